@@ -229,3 +229,9 @@ fn keys_are_held_on_to_beside_changes() {
 fn sequences_that_are_restarted_give_no_value_twice() {
     scenarios(include_str!("isolation/sequences.txt"));
 }
+
+/// Who changes definitions at once.
+#[test]
+fn definitions_are_looked_at_when_they_are_locked() {
+    scenarios(include_str!("isolation/definitions.txt"));
+}

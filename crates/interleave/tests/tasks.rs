@@ -261,6 +261,21 @@ fn an_idle_runtime_sleeps() {
     }
 }
 
+/// A worker that had nothing else to wait for than a sleep without an end died: its clock overflowed.
+#[test]
+fn a_worker_sleeps_beside_a_sleep_without_an_end() {
+    let runtime = runtime(1);
+    let endless = runtime.pick().submit(|_| sleep(Duration::MAX));
+    let before = runtime.handles()[0].stats().sleeps;
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while runtime.handles()[0].stats().sleeps < before + 2 {
+        assert!(Instant::now() < deadline, "the worker does not sleep");
+        runtime.pick().submit(|_| async {}).wait().unwrap();
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    drop(endless);
+}
+
 #[test]
 fn wakes_from_other_threads_are_never_lost() {
     // A rendezvous per step, so that a lost wake hangs the test at once.

@@ -102,8 +102,6 @@ pub(crate) struct Bound {
     pub(crate) outputs: Vec<Output>,
     /// What it refers to, if it is a definition's.
     pub(crate) uses: Vec<Dependency>,
-    /// The tables of which it names rows as a whole, if it is a definition's.
-    pub(crate) whole_rows: Vec<ObjectId>,
     /// The primary keys by which a GROUP BY determines columns that are not among its keys; views
     /// within it not counted.
     pub(crate) grouped_by: Vec<ObjectId>,
@@ -208,7 +206,6 @@ impl<'b> Binder<'b> {
             relation,
             outputs,
             uses: self.take_uses(),
-            whole_rows: self.take_rows(),
             grouped_by: self.grouped_by,
             reads_now: self.reads_now.get(),
             parts: (self.next_column + self.next_scan) as usize,

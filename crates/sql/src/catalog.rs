@@ -15,13 +15,14 @@
 //! | relations that every database has | `system.rs`, `system/` |
 //! | DDL | `ddl.rs`, `ddl/` |
 //! | what depends on what | `dependents.rs` |
-//! | sequences' values | `counter.rs`, `session_values.rs` |
+//! | sequences' values | `counter.rs`, `counters.rs`, `session_values.rs` |
 //! | what is known of tables' values | `statistics.rs` |
 
 mod change;
 mod comment;
 mod constraint;
 mod counter;
+mod counters;
 mod ddl;
 mod dependents;
 mod enumeration;

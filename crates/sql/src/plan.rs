@@ -229,7 +229,7 @@ pub(crate) struct HashJoin {
     /// Over both rows, the probe's first.
     pub(crate) residual: Option<Program>,
     pub(crate) handed_on: HandedOn,
-    /// The build side's rows are the same whenever it is read.
+    /// The build side's rows, and their keys, are the same whenever it is read.
     pub(crate) is_fixed: bool,
 }
 

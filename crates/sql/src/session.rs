@@ -369,16 +369,33 @@ impl Session {
             // As PostgreSQL reads all of it before it carries out the first.
             for source in &sources {
                 if !self.has_plan(source) {
+                    self.give_way().await?;
                     self.interruptibly(pin!(phase::run(|| self.read(source))))
                         .await?;
                 }
             }
         }
         for source in sources {
+            self.give_way().await?;
             self.statement(&source, sink).await?;
         }
         self.is_batch = false;
         Ok(())
+    }
+
+    /// Between two statements of a text, each of which may be too short to give others a turn.
+    ///
+    /// # Errors
+    /// The interrupt's.
+    async fn give_way(&self) -> Result<()> {
+        if !self.is_batch || !interleave::turn_is_over() {
+            return Ok(());
+        }
+        let turn = pin!(async {
+            interleave::yield_now().await;
+            Ok(())
+        });
+        interruptible(self.interrupt.clone(), None, turn).await
     }
 
     /// A statement has failed: so has its transaction. One that was not begun explicitly is

@@ -249,8 +249,8 @@ fn measure_one(
     operator: &Operator,
 ) -> Result<Summary> {
     let shares = compete(settings, server, client, operator)?;
-    // From here on there is always a statement that runs: without one, clients keep the worker from its processor, and
-    // that would count. Other servers do not know it.
+    // From here on a statement runs nearly always: without one, clients keep the worker from its processor, and that
+    // would count. What a statement did is undone meanwhile, and readers connect. Other servers do not know it.
     let tells = client.batch_execute("set weft.longest_slice = ''").is_ok();
     let is_over = AtomicBool::new(false);
     let (mut reads, connects) = thread::scope(|scope| -> Result<_> {

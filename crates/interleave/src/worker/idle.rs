@@ -7,6 +7,9 @@ use crate::{
     worker::{Worker, WorkerLocal},
 };
 
+/// Longest sleep: clocks and devices do not take times without an end, which timers may have.
+const SLEEP_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+
 impl<L: WorkerLocal> Worker<L> {
     /// Nothing to resume: poll the inbox for a while, then sleep.
     pub(super) fn idle(&mut self, at_most: Option<Duration>) {
@@ -20,6 +23,7 @@ impl<L: WorkerLocal> Worker<L> {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
         };
+        let at_most = at_most.map(|at_most| at_most.min(SLEEP_MAX));
         if at_most == Some(Duration::ZERO) || self.stopping && self.is_out_of_work() {
             return;
         }

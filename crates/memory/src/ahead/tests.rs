@@ -36,15 +36,18 @@ fn pages_behind_what_is_claimed_are_backed_by_the_thread() {
         }
     };
     let until_backed = |page: usize| until(&|| is_backed(&mapping, page * PAGE));
+    let until_idle = |half| until(&|| ahead.shared.next(half).is_none());
     // A small database is left alone.
     claimed(Half::Lower, 4, 4, 700);
     assert!(ahead.thread.get().is_none());
     // An eighth of what is claimed, then sixteen pages, of each half.
     claimed(Half::Lower, 24, 20, 700);
     until_backed(26);
+    until_idle(Half::Lower);
     assert!(!is_backed(&mapping, 27 * PAGE) && !is_backed(&mapping, 23 * PAGE));
     claimed(Half::Upper, 300, 1, 700);
     until_backed(512 + 315);
+    until_idle(Half::Upper);
     assert!(!is_backed(&mapping, (512 + 316) * PAGE));
     // Not beyond the limit, which both share: sixteen pages are ahead in the other half.
     claimed(Half::Lower, 400, 1, 17);
@@ -54,5 +57,8 @@ fn pages_behind_what_is_claimed_are_backed_by_the_thread() {
     assert_eq!(ahead.shared.next(Half::Lower), None);
     claimed(Half::Lower, 400, 1, 18);
     until_backed(401);
+    until_idle(Half::Lower);
+    // The thread ends with it.
+    drop(ahead);
     assert!(!is_backed(&mapping, 402 * PAGE));
 }

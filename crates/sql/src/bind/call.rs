@@ -192,7 +192,7 @@ impl Binder<'_> {
                 for item in items {
                     match &**item {
                         Expr::QualifiedWildcard(name, _) => {
-                            let columns = self.columns_of(name, scope)?.iter();
+                            let columns = self.columns_of(name, scope)?;
                             values.extend(columns.map(|column| column.value.clone()));
                         }
                         item => values.push(self.typed(item, scope, clause)?),

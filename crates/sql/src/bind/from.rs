@@ -7,7 +7,7 @@ use super::{
     Binder,
     clause::Clause,
     scalar::place,
-    scope::{Scope, Source, SourceColumn},
+    scope::{Reach, Scope, Source, SourceColumn},
 };
 use crate::{
     expression::{ColumnId, Expression, Kind},
@@ -334,11 +334,11 @@ impl Binder<'_> {
         };
         source.name = Some(name::fold(&alias.name));
         source.schema = None;
-        if alias.columns.len() > source.columns.len() {
+        let available = source.named_columns().count();
+        if alias.columns.len() > available {
             let message = format!(
-                "table \"{}\" has {} columns available but {} columns specified",
+                "table \"{}\" has {available} columns available but {} columns specified",
                 name::fold(&alias.name),
-                source.columns.len(),
                 alias.columns.len()
             );
             let error = SqlError::new(SqlState::INVALID_COLUMN_REFERENCE, message);
@@ -348,7 +348,9 @@ impl Binder<'_> {
         if !alias.columns.is_empty() {
             self.note_all(&source.columns);
         }
-        for (column, alias) in source.columns.iter_mut().zip(&alias.columns) {
+        let columns = source.columns.iter_mut();
+        let named = columns.filter(|column| column.reach <= Reach::Relation);
+        for (column, alias) in named.zip(&alias.columns) {
             column.name = name::fold(&alias.name);
         }
         Ok(source)
@@ -394,10 +396,10 @@ impl Binder<'_> {
                 let right = &scope.sources[left.end..];
                 let right: Vec<_> = right.iter().flat_map(|source| &source.columns).collect();
                 let is_common = |column: &&SourceColumn| {
-                    !column.merged
+                    column.reach == Reach::Name
                         && right
                             .iter()
-                            .any(|other| !other.merged && other.name == column.name)
+                            .any(|other| other.reach == Reach::Name && other.name == column.name)
                 };
                 let merged = scope.merged[merged_before..].iter();
                 let others = scope.sources[left.clone()]
@@ -450,7 +452,7 @@ impl Binder<'_> {
             merged.push(SourceColumn {
                 name: name.clone(),
                 value,
-                merged: false,
+                reach: Reach::Name,
                 attribute: None,
             });
         }
@@ -469,10 +471,10 @@ impl Binder<'_> {
 /// Marks the one column of a name among some sources as merged; its value.
 fn merge(sources: &mut [Source], name: &str, side: &str) -> Result<Expression> {
     let columns = sources.iter_mut().flat_map(|source| &mut source.columns);
-    let mut found = columns.filter(|column| !column.merged && column.name == name);
+    let mut found = columns.filter(|column| column.reach == Reach::Name && column.name == name);
     match (found.next(), found.next()) {
         (Some(column), None) => {
-            column.merged = true;
+            column.reach = Reach::Relation;
             Ok(column.value.clone())
         }
         (Some(_), Some(_)) => Err(SqlError::new(

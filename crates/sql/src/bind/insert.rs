@@ -11,7 +11,7 @@ use super::{
     parentheses::Unwrapped,
     query::listed,
     scalar::place,
-    scope::{Scope, Source},
+    scope::{Reach, Scope, Source},
     select::applied,
     write::NewRow,
 };
@@ -347,7 +347,7 @@ impl<'p> Preferred<'p> {
             source
                 .columns
                 .iter_mut()
-                .for_each(|column| column.merged = true);
+                .for_each(|column| column.reach = Reach::Relation);
         }
         Self(Scope {
             parent: scope.parent,

@@ -372,8 +372,7 @@ impl Binder<'_> {
             ));
         };
         let mut found = source
-            .columns
-            .iter()
+            .named_columns()
             .filter(|candidate| candidate.name == *column);
         match (found.next(), found.next()) {
             (Some(column), None) => {

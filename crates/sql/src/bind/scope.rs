@@ -55,10 +55,21 @@ pub(crate) struct Source {
 pub(crate) struct SourceColumn {
     pub(crate) name: String,
     pub(crate) value: Expression,
-    /// Reachable by the relation's name only: it was merged with another.
-    pub(crate) merged: bool,
+    /// What names it.
+    pub(crate) reach: Reach,
     /// The column's position in its table.
     pub(crate) attribute: Option<usize>,
+}
+
+/// What names a column of a relation, from the most to the least.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Reach {
+    /// Its name, or `*`.
+    Name,
+    /// Its relation's name and its own, or `relation.*`: it was merged with another.
+    Relation,
+    /// The row as a whole: it is younger than the view whose query is being bound.
+    Row,
 }
 
 impl SourceColumn {
@@ -66,9 +77,17 @@ impl SourceColumn {
         Self {
             name,
             value: Expression::column(id, ty, modifier),
-            merged: false,
+            reach: Reach::Name,
             attribute: None,
         }
+    }
+}
+
+impl Source {
+    /// The columns that its name and theirs reach, which are those that `relation.*` stands for.
+    pub(crate) fn named_columns(&self) -> impl Iterator<Item = &SourceColumn> {
+        let columns = self.columns.iter();
+        columns.filter(|column| column.reach <= Reach::Relation)
     }
 }
 
@@ -120,7 +139,7 @@ impl<'p> Scope<'p> {
         let merged = self.merged.iter();
         let others = self.sources.iter().flat_map(|source| &source.columns);
         let mut found = merged
-            .chain(others.filter(|column| !column.merged))
+            .chain(others.filter(|column| column.reach == Reach::Name))
             .filter(|c| c.name == name);
         match (found.next(), found.next()) {
             (Some(column), None) => Ok(Some(column)),
@@ -186,7 +205,7 @@ impl<'p> Scope<'p> {
         let others = self.sources.iter().flat_map(|source| &source.columns);
         self.merged
             .iter()
-            .chain(others.filter(|column| !column.merged))
+            .chain(others.filter(|column| column.reach == Reach::Name))
     }
 
     /// The table, and the column's position there, that a column of this query comes from.

@@ -1,5 +1,7 @@
 //! `SELECT ... FROM ... WHERE ... GROUP BY ... HAVING ...`, in the order in which it is computed.
 
+use std::collections::BTreeSet;
+
 use sqlparser::ast::{self, Distinct, Expr, SelectItem};
 use types::{Result, SqlError, SqlState, Type, TypeModifier};
 
@@ -111,9 +113,19 @@ impl Binder<'_> {
             };
             relation = self.grouped(relation, groups, &mut list, clauses, &scope)?;
         }
+        let is_sorted_first =
+            select.distinct.is_none() && list.windows.is_empty() && list.sets.is_empty();
+        let own = keys.iter().map(|key| &key.expression).chain(&having);
+        let late = match is_sorted_first && !keys.is_empty() {
+            true => late_calls(&mut list.subqueries, own),
+            false => Vec::new(),
+        };
         relation = applied(relation, std::mem::take(&mut list.subqueries));
         if let Some(having) = having {
             relation = filter(relation, having);
+        }
+        if !late.is_empty() {
+            relation = applied(sorted(relation, std::mem::take(&mut keys)), late);
         }
         if !list.windows.is_empty() {
             let calls = std::mem::take(&mut list.windows);
@@ -181,8 +193,7 @@ impl Binder<'_> {
                     ast::SelectItemQualifiedWildcardKind::ObjectName(name),
                     _,
                 ) => {
-                    list.items
-                        .extend(self.columns_of(name, scope)?.iter().map(whole));
+                    list.items.extend(self.columns_of(name, scope)?.map(whole));
                 }
                 _ => {
                     return Err(SqlError::unsupported(format_args!(
@@ -222,12 +233,12 @@ impl Binder<'_> {
         &mut self,
         name: &ast::ObjectName,
         scope: &'s Scope<'_>,
-    ) -> Result<&'s [SourceColumn]> {
+    ) -> Result<impl Iterator<Item = &'s SourceColumn> + use<'s>> {
         let qualified = name::qualified(name, self.database())?;
         match scope.source(qualified.schema.as_deref(), &qualified.name)? {
             Some(source) => {
-                self.note_all(&source.columns);
-                Ok(&source.columns)
+                self.note_all(source.named_columns());
+                Ok(source.named_columns())
             }
             None => Err(missing_relation(&qualified.name)),
         }
@@ -513,6 +524,37 @@ pub(super) fn unnested(mut expr: &Expr) -> &Expr {
         expr = inner;
     }
     expr
+}
+
+/// Takes out the calls of functions that wait, or take what is not given back, and what is computed from their answers,
+/// unless one of these expressions is: as PostgreSQL's volatile items, they are for the rows in their order, and for
+/// no more than LIMIT leaves.
+fn late_calls<'e>(
+    all: &mut Vec<Applied>,
+    mut used: impl Iterator<Item = &'e Expression>,
+) -> Vec<Applied> {
+    let mut made: BTreeSet<ColumnId> = BTreeSet::new();
+    let is_late = |applied: &Applied| {
+        let is_late =
+            matches!(applied, Applied::Call(_)) || !applied.outer_columns().is_disjoint(&made);
+        if is_late {
+            made.insert(applied.column());
+        }
+        is_late
+    };
+    let late: Vec<bool> = all.iter().map(is_late).collect();
+    if used.any(|expression| expression.columns().iter().any(|id| made.contains(id))) {
+        return Vec::new();
+    }
+    let (mut taken, mut kept) = (Vec::new(), Vec::new());
+    for (applied, is_late) in std::mem::take(all).into_iter().zip(late) {
+        match is_late {
+            true => taken.push(applied),
+            false => kept.push(applied),
+        }
+    }
+    *all = kept;
+    taken
 }
 
 /// Whether the select list calls no function that returns a set, or DISTINCT ON or the order depends

@@ -8,7 +8,7 @@ use types::{Result, SqlError, SqlState};
 use super::{
     Binder,
     scalar::place,
-    scope::{Scope, Source, SourceColumn},
+    scope::{Reach, Scope, Source, SourceColumn},
 };
 use crate::{
     catalog::{self, NameClass, ObjectId, Table, TableKind, View},
@@ -210,19 +210,22 @@ impl Binder<'_> {
         Ok((relation, source))
     }
 
-    /// Leaves those columns of a relation that the view whose query is being bound has named when it was
-    /// created, as itself or by a `*`. Others may be younger, and its text does not mean them.
+    /// Leaves names to those columns of a relation that the view whose query is being bound has named when it
+    /// was created, as itself or by a `*`. Others may be younger, and its text does not mean them, but
+    /// where it names a row as a whole.
     fn hide_later(&self, relation: ObjectId, source: &mut Source) {
         let Some(view) = self.view.as_ref().filter(|view| view.names_columns) else {
             return;
         };
-        if relation < ObjectId::FIRST || view.whole_rows.contains(&relation) {
+        if relation < ObjectId::FIRST {
             return;
         }
-        source.columns.retain(|column| {
+        for column in &mut source.columns {
             let position = column.attribute.and_then(|at| u16::try_from(at).ok());
-            position.is_none_or(|position| view.reads(relation, position))
-        });
+            if position.is_some_and(|position| !view.reads(relation, position)) {
+                column.reach = Reach::Row;
+            }
+        }
     }
 
     /// `FOR UPDATE` and its relatives: the rows of tables that the query reads itself.

@@ -26,8 +26,6 @@ pub(super) struct Uses {
     /// The columns of the tables and views that are read.
     scanned: HashMap<ColumnId, Dependency>,
     found: BTreeSet<Dependency>,
-    /// Tables of which a row is named as a whole.
-    whole: BTreeSet<ObjectId>,
 }
 
 impl Uses {
@@ -123,24 +121,9 @@ impl Binder<'_> {
     /// Takes note of a row of a relation as one value. A table's has the columns that there are when it is
     /// read, also younger ones, and depends on none of them.
     pub(super) fn note_row(&mut self, source: &Source) {
-        match &source.table {
-            None => self.note_all(&source.columns),
-            Some(table) => {
-                let id = table.id;
-                if let Some(uses) = self.uses() {
-                    uses.whole.insert(id);
-                }
-            }
+        if source.table.is_none() {
+            self.note_all(&source.columns);
         }
-    }
-
-    /// The tables of which rows are named as a whole.
-    pub(super) fn take_rows(&mut self) -> Vec<ObjectId> {
-        let taken = self
-            .uses
-            .as_mut()
-            .map(|uses| std::mem::take(&mut uses.whole));
-        taken.into_iter().flatten().collect()
     }
 
     /// What was noted since notes were last taken, sorted; a table whose columns are named is not

@@ -512,7 +512,7 @@ impl Binder<'_> {
                     ast::SelectItemQualifiedWildcardKind::ObjectName(name),
                     _,
                 ) => {
-                    items.extend(self.columns_of(name, scope)?.iter().map(item_of));
+                    items.extend(self.columns_of(name, scope)?.map(item_of));
                 }
                 _ => return Err(SqlError::unsupported(format_args!("{item} in RETURNING"))),
             }

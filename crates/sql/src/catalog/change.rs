@@ -24,6 +24,17 @@ pub(super) enum Change {
 }
 
 impl Change {
+    /// The counter that a sequence has in this catalog and has no more after the change.
+    pub(super) fn retires(&self, catalog: &Catalog) -> Option<ObjectId> {
+        let (id, next) = match self {
+            Self::Put(Object::Sequence(sequence)) => (sequence.id, Some(sequence.counter)),
+            Self::Put(_) => return None,
+            Self::Remove(id) => (*id, None),
+        };
+        let counter = catalog.sequence(id)?.counter;
+        (next != Some(counter)).then_some(counter)
+    }
+
     pub(super) fn apply(&self, catalog: &mut Catalog) {
         match self {
             Self::Put(object) => catalog.put(object.clone()),
@@ -46,6 +57,8 @@ pub struct Changes {
     log: RefCell<Vec<Change>>,
     /// The last view that was made, and how many changes were in it.
     seen: RefCell<Option<(Arc<Catalog>, usize)>>,
+    /// What was committed when the definition began whose texts are being bound.
+    bound_in: RefCell<Option<Arc<Catalog>>>,
 }
 
 impl Changes {
@@ -55,15 +68,23 @@ impl Changes {
             catalogs: catalogs.clone(),
             log: RefCell::default(),
             seen: RefCell::default(),
+            bound_in: RefCell::default(),
         }
     }
 
     /// Forgets all changes, for the session's next transaction.
     pub fn clear(&self) {
+        self.bound_in.take();
         if !self.log.borrow().is_empty() {
             self.log.borrow_mut().clear();
             self.seen.take();
         }
+    }
+
+    /// Begins a definition: what its texts name is looked up from now on, and has to be called the same once
+    /// it is kept.
+    pub fn begin_definition(&self) {
+        *self.bound_in.borrow_mut() = Some(self.catalogs.current());
     }
 
     /// What all sessions share.
@@ -190,11 +211,29 @@ impl Changes {
     /// Keeps an object from being dropped or changed by others until the transaction ends.
     ///
     /// # Errors
-    /// 42704 and its like, if it is gone.
+    /// 42704 and its like, if it is gone; those of [`Changes::expect_as_bound`].
     pub(super) async fn keep(&self, transaction: &Transaction, id: ObjectId) -> Result<()> {
-        self.lock_object(transaction, id, Strength::Share)
-            .await
-            .map(drop)
+        self.lock_object(transaction, id, Strength::Share).await?;
+        self.expect_as_bound(id)
+    }
+
+    /// Expects of an object that nobody else can change any more what texts say that were bound before.
+    ///
+    /// # Errors
+    /// 40001, if it was renamed, or a part of it was, since the definition began.
+    pub(super) fn expect_as_bound(&self, id: ObjectId) -> Result<()> {
+        let (bound_in, now) = (self.bound_in.borrow(), self.catalogs.current());
+        let before = bound_in
+            .as_deref()
+            .and_then(|before| Some((before, before.object(id)?)));
+        match (before, now.object(id)) {
+            (Some((catalog, before)), Some(object))
+                if !object.is_called_as(&now, before, catalog) =>
+            {
+                Err(renamed_meanwhile(before))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Locks an object's record and gives the object as it is then.
@@ -297,6 +336,14 @@ impl Changes {
         self.log.borrow_mut().push(change);
         Ok(())
     }
+}
+
+pub(super) fn renamed_meanwhile(before: &Object) -> SqlError {
+    let (noun, name) = (before.kind().noun(), before.name());
+    let message = format!(
+        "could not serialize access: {noun} \"{name}\", or a part of it, was renamed meanwhile"
+    );
+    SqlError::new(SqlState::SERIALIZATION_FAILURE, message).hint("Run the statement again.")
 }
 
 fn name_is_taken(class: NameClass, kind: Kind, name: &str) -> SqlError {

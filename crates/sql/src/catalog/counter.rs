@@ -51,6 +51,13 @@ pub struct CounterState {
 }
 
 impl CounterState {
+    fn first(options: &SequenceOptions) -> CounterState {
+        CounterState {
+            last: options.start,
+            is_called: false,
+        }
+    }
+
     fn encode(self) -> [u8; 9] {
         let mut bytes = [0; 9];
         bytes[..8].copy_from_slice(&self.last.to_le_bytes());
@@ -151,6 +158,13 @@ impl Drop for Turn<'_> {
 }
 
 impl Counter {
+    /// One that nobody takes values from.
+    pub(super) fn held() -> Counter {
+        let counter = Counter::default();
+        counter.is_held.store(true, Ordering::Release);
+        counter
+    }
+
     fn known(&self) -> MutexGuard<'_, Option<Known>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -276,8 +290,10 @@ impl Catalogs {
         let look = look.map_err(from_engine)?;
         let (share, fail) = (Strength::Share, IfLocked::Fail);
         let seen = look.lock::<Interleaved, _>(objects, &key, share, fail, |_| ());
-        let locked = match seen.await {
+        let seen = seen.await;
+        let locked = match seen {
             Err(Error::Locked) => {
+                drop(look);
                 let wait = IfLocked::Wait;
                 let locked = transaction.lock::<Interleaved, _>(objects, &key, share, wait, |_| ());
                 locked.await
@@ -291,7 +307,8 @@ impl Catalogs {
         let now = self.current().sequence(sequence.id).cloned();
         let other = now.filter(|now| now.counter != sequence.counter);
         if other.is_none() {
-            let counter = self.counter(sequence.counter);
+            // Nobody restarts it meanwhile: one of the two transactions has the lock.
+            let counter = self.counters.get(sequence.counter);
             counter.is_held.store(false, Ordering::Release);
         }
         Ok(other)
@@ -341,7 +358,7 @@ impl Catalogs {
                 ),
             ));
         }
-        let counter = self.counter(sequence.counter);
+        let counter = self.counters.get(sequence.counter);
         let _turn = counter.take_turn().await;
         if counter.is_held() {
             return Ok(false);
@@ -361,7 +378,7 @@ impl Catalogs {
         Ok(true)
     }
 
-    /// Where a sequence stands.
+    /// Where a sequence stands; at its start, if it has another counter by now.
     ///
     /// # Errors
     /// The engine's.
@@ -370,7 +387,10 @@ impl Catalogs {
         transaction: &Transaction,
         sequence: &Sequence,
     ) -> Result<CounterState> {
-        let counter = self.counter(sequence.counter);
+        let counter = self.counters.get(sequence.counter);
+        if self.counters.is_retired(&counter) {
+            return Ok(CounterState::first(&sequence.options));
+        }
         let known = *counter.known();
         if let Some(known) = known {
             transaction.depends_on(known.at);
@@ -419,7 +439,7 @@ impl Catalogs {
         wanted: u32,
         values: &mut Vec<i64>,
     ) -> Result<Advanced> {
-        let counter = self.counter(id);
+        let counter = self.counters.get(id);
         loop {
             if let Some(at) = counter.step(options, wanted, values) {
                 transaction.depends_on(at);
@@ -471,10 +491,7 @@ impl Catalogs {
         let (counters, key) = (&self.tables.counters, record::key_of(id));
         let found = read.get::<Interleaved, _>(counters, &key, CounterState::decode);
         let state = match found.await.map_err(from_engine)? {
-            None => CounterState {
-                last: options.start,
-                is_called: false,
-            },
+            None => CounterState::first(options),
             Some(found) => found.ok_or_else(|| {
                 let message = format!("the state of counter {id} cannot be read");
                 SqlError::new(SqlState::DATA_CORRUPTED, message)
@@ -506,6 +523,19 @@ impl Catalogs {
         let bytes = state.encode();
         let written = write.upsert::<Interleaved>(counters, &key, &bytes);
         written.await.map_err(from_engine)?;
-        write.commit().await.map_err(from_engine)
+        let retired = self.counters.take_records();
+        let committed = async {
+            for id in &retired {
+                let key = record::key_of(*id);
+                // It may never have been written.
+                write.delete::<Interleaved>(counters, &key).await?;
+            }
+            write.commit().await
+        };
+        let committed = committed.await;
+        if committed.is_err() {
+            self.counters.put_back_records(retired);
+        }
+        committed.map_err(from_engine)
     }
 }

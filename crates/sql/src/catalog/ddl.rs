@@ -40,8 +40,8 @@ pub use self::{
     table::{NewCheck, NewTable, NewUnique},
 };
 use super::{
-    Catalog, Changes, Comments, Dependency, NameClass, Object, ObjectId, Part, Role, Schema,
-    Sequence, StoredExpression, Table,
+    Changes, Comments, Dependency, NameClass, Object, ObjectId, Part, Role, Schema, Sequence,
+    StoredExpression, Table,
 };
 
 /// The checks that a transaction has put off, which need its tables as they are.
@@ -92,14 +92,31 @@ impl<'t> Ddl<'t> {
         Err(error.hint("Commit, or SET CONSTRAINTS ALL IMMEDIATE, first."))
     }
 
-    /// Locks an object until the transaction ends: from then on nobody else changes it, or comes to depend on it. The
-    /// catalog as it is then.
+    /// Locks an object, or an index, until the transaction ends: from then on nobody else changes it, or comes to
+    /// depend on it.
     ///
     /// # Errors
     /// 42704, if it is gone; the engine's.
-    pub async fn hold(&self, id: ObjectId) -> Result<Arc<Catalog>> {
-        self.changes.hold(self.transaction, id).await?;
-        Ok(self.changes.catalog())
+    pub async fn hold(&self, id: ObjectId) -> Result<()> {
+        let catalog = self.changes.catalog();
+        let table = match (catalog.table(id), catalog.index(id)) {
+            (Some(table), _) => Some((table, TableLockMode::AccessExclusive)),
+            (None, Some((table, _))) => Some((table, TableLockMode::ShareUpdateExclusive)),
+            (None, None) => None,
+        };
+        let Some((table, mode)) = table else {
+            return self.hold_record(id).await;
+        };
+        let id = self.lock(table.id, mode).await?.id;
+        self.hold_record(id).await
+    }
+
+    /// Locks what the catalog has of an object, and of a table nothing else: its rows are read and written as before.
+    ///
+    /// # Errors
+    /// 42704, if it is gone; the engine's.
+    pub async fn hold_record(&self, id: ObjectId) -> Result<()> {
+        self.changes.hold(self.transaction, id).await.map(drop)
     }
 
     /// A number for a new object.
@@ -163,7 +180,7 @@ impl<'t> Ddl<'t> {
             let is_known =
                 committed.sequence(id).map(|known| known.counter) == Some(sequence.counter);
             if is_known {
-                catalogs.counter(sequence.counter).hold().await;
+                catalogs.counters.get(sequence.counter).hold().await;
             }
             sequence.counter = self.new_id().await?;
         }

@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Comments, EnumType, Role, Schema, Sequence, Table, View};
+use super::{Catalog, Comments, EnumType, Role, Schema, Sequence, Table, View};
 
 /// Names an object of whatever kind, for ever: PostgreSQL's oid. Never used again, also not after
 /// the object is gone.
@@ -83,6 +83,26 @@ pub enum Object {
 }
 
 impl Object {
+    /// Whether texts that were bound where this was `before`, in another catalog, name the same now. Parts that
+    /// are gone are not looked at: what depends on them says so.
+    pub(super) fn is_called_as(&self, now: &Catalog, before: &Object, then: &Catalog) -> bool {
+        let schema = |object: &Object, catalog: &Catalog| {
+            let schema = object.schema();
+            schema.map(|schema| Arc::<str>::from(catalog.schema_name(schema)))
+        };
+        let has_parts = match (before, self) {
+            (Self::Table(before), Self::Table(table)) => table.has_columns_of(before),
+            (Self::View(before), Self::View(view)) => view.columns.starts_with(&before.columns),
+            (Self::Enum(before), Self::Enum(ty)) => before
+                .labels
+                .iter()
+                .all(|label| ty.position(label).is_some()),
+            _ => true,
+        };
+        let names = (self.name(), schema(self, now));
+        has_parts && names == (before.name(), schema(before, then))
+    }
+
     /// Its number.
     pub fn id(&self) -> ObjectId {
         match self {

@@ -33,6 +33,18 @@ pub enum Relation<'c> {
     View(&'c Arc<View>),
 }
 
+impl Relation<'_> {
+    /// Its number.
+    pub fn id(&self) -> ObjectId {
+        match self {
+            Self::Table(table) => table.id,
+            Self::Index(_, index) => index.id,
+            Self::Sequence(sequence) => sequence.id,
+            Self::View(view) => view.id,
+        }
+    }
+}
+
 /// Where names without a schema are looked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SearchPath {

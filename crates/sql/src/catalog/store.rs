@@ -19,11 +19,10 @@
 //! in force when he commits.
 
 use std::{
-    collections::HashMap,
     ops::{Bound, ControlFlow},
     rc::Rc,
     sync::{
-        Arc, Mutex, PoisonError, RwLock,
+        Arc, PoisonError, RwLock,
         atomic::{AtomicU64, Ordering},
     },
 };
@@ -37,7 +36,7 @@ use types::{Result, SqlError, SqlState};
 use super::{
     Catalog, Comments, Index, Object, ObjectId, Role, Schema, Table, TableKind,
     change::Change,
-    counter::Counter,
+    counters::Counters,
     failure::from_engine,
     record::{self, Tables},
     statistics::{self, NewStatistics},
@@ -70,8 +69,7 @@ pub struct Catalogs {
     version: AtomicU64,
     /// Of tables.
     table_version: AtomicU64,
-    /// Of sequences, by number; that of numbers of objects is 0.
-    counters: Mutex<HashMap<ObjectId, Arc<Counter>>>,
+    pub(super) counters: Counters,
 }
 
 impl Catalogs {
@@ -97,7 +95,7 @@ impl Catalogs {
             current: RwLock::default(),
             version: AtomicU64::new(0),
             table_version: AtomicU64::new(0),
-            counters: Mutex::default(),
+            counters: Counters::new(),
         });
         let observer = Arc::downgrade(&catalogs);
         let is_first = session
@@ -141,19 +139,17 @@ impl Catalogs {
         self.table_version.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// What counts under a number; made if there is none.
-    pub(super) fn counter(&self, id: ObjectId) -> Arc<Counter> {
-        let mut counters = self.counters.lock().unwrap_or_else(PoisonError::into_inner);
-        counters.entry(id).or_default().clone()
-    }
-
     /// Publishes what a transaction has changed, under the engine's latch of commits.
     fn publish(&self, at: Timestamp, notes: Vec<CommitNote>) {
         let mut next = None;
         for note in notes {
             match note.downcast::<Change>() {
                 Ok(change) => {
-                    change.apply(next.get_or_insert_with(|| (*self.current()).clone()));
+                    let next = next.get_or_insert_with(|| (*self.current()).clone());
+                    if let Some(counter) = change.retires(next) {
+                        self.counters.retire(counter);
+                    }
+                    change.apply(next);
                 }
                 Err(note) => {
                     if let Ok(statistics) = note.downcast::<NewStatistics>() {

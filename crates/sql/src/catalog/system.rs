@@ -234,7 +234,6 @@ fn view(
         columns: columns.iter().map(column).collect(),
         dependencies: Arc::default(),
         names_columns: false,
-        whole_rows: Arc::default(),
         grouped_by: Arc::default(),
         comments: Comments::default(),
     }

@@ -177,6 +177,14 @@ impl Column {
 }
 
 impl Table {
+    /// Whether the columns that are left of those that it had `before` have the same names and types.
+    pub(crate) fn has_columns_of(&self, before: &Table) -> bool {
+        let both = before.columns.iter().zip(self.columns.iter());
+        let mut left = both.filter(|(before, now)| !before.dropped && !now.dropped);
+        let typed = |column: &Column| (column.ty, column.modifier);
+        left.all(|(before, now)| before.name == now.name && typed(before) == typed(now))
+    }
+
     /// Enters the primary key, whose columns are not NULL from then on.
     pub(crate) fn set_primary_key(&mut self, key: PrimaryKey) {
         let mut all = self.columns.to_vec();

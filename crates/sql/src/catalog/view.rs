@@ -30,9 +30,6 @@ pub struct View {
     /// was kept is taken to read all.
     #[serde(default)]
     pub names_columns: bool,
-    /// The tables of which it reads rows as a whole.
-    #[serde(default)]
-    pub whole_rows: Arc<[ObjectId]>,
     /// The primary keys that its GROUP BY cannot be without, by their own numbers.
     #[serde(default)]
     pub grouped_by: Arc<[ObjectId]>,

@@ -1,8 +1,8 @@
 //! Functions that wait, or whose effect outlives the statement: called for each row, in the order of
 //! the rows. Each answer is a further column.
 //!
-//! They are called before anybody looks at what becomes of the rows. So the first row is handed over alone, and then
-//! twice as many each time: of a statement that fails at its nth row, or is given no more than n, fewer than 2n rows
+//! They are called before anybody looks at what becomes of the rows. So the first row is handed over alone, and each
+//! time one more than all before: of a statement that fails at its nth row, or is given no more than n, fewer than 2n rows
 //! have had their calls.
 
 use std::time::Duration;
@@ -42,7 +42,8 @@ impl<'p> Calling<'p> {
         let batch = &self.input.batch;
         let end = batch.len().min(self.input.taken + self.rows);
         if !self.plan.one_by_one {
-            self.rows = (2 * self.rows).min(BATCH_ROWS);
+            // Of those that were there: batches may be smaller.
+            self.rows = (self.rows + end - self.input.taken).min(BATCH_ROWS);
         }
         let mut machine = run.machine(&self.scratch);
         let mut ahead = Ahead::default();

@@ -76,7 +76,11 @@ impl Lowering {
             .chain(&residual);
         let wanted = with(needed, conditions);
         let left = self.lower(*join.left, &wanted)?;
-        let is_fixed = self.is_fixed(&join.right);
+        let own: BTreeSet<ColumnId> = join.right.columns().into_iter().collect();
+        let has_fixed_key = |key: &JoinKey| {
+            key.right.is_stable() && key.right.columns().iter().all(|id| own.contains(id))
+        };
+        let is_fixed = self.is_fixed(&join.right) && keys.iter().all(has_fixed_key);
         let right = self.lower(*join.right, &wanted)?;
         let probe_keys = self.programs(keys.iter().map(|key| &key.left), &left.layout)?;
         let build_keys = self.programs(keys.iter().map(|key| &key.right), &right.layout)?;

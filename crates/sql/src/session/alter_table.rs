@@ -41,6 +41,8 @@ impl Session {
         let modes = actions.iter().map(lock_mode);
         let mode = modes.max().unwrap_or(TableLockMode::AccessExclusive);
         self.ddl()?.lock(id, mode).await?;
+        // As others have left it.
+        self.changes.begin_definition();
         self.ddl()?.not_pending("ALTER TABLE", id)?;
         let mut actions: Vec<_> = actions.iter().collect();
         actions.sort_by_key(|action| pass(action));

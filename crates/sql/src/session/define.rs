@@ -1,6 +1,8 @@
 //! CREATE, DROP, TRUNCATE: from syntax to the catalog's operations. Tables, indexes, views and
 //! enum types are created in `new_table.rs`, `new_index.rs`, `new_view.rs` and `enumeration.rs`.
 
+use std::sync::Arc;
+
 use sqlparser::ast::{self, ObjectType, Statement};
 use types::{Result, SqlError, SqlState};
 
@@ -8,7 +10,7 @@ use super::{Notice, Session, Sink, Tag};
 use crate::{
     bind::Surroundings,
     catalog::{Behavior, Catalog, Ddl, NameClass, ObjectId, Relation, Target},
-    name,
+    name::{self, QualifiedName},
     parse::{Source, definition::Definition},
 };
 
@@ -20,6 +22,7 @@ impl Session {
     ) -> Result<()> {
         self.begin()?;
         self.settle().await?;
+        self.changes.begin_definition();
         match statement {
             Statement::CreateTable(create) => {
                 self.create_table(create, &[], sink).await?;
@@ -95,6 +98,7 @@ impl Session {
     ) -> Result<()> {
         self.begin()?;
         self.settle().await?;
+        self.changes.begin_definition();
         match definition {
             Definition::CreateSequence {
                 temporary: true, ..
@@ -150,6 +154,36 @@ impl Session {
         let transaction =
             transaction.ok_or_else(|| SqlError::new(SqlState::INTERNAL_ERROR, "no transaction"))?;
         Ok(Ddl::new(transaction, &self.changes).sparing(&self.deferred))
+    }
+
+    /// The relation of a name, held, in the catalog as it is then; `None` if there need not be one.
+    ///
+    /// # Errors
+    /// 42P01; 42501 for the system's; the engine's.
+    pub(super) async fn held_relation(
+        &self,
+        named: &QualifiedName,
+        if_exists: bool,
+    ) -> Result<Option<(Arc<Catalog>, ObjectId)>> {
+        let (path, schema) = (&self.inputs.search_path, named.schema.as_deref());
+        let mut held = None;
+        // Once more each time that another transaction has given the name to something else.
+        loop {
+            let catalog = self.changes.catalog();
+            let found = match catalog.find_relation(path, schema, &named.name) {
+                None if if_exists => return Ok(None),
+                _ => catalog.expect_relation(path, schema, &named.name)?.id(),
+            };
+            if held == Some(found) {
+                return Ok(Some((catalog, found)));
+            }
+            if found < ObjectId::FIRST {
+                let message = format!("permission denied: \"{}\" is a system catalog", named.name);
+                return Err(SqlError::new(SqlState::INSUFFICIENT_PRIVILEGE, message));
+            }
+            self.ddl()?.hold(found).await?;
+            held = Some(found);
+        }
     }
 
     /// The schema and the name of something to be created.

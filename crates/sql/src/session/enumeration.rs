@@ -47,7 +47,8 @@ impl Session {
         let id = self.enum_named(&catalog, &alter.name)?;
         let ddl = self.ddl()?;
         // Nobody comes to depend on it after texts were looked at.
-        let catalog = ddl.hold(id).await?;
+        ddl.hold(id).await?;
+        let catalog = self.changes.catalog();
         match &alter.operation {
             AlterTypeOperation::Rename(rename) => {
                 let name = catalog.object(id).map_or("", |ty| ty.name());

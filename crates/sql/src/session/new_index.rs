@@ -68,7 +68,7 @@ impl Session {
             self.tell(sink, &Notice::exists_already("relation", &new.name));
         } else {
             let catalogs = self.changes.catalogs();
-            create_index_concurrently(&self.engine, catalogs, table.id, new).await?;
+            create_index_concurrently(&self.engine, catalogs, &table, new).await?;
         }
         sink.complete(Tag::Word("CREATE INDEX"))
     }

@@ -15,7 +15,7 @@ impl Session {
         refuse_foreign(create)?;
         let catalog = self.changes.catalog();
         let (schema, name) = self.place(&catalog, &create.name)?;
-        let (text, outputs, (uses, whole_rows), grouped_by) = phase::run(|| {
+        let (text, outputs, uses, grouped_by) = phase::run(|| {
             let text = create.query.to_string();
             let statement = Statement::Query(create.query.clone());
             let mut parameters = Parameters::default();
@@ -26,8 +26,7 @@ impl Session {
                 let message = "views must not contain data-modifying statements in WITH";
                 return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
             }
-            let keys = bound.grouped_by;
-            Ok((text, bound.outputs, (bound.uses, bound.whole_rows), keys))
+            Ok((text, bound.outputs, bound.uses, bound.grouped_by))
         })
         .await?;
         let mut columns: Vec<ViewColumn> = outputs
@@ -63,7 +62,6 @@ impl Session {
             columns: columns.into(),
             dependencies: uses.into(),
             names_columns: true,
-            whole_rows: whole_rows.into(),
             grouped_by: grouped_by.into(),
             comments: Comments::default(),
         };

@@ -71,22 +71,11 @@ impl Session {
         if_exists: bool,
         clauses: &SequenceClauses,
     ) -> Result<()> {
-        let catalog = self.changes.catalog();
         let named = name::qualified(written, &self.database.name)?;
-        let found = catalog.find_relation(
-            &self.inputs.search_path,
-            named.schema.as_deref(),
-            &named.name,
-        );
-        if found.is_none() && if_exists {
+        let Some((catalog, id)) = self.held_relation(&named, if_exists).await? else {
             return Ok(());
-        }
-        let found = catalog.expect_relation(
-            &self.inputs.search_path,
-            named.schema.as_deref(),
-            &named.name,
-        )?;
-        let Relation::Sequence(sequence) = found else {
+        };
+        let Some(Relation::Sequence(sequence)) = catalog.relation(id) else {
             let message = format!("\"{}\" is not a sequence", named.name);
             return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, message));
         };
@@ -114,7 +103,11 @@ impl Session {
         let transaction = self.transaction.as_ref();
         let transaction =
             transaction.ok_or_else(|| SqlError::new(SqlState::INTERNAL_ERROR, "no transaction"))?;
+        let ddl = self.ddl()?;
+        // Another transaction may change it until then.
+        ddl.hold_record(sequence.id).await?;
         let catalog = self.changes.catalog();
+        let sequence = catalog.expect_sequence(sequence.id)?;
         let ty = match &clauses.data_type {
             Some(data_type) => data_type::resolve(data_type, &catalog, &self.inputs.search_path)?.0,
             None => sequence.options.ty,
@@ -132,7 +125,6 @@ impl Session {
             Ok(())
         };
         let restarts = clauses.restart.is_some();
-        let ddl = self.ddl()?;
         let altered = ddl.alter_sequence(sequence.id, restarts, edit).await?;
         if let Some(last) = restart {
             let state = CounterState {

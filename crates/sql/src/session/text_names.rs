@@ -81,7 +81,7 @@ pub(super) fn names_type(text: &str, name: &str) -> bool {
             Some(Token::Word(word)) => word.keyword == Keyword::AS,
             _ => false,
         };
-        let is_literal = |next: &TokenWithSpan| matches!(next.token, Token::SingleQuotedString(_));
+        let is_literal = |next: &TokenWithSpan| quoted(&next.token).is_some();
         let is_place = match before(1) {
             Some(Token::Period) => makes_type(before(3)),
             token => makes_type(token),
@@ -99,8 +99,7 @@ pub(super) fn names_schema(text: &str, name: &str) -> bool {
         match &tokens[at].token {
             Token::Word(word) => is_before_dot && folded(word) == name,
             // As in `'schema.sequence'::regclass`.
-            Token::SingleQuotedString(quoted) => quoted.contains('.') && quoted.contains(name),
-            _ => false,
+            token => quoted(token).is_some_and(|text| text.contains('.') && text.contains(name)),
         }
     })
 }
@@ -112,12 +111,21 @@ pub(super) fn has_label(text: &str, label: &str) -> bool {
         // With a backslash, a label may be written otherwise there.
         quoted == label || is_array && (quoted.contains(label) || quoted.contains('\\'))
     };
-    any_token(text, |tokens, at| match &tokens[at].token {
-        Token::SingleQuotedString(quoted) => has(quoted),
-        Token::DollarQuotedString(quoted) => has(&quoted.value),
-        Token::EscapedStringLiteral(quoted) | Token::UnicodeStringLiteral(quoted) => has(quoted),
-        _ => false,
+    any_token(text, |tokens, at| {
+        quoted(&tokens[at].token).is_some_and(has)
     })
+}
+
+/// What a string literal says, in whichever of the forms that the binder takes.
+fn quoted(token: &Token) -> Option<&str> {
+    match token {
+        Token::SingleQuotedString(text)
+        | Token::EscapedStringLiteral(text)
+        | Token::UnicodeStringLiteral(text)
+        | Token::NationalStringLiteral(text) => Some(text),
+        Token::DollarQuotedString(text) => Some(&text.value),
+        _ => None,
+    }
 }
 
 /// The text of an expression that is a label and nothing else, but for a cast, with another label;
@@ -137,14 +145,9 @@ pub(super) fn relabelled(text: &str, from: &str, to: &str) -> Option<String> {
         }
         _ => false,
     };
-    let is_label = match &label.token {
-        Token::SingleQuotedString(quoted) => quoted == from,
-        Token::DollarQuotedString(quoted) => quoted.value == from,
-        _ => false,
-    };
-    let is_alone = is_label && is_cast;
-    let quoted = format!("'{}'", to.replace('\'', "''"));
-    is_alone.then(|| spliced(text, &[(label.span, quoted)]))
+    let is_alone = quoted(&label.token) == Some(from) && is_cast;
+    let other = format!("'{}'", to.replace('\'', "''"));
+    is_alone.then(|| spliced(text, &[(label.span, other)]))
 }
 
 /// Whether a text that depends on a relation has its name rather than its number.
@@ -181,6 +184,9 @@ mod tests {
         assert!(names_schema("'a'::s.mood", "s") && !names_schema("s + 1", "s"));
         assert!(has_label("m = ANY('{a,b}'::mood[])", "b") && !has_label("b > 'a'", "b"));
         assert!(has_label(r#"'{"a\"b"}'::mood[]"#, "a\"b"));
+        for literal in ["N'a'", "E'a'", "U&'a'", "$$a$$"] {
+            assert!(has_label(literal, "a"), "{literal}");
+        }
         assert!(has_label("'a'", "a") && !has_label("'small'", "m"));
         let renamed = |text| relabelled(text, "a", "it's");
         assert_eq!(renamed("'a'::s.mood").unwrap(), "'it''s'::s.mood");

@@ -20,13 +20,16 @@ use super::{
     Ddl, NewIndex,
     index::{build_failed, enter},
 };
-use crate::catalog::{Catalogs, Changes, Index, ObjectId, Table, failure::from_engine, record};
+use crate::catalog::{
+    Catalogs, Changes, Index, Object, ObjectId, Table, change::renamed_meanwhile,
+    failure::from_engine, record,
+};
 
-/// Creates an index in transactions of its own, and builds it beside writers. `table` must not be
-/// locked by an open transaction of the caller's: the builder waits for all that are open.
+/// Creates an index of a table, as it was when the index was bound, in transactions of its own, and builds it
+/// beside writers. The table must not be locked by an open transaction of the caller's: the builder waits for all that are open.
 ///
 /// # Errors
-/// 23505, if rows have the same key; 55000 if the table was truncated or rewritten meanwhile;
+/// 23505, if rows have the same key; 55000 if the table was truncated or rewritten meanwhile, 40001 if a column was renamed;
 /// 42P07; the engine's.
 ///
 /// # Cancellation
@@ -34,11 +37,12 @@ use crate::catalog::{Catalogs, Changes, Index, ObjectId, Table, failure::from_en
 pub async fn create_index_concurrently(
     session: &Rc<Session>,
     catalogs: &Arc<Catalogs>,
-    table: ObjectId,
+    table: &Arc<Table>,
     new: NewIndex,
 ) -> Result<()> {
     let name = new.name.clone();
     let (id, build) = begin(session, catalogs, table, new).await?;
+    let table = table.id;
     let index = build
         .run(|_| {})
         .await
@@ -65,11 +69,14 @@ async fn open(
 async fn begin(
     session: &Rc<Session>,
     catalogs: &Arc<Catalogs>,
-    table: ObjectId,
+    bound: &Arc<Table>,
     new: NewIndex,
 ) -> Result<(ObjectId, IndexBuild)> {
-    let changes = Changes::new(catalogs);
-    let (transaction, _) = open(session, &changes, table).await?;
+    let (changes, table) = (Changes::new(catalogs), bound.id);
+    let (transaction, locked) = open(session, &changes, table).await?;
+    if locked.is_some_and(|table| !table.has_columns_of(bound)) {
+        return Err(renamed_meanwhile(&Object::Table(bound.clone())));
+    }
     let ddl = Ddl::new(&transaction, &changes);
     ddl.keep_index(table, &new).await?;
     let id = ddl.new_id().await?;

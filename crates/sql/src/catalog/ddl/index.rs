@@ -81,6 +81,7 @@ impl Ddl<'_> {
         let Object::Table(current) = self.changes.hold(self.transaction, table).await? else {
             return Err(gone("relation", table));
         };
+        self.changes.expect_as_bound(table)?;
         let (catalog, keys) = (self.changes.catalog(), &self.changes.catalogs().keys);
         let (extract, options) = keys.keys(&catalog, &current, &index)?;
         let (storage, name) = (current.storage(), record::index_name(id));

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use engine::LogConfig;
 
-use super::bed::{Bed, LOG, TEXT, begin, column, find, new_table, put, said};
+use super::bed::{Bed, LOG, TEXT, begin, both, column, find, new_table, put, said};
 use crate::catalog::{
-    Comments, Ddl, LabelPlace, Object, ObjectId, Role, View, ViewColumn, failure::from_engine,
+    Comments, Ddl, Dependency, LabelPlace, Object, ObjectId, Role, View, ViewColumn,
+    failure::from_engine,
 };
 
 #[test]
@@ -205,7 +206,6 @@ fn views_and_roles_are_kept() {
             .collect(),
         dependencies: Arc::default(),
         names_columns: false,
-        whole_rows: Arc::default(),
         grouped_by: Arc::default(),
         comments: Comments::default(),
     };
@@ -251,6 +251,71 @@ fn views_and_roles_are_kept() {
             .objects()
             .all(|object| !matches!(object, Object::Table(_)))
     );
+}
+
+/// A text that was bound before its type's label, or its table's column, got another name was stored after that, and could
+/// not be read any more.
+#[test]
+fn texts_are_not_kept_whose_names_are_others_by_then() {
+    let mut bed = Bed::new();
+    let ty = bed
+        .ddl(async move |ddl| ddl.create_enum(ObjectId::PUBLIC, "mood", &["x", "y"]).await)
+        .unwrap();
+    let table = bed.table("t", &["a", "b"]);
+    for (nth, spoils) in [false, true].into_iter().cycle().take(4).enumerate() {
+        let on_type = nth < 2;
+        let refused = bed.run(async move |session, catalogs| {
+            let (first, its) = begin(&session, &catalogs);
+            let ddl = Ddl::new(&first, &its);
+            let changed = match (on_type, spoils) {
+                (true, true) => ddl.rename_label(ty, "x", "z").await,
+                (true, false) => ddl
+                    .add_label(ty, "w", LabelPlace::Last, false)
+                    .await
+                    .map(drop),
+                (false, true) => ddl.rename_column(table, 1, "c").await.map(drop),
+                (false, false) => ddl.add_column(table, column("d", TEXT)).await.map(drop),
+            };
+            changed.unwrap();
+            let (second, others) = begin(&session, &catalogs);
+            others.begin_definition();
+            let depends = match on_type {
+                true => Dependency::on(ty),
+                false => Dependency::on_column(table, 1),
+            };
+            let view = View {
+                id: ObjectId::default(),
+                schema: ObjectId::PUBLIC,
+                name: format!("v{nth}").into(),
+                text: Arc::from("select"),
+                search_path: Arc::default(),
+                columns: Arc::default(),
+                dependencies: [depends].into(),
+                names_columns: true,
+                grouped_by: Arc::default(),
+                comments: Comments::default(),
+            };
+            let ddl = Ddl::new(&second, &others);
+            let (created, committed) = both(ddl.create_view(view), first.commit()).await;
+            committed.unwrap();
+            second.rollback();
+            created
+        });
+        match (spoils, on_type) {
+            (false, _) => drop(refused.unwrap()),
+            (true, on_type) => {
+                let noun = if on_type {
+                    "type \"mood\""
+                } else {
+                    "table \"t\""
+                };
+                let message = format!(
+                    "could not serialize access: {noun}, or a part of it, was renamed meanwhile"
+                );
+                assert_eq!(said(refused), ("40001".into(), message));
+            }
+        }
+    }
 }
 
 /// Two transactions that take one name: the second waits for the first, and is refused or not.

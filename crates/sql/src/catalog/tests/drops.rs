@@ -15,7 +15,7 @@ use crate::catalog::{
 const HINT: &str = "Use DROP ... CASCADE to drop the dependent objects too.";
 
 impl Bed {
-    fn drop(&mut self, targets: &[Target], behavior: Behavior) -> Result<Dropped> {
+    pub(super) fn drop(&mut self, targets: &[Target], behavior: Behavior) -> Result<Dropped> {
         let targets = targets.to_vec();
         self.ddl(async move |ddl| ddl.drop(&targets, behavior).await)
     }
@@ -30,7 +30,6 @@ impl Bed {
             columns: Arc::default(),
             dependencies: on.into(),
             names_columns: on.iter().any(|on| on.column.is_some()),
-            whole_rows: Arc::default(),
             grouped_by: [].into(),
             comments: Comments::default(),
         };

@@ -1,6 +1,6 @@
 //! Indexes of the catalog: of expressions, partial ones, built in a transaction or beside writers.
 
-use super::bed::{Bed, begin, by, expression, new_index, new_table, put, said};
+use super::bed::{Bed, begin, both, by, expression, new_index, new_table, put, said};
 use crate::catalog::{
     Behavior, Constraint, Ddl, Dependency, IndexKey, NewIndex, ObjectId, Target,
     create_index_concurrently, failure::from_engine,
@@ -26,8 +26,9 @@ impl Bed {
     }
 
     fn create_concurrently(&mut self, table: ObjectId, new: NewIndex) -> types::Result<()> {
+        let table = self.current(table);
         self.run(async move |session, catalogs| {
-            create_index_concurrently(&session, &catalogs, table, new).await
+            create_index_concurrently(&session, &catalogs, &table, new).await
         })
     }
 
@@ -199,8 +200,10 @@ fn built_beside_writers_it_is_as_complete() {
         .collect();
     let rows: Vec<_> = rows.iter().map(|(key, value)| (&**key, &**value)).collect();
     bed.write(id, &rows).unwrap();
+    let table = bed.current(id);
     bed.run(async move |session, catalogs| {
-        let build = create_index_concurrently(&session, &catalogs, id, expression_index(id, "i"));
+        let build =
+            create_index_concurrently(&session, &catalogs, &table, expression_index(id, "i"));
         let writers = async {
             for n in 0..200 {
                 let (transaction, changes) = begin(&session, &catalogs);
@@ -281,9 +284,10 @@ fn a_table_that_is_dropped_or_truncated_meanwhile_ends_the_build() {
             .collect();
         let rows: Vec<_> = rows.iter().map(|(key, value)| (&**key, &**value)).collect();
         bed.write(id, &rows).unwrap();
+        let table = bed.current(id);
         let built = bed.run(async move |session, catalogs| {
             let build =
-                create_index_concurrently(&session, &catalogs, id, new_index("i", false, 0));
+                create_index_concurrently(&session, &catalogs, &table, new_index("i", false, 0));
             let change = async {
                 let (transaction, changes) = begin(&session, &catalogs);
                 // The build is under way once its index is listed.
@@ -318,31 +322,4 @@ fn a_table_that_is_dropped_or_truncated_meanwhile_ends_the_build() {
             bed.check_indexes(id);
         }
     }
-}
-
-/// Both, one beside the other.
-async fn both<A: Future, B: Future>(one: A, other: B) -> (A::Output, B::Output) {
-    let (mut one, mut other) = (Box::pin(one), Box::pin(other));
-    let (mut first, mut second) = (None, None);
-    std::future::poll_fn(move |context| {
-        use std::task::Poll;
-        if first.is_none()
-            && let Poll::Ready(output) = one.as_mut().poll(context)
-        {
-            first = Some(output);
-        }
-        if second.is_none()
-            && let Poll::Ready(output) = other.as_mut().poll(context)
-        {
-            second = Some(output);
-        }
-        match (first.take(), second.take()) {
-            (Some(one), Some(other)) => Poll::Ready((one, other)),
-            (one, other) => {
-                (first, second) = (one, other);
-                Poll::Pending
-            }
-        }
-    })
-    .await
 }

@@ -1,13 +1,19 @@
 //! Values of sequences: each once, whatever happens.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::BTreeSet,
+    ops::{Bound, ControlFlow},
+    sync::Arc,
+};
 
+use engine::Direction;
+use interleave::Interleaved;
 use types::{Scalar, Type};
 
 use super::bed::{Bed, begin, said};
 use crate::catalog::{
-    Comments, CounterState, Ddl, ObjectId, Sequence, SequenceOptions, SessionValues,
-    failure::from_engine,
+    Behavior, Comments, CounterState, Ddl, ObjectId, Sequence, SequenceOptions, SessionValues,
+    Target, failure::from_engine,
 };
 
 fn sequence(name: &str, options: SequenceOptions) -> Sequence {
@@ -171,6 +177,47 @@ fn a_restart_is_undone_with_its_transaction() {
     })
     .unwrap();
     assert_eq!(bed.values(id, 2, true).unwrap(), [10, 11]);
+}
+
+/// Restarts left a counter and a record each for good; a database that is restarted daily was filled.
+#[test]
+fn restarts_leave_no_records_and_old_descriptors_take_no_values() {
+    let mut bed = Bed::new();
+    let id = bed.sequence(bigint());
+    let old = bed.catalogs.current().sequence(id).unwrap().clone();
+    for _ in 0..100 {
+        assert_eq!(bed.values(id, 2, true).unwrap(), [1, 2]);
+        bed.ddl(async move |ddl| ddl.alter_sequence(id, true, |_| Ok(())).await)
+            .unwrap();
+    }
+    let straggler = old.clone();
+    let (value, stands) = bed.run(async move |session, catalogs| {
+        let (transaction, _) = begin(&session, &catalogs);
+        let value = catalogs.next_value(&transaction, &straggler).await;
+        let stands = catalogs.state_of(&transaction, &straggler).await;
+        (value.unwrap(), stands.unwrap())
+    });
+    assert_eq!((value, stands.is_called), (1, false));
+    let records = bed.run(async move |session, catalogs| {
+        let (transaction, _) = begin(&session, &catalogs);
+        let (mut count, counters) = (0, &catalogs.tables.counters);
+        let all = (Bound::Unbounded, Bound::Unbounded);
+        let counted = transaction.scan::<Interleaved>(counters, all, Direction::Forward, |_, _| {
+            count += 1;
+            ControlFlow::Continue(())
+        });
+        counted.await.unwrap();
+        count
+    });
+    // That of numbers of objects, and the one that is in use.
+    assert_eq!(records, 2);
+    bed.drop(&[Target::Object(id)], Behavior::Restrict).unwrap();
+    let gone = bed.run(async move |session, catalogs| {
+        let (transaction, _) = begin(&session, &catalogs);
+        catalogs.next_value(&transaction, &old).await.map(drop)
+    });
+    let message = "relation \"s\" does not exist";
+    assert_eq!(said(gone), ("42P01".into(), message.into()));
 }
 
 /// Many take values at once, on two threads.

@@ -14,7 +14,7 @@ use super::super::{
 };
 use crate::{
     catalog::{Catalog, Generation, IndexKey, Object, ObjectId, Relation, StoredExpression, Table},
-    name,
+    name::{self, QualifiedName},
     parse::definition::{ObjectChange, ObjectKind},
 };
 
@@ -27,12 +27,12 @@ impl Session {
         if_exists: bool,
         change: &ObjectChange,
     ) -> Result<()> {
-        let catalog = self.changes.catalog();
         let named = name::qualified(written, &self.database.name)?;
         if kind == ObjectKind::Schema {
+            let catalog = self.changes.catalog();
             let schema = catalog.expect_schema(&named.name)?.id;
             return match change {
-                ObjectChange::Name(new) => self.rename_schema(&catalog, schema, new).await,
+                ObjectChange::Name(new) => self.rename_schema(schema, new).await,
                 ObjectChange::Owner(owner) => self.owner_is(owner),
                 _ => Err(SqlError::new(
                     SqlState::SYNTAX_ERROR,
@@ -40,24 +40,37 @@ impl Session {
                 )),
             };
         }
-        let found = catalog.find_relation(
-            &self.inputs.search_path,
-            named.schema.as_deref(),
-            &named.name,
-        );
-        if found.is_none() && if_exists {
+        // Nobody comes to depend on it, or renames a part, after it was looked at.
+        let Some((catalog, id)) = self.held_relation(&named, if_exists).await? else {
             return Ok(());
+        };
+        match catalog.relation(id) {
+            Some(found) => {
+                self.alter_relation(kind, &named, &catalog, found, change)
+                    .await
+            }
+            None => Err(SqlError::new(
+                SqlState::INTERNAL_ERROR,
+                "a relation without a descriptor",
+            )),
         }
-        let found = catalog.expect_relation(
-            &self.inputs.search_path,
-            named.schema.as_deref(),
-            &named.name,
-        )?;
-        let (id, is) = match &found {
-            Relation::Table(table) => (table.id, ObjectKind::Table),
-            Relation::Index(_, index) => (index.id, ObjectKind::Index),
-            Relation::Sequence(sequence) => (sequence.id, ObjectKind::Sequence),
-            Relation::View(view) => (view.id, ObjectKind::View),
+    }
+
+    /// The same for a relation that is held.
+    async fn alter_relation(
+        &self,
+        kind: ObjectKind,
+        named: &QualifiedName,
+        catalog: &Catalog,
+        found: Relation<'_>,
+        change: &ObjectChange,
+    ) -> Result<()> {
+        let id = found.id();
+        let is = match &found {
+            Relation::Table(_) => ObjectKind::Table,
+            Relation::Index(..) => ObjectKind::Index,
+            Relation::Sequence(_) => ObjectKind::Sequence,
+            Relation::View(_) => ObjectKind::View,
         };
         // ALTER TABLE is for all of them, and ALTER INDEX takes tables' names as well.
         let fits = is == kind
@@ -117,11 +130,19 @@ impl Session {
         }
     }
 
-    async fn rename_schema(&self, catalog: &Catalog, id: ObjectId, new: &Ident) -> Result<()> {
+    async fn rename_schema(&self, id: ObjectId, new: &Ident) -> Result<()> {
+        let ddl = self.ddl()?;
+        // Nothing comes into it, and nobody comes to depend on what is in it, after texts were looked at.
+        ddl.hold(id).await?;
+        let catalog = self.changes.catalog();
         let old = catalog.schema_name(id).to_owned();
-        let inside = catalog
-            .objects()
-            .filter(|object| object.schema() == Some(id));
+        let objects = catalog.objects();
+        let inside: Vec<_> = objects
+            .filter(|object| object.schema() == Some(id))
+            .collect();
+        for object in &inside {
+            ddl.hold_record(object.id()).await?;
+        }
         for object in inside {
             let what = "renaming the schema of what";
             match object {
@@ -131,7 +152,7 @@ impl Session {
                 _ => self.no_view_over(object.id(), what)?,
             }
         }
-        self.ddl()?.rename(id, &name::fold(new)).await
+        ddl.rename(id, &name::fold(new)).await
     }
 
     async fn rename_column(&self, table: &Table, old: &Ident, new: &Ident) -> Result<()> {
