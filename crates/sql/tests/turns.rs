@@ -256,3 +256,16 @@ fn every_operator_gives_turns() {
         check(&mut bed, statement, rows, answer);
     }
 }
+
+/// Statements that are too short to give others a turn had none between them either: who sent 20,000 at once had the
+/// worker for seconds.
+#[test]
+fn statements_of_one_text_give_turns() {
+    let mut bed = Bed::new();
+    bed.run("create table t (a int primary key)").unwrap();
+    let text = "explain select * from t where a = 1;".repeat(5_000);
+    let (before, began) = (bed.turns(), std::time::Instant::now());
+    bed.run(&text).unwrap();
+    let (turns, took) = (bed.turns() - before, began.elapsed().as_millis());
+    assert!(u128::from(turns) >= took / 2, "{turns} turns in {took} ms");
+}

@@ -2,7 +2,7 @@
 
 use std::{
     cell::{Cell, RefCell},
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::Arc,
     time::Duration,
 };
@@ -15,18 +15,35 @@ use super::{
 };
 use crate::execute::VOID;
 
-/// A session's advisory locks. What it holds ends with it.
+/// Locks that a session holds at most: they are given back at once. PostgreSQL has room for fewer, for all sessions,
+/// unless it is told otherwise.
+const HELD_MAX: usize = 8192;
+
+/// Warnings that are kept for the end of a statement, at most.
+const WARNINGS_MAX: usize = 1024;
+
+type Lock = (Key, Strength);
+
+/// A session's advisory locks. What it holds ends with it. Each is taken from the others once, however often the session
+/// asks for it.
 pub(crate) struct SessionLocks {
     locks: Arc<AdvisoryLocks>,
     owner: Owner,
     /// How long one is waited for.
     limit: Cell<Option<Duration>>,
     /// How often each is held until it is given back.
-    session: RefCell<HashMap<(Key, Strength), u32>>,
-    /// What is held until the transaction ends, in the order in which it was taken.
-    transaction: RefCell<Vec<(Key, Strength)>>,
-    /// Locks that were given back and not held.
+    session: RefCell<HashMap<Lock, u64>>,
+    transaction: RefCell<OfTransaction>,
+    /// Locks that were given back and not held, the first of them.
     not_held: RefCell<Vec<Strength>>,
+}
+
+/// What is held until the transaction ends.
+#[derive(Default)]
+struct OfTransaction {
+    /// In the order in which it was taken.
+    order: Vec<Lock>,
+    all: HashSet<Lock>,
 }
 
 impl SessionLocks {
@@ -49,7 +66,7 @@ impl SessionLocks {
     /// Carries out a call of one of the functions.
     ///
     /// # Errors
-    /// 40P01, 55P03.
+    /// 40P01, 55P03; 53200 for one too many.
     pub(crate) async fn call(
         &self,
         function: Function,
@@ -61,29 +78,36 @@ impl SessionLocks {
                 span,
                 waits,
             } => {
-                let key = key(arguments)?;
-                if waits {
-                    let limit = self.limit.get();
-                    self.locks.take(self.owner, key, strength, limit).await?;
-                } else if !self.locks.try_take(self.owner, key, strength) {
-                    return Ok(Value::Bool(false));
+                let lock = (key(arguments)?, strength);
+                let is_held = match span {
+                    Span::Transaction => self.transaction.borrow().all.contains(&lock),
+                    Span::Session => self.session.borrow().contains_key(&lock),
+                };
+                if !is_held {
+                    self.expect_room()?;
+                    if waits {
+                        let limit = self.limit.get();
+                        self.locks.take(self.owner, lock.0, strength, limit).await?;
+                    } else if !self.locks.try_take(self.owner, lock.0, strength) {
+                        return Ok(Value::Bool(false));
+                    }
                 }
                 match span {
-                    Span::Transaction => self.transaction.borrow_mut().push((key, strength)),
-                    Span::Session => {
-                        *self
-                            .session
-                            .borrow_mut()
-                            .entry((key, strength))
-                            .or_default() += 1;
+                    Span::Transaction if is_held => {}
+                    Span::Transaction => {
+                        let mut transaction = self.transaction.borrow_mut();
+                        transaction.order.push(lock);
+                        transaction.all.insert(lock);
                     }
+                    Span::Session => *self.session.borrow_mut().entry(lock).or_default() += 1,
                 }
                 Ok(if waits { VOID } else { Value::Bool(true) })
             }
             Asked::Unlock(strength) => {
                 let was_held = self.unlock(key(arguments)?, strength);
-                if !was_held {
-                    self.not_held.borrow_mut().push(strength);
+                let mut not_held = self.not_held.borrow_mut();
+                if !was_held && not_held.len() < WARNINGS_MAX {
+                    not_held.push(strength);
                 }
                 Ok(Value::Bool(was_held))
             }
@@ -92,6 +116,19 @@ impl SessionLocks {
                 Ok(VOID)
             }
         }
+    }
+
+    /// # Errors
+    /// 53200, if the session holds as many locks as it may.
+    fn expect_room(&self) -> Result<()> {
+        let held = self.session.borrow().len() + self.transaction.borrow().order.len();
+        if held < HELD_MAX {
+            return Ok(());
+        }
+        let error = SqlError::new(SqlState::OUT_OF_MEMORY, "too many advisory locks");
+        Err(error.hint(format!(
+            "A session holds at most {HELD_MAX}. Give some back, or lock something that stands for many."
+        )))
     }
 
     /// Gives back a lock that is held beyond the transaction; whether it was.
@@ -103,30 +140,31 @@ impl SessionLocks {
         *count -= 1;
         if *count == 0 {
             session.remove(&(key, strength));
+            self.locks.give_back(self.owner, key, strength);
         }
-        self.locks.give_back(self.owner, key, strength);
         true
     }
 
     /// Gives back all that is held beyond the transaction.
     pub(crate) fn unlock_all(&self) {
-        for ((key, strength), count) in self.session.take() {
-            (0..count).for_each(|_| self.locks.give_back(self.owner, key, strength));
+        for (key, strength) in self.session.take().into_keys() {
+            self.locks.give_back(self.owner, key, strength);
         }
     }
 
     /// How much is held until the transaction ends.
     pub(crate) fn mark(&self) -> usize {
-        self.transaction.borrow().len()
+        self.transaction.borrow().order.len()
     }
 
     /// Gives back what was taken until the end of the transaction since a mark: 0 is its beginning.
     pub(crate) fn return_to(&self, mark: usize) {
         let mut held = self.transaction.borrow_mut();
-        while held.len() > mark
-            && let Some((key, strength)) = held.pop()
+        while held.order.len() > mark
+            && let Some(lock) = held.order.pop()
         {
-            self.locks.give_back(self.owner, key, strength);
+            held.all.remove(&lock);
+            self.locks.give_back(self.owner, lock.0, lock.1);
         }
     }
 

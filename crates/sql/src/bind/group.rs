@@ -226,6 +226,11 @@ impl GroupKeys<'_, '_, '_> {
         self.list.subqueries.extend(subqueries);
         // Where the same expression stands above the groups, it is the key.
         self.binder.needs_literal(&expression)?;
+        let (_, sets, _) = self.list.used_by(std::slice::from_ref(&expression));
+        for at in sets {
+            let mut arguments = self.list.sets[at].arguments.iter();
+            arguments.try_for_each(|argument| self.binder.needs_literal(argument))?;
+        }
         let mut items = self.list.items.iter();
         let item = match self.has_sets {
             true => items.position(|item| item.value == expression),

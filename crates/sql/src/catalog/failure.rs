@@ -43,6 +43,14 @@ pub(crate) fn from_engine(error: Error) -> SqlError {
         ),
         Error::Poisoned => (SqlState::IO_ERROR, "the database's device has failed"),
         Error::Ended => (SqlState::ADMIN_SHUTDOWN, "the transaction has ended"),
+        Error::ValueTooLong { bytes } => {
+            let most = engine::VALUE_BYTES_MAX;
+            let message = format!("row is too big: size {bytes}, maximum size {most}");
+            return SqlError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, message);
+        }
+        Error::TransactionTooLarge { .. } => {
+            return SqlError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, error.to_string());
+        }
         other => return SqlError::new(SqlState::INTERNAL_ERROR, other.to_string()),
     };
     SqlError::new(state, message)

@@ -422,9 +422,7 @@ impl Session {
         self.changes.clear();
         self.cursors.retain(Cursor::is_committed);
         self.suspended.end();
-        if let Some(began) = block.began {
-            self.restore(began.settings);
-        }
+        self.forget_settings(block.began.map(|began| began.settings));
         if let Some(transaction) = self.transaction.take() {
             transaction.rollback_in_turns().await;
         }

@@ -1,8 +1,8 @@
 //! Settings: what a session was told, for how long, and what follows from it.
 //!
 //! A setting has a value of the session and perhaps one of the transaction, which goes first.
-//! Both are in one map that is copied when it is changed while somebody keeps it: what a transaction
-//! or a savepoint began with is the map itself, and to return to it is to put it back.
+//! Both are in one map, a persistent one: what a transaction or a savepoint began with is the map itself, which
+//! shares with the next what was not changed, and to return to it is to put it back.
 //!
 //! | what | file |
 //! | --- | --- |
@@ -17,7 +17,8 @@ mod value;
 
 use std::{collections::BTreeMap, rc::Rc};
 
-use types::{Result, SqlError, SqlState};
+use rpds::RedBlackTreeMap;
+use types::{Charge, Memory, Result, SqlError, SqlState};
 
 use self::known::{Definition, Meaning};
 pub(super) use self::{
@@ -36,10 +37,40 @@ struct Setting {
     local: Option<String>,
 }
 
+/// What a setting takes in the map beside its texts, with what is copied on the way to it.
+const SETTING_BYTES: usize = 2048;
+
+/// What the settings of a session take, those that its savepoints keep included.
+#[derive(Default)]
+pub(super) struct Held {
+    charge: Charge,
+    /// A map may be kept since it was last counted.
+    has_grown: bool,
+}
+
+impl Held {
+    /// One more value is set.
+    ///
+    /// # Errors
+    /// 53200.
+    fn grow(&mut self, memory: &Rc<Memory>, texts: usize) -> Result<()> {
+        self.has_grown = true;
+        let bytes = self.charge.bytes() + SETTING_BYTES + texts;
+        self.charge.set(memory, bytes)
+    }
+
+    /// No savepoint keeps any.
+    fn count(&mut self, values: &Values) {
+        if std::mem::take(&mut self.has_grown) {
+            self.charge.lower(values.bytes());
+        }
+    }
+}
+
 /// What was set, by name.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Values {
-    set: Rc<BTreeMap<String, Setting>>,
+    set: Rc<RedBlackTreeMap<String, Setting>>,
     /// What the connection began with, which RESET returns to.
     initial: Rc<BTreeMap<String, String>>,
 }
@@ -60,33 +91,46 @@ impl Values {
 
     /// Sets, or with `None` resets.
     fn put(&mut self, name: String, scope: Scope, value: Option<String>, default: &str) {
-        let set = Rc::make_mut(&mut self.set).entry(name.clone()).or_default();
-        match scope {
-            Scope::Session => {
-                set.session = value;
-                set.local = None;
-            }
-            Scope::Local => {
-                let initial = self.initial.get(&name).map_or(default, String::as_str);
-                set.local = Some(value.unwrap_or_else(|| initial.to_owned()));
-            }
-        }
+        let session = match scope {
+            Scope::Session => value.clone(),
+            Scope::Local => self.set.get(&name).and_then(|set| set.session.clone()),
+        };
+        let local = (scope == Scope::Local).then(|| {
+            let initial = self.initial.get(&name).map_or(default, String::as_str);
+            value.unwrap_or_else(|| initial.to_owned())
+        });
+        Rc::make_mut(&mut self.set).insert_mut(name, Setting { session, local });
+    }
+
+    /// What they take, estimated.
+    fn bytes(&self) -> usize {
+        let bytes = |(name, set): (&String, &Setting)| {
+            let values = set.session.iter().chain(&set.local);
+            SETTING_BYTES + name.len() + values.map(String::len).sum::<usize>()
+        };
+        self.set.iter().map(bytes).sum()
     }
 
     /// Forgets what was set for the transaction.
     fn end_transaction(&mut self) -> Vec<String> {
-        let is_local = |set: &Setting| set.local.is_some();
-        if !self.set.values().any(is_local) {
-            return Vec::new();
+        let local = self.set.iter().filter(|(_, set)| set.local.is_some());
+        let session = local.map(|(name, set)| {
+            let session = set.session.clone();
+            (
+                name.clone(),
+                Setting {
+                    session,
+                    local: None,
+                },
+            )
+        });
+        let session: Vec<_> = session.collect();
+        let mut names = Vec::with_capacity(session.len());
+        for (name, setting) in session {
+            Rc::make_mut(&mut self.set).insert_mut(name.clone(), setting);
+            names.push(name);
         }
-        let set = Rc::make_mut(&mut self.set);
-        let local = set.iter_mut().filter(|(_, set)| is_local(set));
-        local
-            .map(|(name, set)| {
-                set.local = None;
-                name.clone()
-            })
-            .collect()
+        names
     }
 
     /// The names of settings that are other ones in `other`.
@@ -157,6 +201,8 @@ impl Session {
             let default = self.values.get(definition, name).unwrap_or_default();
             return self.set_transaction_setting(&kept, &shown.unwrap_or(default));
         }
+        let texts = 2 * kept.len() + shown.as_ref().map_or(0, String::len);
+        self.settings.grow(&self.kept, texts)?;
         self.values
             .put(kept.clone(), scope, shown, definition.default);
         self.took_effect(&kept)
@@ -178,7 +224,16 @@ impl Session {
     /// The transaction has committed: what was set for it alone is over.
     pub(super) fn keep_settings(&mut self) {
         let changed = self.values.end_transaction();
+        self.settings.count(&self.values);
         self.follow(&changed);
+    }
+
+    /// The transaction was rolled back: settings are what they were when its block began.
+    pub(super) fn forget_settings(&mut self, began: Option<Values>) {
+        if let Some(values) = began {
+            self.restore(values);
+        }
+        self.settings.count(&self.values);
     }
 
     /// Sets what functions have set.
