@@ -55,16 +55,62 @@ fn pad_right_blank<'a>(context: &Context<'a>, text: &str, length: i32) -> Result
     pad_right(context, text, length, " ")
 }
 
+/// Bytes of a set of characters that is searched as it is.
+const SEARCHED_BYTES_MAX: usize = 32;
+
+/// The characters that a trim removes.
+///
+/// A long set is looked up in constant time for ASCII and in logarithmic time for the rest, so
+/// that a trim stays near linear in its two arguments.
+enum Removed<'s> {
+    Short(&'s str),
+    Long {
+        ascii: [bool; 128],
+        /// In ascending order.
+        others: Vec<char>,
+    },
+}
+
+impl<'s> Removed<'s> {
+    fn new(set: &'s str) -> Self {
+        if set.len() <= SEARCHED_BYTES_MAX {
+            return Self::Short(set);
+        }
+        let (mut ascii, mut others) = ([false; 128], Vec::new());
+        for character in set.chars() {
+            match ascii.get_mut(character as usize) {
+                Some(is_member) => *is_member = true,
+                None => others.push(character),
+            }
+        }
+        others.sort_unstable();
+        Self::Long { ascii, others }
+    }
+
+    fn contains(&self, character: char) -> bool {
+        match self {
+            Self::Short(set) => set.contains(character),
+            Self::Long { ascii, others } => match ascii.get(character as usize) {
+                Some(is_member) => *is_member,
+                None => others.binary_search(&character).is_ok(),
+            },
+        }
+    }
+}
+
 fn trim_left<'a>(text: &'a str, set: &str) -> &'a str {
-    text.trim_start_matches(|character| set.contains(character))
+    let removed = Removed::new(set);
+    text.trim_start_matches(|character| removed.contains(character))
 }
 
 fn trim_right<'a>(text: &'a str, set: &str) -> &'a str {
-    text.trim_end_matches(|character| set.contains(character))
+    let removed = Removed::new(set);
+    text.trim_end_matches(|character| removed.contains(character))
 }
 
 fn trim<'a>(text: &'a str, set: &str) -> &'a str {
-    trim_left(trim_right(text, set), set)
+    let removed = Removed::new(set);
+    text.trim_matches(|character| removed.contains(character))
 }
 
 fn repeat<'a>(context: &Context<'a>, text: &str, times: i32) -> Result<&'a str> {

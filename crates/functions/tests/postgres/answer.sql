@@ -18,10 +18,10 @@ begin
        from (select %s as x from unnest(%s) as t(%s)) as s',
       parts[1], parts[2], case when parts[1] ~ '\yb\y' then 'a, b' else 'a' end) into answer;
   else
-    -- The name alone begins a construct of the grammar.
+    -- Either name alone begins a construct of the grammar.
     execute format(
       'select pg_typeof(x)::text || '' '' || coalesce(quote_literal(x::text), ''NULL'')
-       from (select %s as x) as s', regexp_replace(line, '^extract\(', 'pg_catalog.extract(')) into answer;
+       from (select %s as x) as s', regexp_replace(line, '^(extract|position)\(', 'pg_catalog."\1"(')) into answer;
   end if;
   return line || ' => ' || replace(answer, E'\n', '⏎');
 exception when others then
