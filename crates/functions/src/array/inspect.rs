@@ -1,6 +1,12 @@
 //! What is in arrays, and how large they are.
 
-use types::{Array, Result, Value, array::Dimension, compare::compare};
+use std::cmp::Ordering;
+
+use types::{
+    Array, Result, Type, Value,
+    array::Dimension,
+    compare::{compare, compare_as},
+};
 
 use super::{elements, only_one_dimension};
 use crate::{
@@ -44,19 +50,51 @@ fn bounds<'a>(context: &Context<'a>, array: Array<'a>) -> Option<&'a str> {
     (!text.is_empty()).then(|| context.text(&text))
 }
 
-/// Whether an element is there that is equal and not NULL.
-fn has(values: &[Value<'_>], wanted: Value<'_>) -> bool {
-    !wanted.is_null()
-        && values
-            .iter()
-            .any(|value| !value.is_null() && compare(*value, wanted).is_eq())
+/// Elements of an array that are searched one by one, rather than sorted first.
+const SEARCHED_MAX: usize = 16;
+
+/// The elements of an array that are not NULL, to be found by their type's own equality.
+struct Members<'a> {
+    element: Type,
+    values: Vec<Value<'a>>,
+    is_sorted: bool,
+}
+
+impl<'a> Members<'a> {
+    /// Reads an array in which `searches` values are going to be looked up.
+    fn new(context: &Context<'_>, array: Array<'a>, searches: usize) -> Result<Self> {
+        let element = Type::Scalar(array.element());
+        let mut values = elements(context, array)?;
+        values.retain(|value| !value.is_null());
+        let is_sorted = searches.min(values.len()) > SEARCHED_MAX;
+        if is_sorted {
+            values.sort_unstable_by(|one, two| compare_as(element, *one, *two));
+        }
+        Ok(Self {
+            element,
+            values,
+            is_sorted,
+        })
+    }
+
+    /// Whether an element equals a value; NULL equals none.
+    fn contains(&self, wanted: Value<'_>) -> bool {
+        if wanted.is_null() {
+            return false;
+        }
+        let order = |value: &Value<'_>| -> Ordering { compare_as(self.element, *value, wanted) };
+        if self.is_sorted {
+            return self.values.binary_search_by(order).is_ok();
+        }
+        self.values.iter().any(|value| order(value).is_eq())
+    }
 }
 
 /// NULLs are contained in nothing.
 fn contains(context: &Context<'_>, array: Array<'_>, part: Array<'_>) -> Result<bool> {
-    let values = elements(context, array)?;
+    let members = Members::new(context, array, part.len())?;
     for wanted in part.iter() {
-        if !has(&values, wanted?) {
+        if !members.contains(wanted?) {
             return Ok(false);
         }
     }
@@ -64,9 +102,14 @@ fn contains(context: &Context<'_>, array: Array<'_>, part: Array<'_>) -> Result<
 }
 
 fn overlap(context: &Context<'_>, left: Array<'_>, right: Array<'_>) -> Result<bool> {
-    let values = elements(context, left)?;
-    for wanted in right.iter() {
-        if has(&values, wanted?) {
+    let (fewer, more) = if left.len() <= right.len() {
+        (left, right)
+    } else {
+        (right, left)
+    };
+    let members = Members::new(context, fewer, more.len())?;
+    for wanted in more.iter() {
+        if members.contains(wanted?) {
             return Ok(true);
         }
     }
