@@ -85,11 +85,14 @@ fn without_keys<'a>(
     document: Jsonb<'a>,
     keys: Array<'a>,
 ) -> Result<Jsonb<'a>> {
-    let keys: Vec<Value<'_>> = keys.iter().collect::<Result<_>>()?;
-    without(context, document, |name| {
-        keys.iter()
-            .any(|key| matches!(key, Value::Text(text) if *text == name))
-    })
+    let mut names = Vec::new();
+    for key in keys.iter() {
+        if let Value::Text(name) = key? {
+            names.push(name);
+        }
+    }
+    names.sort_unstable();
+    without(context, document, |name| names.binary_search(&name).is_ok())
 }
 
 fn without_element<'a>(

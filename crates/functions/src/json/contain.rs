@@ -1,6 +1,6 @@
 //! `@>`, `<@`, `?`, `?|`, `?&`: what a `jsonb` contains.
 
-use types::{Array, Jsonb, JsonbView, Result, Value};
+use types::{Array, Jsonb, JsonbArray, JsonbView, Result, Value};
 
 use crate::function::{BOOL, Function, JSONB, TEXT, TEXTS, entry};
 
@@ -67,16 +67,40 @@ fn exists(document: Jsonb<'_>, wanted: &str) -> Result<bool> {
     }
 }
 
-/// Whether this is so of all texts, or of one; NULLs do not count.
+/// Texts of an array that are looked up one by one in another array.
+const SEARCHED_MAX: usize = 16;
+
+/// Whether all texts exist in a document, or one of them; NULLs do not count.
 fn exist(document: Jsonb<'_>, wanted: Array<'_>, all: bool) -> Result<bool> {
+    let strings = match document.view()? {
+        JsonbView::Array(array) if wanted.len() > SEARCHED_MAX => Some(sorted_strings(array)?),
+        _ => None,
+    };
     for text in wanted.iter() {
-        if let Value::Text(text) = text?
-            && exists(document, text)? != all
-        {
+        let Value::Text(text) = text? else {
+            continue;
+        };
+        let is_there = match &strings {
+            Some(strings) => strings.binary_search(&text).is_ok(),
+            None => exists(document, text)?,
+        };
+        if is_there != all {
             return Ok(!all);
         }
     }
     Ok(all)
+}
+
+/// The strings among the elements of an array, in the order of their bytes.
+fn sorted_strings(array: JsonbArray<'_>) -> Result<Vec<&str>> {
+    let mut strings = Vec::new();
+    for element in array.iter() {
+        if let JsonbView::String(text) = element?.view()? {
+            strings.push(text);
+        }
+    }
+    strings.sort_unstable();
+    Ok(strings)
 }
 
 pub(super) static OPERATORS: &[Function] = &[

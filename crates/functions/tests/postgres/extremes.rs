@@ -119,6 +119,51 @@ const CASES: &[(&str, Option<&str>)] = &[
         "strpos(repeat('a', 1000000), (repeat('a', 500000) || 'b'))",
         None,
     ),
+    // Two long arguments, each part of one of which was looked up in the whole other.
+    (
+        "length(btrim(repeat('a', 1000000), (repeat('bcdé', 250000) || 'a')))",
+        None,
+    ),
+    (
+        "length(ltrim(repeat('ä', 500000), (repeat('bcdé', 250000) || 'ä')))",
+        None,
+    ),
+    (
+        "length(rtrim(convert_to(repeat('a', 1000000), 'UTF8'), \
+         convert_to((repeat('b', 1000000) || 'a'), 'UTF8')))",
+        None,
+    ),
+    (
+        "position(convert_to(repeat('a', 2000000), 'UTF8'), \
+         convert_to((repeat('a', 1000000) || 'b'), 'UTF8'))",
+        None,
+    ),
+    (
+        "array_fill('1.0'::numeric, '{300000}'::int4[]) && array_fill('2.0'::numeric, '{300000}'::int4[])",
+        None,
+    ),
+    (
+        "(array_fill(1, '{300000}'::int4[]) || 2) @> array_fill(2, '{300000}'::int4[])",
+        None,
+    ),
+    (
+        "array_fill(2, '{300000}'::int4[]) <@ (array_fill(1, '{300000}'::int4[]) || 2)",
+        None,
+    ),
+    (
+        "to_jsonb(array_fill('a'::text, '{300000}'::int4[])) ?| array_fill('b'::text, '{300000}'::int4[])",
+        None,
+    ),
+    (
+        "to_jsonb((array_fill('a'::text, '{300000}'::int4[]) || 'b'::text)) \
+         ?& array_fill('b'::text, '{300000}'::int4[])",
+        None,
+    ),
+    (
+        "length((to_jsonb(array_fill('a'::text, '{300000}'::int4[])) \
+         - array_fill('b'::text, '{300000}'::int4[]))::text)",
+        None,
+    ),
     ("similar_to_escape(repeat('%', 100000), '\\') = 'a'", None),
 ];
 
