@@ -1,32 +1,47 @@
 //! `@>`, `<@`, `?`, `?|`, `?&`: what a `jsonb` contains.
 
+mod members;
+
 use types::{Array, Jsonb, JsonbArray, JsonbView, Result, Value};
 
-use crate::function::{BOOL, Function, JSONB, TEXT, TEXTS, entry};
+use self::members::Members;
+use crate::{
+    Context,
+    function::{BOOL, Function, JSONB, TEXT, TEXTS, entry},
+};
+
+/// Elements of an array that are looked up one by one in another array.
+const SEARCHED_MAX: usize = 16;
 
 /// Whether a document contains another; at the top an array contains a scalar too.
-fn contains(document: Jsonb<'_>, part: Jsonb<'_>) -> Result<bool> {
-    if let (JsonbView::Array(_), false) = (document.view()?, part.is_container()) {
-        return has_element(document, part);
+fn contains(context: &Context<'_>, document: Jsonb<'_>, part: Jsonb<'_>) -> Result<bool> {
+    if let (JsonbView::Array(array), false) = (document.view()?, part.is_container()) {
+        return has_element(context, array, part);
     }
-    contains_within(document, part)
+    contains_within(context, document, part)
 }
 
-fn contains_within(document: Jsonb<'_>, part: Jsonb<'_>) -> Result<bool> {
+fn contains_within(context: &Context<'_>, document: Jsonb<'_>, part: Jsonb<'_>) -> Result<bool> {
     match (document.view()?, part.view()?) {
         (JsonbView::Object(document), JsonbView::Object(part)) => {
             for entry in part.iter() {
                 let (key, wanted) = entry?;
                 match document.get(key)? {
-                    Some(value) if contains_within(value, wanted)? => {}
+                    Some(value) if contains_within(context, value, wanted)? => {}
                     _ => return Ok(false),
                 }
             }
             Ok(true)
         }
-        (JsonbView::Array(_), JsonbView::Array(part)) => {
+        (JsonbView::Array(array), JsonbView::Array(part)) => {
+            if array.len().min(part.len()) > SEARCHED_MAX {
+                // A node has five bytes at least, and takes sixteen in a list.
+                let bytes = document.as_stored().len().saturating_mul(4);
+                context.scratch.ask(bytes)?;
+                return has_all(context, &Members::new(array)?, part);
+            }
             for wanted in part.iter() {
-                if !has_element(document, wanted?)? {
+                if !has_element(context, array, wanted?)? {
                     return Ok(false);
                 }
             }
@@ -38,12 +53,34 @@ fn contains_within(document: Jsonb<'_>, part: Jsonb<'_>) -> Result<bool> {
     }
 }
 
-fn has_element(array: Jsonb<'_>, wanted: Jsonb<'_>) -> Result<bool> {
-    let JsonbView::Array(array) = array.view()? else {
-        return Ok(false);
-    };
+fn has_element(context: &Context<'_>, array: JsonbArray<'_>, wanted: Jsonb<'_>) -> Result<bool> {
     for element in array.iter() {
-        if contains_within(element?, wanted)? {
+        if contains_within(context, element?, wanted)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Whether each element of an array is contained in a member.
+fn has_all(context: &Context<'_>, members: &Members<'_>, part: JsonbArray<'_>) -> Result<bool> {
+    for wanted in part.iter() {
+        let wanted = wanted?;
+        let is_there = if wanted.is_container() {
+            has_container(context, members, wanted)?
+        } else {
+            members.has_scalar(wanted)
+        };
+        if !is_there {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn has_container(context: &Context<'_>, members: &Members<'_>, wanted: Jsonb<'_>) -> Result<bool> {
+    for candidate in members.candidates(wanted)? {
+        if contains_within(context, candidate, wanted)? {
             return Ok(true);
         }
     }
@@ -66,9 +103,6 @@ fn exists(document: Jsonb<'_>, wanted: &str) -> Result<bool> {
         _ => Ok(false),
     }
 }
-
-/// Texts of an array that are looked up one by one in another array.
-const SEARCHED_MAX: usize = 16;
 
 /// Whether all texts exist in a document, or one of them; NULLs do not count.
 fn exist(document: Jsonb<'_>, wanted: Array<'_>, all: bool) -> Result<bool> {
@@ -104,8 +138,10 @@ fn sorted_strings(array: JsonbArray<'_>) -> Result<Vec<&str>> {
 }
 
 pub(super) static OPERATORS: &[Function] = &[
-    entry!("@>"(JSONB, JSONB) -> BOOL, contains),
-    entry!("<@"(JSONB, JSONB) -> BOOL, |part, document| contains(document, part)),
+    entry!("@>"(JSONB, JSONB) -> BOOL, in context contains),
+    entry!("<@"(JSONB, JSONB) -> BOOL, in context |context, part, document| {
+        contains(context, document, part)
+    }),
     entry!("?"(JSONB, TEXT) -> BOOL, exists),
     entry!("?|"(JSONB, TEXTS) -> BOOL, |document, wanted| exist(document, wanted, false)),
     entry!("?&"(JSONB, TEXTS) -> BOOL, |document, wanted| exist(document, wanted, true)),
