@@ -42,6 +42,9 @@ pub(crate) struct Pattern {
     groups: usize,
     /// All texts that match at a position, and are what the pattern prefers, are found by `regex`.
     simple: bool,
+    /// All matches have the same number of characters, so that `regex` looks no further than the
+    /// end of the match it finds.
+    fixed: bool,
     /// Made when it is first asked for.
     machine: OnceCell<Rc<Machine>>,
 }
@@ -59,9 +62,11 @@ impl Pattern {
         } else {
             None
         };
+        let choices = choices(&node);
         Ok(Self {
             regex,
-            simple: choices(&node).is_some_and(|choices| choices < 2),
+            simple: choices.is_some_and(|choices| choices < 2),
+            fixed: choices == Some(0),
             node,
             groups,
             machine: OnceCell::new(),
@@ -166,8 +171,13 @@ impl<'t> Matcher<'t> {
         let is_short = self.searched < SEARCHED_MAX;
         let begin = match &self.pattern.regex {
             Some(regex) if is_short => {
-                self.searched += self.text.len() - from;
-                match regex.find_at(self.text, from) {
+                let found = regex.find_at(self.text, from);
+                let searched = match found {
+                    Some(found) if self.pattern.fixed => found.end() - from,
+                    _ => self.text.len() - from,
+                };
+                self.searched += searched;
+                match found {
                     Some(found) if self.pattern.simple => {
                         return Ok(Some((found.start(), found.end())));
                     }

@@ -14,7 +14,7 @@ use crate::{
     Context, Rows,
     argument::take,
     function::{BOOL, Body, Function, INT4, Parameter, TEXT, TEXTS},
-    string::{byte_of, characters},
+    string::{byte_of, characters, check_length},
 };
 
 fn parameter_error(message: String) -> SqlError {
@@ -153,25 +153,34 @@ fn replace<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Value<'
         .as_bytes()
         .windows(2)
         .any(|pair| pair[0] == b'\\' && pair[1].is_ascii_digit());
+    let escapes = replacement.contains('\\');
     let find = |matcher: &mut Matcher<'_>, from| {
-        if refers {
-            return matcher.captures(from);
+        if !refers {
+            let whole = matcher.find(from)?;
+            return Ok(whole.map(|whole| (whole, Captures::new())));
         }
-        Ok(matcher.find(from)?.map(|whole| vec![Some(whole)]))
+        let captures = matcher.captures(from)?;
+        Ok(captures.and_then(|captures| Some((captures[0]?, captures))))
     };
-    let found = matches_from(&regex, text, start, find, |found| found[0]);
-    for (position, captures) in found.enumerate() {
-        let captures = captures?;
+    let found = matches_from(&regex, text, start, find, |found| Some(found.0));
+    for (position, found) in found.enumerate() {
+        let (whole, captures) = found?;
         if number > position + 1 {
             continue;
         }
-        let Some((begin, end)) = captures[0] else {
-            break;
-        };
+        let (begin, end) = whole;
+        let length = out.len() + (begin - copied) + replacement.len();
+        if length > out.capacity() {
+            context.make_room(length)?;
+        }
+        check_length(length)?;
         out.push_str(&text[copied..begin]);
-        expand(context, text, replacement, &captures, &mut out)?;
+        if escapes {
+            expand(context, text, replacement, whole, &captures, &mut out)?;
+        } else {
+            out.push_str(replacement);
+        }
         copied = end;
-        context.make_room(out.len())?;
         if number > 0 {
             break;
         }
@@ -188,6 +197,7 @@ fn expand(
     context: &Context<'_>,
     text: &str,
     replacement: &str,
+    (begin, end): Piece,
     captures: &Captures,
     out: &mut bumpalo::collections::String<'_>,
 ) -> Result<()> {
@@ -201,9 +211,11 @@ fn expand(
         let mut after = rest[backslash + 1..].chars();
         match after.next() {
             Some(digit @ ('1'..='9' | '&')) => {
-                // `&` is the whole match.
-                let number = digit.to_digit(10).unwrap_or(0);
-                let found = group(number as usize);
+                let found = match digit.to_digit(10) {
+                    Some(number) => group(number as usize),
+                    // `&` is the whole match.
+                    None => &text[begin..end],
+                };
                 context.make_room(out.len() + found.len())?;
                 out.push_str(found);
             }
