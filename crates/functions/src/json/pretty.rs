@@ -1,22 +1,52 @@
 //! `jsonb_pretty`: for people.
 
-use types::{Jsonb, JsonbView, Result, Sink, write_json_string};
+use types::{JSON_DEPTH_MAX, Jsonb, JsonbView, Result, Sink, write_json_string};
 
 use crate::{
     Context,
     function::{Function, JSONB, TEXT, entry},
+    string::check_length,
 };
 
 /// With a line for each value, indented by four.
 fn pretty<'a>(context: &Context<'a>, document: Jsonb<'a>) -> Result<&'a str> {
-    let mut out = bumpalo::collections::Vec::new_in(context.scratch);
+    let bytes = indentation(document, 0)?.saturating_add(document.as_stored().len());
+    context.make_room(bytes)?;
+    let mut out = bumpalo::collections::Vec::with_capacity_in(bytes, context.scratch);
     indented(document, 0, &mut out)?;
+    check_length(out.len())?;
     context.finish_text(out)
 }
 
+const BLANKS: &[u8] = &[b' '; 4 * (JSON_DEPTH_MAX + 1)];
+
 fn new_line(depth: usize, out: &mut bumpalo::collections::Vec<'_, u8>) {
     out.put_byte(b'\n');
-    out.extend(std::iter::repeat_n(b' ', 4 * depth));
+    out.put(&BLANKS[..BLANKS.len().min(4 * depth)]);
+}
+
+/// Bytes of the line ends and blanks of a document, most of the text where it is deep.
+fn indentation(document: Jsonb<'_>, depth: usize) -> Result<usize> {
+    let line = |depth: usize| 1 + 4 * depth;
+    let mut bytes: usize = 0;
+    match document.view()? {
+        JsonbView::Object(object) => {
+            for entry in object.iter() {
+                bytes = bytes
+                    .saturating_add(line(depth + 1))
+                    .saturating_add(indentation(entry?.1, depth + 1)?);
+            }
+        }
+        JsonbView::Array(array) => {
+            for element in array.iter() {
+                bytes = bytes
+                    .saturating_add(line(depth + 1))
+                    .saturating_add(indentation(element?, depth + 1)?);
+            }
+        }
+        _ => return Ok(0),
+    }
+    Ok(bytes.saturating_add(line(depth)))
 }
 
 fn indented(

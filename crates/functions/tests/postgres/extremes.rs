@@ -178,6 +178,23 @@ const CASES: &[(&str, Option<&str>)] = &[
          <@ (('[' || repeat('{\"a\":[{\"b\":1}]},', 50000)) || '{\"a\":[{\"b\":2}]},1]')::jsonb",
         None,
     ),
+    // One line, or one match, for each letter.
+    (
+        "length(regexp_replace(repeat('a', 6000000), 'a', 'b', 'g'))",
+        None,
+    ),
+    (
+        "length(regexp_replace(repeat('ab', 1000000), '[ab]b?', '<\\&>', 'g'))",
+        None,
+    ),
+    (
+        "length(jsonb_pretty(((repeat('[', 900) || ('[' || (repeat('1,', 30000) || '1]'))) || repeat(']', 900))::jsonb))",
+        None,
+    ),
+    (
+        "length(jsonb_pretty(((repeat('[', 900) || ('[' || (repeat('1,', 400000) || '1]'))) || repeat(']', 900))::jsonb))",
+        Some("54000"),
+    ),
     ("similar_to_escape(repeat('%', 100000), '\\') = 'a'", None),
 ];
 
