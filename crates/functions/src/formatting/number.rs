@@ -202,6 +202,7 @@ fn to_char<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Value<'
             .filter(|piece| is_digit(piece))
             .count()
     });
+    let is_named = number.is_nan() || number.is_infinite();
     let text = match arguments[0] {
         Value::Float4(value) => {
             let value = (f64::from(value) * 10f64.powi(pattern.shift as i32)) as f32;
@@ -223,10 +224,23 @@ fn to_char<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Value<'
             shifted
                 .round(scale as i32, context.scratch)?
                 .write_text(&mut text);
-            String::from_utf8_lossy(&text).into_owned()
+            let mut text = String::from_utf8_lossy(&text).into_owned();
+            if is_named {
+                text.push('.');
+                text.push_str(&"#".repeat(scale));
+            }
+            text
         }
     };
-    let digits = digits(&text);
+    let mut digits = digits(&text);
+    let slots = pattern.pieces[..point.unwrap_or(pattern.pieces.len())]
+        .iter()
+        .filter(|piece| is_digit(piece))
+        .count();
+    // A name has a fraction only where it is too long, and is replaced by `#`.
+    if is_named && digits.whole.len() <= slots {
+        digits.fraction.clear();
+    }
     Ok(Value::Text(
         context.text(&written(&pattern, &digits, point)),
     ))
@@ -240,8 +254,8 @@ fn float_text(value: f64, scale: usize, digits: usize) -> String {
         let name = if value.is_nan() { "NaN" } else { "Infinity" };
         // Without a fraction where the name alone has more characters than the type digits.
         let fraction = match digits.checked_sub(name.len()) {
-            Some(left) if value.is_infinite() => "#".repeat(scale.min(left)),
-            _ => String::new(),
+            Some(left) => "#".repeat(scale.min(left)),
+            None => String::new(),
         };
         return format!("{sign}{name}.{fraction}");
     }
