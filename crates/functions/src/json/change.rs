@@ -4,7 +4,7 @@ use types::{Array, Jsonb, JsonbBuilder, JsonbView, Result, SqlError, SqlState, V
 
 use super::{
     extract::index,
-    scan::{Kind, Parts},
+    scan::{Kind, Parts, check_escapes},
 };
 use crate::{
     Context,
@@ -364,6 +364,7 @@ fn strip_json_nulls<'a>(context: &Context<'a>, document: Json<'a>) -> Result<Jso
         }
         out.push(brackets.1);
     }
+    check_escapes(document.0, context.scratch)?;
     let mut out = String::with_capacity(document.0.len());
     strip(document.0, &mut out);
     Ok(Json(context.text(&out)))

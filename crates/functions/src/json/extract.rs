@@ -2,7 +2,7 @@
 
 use types::{Array, Jsonb, JsonbView, Result, SqlError, SqlState, Value};
 
-use super::scan::{Kind, Parts, unescaped};
+use super::scan::{Kind, Parts, check_escapes, unescaped};
 use crate::{
     Context,
     argument::{Json, take},
@@ -126,11 +126,16 @@ fn json_at_path<'a>(
     document: Json<'a>,
     path: Array<'_>,
 ) -> Result<Option<&'a str>> {
-    let mut found = document.0.trim();
+    let mut names = Vec::new();
     for name in path.iter() {
-        let Value::Text(name) = name? else {
-            return Ok(None);
-        };
+        match name? {
+            Value::Text(name) => names.push(name),
+            _ => return Ok(None),
+        }
+    }
+    check_escapes(document.0, context.scratch)?;
+    let mut found = document.0.trim();
+    for name in names {
         let next = match Kind::of(found) {
             Kind::Object => json_field(context, found, name)?,
             Kind::Array => match name.trim_start().parse() {
@@ -223,6 +228,7 @@ fn json_path_text<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<
 
 fn json_arrow<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Option<&'a str>> {
     let document: Json<'a> = take(arguments, 0)?;
+    check_escapes(document.0, context.scratch)?;
     match arguments.get(1) {
         Some(Value::Int4(position)) => Ok(json_element(document.0, *position)),
         _ => json_field(context, document.0, take(arguments, 1)?),

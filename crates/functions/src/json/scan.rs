@@ -118,3 +118,25 @@ pub(super) fn unescaped<'a>(string: &'a str, scratch: &'a Scratch) -> Result<&'a
         _ => Ok(inside),
     }
 }
+
+/// Checks what the `\u` of all strings and keys mean, which the check of a `json` value leaves out.
+///
+/// # Errors
+/// 22P02 of half a surrogate pair, 22P05 of `\u0000`.
+pub(super) fn check_escapes(text: &str, scratch: &Scratch) -> Result<()> {
+    if !text.contains("\\u") {
+        return Ok(());
+    }
+    let mut rest = text;
+    while let Some(start) = rest.find('"') {
+        let end = string_end(rest.as_bytes(), start);
+        let Some(string) = rest.get(start..=end) else {
+            break;
+        };
+        if string.contains("\\u") {
+            Jsonb::parse(string, scratch)?;
+        }
+        rest = &rest[end + 1..];
+    }
+    Ok(())
+}

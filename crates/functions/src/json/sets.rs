@@ -4,7 +4,7 @@ use types::{Jsonb, JsonbView, Record, Result, SqlError, SqlState, Value};
 
 use super::{
     extract::{as_text, json_text},
-    scan::{Kind, Parts, unescaped},
+    scan::{Kind, Parts, check_escapes, unescaped},
 };
 use crate::{
     Context, Rows,
@@ -95,6 +95,7 @@ fn json_entries<'a>(
         }
         _ => return Err(invalid("cannot deconstruct a scalar".to_owned())),
     }
+    check_escapes(document.0, context.scratch)?;
     let context = *context;
     Ok(Box::new(Parts::of(document.0).map(move |(key, value)| {
         let key = Value::Text(unescaped(key, context.scratch)?);
@@ -122,6 +123,7 @@ fn json_keys<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Rows<
             ));
         }
     }
+    check_escapes(document.0, context.scratch)?;
     let context = *context;
     Ok(Box::new(Parts::of(document.0).map(move |(key, _)| {
         unescaped(key, context.scratch).map(Value::Text)
@@ -143,6 +145,9 @@ fn json_elements<'a>(
         Kind::Array => {}
         Kind::Object => return Err(invalid(format!("cannot call {name} on a non-array"))),
         _ => return Err(invalid(format!("cannot call {name} on a scalar"))),
+    }
+    if as_texts {
+        check_escapes(document.0, context.scratch)?;
     }
     let context = *context;
     Ok(Box::new(Parts::of(document.0).map(move |(_, value)| {
