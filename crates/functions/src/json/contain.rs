@@ -18,23 +18,29 @@ fn contains(context: &Context<'_>, document: Jsonb<'_>, part: Jsonb<'_>) -> Resu
     if let (JsonbView::Array(array), false) = (document.view()?, part.is_container()) {
         return has_element(context, array, part);
     }
-    contains_within(context, document, part)
+    contains_within(context, document, part, true)
 }
 
-fn contains_within(context: &Context<'_>, document: Jsonb<'_>, part: Jsonb<'_>) -> Result<bool> {
+/// Elements of long arrays are sorted once, above everything that is compared again and again: where it is said.
+fn contains_within(
+    context: &Context<'_>,
+    document: Jsonb<'_>,
+    part: Jsonb<'_>,
+    sorts: bool,
+) -> Result<bool> {
     match (document.view()?, part.view()?) {
         (JsonbView::Object(document), JsonbView::Object(part)) => {
             for entry in part.iter() {
                 let (key, wanted) = entry?;
                 match document.get(key)? {
-                    Some(value) if contains_within(context, value, wanted)? => {}
+                    Some(value) if contains_within(context, value, wanted, sorts)? => {}
                     _ => return Ok(false),
                 }
             }
             Ok(true)
         }
         (JsonbView::Array(array), JsonbView::Array(part)) => {
-            if array.len().min(part.len()) > SEARCHED_MAX {
+            if sorts && array.len().min(part.len()) > SEARCHED_MAX {
                 // A node has five bytes at least, and takes sixteen in a list.
                 let bytes = document.as_stored().len().saturating_mul(4);
                 context.scratch.ask(bytes)?;
@@ -55,7 +61,7 @@ fn contains_within(context: &Context<'_>, document: Jsonb<'_>, part: Jsonb<'_>) 
 
 fn has_element(context: &Context<'_>, array: JsonbArray<'_>, wanted: Jsonb<'_>) -> Result<bool> {
     for element in array.iter() {
-        if contains_within(context, element?, wanted)? {
+        if contains_within(context, element?, wanted, false)? {
             return Ok(true);
         }
     }
@@ -80,7 +86,7 @@ fn has_all(context: &Context<'_>, members: &Members<'_>, part: JsonbArray<'_>) -
 
 fn has_container(context: &Context<'_>, members: &Members<'_>, wanted: Jsonb<'_>) -> Result<bool> {
     for candidate in members.candidates(wanted)? {
-        if contains_within(context, candidate, wanted)? {
+        if contains_within(context, candidate, wanted, false)? {
             return Ok(true);
         }
     }

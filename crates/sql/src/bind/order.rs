@@ -141,10 +141,15 @@ impl Binder<'_> {
         if limit.is_none() && offset.is_none() {
             return Ok(relation);
         }
-        let ordered = match &relation {
-            Relation::Lock { input, .. } => input,
-            relation => relation,
-        };
+        // The order is the query's own: there is one, and volatile calls may be above it.
+        let mut ordered = &relation;
+        while let Relation::Lock { input, .. }
+        | Relation::Compute { input, .. }
+        | Relation::Calls { input, .. }
+        | Relation::Apply { input, .. } = ordered
+        {
+            ordered = input;
+        }
         let with_ties = match (query.with_ties, ordered) {
             (false, _) => None,
             (true, Relation::Sort { keys, .. }) => Some(keys.clone()),

@@ -113,8 +113,12 @@ impl Binder<'_> {
             };
             relation = self.grouped(relation, groups, &mut list, clauses, &scope)?;
         }
-        let is_sorted_first =
-            select.distinct.is_none() && list.windows.is_empty() && list.sets.is_empty();
+        let is_stable = |key: &SortKey| key.expression.is_stable();
+        let is_sorted_first = select.distinct.is_none()
+            && list.windows.is_empty()
+            && list.sets.is_empty()
+            // Of a volatile item that is a key there is one value, above and below.
+            && keys.iter().all(is_stable);
         let own = keys.iter().map(|key| &key.expression).chain(&having);
         let late = match is_sorted_first && !keys.is_empty() {
             true => late_calls(&mut list.subqueries, own),

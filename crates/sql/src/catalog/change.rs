@@ -84,7 +84,12 @@ impl Changes {
     /// Begins a definition: what its texts name is looked up from now on, and has to be called the same once
     /// it is kept.
     pub fn begin_definition(&self) {
-        *self.bound_in.borrow_mut() = Some(self.catalogs.current());
+        self.bound_in(self.catalogs.current());
+    }
+
+    /// The same for one whose texts were bound in a committed catalog.
+    pub(super) fn bound_in(&self, catalog: Arc<Catalog>) {
+        *self.bound_in.borrow_mut() = Some(catalog);
     }
 
     /// What all sessions share.
@@ -338,10 +343,10 @@ impl Changes {
     }
 }
 
-pub(super) fn renamed_meanwhile(before: &Object) -> SqlError {
+fn renamed_meanwhile(before: &Object) -> SqlError {
     let (noun, name) = (before.kind().noun(), before.name());
     let message = format!(
-        "could not serialize access: {noun} \"{name}\", or a part of it, was renamed meanwhile"
+        "could not serialize access: {noun} \"{name}\", or a part of it, was renamed or changed meanwhile"
     );
     SqlError::new(SqlState::SERIALIZATION_FAILURE, message).hint("Run the statement again.")
 }

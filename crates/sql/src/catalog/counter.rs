@@ -301,8 +301,7 @@ impl Catalogs {
             seen => seen,
         };
         if locked.map_err(from_engine)?.is_none() {
-            let message = format!("relation \"{}\" does not exist", sequence.name);
-            return Err(SqlError::new(SqlState::UNDEFINED_TABLE, message));
+            return Err(no_sequence(sequence));
         }
         let now = self.current().sequence(sequence.id).cloned();
         let other = now.filter(|now| now.counter != sequence.counter);
@@ -378,19 +377,25 @@ impl Catalogs {
         Ok(true)
     }
 
-    /// Where a sequence stands; at its start, if it has another counter by now.
+    /// Where a sequence stands.
     ///
     /// # Errors
-    /// The engine's.
+    /// 42P01, if it is gone; the engine's.
     pub async fn state_of(
         &self,
         transaction: &Transaction,
         sequence: &Sequence,
     ) -> Result<CounterState> {
-        let counter = self.counters.get(sequence.counter);
-        if self.counters.is_retired(&counter) {
-            return Ok(CounterState::first(&sequence.options));
+        let mut now = None;
+        let mut counter = self.counters.get(sequence.counter);
+        // Each turn comes after a restart that has committed.
+        while self.counters.is_retired(&counter) {
+            let other = self.current().sequence(sequence.id).cloned();
+            let other = other.ok_or_else(|| no_sequence(sequence))?;
+            counter = self.counters.get(other.counter);
+            now = Some(other);
         }
+        let sequence = now.as_deref().unwrap_or(sequence);
         let known = *counter.known();
         if let Some(known) = known {
             transaction.depends_on(known.at);
@@ -538,4 +543,9 @@ impl Catalogs {
         }
         committed.map_err(from_engine)
     }
+}
+
+fn no_sequence(sequence: &Sequence) -> SqlError {
+    let message = format!("relation \"{}\" does not exist", sequence.name);
+    SqlError::new(SqlState::UNDEFINED_TABLE, message)
 }

@@ -4,7 +4,8 @@
 //! finds one that is held for good (`counter.rs`, Restarts), and the catalog tells what became of its sequence. What is
 //! left of it is an entry of a few bytes, as long as the database is open: that its number has begun is not forgotten,
 //! or a statement with an older catalog would begin it again. Its record is deleted by the transaction that writes
-//! another counter's next.
+//! another counter's next; it stays if none does before the database is closed, and so does that of a restart that was
+//! rolled back.
 
 use std::{
     collections::HashMap,

@@ -92,6 +92,11 @@ impl Block {
         self.is_explicit
     }
 
+    /// The settings that are put back when it is rolled back.
+    pub(super) fn began_with(&self) -> Option<&Values> {
+        self.began.as_ref().map(|began| &began.settings)
+    }
+
     /// How many savepoints are open.
     pub(super) fn depth(&self) -> usize {
         self.savepoints.len()

@@ -175,13 +175,18 @@ impl Session {
                 _ => catalog.expect_relation(path, schema, &named.name)?.id(),
             };
             if held == Some(found) {
+                self.changes.begin_definition();
                 return Ok(Some((catalog, found)));
             }
             if found < ObjectId::FIRST {
                 let message = format!("permission denied: \"{}\" is a system catalog", named.name);
                 return Err(SqlError::new(SqlState::INSUFFICIENT_PRIVILEGE, message));
             }
-            self.ddl()?.hold(found).await?;
+            match self.ddl()?.hold(found).await {
+                // It was dropped meanwhile; its name may be another's.
+                Err(_) if self.changes.catalog().relation(found).is_none() => {}
+                outcome => outcome?,
+            }
             held = Some(found);
         }
     }

@@ -68,7 +68,7 @@ impl Session {
             self.tell(sink, &Notice::exists_already("relation", &new.name));
         } else {
             let catalogs = self.changes.catalogs();
-            create_index_concurrently(&self.engine, catalogs, &table, new).await?;
+            create_index_concurrently(&self.engine, catalogs, catalog, table.id, new).await?;
         }
         sink.complete(Tag::Word("CREATE INDEX"))
     }

@@ -40,12 +40,15 @@ struct Setting {
 /// What a setting takes in the map beside its texts, with what is copied on the way to it.
 const SETTING_BYTES: usize = 2048;
 
+/// Settings that take no more are not counted anew.
+const COUNTED_MIN: usize = 64 * 1024;
+
 /// What the settings of a session take, those that its savepoints keep included.
 #[derive(Default)]
 pub(super) struct Held {
     charge: Charge,
-    /// A map may be kept since it was last counted.
-    has_grown: bool,
+    /// What the map was counted to be.
+    counted: usize,
 }
 
 impl Held {
@@ -54,15 +57,16 @@ impl Held {
     /// # Errors
     /// 53200.
     fn grow(&mut self, memory: &Rc<Memory>, texts: usize) -> Result<()> {
-        self.has_grown = true;
         let bytes = self.charge.bytes() + SETTING_BYTES + texts;
         self.charge.set(memory, bytes)
     }
 
-    /// No savepoint keeps any.
-    fn count(&mut self, values: &Values) {
-        if std::mem::take(&mut self.has_grown) {
-            self.charge.lower(values.bytes());
+    /// No savepoint keeps any. Counts them if the charge has doubled since they were counted, so that each
+    /// value is counted a few times at most.
+    fn count(&mut self, values: &Values, began_with: Option<&Values>) {
+        if self.charge.bytes() > 2 * self.counted + COUNTED_MIN {
+            self.counted = values.bytes() + began_with.map_or(0, Values::bytes);
+            self.charge.lower(self.counted);
         }
     }
 }
@@ -201,8 +205,13 @@ impl Session {
             let default = self.values.get(definition, name).unwrap_or_default();
             return self.set_transaction_setting(&kept, &shown.unwrap_or(default));
         }
-        let texts = 2 * kept.len() + shown.as_ref().map_or(0, String::len);
-        self.settings.grow(&self.kept, texts)?;
+        if let Some(value) = &shown {
+            if self.block.depth() == 0 {
+                self.settings.count(&self.values, self.block.began_with());
+            }
+            self.settings
+                .grow(&self.kept, 2 * kept.len() + value.len())?;
+        }
         self.values
             .put(kept.clone(), scope, shown, definition.default);
         self.took_effect(&kept)
@@ -224,7 +233,7 @@ impl Session {
     /// The transaction has committed: what was set for it alone is over.
     pub(super) fn keep_settings(&mut self) {
         let changed = self.values.end_transaction();
-        self.settings.count(&self.values);
+        self.settings.count(&self.values, None);
         self.follow(&changed);
     }
 
@@ -233,7 +242,7 @@ impl Session {
         if let Some(values) = began {
             self.restore(values);
         }
-        self.settings.count(&self.values);
+        self.settings.count(&self.values, None);
     }
 
     /// Sets what functions have set.

@@ -6,7 +6,10 @@
 //! of the other. Containers whose every print is common, though no element has them all, are
 //! compared pairwise still.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::{
+    cell::OnceCell,
+    hash::{DefaultHasher, Hash, Hasher},
+};
 
 use types::{Jsonb, JsonbArray, JsonbView, Result};
 
@@ -15,35 +18,48 @@ pub(super) struct Members<'a> {
     /// In the order of `jsonb`.
     scalars: Vec<Jsonb<'a>>,
     containers: Vec<Jsonb<'a>>,
-    /// A print, and the position of a container that has it; in order, each pair once.
-    prints: Vec<(u64, u32)>,
+    /// A print, and the position of a container that has it; in order, each pair once. Made when a
+    /// container is first looked up.
+    prints: OnceCell<Vec<(u64, u32)>>,
 }
 
 impl<'a> Members<'a> {
-    /// Reads all elements, to the bottom. Linear but for the sorting.
+    /// Reads all elements. Linear but for the sorting.
     ///
     /// # Errors
     /// `XX001` if what is stored is damaged.
     pub(super) fn new(array: JsonbArray<'a>) -> Result<Self> {
-        let (mut scalars, mut containers, mut prints) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut scalars, mut containers) = (Vec::new(), Vec::new());
         for element in array.iter() {
             let element = element?;
             if element.is_container() {
-                let position = containers.len() as u32;
-                each_print(element, 0, &mut |print| prints.push((print, position)))?;
                 containers.push(element);
             } else {
                 scalars.push(element);
             }
         }
         scalars.sort_unstable_by(|one, two| one.compare(*two));
-        prints.sort_unstable();
-        prints.dedup();
         Ok(Self {
             scalars,
             containers,
-            prints,
+            prints: OnceCell::new(),
         })
+    }
+
+    /// Reads all containers, to the bottom, the first time.
+    fn prints(&self) -> Result<&[(u64, u32)]> {
+        if let Some(prints) = self.prints.get() {
+            return Ok(prints);
+        }
+        let mut prints = Vec::new();
+        for (position, container) in self.containers.iter().enumerate() {
+            each_print(*container, 0, &mut |print| {
+                prints.push((print, position as u32))
+            })?;
+        }
+        prints.sort_unstable();
+        prints.dedup();
+        Ok(self.prints.get_or_init(|| prints))
     }
 
     /// Whether an element equals a scalar.
@@ -61,10 +77,11 @@ impl<'a> Members<'a> {
         &self,
         wanted: Jsonb<'_>,
     ) -> Result<impl Iterator<Item = Jsonb<'a>> + use<'_, 'a>> {
-        let mut rarest = &self.prints[..];
+        let prints = self.prints()?;
+        let mut rarest = prints;
         each_print(wanted, 0, &mut |print| {
-            let first = self.prints.partition_point(|(other, _)| *other < print);
-            let rest = &self.prints[first..];
+            let first = prints.partition_point(|(other, _)| *other < print);
+            let rest = &prints[first..];
             let found = &rest[..rest.partition_point(|(other, _)| *other == print)];
             if found.len() < rarest.len() {
                 rarest = found;

@@ -21,15 +21,14 @@ use super::{
     index::{build_failed, enter},
 };
 use crate::catalog::{
-    Catalogs, Changes, Index, Object, ObjectId, Table, change::renamed_meanwhile,
-    failure::from_engine, record,
+    Catalog, Catalogs, Changes, Index, ObjectId, Table, failure::from_engine, record,
 };
 
-/// Creates an index of a table, as it was when the index was bound, in transactions of its own, and builds it
-/// beside writers. The table must not be locked by an open transaction of the caller's: the builder waits for all that are open.
+/// Creates an index that was bound in a committed catalog, in transactions of its own, and builds it beside writers.
+/// `table` must not be locked by an open transaction of the caller's: the builder waits for all that are open.
 ///
 /// # Errors
-/// 23505, if rows have the same key; 55000 if the table was truncated or rewritten meanwhile, 40001 if a column was renamed;
+/// 23505, if rows have the same key; 55000 if the table was truncated or rewritten meanwhile, 40001 if what its texts name was renamed;
 /// 42P07; the engine's.
 ///
 /// # Cancellation
@@ -37,12 +36,12 @@ use crate::catalog::{
 pub async fn create_index_concurrently(
     session: &Rc<Session>,
     catalogs: &Arc<Catalogs>,
-    table: &Arc<Table>,
+    bound_in: Arc<Catalog>,
+    table: ObjectId,
     new: NewIndex,
 ) -> Result<()> {
     let name = new.name.clone();
-    let (id, build) = begin(session, catalogs, table, new).await?;
-    let table = table.id;
+    let (id, build) = begin(session, catalogs, bound_in, table, new).await?;
     let index = build
         .run(|_| {})
         .await
@@ -69,14 +68,14 @@ async fn open(
 async fn begin(
     session: &Rc<Session>,
     catalogs: &Arc<Catalogs>,
-    bound: &Arc<Table>,
+    bound_in: Arc<Catalog>,
+    table: ObjectId,
     new: NewIndex,
 ) -> Result<(ObjectId, IndexBuild)> {
-    let (changes, table) = (Changes::new(catalogs), bound.id);
-    let (transaction, locked) = open(session, &changes, table).await?;
-    if locked.is_some_and(|table| !table.has_columns_of(bound)) {
-        return Err(renamed_meanwhile(&Object::Table(bound.clone())));
-    }
+    let changes = Changes::new(catalogs);
+    changes.bound_in(bound_in);
+    let (transaction, _) = open(session, &changes, table).await?;
+    changes.expect_as_bound(table)?;
     let ddl = Ddl::new(&transaction, &changes);
     ddl.keep_index(table, &new).await?;
     let id = ddl.new_id().await?;

@@ -81,7 +81,9 @@ impl Ddl<'_> {
         let Object::Table(current) = self.changes.hold(self.transaction, table).await? else {
             return Err(gone("relation", table));
         };
-        self.changes.expect_as_bound(table)?;
+        if index.predicate.is_some() || index.key_columns().is_none() {
+            self.changes.expect_as_bound(table)?;
+        }
         let (catalog, keys) = (self.changes.catalog(), &self.changes.catalogs().keys);
         let (extract, options) = keys.keys(&catalog, &current, &index)?;
         let (storage, name) = (current.storage(), record::index_name(id));

@@ -310,7 +310,7 @@ fn texts_are_not_kept_whose_names_are_others_by_then() {
                     "table \"t\""
                 };
                 let message = format!(
-                    "could not serialize access: {noun}, or a part of it, was renamed meanwhile"
+                    "could not serialize access: {noun}, or a part of it, was renamed or changed meanwhile"
                 );
                 assert_eq!(said(refused), ("40001".into(), message));
             }

@@ -26,9 +26,8 @@ impl Bed {
     }
 
     fn create_concurrently(&mut self, table: ObjectId, new: NewIndex) -> types::Result<()> {
-        let table = self.current(table);
         self.run(async move |session, catalogs| {
-            create_index_concurrently(&session, &catalogs, &table, new).await
+            create_index_concurrently(&session, &catalogs, catalogs.current(), table, new).await
         })
     }
 
@@ -200,10 +199,14 @@ fn built_beside_writers_it_is_as_complete() {
         .collect();
     let rows: Vec<_> = rows.iter().map(|(key, value)| (&**key, &**value)).collect();
     bed.write(id, &rows).unwrap();
-    let table = bed.current(id);
     bed.run(async move |session, catalogs| {
-        let build =
-            create_index_concurrently(&session, &catalogs, &table, expression_index(id, "i"));
+        let build = create_index_concurrently(
+            &session,
+            &catalogs,
+            catalogs.current(),
+            id,
+            expression_index(id, "i"),
+        );
         let writers = async {
             for n in 0..200 {
                 let (transaction, changes) = begin(&session, &catalogs);
@@ -284,10 +287,14 @@ fn a_table_that_is_dropped_or_truncated_meanwhile_ends_the_build() {
             .collect();
         let rows: Vec<_> = rows.iter().map(|(key, value)| (&**key, &**value)).collect();
         bed.write(id, &rows).unwrap();
-        let table = bed.current(id);
         let built = bed.run(async move |session, catalogs| {
-            let build =
-                create_index_concurrently(&session, &catalogs, &table, new_index("i", false, 0));
+            let build = create_index_concurrently(
+                &session,
+                &catalogs,
+                catalogs.current(),
+                id,
+                new_index("i", false, 0),
+            );
             let change = async {
                 let (transaction, changes) = begin(&session, &catalogs);
                 // The build is under way once its index is listed.

@@ -132,17 +132,13 @@ impl Session {
 
     async fn rename_schema(&self, id: ObjectId, new: &Ident) -> Result<()> {
         let ddl = self.ddl()?;
-        // Nothing comes into it, and nobody comes to depend on what is in it, after texts were looked at.
+        // Nothing comes into it after texts were looked at.
         ddl.hold(id).await?;
         let catalog = self.changes.catalog();
         let old = catalog.schema_name(id).to_owned();
-        let objects = catalog.objects();
-        let inside: Vec<_> = objects
-            .filter(|object| object.schema() == Some(id))
-            .collect();
-        for object in &inside {
-            ddl.hold_record(object.id()).await?;
-        }
+        let inside = catalog
+            .objects()
+            .filter(|object| object.schema() == Some(id));
         for object in inside {
             let what = "renaming the schema of what";
             match object {
