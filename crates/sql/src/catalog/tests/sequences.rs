@@ -197,7 +197,7 @@ fn restarts_leave_no_records_and_old_descriptors_take_no_values() {
         let stands = catalogs.state_of(&transaction, &straggler).await;
         (value.unwrap(), stands.unwrap())
     });
-    assert_eq!((value, stands.is_called), (1, false));
+    assert_eq!((value, stands.last, stands.is_called), (1, 1, true));
     let records = bed.run(async move |session, catalogs| {
         let (transaction, _) = begin(&session, &catalogs);
         let (mut count, counters) = (0, &catalogs.tables.counters);
