@@ -263,10 +263,10 @@ fn general_power(base: Finite, power: Finite, is_odd: bool) -> Result<Finite> {
             })
         };
     }
-    let result_weight = decimal_weight(estimate * std::f64::consts::LOG10_E);
-    let scale = display_scale(result_weight, &[&base, &power]);
+    let exponent = estimate * std::f64::consts::LOG10_E;
+    let scale = display_scale(decimal_weight(exponent), &[&base, &power]);
     // An error of the logarithm is multiplied by the power and by the result, however many digits that has.
-    let result_digits = (estimate * std::f64::consts::LOG10_E).abs() as u32 + 1;
+    let result_digits = exponent.abs() as u32 + 1;
     let digits = scale + result_digits + power.exponent().unwrap_or(0).max(0) as u32 + GUARD_DIGITS;
     let result = exponential(times(logarithm(&base, digits)), scale)?;
     Ok(if negative {

@@ -291,30 +291,3 @@ pub(super) fn said<T>(result: Result<T>) -> (String, String) {
     let error: SqlError = result.err().expect("it is refused");
     (error.state().code().to_owned(), error.message().to_owned())
 }
-
-/// Both, one beside the other.
-pub(super) async fn both<A: Future, B: Future>(one: A, other: B) -> (A::Output, B::Output) {
-    let (mut one, mut other) = (Box::pin(one), Box::pin(other));
-    let (mut first, mut second) = (None, None);
-    std::future::poll_fn(move |context| {
-        use std::task::Poll;
-        if first.is_none()
-            && let Poll::Ready(output) = one.as_mut().poll(context)
-        {
-            first = Some(output);
-        }
-        if second.is_none()
-            && let Poll::Ready(output) = other.as_mut().poll(context)
-        {
-            second = Some(output);
-        }
-        match (first.take(), second.take()) {
-            (Some(one), Some(other)) => Poll::Ready((one, other)),
-            (one, other) => {
-                (first, second) = (one, other);
-                Poll::Pending
-            }
-        }
-    })
-    .await
-}

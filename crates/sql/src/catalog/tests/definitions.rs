@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use engine::LogConfig;
+use futures_lite::future::zip;
 
-use super::bed::{Bed, LOG, TEXT, begin, both, column, find, new_table, put, said};
+use super::bed::{Bed, LOG, TEXT, begin, column, find, new_table, put, said};
 use crate::catalog::{
     Comments, Ddl, Dependency, LabelPlace, Object, ObjectId, Role, View, ViewColumn,
     failure::from_engine,
@@ -296,7 +297,7 @@ fn texts_are_not_kept_whose_names_are_others_by_then() {
                 comments: Comments::default(),
             };
             let ddl = Ddl::new(&second, &others);
-            let (created, committed) = both(ddl.create_view(view), first.commit()).await;
+            let (created, committed) = zip(ddl.create_view(view), first.commit()).await;
             committed.unwrap();
             second.rollback();
             created

@@ -1,6 +1,8 @@
 //! Indexes of the catalog: of expressions, partial ones, built in a transaction or beside writers.
 
-use super::bed::{Bed, begin, both, by, expression, new_index, new_table, put, said};
+use futures_lite::future::zip;
+
+use super::bed::{Bed, begin, by, expression, new_index, new_table, put, said};
 use crate::catalog::{
     Behavior, Constraint, Ddl, Dependency, IndexKey, NewIndex, ObjectId, Target,
     create_index_concurrently, failure::from_engine,
@@ -216,7 +218,7 @@ fn built_beside_writers_it_is_as_complete() {
             }
             Ok::<_, types::SqlError>(())
         };
-        let (built, written) = both(build, writers).await;
+        let (built, written) = zip(build, writers).await;
         built.unwrap();
         written.unwrap();
     });
@@ -314,7 +316,7 @@ fn a_table_that_is_dropped_or_truncated_meanwhile_ends_the_build() {
                 }
                 transaction.commit().await.map_err(from_engine)
             };
-            let (built, changed) = both(build, change).await;
+            let (built, changed) = zip(build, change).await;
             changed.unwrap();
             built
         });
