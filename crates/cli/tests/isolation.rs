@@ -230,7 +230,7 @@ fn sequences_that_are_restarted_give_no_value_twice() {
     scenarios(include_str!("isolation/sequences.txt"));
 }
 
-/// Who changes definitions at once.
+/// Sessions change one definition at once.
 #[test]
 fn definitions_are_looked_at_when_they_are_locked() {
     scenarios(include_str!("isolation/definitions.txt"));

@@ -38,7 +38,7 @@ pub(crate) struct SessionLocks {
     not_held: RefCell<Vec<Strength>>,
 }
 
-/// What is held until the transaction ends.
+/// The locks that are held until the transaction ends.
 #[derive(Default)]
 struct OfTransaction {
     /// In the order in which it was taken.

@@ -55,13 +55,13 @@ pub(crate) struct Source {
 pub(crate) struct SourceColumn {
     pub(crate) name: String,
     pub(crate) value: Expression,
-    /// What names it.
+    /// The names that reach it.
     pub(crate) reach: Reach,
     /// The column's position in its table.
     pub(crate) attribute: Option<usize>,
 }
 
-/// What names a column of a relation, from the most to the least.
+/// The names that reach a column of a relation, from the most to the least.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Reach {
     /// Its name, or `*`.

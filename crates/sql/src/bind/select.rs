@@ -117,7 +117,7 @@ impl Binder<'_> {
         let is_sorted_first = select.distinct.is_none()
             && list.windows.is_empty()
             && list.sets.is_empty()
-            // Of a volatile item that is a key there is one value, above and below.
+            // A volatile item that is a key has one value, above and below.
             && keys.iter().all(is_stable);
         let own = keys.iter().map(|key| &key.expression).chain(&having);
         let late = match is_sorted_first && !keys.is_empty() {

@@ -57,7 +57,7 @@ pub struct Changes {
     log: RefCell<Vec<Change>>,
     /// The last view that was made, and how many changes were in it.
     seen: RefCell<Option<(Arc<Catalog>, usize)>>,
-    /// What was committed when the definition began whose texts are being bound.
+    /// The catalog that was committed when the definition began whose texts are being bound.
     bound_in: RefCell<Option<Arc<Catalog>>>,
 }
 

@@ -306,7 +306,7 @@ impl Catalogs {
         let now = self.current().sequence(sequence.id).cloned();
         let other = now.filter(|now| now.counter != sequence.counter);
         if other.is_none() {
-            // Nobody restarts it meanwhile: one of the two transactions has the lock.
+            // The sequence is not restarted meanwhile: one of the two transactions has its lock.
             let counter = self.counters.get(sequence.counter);
             counter.is_held.store(false, Ordering::Release);
         }

@@ -39,7 +39,7 @@ impl Counters {
         }
     }
 
-    /// What counts under a number; made if there is none.
+    /// The counter of a number; made if there is none.
     pub(super) fn get(&self, id: ObjectId) -> Arc<Counter> {
         self.with(|state| state.by_number.entry(id).or_default().clone())
     }
