@@ -111,14 +111,20 @@ impl<'a> Numeric<'a> {
                 let base_weight = logarithm_weight(&base);
                 let weight = logarithm_weight(&number) - base_weight;
                 let scale = display_scale(weight, &[&base, &number]);
-                let digits = i64::from(scale + GUARD_DIGITS) + weight.max(0) - base_weight.min(0);
-                let digits = digits as u32 + base_weight.unsigned_abs() as u32;
-                let (one, two) = (logarithm(&number, digits), logarithm(&base, digits));
+                // An error of the dividend weighs in the quotient as much as the divisor is small, and one of the
+                // divisor as much more as the quotient is large.
+                let guard = i64::from(GUARD_DIGITS);
+                let digits = (i64::from(scale) + guard - base_weight).max(guard) as u32;
+                let more = weight.max(0) as u32;
+                let (one, two) = (logarithm(&number, digits), logarithm(&base, digits + more));
                 if two.mantissa.is_zero() {
                     return Err(super::arithmetic::division_by_zero());
                 }
                 Finite {
-                    mantissa: one.mantissa.shift(scale).divide_rounded(two.mantissa),
+                    mantissa: one
+                        .mantissa
+                        .shift(scale + more)
+                        .divide_rounded(two.mantissa),
                     scale,
                 }
                 .pack(scratch)

@@ -117,9 +117,10 @@ impl Finite {
     /// Without zeros at the end of what is after the point.
     pub(super) fn trimmed(mut self) -> Self {
         while self.scale > 0 {
-            // Large steps first: numbers may have thousands of zeros.
+            // Large steps first: numbers may have thousands of zeros. Each takes a two.
+            let most = self.mantissa.twos().min(self.scale.into());
             let step = [1024, 32, 1].into_iter().find_map(|step| {
-                if step > self.scale {
+                if u64::from(step) > most {
                     return None;
                 }
                 let (quotient, remainder) = self.mantissa.clone().split(step);

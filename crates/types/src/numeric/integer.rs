@@ -169,6 +169,23 @@ impl Integer {
         }
     }
 
+    /// The number of bits of its magnitude; none of zero.
+    pub(super) fn bits(&self) -> u64 {
+        match self {
+            Self::Small(small) => (i128::BITS - small.unsigned_abs().leading_zeros()).into(),
+            Self::Big(big) => big.bits(),
+        }
+    }
+
+    /// How often it can be divided by two; of zero, as often as one likes.
+    pub(super) fn twos(&self) -> u64 {
+        match self {
+            Self::Small(0) => u64::MAX,
+            Self::Small(small) => small.trailing_zeros().into(),
+            Self::Big(big) => big.trailing_zeros().unwrap_or(u64::MAX),
+        }
+    }
+
     /// The number of its decimal digits; none of zero.
     pub(super) fn digits(&self) -> u32 {
         match self {

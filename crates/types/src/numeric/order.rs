@@ -5,7 +5,7 @@ use std::{
     hash::{Hash, Hasher},
 };
 
-use super::{Numeric, Repr, Unpacked, integer::Integer};
+use super::{Finite, Numeric, Repr, Unpacked, integer::Integer};
 
 impl Numeric<'_> {
     /// PostgreSQL's order: of numbers by value whatever their scale, NaN after all of them.
@@ -31,13 +31,10 @@ impl Numeric<'_> {
                 if signs.0 != signs.1 || signs.0 == 0 {
                     return signs.0.cmp(&signs.1);
                 }
-                // Sizes first, so that small and huge scales need no multiplication.
-                let by_size = one.exponent().cmp(&two.exponent());
-                if by_size != Ordering::Equal {
-                    return if signs.0 < 0 {
-                        by_size.reverse()
-                    } else {
-                        by_size
+                if let Some(by_size) = compare_sizes(&one, &two) {
+                    return match signs.0 < 0 {
+                        true => by_size.reverse(),
+                        false => by_size,
                     };
                 }
                 let (one, two, _) = one.aligned(two);
@@ -79,6 +76,18 @@ impl Numeric<'_> {
             Repr::NegativeInfinity => 2u8.hash(state),
         }
     }
+}
+
+/// The order of the magnitudes of two numbers, neither of them zero, if their bits tell it: then nothing is multiplied,
+/// however far the scales are apart.
+fn compare_sizes(one: &Finite, two: &Finite) -> Option<Ordering> {
+    // A number is from 2 to the power of this on, and below twice as much.
+    let least = |number: &Finite| {
+        (number.mantissa.bits() as f64 - 1.0) - f64::from(number.scale) * std::f64::consts::LOG2_10
+    };
+    let difference = least(one) - least(two);
+    // The estimates are off by far less than what is more than 1.
+    (difference.abs() > 1.01).then(|| difference.total_cmp(&0.0))
 }
 
 fn rank(number: &Unpacked) -> u8 {

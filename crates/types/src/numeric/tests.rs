@@ -89,3 +89,28 @@ fn damaged_numbers_are_errors() {
         assert_eq!(error.state(), SqlState::DATA_CORRUPTED, "{stored:?}");
     }
 }
+
+#[test]
+fn numbers_of_about_one_size_are_ordered_whatever_their_scales() {
+    let scratch = Scratch::new();
+    let near = |number: i128| [number - 1, number, number + 1];
+    let powers = (0..20).flat_map(|power| [10i128.pow(power), 1 << (3 * power)]);
+    let numbers: Vec<_> = powers.flat_map(near).filter(|one| *one != 0).collect();
+    for one in &numbers {
+        for two in &numbers {
+            for (of_one, of_two) in [(0, 0), (0, 3), (5, 0), (2, 7), (16, 16), (0, 17)] {
+                let left = Numeric::from_i128(*one, of_one, &scratch).unwrap();
+                let right = Numeric::from_i128(-*two, of_two, &scratch).unwrap();
+                assert!(left.compare(right).is_gt() && right.compare(left).is_lt());
+                let right = Numeric::from_i128(*two, of_two, &scratch).unwrap();
+                let scale = u32::from(of_one.max(of_two));
+                let aligned =
+                    |number: i128, of: u16| number.checked_mul(10i128.pow(scale - u32::from(of)));
+                let (Some(one), Some(two)) = (aligned(*one, of_one), aligned(*two, of_two)) else {
+                    continue;
+                };
+                assert_eq!(left.compare(right), one.cmp(&two), "{one} {two} {scale}");
+            }
+        }
+    }
+}
