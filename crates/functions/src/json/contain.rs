@@ -13,42 +13,53 @@ use crate::{
 /// Elements of an array that are looked up one by one in another array.
 const SEARCHED_MAX: usize = 16;
 
+/// Arrays within arrays whose containers are looked up by their prints: each level has the prints of all that is within it.
+const PRINTED_LEVELS: u32 = 4;
+
 /// Whether a document contains another; at the top an array contains a scalar too.
 fn contains(context: &Context<'_>, document: Jsonb<'_>, part: Jsonb<'_>) -> Result<bool> {
     if let (JsonbView::Array(array), false) = (document.view()?, part.is_container()) {
-        return has_element(context, array, part);
+        return has_element(context, array, part, PRINTED_LEVELS);
     }
-    contains_within(context, document, part, true)
+    contains_within(context, document, part, PRINTED_LEVELS)
 }
 
-/// Elements of long arrays are sorted once, above everything that is compared again and again: where it is said.
+/// `levels` is how many more arrays within each other look containers up by prints ([`Members::candidates`]).
 fn contains_within(
     context: &Context<'_>,
     document: Jsonb<'_>,
     part: Jsonb<'_>,
-    sorts: bool,
+    levels: u32,
 ) -> Result<bool> {
     match (document.view()?, part.view()?) {
         (JsonbView::Object(document), JsonbView::Object(part)) => {
             for entry in part.iter() {
                 let (key, wanted) = entry?;
                 match document.get(key)? {
-                    Some(value) if contains_within(context, value, wanted, sorts)? => {}
+                    Some(value) if contains_within(context, value, wanted, levels)? => {}
                     _ => return Ok(false),
                 }
             }
             Ok(true)
         }
         (JsonbView::Array(array), JsonbView::Array(part)) => {
-            if sorts && array.len().min(part.len()) > SEARCHED_MAX {
-                // A node has five bytes at least, and takes sixteen in a list.
-                let bytes = document.as_stored().len().saturating_mul(4);
-                context.scratch.ask(bytes)?;
-                return has_all(context, &Members::new(array)?, part);
-            }
-            for wanted in part.iter() {
-                if !has_element(context, array, wanted?)? {
+            let is_long = array.len().min(part.len()) > SEARCHED_MAX;
+            let mut members = None;
+            for (at, wanted) in part.iter().enumerate() {
+                let wanted = wanted?;
+                let is_there = match &members {
+                    Some(members) => has_member(context, members, wanted, levels)?,
+                    None => has_element(context, array, wanted, levels)?,
+                };
+                if !is_there {
                     return Ok(false);
+                }
+                // Most arrays that are compared differ soon.
+                if is_long && at + 1 == SEARCHED_MAX {
+                    // A node has five bytes at least, and takes sixteen in a list.
+                    let bytes = document.as_stored().len().saturating_mul(4);
+                    context.scratch.ask(bytes)?;
+                    members = Some(Members::new(array)?);
                 }
             }
             Ok(true)
@@ -59,38 +70,44 @@ fn contains_within(
     }
 }
 
-fn has_element(context: &Context<'_>, array: JsonbArray<'_>, wanted: Jsonb<'_>) -> Result<bool> {
+fn has_element(
+    context: &Context<'_>,
+    array: JsonbArray<'_>,
+    wanted: Jsonb<'_>,
+    levels: u32,
+) -> Result<bool> {
     for element in array.iter() {
-        if contains_within(context, element?, wanted, false)? {
+        if contains_within(context, element?, wanted, levels.saturating_sub(1))? {
             return Ok(true);
         }
     }
     Ok(false)
 }
 
-/// Whether each element of an array is contained in a member.
-fn has_all(context: &Context<'_>, members: &Members<'_>, part: JsonbArray<'_>) -> Result<bool> {
-    for wanted in part.iter() {
-        let wanted = wanted?;
-        let is_there = if wanted.is_container() {
-            has_container(context, members, wanted)?
-        } else {
-            members.has_scalar(wanted)
-        };
-        if !is_there {
-            return Ok(false);
-        }
+/// Whether a value is contained in a member.
+fn has_member(
+    context: &Context<'_>,
+    members: &Members<'_>,
+    wanted: Jsonb<'_>,
+    levels: u32,
+) -> Result<bool> {
+    if !wanted.is_container() {
+        return Ok(members.has_scalar(wanted));
     }
-    Ok(true)
+    let within = levels.saturating_sub(1);
+    let contains = |candidate| contains_within(context, candidate, wanted, within);
+    match levels {
+        0 => any(members.containers(), contains),
+        _ => any(members.candidates(wanted)?, contains),
+    }
 }
 
-fn has_container(context: &Context<'_>, members: &Members<'_>, wanted: Jsonb<'_>) -> Result<bool> {
-    for candidate in members.candidates(wanted)? {
-        if contains_within(context, candidate, wanted, false)? {
-            return Ok(true);
-        }
-    }
-    Ok(false)
+fn any<T>(mut items: impl Iterator<Item = T>, is: impl Fn(T) -> Result<bool>) -> Result<bool> {
+    let found = items.find_map(|item| match is(item) {
+        Ok(false) => None,
+        found => Some(found),
+    });
+    found.unwrap_or(Ok(false))
 }
 
 /// Whether a text is a key, an element, or the document itself.

@@ -178,6 +178,14 @@ const CASES: &[(&str, Option<&str>)] = &[
          <@ (('[' || repeat('{\"a\":[{\"b\":1}]},', 50000)) || '{\"a\":[{\"b\":2}]},1]')::jsonb",
         None,
     ),
+    (
+        "jsonb_build_array((('[' || repeat('1,', 100000)) || '2]')::jsonb)          @> jsonb_build_array((('[' || repeat('2,', 100000)) || '1]')::jsonb)",
+        None,
+    ),
+    (
+        "jsonb_build_array((('[' || repeat('[1],', 100000)) || '[2]]')::jsonb)          @> jsonb_build_array((('[' || repeat('[2],', 100000)) || '[1]]')::jsonb)",
+        None,
+    ),
     // One line, or one match, for each letter.
     (
         "length(regexp_replace(repeat('a', 6000000), 'a', 'b', 'g'))",

@@ -69,6 +69,11 @@ impl<'a> Members<'a> {
             .is_ok()
     }
 
+    /// All elements that are containers.
+    pub(super) fn containers(&self) -> impl Iterator<Item = Jsonb<'a>> + use<'_, 'a> {
+        self.containers.iter().copied()
+    }
+
     /// The elements that may contain a container: those that have its rarest print.
     ///
     /// # Errors
