@@ -88,6 +88,8 @@ pub(super) enum Written<'t> {
     /// It is the transaction's own, among many writes of which some more were noted; to be tried again until
     /// its write is found.
     Sought,
+    /// For `Intent::Row`: the row is not there any more, whatever is under its key.
+    Absent,
     /// For `Intent::Row`: the row lies elsewhere now.
     Moved(Box<NewPlace>),
     /// For `Intent::Row`: the command under way has written it before.

@@ -13,13 +13,28 @@ pub(crate) fn from_engine(error: Error) -> SqlError {
             SqlState::SERIALIZATION_FAILURE,
             "could not serialize access due to read/write dependencies among transactions",
         ),
+        Error::Abort(Abort::TooMuchRead) => {
+            let message = "out of memory for what the transaction has read";
+            return SqlError::new(SqlState::OUT_OF_MEMORY, message).hint(
+                "Read less in one transaction, use REPEATABLE READ, or start the server with \
+                 more memory (--memory).",
+            );
+        }
+        Error::Abort(Abort::OutOfRoom) => {
+            let message = "could not serialize access: memory is short, and this transaction \
+                           made room for others";
+            return SqlError::new(SqlState::SERIALIZATION_FAILURE, message).hint(
+                "Run it again, in smaller transactions if it writes much; or start the server \
+                 with more memory (--memory).",
+            );
+        }
+        Error::TableDropped | Error::Abort(Abort::TableDropped) => (
+            SqlState::SERIALIZATION_FAILURE,
+            "could not serialize access: a table was dropped or truncated meanwhile",
+        ),
         Error::Abort(_) => (
             SqlState::SERIALIZATION_FAILURE,
             "could not serialize access due to concurrent update",
-        ),
-        Error::TableDropped => (
-            SqlState::SERIALIZATION_FAILURE,
-            "could not serialize access: a table was dropped or truncated meanwhile",
         ),
         Error::Locked => (
             SqlState::LOCK_NOT_AVAILABLE,

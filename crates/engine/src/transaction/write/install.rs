@@ -71,7 +71,7 @@ impl<'t> Statement<'t> {
                 match transaction.trace(slot, head, sight, since)? {
                     Trace::Here => {}
                     Trace::Already => return Ok(Written::Already),
-                    Trace::Absent => return Ok(Written::Refused),
+                    Trace::Absent => return Ok(Written::Absent),
                     Trace::Moved(place) => return Ok(Written::Moved(place)),
                 }
             }

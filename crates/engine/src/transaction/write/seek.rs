@@ -158,7 +158,7 @@ impl Seek for Found<'_> {
                 .write_record::<P, _>(table, rid, slot, key, content, intent)
                 .await?;
             if matches!(written, Written::Refused) {
-                // That it is not there, the index has to say.
+                // That nothing is under the key, the index has to say; that a row is gone, its versions do.
                 if is_found {
                     continue;
                 }
