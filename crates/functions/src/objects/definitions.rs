@@ -111,6 +111,10 @@ pub(super) static FUNCTIONS: &[Function] = &[
     })
     .stable(),
     entry!("pg_get_viewdef"(TEXT) -> TEXT, in context view_named).stable(),
+    entry!("pg_get_viewdef"(TEXT, BOOL) -> TEXT, in context |context, name, _: bool| {
+        view_named(context, name)
+    })
+    .stable(),
     entry!("pg_get_expr"(TEXT, OID) -> TEXT, expression).stable(),
     entry!("pg_get_expr"(TEXT, OID, BOOL) -> TEXT, pretty_expression).stable(),
     entry!("pg_get_userbyid"(OID) -> NAME, in context user).stable(),

@@ -7,7 +7,7 @@ use types::{Result, SqlError, SqlState, Type, TypeModifier};
 use super::{
     Binder,
     call::{Arguments, arguments, function_name},
-    clause::Clause,
+    clause::{Aggregates, Clause},
     scalar::place,
     scope::Scope,
 };
@@ -31,18 +31,20 @@ impl Binder<'_> {
             let mut inner = Clause::plain("aggregate function calls");
             let call = self.aggregate_call(function, name, arguments, position, scope, &mut inner);
             let call = call.map_err(|error| nested(error, position))?;
-            let home = scope.home(&columns_of_call(&call.0, &inner.subqueries));
-            if let Some(home) = home {
+            let columns = columns_of_call(&call.0, &inner.subqueries);
+            if let Some(home) = scope.home(&columns) {
                 let mut aggregates = home
                     .outer_aggregates()
                     .map_err(|error| place(error, position))?
                     .borrow_mut();
+                refuse_nested(&aggregates, &columns, position)?;
                 aggregates.subqueries.extend(inner.subqueries);
                 return Ok(aggregates.added(call));
             }
             let aggregates = clause
                 .aggregates()
                 .map_err(|error| place(error, position))?;
+            refuse_nested(&scope.aggregates.borrow(), &columns, position)?;
             aggregates.subqueries.extend(inner.subqueries);
             call
         };
@@ -264,15 +266,27 @@ fn nested(error: SqlError, position: Option<u32>) -> SqlError {
         .contains("not allowed in aggregate function calls")
         && error.message().starts_with("aggregate")
     {
-        return place(
-            SqlError::new(
-                SqlState::GROUPING_ERROR,
-                "aggregate function calls cannot be nested",
-            ),
-            position,
-        );
+        return within_another(position);
     }
     error
+}
+
+/// Refuses a call that is computed from these columns, if one is that of another call of the same query: a query within
+/// the argument asks for it.
+///
+/// # Errors
+/// 42803.
+fn refuse_nested(others: &Aggregates, columns: &[ColumnId], position: Option<u32>) -> Result<()> {
+    let is_nested = |call: &AggregateCall| columns.contains(&call.column);
+    match others.calls.iter().any(is_nested) {
+        true => Err(within_another(position)),
+        false => Ok(()),
+    }
+}
+
+fn within_another(position: Option<u32>) -> SqlError {
+    let message = "aggregate function calls cannot be nested";
+    place(SqlError::new(SqlState::GROUPING_ERROR, message), position)
 }
 
 /// 42809: an aggregate without parameters was not called as `name(*)`.

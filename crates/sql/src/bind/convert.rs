@@ -245,10 +245,11 @@ impl Binder<'_> {
         Ok(value)
     }
 
-    /// `ARRAY[a, b, ...]`; arrays in it make one of more dimensions.
+    /// `ARRAY[a, b, ...]`, whose items are cast to `element` if the array as a whole is cast.
     pub(super) fn array(
         &mut self,
         items: &[sqlparser::ast::Expr],
+        element: Option<Scalar>,
         scope: &Scope<'_>,
         clause: &mut Clause<'_>,
     ) -> Result<Expression> {
@@ -262,6 +263,15 @@ impl Binder<'_> {
         let mut bound = Vec::with_capacity(items.len());
         for item in items {
             bound.push(self.scalar(item, scope, clause)?);
+        }
+        if let Some(element) = element
+            && !bound.iter().any(|item| matches!(item.ty, Type::Array(_)))
+        {
+            let ty = Type::Scalar(element);
+            for (item, written) in bound.iter_mut().zip(items) {
+                let position = self.position(written);
+                *item = self.cast(item.clone(), ty, TypeModifier::NONE, position)?;
+            }
         }
         match self.unify(&mut bound, "ARRAY", None)? {
             Type::Scalar(element) => {

@@ -47,7 +47,7 @@ impl Binder<'_> {
                 ..
             } => {
                 let (ty, modifier) = self.data_type(data_type)?;
-                let operand = self.scalar_for(operand, ty, scope, clause)?;
+                let operand = self.cast_operand(operand, ty, scope, clause)?;
                 self.cast(operand, ty, modifier, self.position(expr))
             }
             Expr::IsNull(operand) => self.is_null(operand, false, scope, clause),
@@ -162,7 +162,7 @@ impl Binder<'_> {
             Expr::Exists { subquery, negated } => self.exists(subquery, *negated, scope, clause),
             Expr::Subquery(query) => self.scalar_subquery(query, scope, clause),
             Expr::Tuple(items) => self.row(items, scope, clause),
-            Expr::Array(array) => self.array(&array.elem, scope, clause),
+            Expr::Array(array) => self.array(&array.elem, None, scope, clause),
             Expr::CompoundFieldAccess { root, access_chain } => {
                 self.access(root, access_chain, scope, clause)
             }
@@ -285,6 +285,26 @@ impl Binder<'_> {
             return Ok(bound);
         }
         self.coerce(bound, BOOL, TypeModifier::NONE, self.position(expr))
+    }
+
+    /// Binds what is cast to `ty`: the items of an array constructor are cast one by one.
+    fn cast_operand(
+        &mut self,
+        expr: &Expr,
+        ty: Type,
+        scope: &Scope<'_>,
+        clause: &mut Clause<'_>,
+    ) -> Result<Expression> {
+        if let Some(found) = self.take_found(expr) {
+            return Ok(found);
+        }
+        match (expr, ty) {
+            (Expr::Nested(inner), _) => self.cast_operand(inner, ty, scope, clause),
+            (Expr::Array(array), Type::Array(element)) if !array.elem.is_empty() => {
+                self.array(&array.elem, Some(element), scope, clause)
+            }
+            _ => self.scalar_for(expr, ty, scope, clause),
+        }
     }
 
     /// Binds what is about to become `ty`: a literal or an array constructor takes that type.

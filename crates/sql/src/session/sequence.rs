@@ -215,7 +215,7 @@ impl Session {
         let name = &column.name;
         let found = match identity {
             Some((generated_as, written)) => {
-                if column.default.is_some() {
+                if column.default.is_some() || is_serial(&definition.data_type) {
                     twice = Some(format!(
                         "both default and identity specified for column \"{name}\" of table \"{table}\""
                     ));
