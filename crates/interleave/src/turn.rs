@@ -82,11 +82,34 @@ impl Turn {
         }
     }
 
-    /// Units until the clock is read: who does no more of them between two counts counts as
-    /// exactly as one by one.
+    /// Counts units that were done within one: the clock is read at the next count, if these are many.
     #[inline]
-    pub fn left(&self) -> usize {
-        self.left.get() as usize
+    pub fn owe(&self, units: usize) {
+        let left = (self.left.get() as usize).saturating_sub(units);
+        self.left.set(left as u32);
+    }
+
+    /// Whether the clock is read at the next count, be it of nothing.
+    #[inline]
+    pub fn is_due(&self) -> bool {
+        self.left.get() == 0
+    }
+
+    /// Counts one unit. Whether the clock is to be read, which [`spend`](Self::spend) of nothing does: for loops in which a
+    /// branch is all that there is room for.
+    #[inline]
+    pub fn tick(&self) -> bool {
+        let left = self.left.get().saturating_sub(1);
+        self.left.set(left);
+        left == 0
+    }
+
+    /// Has the clock read after no more than so many units, at least one.
+    #[inline]
+    pub fn read_within(&self, units: u32) {
+        let surplus = self.left.get().saturating_sub(units.max(1));
+        self.left.set(self.left.get() - surplus);
+        self.planned.set(self.planned.get() - surplus);
     }
 
     /// How many units to do before the next count, of so many: as many as are known to take no
@@ -146,5 +169,21 @@ mod tests {
         let turn = Turn::default();
         assert!((0..100_000).all(|_| !turn.spend(7)));
         assert!(!turn.spend(usize::MAX));
+        turn.owe(usize::MAX);
+        assert!(turn.is_due() && !turn.spend(0) && !turn.is_due());
+    }
+
+    #[test]
+    fn the_clock_is_read_within_so_many_units() {
+        let turn = Turn::default();
+        turn.read_within(3);
+        assert_eq!([(); 4].map(|()| turn.tick()), [false, false, true, true]);
+        assert!(!turn.spend(0) && !turn.is_due());
+        turn.read_within(0);
+        assert!(turn.tick() && !turn.spend(0));
+        turn.owe(1000);
+        assert!(turn.is_due());
+        turn.read_within(5);
+        assert!(turn.is_due());
     }
 }

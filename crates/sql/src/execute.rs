@@ -122,6 +122,14 @@ impl Run<'_> {
         self.turn().pause(rows).await;
     }
 
+    /// Gives others a turn if what programs did with large values has taken this one: where rows are counted later.
+    #[inline]
+    pub(crate) async fn catch_up(&self) {
+        if self.turn().is_due() {
+            self.pause(0).await;
+        }
+    }
+
     /// How much of its turn the execution has had.
     #[inline]
     pub(crate) fn turn(&self) -> &Turn {
@@ -147,7 +155,7 @@ impl Run<'_> {
 
     /// What programs run in, keeping what they make in `scratch`.
     pub(crate) fn machine<'a>(&'a self, scratch: &'a Scratch) -> Machine<'a> {
-        Machine::new(self.context(scratch), self.parameters.row(0))
+        Machine::new(self.context(scratch), self.parameters.row(0)).in_turn(self.turn())
     }
 
     /// The same with other parameters.

@@ -269,3 +269,40 @@ fn statements_of_one_text_give_turns() {
     let (turns, took) = (bed.turns() - before, began.elapsed().as_millis());
     assert!(u128::from(turns) >= took / 2, "{turns} turns in {took} ms");
 }
+
+/// Rows are units of a turn, and cheap ones were followed by 256 that took 25 ms each before anybody looked at the clock.
+#[test]
+fn rows_with_large_values_give_turns() {
+    let mut bed = Bed::new();
+    let number = "10::numeric ^ (20000 - i)";
+    let rows = "from generate_series(1, 200) i";
+    let literals = (0..60_000).map(|at| (1_000_000 + at).to_string());
+    let literals = literals.collect::<Vec<_>>().join(", ");
+    bed.run(&format!(
+        "create table powers as
+             select 10::numeric as a, (20000 - i)::numeric as b, 10::numeric ^ 16000 + i as large {rows};
+         create table checked (i int check (i not in ({literals})))"
+    ))
+    .unwrap();
+    for statement in [
+        format!("select sum(length(({number})::text)) {rows}"),
+        format!("select count(*) {rows} where length(({number})::text) > 0"),
+        format!("select length(({number})::text) l, count(*) {rows} group by 1"),
+        format!("select i {rows} order by {number}"),
+        "select max(a ^ b) from powers".to_owned(),
+        "select b from powers order by round(large, b::int % 1000)".to_owned(),
+        "select count(*) from powers x join powers y on x.large = y.large".to_owned(),
+        format!("insert into checked select i {rows}"),
+        format!(
+            "select count(*) {rows} where i = any (array(select generate_series(1000, 60000)))"
+        ),
+    ] {
+        let (before, began) = (bed.turns(), std::time::Instant::now());
+        bed.run(&statement).unwrap();
+        let (turns, took) = (bed.turns() - before, began.elapsed().as_millis());
+        assert!(
+            u128::from(turns) >= took / 4,
+            "{turns} turns in {took} ms: {statement}"
+        );
+    }
+}

@@ -171,6 +171,14 @@ impl<'a> Numeric<'a> {
         out.put(&special.to_le_bytes());
     }
 
+    /// Bytes of the digits that it borrows.
+    pub fn bytes(self) -> usize {
+        match self.0 {
+            Repr::Large(stored) => stored.len(),
+            _ => 0,
+        }
+    }
+
     /// Reads the stored form, which is all of `bytes`.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 use std::{ops::Range, rc::Rc};
 
 use functions::{Aggregate as Definition, Body, Context, State};
-use interleave::Gradual;
+use interleave::{Gradual, Turn};
 use types::{
     Charge, Memory, Result, Scratch, SqlError, SqlState, Value,
     row::{integer_of, is_integer},
@@ -15,6 +15,7 @@ use super::{
 };
 use crate::{
     plan::{Aggregate, AggregateCall},
+    program::Machine,
     rows::Rows,
 };
 
@@ -136,18 +137,13 @@ impl<'p> Aggregating<'p> {
         let mut machine = run.machine(&self.scratch);
         let batch = &self.input.batch;
         let width = self.plan.keys.len();
-        let taken = || rows.clone().map(|at| batch.row(at));
         let mut keys = Vec::with_capacity(rows.len() * width);
-        for row in taken() {
-            for key in &self.plan.keys {
-                match key.as_column() {
-                    // A copy as a whole, which a result is not.
-                    Some(at) => keys.push(row[at]),
-                    None => keys.push(key.run(&mut machine, row)?),
-                }
-            }
+        let mut next = rows.start;
+        while next < rows.end {
+            let left = next..rows.end;
+            next = append_keys(self.plan, batch, left, &mut machine, run.turn(), &mut keys)?;
+            run.catch_up().await;
         }
-        let mut arguments = Vec::new();
         let mut of_set = Vec::new();
         for (set, groups) in self.plan.sets.iter().zip(&mut self.sets) {
             // Keys that are not in the set are NULL.
@@ -181,23 +177,20 @@ impl<'p> Aggregating<'p> {
                 }
                 let mut context = machine.context;
                 context.argument_types = &call.argument_types;
-                for (row, group) in taken().zip(&found) {
-                    if let Some(filter) = &call.filter
-                        && !filter.holds(&mut machine, row)?
-                    {
-                        continue;
-                    }
-                    arguments.clear();
-                    for argument in &call.arguments {
-                        arguments.push(argument.run(&mut machine, row)?);
-                    }
-                    let state = &mut groups.states[*group as usize * count + at];
-                    let call = (call, *definition, &context);
-                    let before = if grows { state.heap_bytes() } else { 0 };
-                    take(call, state, &mut machine, row, &mut arguments)?;
-                    if grows {
-                        groups.states_bytes += state.heap_bytes().saturating_sub(before);
-                    }
+                let taking = Taking {
+                    call,
+                    definition,
+                    context,
+                    at,
+                    stride: count,
+                    grows,
+                    batch,
+                };
+                let mut next = 0;
+                while next < found.len() {
+                    let rows = rows.start + next..rows.end;
+                    next += taking.take(rows, &found[next..], groups, &mut machine, run.turn())?;
+                    run.catch_up().await;
                 }
             }
         }
@@ -377,34 +370,109 @@ fn new_group(
     Ok(number)
 }
 
-/// Takes a row's arguments into account.
-#[inline]
-fn take<'a>(
-    (call, definition, context): (&'a AggregateCall, &Definition, &Context<'a>),
-    state: &mut Call,
-    machine: &mut crate::program::Machine<'a>,
-    row: &[Value<'a>],
-    arguments: &mut Vec<Value<'a>>,
-) -> Result<()> {
-    // Direct arguments do not vary from row to row.
-    let direct = definition.direct.unwrap_or(0);
-    if call.function.0.strict && arguments[direct..].iter().any(Value::is_null) {
-        return Ok(());
-    }
-    match state {
-        Call::Running(state) => (definition.accumulate)(context, state, arguments),
-        Call::Distinct(state, seen) => {
-            if seen.is_new(arguments)? {
-                (definition.accumulate)(context, state, arguments)?;
+/// Appends the keys of rows, until the turn's clock is to be read; the row that comes next.
+fn append_keys<'a>(
+    plan: &'a Aggregate,
+    batch: &'a Rows,
+    rows: Range<usize>,
+    machine: &mut Machine<'a>,
+    turn: &Turn,
+    keys: &mut Vec<Value<'a>>,
+) -> Result<usize> {
+    for at in rows.clone() {
+        let row = batch.row(at);
+        for key in &plan.keys {
+            match key.as_column() {
+                // A copy as a whole, which a result is not.
+                Some(at) => keys.push(row[at]),
+                None => keys.push(key.run(machine, row)?),
             }
-            Ok(())
         }
-        Call::Ordered(rows) => {
-            for key in &call.order {
-                arguments.push(key.value.run(machine, row)?);
+        if turn.is_due() {
+            return Ok(at + 1);
+        }
+    }
+    Ok(rows.end)
+}
+
+/// One call, as rows are taken into account in it.
+struct Taking<'a> {
+    call: &'a AggregateCall,
+    definition: &'static Definition,
+    context: Context<'a>,
+    /// Of the calls of a group, which it is, and how many there are.
+    at: usize,
+    stride: usize,
+    grows: bool,
+    batch: &'a Rows,
+}
+
+impl<'a> Taking<'a> {
+    /// Takes rows into account, whose groups `found` has, until the turn's clock is to be read; how many it took.
+    fn take(
+        &self,
+        rows: Range<usize>,
+        found: &[u32],
+        groups: &mut Groups,
+        machine: &mut Machine<'a>,
+        turn: &Turn,
+    ) -> Result<usize> {
+        let count = rows.len();
+        let mut arguments = Vec::new();
+        for (taken, (at, group)) in (1..).zip(rows.zip(found)) {
+            let row = self.batch.row(at);
+            let is_taken = match &self.call.filter {
+                Some(filter) => filter.holds(machine, row)?,
+                None => true,
+            };
+            if is_taken {
+                arguments.clear();
+                for argument in &self.call.arguments {
+                    arguments.push(argument.run(machine, row)?);
+                }
+                let state = &mut groups.states[*group as usize * self.stride + self.at];
+                let before = if self.grows { state.heap_bytes() } else { 0 };
+                self.take_one(state, machine, row, &mut arguments)?;
+                if self.grows {
+                    groups.states_bytes += state.heap_bytes().saturating_sub(before);
+                }
             }
-            rows.push(arguments.iter().copied());
-            Ok(())
+            if turn.is_due() {
+                return Ok(taken);
+            }
+        }
+        Ok(count)
+    }
+
+    /// Takes a row's arguments into account.
+    #[inline]
+    fn take_one(
+        &self,
+        state: &mut Call,
+        machine: &mut Machine<'a>,
+        row: &[Value<'a>],
+        arguments: &mut Vec<Value<'a>>,
+    ) -> Result<()> {
+        // Direct arguments do not vary from row to row.
+        let direct = self.definition.direct.unwrap_or(0);
+        if self.call.function.0.strict && arguments[direct..].iter().any(Value::is_null) {
+            return Ok(());
+        }
+        match state {
+            Call::Running(state) => (self.definition.accumulate)(&self.context, state, arguments),
+            Call::Distinct(state, seen) => {
+                if seen.is_new(arguments)? {
+                    (self.definition.accumulate)(&self.context, state, arguments)?;
+                }
+                Ok(())
+            }
+            Call::Ordered(rows) => {
+                for key in &self.call.order {
+                    arguments.push(key.value.run(machine, row)?);
+                }
+                rows.push(arguments.iter().copied());
+                Ok(())
+            }
         }
     }
 }
@@ -427,7 +495,7 @@ async fn result<'a>(
     let width = call.arguments.len();
     let keys = |at| &rows.row(at)[width..];
     let compare = |left, right| compare_keys(&call.order, keys(left), keys(right));
-    let order = Order::of(rows.len(), run, compare).await?;
+    let order = Order::of(rows, run, compare).await?;
     let direct = definition.direct.unwrap_or(0);
     let mut state = (definition.start)();
     let mut seen = call

@@ -82,7 +82,7 @@ impl<'p> Inserting<'p> {
         let new = &plan.new;
         let first = input.taken;
         // What one takes, with its indexes, is more than a unit: few are put in at once.
-        let until = first + run.turn().piece(input.batch.len() - first);
+        let mut until = first + run.turn().piece(input.batch.len() - first);
         let width = plan.values.len();
         let mut values: Vec<Value<'_>> = Vec::with_capacity(width * (until - first));
         let mut failed = None;
@@ -92,6 +92,10 @@ impl<'p> Inserting<'p> {
                 .and_then(|row| encoded.push(new, row))
             {
                 failed = Some(error);
+                break;
+            }
+            if run.turn().is_due() {
+                until = at + 1;
                 break;
             }
         }

@@ -30,7 +30,7 @@ pub(crate) async fn lock_rows(
         let scratch = Scratch::new();
         for values in parameters.iter() {
             run.pause(1).await;
-            let mut machine = Machine::new(run.context(&scratch), values);
+            let mut machine = Machine::new(run.context(&scratch), values).in_turn(run.turn());
             keys.push(range.point(&mut machine, &[])?);
         }
     }

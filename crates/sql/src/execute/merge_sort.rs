@@ -7,9 +7,14 @@ use interleave::{Gradual, Turn};
 use types::{Charge, Result, SqlError, SqlState};
 
 use super::Run;
+use crate::rows::Rows;
 
 /// Items that are sorted at once: some tens of microseconds if they are compared quickly.
 const PIECE: usize = 512;
+
+/// Of larger rows fewer are, but so many: their keys may be large, and slow to compare.
+const PIECE_BYTES: usize = 512 << 10;
+const PIECE_MIN: usize = 4;
 
 /// Items that are copied at once.
 const COPIED_AT_ONCE: usize = 32 * 1024;
@@ -21,16 +26,19 @@ pub(super) struct Order {
 }
 
 impl Order {
-    /// The numbers of so many rows in the order in which `compare` has two of them; equal ones stay
-    /// as they are.
+    /// The numbers of rows in the order in which `compare` has two of them; equal ones stay as they
+    /// are.
     ///
     /// # Errors
     /// 53200 if the statement may not hold as much; 54000 for more rows than have numbers.
     pub(super) async fn of(
-        rows: usize,
+        rows: &Rows,
         run: &Run<'_>,
         mut compare: impl FnMut(usize, usize) -> Ordering,
     ) -> Result<Order> {
+        let bytes_of_one = rows.bytes() / rows.len().max(1);
+        let piece = (PIECE_BYTES / bytes_of_one.max(1)).clamp(PIECE_MIN, PIECE);
+        let rows = rows.len();
         if u32::try_from(rows).is_err() {
             return Err(SqlError::new(
                 SqlState::PROGRAM_LIMIT_EXCEEDED,
@@ -49,7 +57,7 @@ impl Order {
         }
         let mut merged = Gradual::from(Vec::new());
         let compare = |left: &u32, right: &u32| compare(*left as usize, *right as usize);
-        sort_within(&mut numbers, &mut merged, run.turn(), compare).await;
+        sort_within(&mut numbers, &mut merged, piece, run.turn(), compare).await;
         drop(merged);
         charge.lower(bytes);
         Ok(Order {
@@ -78,21 +86,22 @@ pub(crate) async fn sort_by<T: Copy>(
     turn: &Turn,
     compare: impl FnMut(&T, &T) -> Ordering,
 ) {
-    sort_within(items, &mut Vec::new(), turn, compare).await;
+    sort_within(items, &mut Vec::new(), PIECE, turn, compare).await;
 }
 
-/// Sorts items with the help of a second list, which is empty.
+/// Sorts items, so many at once, with the help of a second list, which is empty.
 async fn sort_within<T: Copy>(
     items: &mut Vec<T>,
     merged: &mut Vec<T>,
+    piece: usize,
     turn: &Turn,
     mut compare: impl FnMut(&T, &T) -> Ordering,
 ) {
-    for piece in items.chunks_mut(PIECE) {
+    let mut sorted = piece;
+    for piece in items.chunks_mut(piece) {
         piece.sort_by(&mut compare);
         turn.pause(piece.len()).await;
     }
-    let mut sorted = PIECE;
     if items.len() <= sorted {
         return;
     }

@@ -8,7 +8,7 @@
 use std::ops::{Bound, ControlFlow};
 
 use engine::{Direction, IndexPosition, ScanPosition};
-use interleave::{Interleaved, yield_now};
+use interleave::{Interleaved, Turn, yield_now};
 use types::{
     Result, Scratch, SqlError, SqlState, Value,
     row::{Row, Taking, integer_of},
@@ -292,12 +292,10 @@ enum End {
 struct Looking<'t, 'p> {
     reader: Reader<'p>,
     run: &'t Run<'t>,
+    turn: &'t Turn,
     scratch: Scratch,
     out: &'t mut Rows,
     wanted: usize,
-    /// Records that were looked at since the turn was told, and those after which it is.
-    uncounted: usize,
-    counted_at: usize,
     is_over: bool,
     failure: Option<SqlError>,
 }
@@ -305,14 +303,14 @@ struct Looking<'t, 'p> {
 impl<'t, 'p> Looking<'t, 'p> {
     fn new(scan: &'p Scan, run: &'t Run<'t>, wanted: usize, out: &'t mut Rows) -> Result<Self> {
         let scratch = Scratch::new();
+        run.turn().read_within(BATCH_ROWS as u32);
         Ok(Self {
             reader: Reader::new(scan, run, &scratch)?,
             run,
+            turn: run.turn(),
             scratch,
             out,
             wanted,
-            uncounted: 0,
-            counted_at: run.turn().left().min(BATCH_ROWS),
             is_over: false,
             failure: None,
         })
@@ -324,12 +322,10 @@ impl<'t, 'p> Looking<'t, 'p> {
         let taken = self
             .reader
             .take(self.run, &self.scratch, key, record, self.out);
-        self.uncounted += 1;
+        let is_due = self.turn.tick();
         match taken {
-            Ok(false) if self.uncounted < self.counted_at => ControlFlow::Continue(()),
-            Ok(true) if self.uncounted < self.counted_at && !self.is_full() => {
-                ControlFlow::Continue(())
-            }
+            Ok(false) if !is_due => ControlFlow::Continue(()),
+            Ok(true) if !is_due && !self.is_full() => ControlFlow::Continue(()),
             Ok(_) => self.count(),
             Err(error) => {
                 self.failure = Some(error);
@@ -343,19 +339,22 @@ impl<'t, 'p> Looking<'t, 'p> {
         self.out.len() >= self.wanted || self.out.is_large()
     }
 
-    /// Tells the turn what was done; whether to go on.
+    /// Reads the clock if that is due; whether to go on.
     #[cold]
     fn count(&mut self) -> ControlFlow<()> {
         // A filter may leave much behind.
         self.scratch.reset();
         let is_full = self.is_full();
-        let turn_is_over = self.run.turn().spend(std::mem::take(&mut self.uncounted));
-        self.counted_at = self.run.turn().left().min(BATCH_ROWS);
-        self.is_over = turn_is_over;
-        match turn_is_over || is_full {
+        self.is_over = self.turn_is_over();
+        self.turn.read_within(BATCH_ROWS as u32);
+        match self.is_over || is_full {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         }
+    }
+
+    fn turn_is_over(&self) -> bool {
+        self.turn.is_due() && self.turn.spend(0)
     }
 
     /// Why it has ended, if not for want of records.
@@ -363,7 +362,7 @@ impl<'t, 'p> Looking<'t, 'p> {
     /// # Errors
     /// Of the conditions.
     fn end(mut self) -> Result<End> {
-        self.is_over |= self.run.turn().spend(self.uncounted);
+        self.is_over |= self.turn_is_over();
         match (self.failure, self.is_over) {
             (Some(error), _) => Err(error),
             (None, true) => Ok(End::Turn),

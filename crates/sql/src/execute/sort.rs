@@ -107,7 +107,7 @@ impl<'p> Sorting<'p> {
         let width = self.input.batch.width();
         let keys = |at| &self.rows.row(at)[width..];
         let compare = |left, right| compare_keys(self.keys, keys(left), keys(right));
-        Order::of(self.rows.len(), run, compare).await
+        Order::of(&self.rows, run, compare).await
     }
 
     /// Forgets all but the first, once there are far more.

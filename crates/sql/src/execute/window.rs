@@ -111,7 +111,7 @@ impl Column {
                 )
             })
         };
-        let order = Order::of(rows.len(), run, compare).await?;
+        let order = Order::of(&keys, run, compare).await?;
         let mut values = Rows::new(1);
         let mut first = 0;
         while first < order.len() {

@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 
 use functions::{Comparison, Context, ScalarFunction};
+use interleave::Turn;
 use types::{Field, Record, Result, SqlError, SqlState, Value};
 
 use super::{Instruction, Operand, Program};
@@ -12,6 +13,8 @@ pub(crate) struct Machine<'a> {
     pub(crate) context: Context<'a>,
     pub(crate) parameters: &'a [Value<'a>],
     registers: Vec<Value<'a>>,
+    /// Whose turn the programs take.
+    turn: Option<&'a Turn>,
 }
 
 impl<'a> Machine<'a> {
@@ -20,6 +23,28 @@ impl<'a> Machine<'a> {
             context,
             parameters,
             registers: Vec::new(),
+            turn: None,
+        }
+    }
+
+    /// One whose programs count in a turn what they do with large values.
+    pub(crate) fn in_turn(self, turn: &'a Turn) -> Self {
+        Self {
+            turn: Some(turn),
+            ..self
+        }
+    }
+
+    /// Counts what is done with a value, if it is large: in units of the turn's, which are rows of small ones.
+    #[inline(always)]
+    fn weigh(&self, value: Value<'_>) {
+        if value.borrows()
+            && let Some(turn) = self.turn
+        {
+            let bytes = bytes_of(value);
+            if bytes >= WEIGHED_BYTES {
+                turn.owe(work_of(value, bytes));
+            }
         }
     }
 
@@ -67,8 +92,8 @@ impl Program {
 
     fn compute<'a>(&'a self, machine: &mut Machine<'a>, row: &[Value<'a>]) -> Result<Value<'a>> {
         match self.code[..] {
-            // Most are of one step: what it comes to is not put into a register first, nor is it looked at
-            // here. What was made for it is charged with the next one, or with its batch.
+            // Most are of one step: what it comes to is not put into a register first. What was made for it is
+            // charged with the next one, or with its batch.
             [
                 Instruction::Call2 {
                     function,
@@ -78,7 +103,9 @@ impl Program {
                 },
             ] if self.result == Operand::Register(to) => {
                 machine.context.scratch.settle()?;
-                return self.call2(function, left, right, machine, row);
+                let value = self.call2(function, left, right, machine, row)?;
+                machine.weigh(value);
+                return Ok(value);
             }
             _ => {
                 self.step_through(machine, row)?;
@@ -105,6 +132,7 @@ impl Program {
         if arguments.iter().any(Value::is_null) {
             return Ok(Value::Null);
         }
+        arguments.iter().for_each(|value| machine.weigh(*value));
         function(&machine.context, &arguments)
     }
 
@@ -149,6 +177,7 @@ impl Program {
                         if let Some(types) = types {
                             context.argument_types = &self.types[types as usize];
                         }
+                        arguments.iter().for_each(|value| machine.weigh(*value));
                         function(&context, arguments)?
                     };
                     (to, value)
@@ -159,10 +188,11 @@ impl Program {
                     right,
                     to,
                 } => (to, self.call2(function, left, right, machine, row)?),
-                Instruction::Convert { operand, cast, to } => (
-                    to,
-                    cast.apply(&machine.context, self.read(operand, machine, row))?,
-                ),
+                Instruction::Convert { operand, cast, to } => {
+                    let value = self.read(operand, machine, row);
+                    machine.weigh(value);
+                    (to, cast.apply(&machine.context, value)?)
+                }
                 Instruction::Fit {
                     operand,
                     ty,
@@ -321,6 +351,7 @@ impl Program {
                         self.read(left, machine, row),
                         self.read(array, machine, row),
                     );
+                    machine.weigh(array);
                     (to, quantified(machine, function, left, array, all)?)
                 }
                 Instruction::Array {
@@ -393,6 +424,7 @@ impl Program {
             // before this one is charged.
             if value.borrows() {
                 machine.context.scratch.settle()?;
+                machine.weigh(value);
             }
             machine.registers[to as usize] = value;
         }
@@ -426,17 +458,34 @@ pub(crate) fn agrees(comparison: Comparison, order: Ordering) -> bool {
 /// Values of fewer bytes together are put into one without asking for its memory.
 const ASKED_BYTES: usize = 64 << 10;
 
-/// Asks for the memory of a value with all of these in it: a large one may be among them many times,
-/// so a call's result may be far larger than what is there already.
-fn room_for(machine: &Machine<'_>, values: &[Value<'_>]) -> Result<()> {
-    let bytes = values.iter().map(|value| match value {
+/// Values of fewer bytes are as good as none for a turn.
+const WEIGHED_BYTES: usize = 1024;
+
+/// Bytes of what a value borrows.
+fn bytes_of(value: Value<'_>) -> usize {
+    match value {
         Value::Text(text) | Value::Json(text) => text.len(),
         Value::Bytea(bytes) => bytes.len(),
         Value::Jsonb(document) => document.as_stored().len(),
         Value::Array(array) => array.as_stored().len(),
+        Value::Numeric(number) => number.bytes(),
         _ => 0,
-    });
-    let bytes = bytes.sum();
+    }
+}
+
+/// Units of a turn that reading or making a value of so many bytes takes, roughly: most is done in proportion to them, with
+/// numbers in proportion to their square.
+fn work_of(value: Value<'_>, bytes: usize) -> usize {
+    match value {
+        Value::Numeric(_) => (bytes / 64).saturating_mul(bytes / 64),
+        _ => bytes / 64,
+    }
+}
+
+/// Asks for the memory of a value with all of these in it: a large one may be among them many times,
+/// so a call's result may be far larger than what is there already.
+fn room_for(machine: &Machine<'_>, values: &[Value<'_>]) -> Result<()> {
+    let bytes = values.iter().map(|value| bytes_of(*value)).sum();
     match bytes < ASKED_BYTES {
         true => Ok(()),
         false => machine.context.scratch.ask(bytes),
