@@ -82,7 +82,7 @@ pub(crate) use self::{
     buffers::ReadBuffers,
     fetch::{Fetched, Lent},
     files::POSITIONS_END,
-    room::{Patience, WaitingForRoom, session_bytes},
+    room::{Patience, RoomOwner, WaitingForRoom, session_bytes},
 };
 use self::{
     asked::Asked,

@@ -11,7 +11,8 @@
 //! written. So no further transaction begins while [`WAITING_MAX`] wait: else all of a worker's
 //! would be open, and their writes fill memory. And who waits for long is aborted, to be run
 //! again: all but the first of each session; and that, too, if others have committed since it
-//! began.
+//! began. The operations of a transaction wait side by side and have one place among those who wait:
+//! a transaction does not give way to itself.
 
 use std::{
     cell::{Cell, RefCell},
@@ -19,7 +20,7 @@ use std::{
     future::poll_fn,
     io,
     pin::pin,
-    rc::Rc,
+    rc::{Rc, Weak},
     sync::Arc,
     task::Poll,
     time::Duration,
@@ -54,7 +55,7 @@ const WISH_PART: usize = 8;
 /// Regions that are closed at a time: the same.
 const CLOSED_PART: usize = 24;
 
-/// While so many of a session wait for room, no further transaction begins.
+/// While so many owners of a session wait for room, no further transaction begins.
 const WAITING_MAX: usize = 8;
 
 /// Records that the clock comes by before others have a look.
@@ -116,47 +117,62 @@ const GRACE: Duration = Duration::from_millis(2);
 /// After a device that refused, and after a clock that found nothing to demote.
 const REST: Duration = Duration::from_millis(100);
 
-/// What an operation has left of its patience. From its first wait for room on it is one of those
-/// who wait, until it is dropped.
+/// What an operation has left of its patience. From its first wait for room on its owner is one of
+/// those who wait, until it is dropped.
 #[derive(Default)]
 pub(crate) struct Patience(Option<Waiting>);
 
 struct Waiting {
     since: Duration,
-    /// By when it came.
+    place: Rc<PlaceInLine>,
+}
+
+/// A transaction, or work that is part of none, as one of those who wait for room: all of its
+/// operations that wait share a place.
+#[derive(Default)]
+pub(crate) struct RoomOwner(RefCell<Weak<PlaceInLine>>);
+
+/// The place of an owner, for as long as any of its operations waits.
+struct PlaceInLine {
+    /// By when the owner came.
     number: u64,
     all: Rc<WaitingForRoom>,
 }
 
-/// The operations of a session that wait for room.
+/// The owners of a session whose operations wait for room.
 #[derive(Default)]
 pub(crate) struct WaitingForRoom {
     count: Cell<usize>,
+    /// One for each owner: at most as many as transactions are open, indexes are built, and batches
+    /// of records are loaded at the opening.
     numbers: RefCell<BTreeSet<u64>>,
     next: Cell<u64>,
 }
 
 impl WaitingForRoom {
-    fn join(self: &Rc<Self>, now: Duration) -> Waiting {
+    fn join(self: &Rc<Self>, owner: &RoomOwner) -> Rc<PlaceInLine> {
+        let mut place = owner.0.borrow_mut();
+        if let Some(place) = place.upgrade() {
+            return place;
+        }
         let number = self.next.get();
         self.next.set(number + 1);
         self.numbers.borrow_mut().insert(number);
         self.count.set(self.count.get() + 1);
-        Waiting {
-            since: now,
-            number,
-            all: self.clone(),
-        }
+        let all = self.clone();
+        let joined = Rc::new(PlaceInLine { number, all });
+        *place = Rc::downgrade(&joined);
+        joined
     }
 }
 
-impl Waiting {
+impl PlaceInLine {
     fn is_first(&self) -> bool {
         self.all.numbers.borrow().first() == Some(&self.number)
     }
 }
 
-impl Drop for Waiting {
+impl Drop for PlaceInLine {
     fn drop(&mut self) {
         self.all.numbers.borrow_mut().remove(&self.number);
         self.all.count.set(self.all.count.get() - 1);
@@ -170,7 +186,7 @@ impl Patience {
     pub(crate) fn gives_way(&self, now: Duration, holds_back: bool) -> bool {
         self.0.as_ref().is_some_and(|one| {
             let waited = now - one.since;
-            waited >= GIVE_WAY && !one.is_first() || waited >= LET_GO && holds_back
+            waited >= GIVE_WAY && !one.place.is_first() || waited >= LET_GO && holds_back
         })
     }
 }
@@ -281,13 +297,14 @@ impl Session {
     /// Dropping the future is harmless.
     pub(crate) fn wait_for_room<'s>(
         &'s self,
+        owner: &'s RoomOwner,
         patience: &'s mut Patience,
     ) -> Nested<'s, Result<(), Error>> {
         Nested::new(async move {
             if self.database.cold().is_none() || self.lane().is_none() || self.winds_up() {
                 return Err(Error::MemoryExhausted);
             }
-            self.check_patience(patience)?;
+            self.check_patience(owner, patience)?;
             self.call_for_room();
             self.room_changes().await;
             Ok(())
@@ -302,11 +319,12 @@ impl Session {
         }
     }
 
-    fn check_patience(&self, patience: &mut Patience) -> Result<(), Error> {
+    fn check_patience(&self, owner: &RoomOwner, patience: &mut Patience) -> Result<(), Error> {
         let now = self.clock().now();
-        let waiting = patience
-            .0
-            .get_or_insert_with(|| self.waiting_for_room.join(now));
+        let waiting = patience.0.get_or_insert_with(|| Waiting {
+            since: now,
+            place: self.waiting_for_room.join(owner),
+        });
         match now - waiting.since < PATIENCE {
             true => Ok(()),
             false => Err(Error::MemoryExhausted),
@@ -449,10 +467,11 @@ impl Session {
     /// [`Error::MemoryExhausted`]: it has waited long enough, or there is no cold tier.
     pub(crate) async fn make_room_to_load(
         self: &Rc<Self>,
+        owner: &RoomOwner,
         patience: &mut Patience,
     ) -> Result<(), Error> {
         let tier = self.database.cold().ok_or(Error::MemoryExhausted)?;
-        self.check_patience(patience)?;
+        self.check_patience(owner, patience)?;
         tier.want_room(&self.database.arena);
         self.keep_room_to_load().await;
         sleep(GRACE).await;
@@ -528,5 +547,27 @@ struct Evacuating<'t>(&'t ColdTier);
 impl Drop for Evacuating<'_> {
     fn drop(&mut self) {
         self.0.is_evacuating.store(false, Ordering::Release);
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operations_of_an_owner_have_one_place_while_any_waits() {
+        let all = Rc::<WaitingForRoom>::default();
+        let (a, b) = (RoomOwner::default(), RoomOwner::default());
+        let (of_a, another_of_a, of_b) = (all.join(&a), all.join(&a), all.join(&b));
+        assert_eq!(all.count.get(), 2);
+        assert!(of_a.is_first() && another_of_a.is_first() && !of_b.is_first());
+        drop(of_a);
+        let last_of_a = all.join(&a);
+        drop(another_of_a);
+        assert!(last_of_a.is_first() && !of_b.is_first());
+        drop(last_of_a);
+        assert!(of_b.is_first());
+        assert!(!all.join(&a).is_first(), "it has come anew");
+        assert_eq!(all.count.get(), 1);
     }
 }

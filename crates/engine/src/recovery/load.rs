@@ -16,7 +16,7 @@ use io::Priority;
 use memory::Exhausted;
 
 use crate::{
-    cold::{self, ColdAddress, Patience},
+    cold::{self, ColdAddress, Patience, RoomOwner},
     error::Error,
     log::format::Flaw,
     recovery::{
@@ -118,6 +118,7 @@ impl Loader {
 async fn load(loader: Rc<Loader>, batch: Batch) {
     let session = &loader.session;
     session.keep_room_to_load().await;
+    let owner = RoomOwner::default();
     for entry in &batch.entries {
         let Ok(table) = loader.table(entry.table) else {
             return loader.recovery.fail(OpenError::MemoryExhausted);
@@ -139,7 +140,8 @@ async fn load(loader: Rc<Loader>, batch: Batch) {
             if !matches!(error, Error::MemoryExhausted) {
                 return loader.recovery.fail(OpenError::from(error));
             }
-            if session.make_room_to_load(&mut patience).await.is_err() {
+            let room = session.make_room_to_load(&owner, &mut patience);
+            if room.await.is_err() {
                 return loader.recovery.fail(OpenError::MemoryExhausted);
             }
         }

@@ -63,7 +63,7 @@ pub use self::outcome::{BuildError, BuildProgress, BuildStep};
 pub(super) use self::{batch::Batch, claim::claim_all};
 use crate::{
     catalog::NAME_BYTES_MAX,
-    cold::Patience,
+    cold::{Patience, RoomOwner},
     error::Error,
     log::Durability,
     secondary::{Extractor, Index, IndexCore, IndexOptions, IndexState, pace::Pace, reach::Extent},
@@ -232,12 +232,13 @@ impl IndexBuild {
     ) -> Result<Index, BuildError> {
         let mut pace = Pace::new(&self.session);
         let mut wait = WAIT_MIN;
+        let owner = RoomOwner::default();
         let mut patience = Patience::default();
         loop {
             let step = match self.step::<Grouped>().await {
                 // A group cannot wait for room; its batch was taken back.
                 Err(BuildError::Engine(Error::MemoryExhausted)) => {
-                    self.session.wait_for_room(&mut patience).await?;
+                    self.session.wait_for_room(&owner, &mut patience).await?;
                     pace.begin();
                     continue;
                 }

@@ -14,6 +14,7 @@ use memory::Parts;
 
 use crate::{
     catalog::Effect,
+    cold::RoomOwner,
     error::Abort,
     indirection::{Rid, Slot},
     locks::{OnConflict, Place},
@@ -114,6 +115,8 @@ pub(crate) struct Context {
     pub(crate) dependencies: Dependencies,
     /// The transaction whose writes count as its own (`transaction/present.rs`).
     pub(crate) beside: RefCell<Option<Rc<Context>>>,
+    /// The transaction as one of those who wait for room in memory.
+    pub(crate) room_owner: RoomOwner,
     /// Bytes of the lists here that were charged ([`super::Account`]).
     pub(super) charged_bytes: Cell<usize>,
 }
@@ -247,6 +250,7 @@ impl Context {
             lost: RefCell::default(),
             dependencies: Dependencies::default(),
             beside: RefCell::default(),
+            room_owner: RoomOwner::default(),
             charged_bytes: Cell::default(),
             effects: RefCell::default(),
             places: RefCell::default(),

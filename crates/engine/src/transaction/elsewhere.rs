@@ -90,7 +90,8 @@ impl Transaction {
         if self.context.passes_over_cold.get() {
             return Err(Error::MemoryExhausted);
         }
-        self.session.wait_for_room(patience).await?;
+        let owner = &self.context.room_owner;
+        self.session.wait_for_room(owner, patience).await?;
         self.check_open()?;
         let holds_back = self.snapshot() < self.session.database.now();
         match patience.gives_way(self.session.clock().now(), holds_back) {
