@@ -7,15 +7,15 @@ mod rng;
 
 use std::{
     collections::BTreeMap,
-    ops::{Bound, ControlFlow},
+    ops::{Bound, ControlFlow, Range},
     pin::pin,
     rc::Rc,
     sync::{
         Arc, Mutex,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     task::{Context, Poll, Waker},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use durable::{Durable, LOG, open_configured};
@@ -24,7 +24,10 @@ use engine::{
     IndexOptions, Isolation, Priority, RecoveryConfig, ScanPosition, Session, Strength, Table,
     TableOptions, Transaction, WallClock, WallTime,
 };
-use interleave::{Clock, InFlight, Interleaved, JoinHandle, Scheduling, Worker, WorkerConfig};
+use interleave::{
+    Clock, InFlight, Interleaved, JoinHandle, Scheduling, Worker, WorkerConfig, WorkerLocal,
+    together,
+};
 use io::{Directory, Faults, SimulatedDisk};
 use rng::Rng;
 
@@ -1589,19 +1592,25 @@ fn a_table_grows_far_beyond_memory() {
     check(&mut durable, &table);
 }
 
+/// Bytes of memory where there is little.
+const SCARCE: usize = 24 << 20;
+
+/// Records of 800 bytes, of which 40,000 are more than [`SCARCE`].
+fn large(i: u64) -> Vec<u8> {
+    i.to_le_bytes().repeat(100)
+}
+
 /// More than memory holds is written by transactions that could all be open at once: those that
 /// would only wait for room do not begin.
 #[test]
 fn many_that_write_much_wait_their_turn() {
-    const LIMIT: usize = 24 << 20;
     const TASKS: u64 = 1500;
     const RECORDS: u64 = 40;
     let disk = SimulatedDisk::new(8, Faults::default());
-    let mut durable = open_within(LIMIT, disk.directory());
+    let mut durable = open_within(SCARCE, disk.directory());
     let table = durable.create_table("t", b"").unwrap();
     let upkeep = durable.worker.handle();
     let upkeep = upkeep.submit(|session: &Rc<Session>| session.clone().upkeep());
-    let large = |i: u64| i.to_le_bytes().repeat(100);
     let tasks: Vec<_> = (0..TASKS)
         .map(|task| {
             let table = table.clone();
@@ -1623,6 +1632,118 @@ fn many_that_write_much_wait_their_turn() {
     durable.worker.run_until(upkeep).unwrap();
     let records = durable.read(&table).into_iter();
     assert!(records.eq((0..TASKS * RECORDS).map(|i| (key(i), large(i)))));
+}
+
+/// Puts records in with one transaction, some beside each other, until one is refused. Counts what went
+/// in.
+async fn write_beside_each_other(
+    transaction: &Transaction,
+    table: &Table,
+    records: Range<u64>,
+    written: &AtomicU64,
+) -> Result<(), Error> {
+    for from in records.clone().step_by(100) {
+        let some = from..records.end.min(from + 100);
+        let mut refused = Ok(());
+        let writes = some.map(async |i| {
+            let (key, value) = (key(i), large(i));
+            let write = transaction.insert::<Interleaved>(table, &key, &value);
+            write.await
+        });
+        let done = |done: Result<(), Error>| match done {
+            Ok(()) => drop(written.fetch_add(1, Ordering::Relaxed)),
+            Err(error) => refused = Err(error),
+        };
+        Box::pin(together::<Interleaved, _>(writes, done)).await;
+        refused?;
+    }
+    Ok(())
+}
+
+/// The writes of one transaction are in nobody's way but its own, and it would need as much again if it
+/// were run again: it is told that memory is exhausted, and soon. As long as they wait, others begin.
+#[test]
+fn a_transaction_that_is_larger_than_memory_is_told_so_soon() {
+    let disk = SimulatedDisk::new(8, Faults::default());
+    let mut durable = open_within(SCARCE, disk.directory());
+    let table = durable.create_table("t", b"").unwrap();
+    let upkeep = durable.worker.handle();
+    let upkeep = upkeep.submit(|session: &Rc<Session>| session.clone().upkeep());
+    let written = Arc::new(AtomicU64::new(0));
+    let ended = Arc::new(AtomicBool::new(false));
+    let neighbour = {
+        let (written, ended) = (written.clone(), ended.clone());
+        durable
+            .worker
+            .handle()
+            .submit(move |session: &Rc<Session>| {
+                let session = session.clone();
+                async move {
+                    let (mut before, mut stood_still, mut admitted) = (u64::MAX, 0, 0);
+                    while !ended.load(Ordering::Relaxed) {
+                        interleave::sleep(Duration::from_millis(1)).await;
+                        let now = written.load(Ordering::Relaxed);
+                        if std::mem::replace(&mut before, now) == now {
+                            stood_still += 1;
+                            admitted += u64::from(session.admits());
+                        }
+                    }
+                    (stood_still, admitted)
+                }
+            })
+    };
+    let (error, waited) = {
+        let table = table.clone();
+        durable.run(async move |session: Rc<Session>| {
+            let transaction = session.begin(Isolation::ReadCommitted).unwrap();
+            let began = Instant::now();
+            let refused = write_beside_each_other(&transaction, &table, 0..100_000, &written).await;
+            ended.store(true, Ordering::Relaxed);
+            (refused, began.elapsed())
+        })
+    };
+    let (stood_still, admitted) = durable.worker.run_until(neighbour).unwrap();
+    assert!(stood_still > 5, "{stood_still}");
+    assert_eq!(admitted, stood_still);
+    assert_eq!(error, Err(Error::MemoryExhausted));
+    assert!(waited < Duration::from_secs(5), "{waited:?}");
+    // It has left nothing, and there is room again.
+    let records = (0..40).map(|i| (key(i), large(i))).collect::<Vec<_>>();
+    let expected = records.clone();
+    let filled = table.clone();
+    durable.run(async move |session: Rc<Session>| write_in_turn(&session, &filled, &records).await);
+    assert_eq!(durable.read(&table), expected);
+    durable.session().wind_up();
+    durable.worker.run_until(upkeep).unwrap();
+}
+
+/// A transaction of which memory holds a large part goes on as long as others' records can leave.
+#[test]
+fn room_is_made_for_a_large_transaction() {
+    let disk = SimulatedDisk::new(8, Faults::default());
+    let mut durable = open_within(SCARCE, disk.directory());
+    let table = durable.create_table("t", b"").unwrap();
+    let upkeep = durable.worker.handle();
+    let upkeep = upkeep.submit(|session: &Rc<Session>| session.clone().upkeep());
+    let in_memory = 40_000;
+    for from in (0..in_memory).step_by(50) {
+        let records = (from..from + 50).map(|i| (key(i), Some(large(i))));
+        durable.write(&table, records.collect()).unwrap();
+    }
+    let filled = table.clone();
+    let written = durable.run(async move |session: Rc<Session>| {
+        let transaction = session.begin(Isolation::ReadCommitted)?;
+        let (all, written) = (in_memory + 9000, AtomicU64::new(0));
+        // More than a quarter of memory.
+        write_beside_each_other(&transaction, &filled, in_memory..all, &written).await?;
+        let read = get(&transaction, &filled, all - 1).await;
+        Ok::<_, Error>(read == Some(large(all - 1)))
+    });
+    assert_eq!(written, Ok(true));
+    durable.session().wind_up();
+    durable.worker.run_until(upkeep).unwrap();
+    let records = durable.read(&table).into_iter();
+    assert!(records.eq((0..in_memory).map(|i| (key(i), large(i)))));
 }
 
 /// Memory is full of records of one size, and others come back: room for them is made although

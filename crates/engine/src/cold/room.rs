@@ -12,7 +12,8 @@
 //! would be open, and their writes fill memory. And who waits for long is aborted, to be run
 //! again: all but the first of each session; and that, too, if others have committed since it
 //! began. The operations of a transaction wait side by side and have one place among those who wait:
-//! a transaction does not give way to itself.
+//! a transaction does not give way to itself. One that has itself a large part of memory would need as
+//! much again: it is told that memory is exhausted, as soon as others would give way.
 
 use std::{
     cell::{Cell, RefCell},
@@ -34,7 +35,7 @@ use crate::{
     error::Error,
     indirection::Slot,
     log::LaneWriter,
-    session::{Session, next_look},
+    session::{Context, Session, next_look},
     sync::{AtomicUsize, Ordering},
 };
 
@@ -67,6 +68,11 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// How long it waits before it gives way to who has waited longer: what its transaction has
 /// written can neither leave nor move, and may be in the way.
 const GIVE_WAY: Duration = Duration::from_millis(100);
+
+/// A transaction that has one of so many parts of the limit itself has much. An index and its slots can
+/// take a third of the limit, and a tenth is to be free (`docs/design/cold-tier.md`): what is left
+/// for versions is little more than half of the limit, and this is nearly half of that.
+const MUCH_PART: usize = 4;
 
 /// How long the first waits before it lets go of its snapshot.
 const LET_GO: Duration = Duration::from_millis(500);
@@ -180,13 +186,14 @@ impl Drop for PlaceInLine {
 }
 
 impl Patience {
-    /// Whether it has waited so long that its transaction had better be run again: to make room
-    /// for who has waited longer; or, if it `holds_back` what was committed since it began,
-    /// to let that leave memory.
-    pub(crate) fn gives_way(&self, now: Duration, holds_back: bool) -> bool {
+    /// Whether it has waited so long that its transaction had better end: to make room for who has
+    /// waited longer; if it `has_much` of memory itself, since nothing else makes room; or, if it
+    /// `holds_back` what was committed since it began, to let that leave memory.
+    pub(crate) fn is_over(&self, now: Duration, has_much: bool, holds_back: bool) -> bool {
         self.0.as_ref().is_some_and(|one| {
             let waited = now - one.since;
-            waited >= GIVE_WAY && !one.place.is_first() || waited >= LET_GO && holds_back
+            waited >= GIVE_WAY && (has_much || !one.place.is_first())
+                || waited >= LET_GO && holds_back
         })
     }
 }
@@ -329,6 +336,12 @@ impl Session {
             true => Ok(()),
             false => Err(Error::MemoryExhausted),
         }
+    }
+
+    /// Whether a transaction has so much of memory itself that it would find no more room if it were
+    /// run again.
+    pub(crate) fn has_much(&self, context: &Context) -> bool {
+        context.bytes() >= self.database.arena.limit_bytes() / MUCH_PART
     }
 
     /// Whether transactions had better not begin.

@@ -117,6 +117,8 @@ pub(crate) struct Context {
     pub(crate) beside: RefCell<Option<Rc<Context>>>,
     /// The transaction as one of those who wait for room in memory.
     pub(crate) room_owner: RoomOwner,
+    /// Bytes of its versions, those that savepoints keep included: what is taken back is taken off.
+    version_bytes: Cell<usize>,
     /// Bytes of the lists here that were charged ([`super::Account`]).
     pub(super) charged_bytes: Cell<usize>,
 }
@@ -251,6 +253,7 @@ impl Context {
             dependencies: Dependencies::default(),
             beside: RefCell::default(),
             room_owner: RoomOwner::default(),
+            version_bytes: Cell::default(),
             charged_bytes: Cell::default(),
             effects: RefCell::default(),
             places: RefCell::default(),
@@ -364,6 +367,7 @@ impl Context {
         debug_assert!(self.effects.borrow().is_empty(), "its end has used them up");
         self.keys.borrow_mut().clear();
         self.writes.borrow_mut().clear();
+        self.version_bytes.set(0);
         self.places.borrow_mut().forget();
         self.locks.borrow_mut().clear();
         self.written_tables.borrow_mut().clear();
@@ -389,6 +393,24 @@ impl Context {
         let open = self.statements.get() - 1;
         self.statements.set(open);
         open == 0
+    }
+
+    /// Bytes that the transaction has in memory: its versions and its lists.
+    pub(crate) fn bytes(&self) -> usize {
+        self.version_bytes.get() + self.list_bytes()
+    }
+
+    /// Counts a version in.
+    #[inline(always)]
+    pub(crate) fn add_version(&self, version: Version) {
+        let bytes = &self.version_bytes;
+        bytes.set(bytes.get() + version.block_bytes());
+    }
+
+    /// Counts a version out.
+    pub(crate) fn remove_version(&self, version: Version) {
+        let bytes = &self.version_bytes;
+        bytes.set(bytes.get() - version.block_bytes());
     }
 
     /// Bytes that its lists take.

@@ -84,20 +84,24 @@ impl Transaction {
     /// Waits until there may be room in memory, for an operation that found none.
     ///
     /// # Errors
-    /// [`Error::MemoryExhausted`]: it cannot wait, or has waited long enough; the transaction
-    /// is over. [`Abort::OutOfRoom`].
+    /// [`Error::MemoryExhausted`]: it cannot wait, or has waited long enough, which is soon if the
+    /// transaction has much of memory itself; the transaction is over. [`Abort::OutOfRoom`].
     pub(crate) async fn wait_for_room(&self, patience: &mut Patience) -> Result<(), Error> {
         if self.context.passes_over_cold.get() {
             return Err(Error::MemoryExhausted);
         }
+        // One beside it may have ended the transaction meanwhile.
+        self.check_open()?;
+        let has_much = self.session.has_much(&self.context);
+        let holds_back = self.snapshot() < self.session.database.now();
+        match patience.is_over(self.session.clock().now(), has_much, holds_back) {
+            true if has_much => return Err(Error::MemoryExhausted),
+            true => return Err(self.doom(Abort::OutOfRoom)),
+            false => {}
+        }
         let owner = &self.context.room_owner;
         self.session.wait_for_room(owner, patience).await?;
-        self.check_open()?;
-        let holds_back = self.snapshot() < self.session.database.now();
-        match patience.gives_way(self.session.clock().now(), holds_back) {
-            true => Err(self.doom(Abort::OutOfRoom)),
-            false => Ok(()),
-        }
+        self.check_open()
     }
 
     /// Notes that a read has found a cold record, committed at `at`.

@@ -103,6 +103,7 @@ impl Transaction {
 
     /// Frees a version of this transaction's own that is in no chain any more.
     pub(super) fn discard(&self, version: Version) {
+        self.context.remove_version(version);
         // Readers that hold it walk on.
         version.stamp_never();
         // SAFETY: unlinked; readers pinned before may still hold it.

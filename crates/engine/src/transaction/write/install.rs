@@ -224,6 +224,7 @@ impl Statement<'_> {
         if context.will_grow(key.map_or(0, <[u8]>::len)) {
             self.transaction.session.account.charge(context);
         }
+        context.add_version(version);
         let key = key.map_or_else(KeptKey::default, |key| context.keep_key(key));
         let table = table.number();
         context.command.wrote(slot, None);
@@ -281,6 +282,7 @@ impl Statement<'_> {
                 unsafe { version.free(memory, version.block_bytes()) };
                 return Ok(false);
             }
+            context.add_version(version);
             let saved = Saved {
                 write: at,
                 version: own,
