@@ -232,6 +232,15 @@ fn the_line_of_an_error_is_counted_over_all_batches() {
     let error = copy(&within).unwrap_err();
     assert_eq!(error.context_text(), Some("COPY t, line 998"));
     assert_eq!(copy(&rows("")).unwrap().tags, ["COPY 1000"]);
+    // The first of two meets a row of the table, be the second beside it or far behind.
+    for apart in [0, 50] {
+        let between = 2000..2000 + apart;
+        let between = between.map(|key| format!("{key}\t1\n"));
+        let data = format!("1001\t1\n7\t1\n{}7\t1\n", between.collect::<String>());
+        let error = copy(&data).unwrap_err();
+        assert_eq!(error.state().code(), "23505");
+        assert_eq!(error.context_text(), Some("COPY t, line 2"), "{apart}");
+    }
     let sum = "select count(*), sum(a), sum(b) from t";
     assert_eq!(bed.run(sum).unwrap().rows[0], ["1000", "500500", "500500"]);
 }

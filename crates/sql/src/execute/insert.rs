@@ -7,9 +7,13 @@
 //! before.
 //!
 //! *Errors are those of the first row that has one*, whether it could not be computed or not be
-//! put in: what comes before a row that cannot be computed is put in all the same.
+//! put in: what comes before a row that cannot be computed is put in all the same. Rows that were not
+//! begun when one has failed are left out: all rows before it were begun.
 
-use std::ops::ControlFlow;
+use std::{
+    cell::{Cell, RefCell},
+    ops::ControlFlow,
+};
 
 use engine::{Abort, Isolation, RowOutcome, Transaction};
 use interleave::{Interleaved, together};
@@ -188,28 +192,46 @@ impl Encoded {
             }
             return None;
         }
-        let mut failed: Option<(usize, engine::Error)> = None;
-        let all = (0..self.len()).map(async |at| (at, one(at).await));
+        let begun = Cell::new(0);
+        // As many as are under way at once, at most.
+        let failed: RefCell<Vec<(usize, engine::Error)>> = RefCell::default();
+        let all = (0..self.len())
+            .take_while(|_| failed.borrow().is_empty())
+            .inspect(|at| begun.set(at + 1))
+            .map(async |at| (at, one(at).await));
         // Boxed: a statement that puts one row in should not carry the frames of many along.
         Box::pin(together::<Interleaved, _>(all, |(at, done)| {
-            if let Err(error) = done
-                && failed.as_ref().is_none_or(|(first, _)| at < *first)
-            {
-                failed = Some((at, error));
+            if let Err(error) = done {
+                failed.borrow_mut().push((at, error));
             }
         }))
         .await;
-        failed.map(|(at, error)| (self.second_of(at, &error), error))
+        let failed = failed.into_inner();
+        let told = failed
+            .iter()
+            .map(|&(at, error)| (self.in_order(at, error, &failed, begun.get()), error));
+        told.min_by_key(|(at, _)| *at)
     }
 
-    /// Of two rows of the batch with one key either may have gone in first: the later one is told.
-    fn second_of(&self, at: usize, error: &engine::Error) -> usize {
+    /// The row that would have failed if they had gone in one after the other. Of those with one key a later
+    /// one may have gone in before one that failed: then the second of them is it.
+    fn in_order(
+        &self,
+        at: usize,
+        error: engine::Error,
+        failed: &[(usize, engine::Error)],
+        begun: usize,
+    ) -> usize {
         if !matches!(error, engine::Error::DuplicateKey) {
             return at;
         }
         let key = self.row(at).0;
-        let is_same = |other: &usize| self.row(*other).0 == key;
-        (at..self.len()).filter(is_same).nth(1).unwrap_or(at)
+        let mut later = (at + 1..begun).filter(|other| self.row(*other).0 == key);
+        let has_failed = |other| failed.iter().any(|(at, _)| *at == other);
+        match later.clone().all(has_failed) {
+            true => at,
+            false => later.next().unwrap_or(at),
+        }
     }
 }
 
