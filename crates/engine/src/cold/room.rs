@@ -13,7 +13,7 @@
 //! again: all but the first of each session; and that, too, if others have committed since it
 //! began. The operations of a transaction wait side by side and have one place among those who wait:
 //! a transaction does not give way to itself. One that has itself a large part of memory would need as
-//! much again: it is told that memory is exhausted, as soon as others would give way.
+//! much again: it is told that memory is exhausted, and does not wait for long.
 
 use std::{
     cell::{Cell, RefCell},
@@ -74,7 +74,8 @@ const GIVE_WAY: Duration = Duration::from_millis(100);
 /// for versions is little more than half of the limit, and this is nearly half of that.
 const MUCH_PART: usize = 4;
 
-/// How long the first waits before it lets go of its snapshot.
+/// How long the first waits before it lets go of its snapshot, or of much that it has: a device may stand still for
+/// some hundred milliseconds.
 const LET_GO: Duration = Duration::from_millis(500);
 
 /// When it looks again, at the latest.
@@ -192,8 +193,8 @@ impl Patience {
     pub(crate) fn is_over(&self, now: Duration, has_much: bool, holds_back: bool) -> bool {
         self.0.as_ref().is_some_and(|one| {
             let waited = now - one.since;
-            waited >= GIVE_WAY && (has_much || !one.place.is_first())
-                || waited >= LET_GO && holds_back
+            waited >= GIVE_WAY && !one.place.is_first()
+                || waited >= LET_GO && (has_much || holds_back)
         })
     }
 }

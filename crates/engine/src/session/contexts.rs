@@ -410,7 +410,8 @@ impl Context {
     /// Counts a version out.
     pub(crate) fn remove_version(&self, version: Version) {
         let bytes = &self.version_bytes;
-        bytes.set(bytes.get() - version.block_bytes());
+        debug_assert!(bytes.get() >= version.block_bytes(), "it was counted in");
+        bytes.set(bytes.get().saturating_sub(version.block_bytes()));
     }
 
     /// Bytes that its lists take.

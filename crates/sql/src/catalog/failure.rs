@@ -44,7 +44,11 @@ pub(crate) fn from_engine(error: Error) -> SqlError {
             SqlState::LOCK_NOT_AVAILABLE,
             "canceling statement due to lock timeout",
         ),
-        Error::MemoryExhausted => (SqlState::OUT_OF_MEMORY, "out of memory"),
+        Error::MemoryExhausted => {
+            return SqlError::new(SqlState::OUT_OF_MEMORY, "out of memory").hint(
+                "Write less in one transaction, or start the server with more memory (--memory).",
+            );
+        }
         Error::StorageFull => {
             return SqlError::new(SqlState::DISK_FULL, "no space left on device").hint(
                 "Delete rows, truncate or drop tables, which works also now; or give the device \
