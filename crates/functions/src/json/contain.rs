@@ -10,7 +10,7 @@ use crate::{
     function::{BOOL, Function, JSONB, TEXT, TEXTS, entry},
 };
 
-/// Elements of an array that are looked up one by one in another array.
+/// Elements of an array that are looked up one by one in another array, or as much work.
 const SEARCHED_MAX: usize = 16;
 
 /// Arrays within arrays whose containers are looked up by their prints: each level has the prints of all that is within it.
@@ -19,7 +19,7 @@ const PRINTED_LEVELS: u32 = 4;
 /// Whether a document contains another; at the top an array contains a scalar too.
 fn contains(context: &Context<'_>, document: Jsonb<'_>, part: Jsonb<'_>) -> Result<bool> {
     if let (JsonbView::Array(array), false) = (document.view()?, part.is_container()) {
-        return has_element(context, array, part, PRINTED_LEVELS);
+        return has_element(context, array, part, PRINTED_LEVELS, &mut 0);
     }
     contains_within(context, document, part, PRINTED_LEVELS)
 }
@@ -44,18 +44,19 @@ fn contains_within(
         }
         (JsonbView::Array(array), JsonbView::Array(part)) => {
             let is_long = array.len().min(part.len()) > SEARCHED_MAX;
-            let mut members = None;
-            for (at, wanted) in part.iter().enumerate() {
+            let (mut members, mut looked_at) = (None, 0);
+            for wanted in part.iter() {
                 let wanted = wanted?;
                 let is_there = match &members {
                     Some(members) => has_member(context, members, wanted, levels)?,
-                    None => has_element(context, array, wanted, levels)?,
+                    None => has_element(context, array, wanted, levels, &mut looked_at)?,
                 };
                 if !is_there {
                     return Ok(false);
                 }
-                // Most arrays that are compared differ soon.
-                if is_long && at + 1 == SEARCHED_MAX {
+                // Many arrays are compared with one, and most differ soon, or are found at its beginning: sorting it each
+                // time would take far longer.
+                if is_long && members.is_none() && looked_at > SEARCHED_MAX * array.len() {
                     // A node has five bytes at least, and takes sixteen in a list.
                     let bytes = document.as_stored().len().saturating_mul(4);
                     context.scratch.ask(bytes)?;
@@ -75,8 +76,10 @@ fn has_element(
     array: JsonbArray<'_>,
     wanted: Jsonb<'_>,
     levels: u32,
+    looked_at: &mut usize,
 ) -> Result<bool> {
     for element in array.iter() {
+        *looked_at += 1;
         if contains_within(context, element?, wanted, levels.saturating_sub(1))? {
             return Ok(true);
         }

@@ -186,6 +186,12 @@ const CASES: &[(&str, Option<&str>)] = &[
         "jsonb_build_array((('[' || repeat('[1],', 100000)) || '[2]]')::jsonb)          @> jsonb_build_array((('[' || repeat('[2],', 100000)) || '[1]]')::jsonb)",
         None,
     ),
+    // Many short parts of one long array.
+    (
+        "jsonb_build_array((('[' || repeat('1,', 100000)) || '1]')::jsonb) \
+         @> (('[' || repeat(('[' || (repeat('1,', 16) || '1],')), 20000)) || '[1]]')::jsonb",
+        None,
+    ),
     // One line, or one match, for each letter.
     (
         "length(regexp_replace(repeat('a', 6000000), 'a', 'b', 'g'))",
