@@ -45,6 +45,8 @@ pub struct Turn {
     step: Cell<u32>,
     /// Units since the turn began.
     units: Cell<u32>,
+    /// Whether some of them were reckoned by [`owe`](Turn::owe), which tells nothing of how quick they are.
+    is_reckoned: Cell<bool>,
     read_at: Cell<Duration>,
 }
 
@@ -55,6 +57,7 @@ impl Default for Turn {
             planned: Cell::new(UNITS_FIRST),
             step: Cell::new(UNITS_FIRST),
             units: Cell::new(0),
+            is_reckoned: Cell::new(false),
             read_at: Cell::new(Duration::ZERO),
         }
     }
@@ -82,14 +85,16 @@ impl Turn {
         }
     }
 
-    /// Counts units that were done within one: the clock is read at the next count, if these are many.
+    /// Counts units that the work of one is worth, as it was reckoned: the clock is read at the next count, if these are
+    /// many.
     #[inline]
     pub fn owe(&self, units: usize) {
         let left = (self.left.get() as usize).saturating_sub(units);
         self.left.set(left as u32);
+        self.is_reckoned.set(true);
     }
 
-    /// Whether the clock is read at the next count, be it of nothing.
+    /// Whether the clock is read at the next count.
     #[inline]
     pub fn is_due(&self) -> bool {
         self.left.get() == 0
@@ -131,6 +136,7 @@ impl Turn {
         };
         // Others may have had turns since the last reading.
         let since = now.saturating_sub(self.read_at.get().max(began));
+        let is_reckoned = self.is_reckoned.replace(false);
         self.read_at.set(now);
         let most = if now == began {
             UNITS_STILL_MAX
@@ -142,7 +148,7 @@ impl Turn {
         let step = if since > READING {
             let quotient = since.as_nanos() / READING.as_nanos();
             done / u32::try_from(quotient + 1).unwrap_or(u32::MAX)
-        } else if since < READING / 2 && done >= self.step.get() {
+        } else if since < READING / 2 && done >= self.step.get() && !is_reckoned {
             self.step.get() * 2
         } else {
             self.step.get()
