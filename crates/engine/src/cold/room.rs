@@ -197,6 +197,11 @@ impl Patience {
                 || waited >= LET_GO && (has_much || holds_back)
         })
     }
+
+    /// Whether nobody has waited longer.
+    pub(crate) fn is_first(&self) -> bool {
+        self.0.as_ref().is_none_or(|one| one.place.is_first())
+    }
 }
 
 /// Bytes of what is on its way to the device.

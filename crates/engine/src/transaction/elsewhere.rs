@@ -81,11 +81,12 @@ impl Statement<'_> {
 }
 
 impl Transaction {
-    /// Waits until there may be room in memory, for an operation that found none.
+    /// Waits until there may be room in memory, for an operation that found none; one that has waited for long
+    /// enough is told at once.
     ///
     /// # Errors
     /// [`Error::MemoryExhausted`]: it cannot wait, or has waited long enough, which is soon if the
-    /// transaction has much of memory itself; the transaction is over. [`Abort::OutOfRoom`].
+    /// transaction has much of memory itself. [`Abort::OutOfRoom`]: the transaction is over.
     pub(crate) async fn wait_for_room(&self, patience: &mut Patience) -> Result<(), Error> {
         if self.context.passes_over_cold.get() {
             return Err(Error::MemoryExhausted);
@@ -95,7 +96,7 @@ impl Transaction {
         let has_much = self.session.has_much(&self.context);
         let holds_back = self.snapshot() < self.session.database.now();
         match patience.is_over(self.session.clock().now(), has_much, holds_back) {
-            true if has_much => return Err(Error::MemoryExhausted),
+            true if has_much && patience.is_first() => return Err(Error::MemoryExhausted),
             true => return Err(self.doom(Abort::OutOfRoom)),
             false => {}
         }
