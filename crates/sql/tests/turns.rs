@@ -291,6 +291,9 @@ fn rows_with_large_values_give_turns() {
         format!("select i {rows} order by {number}"),
         "select max(a ^ b) from powers".to_owned(),
         "select b from powers order by round(large, b::int % 1000)".to_owned(),
+        "select i from (select i, case when i between 2001 and 2512 then 10::numeric ^ 16000 + i * 7919 % 512 else i end n \
+         from generate_series(1, 5000) i) s order by n"
+            .to_owned(),
         "select count(*) from powers x join powers y on x.large = y.large".to_owned(),
         format!("insert into checked select i {rows}"),
         format!(

@@ -19,6 +19,18 @@ impl Value<'_> {
         )
     }
 
+    /// Bytes of a text, document, array, `bytea` or number that it borrows; none of a record's or an identifier's.
+    pub fn borrowed_bytes(&self) -> usize {
+        match self {
+            Self::Text(text) | Self::Json(text) => text.len(),
+            Self::Bytea(bytes) => bytes.len(),
+            Self::Jsonb(document) => document.as_stored().len(),
+            Self::Array(array) => array.as_stored().len(),
+            Self::Numeric(number) => number.bytes(),
+            _ => 0,
+        }
+    }
+
     /// The same value, borrowing from `scratch` alone.
     pub fn copied<'s>(self, scratch: &'s Scratch) -> Value<'s> {
         match self {

@@ -10,7 +10,10 @@ use types::{
 };
 
 use super::{
-    Input, Operator, Run, Step, distinct::Seen, merge_sort::Order, partners::Partners,
+    Input, Operator, Run, Step,
+    distinct::Seen,
+    merge_sort::{Order, bytes_of},
+    partners::Partners,
     sort::compare_keys,
 };
 use crate::{
@@ -495,7 +498,7 @@ async fn result<'a>(
     let width = call.arguments.len();
     let keys = |at| &rows.row(at)[width..];
     let compare = |left, right| compare_keys(&call.order, keys(left), keys(right));
-    let order = Order::of(rows, run, compare).await?;
+    let order = Order::of(rows.len(), run, |at| bytes_of(keys(at)), compare).await?;
     let direct = definition.direct.unwrap_or(0);
     let mut state = (definition.start)();
     let mut seen = call

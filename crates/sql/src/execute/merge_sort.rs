@@ -4,17 +4,19 @@
 use std::{cmp::Ordering, ops::Deref};
 
 use interleave::{Gradual, Turn};
-use types::{Charge, Result, SqlError, SqlState};
+use types::{Charge, Result, SqlError, SqlState, Value};
 
 use super::Run;
-use crate::rows::Rows;
 
 /// Items that are sorted at once: some tens of microseconds if they are compared quickly.
 const PIECE: usize = 512;
 
-/// Of larger rows fewer are, but so many: their keys may be large, and slow to compare.
+/// Of those with large keys fewer are, by the largest: they may be slow to compare.
 const PIECE_BYTES: usize = 512 << 10;
 const PIECE_MIN: usize = 4;
+
+/// Rows whose keys are looked at at once.
+const LOOKED_AT_ONCE: usize = 2048;
 
 /// Items that are copied at once.
 const COPIED_AT_ONCE: usize = 32 * 1024;
@@ -26,19 +28,17 @@ pub(super) struct Order {
 }
 
 impl Order {
-    /// The numbers of rows in the order in which `compare` has two of them; equal ones stay as they
-    /// are.
+    /// The numbers of so many rows in the order in which `compare` has two of them; equal ones stay
+    /// as they are. `key_bytes` tells what the keys of a row take.
     ///
     /// # Errors
     /// 53200 if the statement may not hold as much; 54000 for more rows than have numbers.
     pub(super) async fn of(
-        rows: &Rows,
+        rows: usize,
         run: &Run<'_>,
+        key_bytes: impl Fn(usize) -> usize,
         mut compare: impl FnMut(usize, usize) -> Ordering,
     ) -> Result<Order> {
-        let bytes_of_one = rows.bytes() / rows.len().max(1);
-        let piece = (PIECE_BYTES / bytes_of_one.max(1)).clamp(PIECE_MIN, PIECE);
-        let rows = rows.len();
         if u32::try_from(rows).is_err() {
             return Err(SqlError::new(
                 SqlState::PROGRAM_LIMIT_EXCEEDED,
@@ -49,12 +49,15 @@ impl Order {
         let mut charge = Charge::default();
         charge.set(run.memory(), 2 * bytes)?;
         let mut numbers = Gradual::from(Vec::with_capacity(rows));
+        let mut largest = 0;
         while numbers.len() < rows {
             let from = numbers.len();
-            let until = rows.min(from + COPIED_AT_ONCE);
+            let until = rows.min(from + LOOKED_AT_ONCE);
             numbers.extend(from as u32..until as u32);
-            run.pause((until - from) / 64).await;
+            largest = (from..until).map(&key_bytes).fold(largest, usize::max);
+            run.pause((until - from) / 8).await;
         }
+        let piece = (PIECE_BYTES / largest.max(1)).clamp(PIECE_MIN, PIECE);
         let mut merged = Gradual::from(Vec::new());
         let compare = |left: &u32, right: &u32| compare(*left as usize, *right as usize);
         sort_within(&mut numbers, &mut merged, piece, run.turn(), compare).await;
@@ -78,6 +81,11 @@ impl Deref for Order {
     fn deref(&self) -> &[u32] {
         &self.numbers
     }
+}
+
+/// Bytes of keys.
+pub(super) fn bytes_of(keys: &[Value<'_>]) -> usize {
+    keys.iter().map(Value::borrowed_bytes).sum()
 }
 
 /// Sorts items.

@@ -5,7 +5,10 @@ use std::cmp::Ordering;
 use interleave::released;
 use types::{Result, Scratch, Value, compare::compare_as};
 
-use super::{BATCH_ROWS, Input, Operator, Run, Step, merge_sort::Order};
+use super::{
+    BATCH_ROWS, Input, Operator, Run, Step,
+    merge_sort::{Order, bytes_of},
+};
 use crate::{plan::SortKey, program::Program, rows::Rows};
 
 /// The order of two rows of keys.
@@ -107,7 +110,7 @@ impl<'p> Sorting<'p> {
         let width = self.input.batch.width();
         let keys = |at| &self.rows.row(at)[width..];
         let compare = |left, right| compare_keys(self.keys, keys(left), keys(right));
-        Order::of(&self.rows, run, compare).await
+        Order::of(self.rows.len(), run, |at| bytes_of(keys(at)), compare).await
     }
 
     /// Forgets all but the first, once there are far more.

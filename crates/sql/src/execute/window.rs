@@ -19,7 +19,11 @@ use self::{
     frames::{Distances, Frames},
     running::Running,
 };
-use super::{BATCH_ROWS, Input, Operator, Run, Step, merge_sort::Order, sort::compare_keys};
+use super::{
+    BATCH_ROWS, Input, Operator, Run, Step,
+    merge_sort::{Order, bytes_of},
+    sort::compare_keys,
+};
 use crate::{plan::Window, rows::Rows};
 
 pub(super) struct Windowing<'p> {
@@ -111,7 +115,7 @@ impl Column {
                 )
             })
         };
-        let order = Order::of(&keys, run, compare).await?;
+        let order = Order::of(rows.len(), run, |at| bytes_of(keys.row(at)), compare).await?;
         let mut values = Rows::new(1);
         let mut first = 0;
         while first < order.len() {

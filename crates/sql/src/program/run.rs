@@ -41,7 +41,7 @@ impl<'a> Machine<'a> {
         if value.borrows()
             && let Some(turn) = self.turn
         {
-            let bytes = bytes_of(value);
+            let bytes = value.borrowed_bytes();
             if bytes >= WEIGHED_BYTES {
                 turn.owe(work_of(value, bytes));
             }
@@ -461,18 +461,6 @@ const ASKED_BYTES: usize = 64 << 10;
 /// Values of fewer bytes are as good as none for a turn.
 const WEIGHED_BYTES: usize = 1024;
 
-/// Bytes of what a value borrows.
-fn bytes_of(value: Value<'_>) -> usize {
-    match value {
-        Value::Text(text) | Value::Json(text) => text.len(),
-        Value::Bytea(bytes) => bytes.len(),
-        Value::Jsonb(document) => document.as_stored().len(),
-        Value::Array(array) => array.as_stored().len(),
-        Value::Numeric(number) => number.bytes(),
-        _ => 0,
-    }
-}
-
 /// Units of a turn that reading or making a value of so many bytes takes, roughly: most is done in proportion to them, with
 /// numbers in proportion to their square.
 fn work_of(value: Value<'_>, bytes: usize) -> usize {
@@ -485,7 +473,7 @@ fn work_of(value: Value<'_>, bytes: usize) -> usize {
 /// Asks for the memory of a value with all of these in it: a large one may be among them many times,
 /// so a call's result may be far larger than what is there already.
 fn room_for(machine: &Machine<'_>, values: &[Value<'_>]) -> Result<()> {
-    let bytes = values.iter().map(|value| bytes_of(*value)).sum();
+    let bytes = values.iter().map(Value::borrowed_bytes).sum();
     match bytes < ASKED_BYTES {
         true => Ok(()),
         false => machine.context.scratch.ask(bytes),
