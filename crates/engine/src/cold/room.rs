@@ -124,8 +124,8 @@ const GRACE: Duration = Duration::from_millis(2);
 /// After a device that refused, and after a clock that found nothing to demote.
 const REST: Duration = Duration::from_millis(100);
 
-/// What an operation has left of its patience. From its first wait for room on its owner is one of
-/// those who wait, until it is dropped.
+/// The patience that an operation has left. The owner of the operation is one of those who wait from its first
+/// wait for room on, until the patience is dropped.
 #[derive(Default)]
 pub(crate) struct Patience(Option<Waiting>);
 

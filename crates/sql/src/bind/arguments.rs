@@ -20,7 +20,7 @@ impl Binder<'_> {
         let bound = pairs.map(|(at, (argument, ty))| {
             let mut clause = Clause::plain("EXECUTE parameters");
             let position = self.position(argument);
-            let value = self.scalar_for(argument, *ty, &Scope::default(), &mut clause)?;
+            let value = self.scalar_for(argument, *ty, false, &Scope::default(), &mut clause)?;
             if !clause.subqueries.is_empty() {
                 let error = SqlError::new(
                     SqlState::FEATURE_NOT_SUPPORTED,

@@ -58,7 +58,7 @@ impl<'b> Binder<'b> {
             let change = changed.iter().find(|(position, _)| *position == at);
             values.push(match (change.map(|(_, value)| value), own) {
                 (Some(NewValue::Computed(value)), _) => {
-                    let value = binder.scalar_for(value, column.ty, &scope, &mut clause)?;
+                    let value = binder.scalar_for(value, column.ty, false, &scope, &mut clause)?;
                     let assigned = binder.assigned(value, column, None);
                     assigned.map_err(|error| does_not_fit(error, &binder, column, true))?
                 }

@@ -47,7 +47,7 @@ impl Binder<'_> {
                 ..
             } => {
                 let (ty, modifier) = self.data_type(data_type)?;
-                let operand = self.cast_operand(operand, ty, scope, clause)?;
+                let operand = self.scalar_for(operand, ty, true, scope, clause)?;
                 self.cast(operand, ty, modifier, self.position(expr))
             }
             Expr::IsNull(operand) => self.is_null(operand, false, scope, clause),
@@ -287,31 +287,13 @@ impl Binder<'_> {
         self.coerce(bound, BOOL, TypeModifier::NONE, self.position(expr))
     }
 
-    /// Binds what is cast to `ty`: the items of an array constructor are cast one by one.
-    fn cast_operand(
-        &mut self,
-        expr: &Expr,
-        ty: Type,
-        scope: &Scope<'_>,
-        clause: &mut Clause<'_>,
-    ) -> Result<Expression> {
-        if let Some(found) = self.take_found(expr) {
-            return Ok(found);
-        }
-        match (expr, ty) {
-            (Expr::Nested(inner), _) => self.cast_operand(inner, ty, scope, clause),
-            (Expr::Array(array), Type::Array(element)) if !array.elem.is_empty() => {
-                self.array(&array.elem, Some(element), scope, clause)
-            }
-            _ => self.scalar_for(expr, ty, scope, clause),
-        }
-    }
-
-    /// Binds what is about to become `ty`: a literal or an array constructor takes that type.
+    /// Binds what is about to become `ty`: a literal or an empty array constructor takes that type. Of one with items, each is
+    /// cast if the whole `is_cast`.
     pub(super) fn scalar_for(
         &mut self,
         expr: &Expr,
         ty: Type,
+        is_cast: bool,
         scope: &Scope<'_>,
         clause: &mut Clause<'_>,
     ) -> Result<Expression> {
@@ -319,9 +301,12 @@ impl Binder<'_> {
             return Ok(found);
         }
         match (expr, ty) {
-            (Expr::Nested(inner), _) => self.scalar_for(inner, ty, scope, clause),
+            (Expr::Nested(inner), _) => self.scalar_for(inner, ty, is_cast, scope, clause),
             (Expr::Array(array), Type::Array(_)) if array.elem.is_empty() => {
                 Ok(Expression::new(Kind::Array(Vec::new()), ty))
+            }
+            (Expr::Array(array), Type::Array(element)) if is_cast => {
+                self.array(&array.elem, Some(element), scope, clause)
             }
             _ => self.scalar(expr, scope, clause),
         }

@@ -426,7 +426,7 @@ impl Binder<'_> {
             return self.default_of(column, clause);
         }
         self.writable_column(column, clause.name, self.position(value))?;
-        let bound = self.scalar_for(value, column.ty, scope, clause)?;
+        let bound = self.scalar_for(value, column.ty, false, scope, clause)?;
         self.assigned(bound, column, self.position(value))
     }
 

@@ -403,7 +403,7 @@ struct Taking<'a> {
     call: &'a AggregateCall,
     definition: &'static Definition,
     context: Context<'a>,
-    /// Of the calls of a group, which it is, and how many there are.
+    /// The place of the call among those of a group, and the number of those.
     at: usize,
     stride: usize,
     grows: bool,

@@ -11,7 +11,7 @@ use super::Run;
 /// Items that are sorted at once: some tens of microseconds if they are compared quickly.
 const PIECE: usize = 512;
 
-/// Of those with large keys fewer are, by the largest: they may be slow to compare.
+/// Bytes of keys that are sorted at once, if each were as large as the largest: such keys may be slow to compare.
 const PIECE_BYTES: usize = 512 << 10;
 const PIECE_MIN: usize = 4;
 
