@@ -45,7 +45,8 @@ pub struct Turn {
     step: Cell<u32>,
     /// Units since the turn began.
     units: Cell<u32>,
-    /// Whether some of them were reckoned by [`owe`](Turn::owe), which tells nothing of how quick they are.
+    /// Whether some of them were reckoned by [`owe`](Turn::owe): however quick they were, no more than [`UNITS_FIRST`] are
+    /// planned for that.
     is_reckoned: Cell<bool>,
     read_at: Cell<Duration>,
 }
@@ -148,7 +149,10 @@ impl Turn {
         let step = if since > READING {
             let quotient = since.as_nanos() / READING.as_nanos();
             done / u32::try_from(quotient + 1).unwrap_or(u32::MAX)
-        } else if since < READING / 2 && done >= self.step.get() && !is_reckoned {
+        } else if since < READING / 2
+            && done >= self.step.get()
+            && (!is_reckoned || self.step.get() < UNITS_FIRST)
+        {
             self.step.get() * 2
         } else {
             self.step.get()

@@ -162,6 +162,42 @@ fn deferred_checks_hear_a_time_limit() {
     assert_eq!(one(&mut bed, "select count(*) from c"), "0");
 }
 
+/// Rows of one INSERT go in beside each other: one that waited for another transaction's row held back the
+/// error of the row before it, for as long as that transaction liked.
+#[test]
+fn a_row_that_fails_does_not_wait_for_those_behind_it() {
+    let mut bed = accounts();
+    let other = bed.client();
+    bed.run("begin; insert into account values (3, 300)")
+        .unwrap();
+    bed.send_to(
+        &other,
+        "begin; savepoint a; insert into account values (4, 0), (1, 0), (3, 0), (1, 0)",
+    );
+    assert!(!bed.is_waiting(&other));
+    let refused = bed.reply_of(&other).unwrap_err();
+    assert_eq!(refused.state().code(), "23505");
+    assert_eq!(refused.detail_text(), Some("Key (id)=(1) already exists."));
+    // The rows before one that fails are waited for: they might fail, too.
+    bed.send_to(
+        &other,
+        "rollback to a; insert into account values (3, 0), (1, 0)",
+    );
+    assert!(bed.is_waiting(&other));
+    bed.run("commit").unwrap();
+    let refused = bed.reply_of(&other).unwrap_err();
+    assert_eq!(refused.detail_text(), Some("Key (id)=(3) already exists."));
+    bed.run_in(
+        &other,
+        "rollback to a; insert into account values (4, 0); commit",
+    )
+    .unwrap();
+    assert_eq!(
+        one(&mut bed, "select id from account order by id"),
+        "1;2;3;4"
+    );
+}
+
 #[test]
 fn who_closes_a_circle_of_waiting_is_told_of_a_deadlock() {
     let mut bed = accounts();

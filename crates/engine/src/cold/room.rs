@@ -12,8 +12,8 @@
 //! would be open, and their writes fill memory. And who waits for long is aborted, to be run
 //! again: all but the first of each session; and that, too, if others have committed since it
 //! began. The operations of a transaction wait side by side and have one place among those who wait:
-//! a transaction does not give way to itself. One that has itself a large part of memory would need as
-//! much again: it is told that memory is exhausted, and does not wait for long.
+//! a transaction does not give way to itself. The first, if it has itself a large part of memory, would need
+//! as much again: it is told that memory is exhausted, and does not wait for long.
 
 use std::{
     cell::{Cell, RefCell},

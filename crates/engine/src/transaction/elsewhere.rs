@@ -86,7 +86,7 @@ impl Transaction {
     ///
     /// # Errors
     /// [`Error::MemoryExhausted`]: it cannot wait, or has waited long enough, which is soon if the
-    /// transaction has much of memory itself. [`Abort::OutOfRoom`]: the transaction is over.
+    /// transaction is the first in line and has much of memory itself. [`Abort::OutOfRoom`]: the transaction is over.
     pub(crate) async fn wait_for_room(&self, patience: &mut Patience) -> Result<(), Error> {
         if self.context.passes_over_cold.get() {
             return Err(Error::MemoryExhausted);

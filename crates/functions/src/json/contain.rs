@@ -10,7 +10,7 @@ use crate::{
     function::{BOOL, Function, JSONB, TEXT, TEXTS, entry},
 };
 
-/// Elements of an array that are looked up one by one in another array, or as much work.
+/// Elements of an array that are looked up one by one in another array.
 const SEARCHED_MAX: usize = 16;
 
 /// Arrays within arrays whose containers are looked up by their prints: each level has the prints of all that is within it.
@@ -21,22 +21,24 @@ fn contains(context: &Context<'_>, document: Jsonb<'_>, part: Jsonb<'_>) -> Resu
     if let (JsonbView::Array(array), false) = (document.view()?, part.is_container()) {
         return has_element(context, array, part, PRINTED_LEVELS, &mut 0);
     }
-    contains_within(context, document, part, PRINTED_LEVELS)
+    contains_within(context, document, part, PRINTED_LEVELS, &mut 0)
 }
 
-/// `levels` is how many more arrays within each other look containers up by prints ([`Members::candidates`]).
+/// `levels` is how many more arrays within each other look containers up by prints ([`Members::candidates`]);
+/// elements that are looked at, at whatever depth, are added to `looked_at`.
 fn contains_within(
     context: &Context<'_>,
     document: Jsonb<'_>,
     part: Jsonb<'_>,
     levels: u32,
+    looked_at: &mut usize,
 ) -> Result<bool> {
     match (document.view()?, part.view()?) {
         (JsonbView::Object(document), JsonbView::Object(part)) => {
             for entry in part.iter() {
                 let (key, wanted) = entry?;
                 match document.get(key)? {
-                    Some(value) if contains_within(context, value, wanted, levels)? => {}
+                    Some(value) if contains_within(context, value, wanted, levels, looked_at)? => {}
                     _ => return Ok(false),
                 }
             }
@@ -44,23 +46,24 @@ fn contains_within(
         }
         (JsonbView::Array(array), JsonbView::Array(part)) => {
             let is_long = array.len().min(part.len()) > SEARCHED_MAX;
-            let (mut members, mut looked_at) = (None, 0);
+            let bytes = document.as_stored().len();
+            let before = *looked_at;
+            let mut members = None;
             for wanted in part.iter() {
                 let wanted = wanted?;
+                // Many arrays are compared with one, and most differ soon, or are found at its beginning: sorting it each
+                // time would take far longer. So that waits until as many elements were looked at as it has bytes.
+                if is_long && members.is_none() && *looked_at - before > bytes {
+                    // A node has five bytes at least, and takes sixteen in a list.
+                    context.scratch.ask(bytes.saturating_mul(4))?;
+                    members = Some(Members::new(array)?);
+                }
                 let is_there = match &members {
-                    Some(members) => has_member(context, members, wanted, levels)?,
-                    None => has_element(context, array, wanted, levels, &mut looked_at)?,
+                    Some(members) => has_member(context, members, wanted, levels, looked_at)?,
+                    None => has_element(context, array, wanted, levels, looked_at)?,
                 };
                 if !is_there {
                     return Ok(false);
-                }
-                // Many arrays are compared with one, and most differ soon, or are found at its beginning: sorting it each
-                // time would take far longer.
-                if is_long && members.is_none() && looked_at > SEARCHED_MAX * array.len() {
-                    // A node has five bytes at least, and takes sixteen in a list.
-                    let bytes = document.as_stored().len().saturating_mul(4);
-                    context.scratch.ask(bytes)?;
-                    members = Some(Members::new(array)?);
                 }
             }
             Ok(true)
@@ -80,7 +83,13 @@ fn has_element(
 ) -> Result<bool> {
     for element in array.iter() {
         *looked_at += 1;
-        if contains_within(context, element?, wanted, levels.saturating_sub(1))? {
+        if contains_within(
+            context,
+            element?,
+            wanted,
+            levels.saturating_sub(1),
+            looked_at,
+        )? {
             return Ok(true);
         }
     }
@@ -93,19 +102,24 @@ fn has_member(
     members: &Members<'_>,
     wanted: Jsonb<'_>,
     levels: u32,
+    looked_at: &mut usize,
 ) -> Result<bool> {
+    *looked_at += 1;
     if !wanted.is_container() {
         return Ok(members.has_scalar(wanted));
     }
     let within = levels.saturating_sub(1);
-    let contains = |candidate| contains_within(context, candidate, wanted, within);
+    let contains = |candidate| contains_within(context, candidate, wanted, within, looked_at);
     match levels {
         0 => any(members.containers(), contains),
         _ => any(members.candidates(wanted)?, contains),
     }
 }
 
-fn any<T>(mut items: impl Iterator<Item = T>, is: impl Fn(T) -> Result<bool>) -> Result<bool> {
+fn any<T>(
+    mut items: impl Iterator<Item = T>,
+    mut is: impl FnMut(T) -> Result<bool>,
+) -> Result<bool> {
     let found = items.find_map(|item| match is(item) {
         Ok(false) => None,
         found => Some(found),

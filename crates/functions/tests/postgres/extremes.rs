@@ -192,6 +192,12 @@ const CASES: &[(&str, Option<&str>)] = &[
          @> (('[' || repeat(('[' || (repeat('1,', 16) || '1],')), 20000)) || '[1]]')::jsonb",
         None,
     ),
+    // Few parts, each of which is looked for in long arrays within a long array.
+    (
+        "(('[' || repeat(('[' || (repeat('0,', 2000) || '1],')), 99)) || (('[' || repeat('0,', 2000)) || ('7],' || (repeat('1,', 300000) || '1]'))))::jsonb \
+         @> (('[' || repeat('[7],', 4000)) || '[[7]]]')::jsonb",
+        None,
+    ),
     // One line, or one match, for each letter.
     (
         "length(regexp_replace(repeat('a', 6000000), 'a', 'b', 'g'))",

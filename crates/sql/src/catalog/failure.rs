@@ -46,7 +46,8 @@ pub(crate) fn from_engine(error: Error) -> SqlError {
         ),
         Error::MemoryExhausted => {
             return SqlError::new(SqlState::OUT_OF_MEMORY, "out of memory").hint(
-                "Write less in one transaction, or start the server with more memory (--memory).",
+                "Write less in one transaction, delete rows or drop tables, or start the server \
+                 with more memory (--memory).",
             );
         }
         Error::StorageFull => {

@@ -8,11 +8,14 @@
 //!
 //! *Errors are those of the first row that has one*, whether it could not be computed or not be
 //! put in: what comes before a row that cannot be computed is put in all the same. Rows that were not
-//! begun when one has failed are left out: all rows before it were begun.
+//! begun when one has failed are left out: all rows before it were begun. Rows behind it that are under
+//! way are given up once all before it have ended, since they may wait for another transaction.
 
 use std::{
-    cell::{Cell, RefCell},
+    cell::RefCell,
+    future::{Future, poll_fn},
     ops::ControlFlow,
+    task::Poll,
 };
 
 use engine::{Abort, Isolation, RowOutcome, Transaction};
@@ -192,46 +195,80 @@ impl Encoded {
             }
             return None;
         }
-        let begun = Cell::new(0);
-        // As many as are under way at once, at most.
-        let failed: RefCell<Vec<(usize, engine::Error)>> = RefCell::default();
+        let progress: RefCell<Progress> = RefCell::default();
         let all = (0..self.len())
-            .take_while(|_| failed.borrow().is_empty())
-            .inspect(|at| begun.set(at + 1))
+            .take_while(|_| progress.borrow().failed.is_empty())
+            .inspect(|at| progress.borrow_mut().begin(*at))
             .map(async |at| (at, one(at).await));
         // Boxed: a statement that puts one row in should not carry the frames of many along.
-        Box::pin(together::<Interleaved, _>(all, |(at, done)| {
-            if let Err(error) = done {
-                failed.borrow_mut().push((at, error));
-            }
-        }))
+        let mut all = Box::pin(together::<Interleaved, _>(all, |(at, done)| {
+            progress.borrow_mut().end(at, done);
+        }));
+        poll_fn(|context| match all.as_mut().poll(context) {
+            // Rows behind the one that failed may wait for as long as another transaction likes.
+            Poll::Pending if self.is_decided(&progress.borrow()) => Poll::Ready(()),
+            polled => polled,
+        })
         .await;
-        let failed = failed.into_inner();
-        let told = failed
+        drop(all);
+        self.first_failed(&progress.into_inner())
+    }
+
+    /// Whether no row that is under way can change which one is told of.
+    fn is_decided(&self, progress: &Progress) -> bool {
+        self.first_failed(progress)
+            .is_some_and(|(first, _)| progress.under_way.iter().all(|at| *at > first))
+    }
+
+    fn first_failed(&self, progress: &Progress) -> Option<(usize, engine::Error)> {
+        let told = progress
+            .failed
             .iter()
-            .map(|&(at, error)| (self.in_order(at, error, &failed, begun.get()), error));
+            .map(|&(at, error)| (self.in_order(at, error, progress), error));
         told.min_by_key(|(at, _)| *at)
     }
 
     /// The row that would have failed if they had gone in one after the other. Of those with one key a later
     /// one may have gone in before one that failed: then the second of them is it.
-    fn in_order(
-        &self,
-        at: usize,
-        error: engine::Error,
-        failed: &[(usize, engine::Error)],
-        begun: usize,
-    ) -> usize {
+    fn in_order(&self, at: usize, error: engine::Error, progress: &Progress) -> usize {
         if !matches!(error, engine::Error::DuplicateKey) {
             return at;
         }
         let key = self.row(at).0;
-        let mut later = (at + 1..begun).filter(|other| self.row(*other).0 == key);
-        let has_failed = |other| failed.iter().any(|(at, _)| *at == other);
-        match later.clone().all(has_failed) {
-            true => at,
-            false => later.next().unwrap_or(at),
+        let mut later = (at + 1..progress.begun).filter(|other| self.row(*other).0 == key);
+        match later.clone().any(|other| progress.is_in(other)) {
+            true => later.next().unwrap_or(at),
+            false => at,
         }
+    }
+}
+
+/// What became of rows that go in beside each other.
+#[derive(Default)]
+struct Progress {
+    /// Rows that were begun, the first ones.
+    begun: usize,
+    /// Those that have not ended; as many as [`together`] has under way at most, like those that failed.
+    under_way: Vec<usize>,
+    failed: Vec<(usize, engine::Error)>,
+}
+
+impl Progress {
+    fn begin(&mut self, at: usize) {
+        self.begun = at + 1;
+        self.under_way.push(at);
+    }
+
+    fn end(&mut self, at: usize, done: std::result::Result<(), engine::Error>) {
+        self.under_way.retain(|other| *other != at);
+        if let Err(error) = done {
+            self.failed.push((at, error));
+        }
+    }
+
+    /// Whether a row that was begun has gone in.
+    fn is_in(&self, at: usize) -> bool {
+        !self.under_way.contains(&at) && self.failed.iter().all(|(failed, _)| *failed != at)
     }
 }
 
