@@ -3,8 +3,8 @@
 /// How many transactions are kept in flight (in the hot rotation) per worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InFlight {
-    /// Chosen while running: starts at 16, moves where more gets done, and stops
-    /// suspending where nothing misses the cache.
+    /// Chosen while running: starts at 8, moves where more gets done in the time that it
+    /// takes, and stops suspending where nothing misses the cache.
     Auto,
     /// Always this many (1 to 1024). With 1 nothing suspends.
     Fixed(usize),

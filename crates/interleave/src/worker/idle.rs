@@ -13,12 +13,18 @@ const SLEEP_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 impl<L: WorkerLocal> Worker<L> {
     /// Nothing to resume: poll the inbox for a while, then sleep.
     pub(super) fn idle(&mut self, at_most: Option<Duration>) {
-        if let Some(tuner) = &mut self.tuner {
-            tuner.interrupt();
-        }
         self.housekeep();
         self.local.poll(true);
-        let spin_until = self.mark_own() + Duration::from_micros(self.config.idle_spin_us.into());
+        let since = self.mark_own();
+        self.rest(since, at_most);
+        let rested = self.clock.now().saturating_sub(since);
+        if let Some(tuner) = &mut self.tuner {
+            tuner.rested(rested.as_nanos() as u64);
+        }
+    }
+
+    fn rest(&mut self, since: Duration, at_most: Option<Duration>) {
+        let spin_until = since + Duration::from_micros(self.config.idle_spin_us.into());
         let at_most = match (at_most, self.timers.next()) {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
