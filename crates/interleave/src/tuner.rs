@@ -33,8 +33,8 @@
 //!
 //! Where tasks wait for clients, a worker has nothing to do now and then, and a window would seldom end
 //! before that: the number in flight stayed what it was before the clients came. So time at rest does not
-//! count. With fewer tasks than may be in flight more are no better, and so the tuner comes down, where
-//! each is ready sooner.
+//! count, unless the device was waited for. Tasks that serve a connection do not end, so that each of their windows
+//! lasts 20 ms: a change of load is noticed after some tenths of a second of work, five seconds at most.
 //!
 //! Being wrong for a while costs speed, never correctness.
 
@@ -145,6 +145,8 @@ pub(crate) struct Waiting {
     /// For others.
     pub(crate) for_tasks: usize,
     pub(crate) for_device: usize,
+    /// Whether all do.
+    pub(crate) are_all: bool,
 }
 
 /// When a change has come to bear.
@@ -202,8 +204,13 @@ impl Tuner {
     pub(crate) fn rested(&mut self, nanoseconds: u64) {
         self.rested_ns += nanoseconds;
         if nanoseconds >= WINDOW_NS_MAX {
-            self.started = false;
+            self.interrupt();
         }
+    }
+
+    /// What the window holds says nothing.
+    pub(crate) fn interrupt(&mut self) {
+        self.started = false;
     }
 
     /// Reports time, what was done until now, and how many wait. True if
@@ -228,15 +235,19 @@ impl Tuner {
             }
             return false;
         }
-        self.reports += 1;
-        self.crowded += u32::from(before > CROWD_MIN && 2 * waiting.for_tasks >= before);
+        // A worker at rest has no newcomers who would be in the way of those it waits for.
+        if !waiting.are_all {
+            self.reports += 1;
+            self.crowded += u32::from(before > CROWD_MIN && 2 * waiting.for_tasks >= before);
+        }
         let is_telling = done >= PROGRESS_MIN
             && finished >= TASKS_MIN.max(GENERATIONS_MIN * before as u64)
             && answered >= ANSWERS_MIN * at_device;
         if elapsed < WINDOW_NS || (!is_telling && elapsed < WINDOW_NS_MAX) {
             return false;
         }
-        if 2 * self.crowded > self.reports {
+        // Where tasks do not end, as those of connections, a smaller number shortens no queue.
+        if 2 * self.crowded > self.reports && finished >= before as u64 {
             self.give_way();
         } else {
             self.close(done as f64 / elapsed as f64);
@@ -605,7 +616,7 @@ mod tests {
             totals.finished += 100;
             let waiting = Waiting {
                 for_tasks: in_flight.saturating_sub(3),
-                for_device: 0,
+                ..Waiting::default()
             };
             tuner.tick(now, totals, waiting);
         }
@@ -623,8 +634,8 @@ mod tests {
                 totals.finished += 1_000;
                 totals.answered += u64::from(step % answers_every == 0);
                 let waiting = Waiting {
-                    for_tasks: 0,
                     for_device: 10,
+                    ..Waiting::default()
                 };
                 tuner.tick(step * SETTLE_NS, totals, waiting);
             }
@@ -657,6 +668,21 @@ mod tests {
         assert_eq!(settled_with_rests_of(WINDOW_NS), 1);
         // Another kind of work may come after a long one.
         assert_eq!(settled_with_rests_of(WINDOW_NS_MAX), LADDER[START]);
+    }
+
+    /// Connections do not end, and wait for each other's locks whatever the number in flight is.
+    #[test]
+    fn a_crowd_of_tasks_that_do_not_end_says_nothing() {
+        let (mut tuner, mut totals) = (Tuner::new(), Totals::default());
+        for step in 1..=20_000 {
+            totals.progress += 100 + 100 * tuner.in_flight().min(24) as u64;
+            let waiting = Waiting {
+                for_tasks: 30,
+                ..Waiting::default()
+            };
+            tuner.tick(step * WINDOW_NS_MAX, totals, waiting);
+        }
+        assert!((16..=48).contains(&tuner.settled()), "{}", tuner.settled());
     }
 
     #[test]

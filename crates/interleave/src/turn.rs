@@ -149,11 +149,12 @@ impl Turn {
         let step = if since > READING {
             let quotient = since.as_nanos() / READING.as_nanos();
             done / u32::try_from(quotient + 1).unwrap_or(u32::MAX)
-        } else if since < READING / 2
-            && done >= self.step.get()
-            && (!is_reckoned || self.step.get() < UNITS_FIRST)
-        {
-            self.step.get() * 2
+        } else if since < READING / 2 && done >= self.step.get() {
+            let most = match is_reckoned {
+                true => UNITS_FIRST.max(self.step.get()),
+                false => UNITS_STILL_MAX,
+            };
+            (self.step.get() * 2).min(most)
         } else {
             self.step.get()
         };

@@ -404,6 +404,7 @@ impl<L: WorkerLocal> Worker<L> {
             false => 0,
         };
         self.keep_frames();
+        let are_all = self.is_at_rest();
         if let Some(tuner) = &mut self.tuner {
             let finished = self.stats.tasks_finished;
             let totals = Totals {
@@ -414,6 +415,7 @@ impl<L: WorkerLocal> Worker<L> {
             let waiting = Waiting {
                 for_tasks: self.local.waiting(),
                 for_device: self.at_device,
+                are_all,
             };
             let now = self.clock.now().as_nanos() as u64;
             if tuner.tick(now, totals, waiting) {

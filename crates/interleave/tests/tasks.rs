@@ -379,6 +379,26 @@ fn who_waits_for_others_leaves_less_room() {
     }
 }
 
+/// A worker that had nothing to do slept with a task in its queue, which had no room because others waited
+/// for each other: nothing woke the worker when that task had waited long enough.
+#[test]
+fn an_idle_worker_begins_the_first_in_the_queue_though_there_is_no_room() {
+    struct Waiting;
+    impl WorkerLocal for Waiting {
+        fn waiting(&self) -> usize {
+            2
+        }
+    }
+    let (ended, end) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let mut worker = Worker::new(config(1), Rc::new(Waiting), Clock::real());
+        let task = worker.handle().submit(|_: &Rc<Waiting>| async {});
+        ended.send(worker.run_until(task)).unwrap();
+    });
+    let result = end.recv_timeout(Duration::from_secs(30));
+    result.expect("the task begins").unwrap();
+}
+
 /// Slots that were made under a higher bound were used under the lower one as well: a worker that
 /// was to run one task at a time ran as many as ever.
 #[test]

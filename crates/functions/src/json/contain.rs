@@ -19,7 +19,7 @@ const PRINTED_LEVELS: u32 = 4;
 /// Whether a document contains another; at the top an array contains a scalar too.
 fn contains(context: &Context<'_>, document: Jsonb<'_>, part: Jsonb<'_>) -> Result<bool> {
     if let (JsonbView::Array(array), false) = (document.view()?, part.is_container()) {
-        return has_element(context, array, part, PRINTED_LEVELS, &mut 0);
+        return has_element(context, array, part, PRINTED_LEVELS, &mut 0, &mut 0);
     }
     contains_within(context, document, part, PRINTED_LEVELS, &mut 0)
 }
@@ -48,19 +48,21 @@ fn contains_within(
             let is_long = array.len().min(part.len()) > SEARCHED_MAX;
             let bytes = document.as_stored().len();
             let before = *looked_at;
-            let mut members = None;
+            let (mut members, mut own) = (None, 0);
             for wanted in part.iter() {
                 let wanted = wanted?;
                 // Many arrays are compared with one, and most differ soon, or are found at its beginning: sorting it each
-                // time would take far longer. So that waits until as many elements were looked at as it has bytes.
-                if is_long && members.is_none() && *looked_at - before > bytes {
+                // time would take far longer. It is sorted when its own elements have been looked at many times, or
+                // as many elements at any depth as it has bytes.
+                let is_much = own > SEARCHED_MAX * array.len() || *looked_at - before > bytes;
+                if is_long && members.is_none() && is_much {
                     // A node has five bytes at least, and takes sixteen in a list.
                     context.scratch.ask(bytes.saturating_mul(4))?;
                     members = Some(Members::new(array)?);
                 }
                 let is_there = match &members {
                     Some(members) => has_member(context, members, wanted, levels, looked_at)?,
-                    None => has_element(context, array, wanted, levels, looked_at)?,
+                    None => has_element(context, array, wanted, levels, looked_at, &mut own)?,
                 };
                 if !is_there {
                     return Ok(false);
@@ -74,15 +76,17 @@ fn contains_within(
     }
 }
 
+/// Elements that are looked at are added to `looked_at`, at whatever depth, and those of the array itself to `own`.
 fn has_element(
     context: &Context<'_>,
     array: JsonbArray<'_>,
     wanted: Jsonb<'_>,
     levels: u32,
     looked_at: &mut usize,
+    own: &mut usize,
 ) -> Result<bool> {
     for element in array.iter() {
-        *looked_at += 1;
+        (*looked_at, *own) = (*looked_at + 1, *own + 1);
         if contains_within(
             context,
             element?,

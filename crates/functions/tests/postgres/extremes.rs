@@ -198,6 +198,12 @@ const CASES: &[(&str, Option<&str>)] = &[
          @> (('[' || repeat('[7],', 4000)) || '[[7]]]')::jsonb",
         None,
     ),
+    // Long strings that differ in the last letter.
+    (
+        "to_jsonb(array_fill(repeat('a', 4000), '{24000}'::int4[]) || (repeat('a', 3999) || 'b')) \
+         @> to_jsonb(array_fill((repeat('a', 3999) || 'b'), '{24000}'::int4[]))",
+        None,
+    ),
     // One line, or one match, for each letter.
     (
         "length(regexp_replace(repeat('a', 6000000), 'a', 'b', 'g'))",

@@ -59,6 +59,16 @@ impl<L: WorkerLocal> Worker<L> {
             && self.timers.read_at().saturating_sub(self.pace.admitted_at) >= ADMISSION_DELAY_MAX
     }
 
+    /// Until when a worker that has nothing else to do is to look again, because the first in the queue may begin
+    /// then.
+    pub(super) fn overdue_in(&self, now: Duration) -> Option<Duration> {
+        let may_begin = !self.queue.is_empty()
+            && self.config.scheduling != Scheduling::Sequential
+            && self.has_vacancy()
+            && self.local.admits();
+        may_begin.then(|| (self.pace.admitted_at + ADMISSION_DELAY_MAX).saturating_sub(now))
+    }
+
     /// How many tasks may be in the rotation.
     ///
     /// Those that wait for others are a part of what is in flight. Without that, a record

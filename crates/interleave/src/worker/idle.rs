@@ -16,19 +16,22 @@ impl<L: WorkerLocal> Worker<L> {
         self.housekeep();
         self.local.poll(true);
         let since = self.mark_own();
+        let waits_for_device = self.at_device > 0;
         self.rest(since, at_most);
         let rested = self.clock.now().saturating_sub(since);
         if let Some(tuner) = &mut self.tuner {
-            tuner.rested(rested.as_nanos() as u64);
+            // With more in flight there would have been something to do while the device was at it.
+            match waits_for_device {
+                true => tuner.interrupt(),
+                false => tuner.rested(rested.as_nanos() as u64),
+            }
         }
     }
 
     fn rest(&mut self, since: Duration, at_most: Option<Duration>) {
         let spin_until = since + Duration::from_micros(self.config.idle_spin_us.into());
-        let at_most = match (at_most, self.timers.next()) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        };
+        let wishes = [at_most, self.timers.next(), self.overdue_in(since)];
+        let at_most = wishes.into_iter().flatten().min();
         let at_most = at_most.map(|at_most| at_most.min(SLEEP_MAX));
         if at_most == Some(Duration::ZERO) || self.stopping && self.is_out_of_work() {
             return;

@@ -2,9 +2,9 @@
 //!
 //! The rows of a batch are computed and checked one after the other; then their records go into
 //! the table together, so that the cache misses of one overlap with those of the others
-//! (`interleave::together`). On a table with indexes the engine has writes of a transaction take
-//! turns, so there they go in one by one, as they do with ON CONFLICT, where each may meet the one
-//! before.
+//! (`interleave::together`), unless the worker has found that suspending gains nothing. On a table with
+//! indexes the engine has writes of a transaction take turns, so there they go in one by one, as they do
+//! with ON CONFLICT, where each may meet the one before.
 //!
 //! *Errors are those of the first row that has one*, whether it could not be computed or not be
 //! put in: what comes before a row that cannot be computed is put in all the same. Rows that were not
