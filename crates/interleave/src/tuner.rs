@@ -208,7 +208,7 @@ impl Tuner {
         }
     }
 
-    /// What the window holds says nothing.
+    /// Has the window begin anew.
     pub(crate) fn interrupt(&mut self) {
         self.started = false;
     }

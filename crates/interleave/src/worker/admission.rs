@@ -54,19 +54,21 @@ impl<L: WorkerLocal> Worker<L> {
     /// in [`ADMISSION_DELAY_MAX`] begins so.
     #[inline]
     fn is_overdue(&self) -> bool {
-        !self.queue.is_empty()
-            && self.config.scheduling != Scheduling::Sequential
-            && self.timers.read_at().saturating_sub(self.pace.admitted_at) >= ADMISSION_DELAY_MAX
+        self.overdue_at()
+            .is_some_and(|at| self.timers.read_at() >= at)
     }
 
-    /// Until when a worker that has nothing else to do is to look again, because the first in the queue may begin
-    /// then.
+    /// When the first in the queue has waited for that long, if there is one.
+    #[inline]
+    fn overdue_at(&self) -> Option<Duration> {
+        let waits = !self.queue.is_empty() && self.config.scheduling != Scheduling::Sequential;
+        waits.then(|| self.pace.admitted_at + ADMISSION_DELAY_MAX)
+    }
+
+    /// How long a worker that has nothing else to do may sleep before the first in the queue may begin.
     pub(super) fn overdue_in(&self, now: Duration) -> Option<Duration> {
-        let may_begin = !self.queue.is_empty()
-            && self.config.scheduling != Scheduling::Sequential
-            && self.has_vacancy()
-            && self.local.admits();
-        may_begin.then(|| (self.pace.admitted_at + ADMISSION_DELAY_MAX).saturating_sub(now))
+        let at = self.overdue_at()?;
+        (self.has_vacancy() && self.local.admits()).then(|| at.saturating_sub(now))
     }
 
     /// How many tasks may be in the rotation.

@@ -243,7 +243,7 @@ impl Encoded {
     }
 }
 
-/// What became of rows that go in beside each other.
+/// The state of rows that go in beside each other.
 #[derive(Default)]
 struct Progress {
     /// Rows that were begun, the first ones.
