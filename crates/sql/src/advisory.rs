@@ -27,7 +27,6 @@
 //! Cycles that go through rows or tables as well are in two graphs, and are not found: `lock_timeout`,
 //! `statement_timeout` or a cancel ends them.
 
-mod function;
 mod held;
 #[cfg(test)]
 mod tests;
@@ -47,7 +46,8 @@ use std::{
 use interleave::{Wait, note_wait};
 use types::{Result, SqlError, SqlState};
 
-pub(crate) use self::{function::Function, held::SessionLocks};
+pub(crate) use self::held::SessionLocks;
+use crate::relation::Strength;
 
 /// What is locked: one number or two, which are different spaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -56,17 +56,9 @@ pub(crate) enum Key {
     Two(i32, i32),
 }
 
-/// What a lock keeps others from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Strength {
-    Shared,
-    Exclusive,
-}
-
-impl Strength {
-    fn goes_with(self, other: Strength) -> bool {
-        self == Strength::Shared && other == Strength::Shared
-    }
+/// Whether locks of two sessions on one key may be held at once.
+fn are_compatible(one: Strength, other: Strength) -> bool {
+    one == Strength::Shared && other == Strength::Shared
 }
 
 /// A session, among those that lock.
@@ -114,7 +106,7 @@ impl Holder {
     }
 
     fn goes_with(&self, strength: Strength) -> bool {
-        self.exclusive == 0 && strength.goes_with(Strength::Shared)
+        self.exclusive == 0 && are_compatible(strength, Strength::Shared)
     }
 }
 

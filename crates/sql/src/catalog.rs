@@ -31,6 +31,7 @@ mod failure;
 mod index;
 mod names;
 mod object;
+pub(crate) mod postgres;
 mod record;
 mod role;
 mod schema;

@@ -4,6 +4,7 @@
 //! Each relation has columns, told apart by [`ColumnId`]; operators hand on the columns of what
 //! they are given and add their own. Which are needed above is the planner's to find out.
 
+mod advisory;
 mod check;
 mod depth;
 mod recursion;
@@ -14,12 +15,14 @@ use std::sync::Arc;
 use types::{Type, TypeModifier};
 
 use crate::{
-    advisory,
     catalog::{ObjectId, Table},
     expression::{ColumnId, Expression, Function},
 };
 
-pub(crate) use self::check::check;
+pub(crate) use self::{
+    advisory::{AdvisoryFunction, Span, Strength},
+    check::check,
+};
 
 /// A relational operator over its inputs.
 #[derive(Debug, Clone, PartialEq)]
@@ -195,7 +198,7 @@ pub(crate) enum WaitingFunction {
     Sequence(SequenceFunction),
     /// `pg_sleep(seconds)`
     Sleep,
-    Advisory(advisory::Function),
+    Advisory(AdvisoryFunction),
 }
 
 /// What is asked of a sequence.

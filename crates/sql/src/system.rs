@@ -14,14 +14,14 @@
 //! | sessions, settings | `activity.rs` |
 //!
 //! `objects.rs` answers what functions ask about objects, `definitions.rs` and
-//! `expressions.rs` write objects as the statements that make them, `data.rs` reads what is known of PostgreSQL's own types and functions.
+//! `expressions.rs` write objects as the statements that make them. PostgreSQL's own types and functions
+//! are in `catalog/postgres.rs`.
 
 mod activity;
 mod attributes;
 mod classes;
 mod comments;
 mod constraints;
-mod data;
 mod definitions;
 mod dependencies;
 mod expressions;
@@ -40,11 +40,7 @@ use crate::{
     rows::Rows,
 };
 
-pub(crate) use self::{
-    data::{procedure_name, procedure_named},
-    keys::key_index,
-    objects::Lookup,
-};
+pub(crate) use self::objects::Lookup;
 
 /// Where rows come from.
 pub(crate) struct Source<'s> {

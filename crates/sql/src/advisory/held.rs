@@ -9,11 +9,11 @@ use std::{
 
 use types::{Result, SqlError, SqlState, Value};
 
-use super::{
-    AdvisoryLocks, Function, Key, Owner, Strength,
-    function::{Asked, Span},
+use super::{AdvisoryLocks, Key, Owner};
+use crate::{
+    execute::VOID,
+    relation::{AdvisoryFunction, Span, Strength},
 };
-use crate::execute::VOID;
 
 /// Locks that a session holds at most: they are given back at once. PostgreSQL has room for fewer, for all sessions,
 /// unless it is told otherwise.
@@ -69,11 +69,11 @@ impl SessionLocks {
     /// 40P01, 55P03; 53200 for one too many.
     pub(crate) async fn call(
         &self,
-        function: Function,
+        function: AdvisoryFunction,
         arguments: &[Value<'_>],
     ) -> Result<Value<'static>> {
-        match function.0 {
-            Asked::Lock {
+        match function {
+            AdvisoryFunction::Lock {
                 strength,
                 span,
                 waits,
@@ -103,7 +103,7 @@ impl SessionLocks {
                 }
                 Ok(if waits { VOID } else { Value::Bool(true) })
             }
-            Asked::Unlock(strength) => {
+            AdvisoryFunction::Unlock(strength) => {
                 let was_held = self.unlock(key(arguments)?, strength);
                 let mut not_held = self.not_held.borrow_mut();
                 if !was_held && not_held.len() < WARNINGS_MAX {
@@ -111,7 +111,7 @@ impl SessionLocks {
                 }
                 Ok(Value::Bool(was_held))
             }
-            Asked::UnlockAll => {
+            AdvisoryFunction::UnlockAll => {
                 self.unlock_all();
                 Ok(VOID)
             }

@@ -10,7 +10,8 @@ use std::{
 
 use types::{Result, SqlState};
 
-use super::{AdvisoryLocks, Key, Owner, Strength};
+use super::{AdvisoryLocks, Key, Owner};
+use crate::relation::Strength;
 
 const KEY: Key = Key::One(1);
 

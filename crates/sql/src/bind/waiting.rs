@@ -4,7 +4,11 @@
 use types::{Result, Scalar, Type};
 
 use super::{Binder, clause::Clause};
-use crate::{advisory, expression::Expression, owned::OwnedValue, relation::WaitingFunction};
+use crate::{
+    expression::Expression,
+    owned::OwnedValue,
+    relation::{AdvisoryFunction, WaitingFunction},
+};
 
 impl Binder<'_> {
     /// A call of a function that waits; `None`, and the arguments back, if it is another's.
@@ -15,7 +19,7 @@ impl Binder<'_> {
         position: Option<u32>,
         clause: &mut Clause<'_>,
     ) -> Result<std::result::Result<Expression, Vec<Expression>>> {
-        let function = match (name, advisory::Function::named(name)) {
+        let function = match (name, AdvisoryFunction::named(name)) {
             ("pg_sleep" | "pg_sleep_for" | "pg_sleep_until", _) => WaitingFunction::Sleep,
             (_, Some(function)) => WaitingFunction::Advisory(function),
             _ => return Ok(Err(arguments)),

@@ -5,8 +5,8 @@ use std::{borrow::Cow, sync::Arc};
 use functions::quoted_identifier;
 use types::{EnumId, Names};
 
-use super::{Catalog, NameClass, Object, ObjectId, Relation, SearchPath};
-use crate::{name, system};
+use super::{Catalog, NameClass, Object, ObjectId, Relation, SearchPath, postgres};
+use crate::name;
 
 /// A catalog's names as they are looked for, and written, under a search path.
 #[derive(Debug, Clone, Copy)]
@@ -58,7 +58,7 @@ impl Names for Searched<'_> {
 
     fn relation_name(&self, oid: u32) -> Option<Cow<'_, str>> {
         let id = ObjectId(oid);
-        if let Some(table) = system::key_index(self.catalog, id) {
+        if let Some(table) = self.catalog.key_index(id) {
             let key = table.primary_key.as_ref()?;
             let mut searched = self.catalog.searched(self.search_path);
             let is_visible = searched.any(|schema| schema == table.schema);
@@ -109,11 +109,11 @@ impl Names for Searched<'_> {
     }
 
     fn function_name(&self, oid: u32) -> Option<Cow<'_, str>> {
-        system::procedure_name(oid).map(Cow::Borrowed)
+        postgres::procedure_name(oid).map(Cow::Borrowed)
     }
 
     fn function_named(&self, name: &str) -> Option<u32> {
-        system::procedure_named(name)
+        postgres::procedure_named(name)
     }
 }
 
@@ -141,7 +141,7 @@ impl Names for Catalog {
     }
 
     fn relation_name(&self, oid: u32) -> Option<Cow<'_, str>> {
-        if let Some(table) = system::key_index(self, ObjectId(oid)) {
+        if let Some(table) = self.key_index(ObjectId(oid)) {
             let key = table.primary_key.as_ref()?;
             return Some(self.qualified_name(table.schema, &key.name));
         }
@@ -192,11 +192,11 @@ impl Names for Catalog {
     }
 
     fn function_name(&self, oid: u32) -> Option<Cow<'_, str>> {
-        system::procedure_name(oid).map(Cow::Borrowed)
+        postgres::procedure_name(oid).map(Cow::Borrowed)
     }
 
     fn function_named(&self, name: &str) -> Option<u32> {
-        system::procedure_named(name)
+        postgres::procedure_named(name)
     }
 }
 

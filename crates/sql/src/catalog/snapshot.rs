@@ -184,6 +184,18 @@ impl Catalog {
         Some((table, table.index(id)?))
     }
 
+    /// The table whose primary key has a number and no index, by which it is known as one.
+    pub fn key_index(&self, id: ObjectId) -> Option<&Arc<Table>> {
+        let mut tables = self.objects().filter_map(|object| match object {
+            Object::Table(table) => Some(table),
+            _ => None,
+        });
+        tables.find(|table| {
+            let key = table.primary_key.as_ref();
+            key.is_some_and(|key| key.id == id && key.index.is_none())
+        })
+    }
+
     /// The schema of a name.
     pub fn schema_named(&self, name: &str) -> Option<&Arc<Schema>> {
         self.schema(self.named(NameClass::Schema, ObjectId::default(), name)?)

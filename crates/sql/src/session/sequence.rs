@@ -220,10 +220,7 @@ impl Session {
                         "both default and identity specified for column \"{name}\" of table \"{table}\""
                     ));
                 }
-                let mode = match generated_as {
-                    GeneratedAs::Always => IdentityMode::Always,
-                    _ => IdentityMode::ByDefault,
-                };
+                let mode = identity_mode(generated_as);
                 let options = identity_options(column.ty, &SequenceClauses::of(written)?)?;
                 Some((Some(mode), options))
             }
@@ -308,16 +305,24 @@ impl Session {
     }
 }
 
+/// The mode of an identity column that a clause `GENERATED .. AS IDENTITY` names.
+pub(super) fn identity_mode(generated: GeneratedAs) -> IdentityMode {
+    match generated {
+        GeneratedAs::Always => IdentityMode::Always,
+        _ => IdentityMode::ByDefault,
+    }
+}
+
 /// An identity of a column that is there.
 pub(super) fn column_identity(
     column: usize,
     ty: Type,
-    mode: IdentityMode,
+    mode: GeneratedAs,
     clauses: &SequenceClauses,
 ) -> Result<ColumnSequence> {
     Ok(ColumnSequence {
         column,
-        mode: Some(mode),
+        mode: Some(identity_mode(mode)),
         options: identity_options(ty, clauses)?,
     })
 }

@@ -2,10 +2,10 @@
 
 use types::{Result, Scalar, Type, TypeModifier, Value};
 
-use super::{Emitter, NONE, Source, YES, attribute_number, data, expressions, keys, letter, oid};
+use super::{Emitter, NONE, Source, YES, attribute_number, expressions, keys, letter, oid};
 use crate::catalog::{
     Catalog, Generation, IdentityMode, IndexKey, Object, ObjectId, StoredExpression, Table,
-    TableKind, system,
+    TableKind, postgres, system,
 };
 
 /// Numbers of defaults: they have none in the catalog, and get one from here on, in the order of
@@ -168,7 +168,7 @@ fn of_indexes(table: &Table, out: &mut Emitter<'_>) {
 }
 
 fn put(out: &mut Emitter<'_>, attribute: &Attribute<'_>) {
-    let facts = data::facts_of(attribute.ty);
+    let facts = postgres::facts_of(attribute.ty);
     let is_array = matches!(attribute.ty, Type::Array(_));
     out.row(&[
         oid(attribute.relation),

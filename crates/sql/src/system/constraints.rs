@@ -3,11 +3,11 @@
 use types::{Result, Scalar, Value};
 
 use super::{
-    Emitter, NO, NONE, Source, YES, attribute_number, attribute_numbers, data, expressions, keys,
-    letter, oid, small, vector,
+    Emitter, NO, NONE, Source, YES, attribute_number, attribute_numbers, expressions, keys, letter,
+    oid, small, vector,
 };
 use crate::catalog::{
-    Catalog, ForeignKey, IndexKey, MatchKind, ObjectId, ReferentialAction, Table,
+    Catalog, ForeignKey, IndexKey, MatchKind, ObjectId, ReferentialAction, Table, postgres,
 };
 
 /// What the rows of `pg_constraint` differ in.
@@ -155,7 +155,11 @@ pub(super) fn indexes(source: &Source<'_>, out: &mut Emitter<'_>) -> Result<()> 
                 .iter()
                 .map(|position| attribute_number(*position));
             let positions: Vec<_> = positions.chain(included).map(Value::Int2).collect();
-            let facts = || key.columns.iter().map(|column| data::facts_of(column.ty));
+            let facts = || {
+                key.columns
+                    .iter()
+                    .map(|column| postgres::facts_of(column.ty))
+            };
             let collations: Vec<_> = facts().map(|facts| Value::Oid(facts.collation)).collect();
             let classes: Vec<_> = facts().map(|facts| Value::Oid(class(&facts))).collect();
             let options = key.columns.iter().map(|column| {
@@ -206,7 +210,7 @@ pub(super) fn indexes(source: &Source<'_>, out: &mut Emitter<'_>) -> Result<()> 
 /// `text_ops`, which strings of varying length share.
 const TEXT_CLASS: u32 = 3126;
 
-fn class(facts: &data::TypeFacts) -> u32 {
+fn class(facts: &postgres::TypeFacts) -> u32 {
     match (facts.operator_class, facts.category) {
         (0, 'S') => TEXT_CLASS,
         (class, _) => class,

@@ -70,19 +70,11 @@ pub(super) fn tables(catalog: &Catalog) -> impl Iterator<Item = &Arc<Table>> {
     })
 }
 
-/// The table whose primary key has a number and no index, by which it is known as one.
-pub(crate) fn key_index(catalog: &Catalog, id: ObjectId) -> Option<&Arc<Table>> {
-    tables(catalog).find(|table| {
-        let key = table.primary_key.as_ref();
-        key.is_some_and(|key| key.id == id && key.index.is_none())
-    })
-}
-
 /// An index of a number, with its table.
 pub(super) fn find(catalog: &Catalog, id: ObjectId) -> Option<(&Arc<Table>, Key<'_>)> {
     let table = match catalog.index(id) {
         Some((table, _)) => table,
-        None => key_index(catalog, id)?,
+        None => catalog.key_index(id)?,
     };
     let key = keys(table).find(|key| key.id == id)?;
     Some((table, key))

@@ -3,11 +3,11 @@
 use functions::{ObjectClass, Objects, SizeOf};
 use types::{EnumId, Names, Result, SqlError, SqlState, Type};
 
-use super::{comments, data, definitions, key_index, keys, names};
+use super::{comments, definitions, keys, names};
 use crate::{
     catalog::{
         Catalog, NameClass, Object, ObjectId, OwnedBy, Relation, SearchPath, Searched, Table,
-        TableKind,
+        TableKind, postgres,
     },
     name,
 };
@@ -66,13 +66,13 @@ impl Objects for Lookup<'_> {
         let id = ObjectId(oid);
         match class {
             ObjectClass::Relation => {
-                self.catalog.relation(id).is_some() || key_index(self.catalog, id).is_some()
+                self.catalog.relation(id).is_some() || self.catalog.key_index(id).is_some()
             }
             ObjectClass::Schema => self.catalog.schema(id).is_some(),
             ObjectClass::Role => matches!(self.catalog.object(id), Some(Object::Role(_))),
             ObjectClass::Database => oid == names::DATABASE,
             ObjectClass::Type if self.catalog.enum_type(id).is_some() => true,
-            class => data::is_known(class, oid),
+            class => postgres::is_known(class, oid),
         }
     }
 
@@ -91,7 +91,7 @@ impl Objects for Lookup<'_> {
             },
             ObjectClass::Routine => {
                 let name = name.split('(').next().unwrap_or(name);
-                super::procedure_named(name)
+                postgres::procedure_named(name)
             }
             ObjectClass::Operator
             | ObjectClass::Collation
@@ -106,7 +106,7 @@ impl Objects for Lookup<'_> {
             |class, name: &str| self.catalog.is_visible(self.search_path, class, id, name);
         match class {
             ObjectClass::Relation => {
-                if let Some(table) = key_index(self.catalog, id) {
+                if let Some(table) = self.catalog.key_index(id) {
                     let mut searched = self.catalog.searched(self.search_path);
                     return Some(searched.any(|schema| schema == table.schema));
                 }
@@ -120,10 +120,10 @@ impl Objects for Lookup<'_> {
             }
             ObjectClass::Type => match self.catalog.enum_type(id) {
                 Some(ty) => Some(is_found(NameClass::Type, &ty.name)),
-                None => data::is_known(class, oid).then_some(true),
+                None => postgres::is_known(class, oid).then_some(true),
             },
             ObjectClass::Routine | ObjectClass::Operator => {
-                data::is_known(class, oid).then_some(true)
+                postgres::is_known(class, oid).then_some(true)
             }
             ObjectClass::Collation | ObjectClass::OperatorClass => Some(true),
             _ => None,
@@ -157,11 +157,11 @@ impl Objects for Lookup<'_> {
     }
 
     fn signature(&self, oid: u32) -> Option<(String, String)> {
-        let procedure = data::procedure_of(oid)?;
+        let procedure = postgres::procedure_of(oid)?;
         let name = |number: &u32| match Type::from_oid(*number) {
             Some(ty) => ty.name(self.catalog).into_owned(),
             None => {
-                let mut known = data::types().iter();
+                let mut known = postgres::types().iter();
                 let found = known.find(|facts| facts.oid == *number);
                 found.map_or("???", |facts| facts.name).to_owned()
             }

@@ -2,14 +2,14 @@
 
 use types::{Result, Scalar, Value};
 
-use super::{Emitter, NO, NONE, OWNER, Source, data, letter, oid, small, vector};
-use crate::catalog::ObjectId;
+use super::{Emitter, NO, NONE, OWNER, Source, letter, oid, small, vector};
+use crate::catalog::{ObjectId, postgres};
 
 /// `internal` among languages.
 const INTERNAL: u32 = 12;
 
 pub(super) fn procedures(source: &Source<'_>, out: &mut Emitter<'_>) -> Result<()> {
-    for procedure in data::procedures() {
+    for procedure in postgres::procedures() {
         let parameters: Vec<_> = procedure
             .parameters
             .iter()
@@ -46,7 +46,7 @@ pub(super) fn procedures(source: &Source<'_>, out: &mut Emitter<'_>) -> Result<(
 }
 
 pub(super) fn operators(_: &Source<'_>, out: &mut Emitter<'_>) {
-    for operator in data::operators() {
+    for operator in postgres::operators() {
         let [left, right, result, commutator, negator, function] = operator.numbers.map(Value::Oid);
         out.row(&[
             Value::Oid(operator.oid),

@@ -2,29 +2,29 @@
 
 use types::Value;
 
-use super::{Emitter, NO, NONE, OWNER, Source, YES, data, letter, oid};
-use crate::catalog::{EnumType, Object, ObjectId};
+use super::{Emitter, NO, NONE, OWNER, Source, YES, letter, oid};
+use crate::catalog::{EnumType, Object, ObjectId, postgres};
 
 /// Numbers of labels of enums: they have none in the catalog, and get one from here on, in order.
 const FIRST_LABEL: u32 = 0xc000_0000;
 
 pub(super) fn types(source: &Source<'_>, out: &mut Emitter<'_>) {
-    for facts in data::types() {
+    for facts in postgres::types() {
         put(out, facts, ObjectId::PG_CATALOG);
     }
     for ty in enums(source) {
         // Arrays of it have the next number.
         let array = types::Scalar::Enum(ty.enum_id()).array_oid();
-        let own = data::TypeFacts {
+        let own = postgres::TypeFacts {
             oid: ty.id.0,
             array,
-            ..data::ENUM
+            ..postgres::ENUM
         };
         put_named(out, &own, &ty.name, ty.schema);
-        let arrays = data::TypeFacts {
+        let arrays = postgres::TypeFacts {
             oid: array,
             element: ty.id.0,
-            ..data::ARRAY
+            ..postgres::ARRAY
         };
         put_named(out, &arrays, &format!("_{}", ty.name), ty.schema);
     }
@@ -37,11 +37,11 @@ fn enums<'s>(source: &'s Source<'_>) -> impl Iterator<Item = &'s EnumType> {
     })
 }
 
-fn put(out: &mut Emitter<'_>, facts: &data::TypeFacts, schema: ObjectId) {
+fn put(out: &mut Emitter<'_>, facts: &postgres::TypeFacts, schema: ObjectId) {
     put_named(out, facts, facts.name, schema);
 }
 
-fn put_named(out: &mut Emitter<'_>, facts: &data::TypeFacts, name: &str, schema: ObjectId) {
+fn put_named(out: &mut Emitter<'_>, facts: &postgres::TypeFacts, name: &str, schema: ObjectId) {
     let [
         input,
         output,

@@ -1,14 +1,13 @@
 //! The actions of ALTER TABLE.
 
 use sqlparser::{
-    ast::{ColumnDef, DataType, Expr, Ident, ObjectName, TableConstraint},
+    ast::{ColumnDef, DataType, Expr, GeneratedAs, Ident, ObjectName, TableConstraint},
     keywords::Keyword,
     parser::Parser,
     tokenizer::Token,
 };
 
 use super::{Parsed, SequenceClauses, unexpected, word};
-use crate::catalog::IdentityMode;
 
 /// One action.
 #[derive(Debug, Clone)]
@@ -71,7 +70,7 @@ pub(crate) enum ColumnChange {
         if_exists: bool,
     },
     AddIdentity {
-        mode: IdentityMode,
+        mode: GeneratedAs,
         clauses: SequenceClauses,
     },
     SetIdentity(IdentityChange),
@@ -85,7 +84,7 @@ pub(crate) enum ColumnChange {
 /// What is changed of an identity column.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct IdentityChange {
-    pub(crate) mode: Option<IdentityMode>,
+    pub(crate) mode: Option<GeneratedAs>,
     pub(crate) clauses: SequenceClauses,
 }
 
@@ -303,12 +302,12 @@ fn identity_change(parser: &mut Parser<'_>) -> Parsed<ColumnChange> {
     }
 }
 
-fn mode(parser: &mut Parser<'_>) -> Parsed<IdentityMode> {
+fn mode(parser: &mut Parser<'_>) -> Parsed<GeneratedAs> {
     if parser.parse_keyword(Keyword::ALWAYS) {
-        return Ok(IdentityMode::Always);
+        return Ok(GeneratedAs::Always);
     }
     parser.expect_keywords(&[Keyword::BY, Keyword::DEFAULT])?;
-    Ok(IdentityMode::ByDefault)
+    Ok(GeneratedAs::ByDefault)
 }
 
 /// Passes over an action whose parts do not matter.

@@ -5,7 +5,10 @@ use sqlparser::ast;
 use types::{Result, SqlError, SqlState};
 
 use super::super::{
-    Session, foreign_key::Written, new_table::name_own_columns, sequence::column_identity,
+    Session,
+    foreign_key::Written,
+    new_table::name_own_columns,
+    sequence::{column_identity, identity_mode},
     stored_text::stored_default,
 };
 use crate::{
@@ -287,7 +290,7 @@ impl Session {
                 column.name, table.name
             )));
         };
-        if let Some(new) = change.mode
+        if let Some(new) = change.mode.map(identity_mode)
             && new != mode
         {
             let position = u16::try_from(at).unwrap_or(u16::MAX);

@@ -1,22 +1,26 @@
 //! The functions of advisory locks: their names, told apart.
 
-use super::Strength;
+/// Strength of an advisory lock: which other locks on the same key it excludes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Strength {
+    /// Excludes exclusive locks alone.
+    Shared,
+    /// Excludes every other lock.
+    Exclusive,
+}
 
 /// How long a lock is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Span {
+pub(crate) enum Span {
     /// Until it is given back, or the session ends.
     Session,
     /// Until the transaction ends.
     Transaction,
 }
 
-/// What is asked for.
+/// A call's request to the advisory locks, read from the function's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Function(pub(super) Asked);
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Asked {
+pub(crate) enum AdvisoryFunction {
     /// `pg_advisory_lock`, `pg_try_advisory_lock`, and with `xact` and `_shared`.
     Lock {
         strength: Strength,
@@ -29,9 +33,9 @@ pub(super) enum Asked {
     UnlockAll,
 }
 
-impl Function {
-    /// The function of a name.
-    pub(crate) fn named(name: &str) -> Option<Function> {
+impl AdvisoryFunction {
+    /// Returns the function that `name` names; `None` if it names no function of advisory locks.
+    pub(crate) fn named(name: &str) -> Option<AdvisoryFunction> {
         let (name, waits) = match name.strip_prefix("pg_try_") {
             Some(rest) => (rest, false),
             None => (name.strip_prefix("pg_")?, true),
@@ -40,18 +44,18 @@ impl Function {
             Some(rest) => (rest, Strength::Shared),
             None => (name, Strength::Exclusive),
         };
-        let lock = |span| Asked::Lock {
+        let lock = |span| AdvisoryFunction::Lock {
             strength,
             span,
             waits,
         };
-        let asked = match name {
+        let function = match name {
             "advisory_lock" => lock(Span::Session),
             "advisory_xact_lock" => lock(Span::Transaction),
-            "advisory_unlock" if waits => Asked::Unlock(strength),
-            "advisory_unlock_all" if waits => Asked::UnlockAll,
+            "advisory_unlock" if waits => AdvisoryFunction::Unlock(strength),
+            "advisory_unlock_all" if waits => AdvisoryFunction::UnlockAll,
             _ => return None,
         };
-        Some(Function(asked))
+        Some(function)
     }
 }

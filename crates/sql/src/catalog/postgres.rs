@@ -9,28 +9,28 @@ use types::{Scalar, Type};
 
 /// What is known of a type beside its name.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct TypeFacts {
-    pub(super) oid: u32,
-    pub(super) name: &'static str,
-    pub(super) length: i16,
-    pub(super) by_value: bool,
-    pub(super) kind: char,
-    pub(super) category: char,
-    pub(super) preferred: bool,
-    pub(super) subscript: u32,
-    pub(super) element: u32,
-    pub(super) array: u32,
+pub(crate) struct TypeFacts {
+    pub(crate) oid: u32,
+    pub(crate) name: &'static str,
+    pub(crate) length: i16,
+    pub(crate) by_value: bool,
+    pub(crate) kind: char,
+    pub(crate) category: char,
+    pub(crate) preferred: bool,
+    pub(crate) subscript: u32,
+    pub(crate) element: u32,
+    pub(crate) array: u32,
     /// `typinput`, `typoutput`, `typreceive`, `typsend`, `typmodin`, `typmodout`, `typanalyze`.
-    pub(super) functions: [u32; 7],
-    pub(super) align: char,
-    pub(super) storage: char,
-    pub(super) collation: u32,
+    pub(crate) functions: [u32; 7],
+    pub(crate) align: char,
+    pub(crate) storage: char,
+    pub(crate) collation: u32,
     /// The default operator class of btree.
-    pub(super) operator_class: u32,
+    pub(crate) operator_class: u32,
 }
 
 /// Of all enums.
-pub(super) const ENUM: TypeFacts = TypeFacts {
+pub(crate) const ENUM: TypeFacts = TypeFacts {
     oid: 0,
     name: "",
     length: 4,
@@ -49,7 +49,7 @@ pub(super) const ENUM: TypeFacts = TypeFacts {
 };
 
 /// Of arrays of enums.
-pub(super) const ARRAY: TypeFacts = TypeFacts {
+pub(crate) const ARRAY: TypeFacts = TypeFacts {
     oid: 0,
     name: "",
     length: -1,
@@ -69,42 +69,42 @@ pub(super) const ARRAY: TypeFacts = TypeFacts {
 
 /// A function.
 #[derive(Debug, Clone)]
-pub(super) struct Procedure {
-    pub(super) oid: u32,
-    pub(super) name: &'static str,
-    pub(super) kind: char,
-    pub(super) result: u32,
-    pub(super) parameters: Vec<u32>,
-    pub(super) volatility: char,
-    pub(super) strict: bool,
-    pub(super) returns_set: bool,
-    pub(super) variadic: u32,
+pub(crate) struct Procedure {
+    pub(crate) oid: u32,
+    pub(crate) name: &'static str,
+    pub(crate) kind: char,
+    pub(crate) result: u32,
+    pub(crate) parameters: Vec<u32>,
+    pub(crate) volatility: char,
+    pub(crate) strict: bool,
+    pub(crate) returns_set: bool,
+    pub(crate) variadic: u32,
 }
 
 /// An operator.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Operator {
-    pub(super) oid: u32,
-    pub(super) name: &'static str,
-    pub(super) kind: char,
-    pub(super) can_merge: bool,
-    pub(super) can_hash: bool,
+pub(crate) struct Operator {
+    pub(crate) oid: u32,
+    pub(crate) name: &'static str,
+    pub(crate) kind: char,
+    pub(crate) can_merge: bool,
+    pub(crate) can_hash: bool,
     /// Left, right, result, commutator, negator, function.
-    pub(super) numbers: [u32; 6],
+    pub(crate) numbers: [u32; 6],
 }
 
 static TYPES: LazyLock<Vec<TypeFacts>> = LazyLock::new(|| {
-    let lines = lines(include_str!("data/types.txt"));
+    let lines = lines(include_str!("postgres/types.txt"));
     lines.map(|words| type_facts(&mut Words(words))).collect()
 });
 
 static PROCEDURES: LazyLock<Vec<Procedure>> = LazyLock::new(|| {
-    let lines = lines(include_str!("data/procedures.txt"));
+    let lines = lines(include_str!("postgres/procedures.txt"));
     lines.map(|words| procedure(&mut Words(words))).collect()
 });
 
 static OPERATORS: LazyLock<Vec<Operator>> = LazyLock::new(|| {
-    let lines = lines(include_str!("data/operators.txt"));
+    let lines = lines(include_str!("postgres/operators.txt"));
     lines.map(|words| operator(&mut Words(words))).collect()
 });
 
@@ -117,20 +117,20 @@ static NAMES: LazyLock<HashMap<&'static str, (u32, usize)>> = LazyLock::new(|| {
     names
 });
 
-pub(super) fn types() -> &'static [TypeFacts] {
+pub(crate) fn types() -> &'static [TypeFacts] {
     &TYPES
 }
 
-pub(super) fn procedures() -> &'static [Procedure] {
+pub(crate) fn procedures() -> &'static [Procedure] {
     &PROCEDURES
 }
 
-pub(super) fn operators() -> &'static [Operator] {
+pub(crate) fn operators() -> &'static [Operator] {
     &OPERATORS
 }
 
 /// What is known of a type; enums have theirs in common.
-pub(super) fn facts_of(ty: Type) -> TypeFacts {
+pub(crate) fn facts_of(ty: Type) -> TypeFacts {
     match ty {
         Type::Scalar(Scalar::Enum(_)) => ENUM,
         Type::Array(Scalar::Enum(_)) => ARRAY,
@@ -143,7 +143,7 @@ pub(super) fn facts_of(ty: Type) -> TypeFacts {
 }
 
 /// The function of a number.
-pub(super) fn procedure_of(number: u32) -> Option<&'static Procedure> {
+pub(crate) fn procedure_of(number: u32) -> Option<&'static Procedure> {
     let at = PROCEDURES.binary_search_by_key(&number, |procedure| procedure.oid);
     PROCEDURES.get(at.ok()?)
 }
@@ -163,7 +163,7 @@ pub(crate) fn procedure_named(name: &str) -> Option<u32> {
 }
 
 /// Whether PostgreSQL has something of this number, among what is listed here.
-pub(super) fn is_known(class: ObjectClass, number: u32) -> bool {
+pub(crate) fn is_known(class: ObjectClass, number: u32) -> bool {
     match class {
         ObjectClass::Type => TYPES.iter().any(|facts| facts.oid == number),
         ObjectClass::Routine => procedure_of(number).is_some(),
