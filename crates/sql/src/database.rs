@@ -4,13 +4,9 @@ use std::{rc::Rc, sync::Arc};
 
 use types::{Result, SqlError, SqlState};
 
-use crate::{
-    advisory::AdvisoryLocks,
-    catalog::{Catalogs, Object},
-    execute::RowNumbers,
-    index_keys::RowKeys,
-    memory::StatementMemory,
-};
+use crate::memory::StatementMemory;
+use catalog::{Catalogs, Object};
+use executor::{advisory::AdvisoryLocks, execute::RowNumbers, index_keys::RowKeys};
 
 /// A database that understands SQL. One for each database of the engine's.
 pub struct Database {
@@ -67,7 +63,7 @@ impl Database {
         Ok(Arc::new(Database {
             name: name.to_owned(),
             catalogs,
-            row_numbers: RowNumbers::new(),
+            row_numbers: RowNumbers::default(),
             advisory: Arc::default(),
             memory: StatementMemory::new(session.database()),
         }))

@@ -1,31 +1,18 @@
-//! SQL over the engine.
+//! SQL over the engine: sessions and their statements.
+//!
+//! A [`Session`] takes texts, has them parsed, bound, planned and run by the crates below, and is
+//! home to what lives longer than a statement: settings, transactions, prepared statements, cursors,
+//! DDL and COPY.
+//!
+//! The crate knows everything below it. It never knows a socket or a protocol.
 
 #![warn(missing_docs)]
 
-mod advisory;
-mod bind;
-pub mod catalog;
-mod collation;
 mod copy;
-mod data_type;
 mod database;
-mod execute;
-mod explain;
-mod expression;
 pub mod fuzz;
-mod index_keys;
 mod memory;
-mod name;
-mod owned;
-mod parse;
-mod phase;
-mod plan;
-mod program;
-mod relation;
-mod rows;
 mod session;
-mod statistics;
-mod system;
 
 pub use self::{
     database::Database,

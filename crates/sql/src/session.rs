@@ -86,16 +86,12 @@ use self::{
     settings::{Effects, Values},
     suspended::SuspendedQueries,
 };
-use crate::{
-    advisory::SessionLocks,
-    bind::Inputs,
-    catalog::Changes,
-    database::Database,
-    memory::FREE_BYTES,
-    parse::{
-        self, Source, Tree, command::Command, constraints::SetConstraints, definition::TableAs,
-    },
-    phase,
+use crate::{database::Database, memory::FREE_BYTES};
+use catalog::Changes;
+use executor::advisory::SessionLocks;
+use logical::bind::Inputs;
+use syntax::{
+    self, Source, Tree, command::Command, constraints::SetConstraints, definition::TableAs, phase,
 };
 
 pub use self::{
@@ -659,10 +655,7 @@ impl Session {
     fn begin(&mut self) -> Result<&Transaction> {
         if self.transaction.is_none() {
             let options = self.options();
-            let transaction = self
-                .engine
-                .begin(options)
-                .map_err(crate::catalog::from_engine)?;
+            let transaction = self.engine.begin(options).map_err(catalog::from_engine)?;
             transaction.set_on_conflict(engine::OnConflict::Wait);
             transaction.will_be_undone_in_turns();
             transaction.set_lock_timeout(self.effects.lock_limit);
@@ -686,12 +679,12 @@ async fn read_command(source: &Source<'_>) -> Result<Option<Tree<Command>>> {
         let command = source.command()?;
         Ok(command.map(|command| Tree::new(command, length)))
     };
-    phase::run_if(length > parse::SHALLOW_TOKENS, read).await
+    phase::run_if(length > syntax::SHALLOW_TOKENS, read).await
 }
 
 /// Cuts a text into statements, as a phase if it is long.
 async fn split(text: &str) -> Result<Vec<Source<'_>>> {
-    phase::run_if(text.len() > parse::SHORT_BYTES, || parse::split(text)).await
+    phase::run_if(text.len() > syntax::SHORT_BYTES, || syntax::split(text)).await
 }
 
 /// The name of a statement: its first two words.

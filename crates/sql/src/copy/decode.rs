@@ -16,7 +16,8 @@ use super::{
     place::{Places, shortened},
     tuples::{Next, Tuples},
 };
-use crate::{catalog::Table, rows::Rows};
+use batch::Rows;
+use catalog::Table;
 
 /// The longest row.
 const ROW_BYTES_MAX: usize = 0x3fff_ffff;

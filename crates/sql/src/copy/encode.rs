@@ -6,7 +6,7 @@ use super::{
     Column, SIGNATURE,
     options::{Format, Header, Options},
 };
-use crate::catalog::Table;
+use catalog::Table;
 
 /// Writes rows in a format, each into memory that is used again for the next.
 pub(crate) struct Encoder {

@@ -3,10 +3,8 @@
 use types::{Result, SqlError, SqlState};
 
 use super::Column;
-use crate::{
-    catalog::Table,
-    parse::copy::{Argument, CopyOption},
-};
+use catalog::Table;
+use syntax::copy::{Argument, CopyOption};
 
 /// How rows are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -339,7 +337,7 @@ fn columns(place: &mut Columns, option: &CopyOption, may_be_all: bool) -> Result
     }
     *place = match &option.value {
         Argument::AllColumns if may_be_all => Columns::All,
-        Argument::Columns(names) => Columns::Named(names.iter().map(crate::name::fold).collect()),
+        Argument::Columns(names) => Columns::Named(names.iter().map(syntax::name::fold).collect()),
         _ => {
             return Err(invalid(format!(
                 "argument to option \"{}\" must be a list of column names",

@@ -22,10 +22,10 @@ use sqlparser::ast;
 use types::{Result, SqlError, SqlState};
 
 use super::Session;
-use crate::{
-    catalog::{Object, ObjectId, Relation, Table},
+use catalog::{Object, ObjectId, Relation, Table};
+use syntax::{
+    definition::{ColumnChange, TableAction},
     name,
-    parse::definition::{ColumnChange, TableAction},
 };
 
 impl Session {

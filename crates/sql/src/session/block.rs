@@ -6,10 +6,8 @@ use engine::{Isolation, TransactionOptions};
 use types::{Result, SqlError, SqlState};
 
 use super::{Notice, Session, Sink, Tag, cursor::Cursor, deferred, settings::Values};
-use crate::{
-    catalog::{Mark, from_engine},
-    parse::command::{Command, Level, Modes},
-};
+use catalog::{Mark, from_engine};
+use syntax::command::{Command, Level, Modes};
 
 /// Where a session stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use sqlparser::ast::{ColumnDef, ColumnOption};
 use types::{Result, SqlError, SqlState};
 
-use crate::name;
+use syntax::name;
 
 /// Refuses a column whose value would come from two places, or that must and must not be NULL.
 ///

@@ -4,10 +4,10 @@ use sqlparser::ast::ObjectName;
 use types::{Result, SqlError, SqlState};
 
 use super::Session;
-use crate::{
-    catalog::{Catalog, ObjectId, Part, Relation, TableKind},
+use catalog::{Catalog, ObjectId, Part, Relation, TableKind};
+use syntax::{
+    definition::{Commented, ObjectKind},
     name,
-    parse::definition::{Commented, ObjectKind},
 };
 
 impl Session {

@@ -14,17 +14,15 @@ use super::{
     Field, ResultRow, Session, Sink, Tag,
     query::{Kind, Planned, kind_of},
 };
-use crate::{
-    bind::{Binder, CopiedColumns, Parameters},
-    catalog::{Table, from_engine},
-    copy::{Column, Decoder, Encoder, Format, Options},
-    execute::{KeyChanges, Opened, Run, SharedRows},
-    parse::{
-        self, Source, Tree,
-        copy::{Copied, Copy, Target},
-    },
+use crate::copy::{Column, Decoder, Encoder, Format, Options};
+use batch::Rows;
+use catalog::{Table, from_engine};
+use executor::execute::{KeyChanges, Opened, Run, SharedRows};
+use logical::bind::{Binder, CopiedColumns, Parameters};
+use syntax::{
+    self, Source, Tree,
+    copy::{Copied, Copy, Target},
     phase,
-    rows::Rows,
 };
 
 /// How the data of a COPY is told of in the protocol.
@@ -61,7 +59,7 @@ impl From<Format> for CopyForm {
 impl Session {
     pub(super) async fn copy(&mut self, source: &Source<'_>, sink: &mut impl Sink) -> Result<()> {
         let copy = phase::run(|| {
-            let copy = parse::copy::parse(source)?;
+            let copy = syntax::copy::parse(source)?;
             Ok(Tree::new(copy, source.tokens().len()))
         })
         .await?;
@@ -211,7 +209,7 @@ impl Session {
                     &mut parameters,
                 )?;
                 let text = query_over(&copied, name);
-                let sources = parse::split(&text)?;
+                let sources = syntax::split(&text)?;
                 let [query] = sources.as_slice() else {
                     return Err(SqlError::new(SqlState::INTERNAL_ERROR, "not one query"));
                 };

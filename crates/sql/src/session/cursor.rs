@@ -14,12 +14,10 @@ use super::{
     interrupt::interruptible,
     suspended::{Kept, Suspended},
 };
-use crate::{
-    parse::{
-        Source,
-        command::{Declared, Direction, Scroll},
-    },
-    rows::Rows,
+use batch::Rows;
+use syntax::{
+    Source,
+    command::{Declared, Direction, Scroll},
 };
 
 /// A query's rows, and which of them is the current one.
@@ -302,7 +300,7 @@ impl Session {
                 values: cursor.rows.row(number - 1),
                 context: self.context(&self.names(&catalog)),
             })?;
-            if sent % crate::execute::BATCH_ROWS == 0 {
+            if sent % executor::execute::BATCH_ROWS == 0 {
                 sink.drain().await?;
             }
         }

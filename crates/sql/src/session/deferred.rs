@@ -10,10 +10,8 @@ use std::{
     rc::Rc,
 };
 
-use crate::{
-    catalog::{ObjectId, PutOff, ReferentialAction},
-    execute::{Happened, Noted},
-};
+use catalog::{ObjectId, PutOff, ReferentialAction};
+use executor::execute::{Happened, Noted};
 
 /// What a transaction has put off, and what it puts off from now on.
 #[derive(Debug, Default)]

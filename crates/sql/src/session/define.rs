@@ -7,11 +7,12 @@ use sqlparser::ast::{self, ObjectType, Statement};
 use types::{Result, SqlError, SqlState};
 
 use super::{Notice, Session, Sink, Tag};
-use crate::{
-    bind::Surroundings,
-    catalog::{Behavior, Catalog, Ddl, NameClass, ObjectId, Relation, Target},
+use catalog::{Behavior, Catalog, Ddl, NameClass, ObjectId, Relation, Target};
+use logical::bind::Surroundings;
+use syntax::{
+    Source,
+    definition::Definition,
     name::{self, QualifiedName},
-    parse::{Source, definition::Definition},
 };
 
 impl Session {

@@ -10,10 +10,8 @@ use super::{
     Session,
     text_names::{has_label, names_type, relabelled},
 };
-use crate::{
-    catalog::{Catalog, Column, LabelPlace, NameClass, Object, ObjectId},
-    name,
-};
+use catalog::{Catalog, Column, LabelPlace, NameClass, Object, ObjectId};
+use syntax::name;
 
 impl Session {
     pub(super) async fn create_type(

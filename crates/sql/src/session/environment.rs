@@ -12,11 +12,9 @@ use super::settings::{
     Asked,
     known::{DEFINITIONS, Definition},
 };
-use crate::{
-    catalog::{Catalog, ObjectId, Searched, SessionValues},
-    parse::command::Scope,
-    system::Lookup,
-};
+use catalog::{Catalog, ObjectId, Searched, SessionValues};
+use executor::system::Lookup;
+use syntax::command::Scope;
 
 /// Microseconds from 1970 to 2000.
 const EPOCH: i64 = 946_684_800_000_000;

@@ -11,10 +11,10 @@ use interleave::released;
 use types::{Charge, Memory, Result, SqlError, SqlState, Value};
 
 use super::{Field, ResultRow, Session, Sink, Tag, environment::During, query::Planned};
-use crate::{
-    catalog::{Catalog, from_engine},
+use batch::Rows;
+use catalog::{Catalog, from_engine};
+use executor::{
     execute::{BATCH_ROWS, Budget, Counters, KeyChanges, Opened, Run, SharedRows},
-    rows::Rows,
     system::Lookup,
 };
 
@@ -26,7 +26,7 @@ pub(super) enum Wanted {
     /// Until so many rows are handed over.
     Rows(usize),
     /// Until nothing that is written from now on can be in its rows: to its end, or not at all if
-    /// its operators can keep what they read ([`Operator::settle`](crate::execute::Operator)).
+    /// its operators can keep what they read ([`Operator::settle`](executor::execute::Operator)).
     Settled,
 }
 

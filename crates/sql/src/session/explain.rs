@@ -8,15 +8,15 @@ use sqlparser::ast::{
 use types::{Result, Scalar, SqlError, SqlState, Type, TypeModifier, Value};
 
 use super::{Field, ResultRow, Session, Sink, Tag, query::kind_of};
-use crate::{
-    bind::{Binder, Parameters},
-    catalog::{Catalog, from_engine},
+use batch::Rows;
+use catalog::{Catalog, from_engine};
+use executor::{
     execute::{BATCH_ROWS, KeyChanges, Measurements, Opened, SharedRows},
     explain::{Names, Told, describe, json, lines},
-    parse::Source,
-    phase, plan,
-    rows::Rows,
 };
+use logical::bind::{Binder, Parameters};
+use planner::plan;
+use syntax::{Source, phase};
 
 /// What is wanted.
 #[derive(Debug, Default)]
@@ -217,7 +217,7 @@ impl Options {
     }
 
     fn take(&mut self, option: &UtilityOption) -> Result<()> {
-        let name = crate::name::fold(&option.name);
+        let name = syntax::name::fold(&option.name);
         match name.as_str() {
             "analyze" => self.analyze = boolean(&name, option)?,
             "verbose" => self.verbose = boolean(&name, option)?,

@@ -15,14 +15,12 @@ use super::{
     copy::no_parameters,
     references::{column, missing, mixed, qualified},
 };
-use crate::{
-    catalog::{
-        Catalog, ForeignKey, MatchKind, ObjectId, ReferentialAction, Relation, Table, from_engine,
-    },
-    execute::{KeyChanges, Reference},
-    name,
-    rows::Rows,
+use batch::Rows;
+use catalog::{
+    Catalog, ForeignKey, MatchKind, ObjectId, ReferentialAction, Relation, Table, from_engine,
 };
+use executor::execute::{KeyChanges, Reference};
+use syntax::name;
 
 /// A foreign key as it is written.
 pub(super) struct Written<'s> {

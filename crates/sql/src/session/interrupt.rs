@@ -3,7 +3,7 @@
 //! A statement is a future, and dropping it gives it up, wherever it waits: for a lock, the device,
 //! or the client. So it is polled beside two more: the client's wish, and a timer. They are asked
 //! after it, hence only where it waits: one that is done at once costs them nothing. A statement
-//! that computes without a wait yields now and then ([`Run::pause`](crate::execute::Run::pause)),
+//! that computes without a wait yields now and then ([`Run::pause`](executor::execute::Run::pause)),
 //! which comes back to here.
 //!
 //! Commits are not polled so: one that is under way ends as it ends, and its client is told.

@@ -5,7 +5,8 @@ use sqlparser::ast::ObjectName;
 use types::{Result, SqlError, SqlState};
 
 use super::Session;
-use crate::{catalog::Relation, name};
+use catalog::Relation;
+use syntax::name;
 
 impl Session {
     pub(super) async fn lock_tables(

@@ -15,15 +15,13 @@ use engine::{IfLocked, Isolation, TableLockMode};
 use types::{Result, SqlError, SqlState};
 
 use super::{Session, Sink, Status, Tag};
-use crate::{
-    catalog::{Changes, ObjectId, Relation, Table, TableKind, from_engine},
+use catalog::{Changes, ObjectId, Relation, Table, TableKind, from_engine};
+use executor::statistics::{QUICK_SAMPLE_ROWS, SAMPLE_ROWS, gathered};
+use planner::plan::Basis;
+use syntax::{
+    Source,
+    maintenance::{Target, maintenance},
     name,
-    parse::{
-        Source,
-        maintenance::{Target, maintenance},
-    },
-    plan::Basis,
-    statistics::{QUICK_SAMPLE_ROWS, SAMPLE_ROWS, gathered},
 };
 
 /// Tables with fewer places for records need no statistics that nobody has asked for.
@@ -74,7 +72,7 @@ impl Session {
     fn all_tables(&self) -> Vec<(ObjectId, Option<Vec<usize>>)> {
         let catalog = self.changes.catalog();
         let tables = catalog.objects().filter_map(|object| match object {
-            crate::catalog::Object::Table(table) if table.kind == TableKind::Ordinary => {
+            catalog::Object::Table(table) if table.kind == TableKind::Ordinary => {
                 Some((table.id, None))
             }
             _ => None,

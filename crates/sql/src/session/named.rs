@@ -6,15 +6,14 @@ use sqlparser::ast;
 use types::{Charge, Memory, Result, Scratch, SqlError, SqlState};
 
 use super::{Prepared, Session, Sink, Tag};
-use crate::{
+use batch::Rows;
+use executor::execute::{KeyChanges, SharedRows};
+use logical::{
     bind::{Binder, Parameters},
     data_type,
-    execute::{KeyChanges, SharedRows},
-    parse::Source,
-    phase,
-    program::{Layout, Outer, compile},
-    rows::Rows,
 };
+use planner::program::{Layout, Outer, compile};
+use syntax::{Source, phase};
 
 /// Maximum number of named statements that a session keeps.
 const STATEMENTS_MAX: usize = 10_000;

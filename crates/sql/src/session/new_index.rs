@@ -7,15 +7,13 @@ use sqlparser::ast::{self, CreateIndex};
 use types::{Result, SqlError, SqlState, Type};
 
 use super::{Field, Notice, ResultRow, Session, Sink, Tag};
-use crate::{
-    bind::{Binder, Parameters},
-    catalog::{
-        Catalog, IndexColumn, IndexKey, NameClass, NewIndex, ObjectId, Relation, Table,
-        create_index_concurrently,
-    },
-    name, phase,
-    rows::Rows,
+use batch::Rows;
+use catalog::{
+    Catalog, IndexColumn, IndexKey, NameClass, NewIndex, ObjectId, Relation, Table,
+    create_index_concurrently,
 };
+use logical::bind::{Binder, Parameters};
+use syntax::{name, phase};
 
 /// Columns of an index, those that it only includes counted too.
 const COLUMNS_MAX: usize = 32;

@@ -9,13 +9,12 @@ use super::{
     foreign_key::{Written, refuse_deferrable},
     stored_text::{check_name, name_columns, stored, stored_default},
 };
-use crate::{
+use catalog::{Catalog, Column, Generation, NameClass, NewCheck, NewTable, NewUnique, ObjectId};
+use logical::{
     bind::{Binder, Parameters},
-    catalog::{Catalog, Column, Generation, NameClass, NewCheck, NewTable, NewUnique, ObjectId},
-    collation, data_type, name,
-    parse::table_like::TableLike,
-    phase,
+    collation, data_type,
 };
+use syntax::{name, phase, table_like::TableLike};
 
 impl Session {
     /// `likes`: relations whose columns it has too.

@@ -9,14 +9,13 @@ use sqlparser::ast::Statement;
 use types::{Result, SqlError, SqlState, Type};
 
 use super::{Notice, Session, Sink, Tag, copy::no_parameters, execution::Execution, query::Kind};
-use crate::{
+use catalog::{Catalog, Column, NameClass, NewTable};
+use logical::{
     bind::{Binder, Bound, Parameters},
-    catalog::{Catalog, Column, NameClass, NewTable},
-    name,
-    parse::{Source, definition::TableAs},
-    phase, plan,
     relation::Output,
 };
+use planner::plan;
+use syntax::{Source, definition::TableAs, name, phase};
 
 impl Session {
     /// # Errors

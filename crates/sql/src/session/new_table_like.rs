@@ -12,15 +12,14 @@ use super::{
     new_table::{set_primary_key, unique_name},
     sequence::ColumnSequence,
 };
-use crate::{
-    bind::{Binder, Parameters},
-    catalog::{
-        Catalog, Column, Comments, Generation, Index, IndexColumn, IndexKey, NewCheck, NewIndex,
-        NewTable, NewUnique, Part, Relation, StoredExpression, Table,
-    },
-    name, parse,
-    parse::table_like::{Included, TableLike},
-    phase,
+use catalog::{
+    Catalog, Column, Comments, Generation, Index, IndexColumn, IndexKey, NewCheck, NewIndex,
+    NewTable, NewUnique, Part, Relation, StoredExpression, Table,
+};
+use logical::bind::{Binder, Parameters};
+use syntax::{
+    name, phase,
+    table_like::{Included, TableLike},
 };
 
 /// A relation whose columns a new table has got.
@@ -189,7 +188,7 @@ impl Session {
                     (IndexKey::Column(at), name_of(at))
                 }
                 IndexKey::Expression(expression) => {
-                    let written = parse::parse_expression(&expression.text)?;
+                    let written = syntax::parse_expression(&expression.text)?;
                     let (key, _) = binder.index_key(new, &written)?;
                     (key, binder.index_key_name(&written))
                 }
@@ -207,7 +206,7 @@ impl Session {
         let predicate = match &index.predicate {
             None => None,
             Some(predicate) => {
-                let written = parse::parse_expression(&predicate.text)?;
+                let written = syntax::parse_expression(&predicate.text)?;
                 Some(binder.index_predicate(new, &written)?)
             }
         };

@@ -4,11 +4,9 @@ use sqlparser::ast::{self, Statement};
 use types::{Result, SqlError, SqlState};
 
 use super::Session;
-use crate::{
-    bind::{Binder, Parameters},
-    catalog::{Comments, NameClass, Object, ObjectId, View, ViewColumn},
-    name, phase,
-};
+use catalog::{Comments, NameClass, Object, ObjectId, View, ViewColumn};
+use logical::bind::{Binder, Parameters};
+use syntax::{name, phase};
 
 impl Session {
     pub(super) async fn create_view(&self, create: &ast::CreateView) -> Result<()> {
@@ -21,7 +19,7 @@ impl Session {
             let mut parameters = Parameters::default();
             let surroundings = self.surroundings(&catalog);
             let bound = Binder::bind_definition(&surroundings, &text, &statement, &mut parameters)?;
-            let tables = crate::plan::tables(&bound.relation);
+            let tables = planner::plan::tables(&bound.relation);
             if tables.iter().any(|(_, writes)| *writes) {
                 let message = "views must not contain data-modifying statements in WITH";
                 return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
@@ -80,7 +78,7 @@ impl Session {
 }
 
 /// A view cannot be made of itself.
-fn is_not_within(view: &View, id: ObjectId, catalog: &crate::catalog::Catalog) -> Result<()> {
+fn is_not_within(view: &View, id: ObjectId, catalog: &catalog::Catalog) -> Result<()> {
     let mut next: Vec<ObjectId> = view.dependencies.iter().map(|on| on.object).collect();
     while let Some(used) = next.pop() {
         if used == id {

@@ -17,11 +17,9 @@ use hashbrown::HashTable;
 use types::{Charge, Memory, Type};
 
 use super::{query::Planned, references::Question};
-use crate::{
-    bind::Inputs,
-    catalog::ObjectId,
-    parse::shape::{KeptPieces, Pieces},
-};
+use catalog::ObjectId;
+use logical::bind::Inputs;
+use syntax::shape::{KeptPieces, Pieces};
 
 /// Maximum number of plans that a session keeps.
 const PLANS_MAX: usize = 256;

@@ -17,13 +17,10 @@ use super::{
     split,
     suspended::{Rest, Suspended},
 };
-use crate::{
-    catalog::ObjectId,
-    execute::Budget,
-    parse::{Source, command::Command, shape::Literal},
-    phase,
-    rows::Rows,
-};
+use batch::Rows;
+use catalog::ObjectId;
+use executor::execute::Budget;
+use syntax::{Source, command::Command, phase, shape::Literal};
 
 /// A statement that was prepared.
 pub struct Prepared {
@@ -234,7 +231,7 @@ impl Session {
             return Ok(other(None));
         }
         if source.begins_with("copy") {
-            crate::parse::copy::parse(source)?;
+            syntax::copy::parse(source)?;
             return Ok(other(None));
         }
         let statement = source.parse()?;

@@ -7,18 +7,18 @@ use sqlparser::ast::{SetExpr, Statement};
 use types::{Result, Scalar, Scratch, SqlError, SqlState, Type, Value};
 
 use super::{Field, Session, Sink, Tag, execution::Execution, plans::Asked};
-use crate::{
+use batch::Rows;
+use catalog::{Catalog, ObjectId, Searched};
+use logical::{
     bind::{Binder, Bound, Inputs, Parameters},
-    catalog::{Catalog, ObjectId, Searched},
-    parse::{
-        Source,
-        definition::has_into,
-        parse_tokens,
-        shape::{Form, Literal, LiteralKind, Pieces},
-    },
-    phase, plan,
     relation::Relation,
-    rows::Rows,
+};
+use planner::plan;
+use syntax::{
+    Source,
+    definition::has_into,
+    parse_tokens, phase,
+    shape::{Form, Literal, LiteralKind, Pieces},
 };
 
 /// What a plan takes of memory for each token of its text, and for each column and relation that
@@ -393,6 +393,8 @@ impl Session {
         if tables.iter().any(|(_, writes)| *writes) {
             self.settle().await?;
         }
+        // The answer holds only if the definitions last that it was made by.
+        transaction.depends_on(catalog.committed_at());
         Ok(self.changes.is_current(catalog))
     }
 

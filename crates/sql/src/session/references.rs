@@ -74,13 +74,13 @@ pub(super) use self::{
     violation::{missing, mixed},
 };
 use super::{Session, copy::no_parameters, plans::Asked, query::Planned};
-use crate::{
-    bind::Parameters,
-    catalog::{ObjectId, ReferentialAction, from_engine},
-    execute::{Happened, KeyChanges, Noted, Opened, Place, Reference, Run, SharedRows, lock_rows},
-    parse, phase,
-    rows::Rows,
+use batch::Rows;
+use catalog::{ObjectId, ReferentialAction, from_engine};
+use executor::execute::{
+    Happened, KeyChanges, Noted, Opened, Place, Reference, Run, SharedRows, lock_rows,
 };
+use logical::bind::Parameters;
+use syntax::phase;
 
 impl Session {
     /// Sees to all that a statement has noted, and to what that leads to.
@@ -197,7 +197,7 @@ impl Session {
         let mut parameters = Parameters::declared(types.into_iter().map(Some).collect());
         let catalog = self.changes.catalog();
         phase::run(|| {
-            let sources = parse::split(text)?;
+            let sources = syntax::split(text)?;
             let [source] = sources.as_slice() else {
                 return Err(SqlError::new(SqlState::INTERNAL_ERROR, "not one statement"));
             };

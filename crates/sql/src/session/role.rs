@@ -9,10 +9,8 @@ use std::sync::Arc;
 use types::{Result, SqlError, SqlState};
 
 use super::{Notice, Session, Severity, Sink, Tag};
-use crate::{
-    catalog::{Behavior, Comments, ObjectId, Role, Target},
-    parse::command::{Password, RoleName, RoleOptions},
-};
+use catalog::{Behavior, Comments, ObjectId, Role, Target};
+use syntax::command::{Password, RoleName, RoleOptions};
 
 fn denied(message: impl Into<std::borrow::Cow<'static, str>>) -> SqlError {
     SqlError::new(SqlState::INSUFFICIENT_PRIVILEGE, message)

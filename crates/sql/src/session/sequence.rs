@@ -7,14 +7,12 @@ use types::{Result, SqlError, SqlState, Type};
 
 use self::options::resolve;
 use super::Session;
-use crate::{
-    catalog::{
-        Catalog, Column, Comments, CounterState, Dependency, Generation, IdentityMode, NameClass,
-        NewTable, ObjectId, OwnedBy, Relation, Sequence, SequenceOptions, StoredExpression, Table,
-    },
-    data_type, name,
-    parse::definition::SequenceClauses,
+use catalog::{
+    Catalog, Column, Comments, CounterState, Dependency, Generation, IdentityMode, NameClass,
+    NewTable, ObjectId, OwnedBy, Relation, Sequence, SequenceOptions, StoredExpression, Table,
 };
+use logical::data_type;
+use syntax::{definition::SequenceClauses, name};
 
 /// A sequence that a new column is to have.
 pub(super) struct ColumnSequence {

@@ -4,11 +4,8 @@ use sqlparser::ast::ObjectName;
 use types::{Result, SqlError, SqlState};
 
 use super::{Session, Sink, Tag};
-use crate::{
-    catalog::{Catalog, ForeignKey, Object, ObjectId},
-    name,
-    parse::constraints::SetConstraints,
-};
+use catalog::{Catalog, ForeignKey, Object, ObjectId};
+use syntax::{constraints::SetConstraints, name};
 
 impl Session {
     /// What is not put off any more is looked at here.

@@ -26,7 +26,7 @@ pub(super) use self::{
     statements::shown_fields,
 };
 use super::{Notice, Session, Sink};
-use crate::parse::command::Scope;
+use syntax::command::Scope;
 
 /// What a setting was set to; `None` where it was not.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

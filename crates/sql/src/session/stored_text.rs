@@ -10,12 +10,9 @@ use sqlparser::{
 };
 use types::{Names, Result, SqlError, SqlState};
 
-use crate::parse::dialect::Postgres;
-use crate::{
-    catalog::{Column, Dependency, ObjectId, Searched, StoredExpression},
-    name,
-    parse::position::Lines,
-};
+use catalog::{Column, Dependency, ObjectId, Searched, StoredExpression};
+use syntax::dialect::Postgres;
+use syntax::{name, position::Lines};
 
 /// An expression's text; which columns it names is to be told ([`name_columns`]).
 pub(super) fn stored(names: &Searched<'_>, expr: &ast::Expr) -> StoredExpression {

@@ -8,7 +8,7 @@
 //!
 //! A query that locks rows must not lock those that nobody has asked for yet. Its rows are read and
 //! kept, and each is locked when it is handed over, as it is by then
-//! ([`Operator::settle`](crate::execute::Operator::settle)).
+//! ([`Operator::settle`](executor::execute::Operator::settle)).
 //!
 //! What a value of a row that is computed so early fails with, the query fails with when it comes
 //! there; the statement that writes goes on. Other errors are the writing statement's.
@@ -30,7 +30,8 @@ use super::{
     interrupt::interruptible,
     query::Planned,
 };
-use crate::{execute::BATCH_ROWS, rows::Rows};
+use batch::Rows;
+use executor::execute::BATCH_ROWS;
 
 /// Rows that were computed before they were asked for.
 #[derive(Default)]

@@ -7,11 +7,8 @@ use interleave::{Clock, Worker, WorkerConfig};
 use types::Result;
 
 use super::{Field, ResultRow, Session, Sink, Tag};
-use crate::{
-    bind::{Binder, Parameters},
-    parse,
-    plan::{estimated_rows, plan_to_explain, shown},
-};
+use logical::bind::{Binder, Parameters};
+use planner::plan::{estimated_rows, plan_to_explain, shown};
 
 /// Runs a test within a session of a new database.
 fn with_session(test: impl AsyncFnOnce(&mut Session) + Send + 'static) {
@@ -58,7 +55,7 @@ impl Session {
     }
 
     fn estimated(&mut self, text: &str) -> f64 {
-        let sources = parse::split(text).unwrap();
+        let sources = syntax::split(text).unwrap();
         let statement = sources[0].parse().unwrap();
         let catalog = self.changes.catalog();
         let surroundings = self.surroundings(&catalog);
@@ -68,7 +65,7 @@ impl Session {
     }
 
     fn plan_of(&mut self, text: &str) -> String {
-        let sources = parse::split(text).unwrap();
+        let sources = syntax::split(text).unwrap();
         let statement = sources[0].parse().unwrap();
         let catalog = self.changes.catalog();
         let mut parameters = Parameters::default();

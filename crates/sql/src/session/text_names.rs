@@ -15,7 +15,7 @@ use super::{
     Session,
     stored_text::{folded, spliced, tokens},
 };
-use crate::catalog::{Column, Dependency, Object, ObjectId, for_each_expression};
+use catalog::{Column, Dependency, Object, ObjectId, for_each_expression};
 
 impl Session {
     /// # Errors

@@ -11,14 +11,13 @@ use super::super::{
     sequence::{column_identity, identity_mode},
     stored_text::stored_default,
 };
-use crate::{
-    bind::{Binder, NewValue, Parameters},
-    catalog::{
-        Behavior, Column, Generation, NewTable, ObjectId, OwnedBy, RowKey, Sequence, Table, Target,
-    },
-    name,
-    parse::definition::{ColumnChange, IdentityChange},
-    phase,
+use catalog::{
+    Behavior, Column, Generation, NewTable, ObjectId, OwnedBy, RowKey, Sequence, Table, Target,
+};
+use logical::bind::{Binder, NewValue, Parameters};
+use syntax::{
+    definition::{ColumnChange, IdentityChange},
+    name, phase,
 };
 
 impl Session {
@@ -200,7 +199,7 @@ impl Session {
                 if column.not_null {
                     return Ok(());
                 }
-                let condition = format!("{} is null", crate::name::quoted(&name));
+                let condition = format!("{} is null", syntax::name::quoted(&name));
                 if self.has_row(&table, &condition).await? {
                     return Err(contains_nulls(&table, &name));
                 }

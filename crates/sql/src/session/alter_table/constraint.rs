@@ -22,14 +22,12 @@ use super::{
     column::contains_nulls,
     rewrite::violated_by_some,
 };
-use crate::{
-    bind::{Binder, Parameters},
-    catalog::{
-        Behavior, Check, Column, Constraint, IndexColumn, IndexKey, NameClass, NewCheck, NewIndex,
-        NewTable, ObjectId, PrimaryKey, RowKey, StoredExpression, Table, Target, Unique,
-    },
-    name, phase,
+use catalog::{
+    Behavior, Check, Column, Constraint, IndexColumn, IndexKey, NameClass, NewCheck, NewIndex,
+    NewTable, ObjectId, PrimaryKey, RowKey, StoredExpression, Table, Target, Unique,
 };
+use logical::bind::{Binder, Parameters};
+use syntax::{name, phase};
 
 impl Session {
     pub(super) async fn add_constraint(

@@ -12,10 +12,10 @@ use super::super::{
     stored_text::renamed_text,
     text_names::{names_relation, names_schema},
 };
-use crate::{
-    catalog::{Catalog, Generation, IndexKey, Object, ObjectId, Relation, StoredExpression, Table},
+use catalog::{Catalog, Generation, IndexKey, Object, ObjectId, Relation, StoredExpression, Table};
+use syntax::{
+    definition::{ObjectChange, ObjectKind},
     name::{self, QualifiedName},
-    parse::definition::{ObjectChange, ObjectKind},
 };
 
 impl Session {

@@ -4,13 +4,12 @@ use sqlparser::ast;
 use types::{Result, SqlError, SqlState, TypeModifier};
 
 use super::super::{Session, stored_text::mentions};
-use crate::{
+use catalog::{Column, Generation, IndexKey, Object, Table};
+use logical::{
     bind::{Binder, NewValue, Parameters},
-    catalog::{Column, Generation, IndexKey, Object, Table},
     collation, data_type,
-    parse::definition::SequenceClauses,
-    phase,
 };
+use syntax::{definition::SequenceClauses, phase};
 
 impl Session {
     pub(super) async fn retype(

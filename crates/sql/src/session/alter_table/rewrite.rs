@@ -12,14 +12,15 @@ use super::super::{
     Field, ResultRow, Session, Sink, Tag,
     query::{Kind, Planned},
 };
-use crate::{
+use batch::Rows;
+use catalog::{Index, ObjectId, Table};
+use logical::{
     bind::{Binder, NewValue},
-    catalog::{Index, ObjectId, Table},
     expression::{ColumnId, Expression},
-    name, phase, plan,
     relation::Relation,
-    rows::Rows,
 };
+use planner::plan;
+use syntax::{name, phase};
 
 impl Session {
     /// Has a table's rows copied into a storage of another form: `edit` says what the table is

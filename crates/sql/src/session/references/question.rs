@@ -4,10 +4,8 @@ use std::fmt::Write;
 
 use types::{Result, SqlError, SqlState, Type};
 
-use crate::{
-    catalog::{Catalog, Table},
-    execute::Reference,
-};
+use catalog::{Catalog, Table};
+use executor::execute::Reference;
 
 /// A statement about one key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

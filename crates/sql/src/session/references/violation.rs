@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use types::{SqlError, SqlState, Value};
 
-use crate::{catalog::Table, execute::Reference, session::Session};
+use crate::session::Session;
+use catalog::Table;
+use executor::execute::Reference;
 
 /// A row refers to a key that is not there.
 pub(in crate::session) fn missing(

@@ -2,7 +2,8 @@
 
 use types::{Result, Scalar, SqlError, SqlState, Type};
 
-use crate::{catalog::SequenceOptions, parse::definition::SequenceClauses};
+use catalog::SequenceOptions;
+use syntax::definition::SequenceClauses;
 
 /// What a sequence's options are, of a type; `before` has those that it had, and its last value.
 ///

@@ -11,13 +11,13 @@ use super::{
     value::{invalid, read_bool},
 };
 use crate::{
-    catalog::Catalog,
     memory::StatementMemory,
-    parse::command::{Level, Modes},
     session::{Session, block::Characteristics, environment::Surrounding, notice::Severity},
 };
+use catalog::Catalog;
+use syntax::command::{Level, Modes};
 
-/// See the module text. What plans depend on is among the session's [`Inputs`](crate::bind::Inputs).
+/// See the module text. What plans depend on is among the session's [`Inputs`](logical::bind::Inputs).
 #[derive(Debug)]
 pub(in crate::session) struct Effects {
     /// How long a statement may take.

@@ -3,10 +3,8 @@
 use types::{Result, Scalar, SqlError, SqlState, Type, TypeModifier, Value};
 
 use super::known::Definition;
-use crate::{
-    parse::command::{Assigned, Command, Modes, Scope},
-    session::{Field, Notice, ResultRow, Session, Sink, Tag},
-};
+use crate::session::{Field, Notice, ResultRow, Session, Sink, Tag};
+use syntax::command::{Assigned, Command, Modes, Scope};
 
 /// Settings whose values are lists of names.
 const LISTS: &[&str] = &["search_path", "DateStyle", "temp_tablespaces"];

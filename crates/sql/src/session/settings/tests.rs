@@ -4,7 +4,7 @@ use super::{
     Values,
     known::{DEFINITIONS, Definition, REPORTED},
 };
-use crate::parse::command::Scope;
+use syntax::command::Scope;
 
 fn shown(name: &str, value: &str) -> String {
     let read = Definition::expect(name).unwrap().read(value);

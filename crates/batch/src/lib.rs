@@ -1,0 +1,12 @@
+//! Rows of values between operators ([`Rows`]), and single values that own their memory
+//! ([`OwnedValue`]).
+//!
+//! The crate knows values and types. It never knows tables, plans or text of SQL.
+
+mod owned;
+mod rows;
+
+pub use self::{
+    owned::OwnedValue,
+    rows::{BATCH_ROWS, NO_ROW, NewRow, Rows},
+};

@@ -1,0 +1,252 @@
+//! What PostgreSQL has of its own that others look up by number: types, functions, operators.
+//!
+//! Read once from lists of which each has a header that says what its columns are.
+
+use std::{collections::HashMap, sync::LazyLock};
+
+use functions::ObjectClass;
+use types::{Scalar, Type};
+
+/// What is known of a type beside its name.
+#[derive(Debug, Clone, Copy)]
+pub struct TypeFacts {
+    pub oid: u32,
+    pub name: &'static str,
+    pub length: i16,
+    pub by_value: bool,
+    pub kind: char,
+    pub category: char,
+    pub preferred: bool,
+    pub subscript: u32,
+    pub element: u32,
+    pub array: u32,
+    /// `typinput`, `typoutput`, `typreceive`, `typsend`, `typmodin`, `typmodout`, `typanalyze`.
+    pub functions: [u32; 7],
+    pub align: char,
+    pub storage: char,
+    pub collation: u32,
+    /// The default operator class of btree.
+    pub operator_class: u32,
+}
+
+/// Of all enums.
+pub const ENUM: TypeFacts = TypeFacts {
+    oid: 0,
+    name: "",
+    length: 4,
+    by_value: true,
+    kind: 'e',
+    category: 'E',
+    preferred: false,
+    subscript: 0,
+    element: 0,
+    array: 0,
+    functions: [3506, 3507, 3532, 3533, 0, 0, 0],
+    align: 'i',
+    storage: 'p',
+    collation: 0,
+    operator_class: 10069,
+};
+
+/// Of arrays of enums.
+pub const ARRAY: TypeFacts = TypeFacts {
+    oid: 0,
+    name: "",
+    length: -1,
+    by_value: false,
+    kind: 'b',
+    category: 'A',
+    preferred: false,
+    subscript: 6179,
+    element: 0,
+    array: 0,
+    functions: [750, 751, 2400, 2401, 0, 0, 3816],
+    align: 'i',
+    storage: 'x',
+    collation: 0,
+    operator_class: 10000,
+};
+
+/// A function.
+#[derive(Debug, Clone)]
+pub struct Procedure {
+    pub oid: u32,
+    pub name: &'static str,
+    pub kind: char,
+    pub result: u32,
+    pub parameters: Vec<u32>,
+    pub volatility: char,
+    pub strict: bool,
+    pub returns_set: bool,
+    pub variadic: u32,
+}
+
+/// An operator.
+#[derive(Debug, Clone, Copy)]
+pub struct Operator {
+    pub oid: u32,
+    pub name: &'static str,
+    pub kind: char,
+    pub can_merge: bool,
+    pub can_hash: bool,
+    /// Left, right, result, commutator, negator, function.
+    pub numbers: [u32; 6],
+}
+
+static TYPES: LazyLock<Vec<TypeFacts>> = LazyLock::new(|| {
+    let lines = lines(include_str!("postgres/types.txt"));
+    lines.map(|words| type_facts(&mut Words(words))).collect()
+});
+
+static PROCEDURES: LazyLock<Vec<Procedure>> = LazyLock::new(|| {
+    let lines = lines(include_str!("postgres/procedures.txt"));
+    lines.map(|words| procedure(&mut Words(words))).collect()
+});
+
+static OPERATORS: LazyLock<Vec<Operator>> = LazyLock::new(|| {
+    let lines = lines(include_str!("postgres/operators.txt"));
+    lines.map(|words| operator(&mut Words(words))).collect()
+});
+
+/// The first function of each name, and how many there are.
+static NAMES: LazyLock<HashMap<&'static str, (u32, usize)>> = LazyLock::new(|| {
+    let mut names = HashMap::new();
+    for procedure in PROCEDURES.iter() {
+        names.entry(procedure.name).or_insert((procedure.oid, 0)).1 += 1;
+    }
+    names
+});
+
+pub fn types() -> &'static [TypeFacts] {
+    &TYPES
+}
+
+pub fn procedures() -> &'static [Procedure] {
+    &PROCEDURES
+}
+
+pub fn operators() -> &'static [Operator] {
+    &OPERATORS
+}
+
+/// What is known of a type; enums have theirs in common.
+pub fn facts_of(ty: Type) -> TypeFacts {
+    match ty {
+        Type::Scalar(Scalar::Enum(_)) => ENUM,
+        Type::Array(Scalar::Enum(_)) => ARRAY,
+        _ => {
+            let number = ty.oid();
+            let mut found = TYPES.iter().filter(|facts| facts.oid == number);
+            found.next().copied().unwrap_or(ARRAY)
+        }
+    }
+}
+
+/// The function of a number.
+pub fn procedure_of(number: u32) -> Option<&'static Procedure> {
+    let at = PROCEDURES.binary_search_by_key(&number, |procedure| procedure.oid);
+    PROCEDURES.get(at.ok()?)
+}
+
+/// The name of a function, by its number.
+pub(crate) fn procedure_name(number: u32) -> Option<&'static str> {
+    procedure_of(number).map(|procedure| procedure.name)
+}
+
+/// The number of the function that has a name alone.
+pub fn procedure_named(name: &str) -> Option<u32> {
+    let name = name.strip_prefix("pg_catalog.").unwrap_or(name);
+    match NAMES.get(name) {
+        Some((number, 1)) => Some(*number),
+        _ => None,
+    }
+}
+
+/// Whether PostgreSQL has something of this number, among what is listed here.
+pub fn is_known(class: ObjectClass, number: u32) -> bool {
+    match class {
+        ObjectClass::Type => TYPES.iter().any(|facts| facts.oid == number),
+        ObjectClass::Routine => procedure_of(number).is_some(),
+        ObjectClass::Operator => OPERATORS.iter().any(|operator| operator.oid == number),
+        _ => false,
+    }
+}
+
+fn lines(text: &'static str) -> impl Iterator<Item = std::str::SplitAsciiWhitespace<'static>> {
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    lines.map(str::split_ascii_whitespace)
+}
+
+/// The words of a line, as what they stand for.
+struct Words(std::str::SplitAsciiWhitespace<'static>);
+
+impl Words {
+    fn text(&mut self) -> &'static str {
+        self.0.next().unwrap_or_default()
+    }
+
+    fn number(&mut self) -> u32 {
+        self.text().parse().unwrap_or(0)
+    }
+
+    fn numbers<const N: usize>(&mut self) -> [u32; N] {
+        std::array::from_fn(|_| self.number())
+    }
+
+    fn letter(&mut self) -> char {
+        self.text().chars().next().unwrap_or(' ')
+    }
+
+    fn flag(&mut self) -> bool {
+        self.text() == "t"
+    }
+}
+
+fn type_facts(words: &mut Words) -> TypeFacts {
+    TypeFacts {
+        oid: words.number(),
+        name: words.text(),
+        length: words.text().parse().unwrap_or(-1),
+        by_value: words.flag(),
+        kind: words.letter(),
+        category: words.letter(),
+        preferred: words.flag(),
+        subscript: words.number(),
+        element: words.number(),
+        array: words.number(),
+        functions: words.numbers(),
+        align: words.letter(),
+        storage: words.letter(),
+        collation: words.number(),
+        operator_class: words.number(),
+    }
+}
+
+fn procedure(words: &mut Words) -> Procedure {
+    Procedure {
+        oid: words.number(),
+        name: words.text(),
+        kind: words.letter(),
+        result: words.number(),
+        parameters: words
+            .text()
+            .split(',')
+            .filter_map(|word| word.parse().ok())
+            .collect(),
+        volatility: words.letter(),
+        strict: words.flag(),
+        returns_set: words.flag(),
+        variadic: words.number(),
+    }
+}
+
+fn operator(words: &mut Words) -> Operator {
+    Operator {
+        oid: words.number(),
+        name: words.text(),
+        kind: words.letter(),
+        can_merge: words.flag(),
+        can_hash: words.flag(),
+        numbers: words.numbers(),
+    }
+}

@@ -1,0 +1,286 @@
+//! Tables and their columns.
+//!
+//! A row lies in the table's storage, in the form of `types::row` over all columns, dropped ones
+//! included, under the key that [`RowKey`] says.
+
+use std::{
+    fmt,
+    sync::{Arc, OnceLock},
+};
+
+use serde::{Deserialize, Serialize};
+use types::{
+    Result, Type, TypeModifier, Value,
+    row::{Row, RowLayout},
+};
+
+use super::{
+    Check, Comments, Dependency, ForeignKey, Index, ObjectId, PrimaryKey, StatisticsSlot,
+    StoredExpression, Unique, type_name,
+};
+
+/// A table. Two descriptors are equal if they are of the same table and of the same version of it.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct Table {
+    /// Its number.
+    pub id: ObjectId,
+    /// The schema it lies in.
+    pub schema: ObjectId,
+    /// Its name.
+    pub name: Arc<str>,
+    /// Where its rows come from.
+    pub kind: TableKind,
+    /// Counts its definitions: each change of the table gives it another number, larger than all
+    /// that the database had before. A rolled-back one's is not used again.
+    pub version: u64,
+    /// All columns there ever were, dropped ones too: a column keeps its position.
+    pub columns: Arc<[Column]>,
+    /// What its rows lie under.
+    pub row_key: RowKey,
+    /// Its primary key.
+    pub primary_key: Option<PrimaryKey>,
+    /// Its indexes, those of constraints included. The key that rows lie under is none.
+    pub indexes: Arc<[Index]>,
+    /// Its unique constraints.
+    #[serde(default)]
+    pub uniques: Arc<[Unique]>,
+    /// Its checks, by name.
+    #[serde(default)]
+    pub checks: Arc<[Check]>,
+    /// Its references to other tables, by name.
+    #[serde(default)]
+    pub foreign_keys: Arc<[ForeignKey]>,
+    /// Tables with references to this one, itself perhaps included: whose
+    /// [`Table::foreign_keys`] have its number.
+    #[serde(default)]
+    pub referenced_by: Arc<[ObjectId]>,
+    /// What is said of it and its parts.
+    #[serde(default)]
+    pub comments: Comments,
+    /// The engine's name for what has its rows, which stays the same when the table is renamed, and
+    /// changes when it is rewritten.
+    pub storage_name: Arc<str>,
+    /// The engine's table. Filled in before anybody gets the descriptor.
+    #[serde(skip)]
+    pub storage: OnceLock<Arc<engine::Table>>,
+    /// What is known of its values: the same for all its descriptors.
+    #[serde(skip)]
+    pub statistics: Arc<StatisticsSlot>,
+}
+
+/// Where a table's rows come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum TableKind {
+    /// Its storage.
+    Ordinary,
+    /// They are computed: one of the system's own.
+    System,
+}
+
+/// What the rows of a table lie under.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum RowKey {
+    /// The key form (`types::key`) of these columns, by position: the primary key that the table
+    /// was created with.
+    Columns(Arc<[u16]>),
+    /// A number that nobody sees, counted up, in eight bytes, the largest first.
+    Hidden,
+}
+
+/// A column of a table.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Column {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its type.
+    #[serde(with = "type_name")]
+    pub ty: Type,
+    /// What is attached to the type.
+    #[serde(with = "type_name::modifier")]
+    pub modifier: TypeModifier,
+    /// It cannot be NULL.
+    pub not_null: bool,
+    /// What it gets where nothing is said.
+    #[serde(default)]
+    pub default: Option<StoredExpression>,
+    /// What it gets otherwise.
+    #[serde(default)]
+    pub generation: Option<Generation>,
+    /// It is gone; its position is not used again. Such a column has no name.
+    #[serde(default)]
+    pub dropped: bool,
+    /// What rows have there that are older than the column: a row of this column alone, in the
+    /// form of `types::row`. `None`: NULL.
+    #[serde(default)]
+    pub missing: Option<Arc<[u8]>>,
+}
+
+/// How a column gets its values, other than from a default.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Generation {
+    /// From a sequence of its own.
+    Identity {
+        /// Whether a value may be given.
+        mode: IdentityMode,
+        /// The sequence.
+        sequence: ObjectId,
+    },
+    /// Computed from the other columns, and stored.
+    Stored(StoredExpression),
+}
+
+/// Whether an identity column takes values that are given to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum IdentityMode {
+    /// Only with `OVERRIDING SYSTEM VALUE`.
+    Always,
+    /// Yes.
+    ByDefault,
+}
+
+impl Column {
+    /// Adds to what its expression refers to, if it has one.
+    pub fn refers_to(&mut self, others: impl IntoIterator<Item = Dependency>) {
+        if let Some(expression) = self.expression_mut() {
+            expression.refers_to(others);
+        }
+    }
+
+    /// The expression that it is computed by, or its default.
+    pub fn expression(&self) -> Option<&StoredExpression> {
+        match &self.generation {
+            Some(Generation::Stored(expression)) => Some(expression),
+            _ => self.default.as_ref(),
+        }
+    }
+
+    /// The same, to be changed.
+    pub fn expression_mut(&mut self) -> Option<&mut StoredExpression> {
+        match &mut self.generation {
+            Some(Generation::Stored(expression)) => Some(expression),
+            _ => self.default.as_mut(),
+        }
+    }
+
+    /// What rows have there that are older than the column.
+    ///
+    /// # Errors
+    /// XX001 if what the catalog says is damaged.
+    #[cold]
+    pub fn missing_value(&self) -> Result<Value<'_>> {
+        let Some(bytes) = &self.missing else {
+            return Ok(Value::Null);
+        };
+        let layout = RowLayout::new(&[self.ty])?;
+        Ok(Row::new(&layout, bytes)?.value(0)?.unwrap_or(Value::Null))
+    }
+}
+
+impl Table {
+    /// Whether the columns that are left of those that it had `before` have the same names and types.
+    pub(crate) fn has_columns_of(&self, before: &Table) -> bool {
+        let both = before.columns.iter().zip(self.columns.iter());
+        let mut left = both.filter(|(before, now)| !before.dropped && !now.dropped);
+        let typed = |column: &Column| (column.ty, column.modifier);
+        left.all(|(before, now)| before.name == now.name && typed(before) == typed(now))
+    }
+
+    /// Enters the primary key, whose columns are not NULL from then on.
+    pub fn set_primary_key(&mut self, key: PrimaryKey) {
+        let mut all = self.columns.to_vec();
+        for position in key.columns.iter() {
+            all[usize::from(*position)].not_null = true;
+        }
+        self.columns = all.into();
+        self.primary_key = Some(key);
+    }
+
+    /// Enters a unique constraint.
+    pub fn add_unique(&mut self, unique: Unique) {
+        self.uniques = self.uniques.iter().cloned().chain([unique]).collect();
+    }
+
+    /// The engine's table.
+    ///
+    /// # Panics
+    /// If the descriptor is not one of a [`Catalog`](super::Catalog).
+    pub fn storage(&self) -> &Arc<engine::Table> {
+        self.storage
+            .get()
+            .expect("a table of a catalog has its storage")
+    }
+
+    /// The columns that are there, with their positions.
+    pub fn live_columns(&self) -> impl DoubleEndedIterator<Item = (usize, &Column)> {
+        let columns = self.columns.iter().enumerate();
+        columns.filter(|(_, column)| !column.dropped)
+    }
+
+    /// A column that is there, with its position, by its name.
+    pub fn column(&self, name: &str) -> Option<(usize, &Column)> {
+        self.live_columns()
+            .find(|(_, column)| *column.name == *name)
+    }
+
+    /// The primary key's columns, by position.
+    pub fn primary_key_columns(&self) -> Option<&[u16]> {
+        self.primary_key.as_ref().map(|key| &*key.columns)
+    }
+
+    /// The number of a constraint, by its name.
+    pub fn constraint(&self, name: &str) -> Option<ObjectId> {
+        let keys = self.primary_key.iter().map(|key| (&key.name, key.id));
+        let uniques = self.uniques.iter().map(|unique| (&unique.name, unique.id));
+        let checks = self.checks.iter().map(|check| (&check.name, check.id));
+        let references = self.foreign_keys.iter().map(|key| (&key.name, key.id));
+        let mut all = keys.chain(uniques).chain(checks).chain(references);
+        let found = all.find(|(other, _)| ***other == *name);
+        found.map(|(_, id)| id)
+    }
+
+    /// Columns of keys to which foreign keys may refer, of these.
+    pub fn keys_among(&self, written: impl Iterator<Item = usize>) -> Vec<u16> {
+        let mut keys: Vec<u16> = match &self.row_key {
+            RowKey::Hidden => Vec::new(),
+            RowKey::Columns(columns) => columns.to_vec(),
+        };
+        let may_be_referred_to = |index: &&Index| index.unique && index.predicate.is_none();
+        let indexes = self.indexes.iter().filter(may_be_referred_to);
+        keys.extend(indexes.filter_map(Index::key_columns).flatten());
+        let mut among: Vec<u16> = written
+            .filter_map(|at| keys.iter().copied().find(|of| usize::from(*of) == at))
+            .collect();
+        among.sort_unstable();
+        among.dedup();
+        among
+    }
+
+    /// One of its indexes, by number.
+    pub fn index(&self, id: ObjectId) -> Option<&Index> {
+        self.indexes.iter().find(|index| index.id == id)
+    }
+
+    /// One of its indexes, by name.
+    pub fn index_named(&self, name: &str) -> Option<&Index> {
+        self.indexes.iter().find(|index| *index.name == *name)
+    }
+}
+
+impl PartialEq for Table {
+    fn eq(&self, other: &Self) -> bool {
+        (self.id, self.version) == (other.id, other.version)
+    }
+}
+
+impl Eq for Table {}
+
+impl fmt::Debug for Table {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Table")
+            .field("id", &self.id)
+            .field("name", &self.name)
+            .field("version", &self.version)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,278 @@
+//! Executing plans: operators that hand batches of rows upwards, when they are asked.
+//!
+//! An [`Operator`] is the running side of a [`Plan`]. It is asked for some rows, adds them to a
+//! batch of the asker's, and waits for whatever it has to: reads of the engine are leaves that the
+//! worker resumes directly, however deep in operators they are. Nothing runs ahead of the asker,
+//! so who takes no rows makes no work.
+//!
+//! | operators | file |
+//! | --- | --- |
+//! | from plans to operators; both as one | `open.rs`; `opened.rs` |
+//! | rows from tables; ranges of keys | `scan.rs`; `key.rs` |
+//! | relations of the system's | `system.rs` |
+//! | filters, computed columns | `simple.rs` |
+//! | joins: by hash, by lookup, by nesting; what the first two hand over | `hash_join.rs`, `index_join.rs`, `loop_join.rs`; `pairs.rs` |
+//! | rows by their keys: by hash, in an array | `partners.rs`, `dense.rs` |
+//! | subqueries, their rows by hash; functions that wait; sequences; shared relations | `apply.rs`, `matches.rs`; `waiting_calls.rs`; `sequences.rs`; `shared.rs` |
+//! | sorting, limits; sets | `sort.rs`, `merge_sort.rs`, `limit.rs`; `set.rs`, `distinct.rs` |
+//! | what all of them may take; what they cost | `budget.rs`; `measure.rs` |
+//! | rows that a client sends | `received.rs` |
+//! | groups; functions that return sets | `aggregate.rs`; `functions.rs` |
+//! | inserting, updating, deleting; one row of these; MERGE | `insert.rs`, `change.rs`, `new_row.rs`; `change_row.rs`; `merge.rs` |
+//! | what foreign keys have to hear of; many keys at once | `key_changes.rs`; `lock_rows.rs` |
+
+mod aggregate;
+mod apply;
+mod budget;
+mod change;
+mod change_row;
+mod dense;
+mod distinct;
+mod errors;
+mod functions;
+mod hash_join;
+mod index_join;
+mod insert;
+mod key;
+mod key_changes;
+mod limit;
+mod lock_rows;
+mod loop_join;
+mod matches;
+mod measure;
+mod merge;
+mod merge_sort;
+mod new_row;
+mod open;
+mod opened;
+mod pairs;
+mod partners;
+mod received;
+mod row_numbers;
+mod scan;
+mod sequences;
+mod set;
+mod shared;
+mod simple;
+mod sort;
+mod system;
+mod waiting_calls;
+mod window;
+
+use std::{future::Future, pin::Pin, rc::Rc};
+
+use ::functions::{Context, Environment, Patterns};
+use engine::Transaction;
+use interleave::Turn;
+use types::{Memory, Result, Scratch, Settings, Value};
+
+use crate::advisory::SessionLocks;
+use batch::Rows;
+use catalog::Catalog;
+use planner::program::Machine;
+
+pub use batch::BATCH_ROWS;
+
+pub use self::{
+    budget::Budget,
+    key_changes::{Happened, KeyChanges, Noted, Place, Reference},
+    lock_rows::lock_rows,
+    measure::{Measurement, Measurements, Spent},
+    merge_sort::sort_by,
+    opened::Opened,
+    row_numbers::RowNumbers,
+    scan::column,
+    sequences::Counters,
+    shared::SharedRows,
+    waiting_calls::VOID,
+};
+
+/// Rows that are found for a join at once, at most, but for those of one key.
+const ROWS_AT_ONCE: usize = 4096;
+
+/// What an execution has besides its operators.
+#[derive(Clone, Copy)]
+pub struct Run<'r> {
+    pub transaction: &'r Transaction,
+    /// What reads: the transaction, or one that sees the present beside it.
+    pub reads: &'r Transaction,
+    pub settings: &'r Settings,
+    pub environment: &'r dyn Environment,
+    /// The catalog that the statement sees.
+    pub catalog: &'r Catalog,
+    pub patterns: &'r Patterns,
+    /// One row: the client's parameters, then values of the rows around a subquery.
+    pub parameters: &'r Rows,
+    pub shared: &'r SharedRows,
+    /// What the execution may take.
+    pub budget: &'r Budget,
+    /// Keys for rows of tables without a primary key.
+    pub row_numbers: &'r RowNumbers,
+    pub counters: Counters<'r>,
+    pub advisory: &'r SessionLocks,
+    pub key_changes: &'r KeyChanges<'r>,
+    /// Keys are looked up one after the other, and wait for each cache miss.
+    pub is_sequential: bool,
+}
+
+impl Run<'_> {
+    /// So many rows were looked at: gives the worker's other tasks a turn when this one is over, and
+    /// whoever wants the statement to be given up. A statement that finds all that it reads in the
+    /// cache waits for nothing else, so each loop that can be long calls this; for each of its rows if
+    /// one may take long, as those do that expressions are computed for.
+    #[inline]
+    pub async fn pause(&self, rows: usize) {
+        self.turn().pause(rows).await;
+    }
+
+    /// Gives others a turn if what programs did with large values has taken this one: where rows are counted later.
+    #[inline]
+    pub(crate) async fn catch_up(&self) {
+        if self.turn().is_due() {
+            self.pause(0).await;
+        }
+    }
+
+    /// How much of its turn the execution has had.
+    #[inline]
+    pub fn turn(&self) -> &Turn {
+        self.budget.turn()
+    }
+
+    /// What the execution holds.
+    pub fn memory(&self) -> &Rc<Memory> {
+        self.budget.memory()
+    }
+
+    /// What functions may use, keeping what they make in `scratch`, which is the execution's.
+    pub fn context<'a>(&'a self, scratch: &'a Scratch) -> Context<'a> {
+        scratch.charge_to(self.memory());
+        Context {
+            scratch,
+            settings: self.settings,
+            environment: self.environment,
+            patterns: self.patterns,
+            argument_types: &[],
+        }
+    }
+
+    /// What programs run in, keeping what they make in `scratch`.
+    pub fn machine<'a>(&'a self, scratch: &'a Scratch) -> Machine<'a> {
+        Machine::new(self.context(scratch), self.parameters.row(0)).in_turn(self.turn())
+    }
+
+    /// The same with other parameters.
+    pub fn with<'a>(&'a self, parameters: &'a Rows) -> Run<'a> {
+        Run {
+            parameters,
+            ..*self
+        }
+    }
+
+    /// These parameters and some values of a row: what a query within it is asked with.
+    pub(crate) fn extended(&self, row: &[Value<'_>], positions: &[usize]) -> Rows {
+        let own = self.parameters.row(0);
+        let mut extended = Rows::new(own.len() + positions.len());
+        extended.push(
+            own.iter()
+                .copied()
+                .chain(positions.iter().map(|at| row[*at])),
+        );
+        extended
+    }
+}
+
+/// An answer to come.
+pub type Step<'f> = Pin<Box<dyn Future<Output = Result<bool>> + 'f>>;
+
+/// A plan while it runs.
+pub trait Operator {
+    /// Adds rows to `out`, around [`BATCH_ROWS`] at most; false, and no rows, at the end. `out` is
+    /// empty when it is called.
+    ///
+    /// # Errors
+    /// Those of expressions and of the engine. The execution is over then.
+    ///
+    /// # Cancellation
+    /// Dropping the future ends the execution; its transaction can go on from a savepoint.
+    fn next<'f>(&'f mut self, run: &'f Run<'_>, out: &'f mut Rows) -> Step<'f>;
+
+    /// Reads what it has still to read of tables, and keeps it, so that nothing that is written from
+    /// now on is in its rows; false if it cannot, and has all rows to be taken from it for that.
+    /// Those can which lock rows, and are not to lock rows that nobody has asked for, and those that
+    /// only hand on what they are given.
+    ///
+    /// # Errors
+    /// As [`Operator::next`].
+    ///
+    /// # Cancellation
+    /// As [`Operator::next`].
+    fn settle<'f>(&'f mut self, _: &'f Run<'_>) -> Step<'f> {
+        Box::pin(std::future::ready(Ok(false)))
+    }
+
+    /// Begins again, perhaps with other parameters.
+    fn rewind(&mut self);
+}
+
+/// An operator that is read, and the batch that it gave last.
+pub struct Input<'p> {
+    operator: Box<dyn Operator + 'p>,
+    pub batch: Rows,
+    /// Rows of the batch that were looked at.
+    pub taken: usize,
+}
+
+impl<'p> Input<'p> {
+    pub fn new(operator: Box<dyn Operator + 'p>, width: usize) -> Self {
+        Self {
+            operator,
+            batch: Rows::new(width),
+            taken: 0,
+        }
+    }
+
+    /// Whether there are rows that were not looked at; gets some if needed.
+    pub async fn more(&mut self, run: &Run<'_>) -> Result<bool> {
+        if self.taken < self.batch.len() {
+            return Ok(true);
+        }
+        self.batch.clear();
+        self.taken = 0;
+        run.pause(BATCH_ROWS).await;
+        let more = self.operator.next(run, &mut self.batch).await?;
+        self.batch.settle(run.memory())?;
+        Ok(more)
+    }
+
+    /// All rows that are left.
+    pub async fn all(&mut self, run: &Run<'_>) -> Result<Rows> {
+        let mut rows = Rows::new(self.batch.width());
+        while self.more(run).await? {
+            for at in self.taken..self.batch.len() {
+                rows.push(self.batch.row(at).iter().copied());
+            }
+            self.taken = self.batch.len();
+            rows.settle(run.memory())?;
+        }
+        Ok(rows)
+    }
+
+    /// Has all rows in the batch before the first is looked at.
+    pub(crate) async fn read_all(&mut self, run: &Run<'_>) -> Result<()> {
+        self.batch = self.all(run).await?;
+        self.taken = 0;
+        Ok(())
+    }
+
+    /// As [`Operator::settle`].
+    pub fn settle<'f>(&'f mut self, run: &'f Run<'_>) -> Step<'f> {
+        self.operator.settle(run)
+    }
+
+    pub fn rewind(&mut self) {
+        self.operator.rewind();
+        self.batch.clear();
+        self.taken = 0;
+    }
+}

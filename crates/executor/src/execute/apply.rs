@@ -1,0 +1,173 @@
+//! Subqueries within expressions: asked once, for each row that they refer to, or by hash.
+
+use types::{Array, Result, Scalar, Scratch, SqlError, SqlState, Value};
+
+use super::{Input, Operator, Run, Step, matches::Matches};
+use batch::Rows;
+use planner::plan::{Apply, ApplyKind};
+
+pub(super) struct Applying<'p> {
+    apply: &'p Apply,
+    input: Input<'p>,
+    query: Input<'p>,
+    /// The rows of a query that refers to nothing, or its answer.
+    once: Option<Rows>,
+    /// The rows of a query that is answered by hash.
+    matches: Option<Matches<'p>>,
+    scratch: Scratch,
+}
+
+impl<'p> Applying<'p> {
+    pub(super) fn new(apply: &'p Apply, input: Input<'p>, query: Input<'p>) -> Self {
+        Self {
+            apply,
+            input,
+            query,
+            once: None,
+            matches: None,
+            scratch: Scratch::new(),
+        }
+    }
+
+    async fn advance(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
+        if !self.input.more(run).await? {
+            return Ok(false);
+        }
+        if let ApplyKind::Matched(matched) = &self.apply.kind {
+            let matches = match &mut self.matches {
+                Some(matches) => matches,
+                none => none.insert(Matches::read(matched, &mut self.query, run).await?),
+            };
+            for at in self.input.taken..self.input.batch.len() {
+                self.scratch.reset();
+                let row = self.input.batch.row(at);
+                let answer = matches.answer(row, run, &self.scratch).await?;
+                out.push(row.iter().copied().chain([answer]));
+                run.pause(1).await;
+            }
+            self.input.taken = self.input.batch.len();
+            return Ok(true);
+        }
+        let correlated = !self.apply.correlated.is_empty();
+        for at in self.input.taken..self.input.batch.len() {
+            self.scratch.reset();
+            let row = self.input.batch.row(at);
+            if !correlated && self.once.is_none() {
+                self.once = Some(gather(self.apply, &mut self.query, run).await?);
+            }
+            let own;
+            let rows = match &self.once {
+                Some(rows) => rows,
+                None => {
+                    let parameters = run.extended(row, &self.apply.correlated);
+                    self.query.rewind();
+                    own = gather(self.apply, &mut self.query, &run.with(&parameters)).await?;
+                    &own
+                }
+            };
+            let answer = answer(self.apply, run, &self.scratch, row, rows).await?;
+            out.push(row.iter().copied().chain([answer]));
+            self.input.taken = at + 1;
+            if out.is_large() {
+                break;
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// The query's rows, as many as the answer needs.
+async fn gather(apply: &Apply, query: &mut Input<'_>, run: &Run<'_>) -> Result<Rows> {
+    let mut rows = Rows::new(query.batch.width());
+    while query.more(run).await? {
+        query
+            .batch
+            .iter()
+            .for_each(|row| rows.push(row.iter().copied()));
+        query.taken = query.batch.len();
+        rows.settle(run.memory())?;
+        match apply.kind {
+            ApplyKind::Exists => break,
+            ApplyKind::Scalar if rows.len() > 1 => {
+                let message = "more than one row returned by a subquery used as an expression";
+                return Err(SqlError::new(SqlState::CARDINALITY_VIOLATION, message));
+            }
+            _ => {}
+        }
+    }
+    Ok(rows)
+}
+
+async fn answer<'a>(
+    apply: &'a Apply,
+    run: &'a Run<'_>,
+    scratch: &'a Scratch,
+    row: &[Value<'a>],
+    rows: &'a Rows,
+) -> Result<Value<'a>> {
+    match &apply.kind {
+        ApplyKind::Exists => Ok(Value::Bool(!rows.is_empty())),
+        ApplyKind::Scalar => Ok(rows.iter().next().map_or(Value::Null, |row| row[0])),
+        ApplyKind::Array(element) => {
+            // The array, and the list that it is made from.
+            run.memory().ask(rows.bytes().saturating_mul(2))?;
+            array(*element, rows, scratch)
+        }
+        ApplyKind::Matched(_) => Err(SqlError::new(
+            SqlState::INTERNAL_ERROR,
+            "a query that is answered by hash was asked",
+        )),
+        ApplyKind::Any(tests) => {
+            let mut machine = run.machine(scratch);
+            let mut unknown = false;
+            let mut both = Vec::with_capacity(row.len() + rows.width());
+            for found in rows.iter() {
+                run.pause(1).await;
+                both.clear();
+                both.extend_from_slice(row);
+                both.extend_from_slice(found);
+                let mut all = Some(true);
+                for test in tests {
+                    match test.run(&mut machine, &both)? {
+                        Value::Bool(true) => {}
+                        Value::Bool(false) => {
+                            all = Some(false);
+                            break;
+                        }
+                        _ => all = None,
+                    }
+                }
+                match all {
+                    Some(true) => return Ok(Value::Bool(true)),
+                    Some(false) => {}
+                    None => unknown = true,
+                }
+            }
+            Ok(if unknown {
+                Value::Null
+            } else {
+                Value::Bool(false)
+            })
+        }
+    }
+}
+
+fn array<'a>(element: Scalar, rows: &Rows, scratch: &'a Scratch) -> Result<Value<'a>> {
+    let values: Vec<Value<'_>> = rows.iter().map(|row| row[0]).collect();
+    Array::of(element, &values, scratch).map(Value::Array)
+}
+
+impl Operator for Applying<'_> {
+    fn next<'f>(&'f mut self, run: &'f Run<'_>, out: &'f mut Rows) -> Step<'f> {
+        Box::pin(self.advance(run, out))
+    }
+
+    fn rewind(&mut self) {
+        self.input.rewind();
+        if !self.apply.is_fixed {
+            self.query.rewind();
+            self.once = None;
+            self.matches = None;
+        }
+    }
+}

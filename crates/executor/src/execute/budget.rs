@@ -1,0 +1,40 @@
+//! What an execution may take: memory, and its worker's time.
+//!
+//! Each execution has one [`Budget`], from its first operator to its last row, also while it stays
+//! open between a client's calls. Operators charge what they keep to its memory: rows by
+//! [`Rows::settle`](batch::Rows::settle), arenas of programs by themselves
+//! ([`types::Scratch`]), and everything else by a [`types::Charge`] beside it. A charge that exceeds
+//! the statement's share, or what the database's limit leaves, ends the statement with 53200. What they
+//! do is counted in its turn, which is over after some time: see [`Run::pause`](super::Run::pause).
+
+use std::rc::Rc;
+
+use interleave::Turn;
+use types::{Allowance, Memory};
+
+/// See the module text.
+#[derive(Debug)]
+pub struct Budget {
+    memory: Rc<Memory>,
+    turn: Turn,
+}
+
+impl Budget {
+    /// A budget of `share` bytes of a connection's memory.
+    pub fn new(connection: &Rc<Allowance>, share: usize) -> Self {
+        Self {
+            memory: Memory::new(connection, share),
+            turn: Turn::default(),
+        }
+    }
+
+    /// How much of its turn the execution has had: operators count in it what they do.
+    pub fn turn(&self) -> &Turn {
+        &self.turn
+    }
+
+    /// What the execution holds.
+    pub fn memory(&self) -> &Rc<Memory> {
+        &self.memory
+    }
+}

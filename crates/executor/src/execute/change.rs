@@ -1,0 +1,307 @@
+//! UPDATE, DELETE, FOR UPDATE: rows that were found are changed or locked, each as it is then
+//! (`change_row.rs`).
+
+use engine::IfLocked as EngineIfLocked;
+use interleave::Interleaved;
+use types::{Result, Scratch, SqlError, SqlState, Value};
+
+use super::{
+    BATCH_ROWS, Input, Operator, Run, Step,
+    change_row::{Became, Changing, Finding, Verdict, is_same, kept, refreshed},
+    errors::of_engine,
+};
+use batch::Rows;
+use logical::relation::IfLocked;
+use planner::{
+    plan::{Delete, RowLock, Update},
+    program::Program,
+};
+
+/// The key of the record in a row.
+fn key_in<'v>(row: &[Value<'v>], at: usize) -> Result<&'v [u8]> {
+    match row[at] {
+        Value::Bytea(key) => Ok(key),
+        _ => Err(SqlError::new(
+            SqlState::INTERNAL_ERROR,
+            "a record without its key",
+        )),
+    }
+}
+
+pub(super) struct Updating<'p> {
+    plan: &'p Update,
+    input: Input<'p>,
+    again: Option<Finding<'p>>,
+    is_read: bool,
+    scratch: Scratch,
+}
+
+impl<'p> Updating<'p> {
+    pub(super) fn new(plan: &'p Update, input: Input<'p>, again: Option<Finding<'p>>) -> Self {
+        Self {
+            plan,
+            input,
+            again,
+            is_read: false,
+            scratch: Scratch::new(),
+        }
+    }
+
+    async fn advance(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
+        if self.plan.target.read_first && !self.is_read {
+            self.input.read_all(run).await?;
+            self.is_read = true;
+        }
+        while out.is_empty() && self.input.more(run).await? {
+            while self.input.taken < self.input.batch.len() && out.len() < BATCH_ROWS {
+                run.pause(1).await;
+                self.scratch.reset();
+                let row = self.input.batch.row(self.input.taken);
+                let plan = self.plan;
+                let verdict = Verdict::Update(&plan.new, &plan.assignments);
+                let changing = Changing {
+                    target: &plan.target,
+                    run,
+                    scratch: &self.scratch,
+                    row,
+                    key: key_in(row, plan.target.key)?,
+                    decide: &|_| Ok(verdict),
+                };
+                // A row that a join has found twice is changed once.
+                if let Became::Updated(both) = changing.change(verdict, self.again.as_mut()).await?
+                {
+                    out.push(both.row(0).iter().copied());
+                }
+                self.input.taken += 1;
+            }
+        }
+        Ok(!out.is_empty())
+    }
+}
+
+impl Operator for Updating<'_> {
+    fn next<'f>(&'f mut self, run: &'f Run<'_>, out: &'f mut Rows) -> Step<'f> {
+        Box::pin(self.advance(run, out))
+    }
+
+    fn rewind(&mut self) {
+        self.input.rewind();
+        self.is_read = false;
+    }
+}
+
+pub(super) struct Deleting<'p> {
+    plan: &'p Delete,
+    input: Input<'p>,
+    again: Option<Finding<'p>>,
+    is_read: bool,
+    scratch: Scratch,
+}
+
+impl<'p> Deleting<'p> {
+    pub(super) fn new(plan: &'p Delete, input: Input<'p>, again: Option<Finding<'p>>) -> Self {
+        Self {
+            plan,
+            input,
+            again,
+            is_read: false,
+            scratch: Scratch::new(),
+        }
+    }
+
+    async fn advance(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
+        let target = &self.plan.target;
+        if target.read_first && !self.is_read {
+            self.input.read_all(run).await?;
+            self.is_read = true;
+        }
+        while out.is_empty() && self.input.more(run).await? {
+            while self.input.taken < self.input.batch.len() && out.len() < BATCH_ROWS {
+                run.pause(1).await;
+                self.scratch.reset();
+                let row = self.input.batch.row(self.input.taken);
+                let changing = Changing {
+                    target,
+                    run,
+                    scratch: &self.scratch,
+                    row,
+                    key: key_in(row, target.key)?,
+                    decide: &|_| Ok(Verdict::Delete),
+                };
+                let changed = changing.change(Verdict::Delete, self.again.as_mut());
+                if let Became::Deleted(fresh) = changed.await? {
+                    out.push(fresh.row(0).iter().copied());
+                }
+                self.input.taken += 1;
+            }
+        }
+        Ok(!out.is_empty())
+    }
+}
+
+impl Operator for Deleting<'_> {
+    fn next<'f>(&'f mut self, run: &'f Run<'_>, out: &'f mut Rows) -> Step<'f> {
+        Box::pin(self.advance(run, out))
+    }
+
+    fn rewind(&mut self) {
+        self.input.rewind();
+        self.is_read = false;
+    }
+}
+
+/// FOR UPDATE and its relatives.
+pub(super) struct Locking<'p> {
+    input: Input<'p>,
+    locks: &'p [RowLock],
+    again: Option<Finding<'p>>,
+    /// All rows that are left are in the input's batch.
+    is_settled: bool,
+    scratch: Scratch,
+}
+
+impl<'p> Locking<'p> {
+    pub(super) fn new(input: Input<'p>, locks: &'p [RowLock], again: Option<Finding<'p>>) -> Self {
+        Self {
+            input,
+            locks,
+            again,
+            is_settled: false,
+            scratch: Scratch::new(),
+        }
+    }
+
+    /// Whether there are rows that were not looked at.
+    async fn more(&mut self, run: &Run<'_>) -> Result<bool> {
+        match self.is_settled {
+            true => Ok(self.input.taken < self.input.batch.len()),
+            false => self.input.more(run).await,
+        }
+    }
+
+    /// One row: who takes no more has no more locked.
+    async fn advance(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
+        while out.is_empty() && self.more(run).await? {
+            while out.is_empty() && self.input.taken < self.input.batch.len() {
+                run.pause(1).await;
+                self.scratch.reset();
+                let found = self.input.batch.row(self.input.taken);
+                let mut row = kept(found.to_vec());
+                let mut keeps = true;
+                for lock in self.locks {
+                    match locked(lock, run, &self.scratch, &row).await? {
+                        Some(fresh) => row = fresh,
+                        None => {
+                            keeps = false;
+                            break;
+                        }
+                    }
+                }
+                if let Some(again) = self.again.as_mut().filter(|_| keeps)
+                    && has_changed(self.locks, found, row.row(0))?
+                {
+                    match again.find(run, row.row(0)).await? {
+                        Some(now) => row = now,
+                        None => keeps = false,
+                    }
+                }
+                if keeps {
+                    out.push(row.row(0).iter().copied());
+                }
+                self.input.taken += 1;
+            }
+        }
+        Ok(!out.is_empty())
+    }
+}
+
+/// Whether one of the records in a row is another one than when the row was found.
+fn has_changed(locks: &[RowLock], found: &[Value<'_>], row: &[Value<'_>]) -> Result<bool> {
+    for lock in locks {
+        if !is_same(&lock.table, &lock.rows, &lock.columns, found, row)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// The row with what is computed from the record, as that is now.
+fn recomputed<'a>(
+    row: Option<Vec<Value<'a>>>,
+    computed: &'a [(usize, Program)],
+    run: &'a Run<'_>,
+    scratch: &'a Scratch,
+) -> Result<Option<Vec<Value<'a>>>> {
+    let Some(mut row) = row else {
+        return Ok(None);
+    };
+    for (at, program) in computed {
+        row[*at] = program.run(&mut run.machine(scratch), &row)?;
+    }
+    Ok(Some(row))
+}
+
+/// Locks one record of a row; the row as it is now. `None`: it is passed over.
+async fn locked(
+    lock: &RowLock,
+    run: &Run<'_>,
+    scratch: &Scratch,
+    row: &Rows,
+) -> Result<Option<Rows>> {
+    let values = row.row(0);
+    // The nullable side of an outer join has no record here.
+    let Value::Bytea(key) = values[lock.key] else {
+        let mut same = Rows::new(row.width());
+        same.push(values.iter().copied());
+        return Ok(Some(same));
+    };
+    let if_locked = match lock.if_locked {
+        IfLocked::Wait => EngineIfLocked::Wait,
+        IfLocked::Fail => EngineIfLocked::Fail,
+        IfLocked::Skip => EngineIfLocked::Skip,
+    };
+    let held = run.transaction.lock_row::<Interleaved, _>(
+        lock.table.storage(),
+        key,
+        Some(run.reads),
+        lock.strength,
+        if_locked,
+        |record| {
+            let row = refreshed(
+                &lock.table,
+                &lock.rows,
+                &lock.columns,
+                lock.recheck.as_ref(),
+                run,
+                scratch,
+                values,
+                record,
+            )?;
+            let row = recomputed(row, &lock.computed, run, scratch)?;
+            Ok(row.map(kept))
+        },
+    );
+    let held = held.await.map_err(|error| of_engine(error, &lock.table))?;
+    held.read.unwrap_or(Ok(None))
+}
+
+impl Operator for Locking<'_> {
+    fn next<'f>(&'f mut self, run: &'f Run<'_>, out: &'f mut Rows) -> Step<'f> {
+        Box::pin(self.advance(run, out))
+    }
+
+    fn settle<'f>(&'f mut self, run: &'f Run<'_>) -> Step<'f> {
+        Box::pin(async {
+            if !self.is_settled {
+                self.input.read_all(run).await?;
+                self.is_settled = true;
+            }
+            Ok(true)
+        })
+    }
+
+    fn rewind(&mut self) {
+        self.input.rewind();
+        self.is_settled = false;
+    }
+}

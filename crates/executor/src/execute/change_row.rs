@@ -1,0 +1,480 @@
+//! One row that a statement has found, and changes: as it is by then, and wherever it lies.
+//!
+//! Between finding a row and changing it another transaction may have changed it, or its key. Under
+//! read committed the row as it is now counts (PostgreSQL's `EvalPlanQual`): if the statement's
+//! conditions hold for it, what is to become of it is decided by it ([`Verdict`]); otherwise it is
+//! left alone. The engine hands it over in the moment in which it is changed, so that nobody comes
+//! in between, and follows it to its new key (`engine/transaction/row.rs`). On a snapshot the engine
+//! aborts instead (40001).
+
+use std::{cell::RefCell, ops::ControlFlow};
+
+use engine::{IfLocked as EngineIfLocked, RowFound, RowOutcome, Strength};
+use interleave::Interleaved;
+use types::{
+    Result, Scratch, Value,
+    row::{Row, RowLayout, RowWriter},
+};
+
+use super::{
+    Input, Run,
+    errors::{of_engine, of_write},
+    insert::changes_key,
+    key_changes::is_same as is_same_in,
+    new_row,
+    scan::column,
+};
+use batch::Rows;
+use catalog::Table;
+use planner::{
+    plan::{Again, Assignments, NewRow, Target},
+    program::Program,
+};
+
+/// What is to become of a row.
+#[derive(Clone, Copy)]
+pub(super) enum Verdict<'p> {
+    Update(&'p NewRow, &'p Assignments),
+    Delete,
+    /// It stays as it is.
+    Leave,
+}
+
+/// What has become of a row.
+pub(super) enum Became {
+    /// The statement's row with the record as it was, and then the new record.
+    Updated(Rows),
+    /// The statement's row with the record as it was.
+    Deleted(Rows),
+    Left,
+    /// It is gone, or the statement's conditions do not hold for it any more.
+    Unmatched,
+    /// The statement has changed it before.
+    Already,
+}
+
+/// A row with the record's columns as they are now, if the conditions hold for it.
+#[expect(
+    clippy::too_many_arguments,
+    reason = "a row, a record, and how they go together"
+)]
+pub(super) fn refreshed<'a>(
+    table: &'a Table,
+    rows: &RowLayout,
+    columns: &[(usize, usize)],
+    recheck: Option<&'a Program>,
+    run: &'a Run<'_>,
+    scratch: &'a Scratch,
+    row: &[Value<'a>],
+    record: &'a [u8],
+) -> Result<Option<Vec<Value<'a>>>> {
+    let mut fresh = row.to_vec();
+    let record = Row::new(rows, record)?;
+    for &(at, attribute) in columns {
+        fresh[at] = column(table, &record, attribute)?;
+    }
+    match recheck {
+        Some(recheck) if !recheck.holds(&mut run.machine(scratch), &fresh)? => Ok(None),
+        _ => Ok(Some(fresh)),
+    }
+}
+
+/// How strongly an update locks a row that writes these columns of keys.
+pub(super) fn strength_of_update(
+    table: &Table,
+    keys: &[u16],
+    old: &[Value<'_>],
+    new: &[Value<'_>],
+) -> Strength {
+    match is_same_in(table, keys, old, new) {
+        true => Strength::NoKeyUpdate,
+        false => Strength::Update,
+    }
+}
+
+/// A row that outlives what it was read from.
+pub(super) fn kept(row: Vec<Value<'_>>) -> Rows {
+    let mut kept = Rows::new(row.len());
+    kept.push(row);
+    kept
+}
+
+fn old_record<'v>(target: &Target, row: &[Value<'v>]) -> Vec<Value<'v>> {
+    record_in(&target.table, &target.columns, row)
+}
+
+/// The record as it was, and the new one that assignments make of a row with it.
+fn assigned<'a>(
+    target: &Target,
+    new: &'a NewRow,
+    assignments: &'a Assignments,
+    run: &'a Run<'_>,
+    scratch: &'a Scratch,
+    fresh: &[Value<'a>],
+) -> Result<(Vec<Value<'a>>, Vec<Value<'a>>)> {
+    let old = old_record(target, fresh);
+    let mut made = old.clone();
+    let mut machine = run.machine(scratch);
+    for (at, value) in &assignments.values {
+        made[*at] = value.run(&mut machine, fresh)?;
+    }
+    new_row::complete(new, run, scratch, &mut made)?;
+    Ok((old, made))
+}
+
+/// What came of one attempt, which went by one verdict.
+enum Attempt<'p> {
+    Became(Became),
+    /// As the row is now, it is to become this.
+    Otherwise(Verdict<'p>),
+    /// The statement's row with the record as it is now, which has to be found again.
+    Changed(Rows),
+}
+
+/// Finds rows again that have changed, where conditions alone do not tell (`plan/again.rs`).
+pub(super) struct Finding<'p> {
+    plan: &'p Again,
+    query: Input<'p>,
+}
+
+impl<'p> Finding<'p> {
+    pub(super) fn new(plan: &'p Again, query: Input<'p>) -> Self {
+        Self { plan, query }
+    }
+
+    /// The statement's row for one with a record as it is now, if there still is one.
+    pub(super) async fn find(&mut self, run: &Run<'_>, row: &[Value<'_>]) -> Result<Option<Rows>> {
+        let parameters = run.extended(row, &self.plan.given);
+        let run = run.with(&parameters);
+        self.query.rewind();
+        if !self.query.more(&run).await? {
+            return Ok(None);
+        }
+        Ok(Some(kept(self.query.batch.row(0).to_vec())))
+    }
+}
+
+/// Whether a record is the same in two rows.
+pub(super) fn is_same(
+    table: &Table,
+    rows: &RowLayout,
+    columns: &[(usize, usize)],
+    one: &[Value<'_>],
+    other: &[Value<'_>],
+) -> Result<bool> {
+    let encoded = |row: &[Value<'_>]| {
+        let mut bytes = Vec::new();
+        let record = record_in(table, columns, row);
+        RowWriter::write(rows, &record, &mut bytes).map(|()| bytes)
+    };
+    Ok(encoded(one)? == encoded(other)?)
+}
+
+/// The record in a row, as far as the row has it.
+fn record_in<'v>(table: &Table, columns: &[(usize, usize)], row: &[Value<'v>]) -> Vec<Value<'v>> {
+    let mut record = vec![Value::Null; table.columns.len()];
+    for &(at, attribute) in columns {
+        record[attribute] = row[at];
+    }
+    record
+}
+
+/// A row to be changed, and what decides about it.
+pub(super) struct Changing<'c, 'p> {
+    pub(super) target: &'p Target,
+    pub(super) run: &'c Run<'c>,
+    pub(super) scratch: &'c Scratch,
+    pub(super) row: &'c [Value<'c>],
+    /// Of its record, when it was found.
+    pub(super) key: &'c [u8],
+    /// What is to become of a row for which the statement's conditions hold.
+    pub(super) decide: &'c dyn Fn(&[Value<'_>]) -> Result<Verdict<'p>>,
+}
+
+impl<'p> Changing<'_, 'p> {
+    /// Changes the row; `first` is what was decided when it was found. `again` finds it again if
+    /// it has changed, where the target says so.
+    ///
+    /// # Errors
+    /// Those of programs, of constraints, and of the engine.
+    pub(super) async fn change(
+        &self,
+        first: Verdict<'p>,
+        mut again: Option<&mut Finding<'p>>,
+    ) -> Result<Became> {
+        let mut verdict = first;
+        let mut found: Option<Rows> = None;
+        loop {
+            let row = found.as_ref().map_or(self.row, |found| found.row(0));
+            let attempt = match verdict {
+                Verdict::Leave => return Ok(Became::Left),
+                Verdict::Delete => self.delete(row).await?,
+                Verdict::Update(new, assignments) if assignments.may_move => {
+                    // Boxed: an update of other columns should not carry the frame along.
+                    Box::pin(self.update_key(row, new, assignments)).await?
+                }
+                Verdict::Update(new, assignments) => self.update(row, new, assignments).await?,
+            };
+            match (attempt, &mut again) {
+                (Attempt::Became(became), _) => return Ok(became),
+                (Attempt::Otherwise(other), _) => verdict = other,
+                (Attempt::Changed(fresh), Some(again)) => {
+                    // Boxed: seldom needed.
+                    let Some(row) = Box::pin(again.find(self.run, fresh.row(0))).await? else {
+                        return Ok(Became::Unmatched);
+                    };
+                    verdict = (self.decide)(row.row(0))?;
+                    found = Some(row);
+                }
+                (Attempt::Changed(_), None) => return Ok(Became::Unmatched),
+            }
+        }
+    }
+
+    /// The statement's row with a record as it is now, if its conditions hold for it, or what is to
+    /// be done about it first.
+    fn refreshed<'a>(
+        &'a self,
+        row: &[Value<'a>],
+        record: &'a [u8],
+    ) -> Result<ControlFlow<Option<Attempt<'p>>, Vec<Value<'a>>>> {
+        let target = self.target;
+        let (table, rows, columns) = (&target.table, &target.rows, &target.columns);
+        let (recheck, run, scratch) = (target.recheck.as_ref(), self.run, self.scratch);
+        let fresh = refreshed(table, rows, columns, recheck, run, scratch, row, record)?;
+        let Some(fresh) = fresh else {
+            return Ok(ControlFlow::Break(None));
+        };
+        if target.again.is_some() && !is_same(table, rows, columns, row, &fresh)? {
+            let changed = Attempt::Changed(kept(fresh));
+            return Ok(ControlFlow::Break(Some(changed)));
+        }
+        Ok(ControlFlow::Continue(fresh))
+    }
+
+    /// What has become of a row that the engine did not write.
+    fn untouched(found: &RowFound) -> Attempt<'p> {
+        Attempt::Became(match found.outcome {
+            RowOutcome::Already => Became::Already,
+            RowOutcome::Done | RowOutcome::Left | RowOutcome::Absent => Became::Unmatched,
+        })
+    }
+
+    async fn update(
+        &self,
+        row: &[Value<'_>],
+        new: &'p NewRow,
+        assignments: &'p Assignments,
+    ) -> Result<Attempt<'p>> {
+        let (target, run) = (self.target, self.run);
+        let table = &target.table;
+        let mut outcome: Result<Option<Attempt<'p>>> = Ok(None);
+        // For an error: of the last row that was made.
+        let failed_row = RefCell::new(Rows::new(table.columns.len()));
+        let changed = run.transaction.modify_row::<Interleaved>(
+            table.storage(),
+            self.key,
+            Some(run.reads),
+            |old, record| {
+                let failed_row = &mut failed_row.borrow_mut();
+                let made = self.made(row, new, assignments, old, record, failed_row);
+                let flow = match &made {
+                    Ok(Some(Attempt::Became(Became::Updated(both)))) => {
+                        ControlFlow::Continue(self.strength(assignments, both.row(0)))
+                    }
+                    _ => ControlFlow::Break(()),
+                };
+                outcome = made;
+                flow
+            },
+        );
+        let found = match changed.await {
+            Ok(found) => found,
+            Err(error) => {
+                let failed = failed_row.borrow();
+                return Err(match failed.is_empty() {
+                    true => of_engine(error, table),
+                    false => of_write(error, table, run, failed.row(0)),
+                });
+            }
+        };
+        let Some(attempt) = decided(&found, outcome)? else {
+            return Ok(Self::untouched(&found));
+        };
+        if let Attempt::Became(Became::Updated(both)) = &attempt {
+            self.note_update(both)?;
+        }
+        Ok(attempt)
+    }
+
+    /// Makes the new record of one that is there, if it is to be updated.
+    fn made<'a>(
+        &'a self,
+        row: &[Value<'a>],
+        new: &'p NewRow,
+        assignments: &'p Assignments,
+        old: &'a [u8],
+        record: &mut Vec<u8>,
+        failed_row: &mut Rows,
+    ) -> Result<Option<Attempt<'p>>> {
+        failed_row.clear();
+        let fresh = match self.refreshed(row, old)? {
+            ControlFlow::Continue(fresh) => fresh,
+            ControlFlow::Break(attempt) => return Ok(attempt),
+        };
+        match (self.decide)(&fresh)? {
+            Verdict::Update(_, other) if std::ptr::eq(other, assignments) => {}
+            other => return Ok(Some(Attempt::Otherwise(other))),
+        }
+        let (_, made) = assigned(
+            self.target,
+            new,
+            assignments,
+            self.run,
+            self.scratch,
+            &fresh,
+        )?;
+        new_row::record(new, &made, record)?;
+        failed_row.push(made.iter().copied());
+        let mut both = Rows::new(fresh.len() + made.len());
+        both.push(fresh.into_iter().chain(made));
+        Ok(Some(Attempt::Became(Became::Updated(both))))
+    }
+
+    /// How strongly an update locks a row, given with the record as it was, and the new one.
+    fn strength(&self, assignments: &Assignments, both: &[Value<'_>]) -> Strength {
+        if assignments.keys.is_empty() {
+            return Strength::NoKeyUpdate;
+        }
+        let table = &self.target.table;
+        let (fresh, made) = both.split_at(both.len() - table.columns.len());
+        let old = old_record(self.target, fresh);
+        strength_of_update(table, &assignments.keys, &old, made)
+    }
+
+    fn note_update(&self, both: &Rows) -> Result<()> {
+        let table = &self.target.table;
+        let both = both.row(0);
+        let (fresh, made) = both.split_at(both.len() - table.columns.len());
+        let old = || old_record(self.target, fresh);
+        self.run.key_changes.updated(table, old, made)
+    }
+
+    /// An update that may change the key that the row lies under: it is locked first, and then
+    /// written in its place, or deleted there and put in where it belongs.
+    async fn update_key(
+        &self,
+        row: &[Value<'_>],
+        new: &'p NewRow,
+        assignments: &'p Assignments,
+    ) -> Result<Attempt<'p>> {
+        let (target, run) = (self.target, self.run);
+        let (table, transaction) = (&target.table, run.transaction);
+        let storage = table.storage();
+        let mut record = Vec::new();
+        let mut failed_row = Rows::new(table.columns.len());
+        // By the row as it was found: most that assign a key to itself need not wait for those who
+        // refer to it.
+        let guessed = assigned(target, new, assignments, run, self.scratch, row);
+        let strength = match guessed {
+            Ok((old, made)) => strength_of_update(table, &assignments.keys, &old, &made),
+            // If it is still so by then, this is said then.
+            Err(_) => Strength::Update,
+        };
+        let locked = transaction.lock_row::<Interleaved, _>(
+            storage,
+            self.key,
+            Some(run.reads),
+            strength,
+            EngineIfLocked::Wait,
+            |old| self.made(row, new, assignments, old, &mut record, &mut failed_row),
+        );
+        let locked = locked.await.map_err(|error| of_engine(error, table))?;
+        let attempt = locked.read.transpose()?.flatten();
+        let Some(attempt) = attempt else {
+            return Ok(Self::untouched(&locked.found));
+        };
+        let Attempt::Became(Became::Updated(both)) = &attempt else {
+            return Ok(attempt);
+        };
+        let key = locked.found.moved_to.as_deref().unwrap_or(self.key);
+        let row = both.row(0);
+        let (fresh, made) = row.split_at(row.len() - table.columns.len());
+        if !changes_key(table, &old_record(target, fresh), made) {
+            let strength = self.strength(assignments, row);
+            let written = transaction.modify_row::<Interleaved>(storage, key, None, |_, stored| {
+                stored.extend_from_slice(&record);
+                ControlFlow::Continue(strength)
+            });
+            written
+                .await
+                .map_err(|error| of_write(error, table, run, made))?;
+            self.note_update(both)?;
+            return Ok(attempt);
+        }
+        // Under another key it is another record.
+        let gone = transaction.delete::<Interleaved>(storage, key);
+        gone.await.map_err(|error| of_engine(error, table))?;
+        let mut new_key = Vec::new();
+        new_row::key(new, made, &mut new_key)?;
+        let put = transaction.insert::<Interleaved>(storage, &new_key, &record);
+        put.await
+            .map_err(|error| of_write(error, table, run, made))?;
+        let noted = transaction.note_move(storage, key, &new_key);
+        noted.map_err(|error| of_engine(error, table))?;
+        self.note_update(both)?;
+        Ok(attempt)
+    }
+
+    async fn delete(&self, row: &[Value<'_>]) -> Result<Attempt<'p>> {
+        let (target, run) = (self.target, self.run);
+        let table = &target.table;
+        let mut outcome: Result<Option<Attempt<'p>>> = Ok(None);
+        let deleted = run.transaction.delete_row::<Interleaved>(
+            table.storage(),
+            self.key,
+            Some(run.reads),
+            |old| {
+                let made = self.unmade(row, old);
+                let is_made = matches!(made, Ok(Some(Attempt::Became(_))));
+                outcome = made;
+                match is_made {
+                    true => ControlFlow::Continue(()),
+                    false => ControlFlow::Break(()),
+                }
+            },
+        );
+        let found = deleted.await.map_err(|error| of_engine(error, table))?;
+        let Some(attempt) = decided(&found, outcome)? else {
+            return Ok(Self::untouched(&found));
+        };
+        if let Attempt::Became(Became::Deleted(fresh)) = &attempt {
+            let old = || old_record(target, fresh.row(0));
+            run.key_changes.deleted(table, old)?;
+        }
+        Ok(attempt)
+    }
+
+    /// The row that goes, if it is to go.
+    fn unmade<'a>(&'a self, row: &[Value<'a>], old: &'a [u8]) -> Result<Option<Attempt<'p>>> {
+        let fresh = match self.refreshed(row, old)? {
+            ControlFlow::Continue(fresh) => fresh,
+            ControlFlow::Break(attempt) => return Ok(attempt),
+        };
+        Ok(Some(match (self.decide)(&fresh)? {
+            Verdict::Delete => Attempt::Became(Became::Deleted(kept(fresh))),
+            other => Attempt::Otherwise(other),
+        }))
+    }
+}
+
+/// What was decided by the row as it is, if it is there: it may have gone after it was looked at.
+fn decided<'p>(
+    found: &RowFound,
+    outcome: Result<Option<Attempt<'p>>>,
+) -> Result<Option<Attempt<'p>>> {
+    match found.outcome {
+        RowOutcome::Done | RowOutcome::Left => outcome,
+        RowOutcome::Absent | RowOutcome::Already => Ok(None),
+    }
+}

@@ -1,0 +1,118 @@
+//! The first of equal rows.
+
+use std::rc::Rc;
+
+use types::{Memory, Result, Scratch, Type, Value};
+
+use super::{Input, Operator, Run, Step, partners::Partners};
+use batch::Rows;
+use planner::program::Program;
+
+/// Rows that were met before.
+pub(super) struct Seen(Partners);
+
+impl Seen {
+    pub(super) fn new(types: &[Type]) -> Self {
+        Self(Partners::new(0, types))
+    }
+
+    /// Whether keys were not met before; they are from now on.
+    pub(super) fn is_new(&mut self, keys: &[Value<'_>]) -> Result<bool> {
+        let hash = self.0.hash(keys);
+        let mut found = self
+            .0
+            .unsettled(hash)
+            .any(|number| self.0.has_keys(number, keys));
+        let mut candidates = Vec::new();
+        self.0.find(&[hash], |_, number| candidates.push(number));
+        found = found
+            || candidates
+                .into_iter()
+                .any(|number| self.0.has_keys(number, keys));
+        if !found {
+            self.0.push(keys.iter().copied(), hash)?;
+            // Those that wait are looked at one by one.
+            if self.0.waiting() >= 32 {
+                self.0.settle()?;
+            }
+        }
+        Ok(!found)
+    }
+
+    /// As [`Partners::make_room`].
+    ///
+    /// # Errors
+    /// As there.
+    pub(super) async fn make_room(&mut self, rows: usize, run: &Run<'_>) -> Result<()> {
+        self.0.make_room(rows, run).await
+    }
+
+    /// Charges what was met since the last time.
+    ///
+    /// # Errors
+    /// 53200 if the statement may not hold as much.
+    pub(super) fn charge(&mut self, memory: &Rc<Memory>) -> Result<()> {
+        self.0.charge(memory)
+    }
+
+    /// Bytes that it takes, with its own.
+    pub(super) fn bytes(&self) -> usize {
+        size_of::<Self>() + self.0.bytes()
+    }
+
+    fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
+pub(super) struct Distinct<'p> {
+    input: Input<'p>,
+    on: &'p [Program],
+    seen: Seen,
+    scratch: Scratch,
+}
+
+impl<'p> Distinct<'p> {
+    pub(super) fn new(input: Input<'p>, on: &'p [Program], types: &[Type]) -> Self {
+        Self {
+            input,
+            on,
+            seen: Seen::new(types),
+            scratch: Scratch::new(),
+        }
+    }
+
+    async fn advance(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
+        while out.is_empty() && self.input.more(run).await? {
+            self.seen.make_room(self.input.batch.len(), run).await?;
+            self.scratch.reset();
+            let mut machine = run.machine(&self.scratch);
+            let mut keys = Vec::with_capacity(self.on.len());
+            for at in self.input.taken..self.input.batch.len() {
+                run.pause(1).await;
+                let row = self.input.batch.row(at);
+                keys.clear();
+                for program in self.on {
+                    keys.push(program.run(&mut machine, row)?);
+                }
+                if self.seen.is_new(&keys)? {
+                    out.push(row.iter().copied());
+                }
+            }
+            self.input.taken = self.input.batch.len();
+            self.seen.charge(run.memory())?;
+        }
+        Ok(!out.is_empty())
+    }
+}
+
+impl Operator for Distinct<'_> {
+    fn next<'f>(&'f mut self, run: &'f Run<'_>, out: &'f mut Rows) -> Step<'f> {
+        Box::pin(self.advance(run, out))
+    }
+
+    fn rewind(&mut self) {
+        self.input.rewind();
+        self.seen.clear();
+    }
+}

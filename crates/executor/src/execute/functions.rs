@@ -1,0 +1,188 @@
+//! Functions that return sets: in FROM, and in select lists.
+
+use functions::Body;
+use types::{Result, Scratch, SqlError, SqlState, Value};
+
+use super::{Input, Operator, Run, Step};
+use batch::Rows;
+use planner::{plan::Call, program::Machine};
+
+/// All rows of a call.
+async fn rows_of<'a>(
+    call: &'a Call,
+    machine: &mut Machine<'a>,
+    row: &[Value<'a>],
+    run: &Run<'_>,
+) -> Result<Rows> {
+    let mut rows = Rows::new(call.columns);
+    let mut arguments = Vec::with_capacity(call.arguments.len());
+    for argument in &call.arguments {
+        arguments.push(argument.run(machine, row)?);
+    }
+    if call.function.0.strict && arguments.iter().any(Value::is_null) {
+        return Ok(rows);
+    }
+    let mut context = machine.context;
+    context.argument_types = &call.argument_types;
+    match call.function.0.body {
+        Body::Set(function) => {
+            for found in function(&context, &arguments)? {
+                run.pause(1).await;
+                match found? {
+                    Value::Record(record)
+                        if call.columns > 1 || record.values.len() == 1 && call.columns == 1 =>
+                    {
+                        rows.push(record.values.iter().copied());
+                    }
+                    value => rows.push([value]),
+                }
+                rows.settle(run.memory())?;
+            }
+        }
+        Body::Scalar(function) => rows.push([function(&context, &arguments)?]),
+        _ => {
+            return Err(SqlError::new(
+                SqlState::INTERNAL_ERROR,
+                "not a function that returns rows",
+            ));
+        }
+    }
+    Ok(rows)
+}
+
+/// The same of each of several calls.
+async fn rows_of_all<'a>(
+    calls: &'a [Call],
+    machine: &mut Machine<'a>,
+    row: &[Value<'a>],
+    run: &Run<'_>,
+) -> Result<Vec<Rows>> {
+    let mut rows = Vec::with_capacity(calls.len());
+    for call in calls {
+        rows.push(rows_of(call, machine, row, run).await?);
+    }
+    Ok(rows)
+}
+
+/// The rows of calls side by side.
+pub(super) struct Listing<'p> {
+    calls: &'p [Call],
+    ordinality: bool,
+    rows: Option<Vec<Rows>>,
+    next: usize,
+}
+
+impl<'p> Listing<'p> {
+    pub(super) fn new(calls: &'p [Call], ordinality: bool) -> Self {
+        Self {
+            calls,
+            ordinality,
+            rows: None,
+            next: 0,
+        }
+    }
+
+    async fn advance(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
+        let rows = match &mut self.rows {
+            Some(rows) => rows,
+            none => {
+                let scratch = Scratch::new();
+                let mut machine = run.machine(&scratch);
+                none.insert(rows_of_all(self.calls, &mut machine, &[], run).await?)
+            }
+        };
+        let longest = rows.iter().map(Rows::len).max().unwrap_or(0);
+        while self.next < longest && !out.is_full() {
+            let values = side_by_side(rows, self.next);
+            self.next += 1;
+            let number = self
+                .ordinality
+                .then(|| Value::Int8(i64::try_from(self.next).unwrap_or(i64::MAX)));
+            out.push(values.chain(number));
+        }
+        Ok(!out.is_empty())
+    }
+}
+
+/// The values of several sets at a position; those that are shorter have NULLs.
+fn side_by_side(rows: &[Rows], at: usize) -> impl Iterator<Item = Value<'_>> {
+    rows.iter().flat_map(move |rows| {
+        (0..rows.width()).map(move |column| {
+            if at < rows.len() {
+                rows.row(at)[column]
+            } else {
+                Value::Null
+            }
+        })
+    })
+}
+
+impl Operator for Listing<'_> {
+    fn next<'f>(&'f mut self, run: &'f Run<'_>, out: &'f mut Rows) -> Step<'f> {
+        Box::pin(self.advance(run, out))
+    }
+
+    fn rewind(&mut self) {
+        self.rows = None;
+        self.next = 0;
+    }
+}
+
+/// Each row with the rows of calls over it.
+pub(super) struct Expanding<'p> {
+    input: Input<'p>,
+    calls: &'p [Call],
+    /// The rows of the calls over the row at hand.
+    rows: Option<Vec<Rows>>,
+    next: usize,
+    scratch: Scratch,
+}
+
+impl<'p> Expanding<'p> {
+    pub(super) fn new(input: Input<'p>, calls: &'p [Call]) -> Self {
+        Self {
+            input,
+            calls,
+            rows: None,
+            next: 0,
+            scratch: Scratch::new(),
+        }
+    }
+
+    async fn advance(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
+        while !out.is_full() && self.input.more(run).await? {
+            let row = self.input.batch.row(self.input.taken);
+            let rows = match &mut self.rows {
+                Some(rows) => rows,
+                none => {
+                    self.scratch.reset();
+                    let mut machine = run.machine(&self.scratch);
+                    none.insert(rows_of_all(self.calls, &mut machine, row, run).await?)
+                }
+            };
+            let longest = rows.iter().map(Rows::len).max().unwrap_or(0);
+            while self.next < longest && !out.is_full() {
+                out.push(row.iter().copied().chain(side_by_side(rows, self.next)));
+                self.next += 1;
+            }
+            if self.next >= longest {
+                self.input.taken += 1;
+                self.rows = None;
+                self.next = 0;
+            }
+        }
+        Ok(!out.is_empty())
+    }
+}
+
+impl Operator for Expanding<'_> {
+    fn next<'f>(&'f mut self, run: &'f Run<'_>, out: &'f mut Rows) -> Step<'f> {
+        Box::pin(self.advance(run, out))
+    }
+
+    fn rewind(&mut self) {
+        self.input.rewind();
+        self.rows = None;
+        self.next = 0;
+    }
+}

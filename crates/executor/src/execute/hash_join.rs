@@ -1,0 +1,342 @@
+//! Joins by hash: one side is read into a table, the other looked up in it, batch by batch.
+
+use std::ops::Range;
+
+use types::{Charge, Result, Scratch, Value, row::integer_of};
+
+use super::{
+    BATCH_ROWS, Input, Operator, ROWS_AT_ONCE, Run, Step,
+    pairs::{self, Pairs, Sides},
+    partners::Partners,
+};
+use batch::{NO_ROW, Rows};
+use logical::relation::JoinKind;
+use planner::{
+    plan::HashJoin,
+    program::{Machine, Program},
+};
+
+/// Candidates that are found for several rows of the probe side at once.
+const CANDIDATES_MAX: usize = 2 * ROWS_AT_ONCE;
+
+pub(super) struct HashJoining<'p> {
+    join: &'p HashJoin,
+    /// The probe's key, if it is one column.
+    probe_column: Option<usize>,
+    /// The keys are columns of the build side's rows.
+    has_key_columns: bool,
+    probe: Input<'p>,
+    build: Input<'p>,
+    partners: Partners,
+    is_built: bool,
+    /// Rows of the build side that had a partner, for a full join.
+    matched: Vec<bool>,
+    /// Integer keys of the probe's batch, with their rows.
+    keys: Vec<(u32, i64)>,
+    /// Rows with equal keys: of the probe's batch, and of the build side; in order.
+    candidates: Vec<(u32, u32)>,
+    pairs: Pairs,
+    /// Rows of the probe's batch that are looked up at once.
+    slice: usize,
+    /// Keys of a row of the probe that is looked up by itself.
+    row_keys: Rows,
+    /// Where the candidates of that row go on, if it has more than were looked at.
+    goes_on: Option<u32>,
+    /// Rows of the build side without a partner were handed over up to here.
+    rest: usize,
+    scratch: Scratch,
+    /// For what is kept beside the partners.
+    charge: Charge,
+}
+
+impl<'p> HashJoining<'p> {
+    pub(super) fn new(join: &'p HashJoin, probe: Input<'p>, build: Input<'p>) -> Self {
+        let keys = join.build_keys.iter().map(Program::as_column);
+        let key_columns: Option<Vec<usize>> = keys.collect();
+        let has_key_columns = key_columns.is_some();
+        let partners = match key_columns {
+            Some(keys) => Partners::with_keys_at(join.build_width, keys, &join.key_types),
+            None => Partners::new(join.build_width, &join.key_types),
+        };
+        Self {
+            join,
+            probe_column: match &join.probe_keys[..] {
+                [key] => key.as_column(),
+                _ => None,
+            },
+            has_key_columns,
+            probe,
+            build,
+            partners,
+            is_built: false,
+            matched: Vec::new(),
+            keys: Vec::new(),
+            candidates: Vec::new(),
+            pairs: Pairs::default(),
+            slice: usize::MAX,
+            row_keys: Rows::new(join.probe_keys.len()),
+            goes_on: None,
+            rest: 0,
+            scratch: Scratch::new(),
+            charge: Charge::default(),
+        }
+    }
+
+    async fn advance(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
+        if !self.is_built {
+            self.build(run).await?;
+            self.is_built = true;
+        }
+        loop {
+            self.hand_over(out);
+            if !out.is_empty() {
+                return Ok(true);
+            }
+            if self.probe.more(run).await? {
+                self.look_up(run).await?;
+                continue;
+            }
+            if self.join.kind == JoinKind::Full {
+                self.without_partner(out);
+            }
+            return Ok(!out.is_empty());
+        }
+    }
+
+    async fn build(&mut self, run: &Run<'_>) -> Result<()> {
+        let mut rows = Rows::new(self.partners.rows.width());
+        while self.build.more(run).await? {
+            self.scratch.reset();
+            let mut machine = run.machine(&self.scratch);
+            let mut keys = Vec::with_capacity(self.join.build_keys.len());
+            for row in self.build.batch.iter() {
+                keys.clear();
+                for program in &self.join.build_keys {
+                    keys.push(program.run(&mut machine, row)?);
+                }
+                // NULL is equal to nothing.
+                if keys.iter().any(Value::is_null) && self.join.kind != JoinKind::Full {
+                    continue;
+                }
+                let apart = if self.has_key_columns { &[] } else { &keys[..] };
+                rows.push(row.iter().chain(apart).copied());
+                run.pause(1).await;
+            }
+            self.build.taken = self.build.batch.len();
+            rows.settle(run.memory())?;
+        }
+        self.partners.settle_all(rows, run).await?;
+        if self.join.kind == JoinKind::Full {
+            self.matched = vec![false; self.partners.rows.len()];
+        }
+        Ok(())
+    }
+
+    /// Finds the partners of some rows of the probe side, or of a part of one row's candidates. Where
+    /// rows have many, few are looked up at once.
+    async fn look_up(&mut self, run: &Run<'_>) -> Result<()> {
+        let first = self.probe.taken;
+        let slice = if self.goes_on.is_some() {
+            1
+        } else {
+            self.slice
+        };
+        let mut rows = first..self.probe.batch.len().min(first.saturating_add(slice));
+        while rows.len() > 1 {
+            self.candidates_for(rows.clone(), run).await?;
+            if self.candidates.len() <= CANDIDATES_MAX {
+                break;
+            }
+            rows.end = first + rows.len().div_ceil(8);
+        }
+        if rows.len() == 1 {
+            self.some_candidates(run)?;
+        }
+        let found = self.candidates.len();
+        let is_done = self.pair(rows.clone(), run).await?;
+        if is_done {
+            self.goes_on = None;
+            self.probe.taken = rows.end;
+        }
+        self.slice = pairs::slice(rows.len(), found);
+        let candidates = self.candidates.capacity() * size_of::<(u32, u32)>();
+        let bytes = candidates + self.pairs.bytes() + self.matched.capacity();
+        self.charge.set(run.memory(), bytes)
+    }
+
+    /// Finds the candidates of some rows of the probe side: all, or more than [`CANDIDATES_MAX`].
+    async fn candidates_for(&mut self, rows: Range<usize>, run: &Run<'_>) -> Result<()> {
+        self.scratch.reset();
+        self.candidates.clear();
+        let mut machine = run.machine(&self.scratch);
+        let batch = &self.probe.batch;
+        match (self.partners.dense(), &self.join.probe_keys[..]) {
+            (Some(dense), [program]) => {
+                self.keys.clear();
+                for at in rows {
+                    let row = batch.row(at);
+                    let key = match self.probe_column {
+                        Some(column) => integer_of(row[column]),
+                        None => {
+                            run.pause(1).await;
+                            integer_of(program.run(&mut machine, row)?)
+                        }
+                    };
+                    if let Some(key) = key {
+                        self.keys.push((at as u32, key));
+                    }
+                }
+                dense.find(&self.keys, CANDIDATES_MAX, &mut self.candidates);
+                self.partners.prefetch(&self.candidates);
+                Ok(())
+            }
+            _ => {
+                equal(
+                    (&self.join.probe_keys, batch, rows),
+                    &mut self.partners,
+                    (run, &mut machine),
+                    &mut self.candidates,
+                )
+                .await
+            }
+        }
+    }
+
+    /// Finds candidates of the first row of the probe side that is not done: all, or the next
+    /// [`ROWS_AT_ONCE`] of them.
+    fn some_candidates(&mut self, run: &Run<'_>) -> Result<()> {
+        self.scratch.reset();
+        self.candidates.clear();
+        let at = self.probe.taken;
+        if self.goes_on.is_none() {
+            let mut machine = run.machine(&self.scratch);
+            let row = self.probe.batch.row(at);
+            let keys = self.join.probe_keys.iter();
+            self.row_keys.clear();
+            self.row_keys
+                .try_push(keys.map(|program| program.run(&mut machine, row)))?;
+        }
+        let keys = self.row_keys.row(0);
+        if keys.iter().any(Value::is_null) {
+            return Ok(());
+        }
+        let candidates = &mut self.candidates;
+        self.goes_on = self
+            .partners
+            .find_some(keys, self.goes_on, ROWS_AT_ONCE, |number| {
+                candidates.push((at as u32, number));
+            });
+        candidates.sort_unstable();
+        Ok(())
+    }
+
+    /// Tells the pairs among the candidates for these rows; whether the last row is done.
+    async fn pair(&mut self, rows: Range<usize>, run: &Run<'_>) -> Result<bool> {
+        let sides = Sides {
+            left: &self.probe.batch,
+            right: &self.partners.rows,
+            right_width: self.join.build_width,
+        };
+        let matched = &mut self.matched;
+        self.pairs
+            .tell(
+                (self.join.kind, self.join.residual.as_ref()),
+                (rows, sides),
+                (&mut self.candidates, self.goes_on.is_some()),
+                (run, &self.scratch),
+                |number| {
+                    if let Some(matched) = matched.get_mut(number as usize) {
+                        *matched = true;
+                    }
+                },
+            )
+            .await
+    }
+
+    fn hand_over(&mut self, out: &mut Rows) {
+        let (left, right) = (&self.probe.batch, &self.partners.rows);
+        self.pairs.hand_over(left, right, &self.join.handed_on, out);
+    }
+
+    fn without_partner(&mut self, out: &mut Rows) {
+        let handed_on = &self.join.handed_on;
+        let rest = (self.rest..self.matched.len()).filter(|at| !self.matched[*at]);
+        let pairs: Vec<_> = rest
+            .take(BATCH_ROWS)
+            .map(|at| (NO_ROW, at as u32))
+            .collect();
+        let added = out.push_pairs(
+            (&self.probe.batch, &handed_on.left),
+            (&self.partners.rows, &handed_on.right),
+            &pairs,
+        );
+        self.rest = match pairs[..added].last() {
+            Some((_, last)) => *last as usize + 1,
+            None => self.matched.len(),
+        };
+    }
+}
+
+/// Appends which of these rows of a batch have keys that are equal to those of which partners, in
+/// order; ends early once there are more than [`CANDIDATES_MAX`] candidates.
+async fn equal<'a>(
+    (programs, batch, looked_up): (&'a [Program], &'a Rows, Range<usize>),
+    partners: &mut Partners,
+    (run, machine): (&Run<'_>, &mut Machine<'a>),
+    candidates: &mut Vec<(u32, u32)>,
+) -> Result<()> {
+    let width = programs.len();
+    let mut keys = Vec::with_capacity(looked_up.len() * width);
+    let mut hashes = Vec::with_capacity(looked_up.len());
+    let mut rows: Vec<u32> = Vec::with_capacity(looked_up.len());
+    for at in looked_up.clone() {
+        run.pause(1).await;
+        let row = batch.row(at);
+        let first = keys.len();
+        for program in programs {
+            keys.push(program.run(machine, row)?);
+        }
+        if !keys[first..].iter().any(Value::is_null) {
+            hashes.push(partners.hash(&keys[first..]));
+            rows.push(at as u32);
+        }
+    }
+    partners.find_while(&hashes, |place, number| {
+        candidates.push((rows[place], number));
+        candidates.len() <= CANDIDATES_MAX
+    });
+    if candidates.len() > CANDIDATES_MAX {
+        return Ok(());
+    }
+    partners.prefetch(candidates);
+    candidates.retain(|(at, number)| {
+        let first = (*at as usize - looked_up.start) * width;
+        partners.has_keys(*number, &keys[first..first + width])
+    });
+    // In the order of the rows, and of the partners among them.
+    candidates.sort_unstable();
+    Ok(())
+}
+
+impl Operator for HashJoining<'_> {
+    fn next<'f>(&'f mut self, run: &'f Run<'_>, out: &'f mut Rows) -> Step<'f> {
+        Box::pin(self.advance(run, out))
+    }
+
+    fn rewind(&mut self) {
+        self.probe.rewind();
+        // What was read of rows that are the same each time is kept.
+        if self.join.is_fixed && self.is_built {
+            self.matched.fill(false);
+        } else {
+            self.build.rewind();
+            self.partners.clear();
+            self.is_built = false;
+            self.matched.clear();
+        }
+        self.candidates.clear();
+        self.pairs.clear();
+        self.goes_on = None;
+        self.rest = 0;
+    }
+}

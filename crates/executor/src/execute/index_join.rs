@@ -1,0 +1,328 @@
+//! Joins by lookup: the keys of a batch of rows are looked up in a table together, so that their
+//! cache misses overlap (paper 003).
+
+use engine::{Direction, IndexPosition};
+use interleave::{GroupChoice, Interleaved, Sequential, yield_now};
+use std::ops::{Bound, ControlFlow, Range};
+use types::{Charge, Result, Scratch};
+
+use super::{
+    Input, Operator, ROWS_AT_ONCE, Run, Step,
+    errors::of_engine,
+    key::{self, Keys},
+    pairs::{Pairs, Sides, slice},
+    scan::{Reader, index_of},
+};
+use batch::Rows;
+use planner::plan::{Access, IndexJoin, KeyRange};
+
+pub(super) struct IndexJoining<'p> {
+    join: &'p IndexJoin,
+    outer: Input<'p>,
+    /// Rows of the table that were found for the batch.
+    found: Rows,
+    pairs: Pairs,
+    /// Whether lookups are worth interleaving.
+    choice: GroupChoice,
+    /// Rows of the outer batch that are looked up at once.
+    slice: usize,
+    /// What is left to be read of the first row's range that is not done.
+    goes_on: Option<Rest>,
+    scratch: Scratch,
+    /// For the pairs.
+    charge: Charge,
+}
+
+/// A part of a range.
+struct Rest {
+    keys: Keys,
+    /// Records up to this position of the index were read.
+    behind: Option<Vec<u8>>,
+}
+
+impl<'p> IndexJoining<'p> {
+    pub(super) fn new(join: &'p IndexJoin, outer: Input<'p>) -> Self {
+        let width = join.scan.columns.len() + usize::from(join.scan.with_key);
+        Self {
+            join,
+            outer,
+            found: Rows::new(width),
+            pairs: Pairs::default(),
+            choice: GroupChoice::default(),
+            slice: usize::MAX,
+            goes_on: None,
+            scratch: Scratch::new(),
+            charge: Charge::default(),
+        }
+    }
+
+    async fn advance(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
+        loop {
+            self.hand_over(out);
+            if !out.is_empty() {
+                return Ok(true);
+            }
+            if !self.outer.more(run).await? {
+                return Ok(false);
+            }
+            self.look_up(run).await?;
+        }
+    }
+
+    async fn look_up(&mut self, run: &Run<'_>) -> Result<()> {
+        self.scratch.reset();
+        self.found.clear();
+        let first = self.outer.taken;
+        let until = self.outer.batch.len().min(first.saturating_add(self.slice));
+        let mut rows = first..until;
+        let mut candidates: Vec<(u32, u32)> = Vec::with_capacity(rows.len());
+        match &self.join.scan.access {
+            Access::Key(range) if range.is_point => {
+                rows.end = self
+                    .points(range, rows.clone(), run, &mut candidates)
+                    .await?
+            }
+            Access::Key(range) => {
+                rows.end = self
+                    .ranges(range, None, rows.clone(), run, &mut candidates)
+                    .await?
+            }
+            Access::Index { index, range } => {
+                rows.end = self
+                    .ranges(range, Some(*index), rows.clone(), run, &mut candidates)
+                    .await?
+            }
+            Access::Full => {}
+        }
+        self.found.settle(run.memory())?;
+        candidates.sort_unstable();
+        let found = candidates.len();
+        let is_done = self.pair(rows.clone(), run, &mut candidates).await?;
+        let pairs = candidates.capacity() * size_of::<(u32, u32)>() + self.pairs.bytes();
+        self.charge.set(run.memory(), pairs)?;
+        self.slice = match self.found.is_large() {
+            // What did not find room was read in vain.
+            true => rows.len(),
+            false => slice(rows.len(), found),
+        };
+        self.outer.taken = match is_done {
+            true => {
+                self.goes_on = None;
+                rows.end
+            }
+            false => rows.end - 1,
+        };
+        Ok(())
+    }
+
+    /// One record at most for each row, until there are enough; the first row that was not looked
+    /// up.
+    async fn points(
+        &mut self,
+        range: &KeyRange,
+        outer: Range<usize>,
+        run: &Run<'_>,
+        candidates: &mut Vec<(u32, u32)>,
+    ) -> Result<usize> {
+        let scan = &self.join.scan;
+        let mut end = outer.end;
+        // One behind the other, and of each its row and where it is.
+        let mut bytes = Vec::new();
+        let mut keys: Vec<(u32, Range<usize>)> = Vec::with_capacity(outer.len());
+        {
+            let mut machine = run.machine(&self.scratch);
+            for at in outer {
+                let begin = bytes.len();
+                if key::point_into(range, &mut machine, self.outer.batch.row(at), &mut bytes)? {
+                    keys.push((at as u32, begin..bytes.len()));
+                }
+            }
+        }
+        let key = |(_, place): &(u32, Range<usize>)| &bytes[place.clone()];
+        let mut reader = Reader::new(scan, run, &self.scratch)?;
+        let (scratch, found) = (&self.scratch, &mut self.found);
+        let mut failure = None;
+        let visit = |place: usize, record: &[u8]| {
+            let number = found.len() as u32;
+            // Records come in no order. That of the first row always finds room, so that it is done.
+            if found.is_large() && place > 0 {
+                end = end.min(keys[place].0 as usize);
+                return;
+            }
+            match reader.take(run, scratch, key(&keys[place]), record, found) {
+                Ok(true) => candidates.push((keys[place].0, number)),
+                Ok(false) => {}
+                Err(error) => {
+                    failure.get_or_insert(error);
+                }
+            }
+        };
+        let (reads, table) = (run.reads, scan.table.storage());
+        let read = match run.is_sequential {
+            true => {
+                reads
+                    .multi_get::<Sequential, _>(table, keys.iter().map(key), visit)
+                    .await
+            }
+            false => {
+                let (choice, keys) = (&mut self.choice, keys.iter().map(key));
+                reads
+                    .multi_get_by_choice::<Interleaved, _>(table, keys, choice, visit)
+                    .await
+            }
+        };
+        read.map_err(|error| of_engine(error, &scan.table))?;
+        candidates.retain(|(row, _)| (*row as usize) < end);
+        failure.map_or(Ok(end), Err)
+    }
+
+    /// Any number of records for each row, until there are enough; the first row that was not looked
+    /// up. The last one that was may go on.
+    async fn ranges(
+        &mut self,
+        range: &KeyRange,
+        index: Option<usize>,
+        outer: Range<usize>,
+        run: &Run<'_>,
+        candidates: &mut Vec<(u32, u32)>,
+    ) -> Result<usize> {
+        let mut reader = Reader::new(&self.join.scan, run, &self.scratch)?;
+        for at in outer.clone() {
+            if self.found.len() >= ROWS_AT_ONCE || self.found.is_large() {
+                return Ok(at);
+            }
+            let rest = match self.goes_on.take() {
+                Some(rest) => Some(rest),
+                None => {
+                    let row = self.outer.batch.row(at);
+                    let keys = key::keys(range, &mut run.machine(&self.scratch), row)?;
+                    keys.map(|keys| Rest { keys, behind: None })
+                }
+            };
+            let Some(mut rest) = rest else {
+                continue;
+            };
+            // A turn may end, after which the row's range goes on.
+            while !self
+                .piece(&mut rest, index, at, run, &mut reader, candidates)
+                .await?
+            {
+                if self.found.len() >= ROWS_AT_ONCE || self.found.is_large() {
+                    self.goes_on = Some(rest);
+                    return Ok(at + 1);
+                }
+                yield_now().await;
+            }
+            self.found.settle(run.memory())?;
+        }
+        Ok(outer.end)
+    }
+
+    /// Reads records of an outer row's range, until the task's turn is over or there are enough;
+    /// whether the range is at its end.
+    async fn piece(
+        &mut self,
+        rest: &mut Rest,
+        index: Option<usize>,
+        at: usize,
+        run: &Run<'_>,
+        reader: &mut Reader<'_>,
+        candidates: &mut Vec<(u32, u32)>,
+    ) -> Result<bool> {
+        let scan = &self.join.scan;
+        let (scratch, found) = (&self.scratch, &mut self.found);
+        let mut failure = None;
+        let mut last: Option<Vec<u8>> = None;
+        let mut visit = |position: &[u8], key: &[u8], record: &[u8]| {
+            let number = found.len() as u32;
+            match reader.take(run, scratch, key, record, found) {
+                Ok(true) => candidates.push((at as u32, number)),
+                Ok(false) => {}
+                Err(error) => {
+                    failure = Some(error);
+                    return ControlFlow::Break(());
+                }
+            }
+            if !run.turn().spend(1) && found.len() < ROWS_AT_ONCE && !found.is_large() {
+                return ControlFlow::Continue(());
+            }
+            last = Some(position.to_vec());
+            ControlFlow::Break(())
+        };
+        let bounds: (Bound<&[u8]>, Bound<&[u8]>) = (
+            rest.keys.from.as_ref().map(Vec::as_slice),
+            rest.keys.to.as_ref().map(Vec::as_slice),
+        );
+        let scanned = match index {
+            None => {
+                let visit = |key: &[u8], record: &[u8]| visit(key, key, record);
+                run.reads
+                    .scan::<Interleaved>(scan.table.storage(), bounds, Direction::Forward, visit)
+                    .await
+            }
+            Some(index) => {
+                let handle = index_of(&scan.table, index)?;
+                let behind = rest.behind.as_deref().map(IndexPosition::new);
+                let visit = |at: IndexPosition<'_>, _: &[u8], key: &[u8], record: &[u8]| {
+                    visit(at.bytes(), key, record)
+                };
+                run.reads
+                    .scan_by_from::<Interleaved>(handle, bounds, Direction::Forward, behind, visit)
+                    .await
+            }
+        };
+        scanned.map_err(|error| of_engine(error, &scan.table))?;
+        if let Some(error) = failure {
+            return Err(error);
+        }
+        let Some(last) = last else {
+            return Ok(true);
+        };
+        match index {
+            None => rest.keys.from = Bound::Excluded(last),
+            Some(_) => rest.behind = Some(last),
+        }
+        Ok(false)
+    }
+
+    /// Tells the pairs among the candidates for these rows; whether the last row is done.
+    async fn pair(
+        &mut self,
+        outer: Range<usize>,
+        run: &Run<'_>,
+        candidates: &mut Vec<(u32, u32)>,
+    ) -> Result<bool> {
+        let sides = Sides {
+            left: &self.outer.batch,
+            right: &self.found,
+            right_width: self.found.width(),
+        };
+        self.pairs
+            .tell(
+                (self.join.kind, self.join.residual.as_ref()),
+                (outer, sides),
+                (candidates, self.goes_on.is_some()),
+                (run, &self.scratch),
+                |_| (),
+            )
+            .await
+    }
+
+    fn hand_over(&mut self, out: &mut Rows) {
+        let (left, right) = (&self.outer.batch, &self.found);
+        self.pairs.hand_over(left, right, &self.join.handed_on, out);
+    }
+}
+
+impl Operator for IndexJoining<'_> {
+    fn next<'f>(&'f mut self, run: &'f Run<'_>, out: &'f mut Rows) -> Step<'f> {
+        Box::pin(self.advance(run, out))
+    }
+
+    fn rewind(&mut self) {
+        self.outer.rewind();
+        self.pairs.clear();
+        self.found.clear();
+        self.goes_on = None;
+    }
+}

@@ -1,0 +1,207 @@
+//! Ranges of keys as bytes, from what a plan says and values at hand.
+
+use std::ops::Bound;
+
+use types::{
+    Result, Scalar, Type, Value,
+    key::{KeyColumn, Nulls, successor, write},
+};
+
+use planner::{plan::KeyRange, program::Machine};
+
+/// The keys from one to another; `None` if there are none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Keys {
+    pub(super) from: Bound<Vec<u8>>,
+    pub(super) to: Bound<Vec<u8>>,
+}
+
+/// Where a value lies among those that a key's column can have.
+enum Fit<'a> {
+    Value(Value<'a>),
+    /// It is less, or greater, than all of them.
+    Below,
+    Above,
+}
+
+/// The whole key, if the range is of one and its values are there.
+pub(super) fn point<'a>(
+    range: &'a KeyRange,
+    machine: &mut Machine<'a>,
+    row: &[Value<'a>],
+) -> Result<Option<Vec<u8>>> {
+    let mut key = Vec::new();
+    Ok(point_into(range, machine, row, &mut key)?.then_some(key))
+}
+
+/// Appends the whole key, as [`point`]; whether it did.
+pub(super) fn point_into<'a>(
+    range: &'a KeyRange,
+    machine: &mut Machine<'a>,
+    row: &[Value<'a>],
+    keys: &mut Vec<u8>,
+) -> Result<bool> {
+    let before = keys.len();
+    let is_there = equal_into(range, machine, row, keys)?;
+    if !is_there {
+        keys.truncate(before);
+    }
+    Ok(is_there)
+}
+
+/// Appends what all keys begin with; false if there are none, because a value is NULL or
+/// cannot be in the column.
+fn equal_into<'a>(
+    range: &'a KeyRange,
+    machine: &mut Machine<'a>,
+    row: &[Value<'a>],
+    key: &mut Vec<u8>,
+) -> Result<bool> {
+    for (program, column) in range.equal.iter().zip(&range.columns) {
+        let value = program.run(machine, row)?;
+        if value.is_null() {
+            return Ok(false);
+        }
+        match fit(value, column.ty) {
+            Fit::Value(value) => write(*column, value, key)?,
+            Fit::Below | Fit::Above => return Ok(false),
+        }
+    }
+    Ok(true)
+}
+
+/// The keys of the range; `None` if there are none.
+pub(super) fn keys<'a>(
+    range: &'a KeyRange,
+    machine: &mut Machine<'a>,
+    row: &[Value<'a>],
+) -> Result<Option<Keys>> {
+    let mut prefix = Vec::new();
+    if !equal_into(range, machine, row, &mut prefix)? {
+        return Ok(None);
+    }
+    let Some(column) = range.columns.get(range.equal.len()) else {
+        return Ok(Some(begun_with(prefix)));
+    };
+    if range.lower.is_none() && range.upper.is_none() {
+        return Ok(Some(begun_with(prefix)));
+    }
+    let mut bound = |side: &'a Option<(planner::program::Program, bool)>| {
+        let Some((program, inclusive)) = side else {
+            return Ok(Some(None));
+        };
+        let value = program.run(machine, row)?;
+        Ok::<_, types::SqlError>((!value.is_null()).then_some(Some((value, *inclusive))))
+    };
+    let (Some(lower), Some(upper)) = (bound(&range.lower)?, bound(&range.upper)?) else {
+        return Ok(None);
+    };
+    // In a descending column the greater values come first.
+    let (first, last) = if column.descending {
+        (upper, lower)
+    } else {
+        (lower, upper)
+    };
+    let from = first_key(&prefix, *column, first)?;
+    let to = last_key(&prefix, *column, last)?;
+    Ok(from.zip(to).map(|(from, to)| Keys { from, to }))
+}
+
+fn begun_with(prefix: Vec<u8>) -> Keys {
+    let mut end = prefix.clone();
+    let to = if successor(&mut end) {
+        Bound::Excluded(end)
+    } else {
+        Bound::Unbounded
+    };
+    Keys {
+        from: Bound::Included(prefix),
+        to,
+    }
+}
+
+/// Where values begin within a prefix; `None` if nothing is that far.
+fn first_key(
+    prefix: &[u8],
+    column: KeyColumn,
+    bound: Option<(Value<'_>, bool)>,
+) -> Result<Option<Bound<Vec<u8>>>> {
+    let mut key = prefix.to_vec();
+    let Some((value, inclusive)) = bound else {
+        // NULLs satisfy no comparison, and may come first.
+        if column.nulls == Nulls::First {
+            write(column, Value::Null, &mut key)?;
+            return Ok(Some(if successor(&mut key) {
+                Bound::Included(key)
+            } else {
+                Bound::Unbounded
+            }));
+        }
+        return Ok(Some(Bound::Included(key)));
+    };
+    let value = match (fit(value, column.ty), column.descending) {
+        (Fit::Value(value), _) => value,
+        (Fit::Below, false) | (Fit::Above, true) => return first_key(prefix, column, None),
+        (Fit::Above, false) | (Fit::Below, true) => return Ok(None),
+    };
+    write(column, value, &mut key)?;
+    // Other columns may follow: what is beyond a value is beyond all that begin with it.
+    if inclusive {
+        return Ok(Some(Bound::Included(key)));
+    }
+    Ok(successor(&mut key).then_some(Bound::Included(key)))
+}
+
+/// Where values end within a prefix.
+fn last_key(
+    prefix: &[u8],
+    column: KeyColumn,
+    bound: Option<(Value<'_>, bool)>,
+) -> Result<Option<Bound<Vec<u8>>>> {
+    let mut key = prefix.to_vec();
+    let Some((value, inclusive)) = bound else {
+        if column.nulls == Nulls::Last {
+            write(column, Value::Null, &mut key)?;
+            return Ok(Some(Bound::Excluded(key)));
+        }
+        return Ok(Some(if successor(&mut key) {
+            Bound::Excluded(key)
+        } else {
+            Bound::Unbounded
+        }));
+    };
+    let value = match (fit(value, column.ty), column.descending) {
+        (Fit::Value(value), _) => value,
+        (Fit::Above, false) | (Fit::Below, true) => return last_key(prefix, column, None),
+        (Fit::Below, false) | (Fit::Above, true) => return Ok(None),
+    };
+    write(column, value, &mut key)?;
+    if !inclusive {
+        return Ok(Some(Bound::Excluded(key)));
+    }
+    Ok(Some(if successor(&mut key) {
+        Bound::Excluded(key)
+    } else {
+        Bound::Unbounded
+    }))
+}
+
+/// A value as one of a column's type: an integer of another width may be out of its range.
+fn fit(value: Value<'_>, ty: Type) -> Fit<'_> {
+    let integer = match value {
+        Value::Int2(value) => i64::from(value),
+        Value::Int4(value) => i64::from(value),
+        Value::Int8(value) => value,
+        other => return Fit::Value(other),
+    };
+    let fitted = match ty {
+        Type::Scalar(Scalar::Int2) => i16::try_from(integer).map(Value::Int2),
+        Type::Scalar(Scalar::Int4) => i32::try_from(integer).map(Value::Int4),
+        _ => Ok(Value::Int8(integer)),
+    };
+    match fitted {
+        Ok(value) => Fit::Value(value),
+        Err(_) if integer < 0 => Fit::Below,
+        Err(_) => Fit::Above,
+    }
+}

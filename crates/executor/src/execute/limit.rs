@@ -1,0 +1,133 @@
+//! LIMIT, OFFSET, WITH TIES.
+
+use std::cmp::Ordering;
+
+use types::{Result, Scratch, SqlError, SqlState, Value};
+
+use super::{Input, Operator, Run, Step, sort::compare_keys};
+use batch::Rows;
+use planner::{plan::SortKey, program::Program};
+
+pub(super) struct Limiting<'p> {
+    input: Input<'p>,
+    limit: Option<&'p Program>,
+    offset: Option<&'p Program>,
+    with_ties: Option<&'p [SortKey]>,
+    /// Rows still to be passed over, and to be given; unknown at the beginning.
+    rest: Option<(u64, u64)>,
+    /// The sort keys of the last row that was given.
+    last: Option<Rows>,
+    scratch: Scratch,
+}
+
+impl<'p> Limiting<'p> {
+    pub(super) fn new(
+        input: Input<'p>,
+        limit: Option<&'p Program>,
+        offset: Option<&'p Program>,
+        with_ties: Option<&'p [SortKey]>,
+    ) -> Self {
+        Self {
+            input,
+            limit,
+            offset,
+            with_ties,
+            rest: None,
+            last: None,
+            scratch: Scratch::new(),
+        }
+    }
+
+    async fn advance(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
+        let (mut skip, mut give) = match self.rest {
+            Some(rest) => rest,
+            None => {
+                let offset = count(
+                    self.offset,
+                    run,
+                    SqlState::INVALID_ROW_COUNT_IN_OFFSET,
+                    "OFFSET",
+                )?;
+                let limit = count(
+                    self.limit,
+                    run,
+                    SqlState::INVALID_ROW_COUNT_IN_LIMIT,
+                    "LIMIT",
+                )?;
+                (offset.unwrap_or(0), limit.unwrap_or(u64::MAX))
+            }
+        };
+        while out.is_empty() && (give > 0 || self.last.is_some()) && self.input.more(run).await? {
+            self.scratch.reset();
+            while self.input.taken < self.input.batch.len() {
+                let row = self.input.batch.row(self.input.taken);
+                if skip > 0 {
+                    skip -= 1;
+                } else if give > 0 {
+                    give -= 1;
+                    out.push(row.iter().copied());
+                    if let (0, Some(keys)) = (give, self.with_ties) {
+                        self.last = Some(keys_of(keys, run, &self.scratch, row)?);
+                    }
+                } else {
+                    let (Some(last), Some(keys)) = (&self.last, self.with_ties) else {
+                        break;
+                    };
+                    let own = keys_of(keys, run, &self.scratch, row)?;
+                    if compare_keys(keys, last.row(0), own.row(0)) != Ordering::Equal {
+                        self.last = None;
+                        break;
+                    }
+                    out.push(row.iter().copied());
+                }
+                self.input.taken += 1;
+            }
+        }
+        self.rest = Some((skip, give));
+        Ok(!out.is_empty())
+    }
+}
+
+fn keys_of(keys: &[SortKey], run: &Run<'_>, scratch: &Scratch, row: &[Value<'_>]) -> Result<Rows> {
+    let mut found = Rows::new(keys.len());
+    let mut machine = run.machine(scratch);
+    let values = keys.iter().map(|key| key.value.run(&mut machine, row));
+    found.push(values.collect::<Result<Vec<_>>>()?);
+    Ok(found)
+}
+
+/// A number of rows; NULL is none.
+fn count(
+    program: Option<&Program>,
+    run: &Run<'_>,
+    state: SqlState,
+    name: &str,
+) -> Result<Option<u64>> {
+    let Some(program) = program else {
+        return Ok(None);
+    };
+    let scratch = Scratch::new();
+    match program.run(&mut run.machine(&scratch), &[])? {
+        Value::Int8(count) => match u64::try_from(count) {
+            Ok(count) => Ok(Some(count)),
+            Err(_) => Err(SqlError::new(state, format!("{name} must not be negative"))),
+        },
+        _ => Ok(None),
+    }
+}
+
+impl Operator for Limiting<'_> {
+    fn next<'f>(&'f mut self, run: &'f Run<'_>, out: &'f mut Rows) -> Step<'f> {
+        Box::pin(self.advance(run, out))
+    }
+
+    fn settle<'f>(&'f mut self, run: &'f Run<'_>) -> Step<'f> {
+        self.input.settle(run)
+    }
+
+    fn rewind(&mut self) {
+        self.input.rewind();
+        self.rest = None;
+        self.last = None;
+    }
+}

@@ -1,0 +1,78 @@
+//! Many rows locked by their keys: what a foreign key asks for the rows of a statement, at once.
+
+use engine::{IfLocked, Strength};
+use interleave::Interleaved;
+use types::{Result, Scratch};
+
+use super::{BATCH_ROWS, Run, errors::of_engine, key};
+use batch::Rows;
+use planner::{
+    plan::{Access, KeyRange, Plan, Scan},
+    program::Machine,
+};
+
+/// For a plan that locks the one row whose key its parameters are, and for such keys:
+/// which of them there are. `None` if the plan is none of these.
+///
+/// The records are fetched together, so that their cache misses overlap, and then locked one after
+/// the other.
+pub async fn lock_rows(plan: &Plan, run: &Run<'_>, parameters: &Rows) -> Result<Option<Vec<bool>>> {
+    let Some((scan, range, strength)) = locked_point(plan) else {
+        return Ok(None);
+    };
+    let table = scan.table.storage();
+    let mut keys = Vec::with_capacity(parameters.len());
+    {
+        let scratch = Scratch::new();
+        for values in parameters.iter() {
+            run.pause(1).await;
+            let mut machine = Machine::new(run.context(&scratch), values).in_turn(run.turn());
+            keys.push(key::point(range, &mut machine, &[])?);
+        }
+    }
+    if keys.len() > 1 {
+        for some in keys.chunks(BATCH_ROWS) {
+            let there: Vec<&Vec<u8>> = some.iter().flatten().collect();
+            run.pause(there.len()).await;
+            let fetched =
+                run.reads
+                    .multi_get::<Interleaved, _>(table, there.into_iter(), |_, _| ());
+            fetched
+                .await
+                .map_err(|error| of_engine(error, &scan.table))?;
+        }
+    }
+    let mut found = Vec::with_capacity(keys.len());
+    for key in &keys {
+        run.pause(1).await;
+        let Some(key) = key else {
+            found.push(false);
+            continue;
+        };
+        let locked =
+            run.transaction
+                .lock::<Interleaved, _>(table, key, strength, IfLocked::Wait, |_| ());
+        let locked = locked.await;
+        found.push(
+            locked
+                .map_err(|error| of_engine(error, &scan.table))?
+                .is_some(),
+        );
+    }
+    Ok(Some(found))
+}
+
+/// A row that has the key has all that the scan asks for.
+fn locked_point(plan: &Plan) -> Option<(&Scan, &KeyRange, Strength)> {
+    match plan {
+        Plan::Project { input, .. } => locked_point(input),
+        Plan::Lock { input, locks, .. } => match (&**input, locks.as_slice()) {
+            (Plan::Scan(scan), [lock]) if scan.filter.is_none() => match &scan.access {
+                Access::Key(range) if range.is_point => Some((scan, range, lock.strength)),
+                _ => None,
+            },
+            _ => None,
+        },
+        _ => None,
+    }
+}

@@ -1,0 +1,268 @@
+//! The rows of a query that count for a row, found by hash: what `EXISTS` and comparisons with `ANY`
+//! are answered by where their conditions are equalities.
+//!
+//! A comparison with `ANY` is true if it is for a row that counts, NULL if it is for none but unknown for
+//! one, and false otherwise. Rows for which it is true are found by all keys; those for which it may
+//! be unknown have a NULL among their keys and are few as a rule, or the asking row has one: then
+//! those that count are looked at until one is found, which is the first where there is one key.
+
+use index::hash::ChainedTable;
+use interleave::Gradual;
+use types::{
+    Charge, Result, Scratch, SqlError, SqlState, Type, Value,
+    compare::{equals, hash_values},
+};
+
+use super::{
+    Input, Run,
+    partners::{grow, refused},
+};
+use batch::{NO_ROW, Rows};
+use planner::{
+    plan::{HashedKeys, Matched},
+    program::{Machine, Program},
+};
+
+const SEED: u64 = 0;
+
+/// The rows of a query, by their keys.
+pub(super) struct Matches<'p> {
+    matched: &'p Matched,
+    /// Each row, then its filters' keys, then its tests' keys.
+    rows: Rows,
+    /// Values in a row of the query.
+    width: usize,
+    types: Vec<Type>,
+    /// By all keys.
+    alike: Numbers,
+    /// By the filters' keys: all rows, if there are tests as well.
+    counting: Numbers,
+    /// By the filters' keys: rows with a NULL among the tests' keys.
+    unknown: Numbers,
+    charge: Charge,
+}
+
+/// Numbers of rows by hashes.
+type Numbers = Gradual<ChainedTable<u64, u32>>;
+
+impl<'p> Matches<'p> {
+    /// Reads a query.
+    ///
+    /// # Errors
+    /// Those of the query; 53200 for more memory than there is, 54000 for more rows than have numbers.
+    pub(super) async fn read(
+        matched: &'p Matched,
+        query: &mut Input<'_>,
+        run: &Run<'_>,
+    ) -> Result<Self> {
+        let HashedKeys { types: tests, .. } = &matched.tests;
+        let types: Vec<Type> = matched.filters.types.iter().chain(tests).copied().collect();
+        let width = query.batch.width();
+        let mut matches = Self {
+            matched,
+            rows: Rows::new(width + types.len()),
+            width,
+            types,
+            alike: Numbers::default(),
+            counting: Numbers::default(),
+            unknown: Numbers::default(),
+            charge: Charge::default(),
+        };
+        let mut scratch = Scratch::new();
+        while query.more(run).await? {
+            let rows = query.batch.len();
+            for numbers in matches.numbers() {
+                let all = numbers.len() + rows;
+                grow(numbers, all, run).await?;
+            }
+            scratch.reset();
+            let mut machine = run.machine(&scratch);
+            let mut keys = Vec::with_capacity(matches.types.len());
+            for row in query.batch.iter() {
+                keys.clear();
+                for program in matched.filters.query.iter().chain(&matched.tests.query) {
+                    keys.push(program.run(&mut machine, row)?);
+                }
+                matches.add(row, &keys)?;
+                run.pause(1).await;
+            }
+            query.taken = query.batch.len();
+            matches.rows.settle(run.memory())?;
+            let bytes = matches.numbers().into_iter().map(|numbers| numbers.bytes());
+            let bytes = bytes.sum();
+            matches.charge.set(run.memory(), bytes)?;
+        }
+        Ok(matches)
+    }
+
+    fn numbers(&mut self) -> [&mut Numbers; 3] {
+        [&mut self.alike, &mut self.counting, &mut self.unknown]
+    }
+
+    fn add(&mut self, row: &[Value<'_>], keys: &[Value<'_>]) -> Result<()> {
+        let (filters, tests) = keys.split_at(self.matched.filters.types.len());
+        if filters.iter().any(Value::is_null) {
+            return Ok(());
+        }
+        let all = hash_values(&self.types, keys, SEED);
+        // Where nothing but its keys is looked at, a row that is there already adds nothing.
+        if self.matched.residual.is_none()
+            && self.matched.others.is_empty()
+            && self
+                .alike
+                .walk(all)
+                .flatten()
+                .any(|number| self.has_keys(number, keys))
+        {
+            return Ok(());
+        }
+        let number = u32::try_from(self.rows.len()).ok();
+        let number = number.filter(|number| *number < NO_ROW).ok_or_else(|| {
+            SqlError::new(
+                SqlState::PROGRAM_LIMIT_EXCEEDED,
+                "too many rows for a hash table",
+            )
+        })?;
+        self.rows.push(row.iter().chain(keys).copied());
+        self.alike.insert(all, number).map_err(refused)?;
+        if !tests.is_empty() {
+            let hash = self.hash_of_filters(filters);
+            self.counting.insert(hash, number).map_err(refused)?;
+            if tests.iter().any(Value::is_null) {
+                self.unknown.insert(hash, number).map_err(refused)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn hash_of_filters(&self, filters: &[Value<'_>]) -> u64 {
+        hash_values(&self.types[..filters.len()], filters, SEED)
+    }
+
+    /// Whether the first keys of a row are these. NULLs are equal to each other here.
+    fn has_keys(&self, number: u32, keys: &[Value<'_>]) -> bool {
+        let own = &self.rows.row(number as usize)[self.width..];
+        let mut all = self.types.iter().zip(own).zip(keys);
+        all.all(|((ty, own), key)| equals(*ty, *own, *key))
+    }
+
+    /// The answer for a row.
+    ///
+    /// # Errors
+    /// Those of the conditions.
+    pub(super) async fn answer<'a>(
+        &'a self,
+        row: &[Value<'a>],
+        run: &'a Run<'_>,
+        scratch: &'a Scratch,
+    ) -> Result<Value<'a>> {
+        let mut asking = Asking {
+            machine: run.machine(scratch),
+            row,
+            both: Vec::with_capacity(row.len() + self.width),
+        };
+        let mut keys = Vec::with_capacity(self.types.len());
+        let (filters, tests) = (&self.matched.filters.input, &self.matched.tests.input);
+        for program in filters.iter().chain(tests) {
+            keys.push(program.run(&mut asking.machine, row)?);
+        }
+        let (filters, tests) = keys.split_at(filters.len());
+        if filters.iter().any(Value::is_null) {
+            return Ok(Value::Bool(false));
+        }
+        let mut unknown = false;
+        let is_known = !tests.iter().any(Value::is_null);
+        if is_known {
+            let hash = hash_values(&self.types, &keys, SEED);
+            for number in self.alike.walk(hash) {
+                run.pause(1).await;
+                let Some(number) = number else {
+                    continue;
+                };
+                if !self.has_keys(number, &keys) || !self.counts(number, &mut asking)? {
+                    continue;
+                }
+                match self.others(number, &mut asking)? {
+                    Some(true) => return Ok(Value::Bool(true)),
+                    Some(false) => {}
+                    None => unknown = true,
+                }
+            }
+        }
+        if !unknown && !tests.is_empty() {
+            // No other row makes it true.
+            let numbers = match is_known {
+                true => &self.unknown,
+                false => &self.counting,
+            };
+            for number in numbers.walk(self.hash_of_filters(filters)) {
+                run.pause(1).await;
+                let Some(number) = number else {
+                    continue;
+                };
+                if self.has_keys(number, filters)
+                    && self.may_be_alike(number, filters.len(), tests)
+                    && self.counts(number, &mut asking)?
+                    && self.others(number, &mut asking)? != Some(false)
+                {
+                    unknown = true;
+                    break;
+                }
+            }
+        }
+        Ok(match unknown {
+            true => Value::Null,
+            false => Value::Bool(false),
+        })
+    }
+
+    /// Whether no test says that a row is not like this.
+    fn may_be_alike(&self, number: u32, filters: usize, tests: &[Value<'_>]) -> bool {
+        let own = &self.rows.row(number as usize)[self.width + filters..];
+        let mut all = self.types[filters..].iter().zip(own).zip(tests);
+        all.all(|((ty, own), test)| own.is_null() || test.is_null() || equals(*ty, *own, *test))
+    }
+
+    fn counts<'a>(&'a self, number: u32, asking: &mut Asking<'a, '_>) -> Result<bool> {
+        match &self.matched.residual {
+            None => Ok(true),
+            Some(residual) => {
+                let found = asking.run(residual, &self.rows.row(number as usize)[..self.width])?;
+                Ok(found == Some(true))
+            }
+        }
+    }
+
+    /// What the tests say that are no equalities.
+    fn others<'a>(&'a self, number: u32, asking: &mut Asking<'a, '_>) -> Result<Option<bool>> {
+        let mut all = Some(true);
+        for test in &self.matched.others {
+            match asking.run(test, &self.rows.row(number as usize)[..self.width])? {
+                Some(true) => {}
+                Some(false) => return Ok(Some(false)),
+                None => all = None,
+            }
+        }
+        Ok(all)
+    }
+}
+
+/// A row that asks, and what its conditions run in.
+struct Asking<'a, 'r> {
+    machine: Machine<'a>,
+    row: &'r [Value<'a>],
+    /// The row and one of the query's.
+    both: Vec<Value<'a>>,
+}
+
+impl<'a> Asking<'a, '_> {
+    fn run(&mut self, condition: &'a Program, found: &[Value<'a>]) -> Result<Option<bool>> {
+        self.both.clear();
+        self.both.extend_from_slice(self.row);
+        self.both.extend_from_slice(found);
+        Ok(match condition.run(&mut self.machine, &self.both)? {
+            Value::Bool(value) => Some(value),
+            _ => None,
+        })
+    }
+}

@@ -1,0 +1,285 @@
+//! What the operators of an execution have done, for EXPLAIN ANALYZE: rows, repetitions, where
+//! their time went, and the most memory that they have held together.
+//!
+//! # Time
+//! A [`Timed`] future is around the whole execution (number 0) and each call of an operator. There
+//! is one clock, which runs for one of them at a time:
+//! - On entering one, the time since the clock was looked at last is charged to who ran before, as
+//!   computing; on leaving it, to the one that is left.
+//! - When the outermost returns `Pending`, the execution waits: for what, its slot has noted
+//!   ([`noted_wait`]). The time until it is polled again is charged, under that kind, to the deepest
+//!   that returned `Pending`: it is what waits, those around it wait for it.
+//!
+//! So each moment between the first poll of the execution and its end is charged to one of them,
+//! once. It takes that the execution is polled from the outermost at each resumption, which
+//! [`Observed`] sees to; nobody above a leaf would hear of it otherwise.
+//!
+//! What the worker does not hear of counts as computing: lookups of one statement that overlap each
+//! other's cache misses, and misses that nobody waits for while the worker has one task in flight.
+//! The time that others compute during a wait is part of the wait.
+//!
+//! Without [`Measurements::timed`] there is no clock and nothing is observed. Other executions pay
+//! nothing: their plans have no [`Plan::Explained`](planner::plan::Plan).
+
+use std::{
+    cell::{Cell, RefCell},
+    collections::BTreeMap,
+    future::Future,
+    pin::{Pin, pin},
+    task::{Context, Poll},
+    time::{Duration, Instant},
+};
+
+use interleave::{Observed, Wait, noted_wait};
+use types::Result;
+
+use super::{Operator, Run, Step};
+use batch::Rows;
+
+/// The number of the execution itself, outside its operators.
+const EXECUTION: usize = 0;
+
+/// What an operator has done.
+#[derive(Debug, Clone, Default)]
+pub struct Measurement {
+    /// How often it was begun.
+    pub loops: u64,
+    /// Rows that it gave, in all of them.
+    pub rows: u64,
+    /// Until it gave its first rows, with what is below it, in all loops.
+    pub(crate) first_rows: Duration,
+    /// With what is below it, in all loops.
+    pub total: Duration,
+    /// Without what is below it.
+    pub own: Spent,
+}
+
+/// Where time went.
+#[derive(Debug, Clone, Default)]
+pub struct Spent {
+    pub computing: Duration,
+    pub waits: BTreeMap<Wait, Waited>,
+}
+
+/// What waits of one kind took.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Waited {
+    pub count: u64,
+    pub time: Duration,
+}
+
+impl Spent {
+    /// Adds what somebody else spent.
+    pub fn add(&mut self, other: &Spent) {
+        self.computing += other.computing;
+        for (wait, waited) in &other.waits {
+            let own = self.waits.entry(*wait).or_default();
+            own.count += waited.count;
+            own.time += waited.time;
+        }
+    }
+}
+
+/// The measurements of an execution.
+#[derive(Default)]
+pub struct Measurements {
+    /// By number; those that were never begun may be missing.
+    all: RefCell<Vec<Measurement>>,
+    clock: Option<Clock>,
+    /// The most bytes that the execution has held at once; known at its end.
+    pub(crate) peak_bytes: usize,
+}
+
+impl Measurements {
+    /// With a clock.
+    pub(super) fn timed() -> Self {
+        Self {
+            clock: Some(Clock::default()),
+            ..Self::default()
+        }
+    }
+
+    /// Of an operator, by its number.
+    pub fn operator(&self, number: usize) -> Measurement {
+        let all = self.all.borrow();
+        all.get(number).cloned().unwrap_or_default()
+    }
+
+    /// Of the execution: what it spent outside its operators, and how long it took; `None` without a
+    /// clock.
+    pub fn execution(&self) -> Option<Measurement> {
+        self.clock.as_ref()?;
+        Some(self.operator(EXECUTION))
+    }
+
+    /// Where the time of the execution and all its operators went.
+    pub(crate) fn all_spent(&self) -> Spent {
+        let mut all = Spent::default();
+        for measured in &*self.all.borrow() {
+            all.add(&measured.own);
+        }
+        all
+    }
+
+    /// Runs an execution.
+    ///
+    /// # Errors
+    /// Its own.
+    pub(super) async fn measure<T>(&self, execution: impl Future<Output = Result<T>>) -> Result<T> {
+        if self.clock.is_none() {
+            return execution.await;
+        }
+        Observed::new(self.during(EXECUTION, true, pin!(execution))).await
+    }
+
+    /// Runs a call of an operator; whether it is the first of a loop.
+    fn during<F: Future + Unpin>(&self, number: usize, is_first: bool, inner: F) -> Timed<'_, F> {
+        Timed {
+            measurements: self,
+            number,
+            is_first,
+            entered: None,
+            inner,
+        }
+    }
+
+    fn change(&self, number: usize, change: impl FnOnce(&mut Measurement)) {
+        let mut all = self.all.borrow_mut();
+        if all.len() <= number {
+            all.resize_with(number + 1, Measurement::default);
+        }
+        change(&mut all[number]);
+    }
+}
+
+/// A clock that runs for one operator at a time.
+#[derive(Default)]
+struct Clock {
+    /// When it was looked at last.
+    looked_at: Cell<Option<Instant>>,
+    running: Cell<Option<usize>>,
+    /// The deepest that has returned `Pending` in this poll of the outermost.
+    waiting: Cell<Option<usize>>,
+    /// Who waits for what between two polls of the outermost.
+    suspended: Cell<Option<(usize, Wait)>>,
+}
+
+impl Clock {
+    /// The time since it was looked at last; and now.
+    fn look(&self) -> (Duration, Instant) {
+        let now = Instant::now();
+        let before = self.looked_at.replace(Some(now)).unwrap_or(now);
+        (now.duration_since(before), now)
+    }
+}
+
+/// A future whose time is charged to a number.
+struct Timed<'m, F> {
+    measurements: &'m Measurements,
+    number: usize,
+    is_first: bool,
+    /// When it was first polled.
+    entered: Option<Instant>,
+    inner: F,
+}
+
+impl<F: Future + Unpin> Timed<'_, F> {
+    /// Who ran before.
+    fn enter(&mut self, clock: &Clock) -> Option<usize> {
+        let (passed, now) = clock.look();
+        self.entered.get_or_insert(now);
+        let outer = clock.running.replace(Some(self.number));
+        match (outer, clock.suspended.take()) {
+            (Some(outer), _) => self.measurements.change(outer, |measured| {
+                measured.own.computing += passed;
+            }),
+            (None, Some((who, wait))) => self.measurements.change(who, |measured| {
+                let waited = measured.own.waits.entry(wait).or_default();
+                waited.count += 1;
+                waited.time += passed;
+            }),
+            // The execution begins.
+            (None, None) => {}
+        }
+        outer
+    }
+
+    fn leave(&self, clock: &Clock, outer: Option<usize>, is_pending: bool) {
+        let (passed, now) = clock.look();
+        clock.running.set(outer);
+        self.measurements.change(self.number, |measured| {
+            measured.own.computing += passed;
+            if !is_pending {
+                let took = now.duration_since(self.entered.unwrap_or(now));
+                measured.total += took;
+                if self.is_first {
+                    measured.first_rows += took;
+                }
+            }
+        });
+        if !is_pending {
+            // Whoever waited within has been given up, or has what it waited for.
+            clock.waiting.set(None);
+            return;
+        }
+        let deepest = clock.waiting.get().unwrap_or(self.number);
+        clock.waiting.set(Some(deepest));
+        if outer.is_none() {
+            clock.waiting.set(None);
+            clock.suspended.set(Some((deepest, noted_wait())));
+        }
+    }
+}
+
+impl<F: Future + Unpin> Future for Timed<'_, F> {
+    type Output = F::Output;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
+        let measurements = self.measurements;
+        let Some(clock) = &measurements.clock else {
+            return Pin::new(&mut self.inner).poll(context);
+        };
+        let outer = self.enter(clock);
+        let polled = Pin::new(&mut self.inner).poll(context);
+        self.leave(clock, outer, polled.is_pending());
+        polled
+    }
+}
+
+/// An operator that is measured.
+pub(super) struct Measured<'p> {
+    number: usize,
+    operator: Box<dyn Operator + 'p>,
+    is_begun: bool,
+}
+
+impl<'p> Measured<'p> {
+    pub(super) fn new(number: usize, operator: Box<dyn Operator + 'p>) -> Self {
+        Self {
+            number,
+            operator,
+            is_begun: false,
+        }
+    }
+}
+
+impl Operator for Measured<'_> {
+    fn next<'f>(&'f mut self, run: &'f Run<'_>, out: &'f mut Rows) -> Step<'f> {
+        let is_first = !std::mem::replace(&mut self.is_begun, true);
+        let measurements = &run.shared.measurements;
+        Box::pin(async move {
+            let inner = self.operator.next(run, out);
+            let more = measurements.during(self.number, is_first, inner).await?;
+            measurements.change(self.number, |measured| {
+                measured.loops += u64::from(is_first);
+                measured.rows += out.len() as u64;
+            });
+            Ok(more)
+        })
+    }
+
+    fn rewind(&mut self) {
+        self.is_begun = false;
+        self.operator.rewind();
+    }
+}

@@ -1,0 +1,158 @@
+//! MERGE: each row of the source changes the row of the table that it was joined with, or is put in.
+//!
+//! Which WHEN applies is decided by the row as it was found. If another transaction has changed it
+//! meanwhile, it is decided again by the row as it is (`change_row.rs`); if that is no partner of
+//! the source's row any more, the source's row has none, and WHEN NOT MATCHED applies.
+
+use engine::Abort;
+use types::{Result, Scratch, SqlError, SqlState, Value};
+
+use super::{
+    Input, Operator, Run, Step,
+    change_row::{Became, Changing, Verdict},
+    errors::of_write,
+    insert::put,
+    new_row,
+};
+use batch::Rows;
+use catalog::from_engine;
+use planner::plan::{Merge, MergeAction, MergeKind};
+
+pub(super) struct Merging<'p> {
+    plan: &'p Merge,
+    input: Input<'p>,
+    is_read: bool,
+    scratch: Scratch,
+}
+
+impl<'p> Merging<'p> {
+    pub(super) fn new(plan: &'p Merge, input: Input<'p>) -> Self {
+        Self {
+            plan,
+            input,
+            is_read: false,
+            scratch: Scratch::new(),
+        }
+    }
+
+    async fn advance(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
+        if !self.is_read {
+            self.input.read_all(run).await?;
+            self.is_read = true;
+        }
+        while out.is_empty() && self.input.more(run).await? {
+            run.pause(1).await;
+            self.scratch.reset();
+            let row = self.input.batch.row(self.input.taken);
+            if merge(self.plan, run, &self.scratch, row).await? {
+                // Rows are counted, not shown.
+                out.push([]);
+            }
+            self.input.taken += 1;
+        }
+        Ok(!out.is_empty())
+    }
+}
+
+/// The first action that applies to a row.
+fn chosen<'p>(
+    plan: &'p Merge,
+    run: &Run<'_>,
+    scratch: &Scratch,
+    row: &[Value<'_>],
+    matched: bool,
+) -> Result<Option<&'p MergeAction>> {
+    let mut machine = run.machine(scratch);
+    for action in &plan.actions {
+        if action.matched != matched {
+            continue;
+        }
+        let holds = match &action.predicate {
+            Some(predicate) => predicate.holds(&mut machine, row)?,
+            None => true,
+        };
+        if holds {
+            return Ok(Some(action));
+        }
+    }
+    Ok(None)
+}
+
+/// What is to become of a row's partner.
+fn verdict<'p>(
+    plan: &'p Merge,
+    run: &Run<'_>,
+    scratch: &Scratch,
+    row: &[Value<'_>],
+) -> Result<Verdict<'p>> {
+    let action = chosen(plan, run, scratch, row, true)?;
+    Ok(match action.map(|action| &action.kind) {
+        Some(MergeKind::Update(assignments)) => Verdict::Update(&plan.new, assignments),
+        Some(MergeKind::Delete) => Verdict::Delete,
+        Some(MergeKind::Insert(_)) | None => Verdict::Leave,
+    })
+}
+
+/// What is done about one row of the source; whether anything was.
+async fn merge(plan: &Merge, run: &Run<'_>, scratch: &Scratch, row: &[Value<'_>]) -> Result<bool> {
+    let Value::Bytea(key) = row[plan.target.key] else {
+        return insert(plan, run, scratch, row).await;
+    };
+    let decide = |row: &[Value<'_>]| verdict(plan, run, scratch, row);
+    let changing = Changing {
+        target: &plan.target,
+        run,
+        scratch,
+        row,
+        key,
+        decide: &decide,
+    };
+    match changing.change(decide(row)?, None).await? {
+        Became::Updated(_) | Became::Deleted(_) => Ok(true),
+        Became::Left => Ok(false),
+        Became::Already => {
+            let message = "MERGE command cannot affect row a second time";
+            Err(SqlError::new(SqlState::CARDINALITY_VIOLATION, message)
+                .hint("Ensure that not more than one source row matches any one target row."))
+        }
+        Became::Unmatched if plan.inserts_called => {
+            // What functions that wait would have answered was not asked for this row.
+            Err(from_engine(run.transaction.abort(Abort::WriteConflict)))
+        }
+        Became::Unmatched => {
+            // What is put in is computed from the source's columns alone.
+            insert(plan, run, scratch, row).await
+        }
+    }
+}
+
+/// Puts in what a row of the source without a partner says.
+async fn insert(plan: &Merge, run: &Run<'_>, scratch: &Scratch, row: &[Value<'_>]) -> Result<bool> {
+    let action = chosen(plan, run, scratch, row, false)?;
+    let Some(MergeKind::Insert(values)) = action.map(|action| &action.kind) else {
+        return Ok(false);
+    };
+    let mut new = Vec::with_capacity(values.len());
+    {
+        let mut machine = run.machine(scratch);
+        for value in values {
+            new.push(value.run(&mut machine, row)?);
+        }
+    }
+    new_row::complete(&plan.new, run, scratch, &mut new)?;
+    put(&plan.new, run, &new)
+        .await?
+        .map_err(|error| of_write(error, &plan.new.table, run, &new))?;
+    Ok(true)
+}
+
+impl Operator for Merging<'_> {
+    fn next<'f>(&'f mut self, run: &'f Run<'_>, out: &'f mut Rows) -> Step<'f> {
+        Box::pin(self.advance(run, out))
+    }
+
+    fn rewind(&mut self) {
+        self.input.rewind();
+        self.is_read = false;
+    }
+}

@@ -1,0 +1,104 @@
+//! The new row of a table: what is computed from it, what it must not violate, and its bytes.
+
+use types::{Result, Scratch, SqlError, SqlState, Value, key::write_all, row::RowWriter};
+
+use super::Run;
+use catalog::{RowKey, Table};
+use planner::plan::NewRow;
+
+/// Completes a row with what is generated from it, and checks it.
+///
+/// # Errors
+/// 23502, 23514.
+pub(super) fn complete<'a>(
+    new: &'a NewRow,
+    run: &'a Run<'_>,
+    scratch: &'a Scratch,
+    row: &mut [Value<'a>],
+) -> Result<()> {
+    if !new.generated.is_empty() {
+        let mut machine = run.machine(scratch);
+        for (at, program) in &new.generated {
+            row[*at] = program.run(&mut machine, row)?;
+        }
+    }
+    for (at, column) in new.table.live_columns() {
+        if column.not_null && row[at].is_null() {
+            let message = format!(
+                "null value in column \"{}\" of relation \"{}\" violates not-null constraint",
+                column.name, new.table.name
+            );
+            return Err(SqlError::new(SqlState::NOT_NULL_VIOLATION, message)
+                .detail(failing_row(&new.table, run, row))
+                .table(&new.table.name)
+                .column(&column.name));
+        }
+    }
+    let mut machine = run.machine(scratch);
+    for check in &new.checks {
+        if matches!(check.predicate.run(&mut machine, row)?, Value::Bool(false)) {
+            let message = format!(
+                "new row for relation \"{}\" violates check constraint \"{}\"",
+                new.table.name, check.name
+            );
+            return Err(SqlError::new(SqlState::CHECK_VIOLATION, message)
+                .detail(failing_row(&new.table, run, row))
+                .table(&new.table.name)
+                .constraint(&check.name));
+        }
+    }
+    Ok(())
+}
+
+/// Appends the record of a row.
+///
+/// # Errors
+/// 54000 if it is too large.
+pub(super) fn record(new: &NewRow, row: &[Value<'_>], record: &mut Vec<u8>) -> Result<()> {
+    RowWriter::write(&new.rows, row, record)
+}
+
+/// Appends the key that a row lies under; false if the table gives numbers for that.
+///
+/// # Errors
+/// Those of keys.
+pub(super) fn key(new: &NewRow, row: &[Value<'_>], key: &mut Vec<u8>) -> Result<bool> {
+    match &new.table.row_key {
+        RowKey::Hidden => Ok(false),
+        RowKey::Columns(columns) => {
+            let values: Vec<Value<'_>> = columns.iter().map(|at| row[usize::from(*at)]).collect();
+            write_all(&planner::plan::row_key_columns(&new.table), &values, key)?;
+            Ok(true)
+        }
+    }
+}
+
+fn failing_row(table: &Table, run: &Run<'_>, row: &[Value<'_>]) -> String {
+    let values = table
+        .live_columns()
+        .map(|(at, column)| shown(run, row[at], column.ty));
+    format!(
+        "Failing row contains ({}).",
+        values.collect::<Vec<_>>().join(", ")
+    )
+}
+
+/// A value as messages show it.
+pub(super) fn shown(run: &Run<'_>, value: Value<'_>, ty: types::Type) -> String {
+    if value.is_null() {
+        return "null".to_owned();
+    }
+    let mut text = Vec::new();
+    let scratch = Scratch::new();
+    match types::text::write(value, ty, &run.context(&scratch).types(), &mut text) {
+        Ok(()) => {
+            let text = String::from_utf8_lossy(&text);
+            // Long values are cut, as PostgreSQL does.
+            match text.char_indices().nth(64) {
+                Some((end, _)) => format!("{}...", &text[..end]),
+                None => text.into_owned(),
+            }
+        }
+        Err(_) => "?".to_owned(),
+    }
+}

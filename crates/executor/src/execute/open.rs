@@ -1,0 +1,261 @@
+//! From plans to running operators.
+
+use std::{collections::HashMap, rc::Rc};
+
+use types::{Result, SqlError, SqlState};
+
+use super::{
+    Input, Operator,
+    aggregate::Aggregating,
+    apply::Applying,
+    change::{Deleting, Locking, Updating},
+    change_row::Finding,
+    distinct::Distinct,
+    functions::{Expanding, Listing as FunctionListing},
+    hash_join::HashJoining,
+    index_join::IndexJoining,
+    insert::Inserting,
+    limit::Limiting,
+    loop_join::LoopJoining,
+    measure::Measured,
+    merge::Merging,
+    received::Receiving,
+    scan::Scanning,
+    set::{Comparing, Concatenation},
+    shared::{Definition, Producer, Reading, Recursion, Source, With, Working},
+    simple::{Filtering, Listing, Projecting},
+    sort::Sorting,
+    system::SystemScanning,
+    waiting_calls::Calling,
+    window::Windowing,
+};
+use planner::plan::{Again, Plan, Shared, SharedBody};
+
+/// The running side of a plan.
+///
+/// # Errors
+/// XX000 for a plan that no operator can run.
+pub(super) fn open(plan: &Plan) -> Result<Box<dyn Operator + '_>> {
+    Opening::default().open(plan)
+}
+
+/// What is known of the plan around the part that is opened.
+#[derive(Default)]
+struct Opening<'p> {
+    /// Of WITH clauses, by number.
+    sources: HashMap<usize, Source<'p>>,
+    /// The part may be read more than once.
+    repeats: bool,
+}
+
+impl<'p> Opening<'p> {
+    fn open(&mut self, plan: &'p Plan) -> Result<Box<dyn Operator + 'p>> {
+        Ok(match plan {
+            Plan::Rows(rows) => Box::new(Listing::new(rows)),
+            Plan::Explained(explained) => Box::new(Measured::new(
+                explained.number,
+                self.open(&explained.input)?,
+            )),
+            Plan::Received { .. } => Box::new(Receiving),
+            Plan::Scan(scan) => Box::new(Scanning::new(scan)),
+            Plan::System { relation, columns } => Box::new(SystemScanning::new(*relation, columns)),
+            Plan::Functions { calls, ordinality } => {
+                Box::new(FunctionListing::new(calls, *ordinality))
+            }
+            Plan::Shared { number, columns } => {
+                Box::new(Reading::new(self.source(*number)?, columns))
+            }
+            Plan::Filter { input, predicate } => {
+                Box::new(Filtering::new(self.input(input)?, predicate))
+            }
+            Plan::Project { input, values } => {
+                Box::new(Projecting::new(self.input(input)?, values))
+            }
+            Plan::Expand { input, calls } => Box::new(Expanding::new(self.input(input)?, calls)),
+            Plan::HashJoin(join) => Box::new(HashJoining::new(
+                join,
+                self.input(&join.probe)?,
+                self.input(&join.build)?,
+            )),
+            Plan::IndexJoin(join) => Box::new(IndexJoining::new(join, self.input(&join.outer)?)),
+            Plan::LoopJoin(join) => Box::new(LoopJoining::new(
+                join,
+                self.input(&join.outer)?,
+                self.repeated(&join.inner)?,
+            )),
+            Plan::Apply(apply) => Box::new(Applying::new(
+                apply,
+                self.input(&apply.input)?,
+                self.repeated(&apply.query)?,
+            )),
+            Plan::Calls(calls) => Box::new(Calling::new(calls, self.input(&calls.input)?)),
+            Plan::Aggregate(aggregate) => {
+                Box::new(Aggregating::new(aggregate, self.input(&aggregate.input)?)?)
+            }
+            Plan::Distinct { input, on, types } => {
+                Box::new(Distinct::new(self.input(input)?, on, types))
+            }
+            Plan::Sort { input, keys, limit } => {
+                Box::new(Sorting::new(self.input(input)?, keys, limit.as_ref()))
+            }
+            Plan::Limit {
+                input,
+                limit,
+                offset,
+                with_ties,
+            } => {
+                let input = self.input(input)?;
+                Box::new(Limiting::new(
+                    input,
+                    limit.as_ref(),
+                    offset.as_ref(),
+                    with_ties.as_deref(),
+                ))
+            }
+            Plan::Union { left, right } => {
+                Box::new(Concatenation::new(self.open(left)?, self.open(right)?))
+            }
+            Plan::Set {
+                kind,
+                all,
+                left,
+                right,
+                types,
+            } => Box::new(Comparing::new(
+                *kind,
+                *all,
+                self.input(left)?,
+                self.input(right)?,
+                types,
+            )),
+            Plan::With { definitions, body } => {
+                let mut opened = Vec::with_capacity(definitions.len());
+                for shared in definitions {
+                    let definition = Rc::new(self.definition(shared)?);
+                    let source = Source::Definition(definition.clone());
+                    self.sources.insert(shared.number, source);
+                    opened.push(definition);
+                }
+                Box::new(With::new(opened, self.open(body)?))
+            }
+            Plan::Window { input, windows } => {
+                Box::new(Windowing::new(self.input(input)?, windows))
+            }
+            Plan::Lock {
+                input,
+                locks,
+                again,
+            } => {
+                let again = self.again(again.as_deref())?;
+                Box::new(Locking::new(self.input(input)?, locks, again))
+            }
+            Plan::Insert(insert) => Box::new(Inserting::new(insert, self.input(&insert.input)?)),
+            Plan::Update(update) => {
+                let again = self.again(update.target.again.as_deref())?;
+                Box::new(Updating::new(update, self.input(&update.input)?, again))
+            }
+            Plan::Delete(delete) => {
+                let again = self.again(delete.target.again.as_deref())?;
+                Box::new(Deleting::new(delete, self.input(&delete.input)?, again))
+            }
+            Plan::Merge(merge) => Box::new(Merging::new(merge, self.input(&merge.input)?)),
+        })
+    }
+
+    fn input(&mut self, plan: &'p Plan) -> Result<Input<'p>> {
+        Ok(Input::new(self.open(plan)?, width(plan)))
+    }
+
+    /// A part that is read more than once.
+    fn repeated(&mut self, plan: &'p Plan) -> Result<Input<'p>> {
+        let repeats = std::mem::replace(&mut self.repeats, true);
+        let input = self.input(plan);
+        self.repeats = repeats;
+        input
+    }
+
+    /// What finds rows again.
+    fn again(&mut self, again: Option<&'p Again>) -> Result<Option<Finding<'p>>> {
+        let Some(again) = again else {
+            return Ok(None);
+        };
+        let query = self.repeated(&again.plan)?;
+        Ok(Some(Finding::new(again, query)))
+    }
+
+    /// What a place reads that names a shared relation.
+    fn source(&self, number: usize) -> Result<Source<'p>> {
+        let source = self.sources.get(&number).cloned().ok_or_else(|| {
+            SqlError::new(SqlState::INTERNAL_ERROR, "a WITH query that nobody defines")
+        })?;
+        if let Source::Definition(definition) = &source {
+            definition.add_reader(self.repeats);
+        }
+        Ok(source)
+    }
+
+    fn definition(&mut self, shared: &'p Shared) -> Result<Definition<'p>> {
+        let producer = match &shared.body {
+            SharedBody::Query(query) => Producer::Query(self.input(query)?),
+            SharedBody::Recursive {
+                initial,
+                step,
+                distinct,
+            } => {
+                let initial = self.input(initial)?;
+                let working = Rc::new(Working::default());
+                let source = Source::Working(working.clone());
+                self.sources.insert(shared.number, source);
+                let step = self.repeated(step)?;
+                let distinct = distinct.as_deref();
+                let recursion = Recursion::new(initial, step, working, distinct);
+                Producer::Recursive(Box::new(recursion))
+            }
+        };
+        Ok(Definition::new(producer, shared.width, shared.writes))
+    }
+}
+
+/// Values in each row of a plan.
+pub(super) fn width(plan: &Plan) -> usize {
+    let columns =
+        |calls: &[planner::plan::Call]| calls.iter().map(|call| call.columns).sum::<usize>();
+    let filters = |kind| {
+        matches!(
+            kind,
+            logical::relation::JoinKind::Semi | logical::relation::JoinKind::Anti
+        )
+    };
+    match plan {
+        Plan::Rows(rows) => rows.first().map_or(0, Vec::len),
+        Plan::Received { width } => *width,
+        Plan::Scan(scan) => scan.columns.len() + usize::from(scan.with_key),
+        Plan::System { columns, .. } => columns.len(),
+        Plan::Functions { calls, ordinality } => columns(calls) + usize::from(*ordinality),
+        Plan::Shared { columns, .. } => columns.len(),
+        Plan::Explained(explained) => width(&explained.input),
+        Plan::Filter { input, .. }
+        | Plan::Distinct { input, .. }
+        | Plan::Sort { input, .. }
+        | Plan::Limit { input, .. }
+        | Plan::Lock { input, .. } => width(input),
+        Plan::Project { values, .. } => values.len(),
+        Plan::Expand { input, calls } => width(input) + columns(calls),
+        Plan::Window { input, windows } => width(input) + windows.len(),
+        Plan::HashJoin(join) => join.handed_on.width(),
+        Plan::IndexJoin(join) => join.handed_on.width(),
+        Plan::LoopJoin(join) if filters(join.kind) => join.outer_width,
+        Plan::LoopJoin(join) => join.outer_width + join.inner_width,
+        Plan::Apply(apply) => width(&apply.input) + 1,
+        Plan::Calls(calls) => width(&calls.input) + calls.calls.len(),
+        Plan::Aggregate(aggregate) => {
+            aggregate.keys.len() + usize::from(aggregate.with_set_number) + aggregate.calls.len()
+        }
+        Plan::Union { left, .. } | Plan::Set { left, .. } => width(left),
+        Plan::With { body, .. } => width(body),
+        Plan::Insert(insert) => width(&insert.input) + insert.values.len(),
+        Plan::Update(update) => width(&update.input) + update.target.table.columns.len(),
+        Plan::Delete(delete) => width(&delete.input),
+        Plan::Merge(_) => 0,
+    }
+}

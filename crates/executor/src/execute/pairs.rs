@@ -1,0 +1,132 @@
+//! What joins by keys hand over: rows with equal keys for which the join's other conditions hold, and
+//! rows that have no partner.
+
+use std::ops::Range;
+
+use types::{Result, Scratch};
+
+use super::{BATCH_ROWS, ROWS_AT_ONCE, Run};
+use batch::{NO_ROW, Rows};
+use logical::relation::JoinKind;
+use planner::{plan::HandedOn, program::Program};
+
+/// The sides of a join by keys.
+pub(super) struct Sides<'s> {
+    pub(super) left: &'s Rows,
+    pub(super) right: &'s Rows,
+    /// Values of the right side's rows; keys may follow them.
+    pub(super) right_width: usize,
+}
+
+/// Pairs that were found, and how many of them were handed over.
+#[derive(Default)]
+pub(super) struct Pairs {
+    found: Vec<(u32, u32)>,
+    next: usize,
+    /// The row that has further candidates has had a match.
+    has_match: bool,
+}
+
+impl Pairs {
+    pub(super) fn clear(&mut self) {
+        self.found.clear();
+        self.next = 0;
+        self.has_match = false;
+    }
+
+    /// Bytes that they take.
+    pub(super) fn bytes(&self) -> usize {
+        self.found.capacity() * size_of::<(u32, u32)>()
+    }
+
+    /// Tells the pairs among the candidates for some rows of the left side, which are in the order of
+    /// these rows. `matched` hears of each row of the right side that has a partner. With `goes_on`
+    /// the last row has further candidates, which a later call is given with that row as its first.
+    /// Returns whether the last row is done: further candidates would make no difference to it.
+    ///
+    /// # Errors
+    /// Those of the other conditions.
+    ///
+    /// # Suspension
+    /// Suspends between candidates, and after them, where the task's turn is over.
+    pub(super) async fn tell<'a>(
+        &mut self,
+        (kind, residual): (JoinKind, Option<&'a Program>),
+        (rows, sides): (Range<usize>, Sides<'a>),
+        (candidates, goes_on): (&mut Vec<(u32, u32)>, bool),
+        (run, scratch): (&'a Run<'_>, &'a Scratch),
+        mut matched: impl FnMut(u32),
+    ) -> Result<bool> {
+        self.found.clear();
+        self.next = 0;
+        let Some(last) = rows.clone().next_back() else {
+            return Ok(true);
+        };
+        if residual.is_none() {
+            run.pause(candidates.len().saturating_sub(rows.len())).await;
+        }
+        if kind == JoinKind::Inner && residual.is_none() {
+            std::mem::swap(&mut self.found, candidates);
+            return Ok(!goes_on);
+        }
+        let mut machine = run.machine(scratch);
+        let mut candidates = candidates.iter().copied().peekable();
+        let mut both = Vec::with_capacity(sides.left.width() + sides.right_width);
+        let is_test = matches!(kind, JoinKind::Semi | JoinKind::Anti);
+        for at in rows {
+            let row = sides.left.row(at);
+            let mut any = std::mem::take(&mut self.has_match);
+            while let Some((_, number)) = candidates.next_if(|(of, _)| *of as usize == at) {
+                if any && is_test {
+                    continue;
+                }
+                if let Some(residual) = residual {
+                    run.pause(1).await;
+                    both.clear();
+                    both.extend_from_slice(row);
+                    both.extend_from_slice(&sides.right.row(number as usize)[..sides.right_width]);
+                    if !residual.holds(&mut machine, &both)? {
+                        continue;
+                    }
+                }
+                any = true;
+                matched(number);
+                if !is_test {
+                    self.found.push((at as u32, number));
+                }
+            }
+            if goes_on && at == last && !(any && is_test) {
+                self.has_match = any;
+                return Ok(false);
+            }
+            let alone = match kind {
+                JoinKind::Left | JoinKind::Full | JoinKind::Anti => !any,
+                JoinKind::Semi => any,
+                JoinKind::Inner | JoinKind::Right => false,
+            };
+            if alone {
+                self.found.push((at as u32, NO_ROW));
+            }
+        }
+        Ok(true)
+    }
+
+    /// Adds rows of the next pairs to `out`.
+    pub(super) fn hand_over(
+        &mut self,
+        left: &Rows,
+        right: &Rows,
+        handed_on: &HandedOn,
+        out: &mut Rows,
+    ) {
+        let pairs = &self.found[self.next..];
+        let pairs = &pairs[..pairs.len().min(BATCH_ROWS)];
+        self.next += out.push_pairs((left, &handed_on.left), (right, &handed_on.right), pairs);
+    }
+}
+
+/// How many rows to look up next, of which so many had so many candidates: about a turn's work.
+pub(super) fn slice(rows: usize, candidates: usize) -> usize {
+    let slice = (rows * ROWS_AT_ONCE).checked_div(candidates);
+    slice.map_or(usize::MAX, |slice| slice.max(1))
+}

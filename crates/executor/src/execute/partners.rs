@@ -1,0 +1,292 @@
+//! Rows found by the values of their keys, for hash joins, grouping and sets.
+//!
+//! Hashes are looked up in batches, so that their cache misses overlap (paper 003); what has an
+//! equal hash is compared. Where all rows are there before the first is looked up, and have an
+//! integer each as their key, the keys may lie so close together that an array does as well
+//! (`dense.rs`).
+
+use std::rc::Rc;
+
+use index::hash::{ChainedTable, Refused};
+use interleave::{Execution, Gradual, Interleaver};
+use types::{
+    Charge, Memory, Result, SqlError, SqlState, Type, Value,
+    compare::{equals, hash_values},
+    row::{integer_of, is_integer},
+};
+
+use super::{
+    Run,
+    dense::{Dense, DenseKeys},
+};
+use batch::{NO_ROW, Rows};
+
+/// Buckets of entries that are put in together.
+const BUILT_TOGETHER: usize = 16;
+
+/// Rows that are put in at once.
+const SETTLED_AT_ONCE: usize = 1024;
+
+/// Entries of a table that are moved at once while it grows. A table that has no more grows at once.
+const MOVED_AT_ONCE: usize = 1024;
+
+const SEED: u64 = 0;
+
+/// Rows by their keys.
+pub(super) struct Partners {
+    /// Each row, followed by its keys if they are not among its columns.
+    pub(super) rows: Rows,
+    /// Where in it the keys are.
+    keys: Vec<usize>,
+    types: Vec<Type>,
+    table: Gradual<ChainedTable<u64, u32>>,
+    /// In place of the table.
+    dense: Option<Dense>,
+    /// Rows that are not in the table yet.
+    pending: Vec<(u64, u32)>,
+    interleaver: Interleaver,
+    /// For all but the rows, which have their own.
+    charge: Charge,
+}
+
+impl Partners {
+    /// For rows of a width without their keys, which are of these types and come after them.
+    pub(super) fn new(width: usize, types: &[Type]) -> Self {
+        let keys = (width..width + types.len()).collect();
+        Self::with_keys_at(width + types.len(), keys, types)
+    }
+
+    /// For rows of a width whose keys are the columns at these positions.
+    pub(super) fn with_keys_at(width: usize, keys: Vec<usize>, types: &[Type]) -> Self {
+        Self {
+            rows: Rows::new(width),
+            keys,
+            types: types.to_vec(),
+            table: Gradual::default(),
+            dense: None,
+            pending: Vec::new(),
+            interleaver: Interleaver::auto(),
+            charge: Charge::default(),
+        }
+    }
+
+    pub(super) fn hash(&self, keys: &[Value<'_>]) -> u64 {
+        hash_values(&self.types, keys, SEED)
+    }
+
+    /// Adds a row; its number. It is found after [`Partners::settle`].
+    pub(super) fn push<'v>(
+        &mut self,
+        row: impl IntoIterator<Item = Value<'v>>,
+        hash: u64,
+    ) -> Result<u32> {
+        let number = u32::try_from(self.rows.len()).map_err(|_| too_many())?;
+        self.rows.push(row);
+        self.pending.push((hash, number));
+        Ok(number)
+    }
+
+    /// Charges what was added since the last time.
+    ///
+    /// # Errors
+    /// 53200 if the statement may not hold as much.
+    pub(super) fn charge(&mut self, memory: &Rc<Memory>) -> Result<()> {
+        self.rows.settle(memory)?;
+        self.charge.set(memory, self.table_bytes())
+    }
+
+    /// Bytes that all of it takes.
+    pub(super) fn bytes(&self) -> usize {
+        self.rows.bytes() + self.table_bytes()
+    }
+
+    fn table_bytes(&self) -> usize {
+        let dense = self.dense.as_ref().map_or(0, Dense::bytes);
+        self.table.bytes() + dense + self.pending.capacity() * size_of::<(u64, u32)>()
+    }
+
+    /// Makes room for so many more rows: a large table grows step by step, and other tasks have turns
+    /// in between. Called before rows are pushed, since a table without room grows at once when they
+    /// are settled.
+    ///
+    /// # Errors
+    /// 53200 if the statement may not hold as much; 54000 for more rows than have numbers.
+    pub(super) async fn make_room(&mut self, rows: usize, run: &Run<'_>) -> Result<()> {
+        let all = self.table.len() + self.pending.len() + rows;
+        grow(&mut self.table, all, run).await
+    }
+
+    /// Has these rows found from now on, which are all that there will be.
+    pub(super) async fn settle_all(&mut self, rows: Rows, run: &Run<'_>) -> Result<()> {
+        self.clear();
+        // One number stands for no row.
+        let count = u32::try_from(rows.len()).ok();
+        let count = count.filter(|count| *count < NO_ROW).ok_or_else(too_many)?;
+        self.rows = rows;
+        if let ([at], [ty]) = (&self.keys[..], &self.types[..])
+            && is_integer(*ty)
+        {
+            let mut charge = Charge::default();
+            charge.set(run.memory(), self.rows.len() * Dense::BYTES_PER_ROW)?;
+            let mut keys = DenseKeys::with_capacity(self.rows.len());
+            for row in self.rows.iter() {
+                keys.push(integer_of(row[*at]));
+                run.pause(1).await;
+            }
+            if let Some(mut filling) = keys.fill() {
+                while !filling.step(SETTLED_AT_ONCE) {
+                    run.pause(SETTLED_AT_ONCE).await;
+                }
+                self.dense = Some(filling.finish());
+                drop(charge);
+                return self.charge(run.memory());
+            }
+        }
+        grow(&mut self.table, self.rows.len(), run).await?;
+        self.charge(run.memory())?;
+        // From the last row on: chains begin with what was added last, so a key's rows come in their
+        // order.
+        for number in (0..count).rev() {
+            self.pending.push((self.hash_of(number), number));
+            if self.pending.len() == SETTLED_AT_ONCE {
+                self.settle()?;
+            }
+            run.pause(1).await;
+        }
+        self.settle()
+    }
+
+    /// The hash of a row's keys.
+    fn hash_of(&self, number: u32) -> u64 {
+        let row = self.rows.row(number as usize);
+        match &self.keys[..] {
+            [at] => hash_values(&self.types, &[row[*at]], SEED),
+            keys => {
+                let keys: Vec<_> = keys.iter().map(|at| row[*at]).collect();
+                hash_values(&self.types, &keys, SEED)
+            }
+        }
+    }
+
+    /// The array that stands for the table, if there is one.
+    pub(super) fn dense(&self) -> Option<&Dense> {
+        self.dense.as_ref()
+    }
+
+    /// Has all rows found from now on.
+    pub(super) fn settle(&mut self) -> Result<()> {
+        let execution = Execution::in_flight(BUILT_TOGETHER);
+        let built = self.table.insert_all(&self.pending, execution);
+        self.pending.clear();
+        built.map_err(refused)
+    }
+
+    /// Calls `found` with the place of each hash and the numbers of the rows that have it, in no
+    /// order.
+    pub(super) fn find(&mut self, hashes: &[u64], found: impl FnMut(usize, u32)) {
+        if !self.table.is_empty() {
+            self.table.find_all(&mut self.interleaver, hashes, found);
+        }
+    }
+
+    /// Finds as [`Partners::find`], until `found` says that it takes no more.
+    pub(super) fn find_while(&mut self, hashes: &[u64], found: impl FnMut(usize, u32) -> bool) {
+        if !self.table.is_empty() {
+            self.table.find_while(&mut self.interleaver, hashes, found);
+        }
+    }
+
+    /// Hands out the rows that have these keys, of which none is NULL, in about their order, after a
+    /// look at `most` candidates; where to go on, if there may be more. `from` is where an earlier
+    /// call for these keys said to go on.
+    pub(super) fn find_some(
+        &self,
+        keys: &[Value<'_>],
+        from: Option<u32>,
+        most: usize,
+        mut found: impl FnMut(u32),
+    ) -> Option<u32> {
+        match &self.dense {
+            Some(dense) => dense.find_some(integer_of(*keys.first()?)?, from, most, found),
+            None => self.table.find_some(self.hash(keys), from, most, |number| {
+                if self.has_keys(number, keys) {
+                    found(number);
+                }
+            }),
+        }
+    }
+
+    /// Begins to bring the rows of these pairs into the cache: they are about to be compared or
+    /// copied.
+    pub(super) fn prefetch(&self, pairs: &[(u32, u32)]) {
+        for (_, number) in pairs {
+            self.rows.prefetch(*number as usize);
+        }
+    }
+
+    /// Rows that wait to be settled.
+    pub(super) fn waiting(&self) -> usize {
+        self.pending.len()
+    }
+
+    /// The rows that wait to be settled and have a hash.
+    pub(super) fn unsettled(&self, hash: u64) -> impl Iterator<Item = u32> {
+        self.pending
+            .iter()
+            .filter(move |(other, _)| *other == hash)
+            .map(|(_, number)| *number)
+    }
+
+    /// Whether a row has these keys. NULLs are equal to each other here.
+    #[inline]
+    pub(super) fn has_keys(&self, number: u32, keys: &[Value<'_>]) -> bool {
+        let row = self.rows.row(number as usize);
+        let own = self.keys.iter().zip(&self.types);
+        own.zip(keys)
+            .all(|((at, ty), key)| equals(*ty, row[*at], *key))
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.rows.clear();
+        self.table = Gradual::default();
+        self.dense = None;
+        self.pending.clear();
+    }
+}
+
+/// Has a table grow step by step, if it has no room for so many entries in all. See
+/// [`Partners::make_room`].
+pub(super) async fn grow(
+    table: &mut ChainedTable<u64, u32>,
+    all: usize,
+    run: &Run<'_>,
+) -> Result<()> {
+    if all <= MOVED_AT_ONCE {
+        return Ok(());
+    }
+    let Some(mut growth) = table.growth(all).map_err(refused)? else {
+        return Ok(());
+    };
+    // Both tables are there until the smaller one is dropped.
+    let mut charge = Charge::default();
+    charge.set(run.memory(), growth.bytes())?;
+    while !growth.step(table, MOVED_AT_ONCE) {
+        run.pause(MOVED_AT_ONCE).await;
+    }
+    Ok(())
+}
+
+pub(super) fn refused(refused: Refused) -> SqlError {
+    match refused {
+        Refused::Memory(_) => SqlError::new(SqlState::OUT_OF_MEMORY, "out of memory")
+            .detail("The system refused memory for a hash table."),
+        _ => too_many(),
+    }
+}
+
+fn too_many() -> SqlError {
+    SqlError::new(
+        SqlState::PROGRAM_LIMIT_EXCEEDED,
+        "too many rows for a hash table",
+    )
+}

@@ -1,0 +1,51 @@
+//! Rows that a client sends while its statement runs (COPY): the statement runs once over each
+//! batch of them.
+
+use std::{
+    cell::{Cell, RefCell},
+    mem,
+};
+
+use super::{Operator, Run, Step};
+use batch::Rows;
+
+/// The batch that is to be read next, and what became of the one before.
+#[derive(Default)]
+pub struct Received {
+    rows: RefCell<Rows>,
+    failed: Cell<Option<usize>>,
+}
+
+impl Received {
+    /// Hands over a batch, and leaves an empty one for the next rows.
+    pub fn hand_over(&self, batch: &mut Rows) {
+        let width = batch.width();
+        mem::swap(batch, &mut self.rows.borrow_mut());
+        match batch.width() == width {
+            true => batch.clear(),
+            false => *batch = Rows::new(width),
+        }
+    }
+
+    /// The row of the batch that could not be put in.
+    pub fn failed(&self) -> Option<usize> {
+        self.failed.get()
+    }
+
+    /// A statement fails over a row of its batch, counted from 0.
+    pub(super) fn note_failed(&self, row: usize) {
+        self.failed.set(Some(row));
+    }
+}
+
+/// Gives each batch once.
+pub(super) struct Receiving;
+
+impl Operator for Receiving {
+    fn next<'f>(&'f mut self, run: &'f Run<'_>, out: &'f mut Rows) -> Step<'f> {
+        mem::swap(out, &mut run.shared.received.rows.borrow_mut());
+        Box::pin(std::future::ready(Ok(!out.is_empty())))
+    }
+
+    fn rewind(&mut self) {}
+}

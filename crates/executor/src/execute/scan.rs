@@ -1,0 +1,476 @@
+//! Records of a table, filtered where they lie.
+//!
+//! A scan is done in pieces: each begins behind the record at which the one before ended, so that
+//! nothing of the engine is held while the rows are used. A piece ends with a batch, or with the
+//! task's turn, wherever that is: also among records with one key of an index. Rows are decoded as far as the statement
+//! needs them, and copied only if the filter holds.
+
+use std::ops::{Bound, ControlFlow};
+
+use engine::{Direction, IndexPosition, ScanPosition};
+use interleave::{Interleaved, Turn, yield_now};
+use types::{
+    Result, Scratch, SqlError, SqlState, Value,
+    row::{Row, Taking, integer_of},
+};
+
+use super::{
+    BATCH_ROWS, Operator, Run, Step,
+    errors::of_engine,
+    key::{self, Keys},
+};
+use batch::Rows;
+use catalog::Table;
+use planner::{
+    plan::{Access, Scan},
+    program::agrees,
+};
+
+/// Rows of the first piece: many scans are ended early.
+const FIRST_ROWS: usize = 32;
+
+/// How records become rows, and which of them do.
+pub(super) struct Reader<'p> {
+    scan: &'p Scan,
+    /// What the tests compare with; NULL holds for nothing.
+    limits: Vec<Option<i64>>,
+    /// Memory for one record's values and for registers; empty in between.
+    values: Vec<Value<'static>>,
+    registers: Vec<Value<'static>>,
+}
+
+impl<'p> Reader<'p> {
+    /// # Errors
+    /// Those of the expressions that records are compared with.
+    pub(super) fn new(scan: &'p Scan, run: &Run<'_>, scratch: &Scratch) -> Result<Self> {
+        let mut machine = run.machine(scratch);
+        let limits = scan.tests.iter().map(|test| {
+            let limit = test.value.run(&mut machine, &[])?;
+            Ok(integer_of(limit))
+        });
+        Ok(Reader {
+            scan,
+            limits: limits.collect::<Result<_>>()?,
+            values: Vec::new(),
+            registers: Vec::new(),
+        })
+    }
+
+    /// Adds a record's row to `out` if the scan's conditions hold for it; whether they do.
+    ///
+    /// # Errors
+    /// Those of the conditions; XX001 for a record that is damaged.
+    #[inline]
+    pub(super) fn take(
+        &mut self,
+        run: &Run<'_>,
+        scratch: &Scratch,
+        key: &[u8],
+        record: &[u8],
+        out: &mut Rows,
+    ) -> Result<bool> {
+        let scan = self.scan;
+        let row = Row::new(&scan.rows, record)?;
+        for (test, limit) in scan.tests.iter().zip(&self.limits) {
+            let value = match row.integer(test.attribute) {
+                Some(value) => value,
+                None => integer_of(column(&scan.table, &row, test.attribute)?),
+            };
+            let holds = match (value, limit) {
+                (Some(value), Some(limit)) => agrees(test.comparison, value.cmp(limit)),
+                _ => false,
+            };
+            if !holds {
+                return Ok(false);
+            }
+        }
+        let Some(filter) = &scan.filter else {
+            out.push_with(|new| decode(scan, &row, key, new))?;
+            return Ok(true);
+        };
+        let mut values: Vec<Value<'_>> = std::mem::take(&mut self.values);
+        decode(scan, &row, key, &mut values)?;
+        let registers = std::mem::take(&mut self.registers);
+        let mut machine = run.machine(scratch).with_registers(registers);
+        let holds = filter.holds(&mut machine, &values)?;
+        self.registers = emptied(machine.into_registers());
+        if holds {
+            out.push(values.iter().copied());
+        }
+        self.values = emptied(values);
+        Ok(holds)
+    }
+}
+
+/// Gives the columns that are wanted of a record, and its key if it is.
+#[inline(always)]
+fn decode<'a>(
+    scan: &'a Scan,
+    row: &Row<'_, 'a>,
+    key: &'a [u8],
+    to: &mut impl Taking<'a>,
+) -> Result<()> {
+    for at in &scan.columns {
+        if !row.give(*at, to)? {
+            to.take(scan.table.columns[*at].missing_value()?);
+        }
+    }
+    if scan.with_key {
+        to.take(Value::Bytea(key));
+    }
+    Ok(())
+}
+
+/// The memory of values that are not needed any more.
+fn emptied(mut values: Vec<Value<'_>>) -> Vec<Value<'static>> {
+    values.clear();
+    let nothing = values.into_iter().map(|_| Value::Null);
+    nothing.collect()
+}
+
+/// The value of a column; a row that is older than the column has what the catalog says.
+#[inline]
+pub fn column<'a>(table: &'a Table, row: &Row<'_, 'a>, at: usize) -> Result<Value<'a>> {
+    match row.value(at)? {
+        Some(value) => Ok(value),
+        None => table.columns[at].missing_value(),
+    }
+}
+
+/// A scan that runs.
+pub(super) struct Scanning<'p> {
+    scan: &'p Scan,
+    progress: Progress,
+    scratch: Scratch,
+}
+
+enum Progress {
+    Begin,
+    /// Records of these keys have not been looked at, behind a position of an index if there is one.
+    At(Keys, Option<Vec<u8>>),
+    /// The same, for all of a table, in no order.
+    Unordered(ScanPosition),
+    End,
+}
+
+impl<'p> Scanning<'p> {
+    pub(super) fn new(scan: &'p Scan) -> Self {
+        Self {
+            scan,
+            progress: Progress::Begin,
+            scratch: Scratch::new(),
+        }
+    }
+
+    async fn advance(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
+        self.scratch.reset();
+        let first = matches!(self.progress, Progress::Begin);
+        if first {
+            match &self.scan.access {
+                Access::Key(range) if range.is_point => return self.point(run, out).await,
+                Access::Index { range, index } if range.is_point => {
+                    return self.point_by(run, *index, out).await;
+                }
+                _ => self.begin(run)?,
+            }
+        }
+        let mut wanted = if first { FIRST_ROWS } else { BATCH_ROWS };
+        loop {
+            let end = match &mut self.progress {
+                Progress::At(keys, behind) => {
+                    piece(self.scan, keys, behind, run, wanted, out).await?
+                }
+                Progress::Unordered(position) => {
+                    unordered_piece(self.scan, position, run, wanted, out).await?
+                }
+                Progress::Begin | Progress::End => return Ok(false),
+            };
+            match end {
+                End::Range => self.progress = Progress::End,
+                End::Turn => yield_now().await,
+                End::Batch => {}
+            }
+            if !out.is_empty() {
+                return Ok(true);
+            }
+            wanted = BATCH_ROWS;
+        }
+    }
+
+    fn begin(&mut self, run: &Run<'_>) -> Result<()> {
+        let scan = self.scan;
+        let is_whole = matches!(scan.access, Access::Full) && !scan.ordered && !scan.with_key;
+        if is_whole && run.reads.unordered().is_some() {
+            self.progress = Progress::Unordered(ScanPosition::default());
+            return Ok(());
+        }
+        let everything = Keys {
+            from: Bound::Unbounded,
+            to: Bound::Unbounded,
+        };
+        let keys = match &self.scan.access {
+            Access::Full => Some(everything),
+            Access::Key(range) | Access::Index { range, .. } => {
+                key::keys(range, &mut run.machine(&self.scratch), &[])?
+            }
+        };
+        self.progress = keys.map_or(Progress::End, |keys| Progress::At(keys, None));
+        Ok(())
+    }
+
+    async fn point(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
+        self.progress = Progress::End;
+        let Access::Key(range) = &self.scan.access else {
+            return Ok(false);
+        };
+        let Some(key) = key::point(range, &mut run.machine(&self.scratch), &[])? else {
+            return Ok(false);
+        };
+        let scratch = &self.scratch;
+        let mut reader = Reader::new(self.scan, run, scratch)?;
+        let table = &self.scan.table;
+        let take = |record: &[u8]| reader.take(run, scratch, &key, record, out);
+        let reads = run.reads;
+        let found = match self.scan.with_key {
+            true => {
+                reads
+                    .find_row::<Interleaved, _>(table.storage(), &key, take)
+                    .await
+            }
+            false => {
+                reads
+                    .get::<Interleaved, _>(table.storage(), &key, take)
+                    .await
+            }
+        };
+        found
+            .map_err(|error| of_engine(error, table))?
+            .unwrap_or(Ok(false))
+    }
+
+    async fn point_by(&mut self, run: &Run<'_>, index: usize, out: &mut Rows) -> Result<bool> {
+        self.progress = Progress::End;
+        let Access::Index { range, .. } = &self.scan.access else {
+            return Ok(false);
+        };
+        let Some(key) = key::point(range, &mut run.machine(&self.scratch), &[])? else {
+            return Ok(false);
+        };
+        let scratch = &self.scratch;
+        let mut reader = Reader::new(self.scan, run, scratch)?;
+        let handle = index_of(&self.scan.table, index)?;
+        let take = |primary: &[u8], record: &[u8]| reader.take(run, scratch, primary, record, out);
+        let found = match self.scan.with_key {
+            true => {
+                run.reads
+                    .find_row_by::<Interleaved, _>(handle, &key, take)
+                    .await
+            }
+            false => run.reads.get_by::<Interleaved, _>(handle, &key, take).await,
+        };
+        found
+            .map_err(|error| of_engine(error, &self.scan.table))?
+            .unwrap_or(Ok(false))
+    }
+}
+
+/// The engine's index of a table.
+pub(super) fn index_of(table: &Table, at: usize) -> Result<&engine::Index> {
+    table.indexes[at].handle.as_ref().ok_or_else(|| {
+        let message = format!("index \"{}\" is not ready", table.indexes[at].name);
+        SqlError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
+    })
+}
+
+/// Why a piece has ended.
+enum End {
+    /// There are as many rows as were wanted, or nothing is known of what follows.
+    Batch,
+    /// The task's turn is over, whatever a filter has left.
+    Turn,
+    /// There is nothing more.
+    Range,
+}
+
+/// Looks at records until there are so many rows, or the task's turn is over.
+struct Looking<'t, 'p> {
+    reader: Reader<'p>,
+    run: &'t Run<'t>,
+    turn: &'t Turn,
+    scratch: Scratch,
+    out: &'t mut Rows,
+    wanted: usize,
+    is_over: bool,
+    failure: Option<SqlError>,
+}
+
+impl<'t, 'p> Looking<'t, 'p> {
+    fn new(scan: &'p Scan, run: &'t Run<'t>, wanted: usize, out: &'t mut Rows) -> Result<Self> {
+        let scratch = Scratch::new();
+        run.turn().read_within(BATCH_ROWS as u32);
+        Ok(Self {
+            reader: Reader::new(scan, run, &scratch)?,
+            run,
+            turn: run.turn(),
+            scratch,
+            out,
+            wanted,
+            is_over: false,
+            failure: None,
+        })
+    }
+
+    /// Looks at a record; whether to go on with the next.
+    #[inline(always)]
+    fn visit(&mut self, key: &[u8], record: &[u8]) -> ControlFlow<()> {
+        let taken = self
+            .reader
+            .take(self.run, &self.scratch, key, record, self.out);
+        let is_due = self.turn.tick();
+        match taken {
+            Ok(false) if !is_due => ControlFlow::Continue(()),
+            Ok(true) if !is_due && !self.is_full() => ControlFlow::Continue(()),
+            Ok(_) => self.count(),
+            Err(error) => {
+                self.failure = Some(error);
+                ControlFlow::Break(())
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn is_full(&self) -> bool {
+        self.out.len() >= self.wanted || self.out.is_large()
+    }
+
+    /// Reads the clock if that is due; whether to go on.
+    #[cold]
+    fn count(&mut self) -> ControlFlow<()> {
+        // A filter may leave much behind.
+        self.scratch.reset();
+        let is_full = self.is_full();
+        self.is_over = self.turn_is_over();
+        self.turn.read_within(BATCH_ROWS as u32);
+        match self.is_over || is_full {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    }
+
+    fn turn_is_over(&self) -> bool {
+        self.turn.is_due() && self.turn.spend(0)
+    }
+
+    /// Why it has ended, if not for want of records.
+    ///
+    /// # Errors
+    /// Of the conditions.
+    fn end(mut self) -> Result<End> {
+        self.is_over |= self.turn_is_over();
+        match (self.failure, self.is_over) {
+            (Some(error), _) => Err(error),
+            (None, true) => Ok(End::Turn),
+            (None, false) => Ok(End::Batch),
+        }
+    }
+}
+
+/// Scans until there are `wanted` rows, or the task's turn is over. `keys`, behind a position of the
+/// index, are what is left.
+async fn piece(
+    scan: &Scan,
+    keys: &mut Keys,
+    behind: &mut Option<Vec<u8>>,
+    run: &Run<'_>,
+    wanted: usize,
+    out: &mut Rows,
+) -> Result<End> {
+    let mut looking = Looking::new(scan, run, wanted, out)?;
+    let mut last: Option<Vec<u8>> = None;
+    let direction = if scan.descending {
+        Direction::Backward
+    } else {
+        Direction::Forward
+    };
+    {
+        let mut visit = |position: &[u8], key: &[u8], record: &[u8]| {
+            let flow = looking.visit(key, record);
+            if flow.is_break() {
+                last = Some(position.to_vec());
+            }
+            flow
+        };
+        let range = (
+            keys.from.as_ref().map(Vec::as_slice),
+            keys.to.as_ref().map(Vec::as_slice),
+        );
+        let scanned = match &scan.access {
+            Access::Full | Access::Key(_) => {
+                let table = scan.table.storage();
+                let scanned =
+                    run.reads
+                        .scan::<Interleaved>(table, range, direction, |key, record| {
+                            visit(key, key, record)
+                        });
+                scanned.await
+            }
+            Access::Index { index, .. } => {
+                let handle = index_of(&scan.table, *index)?;
+                let scanned = run.reads.scan_by_from::<Interleaved>(
+                    handle,
+                    range,
+                    direction,
+                    behind.as_deref().map(IndexPosition::new),
+                    |at, _, key, record| visit(at.bytes(), key, record),
+                );
+                scanned.await
+            }
+        };
+        scanned.map_err(|error| of_engine(error, &scan.table))?;
+    }
+    let end = looking.end()?;
+    let Some(last) = last else {
+        return Ok(End::Range);
+    };
+    match &scan.access {
+        Access::Index { .. } => *behind = Some(last),
+        _ if scan.descending => keys.to = Bound::Excluded(last),
+        _ => keys.from = Bound::Excluded(last),
+    }
+    Ok(end)
+}
+
+/// As [`piece`], in no order; `position` is where it goes on.
+async fn unordered_piece(
+    scan: &Scan,
+    position: &mut ScanPosition,
+    run: &Run<'_>,
+    wanted: usize,
+    out: &mut Rows,
+) -> Result<End> {
+    let Some(unordered) = run.reads.unordered() else {
+        return Ok(End::Range);
+    };
+    let mut looking = Looking::new(scan, run, wanted, out)?;
+    let visit = |record: &[u8]| looking.visit(&[], record);
+    let scanned = unordered.scan::<Interleaved>(scan.table.storage(), *position, visit);
+    let next = scanned
+        .await
+        .map_err(|error| of_engine(error, &scan.table))?;
+    let end = looking.end()?;
+    let Some(next) = next else {
+        return Ok(End::Range);
+    };
+    *position = next;
+    Ok(end)
+}
+
+impl Operator for Scanning<'_> {
+    fn next<'f>(&'f mut self, run: &'f Run<'_>, out: &'f mut Rows) -> Step<'f> {
+        Box::pin(self.advance(run, out))
+    }
+
+    fn rewind(&mut self) {
+        self.progress = Progress::Begin;
+    }
+}

@@ -1,0 +1,190 @@
+//! UNION ALL, INTERSECT, EXCEPT.
+
+use interleave::Gradual;
+use types::{Charge, Result, Type};
+
+use super::{BATCH_ROWS, Input, Operator, Run, Step, partners::Partners};
+use batch::Rows;
+use logical::relation::SetKind;
+
+/// One input after the other.
+pub(super) struct Concatenation<'p> {
+    left: Box<dyn Operator + 'p>,
+    right: Box<dyn Operator + 'p>,
+    is_left: bool,
+}
+
+impl<'p> Concatenation<'p> {
+    pub(super) fn new(left: Box<dyn Operator + 'p>, right: Box<dyn Operator + 'p>) -> Self {
+        Self {
+            left,
+            right,
+            is_left: true,
+        }
+    }
+
+    async fn advance(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
+        if self.is_left {
+            if self.left.next(run, out).await? {
+                return Ok(true);
+            }
+            self.is_left = false;
+        }
+        self.right.next(run, out).await
+    }
+}
+
+impl Operator for Concatenation<'_> {
+    fn next<'f>(&'f mut self, run: &'f Run<'_>, out: &'f mut Rows) -> Step<'f> {
+        Box::pin(self.advance(run, out))
+    }
+
+    fn rewind(&mut self) {
+        self.left.rewind();
+        self.right.rewind();
+        self.is_left = true;
+    }
+}
+
+/// Rows of the left that are, or are not, among those of the right.
+pub(super) struct Comparing<'p> {
+    kind: SetKind,
+    all: bool,
+    left: Input<'p>,
+    right: Input<'p>,
+    /// Distinct rows of the right, and how often each is there; then of those given already.
+    partners: Partners,
+    counts: Gradual<Vec<u64>>,
+    is_read: bool,
+    /// For the counts.
+    charge: Charge,
+}
+
+impl<'p> Comparing<'p> {
+    pub(super) fn new(
+        kind: SetKind,
+        all: bool,
+        left: Input<'p>,
+        right: Input<'p>,
+        types: &[Type],
+    ) -> Self {
+        Self {
+            kind,
+            all,
+            left,
+            right,
+            partners: Partners::new(0, types),
+            counts: Gradual::default(),
+            is_read: false,
+            charge: Charge::default(),
+        }
+    }
+
+    async fn advance(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
+        if !self.is_read {
+            while self.right.more(run).await? {
+                let rows = self.right.batch.len();
+                self.partners.make_room(rows, run).await?;
+                for at in 0..rows {
+                    run.pause(1).await;
+                    let number = number(
+                        &mut self.partners,
+                        &mut self.counts,
+                        self.right.batch.row(at),
+                    )?;
+                    self.counts[number] += 1;
+                }
+                self.right.taken = self.right.batch.len();
+                self.hold(run)?;
+            }
+            self.is_read = true;
+        }
+        while out.is_empty() && self.left.more(run).await? {
+            let rows = self.left.batch.len();
+            self.partners.make_room(rows, run).await?;
+            for at in self.left.taken..rows {
+                run.pause(1).await;
+                let row = self.left.batch.row(at);
+                let number = number(&mut self.partners, &mut self.counts, row)?;
+                if gives(self.kind, self.all, &mut self.counts[number]) {
+                    out.push(row.iter().copied());
+                }
+            }
+            self.left.taken = self.left.batch.len();
+            self.hold(run)?;
+            debug_assert!(out.len() <= 2 * BATCH_ROWS);
+        }
+        Ok(!out.is_empty())
+    }
+}
+
+impl Comparing<'_> {
+    /// Charges what was kept of a batch.
+    fn hold(&mut self, run: &Run<'_>) -> Result<()> {
+        self.partners.charge(run.memory())?;
+        let counts = self.counts.capacity() * size_of::<u64>();
+        self.charge.set(run.memory(), counts)
+    }
+}
+
+/// Whether a row of the left is given, of which so many are in the right; takes note of it.
+fn gives(kind: SetKind, all: bool, count: &mut u64) -> bool {
+    match (kind, all) {
+        // Each of the right's pairs off with one of the left's.
+        (SetKind::Intersect, true) => {
+            let gives = *count > 0;
+            *count = count.saturating_sub(1);
+            gives
+        }
+        (SetKind::Except, true) => {
+            let gives = *count == 0;
+            *count = count.saturating_sub(1);
+            gives
+        }
+        // Given once.
+        (SetKind::Intersect, false) => std::mem::take(count) > 0,
+        (SetKind::Except, false) => {
+            let gives = *count == 0;
+            *count = 1;
+            gives
+        }
+        (SetKind::Union, _) => true,
+    }
+}
+
+/// The number of a row among distinct ones.
+fn number(
+    partners: &mut Partners,
+    counts: &mut Vec<u64>,
+    row: &[types::Value<'_>],
+) -> Result<usize> {
+    let hash = partners.hash(row);
+    let mut candidates: Vec<u32> = partners.unsettled(hash).collect();
+    partners.find(&[hash], |_, number| candidates.push(number));
+    if let Some(number) = candidates
+        .into_iter()
+        .find(|number| partners.has_keys(*number, row))
+    {
+        return Ok(number as usize);
+    }
+    let number = partners.push(row.iter().copied(), hash)?;
+    if partners.waiting() >= 32 {
+        partners.settle()?;
+    }
+    counts.push(0);
+    Ok(number as usize)
+}
+
+impl Operator for Comparing<'_> {
+    fn next<'f>(&'f mut self, run: &'f Run<'_>, out: &'f mut Rows) -> Step<'f> {
+        Box::pin(self.advance(run, out))
+    }
+
+    fn rewind(&mut self) {
+        self.left.rewind();
+        self.right.rewind();
+        self.partners.clear();
+        self.counts.clear();
+        self.is_read = false;
+    }
+}

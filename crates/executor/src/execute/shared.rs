@@ -1,0 +1,383 @@
+//! WITH: relations that are asked once and read in several places, and those that read themselves.
+//!
+//! A definition computes its rows when somebody reads them, and no more of them than are read; what
+//! it has computed is kept for those who come later. One that a single place reads, once, hands its
+//! rows on and keeps nothing, so that a recursion has no more than two steps' rows at a time. A
+//! definition that writes is run to its end when the query is over, however much was read of it
+//! (PostgreSQL does the same).
+
+use std::{
+    cell::{Cell, RefCell},
+    future::Future,
+    rc::Rc,
+};
+
+use types::Result;
+
+use super::{
+    Budget, Input, Operator, Run, Step, distinct::Seen, measure::Measurements, received::Received,
+};
+use batch::Rows;
+
+/// The rows of an execution that are not an operator's own, and what all of it may take.
+pub struct SharedRows {
+    /// Outlives what is charged to it.
+    pub budget: Budget,
+    /// Of the client, for COPY.
+    pub received: Received,
+    /// Where operators that are measured note what they cost.
+    pub(super) measurements: Measurements,
+}
+
+impl SharedRows {
+    /// For an execution with a budget.
+    pub fn new(budget: Budget) -> Self {
+        Self {
+            budget,
+            received: Received::default(),
+            measurements: Measurements::default(),
+        }
+    }
+
+    /// For one whose operators are measured with a clock.
+    pub fn timed(budget: Budget) -> Self {
+        Self {
+            measurements: Measurements::timed(),
+            ..Self::new(budget)
+        }
+    }
+
+    /// Runs the execution.
+    ///
+    /// # Errors
+    /// Its own.
+    pub async fn measure<T>(&self, execution: impl Future<Output = Result<T>>) -> Result<T> {
+        self.measurements.measure(execution).await
+    }
+
+    /// What its operators have done, and what they have held.
+    pub fn into_measurements(self) -> Measurements {
+        let mut measurements = self.measurements;
+        measurements.peak_bytes = self.budget.memory().peak();
+        measurements
+    }
+}
+
+/// Where a name of a WITH clause leads while a plan is opened.
+#[derive(Clone)]
+pub(super) enum Source<'p> {
+    Definition(Rc<Definition<'p>>),
+    /// Within the step of a recursion: what the step before has added.
+    Working(Rc<Working>),
+}
+
+/// What a step of a recursion reads.
+#[derive(Default)]
+pub(super) struct Working(RefCell<Option<Rc<Rows>>>);
+
+/// A definition that runs: see the module text.
+pub(super) struct Definition<'p> {
+    /// Taken out while it computes.
+    producer: RefCell<Option<Producer<'p>>>,
+    /// What it has computed, if that is kept.
+    rows: RefCell<Rows>,
+    width: usize,
+    keeps: Cell<bool>,
+    is_over: Cell<bool>,
+    writes: bool,
+    /// How many places read it.
+    readers: Cell<usize>,
+}
+
+/// Where a definition's rows come from.
+pub(super) enum Producer<'p> {
+    Query(Input<'p>),
+    Recursive(Box<Recursion<'p>>),
+}
+
+impl Producer<'_> {
+    /// Adds its next rows; false at the end.
+    async fn next(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
+        match self {
+            Producer::Query(input) => {
+                if !input.more(run).await? {
+                    return Ok(false);
+                }
+                for at in input.taken..input.batch.len() {
+                    out.push(input.batch.row(at).iter().copied());
+                }
+                input.taken = input.batch.len();
+                Ok(true)
+            }
+            Producer::Recursive(recursion) => recursion.next(run, out).await,
+        }
+    }
+
+    fn rewind(&mut self) {
+        match self {
+            Producer::Query(input) => input.rewind(),
+            Producer::Recursive(recursion) => recursion.rewind(),
+        }
+    }
+}
+
+/// `initial`, then `step` over what the step before has added, until it adds nothing.
+pub(super) struct Recursion<'p> {
+    initial: Input<'p>,
+    step: Input<'p>,
+    working: Rc<Working>,
+    /// Rows that were there already do not count.
+    distinct: Option<(&'p [types::Type], Seen)>,
+    /// What this step adds.
+    added: Rows,
+    steps: bool,
+}
+
+impl<'p> Recursion<'p> {
+    pub(super) fn new(
+        initial: Input<'p>,
+        step: Input<'p>,
+        working: Rc<Working>,
+        distinct: Option<&'p [types::Type]>,
+    ) -> Self {
+        let added = Rows::new(initial.batch.width());
+        Self {
+            initial,
+            step,
+            working,
+            distinct: distinct.map(|types| (types, Seen::new(types))),
+            added,
+            steps: false,
+        }
+    }
+
+    async fn next(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
+        while out.is_empty() {
+            let input = match self.steps {
+                true => &mut self.step,
+                false => &mut self.initial,
+            };
+            if !input.more(run).await? {
+                if self.added.is_empty() {
+                    return Ok(false);
+                }
+                let width = self.added.width();
+                let added = std::mem::replace(&mut self.added, Rows::new(width));
+                self.working.0.replace(Some(Rc::new(added)));
+                self.step.rewind();
+                self.steps = true;
+                continue;
+            }
+            if let Some((_, seen)) = &mut self.distinct {
+                seen.make_room(input.batch.len(), run).await?;
+            }
+            for at in input.taken..input.batch.len() {
+                let row = input.batch.row(at);
+                if let Some((_, seen)) = &mut self.distinct
+                    && !seen.is_new(row)?
+                {
+                    continue;
+                }
+                self.added.push(row.iter().copied());
+                out.push(row.iter().copied());
+            }
+            input.taken = input.batch.len();
+            self.added.settle(run.memory())?;
+            if let Some((_, seen)) = &mut self.distinct {
+                seen.charge(run.memory())?;
+            }
+        }
+        Ok(true)
+    }
+
+    fn rewind(&mut self) {
+        self.initial.rewind();
+        self.step.rewind();
+        self.added.clear();
+        self.steps = false;
+        self.working.0.replace(None);
+        if let Some((types, seen)) = &mut self.distinct {
+            *seen = Seen::new(types);
+        }
+    }
+}
+
+impl<'p> Definition<'p> {
+    pub(super) fn new(producer: Producer<'p>, width: usize, writes: bool) -> Self {
+        Self {
+            producer: RefCell::new(Some(producer)),
+            rows: RefCell::new(Rows::new(width)),
+            width,
+            keeps: Cell::new(false),
+            is_over: Cell::new(false),
+            writes,
+            readers: Cell::new(0),
+        }
+    }
+
+    /// Counts a place that reads it, perhaps again and again.
+    pub(super) fn add_reader(&self, repeats: bool) {
+        self.readers.set(self.readers.get() + 1);
+        if repeats || self.readers.get() > 1 {
+            self.keeps.set(true);
+        }
+    }
+
+    /// Adds its next rows to `out`; false at the end.
+    async fn compute(&self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
+        if self.is_over.get() {
+            return Ok(false);
+        }
+        let taken = self.producer.borrow_mut().take();
+        let Some(mut producer) = taken else {
+            let message = "a WITH query reads itself";
+            return Err(types::SqlError::new(
+                types::SqlState::INTERNAL_ERROR,
+                message,
+            ));
+        };
+        let more = producer.next(run, out).await;
+        self.producer.replace(Some(producer));
+        self.is_over.set(matches!(more, Ok(false)));
+        more
+    }
+
+    /// Has rows from `from` on; false if there are none.
+    async fn reach(&self, from: usize, run: &Run<'_>) -> Result<bool> {
+        while self.rows.borrow().len() <= from {
+            let mut fresh = Rows::new(self.width);
+            if !self.compute(run, &mut fresh).await? {
+                return Ok(false);
+            }
+            let mut rows = self.rows.borrow_mut();
+            fresh.iter().for_each(|row| rows.push(row.iter().copied()));
+            rows.settle(run.memory())?;
+        }
+        Ok(true)
+    }
+
+    /// Runs it to its end.
+    async fn finish(&self, run: &Run<'_>) -> Result<()> {
+        let mut rows = Rows::new(self.width);
+        while self.compute(run, &mut rows).await? {
+            rows.clear();
+        }
+        Ok(())
+    }
+
+    fn rewind(&self) {
+        self.rows.borrow_mut().clear();
+        self.is_over.set(false);
+        if let Some(producer) = &mut *self.producer.borrow_mut() {
+            producer.rewind();
+        }
+    }
+}
+
+/// A query with definitions.
+pub(super) struct With<'p> {
+    definitions: Vec<Rc<Definition<'p>>>,
+    body: Box<dyn Operator + 'p>,
+}
+
+impl<'p> With<'p> {
+    pub(super) fn new(definitions: Vec<Rc<Definition<'p>>>, body: Box<dyn Operator + 'p>) -> Self {
+        Self { definitions, body }
+    }
+
+    async fn advance(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
+        if self.body.next(run, out).await? {
+            return Ok(true);
+        }
+        for definition in &self.definitions {
+            if definition.writes {
+                definition.finish(run).await?;
+            }
+        }
+        Ok(false)
+    }
+}
+
+impl Operator for With<'_> {
+    fn next<'f>(&'f mut self, run: &'f Run<'_>, out: &'f mut Rows) -> Step<'f> {
+        Box::pin(self.advance(run, out))
+    }
+
+    fn rewind(&mut self) {
+        self.definitions
+            .iter()
+            .for_each(|definition| definition.rewind());
+        self.body.rewind();
+    }
+}
+
+/// Reads the rows of a shared relation.
+pub(super) struct Reading<'p> {
+    source: Source<'p>,
+    columns: &'p [usize],
+    /// Of the definition, as they were computed, where it keeps none.
+    passed: Rows,
+    next: usize,
+}
+
+impl<'p> Reading<'p> {
+    pub(super) fn new(source: Source<'p>, columns: &'p [usize]) -> Self {
+        let width = match &source {
+            Source::Definition(definition) => definition.width,
+            Source::Working(_) => 0,
+        };
+        Self {
+            source,
+            columns,
+            passed: Rows::new(width),
+            next: 0,
+        }
+    }
+
+    async fn advance(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
+        match &self.source {
+            Source::Working(working) => {
+                if let Some(rows) = &*working.0.borrow() {
+                    self.next = give(rows, self.next, self.columns, out);
+                }
+            }
+            Source::Definition(definition) if definition.keeps.get() => {
+                if definition.reach(self.next, run).await? {
+                    let rows = definition.rows.borrow();
+                    self.next = give(&rows, self.next, self.columns, out);
+                }
+            }
+            Source::Definition(definition) => {
+                if self.next == self.passed.len() {
+                    self.passed.clear();
+                    self.next = 0;
+                    definition.compute(run, &mut self.passed).await?;
+                }
+                self.next = give(&self.passed, self.next, self.columns, out);
+            }
+        }
+        Ok(!out.is_empty())
+    }
+}
+
+/// Adds some rows from a place on, of these columns; where the rest begins.
+fn give(rows: &Rows, from: usize, columns: &[usize], out: &mut Rows) -> usize {
+    let mut at = from;
+    while at < rows.len() && !out.is_full() {
+        let row = rows.row(at);
+        out.push(columns.iter().map(|column| row[*column]));
+        at += 1;
+    }
+    at
+}
+
+impl Operator for Reading<'_> {
+    fn next<'f>(&'f mut self, run: &'f Run<'_>, out: &'f mut Rows) -> Step<'f> {
+        Box::pin(self.advance(run, out))
+    }
+
+    fn rewind(&mut self) {
+        self.next = 0;
+        self.passed.clear();
+    }
+}

@@ -1,0 +1,150 @@
+//! Operators that look at each row by itself.
+
+use types::{Result, Scratch, Value};
+
+use super::{Input, Operator, Run, Step};
+use batch::Rows;
+use planner::program::Program;
+
+/// Rows that are written out.
+pub(super) struct Listing<'p> {
+    rows: &'p [Vec<Program>],
+    next: usize,
+    scratch: Scratch,
+}
+
+impl<'p> Listing<'p> {
+    pub(super) fn new(rows: &'p [Vec<Program>]) -> Self {
+        Self {
+            rows,
+            next: 0,
+            scratch: Scratch::new(),
+        }
+    }
+
+    fn advance(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
+        self.scratch.reset();
+        let rest = &self.rows[self.next..];
+        let mut machine = run.machine(&self.scratch);
+        for row in rest {
+            let values = row.iter().map(|value| value.run(&mut machine, &[]));
+            out.push(values.collect::<Result<Vec<_>>>()?);
+            self.next += 1;
+            if out.is_full() {
+                break;
+            }
+        }
+        Ok(!out.is_empty())
+    }
+}
+
+impl Operator for Listing<'_> {
+    fn next<'f>(&'f mut self, run: &'f Run<'_>, out: &'f mut Rows) -> Step<'f> {
+        Box::pin(std::future::ready(self.advance(run, out)))
+    }
+
+    fn rewind(&mut self) {
+        self.next = 0;
+    }
+}
+
+/// Rows for which a program holds.
+pub(super) struct Filtering<'p> {
+    input: Input<'p>,
+    predicate: &'p Program,
+    scratch: Scratch,
+}
+
+impl<'p> Filtering<'p> {
+    pub(super) fn new(input: Input<'p>, predicate: &'p Program) -> Self {
+        Self {
+            input,
+            predicate,
+            scratch: Scratch::new(),
+        }
+    }
+
+    async fn advance(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
+        while out.is_empty() && self.input.more(run).await? {
+            self.scratch.reset();
+            let mut machine = run.machine(&self.scratch);
+            for at in self.input.taken..self.input.batch.len() {
+                run.pause(1).await;
+                let row = self.input.batch.row(at);
+                if self.predicate.holds(&mut machine, row)? {
+                    out.push(row.iter().copied());
+                }
+            }
+            self.input.taken = self.input.batch.len();
+        }
+        Ok(!out.is_empty())
+    }
+}
+
+impl Operator for Filtering<'_> {
+    fn next<'f>(&'f mut self, run: &'f Run<'_>, out: &'f mut Rows) -> Step<'f> {
+        Box::pin(self.advance(run, out))
+    }
+
+    fn settle<'f>(&'f mut self, run: &'f Run<'_>) -> Step<'f> {
+        self.input.settle(run)
+    }
+
+    fn rewind(&mut self) {
+        self.input.rewind();
+    }
+}
+
+/// Rows of other values.
+pub(super) struct Projecting<'p> {
+    input: Input<'p>,
+    values: &'p [Program],
+    scratch: Scratch,
+}
+
+impl<'p> Projecting<'p> {
+    pub(super) fn new(input: Input<'p>, values: &'p [Program]) -> Self {
+        Self {
+            input,
+            values,
+            scratch: Scratch::new(),
+        }
+    }
+
+    async fn advance(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
+        if !self.input.more(run).await? {
+            return Ok(false);
+        }
+        self.scratch.reset();
+        let mut machine = run.machine(&self.scratch);
+        let mut values: Vec<Value<'_>> = Vec::with_capacity(self.values.len());
+        for at in self.input.taken..self.input.batch.len() {
+            run.pause(1).await;
+            let row = self.input.batch.row(at);
+            values.clear();
+            for program in self.values {
+                values.push(program.run(&mut machine, row)?);
+            }
+            out.push(values.iter().copied());
+            self.input.taken = at + 1;
+            if out.is_large() {
+                break;
+            }
+        }
+        Ok(true)
+    }
+}
+
+impl Operator for Projecting<'_> {
+    fn next<'f>(&'f mut self, run: &'f Run<'_>, out: &'f mut Rows) -> Step<'f> {
+        Box::pin(self.advance(run, out))
+    }
+
+    fn settle<'f>(&'f mut self, run: &'f Run<'_>) -> Step<'f> {
+        self.input.settle(run)
+    }
+
+    fn rewind(&mut self) {
+        self.input.rewind();
+    }
+}

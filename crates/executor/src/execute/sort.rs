@@ -1,0 +1,148 @@
+//! Sorting in memory; where only so many rows are wanted, no more are kept.
+
+use std::cmp::Ordering;
+
+use interleave::released;
+use types::{Result, Scratch, Value, compare::compare_as};
+
+use super::{
+    BATCH_ROWS, Input, Operator, Run, Step,
+    merge_sort::{Order, bytes_of},
+};
+use batch::Rows;
+use planner::{plan::SortKey, program::Program};
+
+/// The order of two rows of keys.
+pub(super) fn compare_keys(keys: &[SortKey], left: &[Value<'_>], right: &[Value<'_>]) -> Ordering {
+    for (key, (left, right)) in keys.iter().zip(left.iter().zip(right)) {
+        let order = match (left.is_null(), right.is_null()) {
+            (true, true) => continue,
+            (true, false) if key.nulls_first => Ordering::Less,
+            (true, false) => Ordering::Greater,
+            (false, true) if key.nulls_first => Ordering::Greater,
+            (false, true) => Ordering::Less,
+            (false, false) if key.descending => compare_as(key.ty, *right, *left),
+            (false, false) => compare_as(key.ty, *left, *right),
+        };
+        if order.is_ne() {
+            return order;
+        }
+    }
+    Ordering::Equal
+}
+
+pub(super) struct Sorting<'p> {
+    input: Input<'p>,
+    keys: &'p [SortKey],
+    limit: Option<&'p Program>,
+    /// All rows, each followed by its keys.
+    rows: Rows,
+    /// Positions among them, in order; `None` before they were read.
+    order: Option<Order>,
+    next: usize,
+}
+
+impl<'p> Sorting<'p> {
+    pub(super) fn new(input: Input<'p>, keys: &'p [SortKey], limit: Option<&'p Program>) -> Self {
+        let rows = Rows::new(input.batch.width() + keys.len());
+        Self {
+            input,
+            keys,
+            limit,
+            rows,
+            order: None,
+            next: 0,
+        }
+    }
+
+    async fn advance(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
+        if self.order.is_none() {
+            self.read(run).await?;
+        }
+        let width = self.input.batch.width();
+        let order = self.order.as_deref().unwrap_or_default();
+        for &at in &order[self.next..] {
+            out.push(self.rows.row(at as usize)[..width].iter().copied());
+            if out.is_full() {
+                break;
+            }
+        }
+        self.next += out.len();
+        Ok(!out.is_empty())
+    }
+
+    async fn read(&mut self, run: &Run<'_>) -> Result<()> {
+        let limit = match self.limit {
+            Some(limit) => match limit.run(&mut run.machine(&Scratch::new()), &[])? {
+                Value::Int8(limit) => usize::try_from(limit).ok(),
+                _ => None,
+            },
+            None => None,
+        };
+        let mut scratch = Scratch::new();
+        while self.input.more(run).await? {
+            scratch.reset();
+            let mut machine = run.machine(&scratch);
+            let mut values = Vec::with_capacity(self.rows.width());
+            for at in 0..self.input.batch.len() {
+                run.pause(1).await;
+                let row = self.input.batch.row(at);
+                values.clear();
+                values.extend_from_slice(row);
+                for key in self.keys {
+                    values.push(key.value.run(&mut machine, row)?);
+                }
+                self.rows.push(values.iter().copied());
+            }
+            self.input.taken = self.input.batch.len();
+            self.rows.settle(run.memory())?;
+            if let Some(limit) = limit {
+                self.keep(limit, run).await?;
+            }
+        }
+        let mut order = self.in_order(run).await?;
+        order.truncate(limit.unwrap_or(usize::MAX));
+        self.order = Some(order);
+        Ok(())
+    }
+
+    /// Positions of all rows in order; equal ones stay as they came.
+    async fn in_order(&self, run: &Run<'_>) -> Result<Order> {
+        let width = self.input.batch.width();
+        let keys = |at| &self.rows.row(at)[width..];
+        let compare = |left, right| compare_keys(self.keys, keys(left), keys(right));
+        Order::of(self.rows.len(), run, |at| bytes_of(keys(at)), compare).await
+    }
+
+    /// Forgets all but the first, once there are far more.
+    async fn keep(&mut self, limit: usize, run: &Run<'_>) -> Result<()> {
+        if self.rows.len() < (limit.saturating_mul(2)).max(4 * BATCH_ROWS) {
+            return Ok(());
+        }
+        let mut kept = Rows::new(self.rows.width());
+        for (at, row) in self.in_order(run).await?.iter().take(limit).enumerate() {
+            run.pause(1).await;
+            kept.push(self.rows.row(*row as usize).iter().copied());
+            if at % BATCH_ROWS == 0 {
+                kept.settle(run.memory())?;
+            }
+        }
+        self.rows = kept;
+        // The others are still charged until they are given back.
+        released().await;
+        self.rows.settle(run.memory())
+    }
+}
+
+impl Operator for Sorting<'_> {
+    fn next<'f>(&'f mut self, run: &'f Run<'_>, out: &'f mut Rows) -> Step<'f> {
+        Box::pin(self.advance(run, out))
+    }
+
+    fn rewind(&mut self) {
+        self.input.rewind();
+        self.rows.clear();
+        self.order = None;
+        self.next = 0;
+    }
+}

@@ -1,0 +1,59 @@
+//! Relations of the system's, whose rows are made when they are asked for.
+
+use types::{Result, Scratch};
+
+use super::{BATCH_ROWS, Operator, Run, Step};
+use crate::system::{self, Source};
+use batch::Rows;
+use catalog::ObjectId;
+
+/// All rows of one, made at once and handed on in batches.
+pub(super) struct SystemScanning<'p> {
+    relation: ObjectId,
+    columns: &'p [usize],
+    /// They are kept when the scan begins again: they depend on no row around it.
+    rows: Option<Rows>,
+    next: usize,
+}
+
+impl<'p> SystemScanning<'p> {
+    pub(super) fn new(relation: ObjectId, columns: &'p [usize]) -> Self {
+        Self {
+            relation,
+            columns,
+            rows: None,
+            next: 0,
+        }
+    }
+
+    fn advance(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
+        let rows = match &mut self.rows {
+            Some(rows) => rows,
+            none => {
+                let scratch = Scratch::new();
+                let source = Source {
+                    catalog: run.catalog,
+                    environment: run.environment,
+                    scratch: &scratch,
+                };
+                none.insert(system::rows(self.relation, self.columns, &source)?)
+            }
+        };
+        let until = rows.len().min(self.next + BATCH_ROWS);
+        for at in self.next..until {
+            out.push(rows.row(at).iter().copied());
+        }
+        self.next = until;
+        Ok(!out.is_empty())
+    }
+}
+
+impl Operator for SystemScanning<'_> {
+    fn next<'f>(&'f mut self, run: &'f Run<'_>, out: &'f mut Rows) -> Step<'f> {
+        Box::pin(std::future::ready(self.advance(run, out)))
+    }
+
+    fn rewind(&mut self) {
+        self.next = 0;
+    }
+}

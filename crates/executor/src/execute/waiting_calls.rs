@@ -1,0 +1,112 @@
+//! Functions that wait, or whose effect outlives the statement: called for each row, in the order of
+//! the rows. Each answer is a further column.
+//!
+//! They are called before anybody looks at what becomes of the rows. So the first row is handed over alone, and each
+//! time one more than all before: of a statement that fails at its nth row, or is given no more than n, fewer than 2n rows
+//! have had their calls.
+
+use std::time::Duration;
+
+use types::{Result, Scratch, Value};
+
+use super::{BATCH_ROWS, Input, Operator, Run, Step, sequences::Ahead};
+use batch::Rows;
+use logical::relation::WaitingFunction;
+use planner::plan::{WaitingCall, WaitingCalls};
+
+pub(super) struct Calling<'p> {
+    plan: &'p WaitingCalls,
+    input: Input<'p>,
+    /// Rows that are handed over next, at most.
+    rows: usize,
+    scratch: Scratch,
+}
+
+impl<'p> Calling<'p> {
+    pub(super) fn new(plan: &'p WaitingCalls, input: Input<'p>) -> Self {
+        Self {
+            plan,
+            input,
+            rows: 1,
+            scratch: Scratch::new(),
+        }
+    }
+
+    async fn advance(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
+        if !self.input.more(run).await? {
+            return Ok(false);
+        }
+        self.scratch.reset();
+        let batch = &self.input.batch;
+        let end = batch.len().min(self.input.taken + self.rows);
+        if !self.plan.one_by_one {
+            // Of those that were there: batches may be smaller.
+            self.rows = (self.rows + end - self.input.taken).min(BATCH_ROWS);
+        }
+        let mut machine = run.machine(&self.scratch);
+        let mut ahead = Ahead::default();
+        let mut row: Vec<Value<'_>> = Vec::with_capacity(batch.width() + self.plan.calls.len());
+        let mut arguments: Vec<Value<'_>> = Vec::with_capacity(3);
+        for at in self.input.taken..end {
+            row.clear();
+            row.extend_from_slice(batch.row(at));
+            for call in &self.plan.calls {
+                arguments.clear();
+                for argument in &call.arguments {
+                    arguments.push(argument.run(&mut machine, &row)?);
+                }
+                let answer = answer(call, &arguments, end - at, &mut ahead, run).await?;
+                row.push(answer);
+            }
+            out.push(row.iter().copied());
+        }
+        self.input.taken = end;
+        Ok(true)
+    }
+}
+
+/// Makes a call, after which so many rows of the batch may be left, this one included.
+async fn answer(
+    call: &WaitingCall,
+    arguments: &[Value<'_>],
+    rows: usize,
+    ahead: &mut Ahead,
+    run: &Run<'_>,
+) -> Result<Value<'static>> {
+    if arguments.iter().any(|argument| argument.is_null()) {
+        return Ok(Value::Null);
+    }
+    match call.function {
+        WaitingFunction::Sequence(function) => {
+            let wanted = if call.is_fixed { rows } else { 1 };
+            let counters = run.counters;
+            let called = counters.call(run.transaction, function, arguments, wanted, ahead);
+            called.await
+        }
+        WaitingFunction::Sleep => {
+            if let [Value::Float8(seconds)] = arguments
+                && *seconds > 0.0
+            {
+                // What is too long for a duration does not end.
+                let duration = Duration::try_from_secs_f64(*seconds).unwrap_or(Duration::MAX);
+                interleave::sleep(duration).await;
+            }
+            Ok(VOID)
+        }
+        WaitingFunction::Advisory(function) => run.advisory.call(function, arguments).await,
+    }
+}
+
+/// What a function returns that returns nothing.
+pub const VOID: Value<'static> = Value::Text("");
+
+impl Operator for Calling<'_> {
+    fn next<'f>(&'f mut self, run: &'f Run<'_>, out: &'f mut Rows) -> Step<'f> {
+        Box::pin(self.advance(run, out))
+    }
+
+    fn rewind(&mut self) {
+        self.input.rewind();
+        self.rows = 1;
+    }
+}

@@ -1,0 +1,206 @@
+//! Aggregates over the frames of a partition's rows, one after the other.
+//!
+//! Frames move forwards: neither end lies before that of the row before. An aggregate goes on from
+//! what it had for that row, with the rows that came, in one of three ways: of `min` and `max` the
+//! values that may still be the extreme are kept in a queue; others take the rows that left back
+//! where that is exact ([`functions::Aggregate::remove`]); where it is not, as with sums of floats,
+//! whose last digits depend on the order, they begin anew, as PostgreSQL's do. What rows give to the
+//! aggregate is computed once.
+
+use std::{collections::VecDeque, ops::Range};
+
+use functions::{Aggregate, Context, Extreme, State};
+use types::{Charge, Result, Scratch, Value};
+
+use super::Run;
+use batch::Rows;
+use planner::plan::{Bound, Window};
+
+pub(super) struct Running<'w> {
+    window: &'w Window,
+    definition: &'static Aggregate,
+    /// What rows give to the aggregate, from the row `first` on; and whether they count.
+    given: Rows,
+    counts: Vec<bool>,
+    first: usize,
+    /// The rows that are in the state, or in the queue.
+    done: Range<usize>,
+    state: State,
+    /// Rows in order, each better than all behind it.
+    extremes: VecDeque<usize>,
+    charge: Charge,
+}
+
+impl<'w> Running<'w> {
+    pub(super) fn new(window: &'w Window, definition: &'static Aggregate) -> Self {
+        Self {
+            window,
+            definition,
+            given: Rows::new(window.arguments.len()),
+            counts: Vec::new(),
+            first: 0,
+            done: 0..0,
+            state: (definition.start)(),
+            extremes: VecDeque::new(),
+            charge: Charge::default(),
+        }
+    }
+
+    /// The value over a frame of a partition whose rows `row` gives.
+    ///
+    /// # Errors
+    /// Those of the aggregate and its arguments.
+    pub(super) async fn over<'a, 'r>(
+        &mut self,
+        frame: &Range<usize>,
+        row: impl Fn(usize) -> &'r [Value<'r>],
+        run: &'a Run<'_>,
+        scratch: &'a Scratch,
+    ) -> Result<Value<'a>> {
+        self.compute_given(frame, row, run).await?;
+        if let Some(extreme) = self.definition.extreme
+            && self.slides()
+        {
+            return Ok(self.extreme(frame, extreme, run).await.copied(scratch));
+        }
+        let mut context = run.context(scratch);
+        context.argument_types = &self.window.argument_types;
+        self.leave(frame, &context, run).await?;
+        while self.done.end < frame.end {
+            let at = self.done.end;
+            self.done.end += 1;
+            run.pause(1).await;
+            if self.counts[at - self.first] {
+                let given = self.given.row(at - self.first);
+                (self.definition.accumulate)(&context, &mut self.state, given)?;
+            }
+        }
+        // The state does not last as long; what it gives has to be in the arena.
+        let value = (self.definition.finish)(&context, &self.state, &[])?;
+        Ok(value.copied(scratch))
+    }
+
+    /// Whether rows leave the frame.
+    fn slides(&self) -> bool {
+        !matches!(self.window.start, Bound::UnboundedPreceding)
+    }
+
+    /// Computes what the rows up to a frame's end give to the aggregate.
+    async fn compute_given<'r>(
+        &mut self,
+        frame: &Range<usize>,
+        row: impl Fn(usize) -> &'r [Value<'r>],
+        run: &Run<'_>,
+    ) -> Result<()> {
+        let known = self.first + self.counts.len();
+        // Where frames only grow, nothing is looked at twice.
+        let wanted = match self.slides() {
+            true => frame.start,
+            false => self.done.end,
+        };
+        if wanted >= known || wanted < self.first {
+            self.given.clear();
+            self.counts.clear();
+            self.first = wanted;
+        }
+        let known = self.first + self.counts.len();
+        let mut scratch = Scratch::new();
+        for at in known..frame.end {
+            run.pause(1).await;
+            scratch.reset();
+            let mut machine = run.machine(&scratch);
+            let values = row(at);
+            let mut counts = match &self.window.filter {
+                Some(filter) => filter.holds(&mut machine, values)?,
+                None => true,
+            };
+            let mut given = Vec::with_capacity(self.window.arguments.len());
+            for argument in &self.window.arguments {
+                given.push(match counts {
+                    true => argument.run(&mut machine, values)?,
+                    false => Value::Null,
+                });
+            }
+            counts &= !self.window.function.0.strict || !given.iter().any(Value::is_null);
+            self.given.push(given);
+            self.counts.push(counts);
+            // A frame may be the whole partition: the limit counts before it is in memory.
+            self.given.settle(run.memory())?;
+        }
+        let places = self.extremes.capacity() * size_of::<usize>();
+        let bytes = self.counts.capacity() + places + self.state.heap_bytes();
+        self.charge.set(run.memory(), bytes)
+    }
+
+    /// Takes back the rows that a frame has no more, or begins anew.
+    async fn leave(
+        &mut self,
+        frame: &Range<usize>,
+        context: &Context<'_>,
+        run: &Run<'_>,
+    ) -> Result<()> {
+        let left = self.done.start..frame.start;
+        let goes_on = frame.start >= self.done.start && frame.end >= self.done.end;
+        let stay = self.done.end.saturating_sub(frame.start);
+        if goes_on && left.is_empty() {
+            return Ok(());
+        }
+        if let Some(remove) = self.definition.remove
+            && goes_on
+            && left.len() <= stay
+        {
+            let mut is_exact = true;
+            for at in left {
+                run.pause(1).await;
+                if self.counts[at - self.first] {
+                    let given = self.given.row(at - self.first);
+                    is_exact = is_exact && remove(context, &mut self.state, given)?;
+                }
+            }
+            if is_exact {
+                self.done.start = frame.start;
+                return Ok(());
+            }
+        }
+        self.state = (self.definition.start)();
+        self.done = frame.start..frame.start;
+        Ok(())
+    }
+
+    /// The least or the greatest value of a frame.
+    async fn extreme(
+        &mut self,
+        frame: &Range<usize>,
+        extreme: Extreme,
+        run: &Run<'_>,
+    ) -> Value<'_> {
+        if frame.start < self.done.start || frame.end < self.done.end {
+            self.extremes.clear();
+            self.done = frame.start..frame.start;
+        }
+        while self.extremes.front().is_some_and(|at| *at < frame.start) {
+            self.extremes.pop_front();
+        }
+        let ty = self.window.argument_types[0];
+        for at in self.done.end.max(frame.start)..frame.end {
+            run.pause(1).await;
+            if !self.counts[at - self.first] {
+                continue;
+            }
+            let value = self.given.row(at - self.first)[0];
+            while let Some(last) = self.extremes.back() {
+                let other = self.given.row(*last - self.first)[0];
+                if !extreme.replaces(ty, value, other) {
+                    break;
+                }
+                self.extremes.pop_back();
+            }
+            self.extremes.push_back(at);
+        }
+        self.done = frame.clone();
+        match self.extremes.front() {
+            Some(at) => self.given.row(at - self.first)[0],
+            None => Value::Null,
+        }
+    }
+}

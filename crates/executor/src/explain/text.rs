@@ -1,0 +1,98 @@
+//! A plan as lines, as psql's users know them.
+
+use super::{Node, Told, milliseconds};
+use planner::plan::Estimate;
+
+/// The lines of a described plan.
+pub fn lines(node: &Node, told: &Told<'_>) -> Vec<String> {
+    let mut lines = Vec::new();
+    operator(node, 0, None, told, &mut lines);
+    let outside = told.outside().filter(|_| told.execution.is_some());
+    if let Some(outside) = &outside {
+        lines.push(format!("Outside Operators: {}", outside.own));
+    }
+    if let Some(bytes) = told.peak_bytes() {
+        lines.push(format!("Peak Memory: {}kB", bytes.div_ceil(1024)));
+    }
+    for (name, time) in [("Planning", told.planning), ("Execution", told.execution)] {
+        if let Some(time) = time {
+            lines.push(format!("{name} Time: {:.3} ms", milliseconds(time)));
+        }
+    }
+    if let (Some(_), Some(measured)) = (outside, told.measurements) {
+        lines.push(format!("Time: {}", measured.all_spent()));
+    }
+    lines
+}
+
+fn operator(
+    node: &Node,
+    depth: usize,
+    part: Option<&str>,
+    told: &Told<'_>,
+    lines: &mut Vec<String>,
+) {
+    // The first is at the left, those within it behind arrows.
+    let indent = " ".repeat(depth.saturating_sub(1) * 6 + usize::from(depth > 0) * 2);
+    if let Some(part) = part {
+        lines.push(format!("{indent}{part}"));
+    }
+    let arrow = if depth > 0 { "->  " } else { "" };
+    lines.push(format!(
+        "{indent}{arrow}{}{}",
+        node.title,
+        numbers(node, told)
+    ));
+    let below = " ".repeat(depth * 6 + 2);
+    if told.verbose
+        && let Some(output) = &node.output
+    {
+        lines.push(format!("{below}Output: {output}"));
+    }
+    for (name, value) in &node.properties {
+        lines.push(format!("{below}{name}: {value}"));
+    }
+    if told.outside().is_some()
+        && let Some(measured) = told.measurement(node)
+        && measured.loops > 0
+    {
+        lines.push(format!("{below}Self Time: {}", measured.own));
+    }
+    for (part, input) in &node.inputs {
+        operator(input, depth + 1, *part, told, lines);
+    }
+}
+
+/// What was expected and what was measured, in PostgreSQL's form, which other tools read.
+fn numbers(node: &Node, told: &Told<'_>) -> String {
+    let mut parts = Vec::new();
+    if let Some(Estimate {
+        startup,
+        total,
+        rows,
+        width,
+    }) = told.estimate(node)
+    {
+        parts.push(format!(
+            "(cost={startup:.2}..{total:.2} rows={rows:.0} width={width:.0})"
+        ));
+    }
+    if let Some(measured) = told.measurement(node) {
+        let (rows, loops) = (measured.rows_per_loop(), measured.loops);
+        parts.push(match (loops, told.outside()) {
+            (0, _) => "(never executed)".to_owned(),
+            (_, None) => format!("(actual rows={rows:.0} loops={loops})"),
+            (_, Some(_)) => {
+                let first = measured.per_loop(measured.first_rows);
+                let total = measured.per_loop(measured.total);
+                format!("(actual time={first:.3}..{total:.3} rows={rows:.0} loops={loops})")
+            }
+        });
+    }
+    match (parts.is_empty(), told.costs) {
+        (true, _) => String::new(),
+        // PostgreSQL's: one space goes with the costs.
+        (false, false) => format!(" {}", parts.join(" ")),
+        (false, true) => format!("  {}", parts.join(" ")),
+    }
+}

@@ -1,0 +1,188 @@
+//! What is known of tables' values, found by looking at a sample of their rows.
+//!
+//! A sample is taken by the places of records (`engine::Transaction::sample`), which have nothing
+//! to do with their values; a table of any size costs as many point reads as the sample has rows,
+//! and a small table is read wholly. Where they are kept: `catalog/statistics.rs`; what is made of
+//! them: `plan/estimate`.
+//!
+//! Of places without records the sample tells how many rows there are, which nobody counts.
+
+mod column;
+
+#[cfg(test)]
+mod tests;
+
+use engine::Transaction;
+use interleave::{Interleaved, Turn};
+use types::{
+    Result, Type, Value,
+    row::{Row, RowLayout, RowWriter},
+};
+
+use self::column::Seen;
+use crate::execute::column;
+use batch::Rows;
+use catalog::{Table, TableStatistics, from_engine};
+use planner::plan::row_layout;
+
+/// Rows that ANALYZE looks at: PostgreSQL's number for its default target of 100 common values
+/// and as many parts of the histogram.
+pub const SAMPLE_ROWS: u64 = 30_000;
+/// Rows that are looked at for a statement that waits to be planned: some milliseconds' work.
+pub const QUICK_SAMPLE_ROWS: u64 = 5_000;
+/// Places that are looked at between two looks at the task's turn.
+const PLACES_AT_ONCE: usize = 64;
+/// Values of more bytes are counted as different from all others, and not kept.
+const VALUE_BYTES_MAX: usize = 256;
+
+/// Looks at some rows of a table, as a transaction sees them; of all columns, or of these.
+///
+/// # Errors
+/// The engine's; XX001 for records that are none.
+///
+/// # Suspension
+/// Memory waits, and turns of others.
+pub async fn gathered(
+    transaction: &Transaction,
+    table: &Table,
+    columns: Option<&[usize]>,
+    rows_max: u64,
+) -> Result<TableStatistics> {
+    let wanted: Vec<usize> = table
+        .live_columns()
+        .map(|(at, _)| at)
+        .filter(|at| columns.is_none_or(|columns| columns.contains(at)))
+        .collect();
+    let mut sample = Sample::new(table, wanted)?;
+    let places = table.storage().records_estimate();
+    let looked_at = places.min(rows_max);
+    // One place of each of equal parts of the table. The same ones for the same table, so that a
+    // run can be repeated.
+    let mut random = fastrand::Rng::with_seed(u64::from(table.id.0) ^ places);
+    let chosen = (0..usize::try_from(looked_at).unwrap_or(usize::MAX)).map(|part| {
+        let part = part as u64;
+        let bound =
+            |part: u64| (u128::from(part) * u128::from(places) / u128::from(looked_at)) as u64;
+        random.u64(bound(part)..bound(part + 1))
+    });
+    let chosen: Vec<u64> = chosen.collect();
+    let turn = Turn::default();
+    let mut occupied = 0;
+    for places in chosen.chunks(PLACES_AT_ONCE) {
+        let mut failure = None;
+        let places = places.iter().copied();
+        turn.pause(places.len()).await;
+        occupied += transaction
+            .sample::<Interleaved>(table.storage(), places, |record| {
+                if let Err(error) = sample.add(table, record) {
+                    failure.get_or_insert(error);
+                }
+            })
+            .await
+            .map_err(from_engine)?;
+        if let Some(error) = failure {
+            return Err(error);
+        }
+    }
+    let rows = match looked_at {
+        0 => 0.0,
+        _ => occupied as f64 / looked_at as f64 * places as f64,
+    };
+    let mut found = TableStatistics {
+        rows,
+        places,
+        ..TableStatistics::default()
+    };
+    sample.summarize(table, &mut found, &turn).await?;
+    Ok(found)
+}
+
+/// Rows of a sample.
+struct Sample {
+    layout: RowLayout,
+    /// By position in the table.
+    columns: Vec<usize>,
+    rows: Rows,
+    seen: Vec<Seen>,
+    /// Where a value is written down to see how long it is.
+    buffer: Vec<u8>,
+}
+
+impl Sample {
+    fn new(table: &Table, columns: Vec<usize>) -> Result<Self> {
+        let mut seen = Vec::with_capacity(columns.len());
+        for at in &columns {
+            seen.push(Seen::new(table.columns[*at].ty)?);
+        }
+        Ok(Self {
+            layout: (*row_layout(table)?).clone(),
+            rows: Rows::new(columns.len()),
+            columns,
+            seen,
+            buffer: Vec::new(),
+        })
+    }
+
+    fn add(&mut self, table: &Table, record: &[u8]) -> Result<()> {
+        let row = Row::new(&self.layout, record)?;
+        let mut values = Vec::with_capacity(self.columns.len());
+        for (at, seen) in self.columns.iter().zip(&mut self.seen) {
+            let value = column(table, &row, *at)?;
+            let bytes = width(seen, value, &mut self.buffer)?;
+            values.push(if seen.count(value, bytes) {
+                value
+            } else {
+                Value::Null
+            });
+        }
+        self.rows.push(values);
+        Ok(())
+    }
+
+    async fn summarize(
+        &self,
+        table: &Table,
+        found: &mut TableStatistics,
+        turn: &Turn,
+    ) -> Result<()> {
+        if self.rows.is_empty() {
+            return Ok(());
+        }
+        for (place, (at, seen)) in self.columns.iter().zip(&self.seen).enumerate() {
+            let mut values = Vec::with_capacity(self.rows.len());
+            for row in self.rows.iter() {
+                turn.pause(1).await;
+                if !row[place].is_null() {
+                    values.push(row[place]);
+                }
+            }
+            let ty = table.columns[*at].ty;
+            let column = seen.summarize(ty, values, self.rows.len(), found.rows, turn);
+            let column = column.await?;
+            found
+                .columns
+                .insert(u16::try_from(*at).unwrap_or(u16::MAX), column);
+        }
+        Ok(())
+    }
+}
+
+/// Bytes of a value in a row.
+fn width(seen: &Seen, value: Value<'_>, buffer: &mut Vec<u8>) -> Result<usize> {
+    Ok(match value {
+        Value::Null => 0,
+        Value::Text(text) | Value::Json(text) => text.len(),
+        Value::Bytea(bytes) => bytes.len(),
+        _ if seen.fixed_width > 0 => seen.fixed_width,
+        value => {
+            buffer.clear();
+            RowWriter::write(&seen.layout, &[value], buffer)?;
+            buffer.len()
+        }
+    })
+}
+
+/// Bytes of each value of a type, 0 if they differ.
+fn fixed_width(ty: Type) -> usize {
+    usize::try_from(ty.length()).unwrap_or(0)
+}

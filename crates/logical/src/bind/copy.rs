@@ -1,0 +1,166 @@
+//! COPY and CREATE TABLE AS: a table's rows from the client, or from a query that it is made of, are
+//! those of an INSERT, its rows to the client those of a query.
+
+use std::sync::Arc;
+
+use sqlparser::ast::{Ident, ObjectName, Query};
+use types::{Result, SqlError, SqlState};
+
+use super::{
+    Binder, Bound, Parameters, Surroundings, clause::Clause, select::applied, write::NewRow,
+};
+use crate::{
+    expression::Expression,
+    relation::{Insert, Relation},
+};
+use catalog::{Generation, Table, TableKind};
+use syntax::name;
+
+/// The columns of a table that are copied, by position.
+pub struct CopiedColumns {
+    pub table: Arc<Table>,
+    pub columns: Vec<usize>,
+}
+
+impl<'b> Binder<'b> {
+    /// Rows of the client's, put into columns of a table.
+    ///
+    /// # Errors
+    /// Those of names.
+    pub fn bind_copy_from(
+        surroundings: &Surroundings<'b>,
+        text: &'b str,
+        name: &ObjectName,
+        columns: &[Ident],
+        parameters: &'b mut Parameters,
+    ) -> Result<(Bound, CopiedColumns)> {
+        let mut binder = Binder::new(surroundings, text, parameters);
+        let copied = binder.copied(name, columns, "copy to")?;
+        let table = &copied.table;
+        let received: Vec<_> = copied.columns.iter().map(|_| binder.new_column()).collect();
+        let given = copied.columns.iter().zip(&received).map(|(&at, &id)| {
+            let column = &table.columns[at];
+            (at, Expression::column(id, column.ty, column.modifier))
+        });
+        let given = given.collect();
+        let rows = Relation::Received { columns: received };
+        let bound = binder.put_into(table, rows, given)?;
+        Ok((bound, copied))
+    }
+
+    /// Rows of a query, put into a table that has just its columns.
+    ///
+    /// # Errors
+    /// Those of the query.
+    pub fn bind_rows_of(
+        surroundings: &Surroundings<'b>,
+        text: &'b str,
+        query: &Query,
+        table: &Arc<Table>,
+        parameters: &'b mut Parameters,
+    ) -> Result<Bound> {
+        let mut binder = Binder::new(surroundings, text, parameters);
+        let (relation, outputs) = binder.whole_query(query)?;
+        let given = outputs
+            .iter()
+            .map(|output| Expression::column(output.column, output.ty, output.modifier));
+        let given = given.enumerate().collect();
+        binder.put_into(table, relation, given)
+    }
+
+    /// An INSERT of rows that give some columns, by position; the others have their defaults.
+    fn put_into(
+        mut self,
+        table: &Arc<Table>,
+        rows: Relation,
+        given: Vec<(usize, Expression)>,
+    ) -> Result<Bound> {
+        let mut clause = Clause::plain("DEFAULT");
+        let values = self.filled(table, given, &mut clause)?;
+        let NewRow {
+            columns: new,
+            checks,
+            generated,
+        } = self.new_row(table)?;
+        let relation = Relation::Insert(Box::new(Insert {
+            table: table.clone(),
+            input: applied(rows, clause.subqueries),
+            values,
+            on_conflict: None,
+            new,
+            checks,
+            generated,
+        }));
+        Ok(self.into_bound(relation, Vec::new()))
+    }
+
+    /// The columns whose rows go to the client.
+    ///
+    /// # Errors
+    /// Those of names.
+    pub fn bind_copy_to(
+        surroundings: &Surroundings<'b>,
+        text: &'b str,
+        name: &ObjectName,
+        columns: &[Ident],
+        parameters: &'b mut Parameters,
+    ) -> Result<CopiedColumns> {
+        Binder::new(surroundings, text, parameters).copied(name, columns, "copy from")
+    }
+
+    fn copied(&mut self, name: &ObjectName, names: &[Ident], what: &str) -> Result<CopiedColumns> {
+        let qualified = name::qualified(name, self.database())?;
+        let found = self.catalog.expect_relation(
+            &self.search_path,
+            qualified.schema.as_deref(),
+            &qualified.name,
+        )?;
+        let table = match found {
+            catalog::Relation::Table(table)
+                if what == "copy to" && table.kind == TableKind::System =>
+            {
+                let message = format!("permission denied: \"{}\" is a system catalog", table.name);
+                return Err(SqlError::new(SqlState::INSUFFICIENT_PRIVILEGE, message));
+            }
+            catalog::Relation::Table(table) => table.clone(),
+            other => {
+                let kind = match other {
+                    catalog::Relation::View(_) => "view",
+                    catalog::Relation::Sequence(_) => "sequence",
+                    _ => "non-table relation",
+                };
+                let message = format!("cannot {what} {kind} \"{}\"", qualified.name);
+                let error = SqlError::new(SqlState::WRONG_OBJECT_TYPE, message);
+                return Err(match (kind, what) {
+                    ("view", "copy from") => error.hint("Try the COPY (SELECT ...) TO variant."),
+                    ("view", _) => error
+                        .hint("To enable copying to a view, provide an INSTEAD OF INSERT trigger."),
+                    _ => error,
+                });
+            }
+        };
+        if names.is_empty() {
+            let copied = table
+                .live_columns()
+                .filter(|(_, column)| !matches!(column.generation, Some(Generation::Stored(_))));
+            let columns = copied.map(|(at, _)| at).collect();
+            return Ok(CopiedColumns { table, columns });
+        }
+        let mut columns = Vec::with_capacity(names.len());
+        for ident in names {
+            let at = self.column_of(&table, ident)?;
+            let column = &table.columns[at];
+            if matches!(column.generation, Some(Generation::Stored(_))) {
+                let message = format!("column \"{}\" is a generated column", column.name);
+                return Err(SqlError::new(SqlState::INVALID_COLUMN_REFERENCE, message)
+                    .detail("Generated columns cannot be used in COPY."));
+            }
+            if columns.contains(&at) {
+                let message = format!("column \"{}\" specified more than once", column.name);
+                return Err(SqlError::new(SqlState::DUPLICATE_COLUMN, message));
+            }
+            columns.push(at);
+        }
+        Ok(CopiedColumns { table, columns })
+    }
+}

@@ -1,0 +1,413 @@
+//! `INSERT INTO ... [ON CONFLICT ...] [RETURNING ...]`
+
+use std::sync::Arc;
+
+use sqlparser::ast::{self, SetExpr};
+use types::{Result, SqlError, SqlState};
+
+use super::{
+    Binder,
+    clause::Clause,
+    parentheses::Unwrapped,
+    query::listed,
+    scalar::place,
+    scope::{Reach, Scope, Source},
+    select::applied,
+    write::NewRow,
+};
+use crate::{
+    expression::Expression,
+    relation::{ConflictUpdate, Insert, OnConflict, Output, Relation},
+};
+use catalog::{Generation, RowKey, Table};
+use syntax::{name, overriding::Overriding};
+
+impl Binder<'_> {
+    /// Binds an INSERT; its outputs are those of RETURNING.
+    pub(super) fn insert(&mut self, insert: &ast::Insert) -> Result<(Relation, Vec<Output>)> {
+        refuse_foreign(insert)?;
+        let ast::TableObject::TableName(name) = &insert.table else {
+            return Err(SqlError::unsupported("INSERT into this"));
+        };
+        let table = self.target(name)?;
+        let alias = insert
+            .table_alias
+            .as_ref()
+            .map(|alias| name::fold(&alias.alias));
+        let alias = alias.unwrap_or_else(|| table.name.to_string());
+        let targets = self.insert_columns(&table, &insert.columns)?;
+        let outer = std::mem::replace(&mut self.overriding, Overriding::of(insert));
+        let (input, given) = match &insert.source {
+            None => (super::from::no_columns(), Vec::new()),
+            Some(query) => {
+                self.insert_source(&table, query, &targets, insert.columns.is_empty())?
+            }
+        };
+        self.overriding = outer;
+        let mut clause = Clause::plain("DEFAULT");
+        let values = self.filled(&table, given, &mut clause)?;
+        let input = applied(input, clause.subqueries);
+        let NewRow {
+            columns: new,
+            checks,
+            generated,
+        } = self.new_row(&table)?;
+        let on_conflict = match &insert.on {
+            None => None,
+            Some(ast::OnInsert::OnConflict(on_conflict)) => {
+                Some(self.on_conflict(&table, &alias, on_conflict)?)
+            }
+            Some(_) => {
+                return Err(
+                    SqlError::unsupported("ON DUPLICATE KEY UPDATE").hint("Use ON CONFLICT.")
+                );
+            }
+        };
+        let mut scope = Scope::default();
+        let mut shown = self.source_of(&table, &alias, &new);
+        if insert.table_alias.is_none() {
+            shown.schema = Some(self.catalog.schema_name(table.schema).to_owned());
+        }
+        scope.add(shown)?;
+        let relation = Relation::Insert(Box::new(Insert {
+            table,
+            input,
+            values,
+            on_conflict,
+            new,
+            checks,
+            generated,
+        }));
+        self.returning(relation, insert.returning.as_deref(), &scope)
+    }
+
+    /// The columns that an INSERT names, by position; all of them if it names none.
+    pub(super) fn insert_columns(
+        &mut self,
+        table: &Table,
+        names: &[ast::ObjectName],
+    ) -> Result<Vec<usize>> {
+        if names.is_empty() {
+            let live = table
+                .columns
+                .iter()
+                .enumerate()
+                .filter(|(_, column)| !column.dropped);
+            return Ok(live.map(|(at, _)| at).collect());
+        }
+        let mut targets = Vec::with_capacity(names.len());
+        for name in names {
+            let parts = name::parts(name)?;
+            let [ident] = parts.as_slice() else {
+                return Err(SqlError::unsupported(format_args!("column name {name}")));
+            };
+            let at = self.column_of(table, ident)?;
+            if targets.contains(&at) {
+                let message = format!(
+                    "column \"{}\" specified more than once",
+                    table.columns[at].name
+                );
+                let error = SqlError::new(SqlState::DUPLICATE_COLUMN, message);
+                return Err(place(error, self.at(ident.span)));
+            }
+            targets.push(at);
+        }
+        Ok(targets)
+    }
+
+    /// The rows to be put in, and for the columns that they give, the value.
+    fn insert_source(
+        &mut self,
+        table: &Arc<Table>,
+        query: &ast::Query,
+        targets: &[usize],
+        all: bool,
+    ) -> Result<(Relation, Vec<(usize, Expression)>)> {
+        let unwrapped = Unwrapped::of(query)?;
+        if let SetExpr::Values(values) = unwrapped.body
+            && unwrapped.is_bare()
+        {
+            return self.insert_values(table, values, targets, all);
+        }
+        // Literals without a type are of the columns that they go into.
+        if let SetExpr::Select(select) = unwrapped.body
+            && select.distinct.is_none()
+        {
+            self.wanted = targets.iter().map(|at| table.columns[*at].ty).collect();
+        }
+        let (relation, outputs) = self.query(query, &Scope::default())?;
+        let targets = self.matching(targets, outputs.len(), all)?;
+        let mut given = Vec::with_capacity(outputs.len());
+        for (&at, output) in targets.iter().zip(&outputs) {
+            let column = &table.columns[at];
+            if self.overriding == Some(Overriding::User)
+                && matches!(column.generation, Some(Generation::Identity { .. }))
+            {
+                continue;
+            }
+            self.writable_column(column, "INSERT", None)?;
+            let value = Expression::column(output.column, output.ty, output.modifier);
+            given.push((at, self.assigned(value, &table.columns[at], None)?));
+        }
+        Ok((relation, given))
+    }
+
+    fn insert_values(
+        &mut self,
+        table: &Arc<Table>,
+        values: &ast::Values,
+        targets: &[usize],
+        all: bool,
+    ) -> Result<(Relation, Vec<(usize, Expression)>)> {
+        let width = values.rows.first().map_or(0, |row| row.content.len());
+        let targets = self.matching(targets, width, all)?.to_vec();
+        let scope = Scope::default();
+        let mut clause = Clause::plain("VALUES");
+        let mut rows = Vec::with_capacity(values.rows.len());
+        for row in &values.rows {
+            if row.content.len() != width {
+                let message = "VALUES lists must all be the same length";
+                return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
+            }
+            let mut bound = Vec::with_capacity(width);
+            for (&at, value) in targets.iter().zip(&row.content) {
+                bound.push(self.new_value(table, at, value, &scope, &mut clause)?);
+            }
+            rows.push(bound);
+        }
+        // A single row needs no relation: its values are computed where they are used.
+        if let [_] = rows.as_slice() {
+            let input = applied(super::from::no_columns(), clause.subqueries);
+            let row = rows.pop().unwrap_or_default();
+            return Ok((input, targets.into_iter().zip(row).collect()));
+        }
+        let columns: Vec<_> = targets.iter().map(|_| self.new_column()).collect();
+        let given = targets.iter().zip(&columns).map(|(&at, &id)| {
+            let column = &table.columns[at];
+            (at, Expression::column(id, column.ty, column.modifier))
+        });
+        let given = given.collect();
+        Ok((listed(columns, rows, clause.subqueries), given))
+    }
+
+    fn matching<'t>(&self, targets: &'t [usize], given: usize, all: bool) -> Result<&'t [usize]> {
+        if given > targets.len() {
+            let message = "INSERT has more expressions than target columns";
+            return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
+        }
+        if given < targets.len() && !all {
+            let message = "INSERT has more target columns than expressions";
+            return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
+        }
+        Ok(&targets[..given])
+    }
+
+    /// A value for each column of a table, by position: given, or its default.
+    pub(super) fn filled(
+        &mut self,
+        table: &Arc<Table>,
+        given: Vec<(usize, Expression)>,
+        clause: &mut Clause<'_>,
+    ) -> Result<Vec<Expression>> {
+        let mut given: Vec<Option<Expression>> = {
+            let mut slots = vec![None; table.columns.len()];
+            for (at, value) in given {
+                slots[at] = Some(value);
+            }
+            slots
+        };
+        let columns = table.columns.iter().zip(&mut given);
+        let values = columns.map(|(column, given)| match given.take() {
+            Some(value) => Ok(value),
+            None if column.dropped || matches!(column.generation, Some(Generation::Stored(_))) => {
+                Ok(Expression::null(column.ty))
+            }
+            None => self.default_of(column, clause),
+        });
+        values.collect()
+    }
+
+    /// A source with given columns for a table's row.
+    pub(super) fn source_of(
+        &self,
+        table: &Arc<Table>,
+        name: &str,
+        ids: &[crate::expression::ColumnId],
+    ) -> Source {
+        let live = table
+            .columns
+            .iter()
+            .enumerate()
+            .filter(|(_, column)| !column.dropped);
+        let columns = live.map(|(at, column)| super::scope::SourceColumn {
+            attribute: Some(at),
+            ..super::scope::SourceColumn::new(
+                column.name.to_string(),
+                ids[at],
+                column.ty,
+                column.modifier,
+            )
+        });
+        Source {
+            name: Some(name.to_owned()),
+            schema: None,
+            columns: columns.collect(),
+            table: Some(table.clone()),
+        }
+    }
+
+    fn on_conflict(
+        &mut self,
+        table: &Arc<Table>,
+        alias: &str,
+        on_conflict: &ast::OnConflict,
+    ) -> Result<OnConflict> {
+        let arbiters = match &on_conflict.conflict_target {
+            None => Vec::new(),
+            Some(ast::ConflictTarget::Columns(columns)) => {
+                let columns = columns.iter().map(|ident| self.column_of(table, ident));
+                unique_over(table, &columns.collect::<Result<Vec<_>>>()?)
+            }
+            Some(ast::ConflictTarget::OnConstraint(name)) => {
+                let name = name::qualified(name, self.database())?.name;
+                let constraint = unique_named(table, &name);
+                constraint.map(|found| vec![found]).ok_or_else(|| {
+                    let message = format!(
+                        "constraint \"{name}\" for table \"{}\" does not exist",
+                        table.name
+                    );
+                    SqlError::new(SqlState::UNDEFINED_OBJECT, message)
+                })?
+            }
+        };
+        if arbiters.is_empty() && on_conflict.conflict_target.is_some() {
+            return Err(SqlError::new(
+                SqlState::INVALID_COLUMN_REFERENCE,
+                "there is no unique or exclusion constraint matching the ON CONFLICT specification",
+            ));
+        }
+        let update = match &on_conflict.action {
+            ast::OnConflictAction::DoNothing => None,
+            ast::OnConflictAction::DoUpdate(update) => {
+                if on_conflict.conflict_target.is_none() {
+                    return Err(SqlError::new(
+                        SqlState::SYNTAX_ERROR,
+                        "ON CONFLICT DO UPDATE requires inference specification or constraint name",
+                    )
+                    .hint("For example, ON CONFLICT (column_name)."));
+                }
+                Some(self.conflict_update(table, alias, update)?)
+            }
+        };
+        Ok(OnConflict { arbiters, update })
+    }
+
+    fn conflict_update(
+        &mut self,
+        table: &Arc<Table>,
+        alias: &str,
+        update: &ast::DoUpdate,
+    ) -> Result<ConflictUpdate> {
+        let (old, source) = self.row_of(table, alias);
+        let (excluded, excluded_source) = self.row_of(table, "excluded");
+        let mut scope = Scope::default();
+        scope.add(source)?;
+        scope.add(excluded_source)?;
+        // A column's bare name is the row's that is there.
+        let mut clause = Clause::plain("UPDATE");
+        let own = Preferred::over(&scope);
+        let assignments = self.assignments(table, &update.assignments, &own.0, &mut clause)?;
+        let predicate = match &update.selection {
+            Some(selection) => {
+                clause.name = "WHERE";
+                Some(self.condition(selection, &own.0, &mut clause)?)
+            }
+            None => None,
+        };
+        if !clause.subqueries.is_empty() {
+            return Err(SqlError::unsupported("a subquery in ON CONFLICT DO UPDATE"));
+        }
+        Ok(ConflictUpdate {
+            old,
+            excluded,
+            assignments,
+            predicate,
+        })
+    }
+}
+
+/// A scope in which bare names are those of the first source.
+struct Preferred<'p>(Scope<'p>);
+
+impl<'p> Preferred<'p> {
+    fn over(scope: &Scope<'p>) -> Self {
+        let mut sources = scope.sources.clone();
+        for source in sources.iter_mut().skip(1) {
+            source
+                .columns
+                .iter_mut()
+                .for_each(|column| column.reach = Reach::Relation);
+        }
+        Self(Scope {
+            parent: scope.parent,
+            sources,
+            ..Scope::default()
+        })
+    }
+}
+
+/// The unique keys over just these columns: indexes by position, `None` for the rows' own.
+fn unique_over(table: &Table, columns: &[usize]) -> Vec<Option<usize>> {
+    let same = |key: &[u16]| {
+        key.len() == columns.len()
+            && columns
+                .iter()
+                .all(|at| key.iter().any(|other| usize::from(*other) == *at))
+    };
+    let own = match &table.row_key {
+        RowKey::Columns(key) if same(key) => Some(None),
+        _ => None,
+    };
+    let indexes = table.indexes.iter().enumerate().filter(|(_, index)| {
+        index.unique
+            && index.is_valid
+            && index.predicate.is_none()
+            && index.key_columns().is_some_and(|key| same(&key))
+    });
+    own.into_iter()
+        .chain(indexes.map(|(at, _)| Some(at)))
+        .collect()
+}
+
+/// The unique key that a constraint of this name is.
+fn unique_named(table: &Table, name: &str) -> Option<Option<usize>> {
+    if let Some(key) = table
+        .primary_key
+        .as_ref()
+        .filter(|key| *key.name == *name && key.index.is_none())
+    {
+        debug_assert!(!key.columns.is_empty());
+        return Some(None);
+    }
+    table
+        .indexes
+        .iter()
+        .position(|index| index.unique && *index.name == *name)
+        .map(Some)
+}
+
+fn refuse_foreign(insert: &ast::Insert) -> Result<()> {
+    let foreign = [
+        (insert.or.is_some(), "INSERT OR"),
+        (insert.ignore, "INSERT IGNORE"),
+        (insert.overwrite, "INSERT OVERWRITE"),
+        (insert.partitioned.is_some(), "PARTITION"),
+        (insert.replace_into, "REPLACE INTO"),
+        (!insert.assignments.is_empty(), "INSERT ... SET"),
+        (insert.insert_alias.is_some(), "an alias for the new row"),
+    ];
+    match foreign.iter().find(|(is_there, _)| *is_there) {
+        Some((_, what)) => Err(SqlError::unsupported(what)),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,115 @@
+//! Literals, and the words that stand for values.
+
+use sqlparser::ast;
+use types::{Result, Scalar, SqlError, SqlState, Type, TypeModifier, Value};
+
+use super::{
+    Binder,
+    clause::Clause,
+    scalar::{INT4, place},
+    scope::Scope,
+};
+use crate::{data_type, expression::Expression};
+use batch::OwnedValue;
+
+impl Binder<'_> {
+    /// Words that the standard has for functions without parentheses.
+    pub(super) fn special_value(
+        &mut self,
+        word: &str,
+        _clause: &mut Clause<'_>,
+    ) -> Result<Option<Expression>> {
+        let name = match word {
+            "current_date" | "current_timestamp" | "current_time" | "localtime"
+            | "localtimestamp" | "current_user" | "session_user" | "current_role" | "user"
+            | "current_catalog" | "current_schema" => word,
+            _ => return Ok(None),
+        };
+        self.call(name, Vec::new(), None).map(Some)
+    }
+
+    pub(super) fn literal(&mut self, value: &ast::ValueWithSpan) -> Result<Expression> {
+        use ast::Value as Literal;
+        let position = self.at(value.span);
+        match &value.value {
+            Literal::Number(digits, _) => number(digits).map_err(|error| place(error, position)),
+            Literal::SingleQuotedString(text)
+            | Literal::EscapedStringLiteral(text)
+            | Literal::UnicodeStringLiteral(text)
+            | Literal::NationalStringLiteral(text) => self.unknown(text, position),
+            Literal::DollarQuotedString(text) => self.unknown(&text.value, position),
+            Literal::Boolean(value) => Ok(Expression::bool(*value)),
+            Literal::Null => Ok(Expression::null(Type::Unknown)),
+            Literal::Placeholder(name) => self.parameter(name, position),
+            _ => Err(place(
+                SqlError::unsupported(format_args!("literal {value}")),
+                position,
+            )),
+        }
+    }
+
+    /// A string whose type is found where it is used.
+    pub(super) fn unknown(&self, text: &str, position: Option<u32>) -> Result<Expression> {
+        if text.contains('\0') {
+            let message = "invalid byte sequence for encoding \"UTF8\": 0x00";
+            return Err(place(
+                SqlError::new(SqlState::CHARACTER_NOT_IN_REPERTOIRE, message),
+                position,
+            ));
+        }
+        Ok(Expression::constant(OwnedValue::text(text), Type::Unknown))
+    }
+
+    pub(super) fn typed_string(&mut self, typed: &ast::TypedString) -> Result<Expression> {
+        let (ty, modifier) = self.data_type(&typed.data_type)?;
+        let position = self.at(typed.value.span);
+        let literal = self.literal(&typed.value)?;
+        self.needs_literal(&literal)?;
+        self.cast(literal, ty, modifier, position)
+    }
+
+    /// `interval '1:30' hour to minute`: the fields say what units bare numbers have.
+    pub(super) fn interval(
+        &mut self,
+        interval: &ast::Interval,
+        scope: &Scope<'_>,
+        clause: &mut Clause<'_>,
+    ) -> Result<Expression> {
+        let operand = self.scalar(&interval.value, scope, clause)?;
+        self.needs_literal(&operand)?;
+        let position = self.position(&interval.value);
+        let (ty, modifier) = match (&interval.leading_field, &interval.last_field) {
+            (None, _) => (Type::Scalar(Scalar::Interval), TypeModifier::NONE),
+            // The digits of a second that stands alone are what the parser calls leading.
+            (Some(field), None) => {
+                data_type::interval(&field.to_string(), interval.leading_precision)
+                    .map_err(|error| place(error, position))?
+            }
+            (Some(first), Some(last)) => {
+                let fields = format!("{first} to {last}");
+                data_type::interval(&fields, interval.fractional_seconds_precision)
+                    .map_err(|error| place(error, position))?
+            }
+        };
+        self.cast(operand, ty, modifier, position)
+    }
+}
+
+/// A number without quotes: the smallest of integer, bigint and numeric that holds it.
+pub(super) fn number(digits: &str) -> Result<Expression> {
+    if let Ok(value) = digits.parse::<i32>() {
+        return Ok(Expression::constant(
+            OwnedValue::new(Value::Int4(value)),
+            INT4,
+        ));
+    }
+    if let Ok(value) = digits.parse::<i64>() {
+        return Ok(Expression::constant(
+            OwnedValue::new(Value::Int8(value)),
+            Type::Scalar(Scalar::Int8),
+        ));
+    }
+    let ty = Type::Scalar(Scalar::Numeric);
+    let value = OwnedValue::parse(digits, ty)?;
+    Ok(Expression::constant(value, ty))
+}

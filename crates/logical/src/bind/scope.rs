@@ -1,0 +1,218 @@
+//! Which names mean what: the relations of a FROM clause, and those of the queries around it.
+
+use std::{
+    cell::{Cell, RefCell},
+    sync::Arc,
+};
+
+use types::{Result, SqlError, SqlState, Type, TypeModifier};
+
+use super::clause::Aggregates;
+use crate::expression::{ColumnId, Expression};
+use catalog::Table;
+
+/// What a query's expressions can name, with the queries around it.
+#[derive(Debug, Default)]
+pub(super) struct Scope<'p> {
+    pub parent: Option<&'p Scope<'p>>,
+    pub sources: Vec<Source>,
+    /// Columns that `USING` and `NATURAL` made one of two; they come first in `*`.
+    pub merged: Vec<SourceColumn>,
+    /// The part of the query that is being bound.
+    pub part: Cell<Part>,
+    /// Aggregates of this query that were found in subqueries.
+    pub aggregates: RefCell<Aggregates>,
+    /// The recursion whose step the query belongs to is one of its sources.
+    pub(crate) reads_itself: bool,
+}
+
+/// A part of a query, in which aggregates of the query may be or not.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) enum Part {
+    #[default]
+    From,
+    Where,
+    /// The select list and what belongs to it.
+    List,
+}
+
+/// One relation of a FROM clause.
+#[derive(Debug, Clone)]
+pub(super) struct Source {
+    /// Its alias, or the table's name; joins without an alias have none.
+    pub name: Option<String>,
+    /// Of a table without an alias.
+    pub schema: Option<String>,
+    pub columns: Vec<SourceColumn>,
+    /// The table that it is, if it is one.
+    pub table: Option<Arc<Table>>,
+}
+
+/// A column of such a relation.
+#[derive(Debug, Clone)]
+pub(super) struct SourceColumn {
+    pub name: String,
+    pub value: Expression,
+    /// The names that reach it.
+    pub reach: Reach,
+    /// The column's position in its table.
+    pub attribute: Option<usize>,
+}
+
+/// The names that reach a column of a relation, from the most to the least.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Reach {
+    /// Its name, or `*`.
+    Name,
+    /// Its relation's name and its own, or `relation.*`: it was merged with another.
+    Relation,
+    /// The row as a whole: it is younger than the view whose query is being bound.
+    Row,
+}
+
+impl SourceColumn {
+    pub(super) fn new(name: String, id: ColumnId, ty: Type, modifier: TypeModifier) -> Self {
+        Self {
+            name,
+            value: Expression::column(id, ty, modifier),
+            reach: Reach::Name,
+            attribute: None,
+        }
+    }
+}
+
+impl Source {
+    /// The columns that its name and theirs reach, which are those that `relation.*` stands for.
+    pub(crate) fn named_columns(&self) -> impl Iterator<Item = &SourceColumn> {
+        let columns = self.columns.iter();
+        columns.filter(|column| column.reach <= Reach::Relation)
+    }
+}
+
+impl<'p> Scope<'p> {
+    /// An empty one within another query.
+    pub(super) fn within(parent: Option<&'p Scope<'p>>) -> Scope<'p> {
+        Scope {
+            parent,
+            ..Scope::default()
+        }
+    }
+
+    /// Of the queries around it, the innermost that one of these columns is of; `None` if there is
+    /// none, or if its own relations have one.
+    pub(crate) fn home<'s>(&'s self, columns: &[ColumnId]) -> Option<&'s Scope<'p>> {
+        let mut scopes = std::iter::successors(Some(self), |scope| scope.parent);
+        let home = scopes.find(|scope| columns.iter().any(|id| scope.has(*id)));
+        home.filter(|home| !std::ptr::eq(*home, self))
+    }
+
+    /// Where aggregates go that were found in a subquery and are this query's.
+    ///
+    /// # Errors
+    /// 42803 where none may be.
+    pub(crate) fn outer_aggregates(&self) -> Result<&RefCell<Aggregates>> {
+        let message = match self.part.get() {
+            Part::List => return Ok(&self.aggregates),
+            Part::Where => "aggregate functions are not allowed in WHERE",
+            Part::From => {
+                "aggregate functions are not allowed in FROM clause of their own query level"
+            }
+        };
+        Err(SqlError::new(SqlState::GROUPING_ERROR, message))
+    }
+
+    /// Whether one of its own relations has the column.
+    pub(super) fn has(&self, id: ColumnId) -> bool {
+        let columns = self.sources.iter().flat_map(|source| &source.columns);
+        columns
+            .chain(&self.merged)
+            .any(|column| column.value.columns().contains(&id))
+    }
+
+    /// A column by its name alone: the innermost query that has one decides.
+    ///
+    /// # Errors
+    /// 42702 if a query has two of the name.
+    pub(super) fn column(&self, name: &str) -> Result<Option<&SourceColumn>> {
+        let merged = self.merged.iter();
+        let others = self.sources.iter().flat_map(|source| &source.columns);
+        let mut found = merged
+            .chain(others.filter(|column| column.reach == Reach::Name))
+            .filter(|c| c.name == name);
+        match (found.next(), found.next()) {
+            (Some(column), None) => Ok(Some(column)),
+            (Some(_), Some(_)) => Err(SqlError::new(
+                SqlState::AMBIGUOUS_COLUMN,
+                format!("column reference \"{name}\" is ambiguous"),
+            )),
+            (None, _) => match self.parent {
+                Some(parent) => parent.column(name),
+                None => Ok(None),
+            },
+        }
+    }
+
+    /// A relation by its name, and schema if that was written.
+    ///
+    /// # Errors
+    /// 42P09 as PostgreSQL: two relations of the name.
+    pub(super) fn source(&self, schema: Option<&str>, name: &str) -> Result<Option<&Source>> {
+        let is = |source: &&Source| {
+            source.name.as_deref() == Some(name)
+                && schema.is_none_or(|schema| source.schema.as_deref() == Some(schema))
+        };
+        let mut found = self.sources.iter().filter(is);
+        match (found.next(), found.next()) {
+            (Some(source), None) => Ok(Some(source)),
+            (Some(_), Some(_)) => Err(SqlError::new(
+                SqlState::AMBIGUOUS_ALIAS,
+                format!("table reference \"{name}\" is ambiguous"),
+            )),
+            (None, _) => match self.parent {
+                Some(parent) => parent.source(schema, name),
+                None => Ok(None),
+            },
+        }
+    }
+
+    /// Adds a relation.
+    ///
+    /// # Errors
+    /// 42712 if there is one of its name.
+    pub(super) fn add(&mut self, source: Source) -> Result<()> {
+        if let Some(name) = &source.name {
+            let same = |other: &Source| {
+                other.name.as_ref() == Some(name)
+                    && (source.schema.is_none()
+                        || other.schema.is_none()
+                        || source.schema == other.schema)
+            };
+            if self.sources.iter().any(same) {
+                return Err(SqlError::new(
+                    SqlState::DUPLICATE_ALIAS,
+                    format!("table name \"{name}\" specified more than once"),
+                ));
+            }
+        }
+        self.sources.push(source);
+        Ok(())
+    }
+
+    /// What `*` stands for.
+    pub(crate) fn all_columns(&self) -> impl Iterator<Item = &SourceColumn> {
+        let others = self.sources.iter().flat_map(|source| &source.columns);
+        self.merged
+            .iter()
+            .chain(others.filter(|column| column.reach == Reach::Name))
+    }
+
+    /// The table, and the column's position there, that a column of this query comes from.
+    pub(super) fn origin(&self, id: ColumnId) -> Option<(&Arc<Table>, usize)> {
+        self.sources.iter().find_map(|source| {
+            let table = source.table.as_ref()?;
+            let is =
+                |column: &&SourceColumn| column.value.kind == crate::expression::Kind::Column(id);
+            Some((table, source.columns.iter().find(is)?.attribute?))
+        })
+    }
+}

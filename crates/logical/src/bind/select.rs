@@ -1,0 +1,686 @@
+//! `SELECT ... FROM ... WHERE ... GROUP BY ... HAVING ...`, in the order in which it is computed.
+
+use std::collections::BTreeSet;
+
+use sqlparser::ast::{self, Distinct, Expr, SelectItem};
+use types::{Result, SqlError, SqlState, Type, TypeModifier};
+
+use super::{
+    Binder,
+    clause::{Aggregates, Clause},
+    group::AboveGroups,
+    order::Ordering,
+    scalar::{missing_relation, place},
+    scope::{Part, Scope, SourceColumn},
+};
+use crate::{
+    expression::{ColumnId, Expression, Kind},
+    relation::{Applied, FunctionCall, Output, Relation, SortKey, WindowCall},
+};
+use syntax::name;
+
+/// One item of a select list.
+pub(super) struct Item {
+    pub(super) name: String,
+    pub(super) value: Expression,
+    /// The place in the list as it was written that it comes from.
+    pub(super) place: usize,
+}
+
+/// What an expression is called that nobody has named.
+enum Figured {
+    No,
+    /// By its type or its form.
+    Weak(String),
+    /// By a column or a function.
+    Strong(String),
+}
+
+/// A select list and what its expressions need, before it is put together.
+#[derive(Default)]
+pub(super) struct List {
+    pub(super) items: Vec<Item>,
+    pub(super) aggregates: Aggregates,
+    pub(super) windows: Vec<WindowCall>,
+    pub(super) sets: Vec<FunctionCall>,
+    /// Of the select list, HAVING and ORDER BY.
+    pub(super) subqueries: Vec<Applied>,
+}
+
+impl List {
+    /// Whether its expressions are made of the rows below them alone.
+    pub(super) fn needs_nothing(&self) -> bool {
+        self.aggregates.is_empty()
+            && self.windows.is_empty()
+            && self.sets.is_empty()
+            && self.subqueries.is_empty()
+    }
+}
+
+impl Binder<'_> {
+    /// A query block, ordered.
+    pub(super) fn select(
+        &mut self,
+        select: &ast::Select,
+        ordering: &Ordering<'_>,
+        outer: &Scope<'_>,
+    ) -> Result<(Relation, Vec<Output>)> {
+        refuse_foreign(select)?;
+        if select.distinct.is_some() && select.projection.is_empty() {
+            let message = "SELECT DISTINCT must have at least one column";
+            return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
+        }
+        self.refuse_second_windows(&select.named_window)?;
+        let wanted = std::mem::take(&mut self.wanted);
+        let mut scope = Scope::within(outer.parent);
+        let mut relation = self.from(&select.from, &mut scope)?;
+        if let Some(selection) = &select.selection {
+            let mut clause = Clause::plain("WHERE");
+            scope.part.set(Part::Where);
+            let predicate = self.condition(selection, &scope, &mut clause)?;
+            relation = filter(applied(relation, clause.subqueries), predicate);
+        }
+        scope.part.set(Part::List);
+        let mut list = self.list(&select.projection, &select.named_window, &scope)?;
+        let groups = self.groups(select, &mut list, &scope)?;
+        let having = match &select.having {
+            Some(having) => {
+                let mut clause = Clause::plain("HAVING");
+                clause.aggregates = Some(&mut list.aggregates);
+                let having = self.condition(having, &scope, &mut clause)?;
+                let subqueries = clause.subqueries;
+                list.subqueries.extend(subqueries);
+                Some(having)
+            }
+            None => None,
+        };
+        let mut on = self.distinct_on(select.distinct.as_ref(), &mut list, &scope)?;
+        let mut keys = self.sort_keys(ordering, &mut list, &select.named_window, &scope)?;
+        self.known_items(&mut list.items, &wanted)?;
+        list.aggregates.extend(scope.aggregates.take());
+        if scope.reads_itself && !list.aggregates.calls.is_empty() {
+            let message =
+                "aggregate functions are not allowed in a recursive query's recursive term";
+            return Err(SqlError::new(SqlState::INVALID_RECURSION, message));
+        }
+
+        let mut having = having;
+        if !groups.is_plain() || !list.aggregates.is_empty() || having.is_some() {
+            let clauses = AboveGroups {
+                having: &mut having,
+                order: &mut keys,
+                on: on.as_mut(),
+            };
+            relation = self.grouped(relation, groups, &mut list, clauses, &scope)?;
+        }
+        let is_stable = |key: &SortKey| key.expression.is_stable();
+        let is_sorted_first = select.distinct.is_none()
+            && list.windows.is_empty()
+            && list.sets.is_empty()
+            // A volatile item that is a key has one value, above and below.
+            && keys.iter().all(is_stable);
+        let own = keys.iter().map(|key| &key.expression).chain(&having);
+        let late = match is_sorted_first && !keys.is_empty() {
+            true => late_calls(&mut list.subqueries, own),
+            false => Vec::new(),
+        };
+        relation = applied(relation, std::mem::take(&mut list.subqueries));
+        if let Some(having) = having {
+            relation = filter(relation, having);
+        }
+        if !late.is_empty() {
+            relation = applied(sorted(relation, std::mem::take(&mut keys)), late);
+        }
+        if !list.windows.is_empty() {
+            let calls = std::mem::take(&mut list.windows);
+            relation = Relation::Window {
+                input: Box::new(relation),
+                calls,
+            };
+        }
+        let mut distinct = select.distinct.as_ref();
+        // With an order that does not depend on them, functions that return sets are called for
+        // the rows that DISTINCT ON leaves.
+        if let Some(on) = on.take_if(|on| !keys.is_empty() && !made_by_sets(&list, on, &keys)) {
+            relation = distinct_on_sorted(relation, on, std::mem::take(&mut keys))?;
+            distinct = None;
+        }
+        relation = expanded(relation, std::mem::take(&mut list.sets));
+        let (columns, outputs) = self.outputs(list.items, &scope);
+        relation = Relation::Compute {
+            input: Box::new(relation),
+            columns,
+        };
+        self.finish(relation, outputs, distinct, on, keys)
+    }
+
+    /// Binds a select list; stars are written out.
+    fn list(
+        &mut self,
+        projection: &[SelectItem],
+        windows: &[ast::NamedWindowDefinition],
+        scope: &Scope<'_>,
+    ) -> Result<List> {
+        let mut list = List::default();
+        for (place, item) in projection.iter().enumerate() {
+            let whole = |column: &SourceColumn| Item {
+                name: column.name.clone(),
+                value: column.value.clone(),
+                place,
+            };
+            match item {
+                SelectItem::UnnamedExpr(expr) => {
+                    let value = self.item(expr, &mut list, windows, scope)?;
+                    list.items.push(Item {
+                        name: self.output_name(expr),
+                        value,
+                        place,
+                    });
+                }
+                SelectItem::ExprWithAlias { expr, alias } => {
+                    let value = self.item(expr, &mut list, windows, scope)?;
+                    list.items.push(Item {
+                        name: name::fold(alias),
+                        value,
+                        place,
+                    });
+                }
+                SelectItem::Wildcard(_) => {
+                    if scope.sources.is_empty() {
+                        let message = "SELECT * with no tables specified is not valid";
+                        return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
+                    }
+                    self.note_all(scope.all_columns());
+                    list.items.extend(scope.all_columns().map(whole));
+                }
+                SelectItem::QualifiedWildcard(
+                    ast::SelectItemQualifiedWildcardKind::ObjectName(name),
+                    _,
+                ) => {
+                    list.items.extend(self.columns_of(name, scope)?.map(whole));
+                }
+                _ => {
+                    return Err(SqlError::unsupported(format_args!(
+                        "{item} in a select list"
+                    )));
+                }
+            }
+        }
+        Ok(list)
+    }
+
+    /// Binds an expression of a select list or of its ORDER BY.
+    pub(super) fn item(
+        &mut self,
+        expr: &Expr,
+        list: &mut List,
+        windows: &[ast::NamedWindowDefinition],
+        scope: &Scope<'_>,
+    ) -> Result<Expression> {
+        let outer = std::mem::replace(&mut self.named_windows, windows.to_vec());
+        let mut clause = Clause {
+            name: "SELECT",
+            subqueries: Vec::new(),
+            aggregates: Some(&mut list.aggregates),
+            windows: Some(&mut list.windows),
+            sets: Some(&mut list.sets),
+        };
+        let bound = self.scalar(expr, scope, &mut clause);
+        let subqueries = clause.subqueries;
+        list.subqueries.extend(subqueries);
+        self.named_windows = outer;
+        bound
+    }
+
+    /// The columns that `relation.*` stands for.
+    pub(super) fn columns_of<'s>(
+        &mut self,
+        name: &ast::ObjectName,
+        scope: &'s Scope<'_>,
+    ) -> Result<impl Iterator<Item = &'s SourceColumn> + use<'s>> {
+        let qualified = name::qualified(name, self.database())?;
+        match scope.source(qualified.schema.as_deref(), &qualified.name)? {
+            Some(source) => {
+                self.note_all(source.named_columns());
+                Ok(source.named_columns())
+            }
+            None => Err(missing_relation(&qualified.name)),
+        }
+    }
+
+    /// Literals of a select list are of the type that is wanted there; those that nothing gives a
+    /// type are text.
+    fn known_items(&mut self, items: &mut [Item], wanted: &[Type]) -> Result<()> {
+        for (at, item) in items.iter_mut().enumerate() {
+            let value = std::mem::replace(&mut item.value, Expression::null(Type::Unknown));
+            item.value = match (value.ty, wanted.get(at)) {
+                (Type::Unknown, Some(ty)) => self.coerce(value, *ty, TypeModifier::NONE, None)?,
+                _ => self.known(value)?,
+            };
+        }
+        Ok(())
+    }
+
+    fn distinct_on(
+        &mut self,
+        distinct: Option<&Distinct>,
+        list: &mut List,
+        scope: &Scope<'_>,
+    ) -> Result<Option<Vec<Expression>>> {
+        let Some(Distinct::On(expressions)) = distinct else {
+            return Ok(None);
+        };
+        let on = expressions
+            .iter()
+            .map(|expr| self.item_or_output(expr, list, &[], scope, "DISTINCT ON"));
+        on.collect::<Result<_>>().map(Some)
+    }
+
+    /// A column for each item: the one that it is, or a new one.
+    pub(super) fn outputs(
+        &mut self,
+        items: Vec<Item>,
+        scope: &Scope<'_>,
+    ) -> (Vec<(ColumnId, Expression)>, Vec<Output>) {
+        let mut columns = Vec::new();
+        let mut outputs = Vec::with_capacity(items.len());
+        for Item { name, value, .. } in items {
+            let (ty, modifier) = (value.ty, value.modifier);
+            let source = match value.kind {
+                Kind::Column(id) => Some(id),
+                _ => None,
+            };
+            let origin = source.and_then(|id| scope.origin(id));
+            let origin = origin.and_then(|(table, attribute)| {
+                Some((table.id.0, u16::try_from(attribute + 1).ok()?))
+            });
+            let column = self.new_column();
+            self.note_record(column, &value);
+            columns.push((column, value));
+            outputs.push(Output {
+                name,
+                column,
+                ty,
+                modifier,
+                origin,
+            });
+        }
+        (columns, outputs)
+    }
+
+    /// Distinct rows, in order.
+    fn finish(
+        &mut self,
+        mut relation: Relation,
+        outputs: Vec<Output>,
+        distinct: Option<&Distinct>,
+        on: Option<Vec<Expression>>,
+        keys: Vec<SortKey>,
+    ) -> Result<(Relation, Vec<Output>)> {
+        let shown: Vec<Expression> = outputs
+            .iter()
+            .map(|output| Expression::column(output.column, output.ty, output.modifier))
+            .collect();
+        // Sort keys that are items of the list are their columns.
+        let keys: Vec<SortKey> = match &relation {
+            Relation::Compute { columns, .. } => keys
+                .into_iter()
+                .map(|key| SortKey {
+                    expression: item_column(key.expression, columns),
+                    ..key
+                })
+                .collect(),
+            _ => keys,
+        };
+        match (distinct, on) {
+            (Some(Distinct::Distinct), _) => {
+                if keys
+                    .iter()
+                    .any(|key| !shown.iter().any(|shown| shown.kind == key.expression.kind))
+                {
+                    return Err(SqlError::new(
+                        SqlState::INVALID_COLUMN_REFERENCE,
+                        "for SELECT DISTINCT, ORDER BY expressions must appear in select list",
+                    ));
+                }
+                relation = Relation::Distinct {
+                    input: Box::new(relation),
+                    on: shown,
+                };
+                relation = sorted(relation, keys);
+            }
+            (_, Some(on)) => {
+                let on: Vec<Expression> = match &relation {
+                    Relation::Compute { columns, .. } => on
+                        .into_iter()
+                        .map(|expression| item_column(expression, columns))
+                        .collect(),
+                    _ => on,
+                };
+                relation = distinct_on_sorted(relation, on, keys)?;
+            }
+            _ => relation = sorted(relation, keys),
+        }
+        Ok((relation, outputs))
+    }
+
+    /// What PostgreSQL calls an item without an alias.
+    pub(super) fn output_name(&self, expr: &Expr) -> String {
+        match self.figured_name(expr) {
+            Figured::No => "?column?".to_owned(),
+            Figured::Weak(name) | Figured::Strong(name) => name,
+        }
+    }
+
+    /// The name that an expression suggests. A cast gives way to what it casts, unless that has a
+    /// weak name only: another cast, CASE.
+    fn figured_name(&self, expr: &Expr) -> Figured {
+        let word = |word: &str| Figured::Strong(word.to_owned());
+        match expr {
+            Expr::Identifier(ident) => Figured::Strong(name::fold(ident)),
+            Expr::CompoundIdentifier(parts) => {
+                Figured::Strong(parts.last().map(name::fold).unwrap_or_default())
+            }
+            Expr::Nested(inner) | Expr::Collate { expr: inner, .. } => self.figured_name(inner),
+            Expr::CompoundFieldAccess { root, access_chain } => {
+                let fields = access_chain.iter().rev();
+                let mut fields = fields.filter_map(|access| match access {
+                    ast::AccessExpr::Dot(field) => Some(field),
+                    ast::AccessExpr::Subscript(_) => None,
+                });
+                self.figured_name(fields.next().unwrap_or(root))
+            }
+            Expr::Function(function) => {
+                let last = function.name.0.last().and_then(|part| part.as_ident());
+                Figured::Strong(last.map(name::fold).unwrap_or_default())
+            }
+            Expr::Cast {
+                expr: inner,
+                data_type,
+                ..
+            } => match self.figured_name(inner) {
+                Figured::Strong(name) => Figured::Strong(name),
+                Figured::No | Figured::Weak(_) => Figured::Weak(self.cast_name(data_type)),
+            },
+            Expr::TypedString(typed) => Figured::Weak(self.cast_name(&typed.data_type)),
+            Expr::Interval(_) => Figured::Weak("interval".to_owned()),
+            Expr::Value(value) if matches!(value.value, ast::Value::Boolean(_)) => {
+                Figured::Weak("bool".to_owned())
+            }
+            Expr::Case { else_result, .. } => {
+                match else_result.as_deref().map(|e| self.figured_name(e)) {
+                    Some(Figured::Strong(name)) => Figured::Strong(name),
+                    _ => Figured::Weak("case".to_owned()),
+                }
+            }
+            Expr::Exists { .. } => word("exists"),
+            Expr::Array(_) => word("array"),
+            Expr::Tuple(_) => word("row"),
+            Expr::Extract { .. } => word("extract"),
+            Expr::Ceil { .. } => word("ceil"),
+            Expr::Floor { .. } => word("floor"),
+            Expr::Position { .. } => word("position"),
+            Expr::Substring {
+                shorthand: true, ..
+            } => word("substr"),
+            Expr::Substring { .. } => word("substring"),
+            Expr::Overlay { .. } => word("overlay"),
+            Expr::AtTimeZone { .. } => word("timezone"),
+            Expr::Trim { trim_where, .. } => word(match trim_where {
+                Some(ast::TrimWhereField::Leading) => "ltrim",
+                Some(ast::TrimWhereField::Trailing) => "rtrim",
+                _ => "btrim",
+            }),
+            Expr::Subquery(query) => match &*query.body {
+                ast::SetExpr::Select(select) => match select.projection.first() {
+                    Some(SelectItem::UnnamedExpr(expr)) => Figured::Strong(self.output_name(expr)),
+                    Some(SelectItem::ExprWithAlias { alias, .. }) => {
+                        Figured::Strong(name::fold(alias))
+                    }
+                    _ => Figured::No,
+                },
+                _ => Figured::No,
+            },
+            _ => Figured::No,
+        }
+    }
+
+    /// An expression that may also be the name or the position of an output.
+    pub(super) fn item_or_output(
+        &mut self,
+        expr: &Expr,
+        list: &mut List,
+        windows: &[ast::NamedWindowDefinition],
+        scope: &Scope<'_>,
+        clause: &str,
+    ) -> Result<Expression> {
+        if let Some(at) = self.output_position(expr, list.items.len(), clause)? {
+            return Ok(list.items[at].value.clone());
+        }
+        if let Expr::Identifier(ident) = unnested(expr) {
+            let folded = name::fold(ident);
+            let mut named = list.items.iter().filter(|item| item.name == folded);
+            if let Some(item) = named.next() {
+                if named.any(|other| other.value != item.value) {
+                    let message = format!("{clause} \"{folded}\" is ambiguous");
+                    return Err(place(
+                        SqlError::new(SqlState::AMBIGUOUS_COLUMN, message),
+                        self.at(ident.span),
+                    ));
+                }
+                return Ok(item.value.clone());
+            }
+        }
+        let value = self.item(expr, list, windows, scope)?;
+        self.known(value)
+    }
+
+    /// `ORDER BY 2`: the position of an output, from 0.
+    pub(super) fn output_position(
+        &mut self,
+        expr: &Expr,
+        outputs: usize,
+        clause: &str,
+    ) -> Result<Option<usize>> {
+        let whole = expr;
+        // `-1` and `- -1` are constants too.
+        let (mut signs, mut expr) = (0, unnested(expr));
+        while let Expr::UnaryOp {
+            op: ast::UnaryOperator::Minus,
+            expr: inner,
+        } = expr
+        {
+            (signs, expr) = (signs + 1, unnested(inner));
+        }
+        let Expr::Value(value) = expr else {
+            return Ok(None);
+        };
+        let sign = if signs % 2 == 1 { "-" } else { "" };
+        let number = match &value.value {
+            ast::Value::Number(digits, _) => format!("{sign}{digits}").parse::<i32>().ok(),
+            ast::Value::Placeholder(name) => {
+                self.needs_literal_parameter(name)?;
+                return Ok(None);
+            }
+            _ if signs > 0 => return Ok(None),
+            _ => None,
+        };
+        let (state, message) = match number {
+            Some(at) => match usize::try_from(at) {
+                Ok(at) if (1..=outputs).contains(&at) => return Ok(Some(at - 1)),
+                _ => (
+                    SqlState::INVALID_COLUMN_REFERENCE,
+                    format!("{clause} position {at} is not in select list"),
+                ),
+            },
+            None => (
+                SqlState::SYNTAX_ERROR,
+                format!("non-integer constant in {clause}"),
+            ),
+        };
+        Err(self.error_at(whole, SqlError::new(state, message)))
+    }
+}
+
+/// An expression without the parentheses around it.
+pub(super) fn unnested(mut expr: &Expr) -> &Expr {
+    while let Expr::Nested(inner) = expr {
+        expr = inner;
+    }
+    expr
+}
+
+/// Takes out the calls of functions that wait, or take what is not given back, and what is computed from their answers,
+/// unless one of these expressions is: as PostgreSQL's volatile items, they are for the rows in their order, and for
+/// no more than LIMIT leaves.
+fn late_calls<'e>(
+    all: &mut Vec<Applied>,
+    mut used: impl Iterator<Item = &'e Expression>,
+) -> Vec<Applied> {
+    let mut made: BTreeSet<ColumnId> = BTreeSet::new();
+    let is_late = |applied: &Applied| {
+        let is_late =
+            matches!(applied, Applied::Call(_)) || !applied.outer_columns().is_disjoint(&made);
+        if is_late {
+            made.insert(applied.column());
+        }
+        is_late
+    };
+    let late: Vec<bool> = all.iter().map(is_late).collect();
+    if used.any(|expression| expression.columns().iter().any(|id| made.contains(id))) {
+        return Vec::new();
+    }
+    let (mut taken, mut kept) = (Vec::new(), Vec::new());
+    for (applied, is_late) in std::mem::take(all).into_iter().zip(late) {
+        match is_late {
+            true => taken.push(applied),
+            false => kept.push(applied),
+        }
+    }
+    *all = kept;
+    taken
+}
+
+/// Whether the select list calls no function that returns a set, or DISTINCT ON or the order depends
+/// on the rows of one.
+fn made_by_sets(list: &List, on: &[Expression], keys: &[SortKey]) -> bool {
+    let made: Vec<ColumnId> = list
+        .sets
+        .iter()
+        .flat_map(|call| call.columns.iter().copied())
+        .collect();
+    let mut used = on.iter().chain(keys.iter().map(|key| &key.expression));
+    made.is_empty()
+        || used.any(|expression| {
+            let columns = expression.columns();
+            made.iter().any(|column| columns.contains(column))
+        })
+}
+
+/// The first row, in an order, of those that agree in some expressions.
+fn distinct_on_sorted(
+    relation: Relation,
+    on: Vec<Expression>,
+    keys: Vec<SortKey>,
+) -> Result<Relation> {
+    let mut leading = keys.iter().take(on.len());
+    if leading.any(|key| !on.contains(&key.expression)) {
+        return Err(SqlError::new(
+            SqlState::INVALID_COLUMN_REFERENCE,
+            "SELECT DISTINCT ON expressions must match initial ORDER BY expressions",
+        ));
+    }
+    Ok(Relation::Distinct {
+        input: Box::new(sorted(relation, keys)),
+        on,
+    })
+}
+
+/// The column of an item, for an expression that is one.
+fn item_column(expression: Expression, columns: &[(ColumnId, Expression)]) -> Expression {
+    match columns.iter().find(|(_, item)| *item == expression) {
+        Some(&(id, _)) => Expression::column(id, expression.ty, expression.modifier),
+        None => expression,
+    }
+}
+
+pub(super) fn sorted(relation: Relation, keys: Vec<SortKey>) -> Relation {
+    if keys.is_empty() {
+        relation
+    } else {
+        Relation::Sort {
+            input: Box::new(relation),
+            keys,
+        }
+    }
+}
+
+/// Rows for which a predicate is true.
+pub(super) fn filter(relation: Relation, predicate: Expression) -> Relation {
+    Relation::Filter {
+        input: Box::new(relation),
+        predicate,
+    }
+}
+
+/// Rows with the columns of some subqueries, and of functions that wait.
+pub(super) fn applied(relation: Relation, all: Vec<Applied>) -> Relation {
+    all.into_iter()
+        .fold(relation, |input, applied| match (input, applied) {
+            (input, Applied::Query(subquery)) => Relation::Apply {
+                input: Box::new(input),
+                subquery: Box::new(subquery),
+            },
+            // Of one row after the other, all calls are made together.
+            (Relation::Calls { input, mut calls }, Applied::Call(call)) => {
+                calls.push(call);
+                Relation::Calls { input, calls }
+            }
+            (input, Applied::Call(call)) => Relation::Calls {
+                input: Box::new(input),
+                calls: vec![call],
+            },
+        })
+}
+
+/// Rows with the columns of functions that return sets. Those whose arguments are rows of others come
+/// after these; all others go side by side.
+pub(super) fn expanded(mut relation: Relation, mut calls: Vec<FunctionCall>) -> Relation {
+    while !calls.is_empty() {
+        let open: Vec<ColumnId> = calls.iter().flat_map(|call| call.columns.clone()).collect();
+        let waits = |call: &FunctionCall| {
+            let mut columns = call.arguments.iter().flat_map(Expression::columns);
+            columns.any(|id| open.contains(&id))
+        };
+        let (later, now) = calls.into_iter().partition(waits);
+        relation = Relation::Expand {
+            input: Box::new(relation),
+            calls: now,
+        };
+        calls = later;
+    }
+    relation
+}
+
+/// Clauses of other dialects that the parser knows.
+fn refuse_foreign(select: &ast::Select) -> Result<()> {
+    if select.into.is_some() {
+        let message = "SELECT ... INTO is not allowed here";
+        return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
+    }
+    let foreign = [
+        (select.top.is_some(), "TOP"),
+        (!select.lateral_views.is_empty(), "LATERAL VIEW"),
+        (select.prewhere.is_some(), "PREWHERE"),
+        (!select.connect_by.is_empty(), "CONNECT BY"),
+        (select.qualify.is_some(), "QUALIFY"),
+        (!select.cluster_by.is_empty(), "CLUSTER BY"),
+        (!select.distribute_by.is_empty(), "DISTRIBUTE BY"),
+        (!select.sort_by.is_empty(), "SORT BY"),
+        (select.value_table_mode.is_some(), "AS VALUE"),
+    ];
+    match foreign.iter().find(|(is_there, _)| *is_there) {
+        Some((_, what)) => Err(SqlError::unsupported(what)),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,52 @@
+//! Sleeping and advisory locks within expressions: as those of sequences, each call becomes a column
+//! of the rows around it.
+
+use types::{Result, Scalar, Type};
+
+use super::{Binder, clause::Clause};
+use crate::{
+    expression::Expression,
+    relation::{AdvisoryFunction, WaitingFunction},
+};
+use batch::OwnedValue;
+
+impl Binder<'_> {
+    /// A call of a function that waits; `None`, and the arguments back, if it is another's.
+    pub(super) fn waiting_call(
+        &mut self,
+        name: &str,
+        arguments: Vec<Expression>,
+        position: Option<u32>,
+        clause: &mut Clause<'_>,
+    ) -> Result<std::result::Result<Expression, Vec<Expression>>> {
+        let function = match (name, AdvisoryFunction::named(name)) {
+            ("pg_sleep" | "pg_sleep_for" | "pg_sleep_until", _) => WaitingFunction::Sleep,
+            (_, Some(function)) => WaitingFunction::Advisory(function),
+            _ => return Ok(Err(arguments)),
+        };
+        let (_, mut arguments, result) = self.resolved(name, arguments, false, position)?;
+        if name == "pg_sleep_for" || name == "pg_sleep_until" {
+            let given = arguments.pop().unwrap_or(Expression::null(Type::Unknown));
+            arguments.push(self.seconds_from_now(name, given, position)?);
+        }
+        Ok(Ok(self.waiting(function, arguments, result, clause)))
+    }
+
+    /// How many seconds there are until a time, or until an interval is over.
+    fn seconds_from_now(
+        &mut self,
+        name: &str,
+        given: Expression,
+        position: Option<u32>,
+    ) -> Result<Expression> {
+        let now = self.call("clock_timestamp", Vec::new(), position)?;
+        let end = match name {
+            "pg_sleep_for" => self.operator("+", Some(now.clone()), given, position)?,
+            _ => given,
+        };
+        let left = self.operator("-", Some(end), now, position)?;
+        let text = Type::Scalar(Scalar::Text);
+        let field = Expression::constant(OwnedValue::new(types::Value::Text("epoch")), text);
+        self.call("date_part", vec![field, left], position)
+    }
+}

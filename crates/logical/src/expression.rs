@@ -1,0 +1,390 @@
+//! Scalar expressions as the binder leaves them: typed, with names resolved, with every operator a
+//! function. The planner moves them about; [`program`](crate::program) makes them fast.
+//!
+//! Columns are told apart by a [`ColumnId`] that is unique within a statement, whatever relation
+//! they have come through since. An expression can so be moved between operators as it is, and
+//! refers to an outer query when its columns come from there.
+
+use std::sync::Arc;
+
+use types::{Type, TypeModifier};
+
+use batch::OwnedValue;
+use syntax::phase;
+
+/// A column of some relation of a statement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ColumnId(pub u32);
+
+/// A function, known by its entry in the registry.
+#[derive(Clone, Copy)]
+pub struct Function(pub &'static functions::Function);
+
+impl PartialEq for Function {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self.0, other.0)
+    }
+}
+
+impl std::fmt::Debug for Function {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(self.0.name)
+    }
+}
+
+/// A cast, known by its two types.
+#[derive(Clone, Copy)]
+pub struct Conversion(pub functions::Cast);
+
+impl PartialEq for Conversion {
+    fn eq(&self, other: &Self) -> bool {
+        (self.0.from(), self.0.to()) == (other.0.from(), other.0.to())
+    }
+}
+
+impl std::fmt::Debug for Conversion {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "to {:?}", self.0.to())
+    }
+}
+
+/// A value to be computed from a row.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Expression {
+    pub kind: Kind,
+    pub ty: Type,
+    /// As in `numeric(8, 2)`, where it is known.
+    pub modifier: TypeModifier,
+}
+
+/// How it is computed.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Kind {
+    Constant(Arc<OwnedValue>),
+    /// `$1` is 0.
+    Parameter(u32),
+    Column(ColumnId),
+    /// A function or an operator.
+    Call {
+        function: Function,
+        arguments: Vec<Expression>,
+    },
+    Convert {
+        operand: Box<Expression>,
+        conversion: Conversion,
+    },
+    /// As the brackets of a type let it be.
+    Fit {
+        operand: Box<Expression>,
+        modifier: TypeModifier,
+        coercion: types::Coercion,
+    },
+    /// At least two.
+    And(Vec<Expression>),
+    /// At least two.
+    Or(Vec<Expression>),
+    Not(Box<Expression>),
+    IsNull {
+        operand: Box<Expression>,
+        negated: bool,
+    },
+    /// `IS TRUE`, `IS FALSE`; NULL is neither.
+    Is {
+        operand: Box<Expression>,
+        value: bool,
+        negated: bool,
+    },
+    /// `IS [NOT] DISTINCT FROM`, by an equality.
+    Distinct {
+        equals: Function,
+        left: Box<Expression>,
+        right: Box<Expression>,
+        negated: bool,
+    },
+    /// The first branch whose condition is true.
+    Case {
+        branches: Vec<(Expression, Expression)>,
+        otherwise: Box<Expression>,
+    },
+    /// The first that is not NULL.
+    Coalesce(Vec<Expression>),
+    /// `GREATEST`, `LEAST`: NULLs do not count.
+    Extreme {
+        greatest: bool,
+        items: Vec<Expression>,
+    },
+    /// `left operator ANY (array)`, and `ALL`.
+    Quantified {
+        left: Box<Expression>,
+        operator: Function,
+        array: Box<Expression>,
+        all: bool,
+    },
+    /// `ARRAY[...]`, of its type's element type.
+    Array(Vec<Expression>),
+    /// `ROW(...)`, and a whole row of a relation.
+    Row {
+        items: Vec<Expression>,
+        /// The names of the fields; none where they are `f1`, `f2`, and so on.
+        names: Arc<[Box<str>]>,
+    },
+    /// A field of a row, by its position; of NULL it is NULL.
+    Field {
+        record: Box<Expression>,
+        position: usize,
+    },
+    /// `array[index]...`
+    Element {
+        array: Box<Expression>,
+        indexes: Vec<Expression>,
+    },
+    /// `array[lower:upper]...`
+    Slice {
+        array: Box<Expression>,
+        bounds: Vec<(Option<Expression>, Option<Expression>)>,
+    },
+    /// The last of these, of which each may name what the one before has come to: what a long chain
+    /// of operators is, and what is needed in several places.
+    Steps(Vec<Expression>),
+    /// What the step before has come to.
+    Previous,
+}
+
+impl Expression {
+    pub fn new(kind: Kind, ty: Type) -> Self {
+        Self {
+            kind,
+            ty,
+            modifier: TypeModifier::NONE,
+        }
+    }
+
+    pub fn column(id: ColumnId, ty: Type, modifier: TypeModifier) -> Self {
+        Self {
+            kind: Kind::Column(id),
+            ty,
+            modifier,
+        }
+    }
+
+    pub fn constant(value: OwnedValue, ty: Type) -> Self {
+        Self::new(Kind::Constant(Arc::new(value)), ty)
+    }
+
+    /// A row whose fields nobody named.
+    pub fn row(items: Vec<Expression>) -> Self {
+        let names = Arc::from([]);
+        Self::new(Kind::Row { items, names }, Type::Record)
+    }
+
+    pub fn bool(value: bool) -> Self {
+        Self::constant(
+            OwnedValue::new(types::Value::Bool(value)),
+            Type::Scalar(types::Scalar::Bool),
+        )
+    }
+
+    pub fn int4(value: i32) -> Self {
+        let ty = Type::Scalar(types::Scalar::Int4);
+        Self::constant(OwnedValue::new(types::Value::Int4(value)), ty)
+    }
+
+    pub fn null(ty: Type) -> Self {
+        Self::constant(OwnedValue::new(types::Value::Null), ty)
+    }
+
+    pub fn is_null(&self) -> bool {
+        matches!(&self.kind, Kind::Constant(value) if value.value().is_null())
+    }
+
+    /// The conjunction; true if there are none.
+    pub fn all(mut conjuncts: Vec<Expression>) -> Self {
+        match conjuncts.len() {
+            0 => Self::bool(true),
+            1 => conjuncts.remove(0),
+            _ => Self::new(Kind::And(conjuncts), Type::Scalar(types::Scalar::Bool)),
+        }
+    }
+
+    /// The parts that all have to be true.
+    pub fn into_conjuncts(self) -> Vec<Expression> {
+        match self.kind {
+            Kind::And(parts) => parts
+                .into_iter()
+                .flat_map(Expression::into_conjuncts)
+                .collect(),
+            _ => vec![self],
+        }
+    }
+
+    /// Whether it is made of so many expressions, itself counted.
+    pub(crate) fn has_parts(&self, count: usize) -> bool {
+        let mut left = count;
+        self.any(&mut |_| {
+            left = left.saturating_sub(1);
+            left == 0
+        })
+    }
+
+    /// Calls `visit` with this expression and all within it, outermost first.
+    pub fn walk<'e>(&'e self, visit: &mut impl FnMut(&'e Expression)) {
+        phase::pause();
+        visit(self);
+        self.for_each_child(&mut |child| child.walk(visit));
+    }
+
+    /// Whether this or anything within it is as asked.
+    pub fn any(&self, is: &mut impl FnMut(&Expression) -> bool) -> bool {
+        phase::pause();
+        if is(self) {
+            return true;
+        }
+        let mut found = false;
+        self.for_each_child(&mut |child| found = found || child.any(is));
+        found
+    }
+
+    fn for_each_child<'e>(&'e self, visit: &mut impl FnMut(&'e Expression)) {
+        match &self.kind {
+            Kind::Constant(_) | Kind::Parameter(_) | Kind::Column(_) | Kind::Previous => {}
+            Kind::Call {
+                arguments: items, ..
+            }
+            | Kind::And(items)
+            | Kind::Or(items)
+            | Kind::Coalesce(items)
+            | Kind::Extreme { items, .. }
+            | Kind::Array(items)
+            | Kind::Row { items, .. }
+            | Kind::Steps(items) => items.iter().for_each(visit),
+            Kind::Not(operand)
+            | Kind::Field {
+                record: operand, ..
+            }
+            | Kind::IsNull { operand, .. }
+            | Kind::Is { operand, .. }
+            | Kind::Convert { operand, .. }
+            | Kind::Fit { operand, .. } => {
+                visit(operand);
+            }
+            Kind::Distinct { left, right, .. }
+            | Kind::Quantified {
+                left, array: right, ..
+            } => {
+                visit(left);
+                visit(right);
+            }
+            Kind::Case {
+                branches,
+                otherwise,
+            } => {
+                for (condition, result) in branches {
+                    visit(condition);
+                    visit(result);
+                }
+                visit(otherwise);
+            }
+            Kind::Element { array, indexes } => {
+                visit(array);
+                indexes.iter().for_each(visit);
+            }
+            Kind::Slice { array, bounds } => {
+                visit(array);
+                bounds
+                    .iter()
+                    .flat_map(|(lower, upper)| [lower, upper])
+                    .flatten()
+                    .for_each(visit);
+            }
+        }
+    }
+
+    /// This with each part replaced that `replace` has something for, outermost first; what was
+    /// put in is not looked into.
+    pub fn replaced(mut self, replace: &mut impl FnMut(&Expression) -> Option<Expression>) -> Self {
+        self.replace(replace);
+        self
+    }
+
+    pub fn replace(&mut self, replace: &mut impl FnMut(&Expression) -> Option<Expression>) {
+        phase::pause();
+        if let Some(other) = replace(self) {
+            *self = other;
+            return;
+        }
+        self.for_each_child_mut(&mut |child| child.replace(replace));
+    }
+
+    fn for_each_child_mut(&mut self, visit: &mut impl FnMut(&mut Expression)) {
+        match &mut self.kind {
+            Kind::Constant(_) | Kind::Parameter(_) | Kind::Column(_) | Kind::Previous => {}
+            Kind::Call {
+                arguments: items, ..
+            }
+            | Kind::And(items)
+            | Kind::Or(items)
+            | Kind::Coalesce(items)
+            | Kind::Extreme { items, .. }
+            | Kind::Array(items)
+            | Kind::Row { items, .. }
+            | Kind::Steps(items) => items.iter_mut().for_each(visit),
+            Kind::Not(operand)
+            | Kind::Field {
+                record: operand, ..
+            }
+            | Kind::IsNull { operand, .. }
+            | Kind::Is { operand, .. }
+            | Kind::Convert { operand, .. }
+            | Kind::Fit { operand, .. } => {
+                visit(operand);
+            }
+            Kind::Distinct { left, right, .. }
+            | Kind::Quantified {
+                left, array: right, ..
+            } => {
+                visit(left);
+                visit(right);
+            }
+            Kind::Case {
+                branches,
+                otherwise,
+            } => {
+                for (condition, result) in branches {
+                    visit(condition);
+                    visit(result);
+                }
+                visit(otherwise);
+            }
+            Kind::Element { array, indexes } => {
+                visit(array);
+                indexes.iter_mut().for_each(visit);
+            }
+            Kind::Slice { array, bounds } => {
+                visit(array);
+                let bounds = bounds.iter_mut().flat_map(|(lower, upper)| [lower, upper]);
+                bounds.flatten().for_each(visit);
+            }
+        }
+    }
+
+    /// The columns it is computed from, each once, in the order of their numbers.
+    pub fn columns(&self) -> Vec<ColumnId> {
+        let mut columns = Vec::new();
+        self.walk(&mut |part| {
+            if let Kind::Column(id) = part.kind {
+                columns.push(id);
+            }
+        });
+        columns.sort_unstable();
+        columns.dedup();
+        columns
+    }
+
+    /// Whether it is the same whenever it is computed within a statement, for the same row.
+    pub fn is_stable(&self) -> bool {
+        !self.any(&mut |part| {
+            matches!(&part.kind, Kind::Call { function, .. }
+                if function.0.volatility == functions::Volatility::Volatile)
+        })
+    }
+}

@@ -1,0 +1,363 @@
+//! Access paths: which part of which key a scan's conditions determine, and what that costs.
+
+use std::collections::BTreeSet;
+
+use functions::Comparison;
+use types::{
+    Result, Scalar, Type,
+    key::{KeyColumn, Nulls},
+};
+
+use super::{
+    Access, KeyRange,
+    cost::{FETCHED, POINT, SCANNED, SEEK},
+    estimate::Estimator,
+    implied::{is_all_implied, is_same},
+    lower::Lowering,
+};
+use crate::program::{Layout, Program, comparison};
+use catalog::{RowKey, Table};
+use logical::{
+    expression::{ColumnId, Expression, Kind},
+    relation::{Scan, ScanIndex},
+};
+
+/// Tables of whose values nothing is known are thought to have so many rows: they may have just
+/// been made, and then a plan must not be a bad one when they are full.
+const ROWS_UNKNOWN_MIN: f64 = 1_000.0;
+
+/// A condition that compares something of the table's with a value that does not come from its rows.
+#[derive(Clone, Copy)]
+struct Bound<'e> {
+    target: &'e Expression,
+    comparison: Comparison,
+    value: &'e Expression,
+    /// The condition's position.
+    condition: usize,
+}
+
+impl Bound<'_> {
+    /// Whether it bounds a part of a key.
+    fn is_on(&self, key: &Expression, ty: Type) -> bool {
+        is_same(self.target, key) && is_alike(self.value.ty, ty)
+    }
+}
+
+/// Which key records are found by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum By {
+    Nothing,
+    Key,
+    Index(usize),
+}
+
+/// One way to find the records.
+pub(super) struct Choice<'e> {
+    by: By,
+    columns: Vec<KeyColumn>,
+    equal: Vec<Bound<'e>>,
+    lower: Option<Bound<'e>>,
+    upper: Option<Bound<'e>>,
+    /// There is one record at most.
+    pub(super) is_point: bool,
+    /// Records that are looked at.
+    pub(super) rows: f64,
+    pub(super) cost: f64,
+}
+
+/// A way to find the records, and the conditions that it makes superfluous.
+pub(super) struct Found {
+    pub(super) access: Access,
+    pub(super) covered: Vec<usize>,
+}
+
+/// The columns of the key that a table's rows lie under.
+pub fn row_key_columns(table: &Table) -> Vec<KeyColumn> {
+    match &table.row_key {
+        RowKey::Columns(key) => key
+            .iter()
+            .map(|at| KeyColumn {
+                ty: table.columns[usize::from(*at)].ty,
+                descending: false,
+                nulls: Nulls::Never,
+            })
+            .collect(),
+        RowKey::Hidden => Vec::new(),
+    }
+}
+
+/// The columns of an index's key.
+pub fn index_columns(index: &catalog::Index) -> Vec<KeyColumn> {
+    let columns = index.columns.iter();
+    columns
+        .map(|column| KeyColumn {
+            ty: column.ty,
+            descending: column.descending,
+            nulls: if column.nulls_first {
+                Nulls::First
+            } else {
+                Nulls::Last
+            },
+        })
+        .collect()
+}
+
+impl<'e> Choice<'e> {
+    /// The positions of the conditions that say no more than it.
+    pub(super) fn covered(&self) -> impl Iterator<Item = usize> {
+        let bounds = self.equal.iter().chain(&self.lower).chain(&self.upper);
+        bounds.map(|bound| bound.condition)
+    }
+
+    /// Whether it is better than another: one record at most is the best, be the table however
+    /// small now.
+    fn is_better(&self, other: &Choice<'_>) -> bool {
+        match (self.is_point, other.is_point) {
+            (true, false) => true,
+            (false, true) => false,
+            _ => self.cost < other.cost,
+        }
+    }
+
+    /// All entries of an index.
+    fn whole(by: By, columns: Vec<KeyColumn>) -> Self {
+        Choice {
+            by,
+            columns,
+            equal: Vec::new(),
+            lower: None,
+            upper: None,
+            is_point: false,
+            rows: 0.0,
+            cost: 0.0,
+        }
+    }
+
+    /// The range of a key that bounds determine; `None` if they do not.
+    fn of_key(
+        by: By,
+        bounds: &[Bound<'e>],
+        keys: &[Expression],
+        columns: Vec<KeyColumn>,
+        is_unique: bool,
+    ) -> Option<Self> {
+        let mut found = Choice::whole(by, columns);
+        for (at, key) in keys.iter().enumerate() {
+            let Some(ty) = found.columns.get(at).map(|column| column.ty) else {
+                break;
+            };
+            let of_column = |bound: &&Bound<'e>| bound.is_on(key, ty);
+            let own = bounds.iter().filter(of_column);
+            if let Some(bound) = own
+                .clone()
+                .find(|bound| bound.comparison == Comparison::Equal)
+            {
+                found.equal.push(*bound);
+                continue;
+            }
+            let first = |wanted: [Comparison; 2]| {
+                own.clone()
+                    .find(|bound| wanted.contains(&bound.comparison))
+                    .copied()
+            };
+            found.lower = first([Comparison::Greater, Comparison::GreaterOrEqual]);
+            found.upper = first([Comparison::Less, Comparison::LessOrEqual]);
+            break;
+        }
+        found.is_point = is_unique && found.equal.len() == found.columns.len();
+        let is_determined =
+            !found.equal.is_empty() || found.lower.is_some() || found.upper.is_some();
+        is_determined.then_some(found)
+    }
+}
+
+impl Estimator {
+    /// The cheapest way to find the records that conditions select.
+    pub(super) fn choice<'e>(&self, scan: &Scan, conditions: &'e [Expression]) -> Choice<'e> {
+        let bounds = bounds(scan, conditions);
+        let own: BTreeSet<ColumnId> = scan.columns.iter().map(|(id, _)| *id).collect();
+        let mut rows = self.table_rows(&scan.table);
+        if scan.table.statistics.newest().is_none() {
+            rows = rows.max(ROWS_UNKNOWN_MIN);
+        }
+        let mut best = Choice {
+            by: By::Nothing,
+            columns: Vec::new(),
+            equal: Vec::new(),
+            lower: None,
+            upper: None,
+            is_point: false,
+            rows,
+            cost: rows * SCANNED,
+        };
+        let mut consider = |found: Option<(Choice<'e>, f64)>| {
+            let Some((mut found, part)) = found else {
+                return;
+            };
+            let covered: Vec<Expression> = found
+                .covered()
+                .map(|condition| conditions[condition].clone())
+                .collect();
+            found.rows = match found.is_point {
+                true => 1.0,
+                false => rows * part * self.selectivity(&covered, &own),
+            };
+            let of_record = match found.by {
+                By::Index(_) => FETCHED,
+                By::Key | By::Nothing => SCANNED,
+            };
+            found.cost = match found.is_point {
+                true => POINT,
+                false => SEEK + found.rows * of_record,
+            };
+            if found.is_better(&best) {
+                best = found;
+            }
+        };
+        if let RowKey::Columns(key) = &scan.table.row_key {
+            let keys = row_key(scan, key);
+            let columns = row_key_columns(&scan.table);
+            let found = Choice::of_key(By::Key, &bounds, &keys, columns, true);
+            consider(found.map(|found| (found, 1.0)));
+        }
+        for candidate in &scan.indexes {
+            if !is_all_implied(conditions, &candidate.predicate) {
+                continue;
+            }
+            let index = &scan.table.indexes[candidate.at];
+            let by = By::Index(candidate.at);
+            let is_unique = index.unique && !index.nulls_not_distinct;
+            let columns = index_columns(index);
+            let found = Choice::of_key(by, &bounds, &candidate.keys, columns, is_unique);
+            // It has fewer rows than the table, even without bounds.
+            let is_partial = !candidate.predicate.is_empty();
+            let part = match is_partial {
+                true => self.selectivity(&candidate.predicate, &own),
+                false => 1.0,
+            };
+            let whole = || is_partial.then(|| Choice::whole(by, index_columns(index)));
+            consider(found.or_else(whole).map(|found| (found, part)));
+        }
+        best
+    }
+}
+
+impl Lowering {
+    /// The cheapest access path for conditions; values are computed from rows of `values`.
+    pub(super) fn access(
+        &self,
+        scan: &Scan,
+        conditions: &[Expression],
+        values: &Layout,
+    ) -> Result<Found> {
+        let choice = self.estimator.choice(scan, conditions);
+        if !choice.is_point && may_depend_on_literals(scan, conditions) {
+            self.literals_matter.set(true);
+        }
+        let covered = choice.covered().collect();
+        let by = choice.by;
+        let range = self.range(choice, values)?;
+        let access = match by {
+            By::Nothing => Access::Full,
+            By::Key => Access::Key(range),
+            By::Index(index) => Access::Index { index, range },
+        };
+        Ok(Found { access, covered })
+    }
+
+    /// What conditions leave of an index of a scan: all of its entries if they say nothing.
+    pub(super) fn range_of_index(
+        &self,
+        scan: &Scan,
+        index: &ScanIndex,
+        conditions: &[Expression],
+    ) -> Result<KeyRange> {
+        let definition = &scan.table.indexes[index.at];
+        let columns = index_columns(definition);
+        let by = By::Index(index.at);
+        let bounds = bounds(scan, conditions);
+        let choice = Choice::of_key(by, &bounds, &index.keys, columns.clone(), false);
+        let choice = choice.unwrap_or_else(|| Choice::whole(by, columns));
+        self.range(choice, &Layout::default())
+    }
+
+    fn range(&self, choice: Choice<'_>, values: &Layout) -> Result<KeyRange> {
+        let side = |bound: Option<Bound<'_>>| -> Result<Option<(Program, bool)>> {
+            let Some(bound) = bound else {
+                return Ok(None);
+            };
+            let is_inclusive = matches!(
+                bound.comparison,
+                Comparison::GreaterOrEqual | Comparison::LessOrEqual
+            );
+            Ok(Some((self.program(bound.value, values)?, is_inclusive)))
+        };
+        Ok(KeyRange {
+            equal: self.programs(choice.equal.iter().map(|bound| bound.value), values)?,
+            lower: side(choice.lower)?,
+            upper: side(choice.upper)?,
+            is_point: choice.is_point,
+            columns: choice.columns,
+        })
+    }
+}
+/// The parts of the key that rows lie under, as columns of the scan.
+fn row_key(scan: &Scan, key: &[u16]) -> Vec<Expression> {
+    let column = |at: &u16| {
+        let at = usize::from(*at);
+        let mut columns = scan.columns.iter();
+        let (id, _) = columns.find(|(_, attribute)| *attribute == at)?;
+        let column = &scan.table.columns[at];
+        Some(Expression::column(*id, column.ty, column.modifier))
+    };
+    key.iter().map_while(column).collect()
+}
+
+/// The conditions that compare something of the scan with a value from elsewhere.
+fn bounds<'e>(scan: &Scan, conditions: &'e [Expression]) -> Vec<Bound<'e>> {
+    let own = |id: ColumnId| scan.columns.iter().any(|(column, _)| *column == id);
+    let is_own = |expression: &Expression| expression.columns().into_iter().any(own);
+    let mut bounds = Vec::new();
+    for (condition, expression) in conditions.iter().enumerate() {
+        let Some((comparison, left, right)) = comparison(expression) else {
+            continue;
+        };
+        for (target, value, comparison) in [
+            (left, right, comparison),
+            (right, left, comparison.commuted()),
+        ] {
+            if is_own(target) && !is_own(value) && value.is_stable() {
+                bounds.push(Bound {
+                    target,
+                    comparison,
+                    value,
+                    condition,
+                });
+            }
+        }
+    }
+    bounds
+}
+
+/// Whether an index might be of use if parameters of the conditions were constants: its predicate,
+/// or an expression in it, has some.
+fn may_depend_on_literals(scan: &Scan, conditions: &[Expression]) -> bool {
+    let has_constant = |index: &ScanIndex| {
+        let mut all = index.keys.iter().chain(&index.predicate);
+        all.any(|part| part.any(&mut |part| matches!(part.kind, Kind::Constant(_))))
+    };
+    let has_parameter =
+        |condition: &Expression| condition.any(&mut |part| matches!(part.kind, Kind::Parameter(_)));
+    scan.indexes.iter().any(has_constant) && conditions.iter().any(has_parameter)
+}
+
+/// Whether values of one type find their place among keys of another: the same, integers of other
+/// widths, texts by other names.
+fn is_alike(value: Type, key: Type) -> bool {
+    let family = |ty| match ty {
+        Type::Scalar(Scalar::Int2 | Scalar::Int4 | Scalar::Int8) => Some(0),
+        Type::Scalar(Scalar::Text | Scalar::Varchar | Scalar::Name) => Some(1),
+        _ => None,
+    };
+    value == key || family(value).is_some() && family(value) == family(key)
+}

@@ -1,0 +1,60 @@
+//! What a plan was made from, besides definitions: how large its tables were and what was known
+//! of their values. When that changes much, the plan is still right but may be a bad one.
+
+use std::{ops::RangeInclusive, sync::Arc};
+
+use catalog::{Table, TableKind};
+
+/// A table may get so many times larger or smaller before its plans are made again.
+const CHANGE_FACTOR: u64 = 4;
+/// Below so many places for records sizes do not matter.
+const PLACES_MIN: u64 = 1_000;
+
+/// The tables whose sizes a plan depends on. Those are none that are read by a unique key alone.
+#[derive(Debug, Default)]
+pub struct Basis {
+    tables: Vec<Size>,
+}
+
+#[derive(Debug)]
+struct Size {
+    table: Arc<Table>,
+    statistics: u64,
+    places: RangeInclusive<u64>,
+}
+
+impl Basis {
+    /// Notes a table as it is now.
+    pub(super) fn add(&mut self, table: &Arc<Table>) {
+        if table.kind != TableKind::Ordinary
+            || self.tables.iter().any(|size| size.table.id == table.id)
+        {
+            return;
+        }
+        let places = table.storage().records_estimate();
+        let most = places.saturating_mul(CHANGE_FACTOR).max(PLACES_MIN);
+        let fewest = match places / CHANGE_FACTOR {
+            fewest if fewest < PLACES_MIN => 0,
+            fewest => fewest,
+        };
+        self.tables.push(Size {
+            table: table.clone(),
+            statistics: table.statistics.version(),
+            places: fewest..=most,
+        });
+    }
+
+    pub fn tables(&self) -> impl Iterator<Item = &Arc<Table>> {
+        self.tables.iter().map(|size| &size.table)
+    }
+
+    /// Whether all that was known is still what is known, roughly. A few loads for each table.
+    pub fn holds(&self) -> bool {
+        self.tables.iter().all(|size| {
+            size.table.statistics.version() == size.statistics
+                && size
+                    .places
+                    .contains(&size.table.storage().records_estimate())
+        })
+    }
+}

@@ -1,0 +1,77 @@
+//! Conditions that are looked at in a record as it is stored, before anything of it is decoded.
+
+use functions::Comparison;
+use types::{Result, Scalar, Type, row::is_integer};
+
+use super::lower::Lowering;
+use crate::program::{Layout, Program, comparison};
+use logical::{
+    expression::{Expression, Kind},
+    relation::Scan,
+};
+
+/// A comparison of a column with a value that is the same for all records, of values that are
+/// stored and ordered as integers (`types::row::integer_of`).
+#[derive(Debug)]
+pub struct ColumnTest {
+    /// The column's position in the table.
+    pub attribute: usize,
+    pub comparison: Comparison,
+    /// Needs no row.
+    pub value: Program,
+}
+
+impl Lowering {
+    /// Takes such conditions out of those of a scan; the others.
+    pub(super) fn tests(
+        &self,
+        scan: &Scan,
+        conditions: Vec<Expression>,
+    ) -> Result<(Vec<ColumnTest>, Vec<Expression>)> {
+        let mut tests = Vec::new();
+        let mut others = Vec::new();
+        for condition in conditions {
+            match self.test(scan, &condition)? {
+                Some(test) => tests.push(test),
+                None => others.push(condition),
+            }
+        }
+        Ok((tests, others))
+    }
+
+    fn test(&self, scan: &Scan, condition: &Expression) -> Result<Option<ColumnTest>> {
+        let Some((comparison, left, right)) = comparison(condition) else {
+            return Ok(None);
+        };
+        for (column, value, comparison) in [
+            (left, right, comparison),
+            (right, left, comparison.commuted()),
+        ] {
+            let Kind::Column(id) = column.kind else {
+                continue;
+            };
+            let mut columns = scan.columns.iter();
+            let Some((_, attribute)) = columns.find(|(own, _)| *own == id) else {
+                continue;
+            };
+            if is_alike(scan.table.columns[*attribute].ty, value.ty)
+                && value.columns().is_empty()
+                && value.is_stable()
+            {
+                return Ok(Some(ColumnTest {
+                    attribute: *attribute,
+                    comparison,
+                    value: self.program(value, &Layout::default())?,
+                }));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Whether values of two types are compared by the integers that they are stored as: a date and a
+/// timestamp are not.
+fn is_alike(column: Type, value: Type) -> bool {
+    let is_number = |ty| matches!(ty, Type::Scalar(Scalar::Int2 | Scalar::Int4 | Scalar::Int8));
+    is_integer(column) && (column == value || is_number(column) && is_number(value))
+}

@@ -1,0 +1,189 @@
+//! How many rows relations have, roughly.
+//!
+//! An [`Estimator`] is made for a statement: it knows where each column comes from, whatever it has
+//! been through, and what is known of its table's values then. Conditions are thought to be
+//! independent of each other, as in System R (Selinger et al. 1979) and PostgreSQL; an equality
+//! with each column of a unique key leaves one row. Values of parameters are not known.
+//!
+//! | what | file |
+//! | --- | --- |
+//! | where columns come from, and what is known of them | `knowledge.rs` |
+//! | what part of the rows conditions leave | `selectivity.rs` |
+//! | what a histogram says | `histogram.rs` |
+//! | rows of joins | `join.rs` |
+
+mod histogram;
+mod join;
+mod knowledge;
+mod selectivity;
+
+use std::{
+    cell::RefCell,
+    collections::{BTreeSet, HashMap},
+};
+
+use logical::{
+    expression::{ColumnId, Expression, Kind},
+    relation::{Relation, SetKind, SharedBody, SharedId},
+};
+use syntax::phase;
+
+pub(super) use self::{join::Side, knowledge::Estimator};
+
+/// Rows of a function that returns a set, and of what reads itself.
+const SET_ROWS: f64 = 1_000.0;
+/// Rows that a function in the output makes of one.
+const EXPANDED: f64 = 10.0;
+/// The part of the rows that a limit leaves which is not known.
+const LIMITED: f64 = 0.1;
+/// Elements of an array that is not written out.
+pub(super) const ELEMENTS: f64 = 10.0;
+
+/// A question about a relation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Asked {
+    Rows,
+    Cost,
+}
+
+/// Answers about relations, by where these are.
+type Answers = RefCell<HashMap<(*const Relation, Asked), f64>>;
+
+/// Rows of shared relations, by their numbers.
+type SharedRows = RefCell<HashMap<SharedId, f64>>;
+
+impl Estimator {
+    /// Rows of a relation, at least one.
+    pub(super) fn rows(&self, relation: &Relation) -> f64 {
+        self.remembered(relation, Asked::Rows, || self.rows_anew(relation))
+    }
+
+    /// What is asked of a relation, computed once while something around it is computed: else the
+    /// joins around a relation would each ask twice about it.
+    pub(super) fn remembered(
+        &self,
+        relation: &Relation,
+        asked: Asked,
+        compute: impl FnOnce() -> f64,
+    ) -> f64 {
+        phase::pause();
+        let key = (std::ptr::from_ref(relation), asked);
+        if let Some(known) = self.answers.borrow().get(&key) {
+            return *known;
+        }
+        self.asked.set(self.asked.get() + 1);
+        let found = compute();
+        self.asked.set(self.asked.get() - 1);
+        // Relations stay where they are only until the outermost question is answered.
+        match self.asked.get() {
+            0 => self.answers.borrow_mut().clear(),
+            _ => drop(self.answers.borrow_mut().insert(key, found)),
+        }
+        found
+    }
+
+    fn rows_anew(&self, relation: &Relation) -> f64 {
+        let rows = match relation {
+            Relation::Rows { rows, .. } => rows.len() as f64,
+            Relation::Scan(scan) => self.table_rows(&scan.table),
+            Relation::Functions { .. } | Relation::Received { .. } | Relation::System(_) => {
+                SET_ROWS
+            }
+            Relation::Shared { number, .. } => self
+                .shared
+                .borrow()
+                .get(number)
+                .copied()
+                .unwrap_or(SET_ROWS),
+            Relation::Filter { input, predicate } => {
+                let own: BTreeSet<ColumnId> = input.columns().into_iter().collect();
+                let conditions = predicate.clone().into_conjuncts();
+                match &**input {
+                    Relation::Scan(scan) if self.is_one(scan, &conditions, &own) => 1.0,
+                    input => self.rows(input) * self.selectivity(&conditions, &own),
+                }
+            }
+            Relation::Compute { input, .. }
+            | Relation::Sort { input, .. }
+            | Relation::Window { input, .. }
+            | Relation::Lock { input, .. }
+            | Relation::Calls { input, .. }
+            | Relation::Apply { input, .. } => self.rows(input),
+            Relation::Expand { input, .. } => self.rows(input) * EXPANDED,
+            Relation::Join(join) => self.join_rows(
+                join.kind,
+                &self.side(&join.left),
+                &self.side(&join.right),
+                &join.on,
+            ),
+            Relation::Aggregate(aggregate) => {
+                let input = self.rows(&aggregate.input);
+                let sets = aggregate.sets.iter();
+                sets.map(|set| {
+                    let keys = set.iter().filter_map(|at| aggregate.keys.get(*at));
+                    self.groups(keys.map(|(_, key)| key), input)
+                })
+                .sum()
+            }
+            Relation::Distinct { input, on } => self.groups(on, self.rows(input)),
+            Relation::Limit { input, limit, .. } => {
+                let input = self.rows(input);
+                match limit.as_ref().map(constant) {
+                    None => input,
+                    Some(Some(limit)) => input.min(limit),
+                    Some(None) => input * LIMITED,
+                }
+            }
+            Relation::Set(set) => {
+                let (left, right) = (self.rows(&set.left), self.rows(&set.right));
+                match set.kind {
+                    SetKind::Union => left + right,
+                    SetKind::Intersect => left.min(right),
+                    SetKind::Except => left,
+                }
+            }
+            Relation::With { definitions, body } => {
+                for shared in definitions {
+                    let rows = match &shared.body {
+                        SharedBody::Query(query) => self.rows(query),
+                        SharedBody::Recursive { initial, .. } => self.rows(initial) * EXPANDED,
+                    };
+                    self.shared.borrow_mut().insert(shared.number, rows);
+                }
+                self.rows(body)
+            }
+            Relation::Insert(insert) => self.rows(&insert.input),
+            Relation::Change(change) => self.rows(&change.input),
+            Relation::Merge(merge) => self.rows(&merge.input),
+        };
+        rows.max(1.0)
+    }
+
+    /// Groups of rows that are equal in all keys.
+    fn groups<'e>(&self, keys: impl IntoIterator<Item = &'e Expression>, rows: f64) -> f64 {
+        let groups: f64 = keys
+            .into_iter()
+            .map(|key| {
+                let columns = key.columns();
+                let columns = columns.iter().map(|id| self.distinct(*id));
+                columns
+                    .map(|distinct| distinct.unwrap_or(rows))
+                    .product::<f64>()
+            })
+            .product();
+        groups.min(rows)
+    }
+}
+
+fn constant(expression: &Expression) -> Option<f64> {
+    match &expression.kind {
+        Kind::Constant(value) => match value.value() {
+            types::Value::Int4(value) => Some(f64::from(value)),
+            types::Value::Int8(value) => Some(value as f64),
+            _ => None,
+        },
+        // A number that is written out is an `integer`, and converted.
+        Kind::Convert { operand, .. } => constant(operand),
+        _ => None,
+    }
+}

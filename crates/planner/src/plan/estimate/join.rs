@@ -1,0 +1,138 @@
+//! Rows of joins.
+
+use std::collections::BTreeSet;
+
+use functions::Comparison;
+
+use super::knowledge::{Estimator, unique_keys};
+use crate::program::comparison;
+use logical::{
+    expression::{ColumnId, Expression, Kind},
+    relation::{JoinKind, Relation, Scan},
+};
+
+/// The part of the rows that have a partner, by conditions that are no equalities.
+const PARTNERED: f64 = 0.5;
+
+/// One side of a join.
+#[derive(Clone)]
+pub(in crate::plan) struct Side<'r> {
+    pub(in crate::plan) rows: f64,
+    pub(in crate::plan) columns: BTreeSet<ColumnId>,
+    /// Its table, if it is one with conditions or without.
+    pub(in crate::plan) scan: Option<(&'r Scan, Vec<Expression>)>,
+}
+
+impl Estimator {
+    pub(in crate::plan) fn side<'r>(&self, relation: &'r Relation) -> Side<'r> {
+        let scan = match relation {
+            Relation::Scan(scan) => Some((scan, Vec::new())),
+            Relation::Filter { input, predicate } => match &**input {
+                Relation::Scan(scan) => Some((scan, predicate.clone().into_conjuncts())),
+                _ => None,
+            },
+            _ => None,
+        };
+        Side {
+            rows: self.rows(relation),
+            columns: relation.columns().into_iter().collect(),
+            scan,
+        }
+    }
+
+    /// Rows of a join of two sides, at least one.
+    pub(in crate::plan) fn join_rows(
+        &self,
+        kind: JoinKind,
+        left: &Side<'_>,
+        right: &Side<'_>,
+        on: &[Expression],
+    ) -> f64 {
+        let pairs = left.rows * right.rows * self.pairs(left, right, on);
+        let rows = match kind {
+            JoinKind::Inner => pairs,
+            JoinKind::Left => pairs.max(left.rows),
+            JoinKind::Right => pairs.max(right.rows),
+            JoinKind::Full => pairs.max(left.rows).max(right.rows),
+            JoinKind::Semi => left.rows * self.partnered(left, right, on),
+            JoinKind::Anti => left.rows * (1.0 - self.partnered(left, right, on)),
+        };
+        rows.max(1.0)
+    }
+
+    /// The part of the pairs for which all conditions are true.
+    fn pairs(&self, left: &Side<'_>, right: &Side<'_>, on: &[Expression]) -> f64 {
+        let both: BTreeSet<ColumnId> = left.columns.union(&right.columns).copied().collect();
+        // Each row has one partner at most among those with a unique key: its columns say no
+        // less together because there are several.
+        for (side, other) in [(right, left), (left, right)] {
+            let Some((scan, _)) = &side.scan else {
+                continue;
+            };
+            let given: Vec<Option<usize>> = on
+                .iter()
+                .map(|condition| equated(condition, scan, &other.columns))
+                .collect();
+            let key = unique_keys(&scan.table)
+                .find(|key| key.iter().all(|at| given.contains(&Some(*at))));
+            if let Some(key) = key {
+                let rest: Vec<Expression> = on
+                    .iter()
+                    .zip(&given)
+                    .filter(|(_, given)| given.is_none_or(|at| !key.contains(&at)))
+                    .map(|(condition, _)| condition.clone())
+                    .collect();
+                let rows = self.table_rows(&scan.table);
+                return self.selectivity(&rest, &both) / rows;
+            }
+        }
+        self.selectivity(on, &both)
+    }
+
+    /// The part of the left rows that have a partner.
+    fn partnered(&self, left: &Side<'_>, right: &Side<'_>, on: &[Expression]) -> f64 {
+        let mut part = 1.0_f64;
+        for condition in on {
+            let equal = match comparison(condition) {
+                Some((Comparison::Equal, one, two)) => self
+                    .distinct_of(one, left)
+                    .zip(self.distinct_of(two, right))
+                    .or_else(|| {
+                        self.distinct_of(two, left)
+                            .zip(self.distinct_of(one, right))
+                    }),
+                _ => None,
+            };
+            part *= match equal {
+                Some((left, of_right)) => (of_right.min(right.rows) / left).min(1.0),
+                None => PARTNERED,
+            };
+        }
+        part
+    }
+
+    fn distinct_of(&self, expression: &Expression, side: &Side<'_>) -> Option<f64> {
+        match expression.kind {
+            Kind::Column(id) if side.columns.contains(&id) => self.distinct(id),
+            _ => None,
+        }
+    }
+}
+
+/// The column of a table that a condition makes equal to something of the other side.
+fn equated(condition: &Expression, scan: &Scan, other: &BTreeSet<ColumnId>) -> Option<usize> {
+    let (Comparison::Equal, left, right) = comparison(condition)? else {
+        return None;
+    };
+    [(left, right), (right, left)]
+        .into_iter()
+        .find_map(|(column, value)| {
+            let Kind::Column(id) = column.kind else {
+                return None;
+            };
+            let found = scan.columns.iter().find(|(own, _)| *own == id);
+            let columns = value.columns();
+            let is_others = !columns.is_empty() && columns.iter().all(|id| other.contains(id));
+            found.filter(|_| is_others).map(|(_, attribute)| *attribute)
+        })
+}

@@ -1,0 +1,236 @@
+//! Where the columns of a statement come from, and what is known of their values.
+
+use std::{
+    cell::Cell,
+    collections::{BTreeSet, HashMap},
+    sync::Arc,
+};
+
+use types::Type;
+
+use super::{Answers, SharedRows};
+use crate::program::comparison;
+use catalog::{ColumnStatistics, IndexKey, RowKey, Table, TableKind, TableStatistics};
+use logical::{
+    expression::{ColumnId, Expression, Kind},
+    relation::{Relation, Scan},
+};
+
+/// Different values of a column of which nothing is known: PostgreSQL's number.
+const DISTINCT_UNKNOWN: f64 = 200.0;
+/// Rows of a table that is computed.
+const SYSTEM_ROWS: f64 = 500.0;
+
+/// What is known of a statement's tables; see the module above.
+#[derive(Default)]
+pub(in crate::plan) struct Estimator {
+    tables: Vec<Known>,
+    columns: HashMap<ColumnId, Origin>,
+    pub(super) shared: SharedRows,
+    pub(super) answers: Answers,
+    /// Questions that are being answered, one for the other.
+    pub(super) asked: Cell<usize>,
+}
+
+/// A table at this moment.
+struct Known {
+    table: Arc<Table>,
+    rows: f64,
+    statistics: Option<Arc<TableStatistics>>,
+}
+
+/// A column of a table, which it is still under another number.
+#[derive(Clone, Copy)]
+struct Origin {
+    table: usize,
+    attribute: usize,
+}
+
+/// What is known of a column.
+#[derive(Clone, Copy)]
+pub(super) struct Column<'e> {
+    pub(super) ty: Type,
+    pub(super) statistics: Option<&'e ColumnStatistics>,
+    /// At least one.
+    pub(super) distinct: f64,
+}
+
+impl Estimator {
+    pub(in crate::plan) fn new(relation: &Relation) -> Self {
+        let mut found = Self::default();
+        let mut same = Vec::new();
+        relation.clone().walk(&mut |relation| match relation {
+            Relation::Scan(scan) => found.add(scan),
+            Relation::Compute { columns, .. } => {
+                for (id, value) in columns.iter() {
+                    note_same(*id, value, &mut same);
+                }
+            }
+            Relation::Aggregate(aggregate) => {
+                for (id, key) in &aggregate.keys {
+                    note_same(*id, key, &mut same);
+                }
+            }
+            Relation::Shared { columns, .. } => same.extend(columns.iter().copied()),
+            Relation::Set(set) => {
+                same.extend(set.columns.iter().map(|(id, left, _)| (*id, *left)));
+            }
+            _ => {}
+        });
+        // A column may have got its numbers in any order.
+        loop {
+            let before = found.columns.len();
+            for (id, source) in &same {
+                if let Some(origin) = found.columns.get(source).copied() {
+                    found.columns.entry(*id).or_insert(origin);
+                }
+            }
+            if found.columns.len() == before {
+                return found;
+            }
+        }
+    }
+
+    fn add(&mut self, scan: &Scan) {
+        let known = self
+            .tables
+            .iter()
+            .position(|known| known.table == scan.table);
+        let at = known.unwrap_or_else(|| {
+            self.tables.push(Known::new(&scan.table));
+            self.tables.len() - 1
+        });
+        for (id, attribute) in &scan.columns {
+            let origin = Origin {
+                table: at,
+                attribute: *attribute,
+            };
+            self.columns.insert(*id, origin);
+        }
+    }
+
+    /// Rows of a table.
+    pub(in crate::plan) fn table_rows(&self, table: &Arc<Table>) -> f64 {
+        let known = self.tables.iter().find(|known| known.table == *table);
+        known.map_or_else(|| Known::new(table).rows, |known| known.rows)
+    }
+
+    /// What is known of a column that comes from a table.
+    pub(super) fn column(&self, id: ColumnId) -> Option<Column<'_>> {
+        let origin = self.columns.get(&id)?;
+        let known = &self.tables[origin.table];
+        let ty = known.table.columns[origin.attribute].ty;
+        let statistics = known.statistics.as_ref().and_then(|statistics| {
+            let at = u16::try_from(origin.attribute).ok()?;
+            statistics.columns.get(&at).filter(|column| column.ty == ty)
+        });
+        let distinct = if is_unique(&known.table, origin.attribute) {
+            known.rows
+        } else {
+            match statistics.and_then(|column| column.distinct) {
+                Some(distinct) => distinct.of(known.rows),
+                None => DISTINCT_UNKNOWN,
+            }
+        };
+        Some(Column {
+            ty,
+            statistics,
+            distinct: distinct.max(1.0),
+        })
+    }
+
+    /// The type of a column that comes from a table, and how many bytes its values have on average,
+    /// as far as it was looked at.
+    pub(in crate::plan) fn type_and_width(&self, id: ColumnId) -> Option<(Type, Option<f64>)> {
+        let column = self.column(id)?;
+        let width = column.statistics.map(|seen| seen.average_width);
+        Some((column.ty, width))
+    }
+
+    /// Different values of a column that comes from a table.
+    pub(super) fn distinct(&self, id: ColumnId) -> Option<f64> {
+        Some(self.column(id)?.distinct)
+    }
+
+    /// Whether equalities give each column of a unique key of the table a value, from elsewhere
+    /// than the columns of `own`.
+    pub(in crate::plan) fn is_one(
+        &self,
+        scan: &Scan,
+        conditions: &[Expression],
+        own: &BTreeSet<ColumnId>,
+    ) -> bool {
+        let given: Vec<usize> = conditions
+            .iter()
+            .filter_map(|condition| {
+                let (functions::Comparison::Equal, left, right) = comparison(condition)? else {
+                    return None;
+                };
+                [(left, right), (right, left)]
+                    .into_iter()
+                    .find_map(|(column, value)| {
+                        let Kind::Column(id) = column.kind else {
+                            return None;
+                        };
+                        let found = scan.columns.iter().find(|(own, _)| *own == id);
+                        let is_free = !value.columns().iter().any(|id| own.contains(id));
+                        found.filter(|_| is_free).map(|(_, attribute)| *attribute)
+                    })
+            })
+            .collect();
+        unique_keys(&scan.table).any(|key| key.iter().all(|attribute| given.contains(attribute)))
+    }
+}
+
+impl Known {
+    fn new(table: &Arc<Table>) -> Self {
+        if table.kind != TableKind::Ordinary {
+            return Self {
+                table: table.clone(),
+                rows: SYSTEM_ROWS,
+                statistics: None,
+            };
+        }
+        let statistics = table.statistics.newest();
+        let places = table.storage().records_estimate() as f64;
+        // As many of the places have records as when they were looked at.
+        let rows = match &statistics {
+            Some(known) if known.places > 0 => places * known.rows / known.places as f64,
+            _ => places,
+        };
+        Self {
+            table: table.clone(),
+            rows: rows.max(1.0),
+            statistics,
+        }
+    }
+}
+
+fn note_same(id: ColumnId, value: &Expression, same: &mut Vec<(ColumnId, ColumnId)>) {
+    if let Kind::Column(source) = value.kind {
+        same.push((id, source));
+    }
+}
+
+/// The keys of which each is in one row at most, as positions of columns.
+pub(super) fn unique_keys(table: &Table) -> impl Iterator<Item = Vec<usize>> {
+    let own = match &table.row_key {
+        RowKey::Columns(key) => Some(key.iter().map(|at| usize::from(*at)).collect()),
+        RowKey::Hidden => None,
+    };
+    let indexes = table.indexes.iter().filter(|index| {
+        index.unique && index.is_valid && index.predicate.is_none() && !index.columns.is_empty()
+    });
+    let indexes = indexes.filter_map(|index| {
+        let columns = index.columns.iter().map(|column| match column.key {
+            IndexKey::Column(at) => Some(usize::from(at)),
+            IndexKey::Expression(_) => None,
+        });
+        columns.collect::<Option<Vec<usize>>>()
+    });
+    own.into_iter().chain(indexes)
+}
+
+fn is_unique(table: &Table, attribute: usize) -> bool {
+    unique_keys(table).any(|key| key == [attribute])
+}

@@ -1,0 +1,379 @@
+//! What part of the rows a condition is true for.
+//!
+//! Where nothing is known, the parts are PostgreSQL's.
+
+use std::collections::BTreeSet;
+
+use functions::Comparison;
+use types::{Value, compare::compare_as, row::RowLayout};
+
+use super::{
+    ELEMENTS,
+    histogram::{below, prefix_range},
+    knowledge::{Column, Estimator},
+};
+use crate::program::comparison;
+use catalog::ColumnStatistics;
+use logical::expression::{ColumnId, Expression, Kind};
+
+/// An equality of which nothing is known.
+const EQUAL: f64 = 0.005;
+/// A comparison.
+const RANGE: f64 = 1.0 / 3.0;
+/// Two bounds of one column.
+const BETWEEN: f64 = 0.005;
+/// A pattern.
+const MATCH: f64 = 0.005;
+/// What stands in a pattern behind its beginning.
+const REST_OF_PATTERN: f64 = 0.2;
+/// `IS NULL`.
+const IS_NULL: f64 = 0.005;
+/// Anything else.
+const OTHER: f64 = 1.0 / 3.0;
+/// No condition is thought to leave less.
+const LEAST: f64 = 1e-9;
+
+/// Bounds of one column.
+struct Bounds {
+    column: ColumnId,
+    /// Parts of the rows above and below, each known from a histogram or guessed.
+    lower: Option<(f64, bool)>,
+    upper: Option<(f64, bool)>,
+    nulls: f64,
+}
+
+impl Estimator {
+    /// The part of the rows with these columns of their own for which all conditions are true;
+    /// other columns have one value each, which is not known.
+    pub(in crate::plan) fn selectivity(
+        &self,
+        conditions: &[Expression],
+        own: &BTreeSet<ColumnId>,
+    ) -> f64 {
+        let mut part = 1.0;
+        let mut bounds: Vec<Bounds> = Vec::new();
+        for condition in conditions {
+            match self.bound(condition, own) {
+                Some(bound) => match bounds.iter_mut().find(|other| other.column == bound.column) {
+                    Some(other) => {
+                        other.lower = narrower(other.lower, bound.lower);
+                        other.upper = narrower(other.upper, bound.upper);
+                    }
+                    None => bounds.push(bound),
+                },
+                None => part *= self.single(condition, own),
+            }
+        }
+        for bound in bounds {
+            part *= match (bound.lower, bound.upper) {
+                (Some((lower, true)), Some((upper, true))) => {
+                    // Each leaves out what is on its side, and both the NULLs.
+                    (lower + upper + bound.nulls - 1.0).max(LEAST)
+                }
+                (Some(_), Some(_)) => BETWEEN,
+                (Some((one, _)), None) | (None, Some((one, _))) => one,
+                (None, None) => 1.0,
+            };
+        }
+        part.clamp(LEAST, 1.0)
+    }
+
+    fn single(&self, condition: &Expression, own: &BTreeSet<ColumnId>) -> f64 {
+        let part = match &condition.kind {
+            Kind::And(parts) => self.selectivity(parts, own),
+            Kind::Or(parts) => {
+                let none = parts.iter().map(|part| 1.0 - self.single(part, own));
+                1.0 - none.product::<f64>()
+            }
+            Kind::Not(operand) => 1.0 - self.single(operand, own) - self.unknown(operand),
+            Kind::Constant(value) => match value.value() {
+                Value::Bool(true) => 1.0,
+                _ => 0.0,
+            },
+            Kind::Column(id) => match self.column(*id) {
+                Some(column) => self.equal_to(column, Some(Value::Bool(true))),
+                None => 0.5,
+            },
+            Kind::IsNull { operand, negated } => {
+                let nulls = match operand.kind {
+                    Kind::Column(id) => self.nulls(id).unwrap_or(IS_NULL),
+                    _ => IS_NULL,
+                };
+                if *negated { 1.0 - nulls } else { nulls }
+            }
+            Kind::Is {
+                operand,
+                value,
+                negated,
+            } => {
+                let part = self.single(operand, own);
+                if value == negated { 1.0 - part } else { part }
+            }
+            Kind::Distinct {
+                left,
+                right,
+                negated,
+                ..
+            } => {
+                let equal = self.equality(left, right, own);
+                if *negated { equal } else { 1.0 - equal }
+            }
+            Kind::Quantified {
+                left,
+                operator,
+                array,
+                all,
+            } => self.quantified(left, operator.0.comparison, array, *all, own),
+            Kind::Call {
+                function,
+                arguments,
+            } if comparison(condition).is_none() => self.pattern(function.0.name, arguments),
+            _ => match comparison(condition) {
+                Some((Comparison::Equal, left, right)) => self.equality(left, right, own),
+                Some((Comparison::NotEqual, left, right)) => {
+                    1.0 - self.equality(left, right, own) - self.unknown(condition)
+                }
+                Some(_) => match self.bound(condition, own) {
+                    Some(bound) => bound.lower.or(bound.upper).map_or(RANGE, |(part, _)| part),
+                    None => RANGE,
+                },
+                None => OTHER,
+            },
+        };
+        part.clamp(LEAST, 1.0)
+    }
+
+    /// The part of the rows for which a comparison is neither true nor false.
+    fn unknown(&self, condition: &Expression) -> f64 {
+        match comparison(condition) {
+            Some(_) => {
+                let columns = condition.columns();
+                let nulls = columns.iter().filter_map(|id| self.nulls(*id));
+                nulls.sum()
+            }
+            None => 0.0,
+        }
+    }
+
+    /// The part of the pairs in which two values are equal.
+    fn equality(&self, left: &Expression, right: &Expression, own: &BTreeSet<ColumnId>) -> f64 {
+        let column = |expression: &Expression| match expression.kind {
+            Kind::Column(id) if own.contains(&id) => self.column(id),
+            _ => None,
+        };
+        match (column(left), column(right)) {
+            (Some(one), Some(two)) => {
+                let present = (1.0 - nulls_of(one)) * (1.0 - nulls_of(two));
+                present / one.distinct.max(two.distinct)
+            }
+            (Some(column), None) => self.equal_to(column, known(right)),
+            (None, Some(column)) => self.equal_to(column, known(left)),
+            (None, None) => EQUAL,
+        }
+    }
+
+    /// The part of the rows in which a column has a value, which may not be known.
+    fn equal_to(&self, column: Column<'_>, value: Option<Value<'_>>) -> f64 {
+        let present = 1.0 - nulls_of(column);
+        let (Some(statistics), Some(value)) = (column.statistics, value) else {
+            return present / column.distinct;
+        };
+        if value.is_null() {
+            return 0.0;
+        }
+        let mut common = 0.0;
+        let equal = for_each_common(statistics, |other, fraction| {
+            common += fraction;
+            compare_as(column.ty, other, value).is_eq()
+        });
+        if let Some(fraction) = equal {
+            return fraction;
+        }
+        let others = (column.distinct - statistics.common.len() as f64).max(1.0);
+        (present - common).max(0.0) / others
+    }
+
+    /// A condition that bounds a column by a value that is not of the same row.
+    fn bound(&self, condition: &Expression, own: &BTreeSet<ColumnId>) -> Option<Bounds> {
+        let (comparison, left, right) = comparison(condition)?;
+        let sides = [
+            (left, right, comparison),
+            (right, left, comparison.commuted()),
+        ];
+        sides.into_iter().find_map(|(column, value, comparison)| {
+            let Kind::Column(id) = column.kind else {
+                return None;
+            };
+            let is_other = !value.columns().iter().any(|id| own.contains(id));
+            if !own.contains(&id) || !is_other {
+                return None;
+            }
+            let part = self.bounded(id, comparison, known(value));
+            let (lower, upper) = match comparison {
+                Comparison::Greater | Comparison::GreaterOrEqual => (Some(part), None),
+                Comparison::Less | Comparison::LessOrEqual => (None, Some(part)),
+                Comparison::Equal | Comparison::NotEqual => return None,
+            };
+            Some(Bounds {
+                column: id,
+                lower,
+                upper,
+                nulls: self.nulls(id).unwrap_or(0.0),
+            })
+        })
+    }
+
+    /// The part of the rows on one side of a value; whether that is more than a guess.
+    fn bounded(
+        &self,
+        id: ColumnId,
+        comparison: Comparison,
+        value: Option<Value<'_>>,
+    ) -> (f64, bool) {
+        let (Some(column), Some(value)) = (self.column(id), value) else {
+            return (RANGE, false);
+        };
+        let Some(statistics) = column.statistics else {
+            return (RANGE, false);
+        };
+        if statistics.common.is_empty() && statistics.histogram.is_empty() {
+            return (RANGE, false);
+        }
+        let mut common = 0.0;
+        let mut satisfying = 0.0;
+        for_each_common(statistics, |other, fraction| {
+            common += fraction;
+            let order = compare_as(column.ty, other, value);
+            let holds = match comparison {
+                Comparison::Less => order.is_lt(),
+                Comparison::LessOrEqual => order.is_le(),
+                Comparison::Greater => order.is_gt(),
+                Comparison::GreaterOrEqual => order.is_ge(),
+                Comparison::Equal | Comparison::NotEqual => false,
+            };
+            satisfying += if holds { fraction } else { 0.0 };
+            false
+        });
+        let others = (1.0 - nulls_of(column) - common).max(0.0);
+        let below = below(statistics, value).unwrap_or(0.5);
+        let side = match comparison {
+            Comparison::Less | Comparison::LessOrEqual => below,
+            _ => 1.0 - below,
+        };
+        ((satisfying + others * side).clamp(LEAST, 1.0), true)
+    }
+
+    fn nulls(&self, id: ColumnId) -> Option<f64> {
+        Some(self.column(id)?.statistics?.null_fraction)
+    }
+
+    fn quantified(
+        &self,
+        left: &Expression,
+        comparison: Option<Comparison>,
+        array: &Expression,
+        all: bool,
+        own: &BTreeSet<ColumnId>,
+    ) -> f64 {
+        let unknown = Expression::new(Kind::Parameter(u32::MAX), left.ty);
+        let equal: Vec<f64> = match &array.kind {
+            Kind::Array(items) => items
+                .iter()
+                .map(|item| self.equality(left, item, own))
+                .collect(),
+            _ => vec![self.equality(left, &unknown, own); ELEMENTS as usize],
+        };
+        match (comparison, all) {
+            (Some(Comparison::Equal), false) => equal.iter().sum::<f64>().min(1.0),
+            (Some(Comparison::NotEqual), true) => 1.0 - equal.iter().sum::<f64>().min(1.0),
+            (Some(Comparison::Equal), true) => equal.iter().product(),
+            (Some(Comparison::NotEqual), false) => 1.0,
+            _ => OTHER,
+        }
+    }
+
+    /// A function, which may be LIKE or its like.
+    fn pattern(&self, name: &str, arguments: &[Expression]) -> f64 {
+        let [text, pattern] = arguments else {
+            return OTHER;
+        };
+        match name {
+            "~~" | "like" => self.like(text, pattern),
+            "!~~" | "notlike" => 1.0 - self.like(text, pattern),
+            "~~*" | "~" | "~*" => MATCH,
+            "!~~*" | "!~" | "!~*" => 1.0 - MATCH,
+            _ => OTHER,
+        }
+    }
+
+    /// A pattern that is known begins with something that bounds the texts.
+    fn like(&self, text: &Expression, pattern: &Expression) -> f64 {
+        let (Kind::Column(id), Some(Value::Text(pattern))) = (&text.kind, known(pattern)) else {
+            return MATCH;
+        };
+        let beginning = pattern.find(['%', '_', '\\']).unwrap_or(pattern.len());
+        let (beginning, rest) = pattern.split_at(beginning);
+        if rest.is_empty() {
+            let column = self.column(*id);
+            return column.map_or(MATCH, |column| {
+                self.equal_to(column, Some(Value::Text(pattern)))
+            });
+        }
+        let of_rest = if rest == "%" { 1.0 } else { REST_OF_PATTERN };
+        if beginning.is_empty() {
+            return of_rest * REST_OF_PATTERN;
+        }
+        let (from, to) = prefix_range(beginning);
+        let (lower, is_known) =
+            self.bounded(*id, Comparison::GreaterOrEqual, Some(Value::Text(&from)));
+        let upper = match &to {
+            Some(to) => self.bounded(*id, Comparison::Less, Some(Value::Text(to))).0,
+            None => 1.0,
+        };
+        if !is_known {
+            return MATCH;
+        }
+        let nulls = self.nulls(*id).unwrap_or(0.0);
+        (lower + upper + nulls - 1.0).max(LEAST) * of_rest
+    }
+}
+
+/// The value of an expression, if it is known when the plan is made.
+fn known(expression: &Expression) -> Option<Value<'_>> {
+    match &expression.kind {
+        Kind::Constant(value) => Some(value.value()),
+        // Numbers of all types are compared with each other as they are.
+        Kind::Convert { operand, .. } => known(operand).filter(|value| {
+            matches!(
+                value,
+                Value::Int2(_) | Value::Int4(_) | Value::Int8(_) | Value::Numeric(_)
+            )
+        }),
+        _ => None,
+    }
+}
+
+fn nulls_of(column: Column<'_>) -> f64 {
+    column.statistics.map_or(0.0, |known| known.null_fraction)
+}
+
+/// Calls `is_it` with the common values until it says so of one, whose fraction is given.
+fn for_each_common(
+    statistics: &ColumnStatistics,
+    mut is_it: impl FnMut(Value<'_>, f64) -> bool,
+) -> Option<f64> {
+    let layout = RowLayout::new(&[statistics.ty]).ok()?;
+    statistics.common.iter().find_map(|common| {
+        let value = common.value.value(&layout).ok()?;
+        is_it(value, common.fraction).then_some(common.fraction)
+    })
+}
+
+/// The bound that leaves less; one that is known rather than a guess.
+fn narrower(one: Option<(f64, bool)>, two: Option<(f64, bool)>) -> Option<(f64, bool)> {
+    match (one, two) {
+        (Some(one), Some(two)) if one.1 == two.1 => Some((one.0.min(two.0), one.1)),
+        (Some(one), Some(two)) => Some(if one.1 { one } else { two }),
+        (one, two) => one.or(two),
+    }
+}

@@ -1,0 +1,393 @@
+//! Joins: by lookup in a key, by hash, or by nesting.
+
+use std::collections::BTreeSet;
+
+use types::{Result, Type};
+
+use super::{
+    Access, HandedOn, HashJoin, IndexJoin, LoopJoin, Plan, Scan,
+    cost::Method,
+    lower::{Lowering, Node, row_layout, with},
+};
+use crate::program::{Layout, comparison};
+use logical::{
+    expression::{ColumnId, Expression},
+    relation::{self, Join, JoinKind, Relation},
+};
+
+impl Lowering {
+    pub(super) fn join(&mut self, join: Join, needed: &BTreeSet<ColumnId>) -> Result<Node> {
+        if join.lateral {
+            return self.loop_join(join, needed);
+        }
+        let mut join = match join.kind {
+            JoinKind::Right => Join {
+                kind: JoinKind::Left,
+                left: join.right,
+                right: join.left,
+                ..join
+            },
+            _ => join,
+        };
+        let way = self.estimator.way(&join);
+        if way.is_swapped {
+            std::mem::swap(&mut join.left, &mut join.right);
+        }
+        let left_columns: BTreeSet<ColumnId> = join.left.columns().into_iter().collect();
+        let right_columns: BTreeSet<ColumnId> = join.right.columns().into_iter().collect();
+        let (keys, residual): (Vec<_>, Vec<_>) = join
+            .on
+            .into_iter()
+            .map(|condition| key(condition, &left_columns, &right_columns))
+            .fold((Vec::new(), Vec::new()), |(mut keys, mut rest), found| {
+                match found {
+                    Ok(pair) => keys.push(pair),
+                    Err(condition) => rest.push(condition),
+                }
+                (keys, rest)
+            });
+        if keys.is_empty() {
+            return self.loop_join(
+                Join {
+                    on: residual,
+                    ..join_of(join.kind, join.left, join.right)
+                },
+                needed,
+            );
+        }
+        if way.method == Method::Lookup
+            && let Some(node) =
+                self.index_join(join.kind, &join.left, &join.right, &keys, &residual, needed)?
+        {
+            return Ok(node);
+        }
+        if let Some(node) = self.lookup_of_each(
+            (join.kind, &join.left, &join.right),
+            way.cost,
+            &keys,
+            &residual,
+            needed,
+        )? {
+            return Ok(node);
+        }
+        let conditions = keys
+            .iter()
+            .flat_map(|key| [&key.left, &key.right])
+            .chain(&residual);
+        let wanted = with(needed, conditions);
+        let left = self.lower(*join.left, &wanted)?;
+        let own: BTreeSet<ColumnId> = join.right.columns().into_iter().collect();
+        let has_fixed_key = |key: &JoinKey| {
+            key.right.is_stable() && key.right.columns().iter().all(|id| own.contains(id))
+        };
+        let is_fixed = self.is_fixed(&join.right) && keys.iter().all(has_fixed_key);
+        let right = self.lower(*join.right, &wanted)?;
+        let probe_keys = self.programs(keys.iter().map(|key| &key.left), &left.layout)?;
+        let build_keys = self.programs(keys.iter().map(|key| &key.right), &right.layout)?;
+        let both = left.layout.followed_by(&right.layout);
+        let residual = self.conjunction(residual, &both)?;
+        let (handed_on, layout) = handed_on(join.kind, &left.layout, &right.layout, needed);
+        let plan = Plan::HashJoin(HashJoin {
+            kind: join.kind,
+            handed_on,
+            build_width: right.layout.width(),
+            probe: Box::new(left.plan),
+            build: Box::new(right.plan),
+            probe_keys,
+            build_keys,
+            key_types: keys.iter().map(|key| key.left.ty).collect(),
+            residual,
+            is_fixed,
+        });
+        Ok(Node { plan, layout })
+    }
+
+    /// A semijoin as a lookup of the right side's different keys in the left side, where there are
+    /// few of them: `None` if that costs more than so much, or cannot be done.
+    fn lookup_of_each(
+        &mut self,
+        (kind, left, right): (JoinKind, &Relation, &Relation),
+        cost: f64,
+        keys: &[JoinKey],
+        residual: &[Expression],
+        needed: &BTreeSet<ColumnId>,
+    ) -> Result<Option<Node>> {
+        if kind != JoinKind::Semi || !residual.is_empty() {
+            return Ok(None);
+        }
+        let each = Relation::Distinct {
+            input: Box::new(right.clone()),
+            on: keys.iter().map(|key| key.right.clone()).collect(),
+        };
+        let turned = Join {
+            on: keys.iter().map(|key| key.condition.clone()).collect(),
+            ..join_of(JoinKind::Inner, Box::new(each), Box::new(left.clone()))
+        };
+        let way = self.estimator.way(&turned);
+        if way.method != Method::Lookup || way.is_swapped || way.cost >= cost {
+            return Ok(None);
+        }
+        self.join_by_lookup(turned, needed)
+    }
+
+    /// An inner join whose right side is looked up in; `None` if there is no key for that.
+    pub(super) fn join_by_lookup(
+        &mut self,
+        join: Join,
+        needed: &BTreeSet<ColumnId>,
+    ) -> Result<Option<Node>> {
+        let left: BTreeSet<ColumnId> = join.left.columns().into_iter().collect();
+        let right: BTreeSet<ColumnId> = join.right.columns().into_iter().collect();
+        let keys = join.on.into_iter().map(|on| key(on, &left, &right));
+        let Ok(keys) = keys.collect::<std::result::Result<Vec<_>, _>>() else {
+            return Ok(None);
+        };
+        self.index_join(join.kind, &join.left, &join.right, &keys, &[], needed)
+    }
+
+    /// A join that looks up in the right side, if that is a table with a key for it.
+    fn index_join(
+        &mut self,
+        kind: JoinKind,
+        left: &Relation,
+        right: &Relation,
+        keys: &[JoinKey],
+        residual: &[Expression],
+        needed: &BTreeSet<ColumnId>,
+    ) -> Result<Option<Node>> {
+        let (scan, mut conditions) = match right {
+            Relation::Scan(scan) => (scan.clone(), Vec::new()),
+            Relation::Filter { input, predicate } => match &**input {
+                Relation::Scan(scan) => (scan.clone(), predicate.clone().into_conjuncts()),
+                _ => return Ok(None),
+            },
+            _ => return Ok(None),
+        };
+        let own = conditions.len();
+        conditions.extend(keys.iter().map(|key| key.condition.clone()));
+        let wanted = with(needed, conditions.iter().chain(residual));
+        let left_columns = left.columns();
+        // What the lookup would be, without its side effects on what is lowered.
+        let trial = Layout::new(left_columns.iter().copied());
+        let found = self.access(&scan, &conditions, &trial)?;
+        if !matches!(found.access, Access::Key(_) | Access::Index { .. })
+            || !found.covered.iter().any(|at| *at >= own)
+        {
+            return Ok(None);
+        }
+        let outer = self.lower(left.clone(), &wanted)?;
+        let (scan, inner) = self.restricted(scan, conditions, &wanted, &outer.layout)?;
+        let both = outer.layout.followed_by(&inner);
+        let mut residual = residual.to_vec();
+        residual.extend(scan.1);
+        let residual = self.conjunction(residual, &both)?;
+        let (handed_on, layout) = handed_on(kind, &outer.layout, &inner, needed);
+        let plan = Plan::IndexJoin(IndexJoin {
+            kind,
+            handed_on,
+            outer: Box::new(outer.plan),
+            scan: scan.0,
+            residual,
+        });
+        Ok(Some(Node { plan, layout }))
+    }
+
+    /// A scan with its access path, whose key may come from rows of another layout; conditions over
+    /// both are handed back.
+    pub(super) fn restricted(
+        &mut self,
+        scan: relation::Scan,
+        conditions: Vec<Expression>,
+        needed: &BTreeSet<ColumnId>,
+        values: &Layout,
+    ) -> Result<((Scan, Vec<Expression>), Layout)> {
+        let found = self.access(&scan, &conditions, values)?;
+        if !found.access.is_point() {
+            self.basis.add(&scan.table);
+        }
+        let own: BTreeSet<ColumnId> = scan
+            .columns
+            .iter()
+            .map(|(id, _)| *id)
+            .chain([scan.key])
+            .collect();
+        let rest = conditions
+            .into_iter()
+            .enumerate()
+            .filter(|(at, _)| !found.covered.contains(at));
+        let (mine, both): (Vec<_>, Vec<_>) =
+            rest.map(|(_, condition)| condition).partition(|condition| {
+                condition
+                    .columns()
+                    .iter()
+                    .all(|id| own.contains(id) || values.position(*id).is_none())
+            });
+        let (tests, mine) = self.tests(&scan, mine)?;
+        let needed = with(needed, mine.iter().chain(&both));
+        let columns: Vec<_> = scan
+            .columns
+            .iter()
+            .filter(|(id, _)| needed.contains(id))
+            .copied()
+            .collect();
+        let with_key = needed.contains(&scan.key);
+        let layout = Layout::new(
+            columns
+                .iter()
+                .map(|(id, _)| *id)
+                .chain(with_key.then_some(scan.key)),
+        );
+        let filter = self.conjunction(mine, &layout)?;
+        let scan = Scan {
+            rows: row_layout(&scan.table)?,
+            table: scan.table,
+            access: found.access,
+            ordered: false,
+            descending: false,
+            columns: columns.iter().map(|(_, attribute)| *attribute).collect(),
+            with_key,
+            tests,
+            filter,
+        };
+        Ok(((scan, both), layout))
+    }
+
+    pub(super) fn loop_join(&mut self, join: Join, needed: &BTreeSet<ColumnId>) -> Result<Node> {
+        let wanted = with(needed, &join.on);
+        let refers: Vec<ColumnId> = {
+            let left: BTreeSet<ColumnId> = join.left.columns().into_iter().collect();
+            join.right
+                .outer_columns()
+                .intersection(&left)
+                .copied()
+                .collect()
+        };
+        let wanted_left: BTreeSet<ColumnId> = wanted.iter().chain(&refers).copied().collect();
+        let outer = self.lower(*join.left, &wanted_left)?;
+        let correlated = refers
+            .iter()
+            .map(|id| outer.at(*id))
+            .collect::<Result<Vec<_>>>()?;
+        let is_fixed = self.is_fixed(&join.right);
+        let inner = self.lower_within(*join.right, &refers, &wanted)?;
+        let both = outer.layout.followed_by(&inner.layout);
+        let on = self.conjunction(join.on, &both)?;
+        let layout = if is_filter(join.kind) {
+            outer.layout.clone()
+        } else {
+            both
+        };
+        let plan = Plan::LoopJoin(LoopJoin {
+            kind: join.kind,
+            outer_width: outer.layout.width(),
+            inner_width: inner.layout.width(),
+            outer: Box::new(outer.plan),
+            inner: Box::new(inner.plan),
+            on,
+            correlated,
+            is_fixed,
+        });
+        Ok(Node { plan, layout })
+    }
+}
+
+/// An equality between the two sides of a join.
+struct JoinKey {
+    left: Expression,
+    right: Expression,
+    condition: Expression,
+}
+
+/// Whether a condition is an equality between the two sides of a join by which it can be carried
+/// out.
+pub(super) fn is_key(
+    condition: &Expression,
+    left: &BTreeSet<ColumnId>,
+    right: &BTreeSet<ColumnId>,
+) -> bool {
+    sides(condition, left, right).is_some()
+}
+
+/// What of the left has to be equal to what of the right.
+fn sides<'e>(
+    condition: &'e Expression,
+    left: &BTreeSet<ColumnId>,
+    right: &BTreeSet<ColumnId>,
+) -> Option<(&'e Expression, &'e Expression)> {
+    let (functions::Comparison::Equal, one, two) = comparison(condition)? else {
+        return None;
+    };
+    // Both sides have to hash alike.
+    if !is_hashable(one.ty, two.ty) {
+        return None;
+    }
+    let side = |expression: &Expression| {
+        let columns = expression.columns();
+        let of = |side: &BTreeSet<ColumnId>| columns.iter().any(|id| side.contains(id));
+        (of(left), of(right))
+    };
+    match (side(one), side(two)) {
+        ((true, false), (false, true)) => Some((one, two)),
+        ((false, true), (true, false)) => Some((two, one)),
+        _ => None,
+    }
+}
+
+fn key(
+    condition: Expression,
+    left: &BTreeSet<ColumnId>,
+    right: &BTreeSet<ColumnId>,
+) -> std::result::Result<JoinKey, Expression> {
+    match sides(&condition, left, right) {
+        Some((one, two)) => Ok(JoinKey {
+            left: one.clone(),
+            right: two.clone(),
+            condition,
+        }),
+        None => Err(condition),
+    }
+}
+
+/// Whether equal values of the two types have equal hashes.
+pub(super) fn is_hashable(one: Type, two: Type) -> bool {
+    use types::Scalar::{Float4, Float8, Int2, Int4, Int8, Name, Text, Varchar};
+    let family = |ty| match ty {
+        Type::Scalar(Int2 | Int4 | Int8) => 0,
+        Type::Scalar(Float4 | Float8) => 1,
+        Type::Scalar(Text | Varchar | Name) => 2,
+        _ => 3,
+    };
+    one == two || family(one) != 3 && family(one) == family(two)
+}
+
+fn join_of(kind: JoinKind, left: Box<Relation>, right: Box<Relation>) -> Join {
+    Join {
+        kind,
+        left,
+        right,
+        on: Vec::new(),
+        lateral: false,
+    }
+}
+
+/// What a join hands on if these columns are needed, and where they are then.
+fn handed_on(
+    kind: JoinKind,
+    left: &Layout,
+    right: &Layout,
+    needed: &BTreeSet<ColumnId>,
+) -> (HandedOn, Layout) {
+    let (left, left_layout) = left.picked(needed);
+    if is_filter(kind) {
+        let right = Vec::new();
+        return (HandedOn { left, right }, left_layout);
+    }
+    let (right, right_layout) = right.picked(needed);
+    let layout = left_layout.followed_by(&right_layout);
+    (HandedOn { left, right }, layout)
+}
+
+/// Whether only columns of the left side come out.
+fn is_filter(kind: JoinKind) -> bool {
+    matches!(kind, JoinKind::Semi | JoinKind::Anti)
+}

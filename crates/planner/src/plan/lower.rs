@@ -1,0 +1,606 @@
+//! From relations to operators.
+
+use std::{
+    cell::Cell,
+    collections::{BTreeSet, HashMap},
+    rc::Rc,
+    sync::Arc,
+};
+
+use types::{Result, SqlError, SqlState, Type, row::RowLayout};
+
+use super::{
+    Basis, Call, Plan, Shared, SharedBody,
+    estimate::Estimator,
+    explained::ColumnTypes,
+    write::{is_command, writes},
+};
+use crate::program::{Layout, Outer, Program, compile};
+use catalog::Table;
+use logical::{
+    expression::{ColumnId, Expression, Kind},
+    relation::{self, Relation, SharedId},
+};
+use syntax::phase;
+
+/// A statement's plan and where in its rows the outputs are.
+#[derive(Debug)]
+pub struct Planned {
+    pub plan: Rc<Plan>,
+    pub outputs: Vec<usize>,
+    /// Another plan may be better if parameters that stand for literals are known: an index is
+    /// partial, or over an expression, with constants in it.
+    pub literals_matter: bool,
+    pub basis: Basis,
+    /// Its reads are not to see what it writes: see `engine::Command`.
+    pub is_command: bool,
+}
+
+/// Plans a statement.
+///
+/// # Errors
+/// XX000 for mistakes of ours, 54001 for statements that are too large.
+pub fn plan(relation: Relation, outputs: &[ColumnId], parameters: usize) -> Result<Planned> {
+    planned(relation, outputs, parameters, false)
+}
+
+/// The same for EXPLAIN: the programs of the plan keep the expressions that they were made from,
+/// and the operators what was expected of them.
+///
+/// # Errors
+/// As of [`plan`].
+pub fn plan_to_explain(relation: Relation, outputs: &[ColumnId]) -> Result<Planned> {
+    planned(relation, outputs, 0, true)
+}
+
+fn planned(
+    relation: Relation,
+    outputs: &[ColumnId],
+    parameters: usize,
+    to_explain: bool,
+) -> Result<Planned> {
+    let relation = super::push::pushed(relation, outputs);
+    let estimator = Estimator::new(&relation);
+    let relation = super::order::ordered(relation, &estimator);
+    let mut lowering = Lowering {
+        estimator,
+        outer: Outer {
+            parameters,
+            columns: Vec::new(),
+            keeps_sources: to_explain,
+        },
+        shared: HashMap::new(),
+        rereads: 0,
+        limits: 0,
+        literals_matter: Cell::new(false),
+        basis: Basis::default(),
+        lists: 0,
+        column_types: to_explain.then(|| ColumnTypes::of(&relation)),
+    };
+    let is_command = is_command(&relation);
+    let needed: BTreeSet<ColumnId> = outputs.iter().copied().collect();
+    let mut node = lowering.lower(relation, &needed)?;
+    if to_explain {
+        node.plan.explain(&mut 1);
+    }
+    let outputs = outputs
+        .iter()
+        .map(|id| node.at(*id))
+        .collect::<Result<_>>()?;
+    Ok(Planned {
+        plan: Rc::new(node.plan),
+        outputs,
+        literals_matter: lowering.literals_matter.get(),
+        basis: lowering.basis,
+        is_command,
+    })
+}
+
+/// An operator and where its columns are.
+pub(super) struct Node {
+    pub(super) plan: Plan,
+    pub(super) layout: Layout,
+}
+
+impl Node {
+    pub(super) fn at(&self, id: ColumnId) -> Result<usize> {
+        let missing = || {
+            SqlError::new(
+                SqlState::INTERNAL_ERROR,
+                format!("column {} is not there", id.0),
+            )
+        };
+        self.layout.position(id).ok_or_else(missing)
+    }
+}
+
+pub(super) struct Lowering {
+    pub(super) estimator: Estimator,
+    pub(super) outer: Outer,
+    /// Number among the execution's, and columns in order.
+    shared: HashMap<SharedId, (usize, Vec<ColumnId>)>,
+    /// How often what is lowered is begun again, for each row around it or step of a recursion.
+    pub(super) rereads: usize,
+    /// Limits above what is lowered.
+    pub(super) limits: usize,
+    /// See [`Planned::literals_matter`].
+    pub(super) literals_matter: Cell<bool>,
+    /// What it depends on.
+    pub(super) basis: Basis,
+    /// Lists of keys that were made relations, whose columns need numbers.
+    pub(super) lists: u32,
+    /// For a plan that is to be explained.
+    pub(super) column_types: Option<ColumnTypes>,
+}
+
+impl Lowering {
+    pub(super) fn program(&self, expression: &Expression, layout: &Layout) -> Result<Program> {
+        compile(expression, layout, &self.outer)
+    }
+
+    pub(super) fn programs<'e>(
+        &self,
+        expressions: impl IntoIterator<Item = &'e Expression>,
+        layout: &Layout,
+    ) -> Result<Vec<Program>> {
+        expressions
+            .into_iter()
+            .map(|expression| self.program(expression, layout))
+            .collect()
+    }
+
+    /// All conditions in one program; `None` if there are none.
+    pub(super) fn conjunction(
+        &self,
+        conditions: Vec<Expression>,
+        layout: &Layout,
+    ) -> Result<Option<Program>> {
+        if conditions.is_empty() {
+            return Ok(None);
+        }
+        self.program(&Expression::all(conditions), layout).map(Some)
+    }
+
+    /// The operator for a relation of which these columns are needed.
+    pub(super) fn lower(
+        &mut self,
+        relation: Relation,
+        needed: &BTreeSet<ColumnId>,
+    ) -> Result<Node> {
+        phase::pause();
+        let estimate = self.estimate(&relation);
+        let node = self.operator(relation, needed)?;
+        Ok(self.explained(node, estimate))
+    }
+
+    fn operator(&mut self, relation: Relation, needed: &BTreeSet<ColumnId>) -> Result<Node> {
+        match relation {
+            Relation::Rows { columns, rows } => {
+                let empty = Layout::default();
+                let rows = rows
+                    .iter()
+                    .map(|row| self.programs(row, &empty))
+                    .collect::<Result<_>>()?;
+                Ok(Node {
+                    plan: Plan::Rows(rows),
+                    layout: Layout::new(columns),
+                })
+            }
+            Relation::Received { columns } => Ok(Node {
+                plan: Plan::Received {
+                    width: columns.len(),
+                },
+                layout: Layout::new(columns),
+            }),
+            Relation::Scan(scan) => self.scan(scan, Vec::new(), needed),
+            Relation::System(scan) => {
+                let mut columns = scan.columns;
+                columns.retain(|(id, _)| needed.contains(id));
+                Ok(Node {
+                    layout: Layout::new(columns.iter().map(|(id, _)| *id)),
+                    plan: Plan::System {
+                        relation: scan.relation,
+                        columns: columns.into_iter().map(|(_, at)| at).collect(),
+                    },
+                })
+            }
+            Relation::Functions { calls, ordinality } => {
+                let columns = calls
+                    .iter()
+                    .flat_map(|call| call.columns.iter().copied())
+                    .chain(ordinality);
+                let layout = Layout::new(columns);
+                let calls = self.calls(&calls, &Layout::default())?;
+                Ok(Node {
+                    plan: Plan::Functions {
+                        calls,
+                        ordinality: ordinality.is_some(),
+                    },
+                    layout,
+                })
+            }
+            Relation::Shared { number, columns } => self.shared(number, &columns),
+            Relation::Filter { input, predicate } => match *input {
+                Relation::Scan(scan) => self.scan(scan, predicate.into_conjuncts(), needed),
+                input => {
+                    let node = self.lower(input, &with(needed, [&predicate]))?;
+                    let predicate = self.program(&predicate, &node.layout)?;
+                    let plan = Plan::Filter {
+                        input: Box::new(node.plan),
+                        predicate,
+                    };
+                    Ok(Node {
+                        plan,
+                        layout: node.layout,
+                    })
+                }
+            },
+            Relation::Compute { input, columns } => self.compute(*input, columns, needed),
+            Relation::Expand { input, calls } => {
+                let arguments = calls.iter().flat_map(|call| &call.arguments);
+                let node = self.lower(*input, &with(needed, arguments))?;
+                let bound = self.calls(&calls, &node.layout)?;
+                let mut layout = node.layout;
+                calls
+                    .iter()
+                    .flat_map(|call| &call.columns)
+                    .for_each(|id| layout.push(*id));
+                Ok(Node {
+                    plan: Plan::Expand {
+                        input: Box::new(node.plan),
+                        calls: bound,
+                    },
+                    layout,
+                })
+            }
+            Relation::Join(join) => self.join(join, needed),
+            Relation::Apply { input, subquery } => self.apply(*input, *subquery, needed),
+            Relation::Calls { input, calls } => self.waiting(*input, &calls, needed),
+            Relation::Aggregate(aggregate) => self.aggregate(aggregate),
+            Relation::Window { input, calls } => self.window(*input, &calls, needed),
+            Relation::Distinct { input, on } => {
+                let node = self.lower(*input, &with(needed, &on))?;
+                let types = on.iter().map(|expression| expression.ty).collect();
+                let on = self.programs(&on, &node.layout)?;
+                let plan = Plan::Distinct {
+                    input: Box::new(node.plan),
+                    on,
+                    types,
+                };
+                Ok(Node {
+                    plan,
+                    layout: node.layout,
+                })
+            }
+            Relation::Sort { input, keys } => self.sort(*input, &keys, None, needed),
+            Relation::Limit {
+                input,
+                limit,
+                offset,
+                with_ties,
+            } => self.limit(
+                *input,
+                limit.as_ref(),
+                offset.as_ref(),
+                with_ties.as_deref(),
+                needed,
+            ),
+            Relation::Set(set) => self.set(set),
+            Relation::With { definitions, body } => self.with(definitions, *body, needed),
+            Relation::Lock { input, locks } => self.lock(*input, &locks, needed),
+            Relation::Insert(insert) => self.insert(*insert),
+            Relation::Change(change) => self.change(*change, needed),
+            Relation::Merge(merge) => self.merge(*merge),
+        }
+    }
+
+    fn scan(
+        &mut self,
+        scan: relation::Scan,
+        conditions: Vec<Expression>,
+        needed: &BTreeSet<ColumnId>,
+    ) -> Result<Node> {
+        if let Some(node) = self.looked_up(&scan, &conditions, needed)? {
+            return Ok(node);
+        }
+        // Nothing comes from rows of others, so no condition is left over.
+        let nothing = Layout::default();
+        let ((scan, _), layout) = self.restricted(scan, conditions, needed, &nothing)?;
+        Ok(Node {
+            plan: Plan::Scan(scan),
+            layout,
+        })
+    }
+
+    fn shared(&mut self, number: SharedId, columns: &[(ColumnId, ColumnId)]) -> Result<Node> {
+        let missing = || SqlError::new(SqlState::INTERNAL_ERROR, "a WITH query is not there");
+        let (number, order) = self.shared.get(&number).ok_or_else(missing)?;
+        let mut positions = Vec::with_capacity(columns.len());
+        for (_, source) in columns {
+            positions.push(
+                order
+                    .iter()
+                    .position(|id| id == source)
+                    .ok_or_else(missing)?,
+            );
+        }
+        let layout = Layout::new(columns.iter().map(|(id, _)| *id));
+        Ok(Node {
+            plan: Plan::Shared {
+                number: *number,
+                columns: positions,
+            },
+            layout,
+        })
+    }
+
+    /// Columns that are others under new names cost nothing.
+    fn compute(
+        &mut self,
+        input: Relation,
+        columns: Vec<(ColumnId, Expression)>,
+        needed: &BTreeSet<ColumnId>,
+    ) -> Result<Node> {
+        let wanted: Vec<_> = columns
+            .into_iter()
+            .filter(|(id, _)| needed.contains(id))
+            .collect();
+        let made: BTreeSet<ColumnId> = wanted.iter().map(|(id, _)| *id).collect();
+        let below: BTreeSet<ColumnId> = needed.difference(&made).copied().collect();
+        let node = self.lower(input, &with(&below, wanted.iter().map(|(_, value)| value)))?;
+        let Node { plan, mut layout } = node;
+        let is_alias = |(_, value): &(ColumnId, Expression)| matches!(value.kind, Kind::Column(id) if layout.position(id).is_some());
+        if wanted.iter().all(is_alias) {
+            for (id, value) in &wanted {
+                if let Kind::Column(source) = value.kind
+                    && let Some(at) = layout.position(source)
+                {
+                    layout.alias(*id, at);
+                }
+            }
+            return Ok(Node { plan, layout });
+        }
+        let kept: Vec<ColumnId> = below
+            .iter()
+            .copied()
+            .filter(|id| layout.position(*id).is_some())
+            .collect();
+        let mut values = Vec::with_capacity(kept.len() + wanted.len());
+        for id in &kept {
+            values.push(self.program(
+                &Expression::column(*id, Type::Unknown, types::TypeModifier::NONE),
+                &layout,
+            )?);
+        }
+        for (_, value) in &wanted {
+            values.push(self.program(value, &layout)?);
+        }
+        let layout = Layout::new(kept.into_iter().chain(wanted.iter().map(|(id, _)| *id)));
+        Ok(Node {
+            plan: Plan::Project {
+                input: Box::new(plan),
+                values,
+            },
+            layout,
+        })
+    }
+
+    pub(super) fn calls(
+        &self,
+        calls: &[relation::FunctionCall],
+        layout: &Layout,
+    ) -> Result<Vec<Call>> {
+        let call = |call: &relation::FunctionCall| {
+            Ok(Call {
+                function: call.function,
+                arguments: self.programs(&call.arguments, layout)?,
+                argument_types: call.arguments.iter().map(|argument| argument.ty).collect(),
+                columns: call.columns.len(),
+            })
+        };
+        calls.iter().map(call).collect()
+    }
+
+    /// Lowers a relation that refers to these columns of the rows around it.
+    pub(super) fn lower_within(
+        &mut self,
+        relation: Relation,
+        refers: &[ColumnId],
+        needed: &BTreeSet<ColumnId>,
+    ) -> Result<Node> {
+        let depth = self.outer.columns.len();
+        self.outer.columns.extend(refers);
+        let rereads = usize::from(!refers.is_empty());
+        self.rereads += rereads;
+        let node = self.lower(relation, needed);
+        self.rereads -= rereads;
+        self.outer.columns.truncate(depth);
+        node
+    }
+
+    fn waiting(
+        &mut self,
+        input: Relation,
+        calls: &[relation::WaitingCall],
+        needed: &BTreeSet<ColumnId>,
+    ) -> Result<Node> {
+        let arguments = calls.iter().flat_map(|call| &call.arguments);
+        let node = self.lower(input, &with(needed, arguments))?;
+        let mut layout = node.layout;
+        let mut lowered = Vec::with_capacity(calls.len());
+        for call in calls {
+            let is_fixed = |argument: &Expression| argument.columns().is_empty();
+            lowered.push(super::WaitingCall {
+                function: call.function,
+                arguments: self.programs(&call.arguments, &layout)?,
+                is_fixed: call.arguments.first().is_none_or(is_fixed),
+            });
+            layout.push(call.column);
+        }
+        let plan = Plan::Calls(super::WaitingCalls {
+            input: Box::new(node.plan),
+            calls: lowered,
+            one_by_one: self.limits > 0,
+        });
+        Ok(Node { plan, layout })
+    }
+
+    fn set(&mut self, set: relation::SetOperation) -> Result<Node> {
+        let side = |lowering: &mut Self, relation: Relation, columns: Vec<ColumnId>| {
+            let needed = columns.iter().copied().collect();
+            let node = lowering.lower(relation, &needed)?;
+            let positions = columns
+                .iter()
+                .map(|id| node.at(*id))
+                .collect::<Result<Vec<_>>>()?;
+            Ok::<_, SqlError>(arranged(node, &positions))
+        };
+        let left_columns = set.columns.iter().map(|(_, left, _)| *left).collect();
+        let right_columns = set.columns.iter().map(|(_, _, right)| *right).collect();
+        let left = Box::new(side(self, *set.left, left_columns)?);
+        let right = Box::new(side(self, *set.right, right_columns)?);
+        let layout = Layout::new(set.columns.iter().map(|(id, _, _)| *id));
+        let plan = match set.kind {
+            relation::SetKind::Union => {
+                let union = Plan::Union { left, right };
+                if set.all {
+                    union
+                } else {
+                    let on = (0..set.types.len()).map(Program::column).collect();
+                    Plan::Distinct {
+                        input: Box::new(union),
+                        on,
+                        types: set.types,
+                    }
+                }
+            }
+            kind => Plan::Set {
+                kind,
+                all: set.all,
+                left,
+                right,
+                types: set.types,
+            },
+        };
+        Ok(Node { plan, layout })
+    }
+
+    fn with(
+        &mut self,
+        definitions: Vec<relation::Shared>,
+        body: Relation,
+        needed: &BTreeSet<ColumnId>,
+    ) -> Result<Node> {
+        let mut lowered = Vec::with_capacity(definitions.len());
+        for shared in definitions {
+            let number = self.shared.len();
+            let width = shared.columns.len();
+            let writes = writes(&shared.body);
+            let in_order = |lowering: &mut Self, relation: Relation, columns: &[ColumnId]| {
+                let node = lowering.lower(relation, &columns.iter().copied().collect())?;
+                let positions = columns
+                    .iter()
+                    .map(|id| node.at(*id))
+                    .collect::<Result<Vec<_>>>()?;
+                Ok::<_, SqlError>(arranged(node, &positions))
+            };
+            let body = match shared.body {
+                relation::SharedBody::Query(relation) => {
+                    let plan = in_order(self, *relation, &shared.columns)?;
+                    SharedBody::Query(Box::new(plan))
+                }
+                relation::SharedBody::Recursive {
+                    initial,
+                    initial_columns,
+                    step,
+                    step_columns,
+                    distinct,
+                } => {
+                    let initial = in_order(self, *initial, &initial_columns)?;
+                    // In the step, the columns of what it reads are named by its own binding.
+                    let own = own_columns(&step, shared.number);
+                    self.shared.insert(shared.number, (number, own));
+                    self.rereads += 1;
+                    let step = in_order(self, *step, &step_columns);
+                    self.rereads -= 1;
+                    let step = step?;
+                    SharedBody::Recursive {
+                        initial: Box::new(initial),
+                        step: Box::new(step),
+                        distinct,
+                    }
+                }
+            };
+            self.shared.insert(shared.number, (number, shared.columns));
+            lowered.push(Shared {
+                number,
+                width,
+                writes,
+                body,
+            });
+        }
+        let node = self.lower(body, needed)?;
+        let plan = Plan::With {
+            definitions: lowered,
+            body: Box::new(node.plan),
+        };
+        Ok(Node {
+            plan,
+            layout: node.layout,
+        })
+    }
+}
+
+/// Columns, and those of some expressions.
+pub(super) fn with<'e>(
+    needed: &BTreeSet<ColumnId>,
+    expressions: impl IntoIterator<Item = &'e Expression>,
+) -> BTreeSet<ColumnId> {
+    let mut all = needed.clone();
+    expressions
+        .into_iter()
+        .for_each(|expression| all.extend(expression.columns()));
+    all
+}
+
+/// How the rows of a table are stored.
+pub fn row_layout(table: &Table) -> Result<Arc<RowLayout>> {
+    let types: Vec<Type> = table.columns.iter().map(|column| column.ty).collect();
+    RowLayout::new(&types).map(Arc::new)
+}
+
+/// Rows of these columns alone, in this order.
+pub(super) fn arranged(node: Node, positions: &[usize]) -> Plan {
+    if node.layout.width() == positions.len()
+        && positions
+            .iter()
+            .enumerate()
+            .all(|(at, position)| at == *position)
+    {
+        return node.plan;
+    }
+    let values = positions.iter().map(|at| Program::column(*at)).collect();
+    Plan::Project {
+        input: Box::new(node.plan),
+        values,
+    }
+}
+
+/// The columns, in order, of a shared relation as the one place in a step names them.
+fn own_columns(step: &Relation, number: SharedId) -> Vec<ColumnId> {
+    let mut found = Vec::new();
+    find_shared(&mut step.clone(), number, &mut found);
+    found
+}
+
+fn find_shared(relation: &mut Relation, number: SharedId, found: &mut Vec<ColumnId>) {
+    if let Relation::Shared {
+        number: other,
+        columns,
+    } = relation
+        && *other == number
+    {
+        *found = columns.iter().map(|(_, source)| *source).collect();
+    }
+    relation.for_each_input_mut(&mut |input| find_shared(input, number, found));
+}

@@ -1,0 +1,220 @@
+//! Order that a scan gives by itself, because the key that it reads by is in that order. Then
+//! nothing is sorted, and a LIMIT ends the scan.
+
+use types::Result;
+
+use super::{
+    Access, Plan, Scan,
+    implied::{is_all_implied, is_same},
+    lower::{Lowering, Node},
+};
+use catalog::RowKey;
+use logical::{
+    expression::{ColumnId, Expression, Kind},
+    relation::{self, Relation},
+};
+
+/// A part of a key: what it is of, which way it goes, and where its NULLs are, if it can have some.
+struct Part {
+    value: Expression,
+    descending: bool,
+    nulls_first: Option<bool>,
+}
+
+/// What the table under a relation could be ordered by.
+pub(super) struct Ordering {
+    scan: relation::Scan,
+    /// Of the filter right over it.
+    conditions: Vec<Expression>,
+}
+
+impl Ordering {
+    /// `None` if something between the table and the order may change the order of rows.
+    pub(super) fn of(relation: &Relation) -> Option<Self> {
+        match relation {
+            Relation::Scan(scan) => Some(Self {
+                scan: scan.clone(),
+                conditions: Vec::new(),
+            }),
+            Relation::Filter { input, predicate } => {
+                let mut found = Self::of(input)?;
+                found.conditions.extend(predicate.clone().into_conjuncts());
+                Some(found)
+            }
+            Relation::Compute { input, .. } => Self::of(input),
+            _ => None,
+        }
+    }
+
+    /// Whether a plan gives the order. A scan is turned round for it if need be, and given an index
+    /// if it would read the whole table otherwise and few rows are wanted.
+    ///
+    /// # Errors
+    /// XX000 for mistakes of ours.
+    pub(super) fn is_given(
+        &self,
+        node: &mut Node,
+        keys: &[relation::SortKey],
+        few_are_wanted: bool,
+        lowering: &Lowering,
+    ) -> Result<bool> {
+        // Before the scan is borrowed: a column under another name has the position of its own.
+        let is_scan = matches!(node.plan.beneath(), Plan::Scan(_));
+        let names: Vec<_> = keys
+            .iter()
+            .map(|key| match key.expression.kind {
+                Kind::Column(id) if is_scan => node.layout.position(id),
+                _ => None,
+            })
+            .collect();
+        let Some(scan) = scan_below(&mut node.plan) else {
+            return Ok(false);
+        };
+        let wanted: Vec<_> = keys
+            .iter()
+            .zip(names)
+            .map(|(key, at)| (self.column_at(scan, at), key))
+            .collect();
+        let given = match (&scan.access, &scan.table.row_key) {
+            (Access::Full, RowKey::Columns(key)) => direction(&self.row_key(key), 0, &wanted),
+            (Access::Key(range), RowKey::Columns(key)) => {
+                direction(&self.row_key(key), range.equal.len(), &wanted)
+            }
+            (Access::Index { index, range }, _) => self
+                .index(*index)
+                .and_then(|index| direction(&self.parts(index), range.equal.len(), &wanted)),
+            _ => None,
+        };
+        if let Some(descending) = given {
+            scan.ordered = true;
+            scan.descending = descending;
+            return Ok(true);
+        }
+        if !few_are_wanted || !matches!(scan.access, Access::Full) {
+            return Ok(false);
+        }
+        for index in &self.scan.indexes {
+            if is_all_implied(&self.conditions, &index.predicate)
+                && let Some(descending) = direction(&self.parts(index), 0, &wanted)
+            {
+                scan.access = Access::Index {
+                    index: index.at,
+                    range: lowering.range_of_index(&self.scan, index, &self.conditions)?,
+                };
+                scan.ordered = true;
+                scan.descending = descending;
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether an index of the table, or the key that its rows lie under, has a column's values in
+    /// order.
+    pub(super) fn has_in_order(&self, column: ColumnId) -> bool {
+        let is_of =
+            |part: Option<&Part>| part.is_some_and(|part| part.value.kind == Kind::Column(column));
+        let by_key = match &self.scan.table.row_key {
+            RowKey::Columns(key) => is_of(self.row_key(key).first()),
+            RowKey::Hidden => false,
+        };
+        let mut indexes = self.scan.indexes.iter();
+        by_key
+            || indexes.any(|index| {
+                is_all_implied(&self.conditions, &index.predicate)
+                    && is_of(self.parts(index).first())
+            })
+    }
+
+    fn index(&self, at: usize) -> Option<&relation::ScanIndex> {
+        self.scan.indexes.iter().find(|index| index.at == at)
+    }
+
+    /// The scan's column at a position of its rows.
+    fn column_at(&self, scan: &Scan, at: Option<usize>) -> Option<ColumnId> {
+        let attribute = scan.columns.get(at?)?;
+        let mut columns = self.scan.columns.iter();
+        columns
+            .find(|(_, other)| other == attribute)
+            .map(|(id, _)| *id)
+    }
+
+    fn is_never_null(&self, value: &Expression) -> bool {
+        let Kind::Column(id) = value.kind else {
+            return false;
+        };
+        let mut columns = self.scan.columns.iter();
+        let found = columns.find(|(other, _)| *other == id);
+        found.is_some_and(|(_, at)| self.scan.table.columns[*at].not_null)
+    }
+
+    fn row_key(&self, key: &[u16]) -> Vec<Part> {
+        let part = |at: &u16| {
+            let at = usize::from(*at);
+            let mut columns = self.scan.columns.iter();
+            let (id, _) = columns.find(|(_, attribute)| *attribute == at)?;
+            let column = &self.scan.table.columns[at];
+            Some(Part {
+                value: Expression::column(*id, column.ty, column.modifier),
+                descending: false,
+                nulls_first: None,
+            })
+        };
+        key.iter().map_while(part).collect()
+    }
+
+    fn parts(&self, index: &relation::ScanIndex) -> Vec<Part> {
+        let columns = self.scan.table.indexes[index.at].columns.iter();
+        let parts = index.keys.iter().zip(columns);
+        parts
+            .map(|(value, column)| Part {
+                value: value.clone(),
+                descending: column.descending,
+                nulls_first: (!self.is_never_null(value)).then_some(column.nulls_first),
+            })
+            .collect()
+    }
+}
+
+/// The scan under operators that leave rows in their order.
+fn scan_below(plan: &mut Plan) -> Option<&mut Scan> {
+    match plan.beneath_mut() {
+        Plan::Scan(scan) => Some(scan),
+        Plan::Filter { input, .. } | Plan::Project { input, .. } => scan_below(input),
+        _ => None,
+    }
+}
+
+/// Whether a key whose first parts are fixed is in an order, forwards (false) or backwards.
+fn direction(
+    parts: &[Part],
+    fixed: usize,
+    wanted: &[(Option<ColumnId>, &relation::SortKey)],
+) -> Option<bool> {
+    let is_of = |part: &Part, column: Option<ColumnId>, key: &relation::SortKey| {
+        is_same(&part.value, &key.expression)
+            || matches!((&part.value.kind, column), (Kind::Column(id), Some(other)) if *id == other)
+    };
+    let fixed = fixed.min(parts.len());
+    let (fixed, rest) = parts.split_at(fixed);
+    let mut rest = rest.iter();
+    let mut direction = None;
+    for (column, key) in wanted {
+        if fixed.iter().any(|part| is_of(part, *column, key)) {
+            continue;
+        }
+        let part = rest.next()?;
+        let backwards = part.descending != key.descending;
+        let nulls_fit = part
+            .nulls_first
+            .is_none_or(|first| (first != backwards) == key.nulls_first);
+        if !is_of(part, *column, key)
+            || !nulls_fit
+            || direction.is_some_and(|known| known != backwards)
+        {
+            return None;
+        }
+        direction = Some(backwards);
+    }
+    Some(direction.unwrap_or(false))
+}

@@ -1,0 +1,66 @@
+//! Computed columns that nobody uses go away, so that they are in nobody's way: joins are put in
+//! order only where they are beside each other.
+
+use std::collections::BTreeSet;
+
+use logical::{
+    expression::{ColumnId, Kind},
+    relation::{Relation, SharedBody, SubqueryKind},
+};
+
+/// The relation, of which these columns are wanted, without computed columns that are used nowhere.
+pub(super) fn pruned(mut relation: Relation, outputs: &[ColumnId]) -> Relation {
+    let used = used(&mut relation, outputs);
+    relation.walk(&mut |relation| {
+        while let Relation::Compute { input, columns } = relation {
+            columns.retain(|(id, _)| used.contains(id));
+            if !columns.is_empty() {
+                break;
+            }
+            *relation = std::mem::replace(&mut **input, super::push::nothing());
+        }
+    });
+    relation
+}
+
+/// All columns that are named somewhere.
+fn used(relation: &mut Relation, outputs: &[ColumnId]) -> BTreeSet<ColumnId> {
+    let mut used: BTreeSet<ColumnId> = outputs.iter().copied().collect();
+    relation.walk(&mut |relation| match relation {
+        Relation::Set(set) => {
+            used.extend(
+                set.columns
+                    .iter()
+                    .flat_map(|(_, left, right)| [left, right]),
+            );
+        }
+        Relation::With { definitions, .. } => {
+            for shared in definitions {
+                used.extend(&shared.columns);
+                if let SharedBody::Recursive {
+                    initial_columns,
+                    step_columns,
+                    ..
+                } = &shared.body
+                {
+                    used.extend(initial_columns.iter().chain(step_columns.iter()));
+                }
+            }
+        }
+        Relation::Apply { subquery, .. } => match &subquery.kind {
+            SubqueryKind::Scalar(column) | SubqueryKind::Array { column, .. } => {
+                used.insert(*column);
+            }
+            SubqueryKind::Exists | SubqueryKind::Any(_) => {}
+        },
+        _ => {}
+    });
+    relation.for_each_expression_mut(&mut |expression| {
+        expression.walk(&mut |part| {
+            if let Kind::Column(id) = part.kind {
+                used.insert(id);
+            }
+        });
+    });
+    used
+}

@@ -1,0 +1,424 @@
+//! Conditions go down to where their columns come from.
+
+use std::collections::BTreeSet;
+
+use super::decorrelate::{Counts, pulled};
+use logical::{
+    expression::{ColumnId, Expression, Kind},
+    relation::{Join, JoinKind, Relation, SetKind, SetOperation, SubqueryKind},
+};
+
+/// The relation, of which these columns are wanted, with conditions put where they cost least.
+pub(super) fn pushed(relation: Relation, outputs: &[ColumnId]) -> Relation {
+    super::prune::pruned(push(relation, Vec::new()), outputs)
+}
+
+/// The relation, of whose rows only those count for which all conditions are true.
+fn push(relation: Relation, mut conditions: Vec<Expression>) -> Relation {
+    match relation {
+        Relation::Filter { input, predicate } => {
+            conditions.extend(predicate.into_conjuncts());
+            push(*input, conditions)
+        }
+        Relation::Compute { input, columns } => {
+            let (below, above) = split(conditions, |condition| {
+                condition.is_stable() && !uses_any(condition, columns.iter().map(|(id, _)| *id))
+            });
+            // A condition on a computed column is one on what it is computed from.
+            let (inlined, above) = split(above, |condition| {
+                let used = columns
+                    .iter()
+                    .filter(|(id, _)| condition.columns().contains(id));
+                used.clone().count() > 0 && used.clone().all(|(_, value)| is_cheap(value))
+            });
+            let inlined = inlined.into_iter().map(|condition| {
+                condition.replaced(&mut |part| {
+                    let Kind::Column(id) = part.kind else {
+                        return None;
+                    };
+                    columns
+                        .iter()
+                        .find(|(column, _)| *column == id)
+                        .map(|(_, value)| value.clone())
+                })
+            });
+            let below = below.into_iter().chain(inlined).collect();
+            let columns = columns;
+            filtered(
+                Relation::Compute {
+                    input: Box::new(push(*input, below)),
+                    columns,
+                },
+                above,
+            )
+        }
+        Relation::Join(join) => push_join(join, conditions),
+        Relation::Apply {
+            input,
+            mut subquery,
+        } => {
+            let (below, above) = split(conditions, |condition| {
+                condition.is_stable() && !condition.columns().contains(&subquery.column)
+            });
+            // Rows for which a subquery has to have a row are a semijoin.
+            let mut above = above;
+            let column = subquery.column;
+            let used_once = |above: &[Expression]| {
+                above
+                    .iter()
+                    .filter(|condition| condition.columns().contains(&column))
+                    .count()
+                    == 1
+            };
+            let wanted = above
+                .iter()
+                .position(|condition| is_column(condition, column));
+            let unwanted = above.iter().position(
+                |condition| matches!(&condition.kind, Kind::Not(inner) if is_column(inner, column)),
+            );
+            if let SubqueryKind::Array { .. } = subquery.kind
+                && used_once(&above)
+                && let Some(tests) = any_of_array(&mut above, &subquery)
+            {
+                // The row that the comparison is true for is what is asked, not the array.
+                let subquery = Box::new(logical::relation::Subquery {
+                    kind: SubqueryKind::Any(vec![tests]),
+                    ..*subquery
+                });
+                above.extend(below);
+                return push(Relation::Apply { input, subquery }, above);
+            }
+            let found = match (wanted, unwanted, &subquery.kind) {
+                (Some(at), _, SubqueryKind::Exists | SubqueryKind::Any(_)) => {
+                    Some((at, JoinKind::Semi))
+                }
+                // `NOT IN` is none: NULLs make it neither true nor false.
+                (None, Some(at), SubqueryKind::Exists) => Some((at, JoinKind::Anti)),
+                _ => None,
+            };
+            if let Some((at, kind)) = found
+                && used_once(&above)
+            {
+                above.remove(at);
+                let tests = match &mut subquery.kind {
+                    SubqueryKind::Any(tests) => std::mem::take(tests),
+                    _ => Vec::new(),
+                };
+                let asked = match subquery.kind {
+                    SubqueryKind::Exists => without_outputs(subquery.relation),
+                    _ => subquery.relation,
+                };
+                let asked = push(asked, Vec::new());
+                let (right, on) = pulled(asked.clone(), &input, Counts::Any);
+                let lateral = !right
+                    .outer_columns()
+                    .is_disjoint(&input.columns().into_iter().collect());
+                // If it has to be asked for each row all the same, it is so with its conditions.
+                let (right, mut on) = match lateral {
+                    true => (asked, Vec::new()),
+                    false => (right, on),
+                };
+                on.extend(tests);
+                let join = Join {
+                    kind,
+                    left: input,
+                    right: Box::new(right),
+                    on,
+                    lateral,
+                };
+                below
+                    .into_iter()
+                    .for_each(|condition| above.push(condition));
+                // Where the join leaves a row, it is known what the subquery has found: the column may
+                // be one of a derived table, which others use as well.
+                let found = Expression::bool(kind == JoinKind::Semi);
+                return Relation::Compute {
+                    input: Box::new(push_join(join, above)),
+                    columns: vec![(column, found)],
+                };
+            }
+            push_in_place(&mut subquery.relation);
+            filtered(
+                Relation::Apply {
+                    input: Box::new(push(*input, below)),
+                    subquery,
+                },
+                above,
+            )
+        }
+        Relation::Sort { input, keys } => Relation::Sort {
+            input: Box::new(push(*input, conditions)),
+            keys,
+        },
+        Relation::Aggregate(mut aggregate) => {
+            let keys: Vec<_> = aggregate.keys.iter().map(|(id, _)| *id).collect();
+            let single = aggregate.sets.len() == 1 && !keys.is_empty();
+            let (below, above) = split(conditions, |condition| {
+                single
+                    && condition.is_stable()
+                    && condition.columns().iter().all(|id| keys.contains(id))
+            });
+            let below = below.into_iter().map(|condition| {
+                condition.replaced(&mut |part| {
+                    let Kind::Column(id) = part.kind else {
+                        return None;
+                    };
+                    aggregate
+                        .keys
+                        .iter()
+                        .find(|(key, _)| *key == id)
+                        .map(|(_, value)| value.clone())
+                })
+            });
+            let below = below.collect();
+            let input = std::mem::replace(&mut *aggregate.input, nothing());
+            *aggregate.input = push(input, below);
+            filtered(Relation::Aggregate(aggregate), above)
+        }
+        Relation::Set(set) => push_set(set, conditions),
+        Relation::With {
+            mut definitions,
+            body,
+        } => {
+            for shared in &mut definitions {
+                match &mut shared.body {
+                    logical::relation::SharedBody::Query(query) => push_in_place(query),
+                    logical::relation::SharedBody::Recursive { initial, step, .. } => {
+                        push_in_place(initial);
+                        push_in_place(step);
+                    }
+                }
+            }
+            Relation::With {
+                definitions,
+                body: Box::new(push(*body, conditions)),
+            }
+        }
+        mut other => {
+            other.for_each_input_mut(&mut push_in_place);
+            filtered(other, conditions)
+        }
+    }
+}
+
+fn push_in_place(relation: &mut Relation) {
+    let taken = std::mem::replace(relation, nothing());
+    *relation = push(taken, Vec::new());
+}
+
+/// Stands in while a relation is taken out of its place.
+pub(super) fn nothing() -> Relation {
+    Relation::Rows {
+        columns: Vec::new(),
+        rows: Vec::new(),
+    }
+}
+
+/// Takes out of the conditions one that compares something with any element of an array of a
+/// subquery's values: as a comparison with these values.
+fn any_of_array(
+    conditions: &mut [Expression],
+    subquery: &logical::relation::Subquery,
+) -> Option<Expression> {
+    let SubqueryKind::Array { column, element } = subquery.kind else {
+        return None;
+    };
+    let is_any = |condition: &Expression| {
+        matches!(&condition.kind, Kind::Quantified { left, array, all: false, .. }
+            if is_column(array, subquery.column) && !left.columns().contains(&subquery.column))
+    };
+    let at = conditions.iter().position(is_any)?;
+    let Kind::Quantified { left, operator, .. } = conditions[at].kind.clone() else {
+        return None;
+    };
+    let ty = types::Type::Scalar(element);
+    let value = Expression::column(column, ty, types::TypeModifier::NONE);
+    let test = Kind::Call {
+        function: operator,
+        arguments: vec![*left, value],
+    };
+    let found = Expression::new(Kind::Column(subquery.column), conditions[at].ty);
+    let test = Expression::new(test, conditions[at].ty);
+    conditions[at] = found;
+    Some(test)
+}
+
+/// A lateral join whose right side is no more lateral once its conditions are the join's.
+fn without_lateral(mut join: Join) -> Join {
+    if !join.lateral || !matches!(join.kind, JoinKind::Inner | JoinKind::Left) {
+        return join;
+    }
+    let (right, on) = pulled((*join.right).clone(), &join.left, Counts::Each);
+    let left: BTreeSet<ColumnId> = join.left.columns().into_iter().collect();
+    if right.outer_columns().is_disjoint(&left) {
+        *join.right = right;
+        join.on.extend(on);
+        join.lateral = false;
+    }
+    join
+}
+
+fn push_join(join: Join, conditions: Vec<Expression>) -> Relation {
+    let mut join = without_lateral(join);
+    let left: BTreeSet<ColumnId> = join.left.columns().into_iter().collect();
+    let right: BTreeSet<ColumnId> = join.right.columns().into_iter().collect();
+    let only = |condition: &Expression, side: &BTreeSet<ColumnId>, other: &BTreeSet<ColumnId>| {
+        let columns = condition.columns();
+        condition.is_stable()
+            && columns.iter().any(|id| side.contains(id))
+            && !columns.iter().any(|id| other.contains(id))
+    };
+    let mut above = Vec::new();
+    let mut to_left = Vec::new();
+    let mut to_right = Vec::new();
+    // A condition that NULLs do not satisfy makes rows without a partner pointless.
+    if join.kind == JoinKind::Left
+        && conditions
+            .iter()
+            .any(|condition| rejects_nulls(condition, &right))
+    {
+        join.kind = JoinKind::Inner;
+    }
+    for condition in conditions {
+        match join.kind {
+            JoinKind::Inner => join.on.push(condition),
+            JoinKind::Left | JoinKind::Semi | JoinKind::Anti if only(&condition, &left, &right) => {
+                to_left.push(condition)
+            }
+            JoinKind::Right if only(&condition, &right, &left) => to_right.push(condition),
+            _ => above.push(condition),
+        }
+    }
+    for condition in std::mem::take(&mut join.on) {
+        match join.kind {
+            JoinKind::Inner | JoinKind::Semi if only(&condition, &left, &right) => {
+                to_left.push(condition)
+            }
+            JoinKind::Right if only(&condition, &left, &right) => to_left.push(condition),
+            JoinKind::Inner | JoinKind::Left | JoinKind::Semi | JoinKind::Anti
+                if only(&condition, &right, &left) =>
+            {
+                to_right.push(condition);
+            }
+            _ => join.on.push(condition),
+        }
+    }
+    let kind = join.kind;
+    let left = Box::new(push(*join.left, to_left));
+    let right = Box::new(push(*join.right, to_right));
+    filtered(
+        Relation::Join(Join {
+            kind,
+            left,
+            right,
+            on: join.on,
+            lateral: join.lateral,
+        }),
+        above,
+    )
+}
+
+fn push_set(set: SetOperation, conditions: Vec<Expression>) -> Relation {
+    let (below, above) = split(conditions, |condition| {
+        condition.is_stable()
+            && matches!(
+                set.kind,
+                SetKind::Union | SetKind::Intersect | SetKind::Except
+            )
+    });
+    let side = |condition: &Expression, left: bool| {
+        condition.clone().replaced(&mut |part| {
+            let Kind::Column(id) = part.kind else {
+                return None;
+            };
+            let (_, of_left, of_right) = set.columns.iter().find(|(column, _, _)| *column == id)?;
+            Some(Expression::column(
+                if left { *of_left } else { *of_right },
+                part.ty,
+                part.modifier,
+            ))
+        })
+    };
+    let to_left = below
+        .iter()
+        .map(|condition| side(condition, true))
+        .collect();
+    let to_right = below
+        .iter()
+        .map(|condition| side(condition, false))
+        .collect();
+    let left = Box::new(push(*set.left, to_left));
+    let right = Box::new(push(*set.right, to_right));
+    filtered(Relation::Set(SetOperation { left, right, ..set }), above)
+}
+
+/// The rows of a query without what it computes of each: whether there are any does not depend on
+/// that.
+pub(super) fn without_outputs(relation: Relation) -> Relation {
+    match relation {
+        Relation::Compute { input, .. } => without_outputs(*input),
+        other => other,
+    }
+}
+
+fn is_column(expression: &Expression, column: ColumnId) -> bool {
+    expression.kind == Kind::Column(column)
+}
+
+fn uses_any(condition: &Expression, mut columns: impl Iterator<Item = ColumnId>) -> bool {
+    let used = condition.columns();
+    columns.any(|id| used.contains(&id))
+}
+
+/// Whether it may as well be computed twice.
+fn is_cheap(value: &Expression) -> bool {
+    matches!(
+        value.kind,
+        Kind::Column(_) | Kind::Constant(_) | Kind::Parameter(_)
+    )
+}
+
+/// Whether a condition is not true where all of these columns are NULL: it is a strict call over
+/// one of them, or a conjunction with such a part.
+fn rejects_nulls(condition: &Expression, columns: &BTreeSet<ColumnId>) -> bool {
+    match &condition.kind {
+        Kind::Column(id) => columns.contains(id),
+        Kind::Call {
+            function,
+            arguments,
+        } => {
+            function.0.strict
+                && arguments
+                    .iter()
+                    .any(|argument| rejects_nulls(argument, columns))
+        }
+        Kind::And(parts) => parts.iter().any(|part| rejects_nulls(part, columns)),
+        Kind::Or(parts) => parts.iter().all(|part| rejects_nulls(part, columns)),
+        Kind::IsNull {
+            operand,
+            negated: true,
+        } => rejects_nulls(operand, columns),
+        Kind::Quantified { left, .. } => rejects_nulls(left, columns),
+        _ => false,
+    }
+}
+
+fn split(
+    conditions: Vec<Expression>,
+    mut goes_down: impl FnMut(&Expression) -> bool,
+) -> (Vec<Expression>, Vec<Expression>) {
+    conditions
+        .into_iter()
+        .partition(|condition| goes_down(condition))
+}
+
+/// The rows for which all conditions are true.
+pub(super) fn filtered(relation: Relation, conditions: Vec<Expression>) -> Relation {
+    if conditions.is_empty() {
+        return relation;
+    }
+    Relation::Filter {
+        input: Box::new(relation),
+        predicate: Expression::all(conditions),
+    }
+}

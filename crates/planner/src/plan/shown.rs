@@ -1,0 +1,78 @@
+//! Plans and estimates as tests look at them.
+
+use std::fmt::Write as _;
+
+use super::{Access, Plan, Scan, estimate::Estimator};
+use logical::relation::Relation;
+
+/// How many rows a bound relation is thought to have.
+pub fn estimated_rows(relation: Relation) -> f64 {
+    let relation = super::push::pushed(relation, &[]);
+    Estimator::new(&relation).rows(&relation)
+}
+
+/// The joins of a plan and the way its tables are read, in a line: `hash(a, lookup(b, c by key))`.
+pub fn shown(plan: &Plan) -> String {
+    let mut text = String::new();
+    show(plan, &mut text);
+    text
+}
+
+fn show(plan: &Plan, text: &mut String) {
+    let mut pair = |name: &str, left: &Plan, right: &Plan| {
+        write!(text, "{name}(").unwrap();
+        show(left, text);
+        text.push_str(", ");
+        show(right, text);
+        text.push(')');
+    };
+    match plan {
+        Plan::Scan(scan) => show_scan(scan, text),
+        Plan::HashJoin(join) => pair("hash", &join.probe, &join.build),
+        Plan::LoopJoin(join) => pair("loop", &join.outer, &join.inner),
+        Plan::IndexJoin(join) => {
+            text.push_str("lookup(");
+            show(&join.outer, text);
+            text.push_str(", ");
+            show_scan(&join.scan, text);
+            text.push(')');
+        }
+        Plan::Filter { input, .. }
+        | Plan::Project { input, .. }
+        | Plan::Expand { input, .. }
+        | Plan::Window { input, .. }
+        | Plan::Distinct { input, .. }
+        | Plan::Limit { input, .. }
+        | Plan::Lock { input, .. } => show(input, text),
+        Plan::Sort { input, .. } => {
+            text.push_str("sort ");
+            show(input, text);
+        }
+        Plan::Aggregate(aggregate) => show(&aggregate.input, text),
+        Plan::Apply(apply) => pair("apply", &apply.input, &apply.query),
+        Plan::Union { left, right } | Plan::Set { left, right, .. } => pair("set", left, right),
+        Plan::With { body, .. } => show(body, text),
+        Plan::Insert(insert) => show(&insert.input, text),
+        Plan::Update(update) => show(&update.input, text),
+        Plan::Delete(delete) => show(&delete.input, text),
+        Plan::Merge(merge) => show(&merge.input, text),
+        Plan::Explained(explained) => show(&explained.input, text),
+        Plan::Calls(calls) => show(&calls.input, text),
+        Plan::System { .. } => text.push_str("system"),
+        Plan::Rows(_) => text.push_str("rows"),
+        Plan::Functions { .. } => text.push_str("functions"),
+        Plan::Shared { .. } => text.push_str("shared"),
+        Plan::Received { .. } => text.push_str("received"),
+    }
+}
+
+fn show_scan(scan: &Scan, text: &mut String) {
+    text.push_str(&scan.table.name);
+    match &scan.access {
+        Access::Full => {}
+        Access::Key(_) => text.push_str(" by key"),
+        Access::Index { index, .. } => {
+            write!(text, " by {}", scan.table.indexes[*index].name).unwrap();
+        }
+    }
+}

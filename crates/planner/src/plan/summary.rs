@@ -1,0 +1,211 @@
+//! Groups, windows and order.
+
+use std::collections::BTreeSet;
+
+use types::Result;
+
+use super::{
+    AggregateCall, Bound, Plan, SortKey, Window,
+    lower::{Lowering, Node, with},
+    ordering::Ordering,
+};
+use crate::program::{Layout, Program};
+use logical::{
+    expression::{ColumnId, Expression},
+    relation::{self, FrameBound, Relation},
+};
+
+impl Lowering {
+    pub(super) fn aggregate(&mut self, aggregate: relation::Aggregate) -> Result<Node> {
+        if let Some(relation) = self.extremes_by_index(&aggregate) {
+            let columns = aggregate.calls.iter().map(|call| call.column);
+            return self.lower(relation, &columns.collect());
+        }
+        let arguments = aggregate.calls.iter().flat_map(|call| {
+            call.arguments
+                .iter()
+                .chain(call.order.iter().map(|key| &key.expression))
+                .chain(&call.filter)
+        });
+        let keys = aggregate.keys.iter().map(|(_, key)| key);
+        let input = self.lower(
+            (*aggregate.input).clone(),
+            &with(&BTreeSet::new(), keys.chain(arguments)),
+        )?;
+        let mut calls = Vec::with_capacity(aggregate.calls.len());
+        for call in &aggregate.calls {
+            calls.push(AggregateCall {
+                function: call.function,
+                arguments: self.programs(&call.arguments, &input.layout)?,
+                argument_types: call.arguments.iter().map(|argument| argument.ty).collect(),
+                distinct: call.distinct,
+                order: self.sort_keys(&call.order, &input.layout)?,
+                filter: call
+                    .filter
+                    .as_ref()
+                    .map(|filter| self.program(filter, &input.layout))
+                    .transpose()?,
+            });
+        }
+        let keys = self.programs(aggregate.keys.iter().map(|(_, key)| key), &input.layout)?;
+        let layout = Layout::new(
+            aggregate
+                .keys
+                .iter()
+                .map(|(id, _)| *id)
+                .chain(aggregate.set_number)
+                .chain(aggregate.calls.iter().map(|call| call.column)),
+        );
+        let plan = Plan::Aggregate(super::Aggregate {
+            input: Box::new(input.plan),
+            keys,
+            key_types: aggregate.keys.iter().map(|(_, key)| key.ty).collect(),
+            sets: aggregate.sets,
+            with_set_number: aggregate.set_number.is_some(),
+            calls,
+        });
+        Ok(Node { plan, layout })
+    }
+
+    pub(super) fn window(
+        &mut self,
+        input: Relation,
+        calls: &[relation::WindowCall],
+        needed: &BTreeSet<ColumnId>,
+    ) -> Result<Node> {
+        let mut wanted = needed.clone();
+        for call in calls {
+            call.clone()
+                .for_each_expression_mut(&mut |expression| wanted.extend(expression.columns()));
+        }
+        let node = self.lower(input, &wanted)?;
+        let mut windows = Vec::with_capacity(calls.len());
+        for call in calls {
+            windows.push(Window {
+                function: call.function,
+                arguments: self.programs(&call.arguments, &node.layout)?,
+                argument_types: call.arguments.iter().map(|argument| argument.ty).collect(),
+                filter: call
+                    .filter
+                    .as_ref()
+                    .map(|filter| self.program(filter, &node.layout))
+                    .transpose()?,
+                partition: self.programs(&call.window.partition, &node.layout)?,
+                order: self.sort_keys(&call.window.order, &node.layout)?,
+                units: call.window.frame.units,
+                start: self.bound(&call.window.frame.start, &node.layout)?,
+                end: self.bound(&call.window.frame.end, &node.layout)?,
+            });
+        }
+        let mut layout = node.layout;
+        calls.iter().for_each(|call| layout.push(call.column));
+        Ok(Node {
+            plan: Plan::Window {
+                input: Box::new(node.plan),
+                windows,
+            },
+            layout,
+        })
+    }
+
+    /// A bound, of which the distance may be a subquery's column.
+    pub(super) fn bound(&self, bound: &FrameBound, layout: &Layout) -> Result<Bound> {
+        let program = |distance| self.program(distance, layout);
+        Ok(match bound {
+            FrameBound::UnboundedPreceding => Bound::UnboundedPreceding,
+            FrameBound::Preceding(distance) => Bound::Preceding(program(distance)?),
+            FrameBound::CurrentRow => Bound::CurrentRow,
+            FrameBound::Following(distance) => Bound::Following(program(distance)?),
+            FrameBound::UnboundedFollowing => Bound::UnboundedFollowing,
+        })
+    }
+
+    pub(super) fn sort_keys(
+        &self,
+        keys: &[relation::SortKey],
+        layout: &Layout,
+    ) -> Result<Vec<SortKey>> {
+        let key = |key: &relation::SortKey| {
+            Ok(SortKey {
+                value: self.program(&key.expression, layout)?,
+                ty: key.expression.ty,
+                descending: key.descending,
+                nulls_first: key.nulls_first,
+            })
+        };
+        keys.iter().map(key).collect()
+    }
+
+    pub(super) fn sort(
+        &mut self,
+        input: Relation,
+        keys: &[relation::SortKey],
+        limit: Option<Program>,
+        needed: &BTreeSet<ColumnId>,
+    ) -> Result<Node> {
+        let ordering = Ordering::of(&input);
+        let mut node = self.lower(input, &with(needed, keys.iter().map(|key| &key.expression)))?;
+        if let Some(ordering) = ordering
+            && ordering.is_given(&mut node, keys, limit.is_some(), self)?
+        {
+            return Ok(node);
+        }
+        let keys = self.sort_keys(keys, &node.layout)?;
+        let plan = Plan::Sort {
+            input: Box::new(node.plan),
+            keys,
+            limit,
+        };
+        Ok(Node {
+            plan,
+            layout: node.layout,
+        })
+    }
+
+    pub(super) fn limit(
+        &mut self,
+        input: Relation,
+        limit: Option<&Expression>,
+        offset: Option<&Expression>,
+        with_ties: Option<&[relation::SortKey]>,
+        needed: &BTreeSet<ColumnId>,
+    ) -> Result<Node> {
+        let empty = Layout::default();
+        let program = |lowering: &Self, count: Option<&Expression>| {
+            count
+                .map(|count| lowering.program(count, &empty))
+                .transpose()
+        };
+        let count = program(self, limit)?;
+        let skip = program(self, offset)?;
+        let ties = with_ties
+            .unwrap_or_default()
+            .iter()
+            .map(|key| &key.expression);
+        let wanted = with(needed, ties);
+        self.limits += 1;
+        let estimate = self.estimate(&input);
+        let node = match input {
+            // Only as many rows have to be kept in order.
+            Relation::Sort { input, keys } if skip.is_none() && with_ties.is_none() => {
+                let node = self.sort(*input, &keys, count.clone(), &wanted)?;
+                self.explained(node, estimate)
+            }
+            input => self.lower(input, &wanted)?,
+        };
+        self.limits -= 1;
+        let with_ties = with_ties
+            .map(|keys| self.sort_keys(keys, &node.layout))
+            .transpose()?;
+        let plan = Plan::Limit {
+            input: Box::new(node.plan),
+            limit: count,
+            offset: skip,
+            with_ties,
+        };
+        Ok(Node {
+            plan,
+            layout: node.layout,
+        })
+    }
+}

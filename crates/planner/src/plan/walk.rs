@@ -1,0 +1,61 @@
+//! Over the parts of plans.
+
+use super::{Plan, SharedBody};
+
+impl Plan {
+    /// Calls `visit` with each plan whose rows this one reads.
+    pub fn for_each_input_mut(&mut self, visit: &mut impl FnMut(&mut Plan)) {
+        match self {
+            Plan::Rows(_)
+            | Plan::Received { .. }
+            | Plan::Scan(_)
+            | Plan::System { .. }
+            | Plan::Functions { .. }
+            | Plan::Shared { .. } => {}
+            Plan::Explained(explained) => visit(&mut explained.input),
+            Plan::Filter { input, .. }
+            | Plan::Project { input, .. }
+            | Plan::Expand { input, .. }
+            | Plan::Window { input, .. }
+            | Plan::Distinct { input, .. }
+            | Plan::Sort { input, .. }
+            | Plan::Limit { input, .. }
+            | Plan::Lock { input, .. } => visit(input),
+            Plan::HashJoin(join) => {
+                visit(&mut join.probe);
+                visit(&mut join.build);
+            }
+            Plan::IndexJoin(join) => visit(&mut join.outer),
+            Plan::LoopJoin(join) => {
+                visit(&mut join.outer);
+                visit(&mut join.inner);
+            }
+            Plan::Apply(apply) => {
+                visit(&mut apply.input);
+                visit(&mut apply.query);
+            }
+            Plan::Aggregate(aggregate) => visit(&mut aggregate.input),
+            Plan::Calls(calls) => visit(&mut calls.input),
+            Plan::Union { left, right } | Plan::Set { left, right, .. } => {
+                visit(left);
+                visit(right);
+            }
+            Plan::With { definitions, body } => {
+                for shared in definitions {
+                    match &mut shared.body {
+                        SharedBody::Query(query) => visit(query),
+                        SharedBody::Recursive { initial, step, .. } => {
+                            visit(initial);
+                            visit(step);
+                        }
+                    }
+                }
+                visit(body);
+            }
+            Plan::Insert(insert) => visit(&mut insert.input),
+            Plan::Update(update) => visit(&mut update.input),
+            Plan::Delete(delete) => visit(&mut delete.input),
+            Plan::Merge(merge) => visit(&mut merge.input),
+        }
+    }
+}

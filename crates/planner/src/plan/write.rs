@@ -1,0 +1,602 @@
+//! Plans of statements that change or lock rows.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use types::Result;
+
+use super::{
+    Assignments, Check, ConflictUpdate, Delete, Insert, Merge, MergeAction, MergeKind, NewRow,
+    OnConflict, Plan, RowLock, Target, Update, again,
+    lower::{Lowering, Node, row_layout, with},
+};
+use crate::program::{Layout, Program};
+use catalog::{ObjectId, RowKey, Table};
+use logical::{
+    expression::{ColumnId, Expression},
+    relation::{self, ChangeKind, JoinKind, Relation, SharedBody},
+};
+
+impl Lowering {
+    pub(super) fn insert(&mut self, insert: relation::Insert) -> Result<Node> {
+        let reads_target = reads(&insert.input, insert.table.id);
+        let needed = with(&BTreeSet::new(), &insert.values);
+        let input = self.lower(insert.input, &needed)?;
+        let values = self.programs(&insert.values, &input.layout)?;
+        let new = self.new_row(
+            &insert.table,
+            &insert.new,
+            &insert.checks,
+            &insert.generated,
+        )?;
+        let on_conflict = insert
+            .on_conflict
+            .map(|conflict| self.on_conflict(conflict, &insert.table, &insert.generated))
+            .transpose()?;
+        let layout = input.layout.followed_by(&Layout::new(insert.new));
+        let plan = Insert {
+            input: input.plan,
+            reads_target,
+            values,
+            new,
+            on_conflict,
+        };
+        Ok(Node {
+            plan: Plan::Insert(Box::new(plan)),
+            layout,
+        })
+    }
+
+    fn on_conflict(
+        &self,
+        conflict: relation::OnConflict,
+        table: &Table,
+        generated: &[(usize, Expression)],
+    ) -> Result<OnConflict> {
+        let update = match conflict.update {
+            None => None,
+            Some(update) => {
+                let both = Layout::new(update.old).followed_by(&Layout::new(update.excluded));
+                let written = update.assignments.iter().chain(generated);
+                Some(ConflictUpdate {
+                    keys: table.keys_among(written.map(|(at, _)| *at)),
+                    assignments: self.assignments(&update.assignments, &both)?,
+                    predicate: update
+                        .predicate
+                        .as_ref()
+                        .map(|predicate| self.program(predicate, &both))
+                        .transpose()?,
+                })
+            }
+        };
+        Ok(OnConflict {
+            arbiters: conflict.arbiters,
+            update,
+        })
+    }
+
+    fn new_row(
+        &self,
+        table: &Arc<Table>,
+        columns: &[ColumnId],
+        checks: &[relation::Check],
+        generated: &[(usize, Expression)],
+    ) -> Result<NewRow> {
+        let layout = Layout::new(columns.iter().copied());
+        let checks = checks.iter().map(|check| {
+            Ok(Check {
+                name: check.name.clone(),
+                predicate: self.program(&check.predicate, &layout)?,
+            })
+        });
+        Ok(NewRow {
+            table: table.clone(),
+            rows: row_layout(table)?,
+            generated: self.assignments(generated, &layout)?,
+            checks: checks.collect::<Result<_>>()?,
+        })
+    }
+
+    fn assignments(
+        &self,
+        assignments: &[(usize, Expression)],
+        layout: &Layout,
+    ) -> Result<Vec<(usize, Program)>> {
+        assignments
+            .iter()
+            .map(|(at, value)| Ok((*at, self.program(value, layout)?)))
+            .collect()
+    }
+
+    /// What an UPDATE of a table assigns, over rows of this layout.
+    fn row_assignments(
+        &self,
+        table: &Table,
+        assignments: &[(usize, Expression)],
+        generated: &[(usize, Expression)],
+        layout: &Layout,
+    ) -> Result<Assignments> {
+        let written = assignments.iter().chain(generated);
+        let mut written = written.map(|(at, _)| *at);
+        let may_move = match &table.row_key {
+            RowKey::Hidden => false,
+            RowKey::Columns(key) => written.any(|at| key.iter().any(|of| usize::from(*of) == at)),
+        };
+        Ok(Assignments {
+            values: self.assignments(assignments, layout)?,
+            may_move,
+            keys: table.keys_among(assignments.iter().chain(generated).map(|(at, _)| *at)),
+        })
+    }
+
+    pub(super) fn change(
+        &mut self,
+        change: relation::Change,
+        needed: &BTreeSet<ColumnId>,
+    ) -> Result<Node> {
+        let values: Vec<&Expression> = match &change.kind {
+            ChangeKind::Update { assignments, .. } => {
+                assignments.iter().map(|(_, value)| value).collect()
+            }
+            ChangeKind::Delete => Vec::new(),
+        };
+        let again = again::is_needed(&change.input);
+        let recheck = match again {
+            true => Vec::new(),
+            false => conditions_on(&change.input, &change.old),
+        };
+        let mut wanted = with(needed, values.into_iter().chain(&recheck));
+        wanted.insert(change.key);
+        if again {
+            wanted.extend(again::wanted(&change.input));
+        }
+        // An updated row is written whole; of a deleted one foreign keys may ask for any column.
+        if matches!(change.kind, ChangeKind::Update { .. })
+            || !change.table.referenced_by.is_empty()
+        {
+            wanted.extend(
+                change
+                    .input
+                    .columns()
+                    .iter()
+                    .filter(|id| change.old.contains(id)),
+            );
+        }
+        let reads_others = count_reads(&change.input, change.table.id) > 1;
+        let relation = again.then(|| change.input.clone());
+        let input = self.lower(change.input, &wanted)?;
+        let mut target = self.target(
+            &change.table,
+            change.key,
+            &change.old,
+            recheck,
+            &input,
+            reads_others,
+        )?;
+        if let Some(relation) = relation {
+            target.again = Some(Box::new(self.again(&relation, &wanted, &input.layout)?));
+        }
+        match change.kind {
+            ChangeKind::Delete => {
+                let plan = Delete {
+                    input: input.plan,
+                    target,
+                };
+                Ok(Node {
+                    plan: Plan::Delete(Box::new(plan)),
+                    layout: input.layout,
+                })
+            }
+            ChangeKind::Update {
+                assignments,
+                new,
+                checks,
+                generated,
+            } => {
+                let assignments =
+                    self.row_assignments(&change.table, &assignments, &generated, &input.layout)?;
+                let layout = input.layout.followed_by(&Layout::new(new.iter().copied()));
+                let new = self.new_row(&change.table, &new, &checks, &generated)?;
+                let plan = Update {
+                    input: input.plan,
+                    target,
+                    assignments,
+                    new,
+                };
+                Ok(Node {
+                    plan: Plan::Update(Box::new(plan)),
+                    layout,
+                })
+            }
+        }
+    }
+
+    fn target(
+        &self,
+        table: &Arc<Table>,
+        key: ColumnId,
+        old: &[ColumnId],
+        recheck: Vec<Expression>,
+        input: &Node,
+        reads_others: bool,
+    ) -> Result<Target> {
+        let columns = old
+            .iter()
+            .enumerate()
+            .filter_map(|(attribute, id)| Some((input.layout.position(*id)?, attribute)));
+        Ok(Target {
+            table: table.clone(),
+            rows: row_layout(table)?,
+            key: input.at(key)?,
+            columns: columns.collect(),
+            recheck: self.conjunction(recheck, &input.layout)?,
+            again: None,
+            // A scan must not meet what the statement has written.
+            read_first: reads_others || !is_point(&input.plan),
+        })
+    }
+
+    pub(super) fn merge(&mut self, merge: relation::Merge) -> Result<Node> {
+        let mut used: Vec<&Expression> = Vec::new();
+        for action in &merge.actions {
+            used.extend(&action.predicate);
+            match &action.kind {
+                relation::MergeKind::Insert(values) => used.extend(values),
+                relation::MergeKind::Update(assignments) => {
+                    used.extend(assignments.iter().map(|(_, value)| value))
+                }
+                relation::MergeKind::Delete => {}
+            }
+        }
+        let recheck = partner_conditions(&merge.input, &merge.old);
+        used.extend(&recheck);
+        let mut wanted = with(&BTreeSet::new(), used);
+        wanted.insert(merge.key);
+        wanted.extend(
+            merge
+                .input
+                .columns()
+                .iter()
+                .filter(|id| merge.old.contains(id)),
+        );
+        let inserts_called = matches!(merge.input, Relation::Calls { .. })
+            && merge.actions.iter().any(|action| !action.matched);
+        let input = self.lower(merge.input, &wanted)?;
+        let target = self.target(&merge.table, merge.key, &merge.old, recheck, &input, true)?;
+        let mut actions = Vec::with_capacity(merge.actions.len());
+        for action in &merge.actions {
+            let predicate = action
+                .predicate
+                .as_ref()
+                .map(|predicate| self.program(predicate, &input.layout))
+                .transpose()?;
+            let kind = match &action.kind {
+                relation::MergeKind::Insert(values) => {
+                    MergeKind::Insert(self.programs(values, &input.layout)?)
+                }
+                relation::MergeKind::Update(assignments) => {
+                    MergeKind::Update(self.row_assignments(
+                        &merge.table,
+                        assignments,
+                        &merge.generated,
+                        &input.layout,
+                    )?)
+                }
+                relation::MergeKind::Delete => MergeKind::Delete,
+            };
+            actions.push(MergeAction {
+                matched: action.matched,
+                predicate,
+                kind,
+            });
+        }
+        let new = self.new_row(&merge.table, &merge.new, &merge.checks, &merge.generated)?;
+        let plan = Merge {
+            input: input.plan,
+            target,
+            new,
+            actions,
+            inserts_called,
+        };
+        Ok(Node {
+            plan: Plan::Merge(Box::new(plan)),
+            layout: Layout::default(),
+        })
+    }
+
+    pub(super) fn lock(
+        &mut self,
+        input: Relation,
+        locks: &[relation::RowLock],
+        needed: &BTreeSet<ColumnId>,
+    ) -> Result<Node> {
+        let mut wanted = needed.clone();
+        let again = again::is_needed(&input);
+        if again {
+            wanted.extend(again::wanted(&input));
+        }
+        let mut rechecks = Vec::with_capacity(locks.len());
+        for lock in locks {
+            wanted.insert(lock.key);
+            let own = scan_columns(&input, lock.scan);
+            if again {
+                rechecks.push((own, Vec::new(), Vec::new()));
+                continue;
+            }
+            let ids: Vec<ColumnId> = own.iter().map(|(id, _)| *id).collect();
+            let recheck = conditions_on(&input, &ids);
+            wanted = with(&wanted, &recheck);
+            let computed = computed_from(&input, ids);
+            wanted.extend(computed.iter().flat_map(|(_, value)| value.columns()));
+            rechecks.push((own, recheck, computed));
+        }
+        let relation = again.then(|| input.clone());
+        let node = self.lower(input, &wanted)?;
+        let again = match relation {
+            Some(relation) => Some(Box::new(self.again(&relation, &wanted, &node.layout)?)),
+            None => None,
+        };
+        let mut lowered = Vec::with_capacity(locks.len());
+        for (lock, (own, recheck, computed)) in locks.iter().zip(rechecks) {
+            let computed = computed.into_iter().filter_map(|(id, value)| {
+                let at = node.layout.position(id)?;
+                Some(
+                    self.program(&value, &node.layout)
+                        .map(|program| (at, program)),
+                )
+            });
+            let computed = computed.collect::<Result<_>>()?;
+            let columns = own
+                .iter()
+                .filter_map(|(id, attribute)| Some((node.layout.position(*id)?, *attribute)));
+            lowered.push(RowLock {
+                table: lock.table.clone(),
+                rows: row_layout(&lock.table)?,
+                key: node.at(lock.key)?,
+                strength: lock.strength,
+                if_locked: lock.if_locked,
+                columns: columns.collect(),
+                computed,
+                recheck: self.conjunction(recheck, &node.layout)?,
+            });
+        }
+        let plan = Plan::Lock {
+            input: Box::new(node.plan),
+            locks: lowered,
+            again,
+        };
+        Ok(Node {
+            plan,
+            layout: node.layout,
+        })
+    }
+}
+
+/// The conditions of a relation that say something of these columns, as far as each row that
+/// comes out satisfies them.
+fn conditions_on(relation: &Relation, columns: &[ColumnId]) -> Vec<Expression> {
+    let mut found = Vec::new();
+    collect(relation, columns, &mut found);
+    found
+}
+
+/// The conditions by which rows of a MERGE's source are joined with those of its target that say
+/// something of the target's columns.
+fn partner_conditions(relation: &Relation, columns: &[ColumnId]) -> Vec<Expression> {
+    let mut found = Vec::new();
+    let mut relation = relation;
+    loop {
+        match relation {
+            Relation::Compute { input, .. }
+            | Relation::Apply { input, .. }
+            | Relation::Calls { input, .. } => relation = input,
+            Relation::Join(join) => {
+                let concerns = |condition: &&Expression| {
+                    condition.columns().iter().any(|id| columns.contains(id))
+                };
+                found.extend(join.on.iter().filter(concerns).cloned());
+                collect(&join.right, columns, &mut found);
+                return found;
+            }
+            _ => return found,
+        }
+    }
+}
+
+fn collect(relation: &Relation, columns: &[ColumnId], found: &mut Vec<Expression>) {
+    let mut add = |conditions: Vec<Expression>| {
+        let concerns =
+            |condition: &Expression| condition.columns().iter().any(|id| columns.contains(id));
+        found.extend(conditions.into_iter().filter(concerns));
+    };
+    match relation {
+        Relation::Filter { input, predicate } => {
+            add(predicate.clone().into_conjuncts());
+            collect(input, columns, found);
+        }
+        Relation::Compute { input, .. }
+        | Relation::Apply { input, .. }
+        | Relation::Calls { input, .. }
+        | Relation::Sort { input, .. } => {
+            collect(input, columns, found);
+        }
+        Relation::Join(join) if join.kind == JoinKind::Inner => {
+            add(join.on.clone());
+            collect(&join.left, columns, found);
+            collect(&join.right, columns, found);
+        }
+        Relation::Join(join) if matches!(join.kind, JoinKind::Semi | JoinKind::Anti) => {
+            collect(&join.left, columns, found);
+        }
+        _ => {}
+    }
+}
+
+/// What a relation computes from these columns of a scan, what is computed from others first.
+fn computed_from(relation: &Relation, columns: Vec<ColumnId>) -> Vec<(ColumnId, Expression)> {
+    let mut all = Vec::new();
+    collect_computed(relation, &mut all);
+    let mut from = columns;
+    all.retain(|(id, value): &(ColumnId, Expression)| {
+        let concerns = value.columns().iter().any(|column| from.contains(column));
+        if concerns {
+            from.push(*id);
+        }
+        concerns
+    });
+    all
+}
+
+fn collect_computed(relation: &Relation, found: &mut Vec<(ColumnId, Expression)>) {
+    match relation {
+        Relation::Filter { input, .. }
+        | Relation::Apply { input, .. }
+        | Relation::Sort { input, .. } => collect_computed(input, found),
+        Relation::Compute { input, columns } => {
+            collect_computed(input, found);
+            found.extend(columns.iter().cloned());
+        }
+        Relation::Join(join) => {
+            collect_computed(&join.left, found);
+            if !matches!(join.kind, JoinKind::Semi | JoinKind::Anti) {
+                collect_computed(&join.right, found);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The tables that a statement uses, and whether it writes them.
+pub fn tables(relation: &Relation) -> Vec<(ObjectId, bool)> {
+    let mut tables = Vec::new();
+    collect_tables(&mut relation.clone(), &mut tables);
+    tables.sort_unstable();
+    // What is written is locked for that alone.
+    tables.dedup_by(|next, kept| {
+        let same = next.0 == kept.0;
+        kept.1 |= same && next.1;
+        same
+    });
+    tables
+}
+
+/// Whether the body of a shared relation changes rows.
+pub(super) fn writes(body: &SharedBody) -> bool {
+    match body {
+        SharedBody::Query(query) => tables(query).iter().any(|(_, writes)| *writes),
+        SharedBody::Recursive { .. } => false,
+    }
+}
+
+/// Whether parts of a statement may meet what it has written itself, or a row that it has changed
+/// before.
+pub(super) fn is_command(relation: &Relation) -> bool {
+    let mut found = false;
+    relation.clone().walk(&mut |part| {
+        found |= match part {
+            Relation::With { definitions, .. } => {
+                definitions.iter().any(|shared| writes(&shared.body))
+            }
+            Relation::Merge(_) => true,
+            Relation::Change(change) => {
+                matches!(change.kind, ChangeKind::Update { .. }) && joins(&change.input)
+            }
+            Relation::Insert(insert) => match &insert.on_conflict {
+                Some(relation::OnConflict {
+                    update: Some(_), ..
+                }) => !is_one_row(&insert.input),
+                _ => false,
+            },
+            _ => false,
+        };
+    });
+    found
+}
+
+/// Whether a row of a scan may come out of a relation more than once.
+fn joins(relation: &Relation) -> bool {
+    match relation {
+        Relation::Scan(_) => false,
+        Relation::Filter { input, .. }
+        | Relation::Compute { input, .. }
+        | Relation::Apply { input, .. }
+        | Relation::Calls { input, .. } => joins(input),
+        Relation::Join(join) => {
+            !matches!(join.kind, JoinKind::Semi | JoinKind::Anti) || joins(&join.left)
+        }
+        _ => true,
+    }
+}
+
+/// Whether a relation has a single row.
+fn is_one_row(relation: &Relation) -> bool {
+    match relation {
+        Relation::Rows { rows, .. } => rows.len() == 1,
+        Relation::Filter { input, .. }
+        | Relation::Compute { input, .. }
+        | Relation::Apply { input, .. }
+        | Relation::Calls { input, .. } => is_one_row(input),
+        _ => false,
+    }
+}
+
+/// Whether a statement locks rows that it does not change.
+pub fn locks_rows(relation: &Relation) -> bool {
+    let mut found = false;
+    find_lock(&mut relation.clone(), &mut found);
+    found
+}
+
+fn find_lock(relation: &mut Relation, found: &mut bool) {
+    *found |= matches!(relation, Relation::Lock { .. });
+    relation.for_each_input_mut(&mut |input| find_lock(input, found));
+}
+
+fn collect_tables(relation: &mut Relation, tables: &mut Vec<(ObjectId, bool)>) {
+    match relation {
+        Relation::Scan(scan) => tables.push((scan.table.id, false)),
+        Relation::Insert(insert) => tables.push((insert.table.id, true)),
+        Relation::Change(change) => tables.push((change.table.id, true)),
+        Relation::Merge(merge) => tables.push((merge.table.id, true)),
+        _ => {}
+    }
+    relation.for_each_input_mut(&mut |input| collect_tables(input, tables));
+}
+
+/// The columns of a scan within a relation.
+fn scan_columns(relation: &Relation, scan: relation::ScanId) -> Vec<(ColumnId, usize)> {
+    let mut found = Vec::new();
+    for_each_scan(&mut relation.clone(), &mut |other| {
+        if other.id == scan {
+            found.clone_from(&other.columns);
+        }
+    });
+    found
+}
+
+fn count_reads(relation: &Relation, table: ObjectId) -> usize {
+    let mut count = 0;
+    for_each_scan(&mut relation.clone(), &mut |scan| {
+        count += usize::from(scan.table.id == table)
+    });
+    count
+}
+
+fn reads(relation: &Relation, table: ObjectId) -> bool {
+    count_reads(relation, table) > 0
+}
+
+fn for_each_scan(relation: &mut Relation, visit: &mut impl FnMut(&relation::Scan)) {
+    if let Relation::Scan(scan) = relation {
+        visit(scan);
+    }
+    relation.for_each_input_mut(&mut |input| for_each_scan(input, visit));
+}
+
+/// Whether a plan gives one row at most, found by its key.
+fn is_point(plan: &Plan) -> bool {
+    match plan.beneath() {
+        Plan::Scan(scan) => scan.access.is_point(),
+        Plan::Filter { input, .. } | Plan::Project { input, .. } => is_point(input),
+        _ => false,
+    }
+}

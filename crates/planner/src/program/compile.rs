@@ -1,0 +1,713 @@
+//! From expressions to programs.
+
+use std::collections::BTreeSet;
+
+use functions::{Body, Comparison};
+use types::{Result, Scalar, SqlError, SqlState, Type, Value};
+
+use super::{Instruction, Label, Operand, Program, RowField};
+use batch::OwnedValue;
+use logical::expression::{ColumnId, Expression, Function, Kind};
+use syntax::phase;
+
+/// Where columns lie in the rows that a program is given.
+#[derive(Debug, Clone, Default)]
+pub struct Layout {
+    width: usize,
+    /// A column may have several names, and a position no column.
+    positions: Vec<(ColumnId, usize)>,
+}
+
+impl Layout {
+    pub fn new(columns: impl IntoIterator<Item = ColumnId>) -> Self {
+        let positions: Vec<_> = columns
+            .into_iter()
+            .enumerate()
+            .map(|(at, id)| (id, at))
+            .collect();
+        Self {
+            width: positions.len(),
+            positions,
+        }
+    }
+
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    pub fn position(&self, column: ColumnId) -> Option<usize> {
+        self.positions
+            .iter()
+            .find(|(other, _)| *other == column)
+            .map(|(_, at)| *at)
+    }
+
+    /// Adds a column behind the others.
+    pub fn push(&mut self, column: ColumnId) {
+        self.positions.push((column, self.width));
+        self.width += 1;
+    }
+
+    /// Gives a position another name.
+    pub fn alias(&mut self, column: ColumnId, position: usize) {
+        self.positions.push((column, position));
+    }
+
+    /// The columns, under each of their names, and where they are.
+    pub fn columns(&self) -> impl Iterator<Item = (ColumnId, usize)> {
+        self.positions.iter().copied()
+    }
+
+    /// The positions of these columns, in order, and the layout of rows of these alone.
+    pub(crate) fn picked(&self, columns: &BTreeSet<ColumnId>) -> (Vec<usize>, Layout) {
+        let wanted = self.positions.iter().filter(|(id, _)| columns.contains(id));
+        let picked: BTreeSet<usize> = wanted.map(|(_, at)| *at).collect();
+        let picked: Vec<usize> = picked.into_iter().collect();
+        let positions = self.positions.iter();
+        let positions =
+            positions.filter_map(|(id, at)| Some((*id, picked.binary_search(at).ok()?)));
+        let layout = Layout {
+            width: picked.len(),
+            positions: positions.collect(),
+        };
+        (picked, layout)
+    }
+
+    /// This and then the other.
+    pub(crate) fn followed_by(&self, other: &Layout) -> Layout {
+        let others = other
+            .positions
+            .iter()
+            .map(|(id, at)| (*id, at + self.width));
+        Layout {
+            width: self.width + other.width,
+            positions: self.positions.iter().copied().chain(others).collect(),
+        }
+    }
+}
+
+/// Columns of queries around this one, which are parameters from a number on.
+#[derive(Debug, Clone, Default)]
+pub struct Outer {
+    /// The parameters that the client has given.
+    pub parameters: usize,
+    pub columns: Vec<ColumnId>,
+    /// Programs keep the expressions that they were made from.
+    pub(crate) keeps_sources: bool,
+}
+
+/// The program that computes an expression from rows of a layout.
+///
+/// # Errors
+/// XX000 if a column is not there, which is a mistake of the planner's; 54001 if it is too large.
+pub fn compile(expression: &Expression, layout: &Layout, outer: &Outer) -> Result<Program> {
+    let mut compiler = Compiler {
+        layout,
+        outer,
+        code: Vec::new(),
+        registers: 0,
+        registers_max: 0,
+        previous: None,
+        constants: Vec::new(),
+        types: Vec::new(),
+        rows: Vec::new(),
+    };
+    let result = compiler.operand(expression)?;
+    Ok(Program {
+        code: compiler.code,
+        result,
+        registers: compiler.registers_max,
+        constants: compiler.constants,
+        types: compiler.types,
+        rows: compiler.rows,
+        source: outer.keeps_sources.then(|| Box::new(expression.clone())),
+    })
+}
+
+struct Compiler<'l> {
+    layout: &'l Layout,
+    outer: &'l Outer,
+    code: Vec<Instruction>,
+    /// Registers that hold something at this place of the code.
+    registers: u32,
+    /// The most of them.
+    registers_max: u32,
+    /// Where the step before has left its value.
+    previous: Option<Operand>,
+    constants: Vec<OwnedValue>,
+    types: Vec<Vec<Type>>,
+    rows: Vec<Vec<RowField>>,
+}
+
+impl Compiler<'_> {
+    /// Where the value of an expression is, once what was emitted so far has run.
+    fn operand(&mut self, expression: &Expression) -> Result<Operand> {
+        match &expression.kind {
+            Kind::Constant(value) => self.constant((**value).clone()),
+            Kind::Parameter(number) => Ok(Operand::Parameter(narrow(*number as usize)?)),
+            Kind::Column(id) => self.column(*id),
+            Kind::Previous => self.previous.ok_or_else(|| {
+                let message = "a step without one before it";
+                SqlError::new(SqlState::INTERNAL_ERROR, message)
+            }),
+            _ => {
+                let to = self.register(1)?;
+                self.compute_into(expression, to)?;
+                Ok(Operand::Register(to))
+            }
+        }
+    }
+
+    fn column(&self, id: ColumnId) -> Result<Operand> {
+        if let Some(at) = self.layout.position(id) {
+            return Ok(Operand::Column(narrow(at)?));
+        }
+        match self.outer.columns.iter().rposition(|other| *other == id) {
+            Some(at) => Ok(Operand::Parameter(narrow(self.outer.parameters + at)?)),
+            None => Err(SqlError::new(
+                SqlState::INTERNAL_ERROR,
+                format!("column {} is not there", id.0),
+            )),
+        }
+    }
+
+    fn constant(&mut self, value: OwnedValue) -> Result<Operand> {
+        self.constants.push(value);
+        Ok(Operand::Constant(narrow(self.constants.len() - 1)?))
+    }
+
+    fn register(&mut self, count: usize) -> Result<u32> {
+        let first = self.registers;
+        self.registers = narrow(first as usize + count)?;
+        self.registers_max = self.registers_max.max(self.registers);
+        Ok(first)
+    }
+
+    /// Computes expressions into consecutive registers.
+    fn registers<'e>(
+        &mut self,
+        expressions: impl ExactSizeIterator<Item = &'e Expression>,
+    ) -> Result<(u32, u32)> {
+        let count = expressions.len();
+        let first = self.register(count)?;
+        for (at, expression) in (first..).zip(expressions) {
+            self.compute_into(expression, at)?;
+        }
+        Ok((first, narrow(count)?))
+    }
+
+    fn here(&self) -> Label {
+        Label::try_from(self.code.len()).unwrap_or(Label::MAX)
+    }
+
+    /// Has jumps that were emitted at `jumps` end here.
+    fn land(&mut self, jumps: &[usize]) {
+        let here = self.here();
+        for &at in jumps {
+            match &mut self.code[at] {
+                Instruction::Jump(target)
+                | Instruction::JumpUnlessTrue { target, .. }
+                | Instruction::JumpUnlessNull { target, .. }
+                | Instruction::AndThen { target, .. }
+                | Instruction::OrElse { target, .. } => *target = here,
+                other => unreachable!("{other:?} is no jump"),
+            }
+        }
+    }
+
+    fn emit(&mut self, instruction: Instruction) -> usize {
+        self.code.push(instruction);
+        self.code.len() - 1
+    }
+
+    /// Computes an expression into a register; what it needs besides is free again afterwards.
+    fn compute_into(&mut self, expression: &Expression, to: u32) -> Result<()> {
+        phase::pause();
+        let registers = self.registers;
+        self.emit_into(expression, to)?;
+        self.registers = registers;
+        Ok(())
+    }
+
+    fn emit_into(&mut self, expression: &Expression, to: u32) -> Result<()> {
+        match &expression.kind {
+            Kind::Steps(steps) => self.steps(steps, to)?,
+            Kind::Constant(_) | Kind::Parameter(_) | Kind::Column(_) | Kind::Previous => {
+                let from = self.operand(expression)?;
+                self.emit(Instruction::Load { from, to });
+            }
+            Kind::Call {
+                function,
+                arguments,
+            } => self.call(*function, arguments, to)?,
+            Kind::Convert {
+                operand,
+                conversion,
+            } => {
+                let operand = self.operand(operand)?;
+                self.emit(Instruction::Convert {
+                    operand,
+                    cast: conversion.0,
+                    to,
+                });
+            }
+            Kind::Fit {
+                operand,
+                modifier,
+                coercion,
+            } => {
+                let operand = self.operand(operand)?;
+                let (modifier, coercion) = (*modifier, *coercion);
+                self.emit(Instruction::Fit {
+                    operand,
+                    ty: expression.ty,
+                    modifier,
+                    coercion,
+                    to,
+                });
+            }
+            Kind::And(parts) => self.connected(parts, true, to)?,
+            Kind::Or(parts) => self.connected(parts, false, to)?,
+            Kind::Not(operand) => {
+                let operand = self.operand(operand)?;
+                self.emit(Instruction::Not { operand, to });
+            }
+            Kind::IsNull { operand, negated } => {
+                let operand = self.operand(operand)?;
+                self.emit(Instruction::IsNull {
+                    operand,
+                    negated: *negated,
+                    to,
+                });
+            }
+            Kind::Is {
+                operand,
+                value,
+                negated,
+            } => {
+                let operand = self.operand(operand)?;
+                self.emit(Instruction::Is {
+                    operand,
+                    value: *value,
+                    negated: *negated,
+                    to,
+                });
+            }
+            Kind::Distinct {
+                equals,
+                left,
+                right,
+                negated,
+            } => {
+                let function = scalar(*equals)?;
+                let (left, right) = (self.operand(left)?, self.operand(right)?);
+                self.emit(Instruction::Distinct {
+                    function,
+                    left,
+                    right,
+                    negated: *negated,
+                    to,
+                });
+            }
+            Kind::Case {
+                branches,
+                otherwise,
+            } => self.case(branches, otherwise, to)?,
+            Kind::Coalesce(items) => self.coalesce(items, to)?,
+            Kind::Extreme { greatest, items } => {
+                let null = self.constant(OwnedValue::new(Value::Null))?;
+                self.emit(Instruction::Load { from: null, to });
+                let registers = self.registers;
+                for item in items {
+                    let operand = self.operand(item)?;
+                    self.emit(Instruction::Extreme {
+                        greatest: *greatest,
+                        operand,
+                        to,
+                    });
+                    self.registers = registers;
+                }
+            }
+            Kind::Quantified {
+                left,
+                operator,
+                array,
+                all,
+            } => {
+                let function = scalar(*operator)?;
+                let (left, array) = (self.operand(left)?, self.operand(array)?);
+                self.emit(Instruction::Quantified {
+                    function,
+                    left,
+                    array,
+                    all: *all,
+                    to,
+                });
+            }
+            Kind::Array(items) => {
+                let element = expression.ty.element().unwrap_or(Scalar::Text);
+                let (first, count) = self.registers(items.iter())?;
+                self.emit(Instruction::Array {
+                    element,
+                    first,
+                    count,
+                    to,
+                });
+            }
+            Kind::Row { items, names } => {
+                let fields = items.iter().enumerate().map(|(position, item)| RowField {
+                    name: match names.get(position) {
+                        Some(name) => name.clone(),
+                        None => format!("f{}", position + 1).into(),
+                    },
+                    ty: item.ty,
+                });
+                self.rows.push(fields.collect());
+                let row = narrow(self.rows.len() - 1)?;
+                let (first, count) = self.registers(items.iter())?;
+                self.emit(Instruction::Row {
+                    row,
+                    first,
+                    count,
+                    to,
+                });
+            }
+            Kind::Field { record, position } => {
+                let (record, position) = (self.operand(record)?, narrow(*position)?);
+                self.emit(Instruction::Field {
+                    record,
+                    position,
+                    to,
+                });
+            }
+            Kind::Element { array, indexes } => {
+                let array = self.operand(array)?;
+                let (first, count) = self.registers(indexes.iter())?;
+                self.emit(Instruction::Element {
+                    array,
+                    first,
+                    count,
+                    to,
+                });
+            }
+            Kind::Slice { array, bounds } => self.slice(array, bounds, to)?,
+        }
+        Ok(())
+    }
+
+    fn call(&mut self, function: Function, arguments: &[Expression], to: u32) -> Result<()> {
+        if let Some(chain) = Chained::of(function, arguments)
+            && chain.operands.len() > 2
+        {
+            return self.chain(&chain, to);
+        }
+        let body = scalar(function)?;
+        if let ([left, right], true, false) = (arguments, function.0.strict, function.0.typed) {
+            let kind = function
+                .0
+                .comparison
+                .and_then(|comparison| Some((comparison, compared(left.ty, right.ty)?)));
+            let (left, right) = (self.operand(left)?, self.operand(right)?);
+            self.emit(match kind {
+                Some((comparison, Compared::Integers)) => Instruction::CompareIntegers {
+                    comparison,
+                    left,
+                    right,
+                    to,
+                },
+                Some((comparison, Compared::Texts)) => Instruction::CompareTexts {
+                    comparison,
+                    left,
+                    right,
+                    to,
+                },
+                None => Instruction::Call2 {
+                    function: body,
+                    left,
+                    right,
+                    to,
+                },
+            });
+            return Ok(());
+        }
+        let types = if function.0.typed {
+            self.types
+                .push(arguments.iter().map(|argument| argument.ty).collect());
+            Some(narrow(self.types.len() - 1)?)
+        } else {
+            None
+        };
+        let (first, count) = self.registers(arguments.iter())?;
+        self.emit(Instruction::Call {
+            function: body,
+            strict: function.0.strict,
+            first,
+            count,
+            types,
+            to,
+        });
+        Ok(())
+    }
+
+    fn connected(&mut self, parts: &[Expression], all: bool, to: u32) -> Result<()> {
+        let neutral = self.constant(OwnedValue::new(Value::Bool(all)))?;
+        // Parts may use the register's neighbours, never itself.
+        self.emit(Instruction::Load { from: neutral, to });
+        let mut jumps = Vec::with_capacity(parts.len());
+        let registers = self.registers;
+        for part in parts {
+            let part = self.operand(part)?;
+            self.registers = registers;
+            let target = Label::MAX;
+            jumps.push(self.emit(if all {
+                Instruction::AndThen { part, to, target }
+            } else {
+                Instruction::OrElse { part, to, target }
+            }));
+        }
+        self.land(&jumps);
+        Ok(())
+    }
+
+    /// A chain as one call with all of its operands.
+    fn chain(&mut self, chain: &Chained<'_>, to: u32) -> Result<()> {
+        let types = chain.operands.iter().map(|operand| operand.ty);
+        self.types.push(types.collect());
+        let types = narrow(self.types.len() - 1)?;
+        let (first, count) = self.registers(chain.operands.iter().copied())?;
+        self.emit(Instruction::Call {
+            function: chain.chain.body(),
+            strict: chain.strict,
+            first,
+            count,
+            types: Some(types),
+            to,
+        });
+        Ok(())
+    }
+
+    /// Each step is computed into one of two registers in turn, and reads the other. Steps that are
+    /// parts of one chain are computed together.
+    fn steps(&mut self, steps: &[Expression], to: u32) -> Result<()> {
+        let outer = self.previous;
+        let first = self.register(2)?;
+        let mut targets = [first, first + 1].into_iter().cycle();
+        let mut chain: Option<Chained<'_>> = None;
+        for (at, step) in steps.iter().enumerate() {
+            let chained = Chained::of_step(step);
+            chain = match (chain.take(), chained) {
+                (Some(before), Some(link)) => Some(before.followed_by(link)),
+                (None, link) => link,
+                (Some(_), None) => None,
+            };
+            let next = steps.get(at + 1).and_then(Chained::of_step);
+            if let (Some(chain), Some(next)) = (&chain, &next)
+                && next.goes_on(chain)
+            {
+                continue;
+            }
+            let target = match at + 1 == steps.len() {
+                true => to,
+                false => targets.next().unwrap_or(first),
+            };
+            let registers = self.registers;
+            match chain.take() {
+                Some(chain) => self.chain(&chain, target)?,
+                None => self.compute_into(step, target)?,
+            }
+            self.registers = registers;
+            self.previous = Some(Operand::Register(target));
+        }
+        self.previous = outer;
+        Ok(())
+    }
+
+    fn case(
+        &mut self,
+        branches: &[(Expression, Expression)],
+        otherwise: &Expression,
+        to: u32,
+    ) -> Result<()> {
+        let mut ends = Vec::with_capacity(branches.len());
+        let registers = self.registers;
+        for (condition, result) in branches {
+            let condition = self.operand(condition)?;
+            self.registers = registers;
+            let skip = self.emit(Instruction::JumpUnlessTrue {
+                condition,
+                target: Label::MAX,
+            });
+            self.compute_into(result, to)?;
+            ends.push(self.emit(Instruction::Jump(Label::MAX)));
+            self.land(&[skip]);
+        }
+        self.compute_into(otherwise, to)?;
+        self.land(&ends);
+        Ok(())
+    }
+
+    fn coalesce(&mut self, items: &[Expression], to: u32) -> Result<()> {
+        let mut ends = Vec::with_capacity(items.len());
+        for item in items {
+            self.compute_into(item, to)?;
+            ends.push(self.emit(Instruction::JumpUnlessNull {
+                operand: Operand::Register(to),
+                target: Label::MAX,
+            }));
+        }
+        self.land(&ends);
+        Ok(())
+    }
+
+    fn slice(
+        &mut self,
+        array: &Expression,
+        bounds: &[(Option<Expression>, Option<Expression>)],
+        to: u32,
+    ) -> Result<()> {
+        let array = self.operand(array)?;
+        let null = self.constant(OwnedValue::new(Value::Null))?;
+        let first = self.register(bounds.len() * 2)?;
+        let mut absent = 0;
+        let all = bounds.iter().flat_map(|(lower, upper)| [lower, upper]);
+        for (at, bound) in all.enumerate() {
+            let register = first + narrow(at)?;
+            match bound {
+                Some(bound) => self.compute_into(bound, register)?,
+                None => {
+                    absent |= 1 << at;
+                    self.emit(Instruction::Load {
+                        from: null,
+                        to: register,
+                    });
+                }
+            }
+        }
+        self.emit(Instruction::Slice {
+            array,
+            first,
+            count: narrow(bounds.len() * 2)?,
+            absent,
+            to,
+        });
+        Ok(())
+    }
+}
+
+/// Links of a chain that are computed at once: see [`functions::Chain`].
+struct Chained<'e> {
+    chain: functions::Chain,
+    strict: bool,
+    /// From left to right, at least two.
+    operands: Vec<&'e Expression>,
+}
+
+impl<'e> Chained<'e> {
+    /// The chain whose last link is a call of a function.
+    fn of(function: Function, arguments: &'e [Expression]) -> Option<Self> {
+        let chain = function.0.chain?;
+        let mut operands = Vec::new();
+        let mut links = arguments;
+        while let [left, right] = links {
+            operands.push(right);
+            links = match &left.kind {
+                Kind::Call {
+                    function,
+                    arguments,
+                } if function.0.chain == Some(chain) => arguments,
+                _ => {
+                    operands.push(left);
+                    break;
+                }
+            };
+        }
+        operands.reverse();
+        (operands.len() > 1).then_some(Self {
+            chain,
+            strict: function.0.strict,
+            operands,
+        })
+    }
+
+    /// The chain that a step is.
+    fn of_step(step: &'e Expression) -> Option<Self> {
+        match &step.kind {
+            Kind::Call {
+                function,
+                arguments,
+            } => Self::of(*function, arguments),
+            _ => None,
+        }
+    }
+
+    /// Whether its links follow those of the step before, and nothing else of it reads that step.
+    fn goes_on(&self, before: &Self) -> bool {
+        let mut operands = self.operands.iter();
+        let is_previous = |part: &Expression| matches!(part.kind, Kind::Previous);
+        self.chain == before.chain
+            && operands.next().is_some_and(|first| is_previous(first))
+            && !operands.any(|operand| operand.any(&mut |part| is_previous(part)))
+    }
+
+    /// This and the links of a chain that goes on from it.
+    fn followed_by(mut self, next: Self) -> Self {
+        self.operands.extend(&next.operands[1..]);
+        self
+    }
+}
+
+enum Compared {
+    Integers,
+    Texts,
+}
+
+/// Comparisons that have instructions of their own.
+fn compared(left: Type, right: Type) -> Option<Compared> {
+    let kind = |ty| match ty {
+        Type::Scalar(Scalar::Int2 | Scalar::Int4 | Scalar::Int8) => Some(true),
+        Type::Scalar(Scalar::Text | Scalar::Varchar | Scalar::Name) => Some(false),
+        _ => None,
+    };
+    match (kind(left)?, kind(right)?) {
+        (true, true) => Some(Compared::Integers),
+        (false, false) => Some(Compared::Texts),
+        _ => None,
+    }
+}
+
+fn scalar(function: Function) -> Result<functions::ScalarFunction> {
+    match function.0.body {
+        Body::Scalar(body) => Ok(body),
+        _ => {
+            let message = format!(
+                "{} was compiled as if it were a plain function",
+                function.0.name
+            );
+            Err(SqlError::new(SqlState::INTERNAL_ERROR, message))
+        }
+    }
+}
+
+fn narrow(number: usize) -> Result<u32> {
+    u32::try_from(number).map_err(|_| {
+        SqlError::new(
+            SqlState::STATEMENT_TOO_COMPLEX,
+            "an expression is too large",
+        )
+        .hint("Use = ANY (array) instead of a long list, or several statements.")
+    })
+}
+
+/// A comparison by what it is, for those who look for keys in conditions.
+pub fn comparison(expression: &Expression) -> Option<(Comparison, &Expression, &Expression)> {
+    match &expression.kind {
+        Kind::Call {
+            function,
+            arguments,
+        } => match (function.0.comparison, arguments.as_slice()) {
+            (Some(comparison), [left, right]) => Some((comparison, left, right)),
+            _ => None,
+        },
+        _ => None,
+    }
+}

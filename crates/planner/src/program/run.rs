@@ -1,0 +1,565 @@
+//! Running programs.
+
+use std::cmp::Ordering;
+
+use functions::{Comparison, Context, ScalarFunction};
+use interleave::Turn;
+use types::{Field, Record, Result, SqlError, SqlState, Value};
+
+use super::{Instruction, Operand, Program};
+
+/// What programs run in: one for a batch of rows, whose arena is not reset meanwhile.
+pub struct Machine<'a> {
+    pub context: Context<'a>,
+    pub parameters: &'a [Value<'a>],
+    registers: Vec<Value<'a>>,
+    /// Whose turn the programs take.
+    turn: Option<&'a Turn>,
+}
+
+impl<'a> Machine<'a> {
+    pub fn new(context: Context<'a>, parameters: &'a [Value<'a>]) -> Self {
+        Self {
+            context,
+            parameters,
+            registers: Vec::new(),
+            turn: None,
+        }
+    }
+
+    /// One whose programs count in a turn what they do with large values.
+    pub fn in_turn(self, turn: &'a Turn) -> Self {
+        Self {
+            turn: Some(turn),
+            ..self
+        }
+    }
+
+    /// Counts what is done with a value, if it is large: in units of the turn's, which are rows of small ones.
+    #[inline(always)]
+    fn weigh(&self, value: Value<'_>) {
+        if value.borrows()
+            && let Some(turn) = self.turn
+        {
+            let bytes = value.borrowed_bytes();
+            if bytes >= WEIGHED_BYTES {
+                turn.owe(work_of(value, bytes));
+            }
+        }
+    }
+
+    /// With memory that another one has used.
+    pub fn with_registers(self, registers: Vec<Value<'a>>) -> Self {
+        Self { registers, ..self }
+    }
+
+    /// The memory of its registers.
+    pub fn into_registers(self) -> Vec<Value<'a>> {
+        self.registers
+    }
+}
+
+impl Program {
+    /// Whether the result is true; NULL is not.
+    ///
+    /// # Errors
+    /// Those of the functions.
+    #[inline]
+    pub fn holds<'a>(&'a self, machine: &mut Machine<'a>, row: &[Value<'a>]) -> Result<bool> {
+        Ok(matches!(self.run(machine, row)?, Value::Bool(true)))
+    }
+
+    /// The result for a row. What was made for it is charged to the statement.
+    ///
+    /// # Errors
+    /// Those of the functions; 53200 if the statement may not hold the result.
+    #[inline(always)]
+    pub fn run<'a>(&'a self, machine: &mut Machine<'a>, row: &[Value<'a>]) -> Result<Value<'a>> {
+        // Columns and constants are so frequent that a call would be most of the work.
+        match self.code.is_empty() {
+            true => Ok(self.read(self.result, machine, row)),
+            false => self.compute(machine, row),
+        }
+    }
+
+    fn compute<'a>(&'a self, machine: &mut Machine<'a>, row: &[Value<'a>]) -> Result<Value<'a>> {
+        match self.code[..] {
+            // Most are of one step: what it comes to is not put into a register first. What was made for it is
+            // charged with the next one, or with its batch.
+            [
+                Instruction::Call2 {
+                    function,
+                    left,
+                    right,
+                    to,
+                },
+            ] if self.result == Operand::Register(to) => {
+                machine.context.scratch.settle()?;
+                let value = self.call2(function, left, right, machine, row)?;
+                machine.weigh(value);
+                return Ok(value);
+            }
+            _ => {
+                self.step_through(machine, row)?;
+                machine.context.scratch.settle()?;
+            }
+        }
+        Ok(self.read(self.result, machine, row))
+    }
+
+    /// A strict function of two operands.
+    #[inline(always)]
+    fn call2<'a>(
+        &'a self,
+        function: ScalarFunction,
+        left: Operand,
+        right: Operand,
+        machine: &Machine<'a>,
+        row: &[Value<'a>],
+    ) -> Result<Value<'a>> {
+        let arguments = [
+            self.read(left, machine, row),
+            self.read(right, machine, row),
+        ];
+        if arguments.iter().any(Value::is_null) {
+            return Ok(Value::Null);
+        }
+        arguments.iter().for_each(|value| machine.weigh(*value));
+        function(&machine.context, &arguments)
+    }
+
+    #[inline(always)]
+    fn read<'a>(&'a self, operand: Operand, machine: &Machine<'a>, row: &[Value<'a>]) -> Value<'a> {
+        match operand {
+            Operand::Register(at) => machine.registers[at as usize],
+            Operand::Column(at) => row[at as usize],
+            Operand::Parameter(at) => machine.parameters[at as usize],
+            Operand::Constant(at) => self.constants[at as usize].value(),
+        }
+    }
+
+    fn step_through<'a>(&'a self, machine: &mut Machine<'a>, row: &[Value<'a>]) -> Result<()> {
+        if machine.registers.len() < self.registers as usize {
+            machine
+                .registers
+                .resize(self.registers as usize, Value::Null);
+        }
+        let mut at = 0;
+        while let Some(&instruction) = self.code.get(at) {
+            at += 1;
+            let (to, value) = match instruction {
+                Instruction::Load { from, to } => (to, self.read(from, machine, row)),
+                Instruction::Call {
+                    function,
+                    strict,
+                    first,
+                    count,
+                    types,
+                    to,
+                } => {
+                    let range = first as usize..first as usize + count as usize;
+                    let arguments = &machine.registers[range];
+                    if count > 2 {
+                        room_for(machine, arguments)?;
+                    }
+                    let value = if strict && arguments.iter().any(Value::is_null) {
+                        Value::Null
+                    } else {
+                        let mut context = machine.context;
+                        if let Some(types) = types {
+                            context.argument_types = &self.types[types as usize];
+                        }
+                        arguments.iter().for_each(|value| machine.weigh(*value));
+                        function(&context, arguments)?
+                    };
+                    (to, value)
+                }
+                Instruction::Call2 {
+                    function,
+                    left,
+                    right,
+                    to,
+                } => (to, self.call2(function, left, right, machine, row)?),
+                Instruction::Convert { operand, cast, to } => {
+                    let value = self.read(operand, machine, row);
+                    machine.weigh(value);
+                    (to, cast.apply(&machine.context, value)?)
+                }
+                Instruction::Fit {
+                    operand,
+                    ty,
+                    modifier,
+                    coercion,
+                    to,
+                } => {
+                    let value = self.read(operand, machine, row);
+                    (
+                        to,
+                        modifier.apply(value, ty, coercion, machine.context.scratch)?,
+                    )
+                }
+                Instruction::CompareIntegers {
+                    comparison,
+                    left,
+                    right,
+                    to,
+                } => {
+                    let sides = (
+                        integer(self.read(left, machine, row)),
+                        integer(self.read(right, machine, row)),
+                    );
+                    let value = match sides {
+                        (Some(left), Some(right)) => {
+                            Value::Bool(agrees(comparison, left.cmp(&right)))
+                        }
+                        _ => Value::Null,
+                    };
+                    (to, value)
+                }
+                Instruction::CompareTexts {
+                    comparison,
+                    left,
+                    right,
+                    to,
+                } => {
+                    let value = match (
+                        self.read(left, machine, row),
+                        self.read(right, machine, row),
+                    ) {
+                        (Value::Text(left), Value::Text(right)) => {
+                            Value::Bool(agrees(comparison, left.as_bytes().cmp(right.as_bytes())))
+                        }
+                        _ => Value::Null,
+                    };
+                    (to, value)
+                }
+                Instruction::Jump(target) => {
+                    at = target as usize;
+                    continue;
+                }
+                Instruction::JumpUnlessTrue { condition, target } => {
+                    if !matches!(self.read(condition, machine, row), Value::Bool(true)) {
+                        at = target as usize;
+                    }
+                    continue;
+                }
+                Instruction::JumpUnlessNull { operand, target } => {
+                    if !self.read(operand, machine, row).is_null() {
+                        at = target as usize;
+                    }
+                    continue;
+                }
+                Instruction::AndThen { part, to, target } => match self.read(part, machine, row) {
+                    Value::Bool(true) => continue,
+                    Value::Bool(false) => {
+                        at = target as usize;
+                        (to, Value::Bool(false))
+                    }
+                    _ => (to, Value::Null),
+                },
+                Instruction::OrElse { part, to, target } => match self.read(part, machine, row) {
+                    Value::Bool(false) => continue,
+                    Value::Bool(true) => {
+                        at = target as usize;
+                        (to, Value::Bool(true))
+                    }
+                    _ => (to, Value::Null),
+                },
+                Instruction::Not { operand, to } => {
+                    let value = match self.read(operand, machine, row) {
+                        Value::Bool(value) => Value::Bool(!value),
+                        _ => Value::Null,
+                    };
+                    (to, value)
+                }
+                Instruction::IsNull {
+                    operand,
+                    negated,
+                    to,
+                } => (
+                    to,
+                    Value::Bool(is_null(self.read(operand, machine, row), negated)),
+                ),
+                Instruction::Is {
+                    operand,
+                    value,
+                    negated,
+                    to,
+                } => {
+                    let is = matches!(self.read(operand, machine, row), Value::Bool(found) if found == value);
+                    (to, Value::Bool(is != negated))
+                }
+                Instruction::Distinct {
+                    function,
+                    left,
+                    right,
+                    negated,
+                    to,
+                } => {
+                    let (left, right) = (
+                        self.read(left, machine, row),
+                        self.read(right, machine, row),
+                    );
+                    let distinct = match (left.is_null(), right.is_null()) {
+                        (true, true) => false,
+                        (false, false) => !matches!(
+                            function(&machine.context, &[left, right])?,
+                            Value::Bool(true)
+                        ),
+                        _ => true,
+                    };
+                    (to, Value::Bool(distinct != negated))
+                }
+                Instruction::Extreme {
+                    greatest,
+                    operand,
+                    to,
+                } => {
+                    let best = machine.registers[to as usize];
+                    let value = self.read(operand, machine, row);
+                    let better = match (best.is_null(), value.is_null()) {
+                        (_, true) => false,
+                        (true, false) => true,
+                        (false, false) => {
+                            let order = types::compare::compare(value, best);
+                            order
+                                == if greatest {
+                                    Ordering::Greater
+                                } else {
+                                    Ordering::Less
+                                }
+                        }
+                    };
+                    (to, if better { value } else { best })
+                }
+                Instruction::Quantified {
+                    function,
+                    left,
+                    array,
+                    all,
+                    to,
+                } => {
+                    let (left, array) = (
+                        self.read(left, machine, row),
+                        self.read(array, machine, row),
+                    );
+                    machine.weigh(array);
+                    (to, quantified(machine, function, left, array, all)?)
+                }
+                Instruction::Array {
+                    element,
+                    first,
+                    count,
+                    to,
+                } => {
+                    let range = first as usize..first as usize + count as usize;
+                    let items = &machine.registers[range];
+                    (
+                        to,
+                        Value::Array(types::Array::of(element, items, machine.context.scratch)?),
+                    )
+                }
+                Instruction::Row {
+                    row,
+                    first,
+                    count,
+                    to,
+                } => {
+                    let range = first as usize..first as usize + count as usize;
+                    let fields = self.rows[row as usize].iter().map(|field| Field {
+                        name: &field.name,
+                        ty: field.ty,
+                    });
+                    room_for(machine, &machine.registers[range.clone()])?;
+                    let scratch = machine.context.scratch;
+                    let record = Record {
+                        fields: scratch.alloc_slice_fill_iter(fields),
+                        values: scratch.alloc_slice_copy(&machine.registers[range]),
+                    };
+                    (to, Value::Record(scratch.alloc(record)))
+                }
+                Instruction::Field {
+                    record,
+                    position,
+                    to,
+                } => {
+                    let record = self.read(record, machine, row);
+                    let value = match record {
+                        Value::Record(record) => record.values.get(position as usize).copied(),
+                        _ => None,
+                    };
+                    (to, value.unwrap_or(Value::Null))
+                }
+                Instruction::Element {
+                    array,
+                    first,
+                    count,
+                    to,
+                } => {
+                    let array = self.read(array, machine, row);
+                    let range = first as usize..first as usize + count as usize;
+                    (to, element(array, &machine.registers[range])?)
+                }
+                Instruction::Slice {
+                    array,
+                    first,
+                    count,
+                    absent,
+                    to,
+                } => {
+                    let array = self.read(array, machine, row);
+                    let range = first as usize..first as usize + count as usize;
+                    (to, slice(machine, array, range, absent)?)
+                }
+            };
+            // Many values that are larger than what they are made from: the next is not made
+            // before this one is charged.
+            if value.borrows() {
+                machine.context.scratch.settle()?;
+                machine.weigh(value);
+            }
+            machine.registers[to as usize] = value;
+        }
+        Ok(())
+    }
+}
+
+#[inline]
+fn integer(value: Value<'_>) -> Option<i64> {
+    match value {
+        Value::Int4(value) => Some(value.into()),
+        Value::Int8(value) => Some(value),
+        Value::Int2(value) => Some(value.into()),
+        _ => None,
+    }
+}
+
+/// Whether an order of two values is what a comparison asks for.
+#[inline]
+pub fn agrees(comparison: Comparison, order: Ordering) -> bool {
+    match comparison {
+        Comparison::Equal => order.is_eq(),
+        Comparison::NotEqual => order.is_ne(),
+        Comparison::Less => order.is_lt(),
+        Comparison::LessOrEqual => order.is_le(),
+        Comparison::Greater => order.is_gt(),
+        Comparison::GreaterOrEqual => order.is_ge(),
+    }
+}
+
+/// Values of fewer bytes together are put into one without asking for its memory.
+const ASKED_BYTES: usize = 64 << 10;
+
+/// Values of fewer bytes are as good as none for a turn.
+const WEIGHED_BYTES: usize = 1024;
+
+/// Units of a turn that reading or making a value of so many bytes takes, roughly: most is done in proportion to them, with
+/// numbers in proportion to their square.
+fn work_of(value: Value<'_>, bytes: usize) -> usize {
+    match value {
+        Value::Numeric(_) => (bytes / 64).saturating_mul(bytes / 64),
+        _ => bytes / 64,
+    }
+}
+
+/// Asks for the memory of a value with all of these in it: a large one may be among them many times,
+/// so a call's result may be far larger than what is there already.
+fn room_for(machine: &Machine<'_>, values: &[Value<'_>]) -> Result<()> {
+    let bytes = values.iter().map(Value::borrowed_bytes).sum();
+    match bytes < ASKED_BYTES {
+        true => Ok(()),
+        false => machine.context.scratch.ask(bytes),
+    }
+}
+
+/// A row is NULL if all of it is, and not NULL if nothing of it is.
+fn is_null(value: Value<'_>, negated: bool) -> bool {
+    match value {
+        Value::Record(record) => record.values.iter().all(|item| item.is_null() != negated),
+        value => value.is_null() != negated,
+    }
+}
+
+fn quantified<'a>(
+    machine: &Machine<'a>,
+    function: functions::ScalarFunction,
+    left: Value<'a>,
+    array: Value<'a>,
+    all: bool,
+) -> Result<Value<'a>> {
+    let Value::Array(array) = array else {
+        return Ok(Value::Null);
+    };
+    if array.is_empty() {
+        return Ok(Value::Bool(all));
+    }
+    if left.is_null() {
+        return Ok(Value::Null);
+    }
+    let mut unknown = false;
+    for item in array.iter() {
+        let item = item?;
+        let found = if item.is_null() {
+            Value::Null
+        } else {
+            function(&machine.context, &[left, item])?
+        };
+        match found {
+            Value::Bool(found) if found != all => return Ok(Value::Bool(found)),
+            Value::Bool(_) => {}
+            _ => unknown = true,
+        }
+    }
+    Ok(if unknown {
+        Value::Null
+    } else {
+        Value::Bool(all)
+    })
+}
+
+fn element<'a>(array: Value<'a>, indexes: &[Value<'a>]) -> Result<Value<'a>> {
+    let Value::Array(array) = array else {
+        return Ok(Value::Null);
+    };
+    let mut subscripts = [0_i32; 6];
+    if indexes.len() > subscripts.len() {
+        return Err(SqlError::new(
+            SqlState::PROGRAM_LIMIT_EXCEEDED,
+            "an array has at most 6 dimensions",
+        ));
+    }
+    for (subscript, index) in subscripts.iter_mut().zip(indexes) {
+        match index {
+            Value::Int4(index) => *subscript = *index,
+            _ => return Ok(Value::Null),
+        }
+    }
+    Ok(array
+        .at(&subscripts[..indexes.len()])?
+        .unwrap_or(Value::Null))
+}
+
+fn slice<'a>(
+    machine: &Machine<'a>,
+    array: Value<'a>,
+    bounds: std::ops::Range<usize>,
+    absent: u32,
+) -> Result<Value<'a>> {
+    let Value::Array(array) = array else {
+        return Ok(Value::Null);
+    };
+    let mut pairs = Vec::with_capacity(bounds.len() / 2);
+    for (at, pair) in machine.registers[bounds].chunks_exact(2).enumerate() {
+        let bound = |value: Value<'_>, bit: usize| match value {
+            Value::Int4(value) => Some(Some(value)),
+            _ if absent >> bit & 1 == 1 => Some(None),
+            _ => None,
+        };
+        match (bound(pair[0], 2 * at), bound(pair[1], 2 * at + 1)) {
+            (Some(lower), Some(upper)) => pairs.push((lower, upper)),
+            // A bound that is NULL makes the slice NULL.
+            _ => return Ok(Value::Null),
+        }
+    }
+    Ok(Value::Array(array.slice(&pairs, machine.context.scratch)?))
+}

@@ -1,0 +1,166 @@
+//! CREATE, ALTER and DROP of roles; users and groups are roles.
+
+use std::fmt;
+
+use sqlparser::tokenizer::Token;
+use types::{Result, SqlError, SqlState};
+
+use super::{Command, Reader};
+
+/// A password as it was written. Nothing shows it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Password(pub String);
+
+impl fmt::Debug for Password {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Password")
+    }
+}
+
+/// What a statement says about a role; `None` where it says nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RoleOptions {
+    /// NULL takes the password away.
+    pub password: Option<Option<Password>>,
+    pub can_login: Option<bool>,
+    pub is_superuser: Option<bool>,
+    pub can_create_roles: Option<bool>,
+    pub can_create_databases: Option<bool>,
+    pub inherits: Option<bool>,
+}
+
+/// A role by its name, or by what it is to the session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RoleName {
+    Named(String),
+    CurrentUser,
+    SessionUser,
+}
+
+pub(super) fn read(reader: &mut Reader<'_, '_>) -> Result<Option<Command>> {
+    for verb in ["create", "alter", "drop"] {
+        for kind in ["role", "user", "group"] {
+            if reader.sees(&[verb, kind, "mapping"]) {
+                return Ok(None);
+            }
+            if reader.eat(&[verb, kind]) {
+                let command = match verb {
+                    "create" => create(reader, kind == "user")?,
+                    "alter" => alter(reader)?,
+                    _ => drop(reader)?,
+                };
+                return reader.end().map(|()| Some(command));
+            }
+        }
+    }
+    Ok(None)
+}
+
+fn create(reader: &mut Reader<'_, '_>, can_login: bool) -> Result<Command> {
+    let name = reader.name()?;
+    let mut options = options(reader)?;
+    options.can_login.get_or_insert(can_login);
+    Ok(Command::CreateRole { name, options })
+}
+
+fn alter(reader: &mut Reader<'_, '_>) -> Result<Command> {
+    let role = if reader.eat(&["current_user"]) || reader.eat(&["current_role"]) {
+        RoleName::CurrentUser
+    } else if reader.eat(&["session_user"]) {
+        RoleName::SessionUser
+    } else {
+        RoleName::Named(reader.name()?)
+    };
+    if reader.eat(&["rename", "to"]) {
+        let name = reader.name()?;
+        return Ok(Command::RenameRole { role, name });
+    }
+    let unsupported = [
+        (&["set"][..], "ALTER ROLE ... SET"),
+        (&["reset"], "ALTER ROLE ... RESET"),
+        (&["in", "database"], "ALTER ROLE ... IN DATABASE"),
+        (&["add", "user"], "ALTER GROUP ... ADD USER"),
+        (&["drop", "user"], "ALTER GROUP ... DROP USER"),
+    ];
+    if let Some((_, name)) = unsupported.iter().find(|(words, _)| reader.sees(words)) {
+        return Err(SqlError::unsupported(name));
+    }
+    let options = options(reader)?;
+    Ok(Command::AlterRole { role, options })
+}
+
+fn drop(reader: &mut Reader<'_, '_>) -> Result<Command> {
+    let if_exists = reader.eat(&["if", "exists"]);
+    let mut names = vec![reader.name()?];
+    while reader.eat_token(&Token::Comma) {
+        names.push(reader.name()?);
+    }
+    Ok(Command::DropRoles { names, if_exists })
+}
+
+fn options(reader: &mut Reader<'_, '_>) -> Result<RoleOptions> {
+    let mut options = RoleOptions::default();
+    reader.eat(&["with"]);
+    while reader.token().is_some() {
+        option(reader, &mut options)?;
+    }
+    Ok(options)
+}
+
+/// Reads one more option.
+fn option(reader: &mut Reader<'_, '_>, options: &mut RoleOptions) -> Result<()> {
+    let flags = [
+        ("login", &mut options.can_login),
+        ("superuser", &mut options.is_superuser),
+        ("createrole", &mut options.can_create_roles),
+        ("createdb", &mut options.can_create_databases),
+        ("inherit", &mut options.inherits),
+    ];
+    for (word, flag) in flags {
+        let value = if reader.eat(&[word]) {
+            true
+        } else if reader.eat(&[&format!("no{word}")]) {
+            false
+        } else {
+            continue;
+        };
+        return match flag.replace(value) {
+            None => Ok(()),
+            Some(_) => Err(redundant()),
+        };
+    }
+    // What nobody has is taken from nobody.
+    if reader.eat(&["noreplication"]) || reader.eat(&["nobypassrls"]) {
+        return Ok(());
+    }
+    let unsupported = [
+        (&["replication"][..], "REPLICATION"),
+        (&["bypassrls"], "BYPASSRLS"),
+        (&["connection", "limit"], "CONNECTION LIMIT"),
+        (&["valid", "until"], "VALID UNTIL"),
+        (&["in", "role"], "IN ROLE"),
+        (&["in", "group"], "IN GROUP"),
+        (&["role"], "ROLE"),
+        (&["user"], "USER"),
+        (&["admin"], "ADMIN"),
+        (&["sysid"], "SYSID"),
+        (&["unencrypted", "password"], "UNENCRYPTED PASSWORD"),
+    ];
+    if let Some((_, name)) = unsupported.iter().find(|(words, _)| reader.sees(words)) {
+        return Err(SqlError::unsupported(name));
+    }
+    reader.eat(&["encrypted"]);
+    reader.expect(&["password"])?;
+    let password = match reader.eat(&["null"]) {
+        true => None,
+        false => Some(reader.string().ok_or_else(|| reader.unexpected())?),
+    };
+    match options.password.replace(password.map(Password)) {
+        None => Ok(()),
+        Some(_) => Err(redundant()),
+    }
+}
+
+fn redundant() -> SqlError {
+    SqlError::new(SqlState::SYNTAX_ERROR, "conflicting or redundant options")
+}

@@ -1,0 +1,64 @@
+//! What is read, and where errors are.
+
+use super::{Assigned, Command, Level, Modes, Scope};
+use crate::split;
+
+fn read(text: &str) -> Command {
+    let sources = split(text).unwrap();
+    sources[0].command().unwrap().unwrap()
+}
+
+fn error(text: &str) -> (String, Option<u32>) {
+    let sources = split(text).unwrap();
+    let error = sources[0].command().unwrap_err();
+    (error.message().to_owned(), error.position())
+}
+
+fn set(name: &str, scope: Scope, values: &[&str]) -> Command {
+    Command::Set {
+        name: name.to_owned(),
+        scope,
+        value: Assigned::Values(values.iter().map(|value| (*value).to_owned()).collect()),
+    }
+}
+
+#[test]
+fn modes_may_have_commas_between_them() {
+    let expected = Modes {
+        level: Some(Level::Serializable),
+        read_only: Some(true),
+        deferrable: Some(false),
+    };
+    for text in [
+        "set transaction isolation level serializable, read only, not deferrable",
+        "set transaction isolation level serializable read only not deferrable",
+    ] {
+        assert_eq!(read(text), Command::SetTransaction(expected));
+    }
+    assert_eq!(
+        error("begin read only,"),
+        ("syntax error at end of input".to_owned(), Some(17))
+    );
+}
+
+#[test]
+fn settings_are_set_to_words_numbers_and_strings() {
+    assert_eq!(
+        read("set local a.b to 'x y', Off, -1.5"),
+        set("a.b", Scope::Local, &["x y", "off", "-1.5"])
+    );
+    assert_eq!(
+        read("set session time zone 'UTC'"),
+        set("TimeZone", Scope::Session, &["UTC"])
+    );
+    assert_eq!(read("set role \"X\""), set("role", Scope::Session, &["X"]));
+    assert_eq!(read("set role = x"), set("role", Scope::Session, &["x"]));
+    assert_eq!(
+        read("set session authorization x"),
+        set("session_authorization", Scope::Session, &["x"])
+    );
+    assert_eq!(
+        error("set a 1"),
+        ("syntax error at or near \"1\"".to_owned(), Some(7))
+    );
+}

@@ -1,0 +1,64 @@
+//! `SET CONSTRAINTS`, which the parser does not know.
+
+use sqlparser::{
+    ast::ObjectName,
+    parser::{Parser, ParserError},
+    tokenizer::Token,
+};
+use types::Result;
+
+use super::{Source, dialect::Postgres, refused, unexpected};
+
+/// When constraints are to be looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SetConstraints {
+    /// `None`: all.
+    pub names: Option<Vec<ObjectName>>,
+    /// At the commit.
+    pub is_deferred: bool,
+}
+
+impl SetConstraints {
+    /// `None` if the statement is another.
+    ///
+    /// # Errors
+    /// 42601.
+    pub fn read(source: &Source<'_>) -> Result<Option<SetConstraints>> {
+        let is_word = |at: usize, word: &str| {
+            let token = source.tokens().get(at).map(|token| &token.token);
+            matches!(token, Some(Token::Word(found)) if found.value.eq_ignore_ascii_case(word))
+        };
+        if !is_word(0, "set") || !is_word(1, "constraints") {
+            return Ok(None);
+        }
+        let tokens = source.tokens()[2..].to_vec();
+        let dialect = Postgres::new(tokens.len());
+        let mut parser = Parser::new(&dialect).with_tokens_with_locations(tokens);
+        match read(&mut parser) {
+            Ok(set) if parser.peek_token_ref().token == Token::EOF => Ok(Some(set)),
+            Ok(_) => Err(unexpected(source.whole(), parser.peek_token_ref())),
+            Err(error) => Err(refused(source.whole(), &error.to_string(), &parser)),
+        }
+    }
+}
+
+fn read(parser: &mut Parser<'_>) -> std::result::Result<SetConstraints, ParserError> {
+    let word = |parser: &mut Parser<'_>, word: &str| {
+        let token = &parser.peek_token_ref().token;
+        let is_there =
+            matches!(token, Token::Word(found) if found.value.eq_ignore_ascii_case(word));
+        if is_there {
+            parser.next_token();
+        }
+        is_there
+    };
+    let names = match word(parser, "all") {
+        true => None,
+        false => Some(parser.parse_comma_separated(|parser| parser.parse_object_name(false))?),
+    };
+    let is_deferred = word(parser, "deferred");
+    if !is_deferred && !word(parser, "immediate") {
+        return parser.expected_ref("DEFERRED or IMMEDIATE", parser.peek_token_ref());
+    }
+    Ok(SetConstraints { names, is_deferred })
+}

@@ -1,0 +1,326 @@
+//! The actions of ALTER TABLE.
+
+use sqlparser::{
+    ast::{ColumnDef, DataType, Expr, GeneratedAs, Ident, ObjectName, TableConstraint},
+    keywords::Keyword,
+    parser::Parser,
+    tokenizer::Token,
+};
+
+use super::{Parsed, SequenceClauses, unexpected, word};
+
+/// One action.
+#[derive(Debug, Clone)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there are few, and they are carried out at once"
+)]
+pub enum TableAction {
+    AddColumn {
+        definition: Box<ColumnDef>,
+        if_not_exists: bool,
+    },
+    DropColumn {
+        name: Ident,
+        if_exists: bool,
+        cascade: bool,
+    },
+    AlterColumn {
+        name: Ident,
+        change: ColumnChange,
+    },
+    AddConstraint {
+        constraint: Box<TableConstraint>,
+        is_valid: bool,
+    },
+    /// `ADD [CONSTRAINT name] {UNIQUE | PRIMARY KEY} USING INDEX index`
+    AddIndex {
+        name: Option<Ident>,
+        is_primary: bool,
+        index: Ident,
+    },
+    DropConstraint {
+        name: Ident,
+        if_exists: bool,
+        cascade: bool,
+    },
+    ValidateConstraint(Ident),
+    /// `OWNER TO`
+    Owner(Ident),
+    /// What says how another engine stores the table, and nothing here.
+    Storage,
+    /// What there is not: its words.
+    Unsupported(&'static str),
+}
+
+/// What is changed of a column.
+#[derive(Debug, Clone)]
+pub enum ColumnChange {
+    Type {
+        data_type: DataType,
+        collation: Option<ObjectName>,
+        using: Option<Expr>,
+    },
+    SetDefault(Expr),
+    DropDefault,
+    SetNotNull,
+    DropNotNull,
+    /// `DROP EXPRESSION`: what was generated stays as it is.
+    DropExpression {
+        if_exists: bool,
+    },
+    AddIdentity {
+        mode: GeneratedAs,
+        clauses: SequenceClauses,
+    },
+    SetIdentity(IdentityChange),
+    DropIdentity {
+        if_exists: bool,
+    },
+    /// As of [`TableAction::Storage`].
+    Storage,
+}
+
+/// What is changed of an identity column.
+#[derive(Debug, Clone, Default)]
+pub struct IdentityChange {
+    pub mode: Option<GeneratedAs>,
+    pub clauses: SequenceClauses,
+}
+
+impl TableAction {
+    pub(super) fn parse(parser: &mut Parser<'_>) -> Parsed<Self> {
+        if parser.parse_keyword(Keyword::ADD) {
+            return add(parser);
+        }
+        if parser.parse_keyword(Keyword::DROP) {
+            return drop(parser);
+        }
+        if parser.parse_keyword(Keyword::ALTER) {
+            if parser.parse_keyword(Keyword::CONSTRAINT) {
+                parser.parse_identifier()?;
+                pass_over(parser);
+                return Ok(Self::Unsupported("ALTER CONSTRAINT"));
+            }
+            let _ = parser.parse_keyword(Keyword::COLUMN);
+            let name = parser.parse_identifier()?;
+            let change = ColumnChange::parse(parser)?;
+            return Ok(Self::AlterColumn { name, change });
+        }
+        if parser.parse_keywords(&[Keyword::VALIDATE, Keyword::CONSTRAINT]) {
+            return parser.parse_identifier().map(Self::ValidateConstraint);
+        }
+        if parser.parse_keywords(&[Keyword::OWNER, Keyword::TO]) {
+            return parser.parse_identifier().map(Self::Owner);
+        }
+        let found = if parser
+            .parse_one_of_keywords(&[Keyword::CLUSTER, Keyword::RESET])
+            .is_some()
+        {
+            Self::Storage
+        } else if parser.parse_keyword(Keyword::SET) {
+            if word(parser, "unlogged") {
+                Self::Unsupported("SET UNLOGGED")
+            } else if parser.parse_keywords(&[Keyword::ACCESS, Keyword::METHOD]) {
+                Self::Unsupported("SET ACCESS METHOD")
+            } else if word(parser, "logged")
+                || parser.parse_keyword(Keyword::WITHOUT)
+                || parser.parse_keyword(Keyword::TABLESPACE)
+                || parser.peek_token_ref().token == Token::LParen
+            {
+                Self::Storage
+            } else {
+                return unexpected(parser, "an action of ALTER TABLE");
+            }
+        } else if parser.parse_keyword(Keyword::REPLICA) {
+            Self::Unsupported("REPLICA IDENTITY")
+        } else if parser.parse_keyword(Keyword::ENABLE)
+            || parser.parse_keyword(Keyword::DISABLE)
+            || parser.parse_keyword(Keyword::FORCE)
+        {
+            Self::Unsupported("triggers, rules and row security")
+        } else if word(parser, "inherit") || parser.parse_keywords(&[Keyword::NO, Keyword::INHERIT])
+        {
+            Self::Unsupported("INHERIT")
+        } else if word(parser, "attach") || word(parser, "detach") {
+            Self::Unsupported("partitioning")
+        } else {
+            return unexpected(parser, "an action of ALTER TABLE");
+        };
+        pass_over(parser);
+        Ok(found)
+    }
+}
+
+fn add(parser: &mut Parser<'_>) -> Parsed<TableAction> {
+    let by_index = parser.maybe_parse(|parser| {
+        let name = match parser.parse_keyword(Keyword::CONSTRAINT) {
+            true => Some(parser.parse_identifier()?),
+            false => None,
+        };
+        let is_primary = parser.parse_keywords(&[Keyword::PRIMARY, Keyword::KEY]);
+        if !is_primary {
+            parser.expect_keyword_is(Keyword::UNIQUE)?;
+        }
+        parser.expect_keywords(&[Keyword::USING, Keyword::INDEX])?;
+        let index = parser.parse_identifier()?;
+        Ok(TableAction::AddIndex {
+            name,
+            is_primary,
+            index,
+        })
+    })?;
+    if let Some(found) = by_index {
+        return Ok(found);
+    }
+    if let Some(constraint) = parser.parse_optional_table_constraint()? {
+        let is_valid = !parser.parse_keywords(&[Keyword::NOT, Keyword::VALID]);
+        return Ok(TableAction::AddConstraint {
+            constraint: Box::new(constraint),
+            is_valid,
+        });
+    }
+    let _ = parser.parse_keyword(Keyword::COLUMN);
+    let if_not_exists = parser.parse_keywords(&[Keyword::IF, Keyword::NOT, Keyword::EXISTS]);
+    Ok(TableAction::AddColumn {
+        definition: Box::new(parser.parse_column_def()?),
+        if_not_exists,
+    })
+}
+
+fn drop(parser: &mut Parser<'_>) -> Parsed<TableAction> {
+    let is_constraint = parser.parse_keyword(Keyword::CONSTRAINT);
+    if !is_constraint {
+        let _ = parser.parse_keyword(Keyword::COLUMN);
+    }
+    let if_exists = parser.parse_keywords(&[Keyword::IF, Keyword::EXISTS]);
+    let name = parser.parse_identifier()?;
+    let cascade = parser.parse_keyword(Keyword::CASCADE);
+    let _ = !cascade && parser.parse_keyword(Keyword::RESTRICT);
+    Ok(match is_constraint {
+        true => TableAction::DropConstraint {
+            name,
+            if_exists,
+            cascade,
+        },
+        false => TableAction::DropColumn {
+            name,
+            if_exists,
+            cascade,
+        },
+    })
+}
+
+impl ColumnChange {
+    fn parse(parser: &mut Parser<'_>) -> Parsed<Self> {
+        if parser.parse_keywords(&[Keyword::SET, Keyword::DATA, Keyword::TYPE])
+            || parser.parse_keyword(Keyword::TYPE)
+        {
+            let data_type = parser.parse_data_type()?;
+            let collation = match parser.parse_keyword(Keyword::COLLATE) {
+                true => Some(parser.parse_object_name(false)?),
+                false => None,
+            };
+            let using = match parser.parse_keyword(Keyword::USING) {
+                true => Some(parser.parse_expr()?),
+                false => None,
+            };
+            return Ok(Self::Type {
+                data_type,
+                collation,
+                using,
+            });
+        }
+        if parser.parse_keywords(&[Keyword::SET, Keyword::DEFAULT]) {
+            return parser.parse_expr().map(Self::SetDefault);
+        }
+        if parser.parse_keywords(&[Keyword::SET, Keyword::NOT, Keyword::NULL]) {
+            return Ok(Self::SetNotNull);
+        }
+        if parser.parse_keywords(&[Keyword::ADD, Keyword::GENERATED]) {
+            let mode = mode(parser)?;
+            parser.expect_keywords(&[Keyword::AS, Keyword::IDENTITY])?;
+            let mut clauses = SequenceClauses::default();
+            if parser.consume_token(&Token::LParen) {
+                clauses = SequenceClauses::parse(parser)?;
+                parser.expect_token(&Token::RParen)?;
+            }
+            return Ok(Self::AddIdentity { mode, clauses });
+        }
+        if parser.parse_keyword(Keyword::DROP) {
+            if parser.parse_keyword(Keyword::DEFAULT) {
+                return Ok(Self::DropDefault);
+            }
+            if parser.parse_keywords(&[Keyword::NOT, Keyword::NULL]) {
+                return Ok(Self::DropNotNull);
+            }
+            let is_identity = parser.parse_keyword(Keyword::IDENTITY);
+            if !is_identity && !word(parser, "expression") {
+                return unexpected(parser, "DEFAULT, NOT NULL, IDENTITY or EXPRESSION");
+            }
+            let if_exists = parser.parse_keywords(&[Keyword::IF, Keyword::EXISTS]);
+            return Ok(match is_identity {
+                true => Self::DropIdentity { if_exists },
+                false => Self::DropExpression { if_exists },
+            });
+        }
+        if parser.parse_keyword(Keyword::RESET) {
+            pass_over(parser);
+            return Ok(Self::Storage);
+        }
+        identity_change(parser)
+    }
+}
+
+/// `SET GENERATED ...`, `SET` and an option of the sequence, `RESTART`: as many as there are.
+fn identity_change(parser: &mut Parser<'_>) -> Parsed<ColumnChange> {
+    let mut change = IdentityChange::default();
+    let mut any = false;
+    loop {
+        if parser.parse_keyword(Keyword::SET) {
+            if parser.parse_keyword(Keyword::GENERATED) {
+                change.mode = Some(mode(parser)?);
+            } else if !any
+                && (word(parser, "statistics")
+                    || word(parser, "storage")
+                    || word(parser, "compression")
+                    || parser.peek_token_ref().token == Token::LParen)
+            {
+                pass_over(parser);
+                return Ok(ColumnChange::Storage);
+            } else if !change.clauses.parse_one(parser)? {
+                return unexpected(parser, "what is to be set of the column");
+            }
+        } else if parser.peek_keyword(Keyword::RESTART) {
+            change.clauses.parse_one(parser)?;
+        } else if any {
+            return Ok(ColumnChange::SetIdentity(change));
+        } else {
+            return unexpected(parser, "what is to be changed of the column");
+        }
+        any = true;
+    }
+}
+
+fn mode(parser: &mut Parser<'_>) -> Parsed<GeneratedAs> {
+    if parser.parse_keyword(Keyword::ALWAYS) {
+        return Ok(GeneratedAs::Always);
+    }
+    parser.expect_keywords(&[Keyword::BY, Keyword::DEFAULT])?;
+    Ok(GeneratedAs::ByDefault)
+}
+
+/// Passes over an action whose parts do not matter.
+fn pass_over(parser: &mut Parser<'_>) {
+    let mut depth = 0_usize;
+    loop {
+        match parser.peek_token_ref().token {
+            Token::EOF => return,
+            Token::Comma if depth == 0 => return,
+            Token::LParen => depth += 1,
+            Token::RParen => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        parser.advance_token();
+    }
+}

@@ -1,0 +1,154 @@
+//! `CREATE TABLE ... AS`, and what `SELECT ... INTO` says in its place.
+//!
+//! The parser wants types behind the names of columns, and knows no `WITH NO DATA`.
+
+use sqlparser::{
+    ast::{Ident, ObjectName, Query, SelectInto, SetExpr},
+    keywords::Keyword,
+    parser::Parser,
+    tokenizer::{Token, TokenWithSpan},
+};
+
+use super::{Parsed, word};
+
+/// A table that has the rows of a query.
+#[derive(Debug, Clone)]
+pub struct TableAs {
+    pub name: ObjectName,
+    pub if_not_exists: bool,
+    pub temporary: bool,
+    /// Names in place of the first columns' own.
+    pub columns: Vec<Ident>,
+    pub query: Box<Query>,
+    /// The rows are put in too.
+    pub with_data: bool,
+    /// What it is that is not there.
+    pub unsupported: Option<&'static str>,
+}
+
+/// Whether a statement is one: in no other that creates a table AS stands outside of parentheses.
+pub(super) fn is_table_as(tokens: &[TokenWithSpan]) -> bool {
+    let keyword = |token: &TokenWithSpan| match &token.token {
+        Token::Word(word) => word.keyword,
+        _ => Keyword::NoKeyword,
+    };
+    let mut words = tokens.iter().take(4).map(keyword);
+    if !words.any(|word| word == Keyword::TABLE) {
+        return false;
+    }
+    let mut depth = 0_usize;
+    tokens.iter().any(|token| {
+        match token.token {
+            Token::LParen => depth += 1,
+            Token::RParen => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth == 0 && keyword(token) == Keyword::AS
+    })
+}
+
+impl TableAs {
+    /// What messages call the statement.
+    pub const WORDS: &'static str = "CREATE TABLE AS";
+
+    /// Reads on behind CREATE; `None`, and nothing read, if it is something else.
+    pub(super) fn parse(parser: &mut Parser<'_>) -> Parsed<Option<Self>> {
+        let begins = parser.index();
+        let _ = parser.parse_keyword(Keyword::GLOBAL) || parser.parse_keyword(Keyword::LOCAL);
+        let temporary =
+            parser.parse_keyword(Keyword::TEMPORARY) || parser.parse_keyword(Keyword::TEMP);
+        let _ = parser.parse_keyword(Keyword::UNLOGGED);
+        if !parser.parse_keyword(Keyword::TABLE) {
+            while parser.index() > begins {
+                parser.prev_token();
+            }
+            return Ok(None);
+        }
+        let if_not_exists = parser.parse_keywords(&[Keyword::IF, Keyword::NOT, Keyword::EXISTS]);
+        let name = parser.parse_object_name(false)?;
+        let mut columns = Vec::new();
+        if parser.consume_token(&Token::LParen) {
+            columns = parser.parse_comma_separated(Parser::parse_identifier)?;
+            parser.expect_token(&Token::RParen)?;
+        }
+        let unsupported = pass_over_storage(parser)?;
+        parser.expect_keyword_is(Keyword::AS)?;
+        let query = parser.parse_query()?;
+        let mut with_data = true;
+        if parser.parse_keyword(Keyword::WITH) {
+            with_data = !parser.parse_keyword(Keyword::NO);
+            parser.expect_keyword_is(Keyword::DATA)?;
+        }
+        Ok(Some(Self {
+            name,
+            if_not_exists,
+            temporary,
+            columns,
+            query,
+            with_data,
+            unsupported,
+        }))
+    }
+
+    /// The table that a query asks for with INTO, and the query without it.
+    pub fn of_query(query: &Query) -> Option<Self> {
+        let mut query = Box::new(query.clone());
+        let SelectInto {
+            temporary, name, ..
+        } = take_into(&mut query.body)?;
+        Some(Self {
+            name,
+            if_not_exists: false,
+            temporary,
+            columns: Vec::new(),
+            query,
+            with_data: true,
+            unsupported: None,
+        })
+    }
+}
+
+/// Whether a query makes a table of its rows.
+pub fn has_into(body: &SetExpr) -> bool {
+    match body {
+        SetExpr::Select(select) => select.into.is_some(),
+        SetExpr::SetOperation { left, .. } => has_into(left),
+        _ => false,
+    }
+}
+
+fn take_into(body: &mut SetExpr) -> Option<SelectInto> {
+    match body {
+        SetExpr::Select(select) => select.into.take(),
+        SetExpr::SetOperation { left, .. } => take_into(left),
+        _ => None,
+    }
+}
+
+/// Passes over what says how another engine stores the table; what of it is not there.
+fn pass_over_storage(parser: &mut Parser<'_>) -> Parsed<Option<&'static str>> {
+    let mut unsupported = None;
+    loop {
+        if parser.parse_keyword(Keyword::USING) {
+            parser.parse_identifier()?;
+            unsupported = Some("an access method of a table");
+        } else if parser.parse_keyword(Keyword::TABLESPACE) {
+            parser.parse_identifier()?;
+        } else if parser.parse_keyword(Keyword::WITHOUT) {
+            word(parser, "oids");
+        } else if parser.parse_keyword(Keyword::WITH) {
+            parser.expect_token(&Token::LParen)?;
+            while !matches!(parser.peek_token_ref().token, Token::RParen | Token::EOF) {
+                parser.advance_token();
+            }
+            parser.expect_token(&Token::RParen)?;
+        } else if parser.parse_keywords(&[Keyword::ON, Keyword::COMMIT]) {
+            unsupported = Some("ON COMMIT");
+            while !parser.peek_keyword(Keyword::AS) && parser.peek_token_ref().token != Token::EOF {
+                parser.advance_token();
+            }
+        } else {
+            return Ok(unsupported);
+        }
+    }
+}

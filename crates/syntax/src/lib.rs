@@ -1,0 +1,580 @@
+//! From text to syntax trees: `sqlparser`'s, with PostgreSQL's errors and positions.
+//!
+//! A text is cut into tokens once. They are divided at semicolons, so that each statement has its
+//! own text and errors point into the whole, and from them [`shape`](shape::Shape) makes what a
+//! plan can be found again by. All of it, and the binding and planning behind it, happens in phases on
+//! stacks of their own ([`phase`]).
+//!
+//! The crate knows what statements look like. It never knows a catalog: whether a name stands for
+//! anything is its readers' question.
+
+pub mod command;
+pub mod constraints;
+pub mod copy;
+pub mod definition;
+pub mod depth;
+pub mod dialect;
+mod forms;
+mod identity;
+mod insert_source;
+mod lock_order;
+pub mod lock_strength;
+pub mod maintenance;
+pub mod name;
+pub mod overriding;
+pub mod phase;
+pub mod position;
+pub mod shape;
+pub mod table_like;
+mod tree;
+
+use std::ops::Range;
+
+use sqlparser::{
+    ast::{self, DollarQuotedString},
+    keywords::Keyword,
+    parser::{Parser, ParserError},
+    tokenizer::{Token, TokenWithSpan, Tokenizer, TokenizerError},
+};
+use types::{Result, SqlError, SqlState};
+
+pub use self::tree::{SHALLOW_TOKENS, Tree};
+use self::{
+    constraints::SetConstraints, definition::Definition, dialect::Postgres, overriding::Overriding,
+    position::Lines,
+};
+use crate::phase::DEPTH_MAX;
+
+/// A text of no more bytes is cut into tokens at once; it takes less than a slice of a phase.
+pub const SHORT_BYTES: usize = 4096;
+
+/// A statement as the client sent it, not yet parsed.
+pub struct Source<'t> {
+    text: &'t str,
+    /// Of the statement, without the semicolon.
+    bytes: Range<usize>,
+    tokens: Vec<TokenWithSpan>,
+}
+
+/// Cuts a text into statements. Empty ones are left out.
+///
+/// # Errors
+/// 42601 if something cannot be a token, as a string that does not end.
+pub fn split(text: &str) -> Result<Vec<Source<'_>>> {
+    let mut sources = statements(text)?;
+    sources.iter_mut().for_each(Source::arrange);
+    Ok(sources)
+}
+
+/// The one statement of a text that the catalog keeps. The parser has written it, in forms that it
+/// knows.
+///
+/// # Errors
+/// 42601 if it cannot be cut into tokens; XX000 if it is not one statement.
+pub fn kept(text: &str) -> Result<Source<'_>> {
+    let mut sources = statements(text)?;
+    match (sources.pop(), sources.pop()) {
+        (Some(source), None) => Ok(source),
+        _ => Err(SqlError::new(
+            SqlState::INTERNAL_ERROR,
+            "a text of the catalog is not one statement",
+        )),
+    }
+}
+
+/// The statements of a text, in the forms that they were written in.
+fn statements(text: &str) -> Result<Vec<Source<'_>>> {
+    let lines = Lines::new(text);
+    let tokens = tokens(text, &lines)?;
+    refuse_junk(&tokens, &lines)?;
+    let mut statements = Vec::new();
+    let mut current = Vec::new();
+    for token in tokens {
+        match token.token {
+            Token::SemiColon => {
+                statements.extend(source(text, &lines, std::mem::take(&mut current)))
+            }
+            Token::EOF => {}
+            _ => current.push(token),
+        }
+    }
+    statements.extend(source(text, &lines, current));
+    Ok(statements)
+}
+
+/// # Errors
+/// 42601 for a number or a parameter that goes over into a word.
+fn refuse_junk(tokens: &[TokenWithSpan], lines: &Lines<'_>) -> Result<()> {
+    let mut before: Option<&TokenWithSpan> = None;
+    for token in tokens {
+        let what = match (before.map(|before| &before.token), &token.token) {
+            (Some(Token::Number(..)), Token::Word(word)) if word.quote_style.is_none() => {
+                "numeric literal"
+            }
+            (Some(Token::Placeholder(_)), Token::Word(word)) if word.quote_style.is_none() => {
+                "parameter"
+            }
+            _ => "",
+        };
+        if let Some(number) = before
+            && !what.is_empty()
+            && number.span.end == token.span.start
+        {
+            let bytes = lines.byte(number.span.start)..lines.byte(token.span.end);
+            let shown = lines.text(bytes);
+            let message = format!("trailing junk after {what} at or near \"{shown}\"");
+            let position = lines.position(number.span.start);
+            return Err(SqlError::new(SqlState::SYNTAX_ERROR, message).at(position));
+        }
+        before = Some(token);
+    }
+    Ok(())
+}
+
+/// The tokens of a text.
+///
+/// # Errors
+/// 42601 if something cannot be a token.
+pub fn tokens(text: &str, lines: &Lines<'_>) -> Result<Vec<TokenWithSpan>> {
+    let mut tokens = Vec::new();
+    Tokenizer::new(&Postgres::new(0), text)
+        .tokenize_with_location_into_buf_with_mapper(&mut tokens, |token| {
+            phase::pause();
+            token
+        })
+        .map_err(|error| unfinished(&error, lines))?;
+    Ok(tokens)
+}
+
+fn source<'t>(
+    text: &'t str,
+    lines: &Lines<'_>,
+    mut tokens: Vec<TokenWithSpan>,
+) -> Option<Source<'t>> {
+    tokens.retain(|token| !matches!(token.token, Token::Whitespace(_)));
+    let (first, last) = (tokens.first()?, tokens.last()?);
+    let bytes = lines.byte(first.span.start)..lines.byte(last.span.end);
+    Some(Source {
+        text,
+        bytes,
+        tokens,
+    })
+}
+
+impl<'t> Source<'t> {
+    /// Writes what the parser does not know in forms that it does.
+    fn arrange(&mut self) {
+        if self.tokens.iter().any(|token| forms::is_form(&token.token)) {
+            forms::arrange(&mut self.tokens);
+        }
+    }
+
+    /// The statement alone.
+    pub fn text(&self) -> &'t str {
+        &self.text[self.bytes.clone()]
+    }
+
+    /// The statement with what comes before it, which positions of errors are counted from.
+    pub fn whole(&self) -> &'t str {
+        self.text
+    }
+
+    /// Whether it begins as statements do that read or change rows.
+    pub fn may_have_plan(&self) -> bool {
+        let words = [
+            "select", "insert", "update", "delete", "merge", "with", "values", "table",
+        ];
+        match self.tokens.first().map(|token| &token.token) {
+            Some(Token::LParen) => true,
+            _ => words.iter().any(|word| self.begins_with(word)),
+        }
+    }
+
+    /// Whether this is its first word.
+    pub fn begins_with(&self, word: &str) -> bool {
+        match self.tokens.first().map(|token| &token.token) {
+            Some(Token::Word(first)) => {
+                first.quote_style.is_none() && first.value.eq_ignore_ascii_case(word)
+            }
+            _ => false,
+        }
+    }
+
+    /// The part of it that begins with a token and goes to the end; positions stay those of the
+    /// whole.
+    ///
+    /// # Errors
+    /// 42601 if there is nothing.
+    pub fn part(&self, begins: usize) -> Result<Source<'t>> {
+        let end = TokenWithSpan::wrap(Token::EOF);
+        let tokens = self.tokens.get(begins..).unwrap_or_default().to_vec();
+        let lines = Lines::new(self.text);
+        let mut part =
+            source(self.text, &lines, tokens).ok_or_else(|| unexpected(self.text, &end))?;
+        part.arrange();
+        Ok(part)
+    }
+
+    /// That it begins as it does is an error.
+    pub fn not_expected(&self) -> SqlError {
+        let end = TokenWithSpan::wrap(Token::EOF);
+        unexpected(self.text, self.tokens.first().unwrap_or(&end))
+    }
+
+    pub fn tokens(&self) -> &[TokenWithSpan] {
+        &self.tokens
+    }
+
+    /// Reads it, whatever kind of statement it is, and those within it.
+    ///
+    /// # Errors
+    /// Those of the reader for its kind.
+    pub fn check(&self) -> Result<()> {
+        if !self.may_have_plan()
+            && let Some(command) = self.command()?
+        {
+            return match command.begins() {
+                Some(begins) => self.part(begins)?.check(),
+                None => Ok(()),
+            };
+        }
+        if SetConstraints::read(self)?.is_some() {
+            return Ok(());
+        }
+        if self.begins_with("copy") {
+            return copy::parse(self).map(drop);
+        }
+        if self.definition()?.is_some() {
+            return Ok(());
+        }
+        self.parse().map(drop)
+    }
+
+    /// Its syntax tree, if it is a definition that the parser does not know whole.
+    ///
+    /// # Errors
+    /// 42601 with the position of what was not expected.
+    pub fn definition(&self) -> Result<Option<Definition>> {
+        if let Some(definition) = self.table_like()? {
+            return Ok(Some(definition));
+        }
+        if !definition::is_definition(&self.tokens) {
+            return Ok(None);
+        }
+        let mut tokens = self.tokens.clone();
+        if is_kept(&tokens) {
+            requote(&mut tokens);
+        }
+        depth::check(&tokens)?;
+        let dialect = Postgres::new(tokens.len());
+        let mut parser = Parser::new(&dialect)
+            .with_recursion_limit(DEPTH_MAX)
+            .with_tokens_with_locations(tokens);
+        match definition::parse(&mut parser) {
+            Ok(Some(_)) if parser.peek_token_ref().token != Token::EOF => {
+                Err(unexpected(self.text, parser.peek_token_ref()))
+            }
+            Ok(found) => Ok(found),
+            Err(error) => Err(not_parsed(self.text, error, &parser)),
+        }
+    }
+
+    /// Its syntax tree.
+    ///
+    /// # Errors
+    /// 42601 with the position of what was not expected; 54001 if it is nested too deeply.
+    pub fn parse(&self) -> Result<Tree> {
+        self.refuse_current_of()?;
+        if maintenance::is_maintenance(self) {
+            maintenance::maintenance(self)?;
+            return Ok(Tree::new(maintenance::stand_in(), 0));
+        }
+        if self.has_words(&["reindex"]) {
+            let error = SqlError::unsupported("REINDEX");
+            return Err(error.hint("Drop the index and create it again."));
+        }
+        let mut tokens = self.tokens.clone();
+        if self.is_concurrent_drop() {
+            tokens.remove(2);
+        }
+        parse_tokens(self.text, tokens)
+    }
+
+    /// `DROP INDEX CONCURRENTLY`, which the parser does not know.
+    pub fn is_concurrent_drop(&self) -> bool {
+        self.has_words(&["drop", "index", "concurrently"])
+    }
+
+    fn has_words(&self, words: &[&str]) -> bool {
+        let is = |(token, known): (&TokenWithSpan, &&str)| {
+            matches!(&token.token, Token::Word(word)
+                if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(known))
+        };
+        self.tokens.len() >= words.len() && self.tokens.iter().zip(words).all(is)
+    }
+}
+
+impl Source<'_> {
+    /// # Errors
+    /// 0A000 for `WHERE CURRENT OF`, which the parser does not know.
+    fn refuse_current_of(&self) -> Result<()> {
+        let is = |token: &TokenWithSpan, word: &str| {
+            matches!(&token.token, Token::Word(found)
+            if found.quote_style.is_none() && found.value.eq_ignore_ascii_case(word))
+        };
+        let mut triples = self.tokens.windows(3);
+        let found = triples.find(|triple| {
+            is(&triple[0], "where") && is(&triple[1], "current") && is(&triple[2], "of")
+        });
+        match found {
+            None => Ok(()),
+            Some(triple) => {
+                let error = SqlError::unsupported("WHERE CURRENT OF");
+                Err(match position::of(self.text, triple[1].span) {
+                    Some(position) => error.at(position),
+                    None => error,
+                })
+            }
+        }
+    }
+}
+
+/// The syntax tree of the one statement that these tokens are; locations are those of `text`.
+pub fn parse_tokens(text: &str, mut tokens: Vec<TokenWithSpan>) -> Result<Tree> {
+    depth::check(&tokens)?;
+    refuse_set_columns(text, &tokens)?;
+    refuse_by_name(text, &tokens)?;
+    refuse_checked_recursion(text, &tokens)?;
+    if is_kept(&tokens) {
+        requote(&mut tokens);
+    }
+    lock_strength::mark(&mut tokens);
+    lock_order::arrange(&mut tokens);
+    identity::arrange(&mut tokens);
+    insert_source::arrange(&mut tokens);
+    let overriding = Overriding::take(&mut tokens)?;
+    let length = tokens.len();
+    let dialect = Postgres::new(length);
+    let mut parser = Parser::new(&dialect)
+        .with_recursion_limit(DEPTH_MAX)
+        .with_tokens_with_locations(tokens);
+    let statement = parser.parse_statement();
+    match statement {
+        Ok(mut statement) if parser.peek_token_ref().token == Token::EOF => {
+            if let Some(overriding) = overriding {
+                overriding.note(&mut statement)?;
+            }
+            Ok(Tree::new(statement, length))
+        }
+        Ok(_) => Err(unexpected(text, parser.peek_token_ref())),
+        Err(error) => Err(not_parsed(text, error, &parser)),
+    }
+}
+
+fn not_parsed(text: &str, error: ParserError, parser: &Parser<'_>) -> SqlError {
+    match error {
+        ParserError::RecursionLimitExceeded => depth::too_deep(),
+        ParserError::ParserError(message) | ParserError::TokenizerError(message) => {
+            refused(text, &message, parser)
+        }
+    }
+}
+
+/// Parses an expression, such as a column's default in the catalog.
+///
+/// # Errors
+/// 42601.
+pub fn parse_expression(text: &str) -> Result<ast::Expr> {
+    let lines = Lines::new(text);
+    let tokens = tokens(text, &lines)?;
+    depth::check(&tokens)?;
+    let dialect = Postgres::new(tokens.len());
+    let mut parser = Parser::new(&dialect)
+        .with_recursion_limit(DEPTH_MAX)
+        .with_tokens_with_locations(tokens);
+    let expression = parser.parse_expr();
+    match expression {
+        Ok(expression) if parser.peek_token_ref().token == Token::EOF => Ok(expression),
+        Ok(_) => Err(unexpected(text, parser.peek_token_ref())),
+        Err(error) => Err(not_parsed(text, error, &parser)),
+    }
+}
+
+/// Whether a statement has expressions or queries whose texts the catalog keeps.
+fn is_kept(tokens: &[TokenWithSpan]) -> bool {
+    let is = |at: usize, keywords: &[Keyword]| {
+        matches!(tokens.get(at).map(|token| &token.token), Some(Token::Word(word))
+            if keywords.contains(&word.keyword))
+    };
+    is(0, &[Keyword::CREATE, Keyword::ALTER]) && !is(1, &[Keyword::TYPE])
+}
+
+/// Has strings with quotes in them read as dollar-quoted ones, where their text will be kept: the
+/// parser's trees do not know whether a quote was doubled, so that what they write of others is
+/// not always what was read.
+fn requote(tokens: &mut [TokenWithSpan]) {
+    for token in tokens {
+        let Token::SingleQuotedString(text) = &token.token else {
+            continue;
+        };
+        if !text.contains('\'') {
+            continue;
+        }
+        let mut tags = (0_u32..).map(|number| format!("q{number}"));
+        let tag = tags.find(|tag| !text.contains(&format!("${tag}")));
+        token.token = Token::DollarQuotedString(DollarQuotedString {
+            value: text.clone(),
+            tag,
+        });
+    }
+}
+
+/// # Errors
+/// 0A000 for columns after `ON DELETE SET NULL` or `SET DEFAULT`, which the parser does not know.
+fn refuse_set_columns(text: &str, tokens: &[TokenWithSpan]) -> Result<()> {
+    let is = |token: &TokenWithSpan, keywords: &[Keyword]| match &token.token {
+        Token::Word(word) => keywords.contains(&word.keyword),
+        _ => false,
+    };
+    let found = tokens.windows(5).find(|tokens| {
+        is(&tokens[0], &[Keyword::ON])
+            && is(&tokens[1], &[Keyword::DELETE, Keyword::UPDATE])
+            && is(&tokens[2], &[Keyword::SET])
+            && is(&tokens[3], &[Keyword::NULL, Keyword::DEFAULT])
+            && tokens[4].token == Token::LParen
+    });
+    match found {
+        Some(tokens) => {
+            let position = Lines::new(text).position(tokens[4].span.start);
+            Err(
+                SqlError::unsupported("a list of columns after SET NULL or SET DEFAULT")
+                    .at(position),
+            )
+        }
+        None => Ok(()),
+    }
+}
+
+/// # Errors
+/// 42601 for `UNION BY NAME`, which the parser takes and PostgreSQL does not know.
+fn refuse_by_name(text: &str, tokens: &[TokenWithSpan]) -> Result<()> {
+    let found = tokens.windows(3).find(|tokens| {
+        let [before, by, name] = tokens else {
+            return false;
+        };
+        let operators = [
+            Keyword::UNION,
+            Keyword::INTERSECT,
+            Keyword::EXCEPT,
+            Keyword::ALL,
+            Keyword::DISTINCT,
+        ];
+        is_keyword(before, &operators)
+            && is_keyword(by, &[Keyword::BY])
+            && is_keyword(name, &[Keyword::NAME])
+    });
+    match found {
+        Some(tokens) => Err(unexpected(text, &tokens[1])),
+        None => Ok(()),
+    }
+}
+
+/// # Errors
+/// 0A000 for `CREATE RECURSIVE VIEW .. WITH CHECK OPTION`, which is left as it was written
+/// (`forms.rs`).
+fn refuse_checked_recursion(text: &str, tokens: &[TokenWithSpan]) -> Result<()> {
+    let begins = tokens.iter().take_while(|token| {
+        is_keyword(
+            token,
+            &[
+                Keyword::CREATE,
+                Keyword::OR,
+                Keyword::REPLACE,
+                Keyword::TEMP,
+                Keyword::TEMPORARY,
+            ],
+        )
+    });
+    let begins = begins.count();
+    let is_recursive = |token: &TokenWithSpan| is_keyword(token, &[Keyword::RECURSIVE]);
+    if begins == 0
+        || !tokens.get(begins).is_some_and(is_recursive)
+        || !forms::ends_with_check(tokens)
+    {
+        return Ok(());
+    }
+    let with = tokens.iter().rev();
+    let with = with
+        .take(4)
+        .find(|token| is_keyword(token, &[Keyword::WITH]));
+    let message = "WITH CHECK OPTION not supported on recursive views";
+    let error = SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message);
+    Err(match with.and_then(|with| position::of(text, with.span)) {
+        Some(position) => error.at(position),
+        None => error,
+    })
+}
+
+fn is_keyword(token: &TokenWithSpan, keywords: &[Keyword]) -> bool {
+    matches!(&token.token, Token::Word(word)
+        if word.quote_style.is_none() && keywords.contains(&word.keyword))
+}
+
+fn unexpected(text: &str, token: &TokenWithSpan) -> SqlError {
+    if token.token == Token::EOF {
+        let end = text.trim_end().chars().count() + 1;
+        let end = u32::try_from(end).unwrap_or(u32::MAX);
+        return SqlError::new(SqlState::SYNTAX_ERROR, "syntax error at end of input").at(end);
+    }
+    let lines = Lines::new(text);
+    let bytes = lines.byte(token.span.start)..lines.byte(token.span.end);
+    let shown = text.get(bytes).unwrap_or_default();
+    SqlError::new(
+        SqlState::SYNTAX_ERROR,
+        format!("syntax error at or near \"{shown}\""),
+    )
+    .at(lines.position(token.span.start))
+}
+
+/// What the parser says, as PostgreSQL would. The parser names the place in its sentence; where it
+/// does not, it is where it had come to.
+fn refused(text: &str, message: &str, parser: &Parser<'_>) -> SqlError {
+    let message = message
+        .strip_prefix("sql parser error: ")
+        .unwrap_or(message);
+    let lines = Lines::new(text);
+    let Some((expected, location)) = position::in_sentence(message) else {
+        let token = parser.peek_token_ref();
+        return unexpected(text, token).detail(format!("{message}."));
+    };
+    let shown = lines.token_at(location);
+    let error = if shown.is_empty() {
+        unexpected(text, &TokenWithSpan::wrap(Token::EOF))
+    } else {
+        SqlError::new(
+            SqlState::SYNTAX_ERROR,
+            format!("syntax error at or near \"{shown}\""),
+        )
+        .at(lines.position(location))
+    };
+    match expected {
+        Some(expected) => error.detail(format!("Expected here: {expected}.")),
+        None => error,
+    }
+}
+
+fn unfinished(error: &TokenizerError, lines: &Lines<'_>) -> SqlError {
+    let message = error.message.as_str();
+    let what = if message.contains("Unterminated string") {
+        "unterminated quoted string".to_owned()
+    } else if message.contains("multi-line comment") {
+        "unterminated /* comment".to_owned()
+    } else if message.contains("close delimiter") {
+        "unterminated quoted identifier".to_owned()
+    } else if message.contains("Unterminated dollar-quoted") {
+        "unterminated dollar-quoted string".to_owned()
+    } else {
+        message.to_lowercase()
+    };
+    SqlError::new(SqlState::SYNTAX_ERROR, what).at(lines.position(error.location))
+}

@@ -1,0 +1,117 @@
+//! `FOR NO KEY UPDATE` and `FOR KEY SHARE`, which the parser does not know.
+//!
+//! It is given the stronger lock that it knows, of a relation whose name begins with a part that says
+//! which one was meant: PostgreSQL takes no qualified names there. All relations are `"*"`.
+
+use engine::Strength;
+use sqlparser::{
+    ast::{Ident, LockClause, LockType, ObjectName, ObjectNamePart},
+    keywords::Keyword,
+    tokenizer::{Token, TokenWithSpan, Word},
+};
+
+use crate::phase;
+
+const KEY_SHARE: &str = "key share";
+const NO_KEY_UPDATE: &str = "no key update";
+const ALL: &str = "*";
+
+/// Names the locks that the parser does not know.
+pub(super) fn mark(tokens: &mut Vec<TokenWithSpan>) {
+    let Some(first) = (0..tokens.len()).find(|at| meant_at(tokens, *at).is_some()) else {
+        return;
+    };
+    let mut marked = tokens[..first].to_vec();
+    let mut at = first;
+    while at < tokens.len() {
+        phase::pause();
+        marked.push(tokens[at].clone());
+        let Some((words, meant)) = meant_at(tokens, at) else {
+            at += 1;
+            continue;
+        };
+        // The strength that the parser knows, then the name.
+        at += 1 + words;
+        marked.push(tokens[at].clone());
+        let span = tokens[at].span;
+        at += 1;
+        let token = |token| TokenWithSpan { token, span };
+        let name = [token(quoted(meant)), token(Token::Period)];
+        match is_keyword(tokens.get(at), Keyword::OF) {
+            true => {
+                marked.push(tokens[at].clone());
+                at += 1;
+                marked.extend(name);
+            }
+            false => {
+                marked.push(token(Token::make_keyword("OF")));
+                marked.extend(name);
+                marked.push(token(quoted(ALL)));
+            }
+        }
+    }
+    *tokens = marked;
+}
+
+/// The lock that begins here, if the parser does not know it, and how many words the parser is not to
+/// see.
+fn meant_at(tokens: &[TokenWithSpan], at: usize) -> Option<(usize, &'static str)> {
+    let is = |ahead: usize, keyword| is_keyword(tokens.get(at + ahead), keyword);
+    if !is(0, Keyword::FOR) {
+        None
+    } else if is(1, Keyword::NO) && is(2, Keyword::KEY) && is(3, Keyword::UPDATE) {
+        Some((2, NO_KEY_UPDATE))
+    } else if is(1, Keyword::KEY) && is(2, Keyword::SHARE) {
+        Some((1, KEY_SHARE))
+    } else {
+        None
+    }
+}
+
+fn is_keyword(token: Option<&TokenWithSpan>, keyword: Keyword) -> bool {
+    matches!(token.map(|token| &token.token), Some(Token::Word(word))
+        if word.quote_style.is_none() && word.keyword == keyword)
+}
+
+fn quoted(value: &str) -> Token {
+    Token::Word(Word {
+        value: value.to_owned(),
+        quote_style: Some('"'),
+        keyword: Keyword::NoKeyword,
+    })
+}
+
+/// How strongly rows are to be locked, and of which relation.
+pub fn of(lock: &LockClause) -> (Strength, Option<ObjectName>) {
+    let known = match lock.lock_type {
+        LockType::Update => Strength::Update,
+        LockType::Share => Strength::Share,
+    };
+    let Some(ObjectName(parts)) = &lock.of else {
+        return (known, None);
+    };
+    let is = |at: usize, value: &str| {
+        let part = parts.get(at).and_then(ObjectNamePart::as_ident);
+        part.is_some_and(|Ident { value: own, .. }| own == value)
+    };
+    let meant = match known {
+        Strength::Share if is(0, KEY_SHARE) => Strength::KeyShare,
+        Strength::Update if is(0, NO_KEY_UPDATE) => Strength::NoKeyUpdate,
+        _ => return (known, lock.of.clone()),
+    };
+    match parts.get(1..) {
+        None | Some([]) => (known, lock.of.clone()),
+        Some([_]) if is(1, ALL) => (meant, None),
+        Some(rest) => (meant, Some(ObjectName(rest.to_vec()))),
+    }
+}
+
+/// As PostgreSQL writes it.
+pub fn shown(strength: Strength) -> &'static str {
+    match strength {
+        Strength::KeyShare => "FOR KEY SHARE",
+        Strength::Share => "FOR SHARE",
+        Strength::NoKeyUpdate => "FOR NO KEY UPDATE",
+        Strength::Update => "FOR UPDATE",
+    }
+}

@@ -1,0 +1,140 @@
+//! Names as SQL writes them: folded to lower case unless quoted, with or without a schema.
+
+use sqlparser::ast::{Ident, ObjectName, ObjectNamePart};
+use types::{Result, SqlError, SqlState};
+
+/// Bytes of the longest name; longer ones are cut, as PostgreSQL does.
+const NAME_BYTES_MAX: usize = 63;
+
+/// A name, folded and cut.
+pub fn fold(ident: &Ident) -> String {
+    let mut name = match ident.quote_style {
+        Some(_) => ident.value.clone(),
+        None => ident.value.to_lowercase(),
+    };
+    if name.len() > NAME_BYTES_MAX {
+        let mut end = NAME_BYTES_MAX;
+        while !name.is_char_boundary(end) {
+            end -= 1;
+        }
+        name.truncate(end);
+    }
+    name
+}
+
+/// The name of something that lies in a schema.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct QualifiedName {
+    /// As written; the search path says where to look for those without.
+    pub schema: Option<String>,
+    /// The name itself.
+    pub name: String,
+}
+
+impl std::fmt::Display for QualifiedName {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.schema {
+            Some(schema) => write!(formatter, "{schema}.{}", self.name),
+            None => formatter.write_str(&self.name),
+        }
+    }
+}
+
+/// The parts of a dotted name that is the text of a value, as `'"Schema".name'`; none if it is no
+/// name.
+pub fn written(text: &str) -> Vec<String> {
+    let mut parts = Vec::new();
+    let mut rest = text.trim();
+    loop {
+        let part;
+        if let Some(quoted) = rest.strip_prefix('"') {
+            let mut end = 0;
+            // Two quotes are one of the name's.
+            loop {
+                match quoted[end..].find('"') {
+                    None => return Vec::new(),
+                    Some(at) if quoted[end + at + 1..].starts_with('"') => end += at + 2,
+                    Some(at) => break end += at,
+                }
+            }
+            part = quoted[..end].replace("\"\"", "\"");
+            rest = &quoted[end + 1..];
+        } else {
+            let end = rest.find(['.', '"']).unwrap_or(rest.len());
+            part = rest[..end].trim().to_lowercase();
+            rest = &rest[end..];
+        }
+        if part.is_empty() {
+            return Vec::new();
+        }
+        parts.push(part);
+        rest = rest.trim_start();
+        match rest.strip_prefix('.') {
+            Some(next) => rest = next.trim_start(),
+            None if rest.is_empty() => return parts,
+            None => return Vec::new(),
+        }
+    }
+}
+
+/// The parts of a dotted name.
+///
+/// # Errors
+/// 42601 for what is not a name.
+pub fn parts(name: &ObjectName) -> Result<Vec<&Ident>> {
+    let ident = |part: &'_ ObjectNamePart| match part {
+        ObjectNamePart::Identifier(_) => Ok(()),
+        ObjectNamePart::Function(_) => Err(SqlError::new(
+            SqlState::SYNTAX_ERROR,
+            format!("\"{name}\" is not a name"),
+        )),
+    };
+    name.0.iter().try_for_each(ident)?;
+    Ok(name.0.iter().filter_map(ObjectNamePart::as_ident).collect())
+}
+
+/// A name with at most a schema before it. The database's may stand before that.
+///
+/// # Errors
+/// 42601 for more parts, 0A000 for another database.
+pub fn qualified(name: &ObjectName, database: &str) -> Result<QualifiedName> {
+    match parts(name)?.as_slice() {
+        [name] => Ok(QualifiedName {
+            schema: None,
+            name: fold(name),
+        }),
+        [schema, name] => Ok(QualifiedName {
+            schema: Some(fold(schema)),
+            name: fold(name),
+        }),
+        [catalog, schema, name] if fold(catalog) == database => Ok(QualifiedName {
+            schema: Some(fold(schema)),
+            name: fold(name),
+        }),
+        [_, _, _] => Err(SqlError::new(
+            SqlState::FEATURE_NOT_SUPPORTED,
+            format!("cross-database references are not implemented: \"{name}\""),
+        )),
+        _ => Err(SqlError::new(
+            SqlState::SYNTAX_ERROR,
+            format!("improper qualified name (too many dotted names): {name}"),
+        )),
+    }
+}
+
+/// A name as it has to be written to mean itself.
+pub fn quoted(name: &str) -> String {
+    let is_plain = |name: &str| {
+        let mut characters = name.chars();
+        let first = characters.next();
+        first.is_some_and(|first| first.is_ascii_lowercase() || first == '_')
+            && characters.all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+    };
+    let is_word = sqlparser::keywords::ALL_KEYWORDS
+        .binary_search(&name.to_uppercase().as_str())
+        .is_ok();
+    if is_plain(name) && !is_word {
+        return name.to_owned();
+    }
+    format!("\"{}\"", name.replace('"', "\"\""))
+}

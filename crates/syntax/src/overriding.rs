@@ -1,0 +1,71 @@
+//! `INSERT ... OVERRIDING {SYSTEM | USER} VALUE`, which the parser does not know: it is taken out of
+//! the tokens, and noted in the tree, where MySQL's priority of an INSERT would be.
+
+use sqlparser::{
+    ast::{Insert, MysqlInsertPriority, Statement},
+    tokenizer::{Token, TokenWithSpan},
+};
+use types::{Result, SqlError};
+
+/// What becomes of values that are given for identity columns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Overriding {
+    /// They are taken.
+    System,
+    /// They are not: the sequence's are.
+    User,
+}
+
+impl Overriding {
+    /// What an INSERT says.
+    pub fn of(insert: &Insert) -> Option<Self> {
+        match insert.priority? {
+            MysqlInsertPriority::LowPriority => Some(Self::System),
+            MysqlInsertPriority::Delayed => Some(Self::User),
+            MysqlInsertPriority::HighPriority => None,
+        }
+    }
+
+    /// Takes it out of a statement.
+    ///
+    /// # Errors
+    /// 0A000 if there is more than one.
+    pub(super) fn take(tokens: &mut Vec<TokenWithSpan>) -> Result<Option<Self>> {
+        let is = |at: usize, tokens: &[TokenWithSpan], word: &str| {
+            matches!(tokens.get(at).map(|token| &token.token), Some(Token::Word(found))
+                if found.quote_style.is_none() && found.value.eq_ignore_ascii_case(word))
+        };
+        let mut found = None;
+        let mut at = 0;
+        while at < tokens.len() {
+            if is(at, tokens, "overriding") && is(at + 2, tokens, "value") {
+                let kind = match (is(at + 1, tokens, "system"), is(at + 1, tokens, "user")) {
+                    (true, _) => Self::System,
+                    (_, true) => Self::User,
+                    _ => return Ok(found),
+                };
+                if found.replace(kind).is_some() {
+                    return Err(SqlError::unsupported("OVERRIDING in several places"));
+                }
+                tokens.drain(at..at + 3);
+            }
+            at += 1;
+        }
+        Ok(found)
+    }
+
+    /// Notes it in the statement that it was taken from.
+    ///
+    /// # Errors
+    /// 0A000 if that is no INSERT itself.
+    pub(super) fn note(self, statement: &mut Statement) -> Result<()> {
+        let Statement::Insert(insert) = statement else {
+            return Err(SqlError::unsupported("OVERRIDING within a query"));
+        };
+        insert.priority = Some(match self {
+            Self::System => MysqlInsertPriority::LowPriority,
+            Self::User => MysqlInsertPriority::Delayed,
+        });
+        Ok(())
+    }
+}

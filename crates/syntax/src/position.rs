@@ -1,0 +1,178 @@
+//! Places in a text: the parser's lines and columns, bytes, and the characters from 1 that
+//! clients expect.
+
+use sqlparser::tokenizer::{Location, Span};
+
+/// A text by its lines: made once for a text, since all of it is looked at for that, and asked
+/// about each of its literals.
+#[derive(Default)]
+pub struct Lines<'t> {
+    text: &'t str,
+    starts: Vec<Start>,
+    /// Characters of the text.
+    characters: usize,
+}
+
+/// Where a line begins.
+struct Start {
+    byte: usize,
+    /// Characters before it.
+    characters: usize,
+}
+
+impl<'t> Lines<'t> {
+    pub fn new(text: &'t str) -> Self {
+        let mut starts = vec![Start {
+            byte: 0,
+            characters: 0,
+        }];
+        let mut characters = 0;
+        for (at, byte) in text.bytes().enumerate() {
+            // Every byte that does not continue a character begins one.
+            characters += usize::from(byte & 0xc0 != 0x80);
+            if byte == b'\n' {
+                starts.push(Start {
+                    byte: at + 1,
+                    characters,
+                });
+            }
+        }
+        Self {
+            text,
+            starts,
+            characters,
+        }
+    }
+
+    /// A part of the text.
+    pub fn text(&self, bytes: std::ops::Range<usize>) -> &'t str {
+        self.text.get(bytes).unwrap_or_default()
+    }
+
+    fn start(&self, location: Location) -> Option<&Start> {
+        let line = usize::try_from(location.line).ok()?.checked_sub(1)?;
+        self.starts.get(line)
+    }
+
+    /// The byte at a location; the text's end for what is beyond it.
+    pub fn byte(&self, location: Location) -> usize {
+        let Some(start) = self.start(location) else {
+            return self.text.len();
+        };
+        let column = column(location);
+        if self.characters == self.text.len() {
+            // Characters are bytes.
+            return start.byte.saturating_add(column).min(self.text.len());
+        }
+        let mut characters = self.text[start.byte..].char_indices();
+        characters
+            .nth(column)
+            .map_or(self.text.len(), |(at, _)| start.byte + at)
+    }
+
+    /// The character at a location, from 1.
+    pub fn position(&self, location: Location) -> u32 {
+        let before = self.start(location).map_or(self.characters, |start| {
+            let before = start.characters.saturating_add(column(location));
+            before.min(self.characters)
+        });
+        u32::try_from(before + 1).unwrap_or(u32::MAX)
+    }
+
+    /// The character where a piece of syntax begins, from 1; `None` for what was not in the text.
+    pub fn of(&self, span: Span) -> Option<u32> {
+        (span.start.line > 0).then(|| self.position(span.start))
+    }
+
+    /// The character where a symbol stands between two pieces of syntax.
+    pub fn between(&self, left: Span, right: Span) -> Option<u32> {
+        if left.end.line == 0 || right.start.line == 0 {
+            return None;
+        }
+        let gap = self.text.get(self.byte(left.end)..self.byte(right.start))?;
+        let symbol = gap
+            .chars()
+            .position(|c| !c.is_whitespace() && !matches!(c, '(' | ')'))?;
+        Some(self.position(left.end) + u32::try_from(symbol).ok()?)
+    }
+
+    /// What stands at a location, up to the end of a word or of a symbol.
+    pub(crate) fn token_at(&self, location: Location) -> &'t str {
+        let rest = &self.text[self.byte(location)..];
+        let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
+        let end = match rest.chars().next() {
+            None => 0,
+            Some(quote @ ('\'' | '"')) => rest[1..].find(quote).map_or(rest.len(), |at| at + 2),
+            Some(first) if is_word(first) => rest.find(|c| !is_word(c)).unwrap_or(rest.len()),
+            Some(first) => first.len_utf8(),
+        };
+        &rest[..end]
+    }
+}
+
+/// The character where a piece of syntax begins, for who asks but once about a text.
+pub fn of(text: &str, span: Span) -> Option<u32> {
+    Lines::new(text).of(span)
+}
+
+/// Characters of its line before a location.
+fn column(location: Location) -> usize {
+    usize::try_from(location.column.saturating_sub(1)).unwrap_or(usize::MAX)
+}
+
+/// What the parser expected, and where, from one of its sentences.
+pub(super) fn in_sentence(message: &str) -> Option<(Option<&str>, Location)> {
+    let (rest, column) = message.rsplit_once(", Column: ")?;
+    let (rest, line) = rest.rsplit_once(" at Line: ")?;
+    let location = Location {
+        line: line.trim().parse().ok()?,
+        column: column.trim_end_matches(['.', ' ']).parse().ok()?,
+    };
+    let expected = rest.strip_prefix("Expected: ");
+    Some((
+        expected
+            .and_then(|rest| rest.rsplit_once(", found: "))
+            .map(|(what, _)| what),
+        location,
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn location(line: u64, column: u64) -> Location {
+        Location { line, column }
+    }
+
+    #[test]
+    fn characters_are_counted_over_lines() {
+        for (text, line_2, byte_2) in [("ab\ncd", 4, 3), ("\u{e4}b\nc\u{f6}d", 4, 4)] {
+            let lines = Lines::new(text);
+            assert_eq!(lines.position(location(1, 2)), 2);
+            assert_eq!(lines.position(location(2, 1)), line_2);
+            assert_eq!(lines.byte(location(2, 1)), byte_2);
+            assert_eq!(
+                lines.position(location(2, 99)) as usize,
+                text.chars().count() + 1
+            );
+            assert_eq!(lines.byte(location(2, 99)), text.len());
+            assert_eq!(lines.byte(location(9, 1)), text.len());
+        }
+    }
+
+    #[test]
+    fn a_symbol_is_found_between_two_sides() {
+        let text = "select (\u{e4}) + (1)";
+        let span = |from, to| Span {
+            start: location(1, from),
+            end: location(1, to),
+        };
+        assert_eq!(
+            Lines::new(text).between(span(9, 10), span(15, 16)),
+            Some(12)
+        );
+        assert_eq!(Lines::new(text).of(span(9, 10)), Some(9));
+        assert_eq!(Lines::new(text).of(Span::empty()), None);
+    }
+}

@@ -1,0 +1,199 @@
+//! Statements that differ only in their literals have one plan, and how statements are compared for
+//! that.
+//!
+//! A client that does not prepare sends `... WHERE id = 17`, then `... WHERE id = 18`. In the
+//! *shape* of a statement a number or a string is its kind alone; the literals become parameters.
+//! The binder refuses a parameter where it needs the literal itself, as in `ORDER BY 1`; such
+//! statements are planned with all that they say.
+//!
+//! **Unambiguous by construction.** Statements are compared token by token, as the parser gets
+//! them: kind, text, quotes. No text is put together from them, so no quoting can be undone: two
+//! statements with equal [`Pieces`] are one statement to the parser, but for literals that were
+//! taken out.
+
+use std::{
+    borrow::Cow,
+    hash::{Hash, Hasher},
+};
+
+use sqlparser::tokenizer::{Token, TokenWithSpan};
+
+use super::Source;
+
+/// The kind of a literal that is taken out of a shape. Numbers of different types are different
+/// shapes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum LiteralKind {
+    Integer,
+    Bigint,
+    Numeric,
+    /// Between quotes; its type is found where it is used.
+    Text,
+}
+
+/// A literal that was taken out of a statement.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Literal<'t> {
+    pub kind: LiteralKind,
+    /// Its digits, or the text between its quotes.
+    pub text: Cow<'t, str>,
+}
+
+impl<'t> Literal<'t> {
+    fn of(token: &'t Token) -> Option<Self> {
+        let (kind, text) = match token {
+            Token::Number(digits, false) if digits.parse::<i32>().is_ok() => {
+                (LiteralKind::Integer, digits)
+            }
+            Token::Number(digits, false) if digits.parse::<i64>().is_ok() => {
+                (LiteralKind::Bigint, digits)
+            }
+            Token::Number(digits, false) => (LiteralKind::Numeric, digits),
+            Token::SingleQuotedString(text) => (LiteralKind::Text, text),
+            _ => return None,
+        };
+        Some(Self {
+            kind,
+            text: Cow::Borrowed(text),
+        })
+    }
+
+    pub fn into_owned(self) -> Literal<'static> {
+        Literal {
+            kind: self.kind,
+            text: Cow::Owned(self.text.into_owned()),
+        }
+    }
+}
+
+/// What counts of a statement's literals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Form {
+    /// Their kinds.
+    Shape,
+    /// All.
+    Whole,
+}
+
+impl Form {
+    fn piece(self, token: &Token) -> Piece<&Token> {
+        match self {
+            Form::Shape => match Literal::of(token) {
+                Some(literal) => Piece::Literal(literal.kind),
+                None => Piece::Token(token),
+            },
+            Form::Whole => Piece::Token(token),
+        }
+    }
+}
+
+/// A token of a statement, or what a shape keeps of a literal.
+#[derive(Debug, Hash)]
+enum Piece<T> {
+    Token(T),
+    Literal(LiteralKind),
+}
+
+impl PartialEq<Piece<&Token>> for Piece<Token> {
+    fn eq(&self, other: &Piece<&Token>) -> bool {
+        match (self, other) {
+            (Piece::Token(own), Piece::Token(other)) => own == *other,
+            (Piece::Literal(own), Piece::Literal(other)) => own == other,
+            _ => false,
+        }
+    }
+}
+
+/// A statement as it is compared with others.
+#[derive(Debug, Clone, Copy)]
+pub struct Pieces<'t> {
+    tokens: &'t [TokenWithSpan],
+    form: Form,
+}
+
+impl<'t> Pieces<'t> {
+    pub fn of(source: &'t Source<'_>, form: Form) -> Self {
+        Self {
+            tokens: source.tokens(),
+            form,
+        }
+    }
+
+    fn pieces(self) -> impl Iterator<Item = Piece<&'t Token>> {
+        self.tokens
+            .iter()
+            .map(move |token| self.form.piece(&token.token))
+    }
+
+    /// What a map keeps of it.
+    pub fn to_kept(self) -> KeptPieces {
+        let pieces = self.pieces().map(|piece| match piece {
+            Piece::Token(token) => Piece::Token(token.clone()),
+            Piece::Literal(kind) => Piece::Literal(kind),
+        });
+        KeptPieces {
+            pieces: pieces.collect(),
+            form: self.form,
+        }
+    }
+}
+
+impl Hash for Pieces<'_> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.form.hash(state);
+        self.pieces().for_each(|piece| piece.hash(state));
+    }
+}
+
+/// The same, owned.
+#[derive(Debug)]
+pub struct KeptPieces {
+    pieces: Box<[Piece<Token>]>,
+    form: Form,
+}
+
+impl PartialEq<Pieces<'_>> for KeptPieces {
+    fn eq(&self, other: &Pieces<'_>) -> bool {
+        self.form == other.form
+            && self.pieces.len() == other.tokens.len()
+            && (self.pieces.iter().zip(other.pieces())).all(|(own, other)| *own == other)
+    }
+}
+
+impl Source<'_> {
+    /// Whether its plan may be found by its shape: it has no parameters of its own.
+    pub fn has_shape(&self) -> bool {
+        let words = ["select", "insert", "update", "delete", "with"];
+        let is_parameter = |token: &TokenWithSpan| matches!(token.token, Token::Placeholder(_));
+        words.iter().any(|word| self.begins_with(word)) && !self.tokens().iter().any(is_parameter)
+    }
+
+    /// Its literals, in the order of the parameters that stand for them in its shape.
+    pub fn literals(&self) -> Vec<Literal<'_>> {
+        let tokens = self.tokens().iter();
+        tokens
+            .filter_map(|token| Literal::of(&token.token))
+            .collect()
+    }
+
+    /// Its tokens with a parameter in the place of each literal, from `$1` on.
+    pub fn without_literals(&self) -> Vec<TokenWithSpan> {
+        let mut count = 0;
+        let tokens = self.tokens().iter();
+        tokens
+            .map(|token| match Literal::of(&token.token) {
+                None => token.clone(),
+                Some(_) => {
+                    count += 1;
+                    TokenWithSpan {
+                        token: Token::Placeholder(format!("${count}")),
+                        span: token.span,
+                    }
+                }
+            })
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;
