@@ -7,12 +7,12 @@ use std::time::Duration;
 use bench::comparison::Asked;
 use bench::measure::{Durability, InFlight};
 use bench::mode::Mode;
-use bench::number::{bytes_text, parse_count, parse_count_within};
+use commands::number::{bytes_text, parse_count, parse_count_within};
 use bench::plan::{Options, Plan};
-use bench::progress::Progress;
+use commands::progress::Progress;
 use bench::report::Format;
 use bench::workload::Workload;
-use bench::{Error, Result};
+use commands::{Error, Result};
 
 use crate::compare::{Request, compare};
 use crate::device::is_memory;

@@ -12,7 +12,7 @@ use bench::operations::Operation;
 use bench::plan::Plan;
 use bench::values::{ValueShape, Verifier};
 use bench::workload::OperationKind;
-use bench::{Error, Result};
+use commands::{Error, Result};
 
 /// What an open transaction of any engine can do. One that was opened to read only
 /// leaves out what writes.

@@ -17,9 +17,9 @@ use bench::keys::mix;
 use bench::machine::memory_available_bytes;
 use bench::measure::{Durability, Latencies};
 use bench::plan::Plan;
-use bench::progress::{Progress, Step};
+use commands::progress::{Progress, Step};
 use bench::subject::Run;
-use bench::{Error, Result};
+use commands::{Error, Result};
 
 use crate::device::{Device, write_back};
 use crate::engine::{Engine, Name, Setup};

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use bench::measure::Latencies;
-use bench::{Error, Result};
+use commands::{Error, Result};
 
 /// Bytes of each write.
 const WRITE_BYTES: usize = 4096;

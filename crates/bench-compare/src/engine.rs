@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use bench::measure::Durability;
 use bench::plan::Plan;
-use bench::progress::Step;
+use commands::progress::Step;
 use bench::subject::{RawRun, Run};
-use bench::{Error, Result};
+use commands::{Error, Result};
 
 use crate::peer::PeerEngine;
 use crate::{ours, peers};

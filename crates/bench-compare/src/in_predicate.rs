@@ -15,9 +15,9 @@
 
 use std::time::{Duration, Instant};
 
-use bench::Result;
+use commands::Result;
 use bench::join::{Lists, Population};
-use bench::progress::Progress;
+use commands::progress::Progress;
 use serde::Serialize;
 
 pub(crate) mod arguments;
@@ -128,7 +128,7 @@ pub(crate) trait Contender {
     /// are asked for, leaves their numbers in `rows`, which is empty, in any order.
     ///
     /// # Errors
-    /// [`bench::Error::Run`] when the engine refuses.
+    /// [`commands::Error::Run`] when the engine refuses.
     fn answer(&mut self, list: &[u32], rows: &mut Vec<u64>) -> Result<(u64, Duration)>;
 }
 
@@ -141,7 +141,7 @@ fn checksum(rows: &[u64]) -> u64 {
 /// Builds the columns and measures.
 ///
 /// # Errors
-/// [`bench::Error::Run`] when the memory is not to be had or an engine refuses. Wrong answers are
+/// [`commands::Error::Run`] when the memory is not to be had or an engine refuses. Wrong answers are
 /// no error but `verified: false`.
 pub(crate) fn run(request: &Request, progress: &Progress) -> Result<Comparison> {
     let step = progress.step("drawing rows", 1);

@@ -18,7 +18,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use bench::Error;
+use commands::Error;
 use clap::Parser;
 
 mod arguments;

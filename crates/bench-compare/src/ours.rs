@@ -5,10 +5,10 @@
 
 use std::ops::Range;
 
-use bench::Result;
+use commands::Result;
 use bench::measure::Durability;
-use bench::number::bytes_text;
-use bench::progress::Step;
+use commands::number::bytes_text;
+use commands::progress::Step;
 use bench::subject::{RawRun, Run, Subject, weft_subject_with};
 use weft::Options;
 
@@ -62,7 +62,7 @@ fn options(setup: &Setup<'_>) -> Options {
 /// Opens Weft for the plan.
 ///
 /// # Errors
-/// [`bench::Error::Run`] when the database cannot be opened.
+/// [`commands::Error::Run`] when the database cannot be opened.
 pub(crate) fn open(setup: &Setup<'_>) -> Result<impl Engine + use<>> {
     let subject = weft_subject_with(setup.plan, options(setup))?;
     Ok(WeftEngine { subject })

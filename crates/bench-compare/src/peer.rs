@@ -12,10 +12,10 @@ use std::time::{Duration, Instant};
 use bench::measure::{Durability, Latencies, LatencySampler};
 use bench::operations::{Operation, OperationSource};
 use bench::plan::Plan;
-use bench::progress::Step;
+use commands::progress::Step;
 use bench::subject::{RawRun, Run};
 use bench::workload::OperationKind;
-use bench::{Error, Result};
+use commands::{Error, Result};
 
 use crate::body::{Audit, Body, Operations, Removal};
 use crate::engine::{Engine, Setup};

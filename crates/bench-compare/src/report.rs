@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use bench::Result;
+use commands::Result;
 use bench::measure::Spread;
 use bench::report::{Format, json, table};
 use serde::Serialize;
@@ -21,7 +21,7 @@ verified.
 /// Writes the comparisons in this form, with a newline at the end.
 ///
 /// # Errors
-/// [`bench::Error::Run`] when a number cannot be written, which does not happen.
+/// [`commands::Error::Run`] when a number cannot be written, which does not happen.
 pub(crate) fn text(format: Format, comparisons: &[Comparison]) -> Result<String> {
     match format {
         Format::Table => {

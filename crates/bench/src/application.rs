@@ -17,8 +17,8 @@ pub(crate) mod violations;
 
 use weft::{Database, Policy, Transaction};
 
-use crate::Result;
-use crate::progress::Step;
+use commands::Result;
+use commands::progress::Step;
 
 /// A loaded application: handles on its tables, and what its requests are drawn from.
 pub trait Application: Clone + Send + Sync + 'static {
@@ -36,14 +36,14 @@ pub trait Application: Clone + Send + Sync + 'static {
     /// number of [`load_steps`](Self::load_steps).
     ///
     /// # Errors
-    /// [`Error::Run`](crate::Error::Run) when the database refuses.
+    /// [`Error::Run`](commands::Error::Run) when the database refuses.
     fn load(settings: &Self::Settings, database: &Database, step: &Step) -> Result<Self>;
 
     /// The application of a database that was loaded with the same settings, closed or
     /// killed, and opened again: opens its tables and attaches their indexes.
     ///
     /// # Errors
-    /// [`Error::Run`](crate::Error::Run) when the database refuses.
+    /// [`Error::Run`](commands::Error::Run) when the database refuses.
     fn open(settings: &Self::Settings, database: &Database) -> Result<Self>;
 
     /// How far [`load`](Self::load) advances.

@@ -26,15 +26,16 @@ use weft::{Database, Options};
 use self::client::{Client, Findings};
 use crate::cold::device::{Files, Limit, limit_duration};
 use crate::counted::Counted;
+use crate::databases;
 use crate::databases::{Counts, once, run_on_all_with_what_they_have, session};
 use crate::distribution::{Distribution, Records};
 use crate::keys::{KeyShape, mix};
 use crate::machine::memory_available_bytes;
 use crate::measure::{Durability, InFlight, LatencyNs, Resident, Spread};
-use crate::number::{bytes_text, plural};
-use crate::progress::Progress;
 use crate::values::ValueShape;
-use crate::{Error, Result};
+use commands::number::{bytes_text, plural};
+use commands::progress::Progress;
+use commands::{Error, Result};
 
 pub use report::{chart, report};
 
@@ -458,7 +459,7 @@ impl Bench {
             ..options.clone()
         };
         let config = options.worker_config();
-        let database = Database::open(options).map_err(Error::database)?;
+        let database = Database::open(options).map_err(databases::failure)?;
         let step = progress.step(format!("loading {}", mode.name()), settings.records());
         let table = Counted::create(&database, "records", settings.value)?;
         table.load(&database, settings.records(), &step)?;
@@ -546,7 +547,7 @@ impl Bench {
             return Ok(None);
         }
         let counted = once(&self.database, async |context| {
-            let session = session(&context).map_err(Error::database)?;
+            let session = session(&context).map_err(databases::failure)?;
             Ok(Some(session.count_cold_nodes().await))
         });
         counted?

@@ -33,12 +33,13 @@ use self::client::{Client, Findings};
 use self::device::{Files, Limit, limit_duration};
 use self::source::Sources;
 use self::tables::Tables;
+use crate::databases;
 use crate::databases::{configure_all, run_on_all};
 use crate::measure::{Durability, InFlight, LatencyNs, Spread};
-use crate::number::{bytes_text, plural};
-use crate::progress::Progress;
 use crate::values::ValueShape;
-use crate::{Error, Result};
+use commands::number::{bytes_text, plural};
+use commands::progress::Progress;
+use commands::{Error, Result};
 
 pub use nesting::Nesting;
 pub use report::{chart, report};
@@ -413,7 +414,7 @@ impl Bench {
             Error::input("cold records need a directory to go to; give --data-dir")
         })?;
         let config = options.worker_config();
-        let database = Database::open(options).map_err(Error::database)?;
+        let database = Database::open(options).map_err(databases::failure)?;
         let step = progress.step("loading", settings.hot_records + settings.cold_records);
         let tables = Tables::load(settings, &database, &step)?;
         step.finish();

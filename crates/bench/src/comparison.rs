@@ -3,12 +3,12 @@
 
 use std::time::Duration;
 
-use crate::Result;
 use crate::databases::Kind;
 use crate::measure::{Certifier, Durability, Flusher, InFlight, Isolation};
 use crate::mode::Mode;
-use crate::number::{check_seconds, plural, within};
 use crate::variant::Variant;
+use commands::Result;
+use commands::number::{check_seconds, plural, within};
 
 /// What is compared, as asked for. Empty lists stand for the default.
 #[derive(Clone, Debug)]
@@ -100,7 +100,7 @@ impl Asked {
     /// `notes`, a sentence each.
     ///
     /// # Errors
-    /// [`Error::Input`](crate::Error::Input) that says which value to change.
+    /// [`Error::Input`](commands::Error::Input) that says which value to change.
     pub(crate) fn check(self, modes: Vec<Mode>, notes: &mut Vec<String>) -> Result<Comparison> {
         check_seconds(&format!("--seconds {}", self.seconds), self.seconds)?;
         let isolations = each_once(self.isolations, Isolation::Snapshot);

@@ -5,8 +5,9 @@ use std::time::Duration;
 use weft::{Context, Database};
 
 use crate::counted::Counted;
+use crate::databases;
 use crate::databases::{configure_all, once, session};
-use crate::{Error, Result};
+use commands::{Error, Result};
 
 /// Records that the clock may come by after it was to stop.
 const LOOKS_TOO_MANY: u64 = 2048;
@@ -55,7 +56,7 @@ fn move_clock(database: &Database, looks: u64) -> Result<()> {
 }
 
 async fn move_clock_here(context: &Context, looks: u64) -> Result<()> {
-    let session = session(context).map_err(Error::database)?;
+    let session = session(context).map_err(databases::failure)?;
     let mut looked_at = 0;
     while looked_at < looks {
         session.tend();

@@ -8,11 +8,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use weft::{Database, Policy, Table, Transaction};
 
+use crate::databases;
 use crate::keys::{InsertOrder, KeyShape};
 use crate::loading::in_batches;
-use crate::progress::Step;
 use crate::values::{ValueShape, Verifier};
-use crate::{Error, Result};
+use commands::progress::Step;
+use commands::Result;
 
 /// Records per transaction while loading and asking for all.
 const BATCH: u64 = 64;
@@ -71,7 +72,7 @@ impl Counted {
 
     fn of(table: weft::Result<Table<Vec<u8>, Vec<u8>>>, value: ValueShape) -> Result<Self> {
         Ok(Self {
-            table: table.map_err(Error::database)?,
+            table: table.map_err(databases::failure)?,
             key: KeyShape::new(KeyShape::BYTES_MIN, InsertOrder::Hashed)?,
             value,
         })

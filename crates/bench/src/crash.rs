@@ -41,13 +41,15 @@ use self::moment::Moment;
 pub use self::report::report;
 use self::watched::Watched;
 use crate::application::Application;
+use crate::databases;
 use crate::distribution::{Rng, below, rng};
 use crate::measure::{Isolation, Spread};
-use crate::progress::Progress;
 use crate::smallbank::SmallBank;
 use crate::tatp::Tatp;
 use crate::tpcc::Tpcc;
-use crate::{Error, Result, smallbank, tatp, tpcc};
+use crate::{smallbank, tatp, tpcc};
+use commands::progress::Progress;
+use commands::{Error, Result};
 
 /// Kills after which a new database is loaded, so that histories stay short.
 const KILLS_PER_DATABASE: u32 = 25;
@@ -276,11 +278,11 @@ impl<'p, A: Application> Parent<'p, A> {
             durability: Durability::Relaxed,
             ..options(self.plan)
         };
-        let database = Database::open(options).map_err(Error::database)?;
+        let database = Database::open(options).map_err(databases::failure)?;
         let hidden = Progress::hidden();
         let step = hidden.step("loading", A::load_steps(self.settings));
         A::load(self.settings, &database, &step)?;
-        Ledger::create(&database).map_err(Error::database)?;
+        Ledger::create(&database).map_err(databases::failure)?;
         database.close();
         Ok(())
     }

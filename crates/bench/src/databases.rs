@@ -19,7 +19,12 @@ use crate::limits::Region;
 use crate::measure::{AbortReasons, Certifier, Durability, Flusher};
 use crate::subject::{LOG_BLOCKS, LOG_BYTES, RawRun};
 use crate::variant::Variant;
-use crate::{Error, Result};
+use commands::{Error, Result};
+
+/// The error of a command whose database under measurement has refused.
+pub(crate) fn failure(error: weft::Error) -> Error {
+    Error::run(format!("the database says: {error}"))
+}
 
 /// What databases that are compared differ in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,7 +127,7 @@ pub(crate) fn run_on_all_with_what_they_have<T>(
     drop(sender);
     let mut ended = 0;
     for part in receiver {
-        merge(part.map_err(Error::database)?);
+        merge(part.map_err(failure)?);
         ended += 1;
     }
     if ended != database.workers().len() {

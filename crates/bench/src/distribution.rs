@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rand::{Rng as _, SeedableRng};
 
-use crate::{Error, Result};
+use commands::{Error, Result};
 
 mod zipf;
 

@@ -17,9 +17,10 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use weft::{Context, Database, InFlight, Interleaved, Options, Table, Transaction};
 
+use crate::databases;
 use crate::measure::{AbortReasons, ConflictPolicy, Isolation, Latencies, LatencyNs, Spread};
-use crate::progress::Progress;
-use crate::{Error, Result};
+use commands::progress::Progress;
+use commands::{Error, Result};
 
 pub use report::report;
 
@@ -141,12 +142,12 @@ fn round(settings: &Settings, policy: ConflictPolicy, isolation: Isolation) -> R
         ..Options::default()
     };
     let config = options.worker_config();
-    let database = Database::open(options).map_err(Error::database)?;
-    let table: Table<u64, u64> = database.create_table("hot").map_err(Error::database)?;
+    let database = Database::open(options).map_err(databases::failure)?;
+    let table: Table<u64, u64> = database.create_table("hot").map_err(databases::failure)?;
     let ours = table.clone();
     database
         .run_blocking(async move |txn: &Transaction| txn.insert(&ours, &HOT, &0).await)
-        .map_err(Error::database)?;
+        .map_err(databases::failure)?;
     let before = database.stats();
     let (sender, receiver) = mpsc::channel();
     for (number, worker) in database.workers().iter().enumerate() {
@@ -185,7 +186,7 @@ fn round(settings: &Settings, policy: ConflictPolicy, isolation: Isolation) -> R
         verified: false,
     };
     for writer in receiver {
-        let writer = writer.map_err(Error::database)?;
+        let writer = writer.map_err(databases::failure)?;
         round.seconds = round.seconds.max(writer.elapsed.as_secs_f64());
         round.commits.push(writer.commits);
         round.aborts += writer.aborts;
@@ -201,7 +202,7 @@ fn round(settings: &Settings, policy: ConflictPolicy, isolation: Isolation) -> R
     }
     let counted = database
         .run_blocking(async move |txn: &Transaction| txn.get(&table, &HOT).await)
-        .map_err(Error::database)?;
+        .map_err(databases::failure)?;
     round.verified = counted == Some(round.commits.iter().sum());
     // Workers publish what they counted before they end.
     database.close();

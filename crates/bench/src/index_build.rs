@@ -16,16 +16,17 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 
 use crate::comparison::Asked;
+use crate::databases;
 use crate::distribution::Records;
 use crate::indexes;
 use crate::measure::{InFlight, Isolation, Spread};
 use crate::mode::Mode;
 use crate::plan::{Options, Plan};
-use crate::progress::Progress;
 use crate::subject::store::Store;
 use crate::subject::{RawRun, Run};
 use crate::workload::{Proportions, Selection, Workload};
-use crate::{Error, Result};
+use commands::progress::Progress;
+use commands::{Error, Result};
 
 pub use report::report;
 
@@ -229,7 +230,7 @@ fn round(
     let building = store.create_index(definition);
     let (built, during) = std::thread::scope(|scope| {
         let waiting = scope.spawn(|| {
-            let built = building.wait().map_err(Error::database);
+            let built = building.wait().map_err(databases::failure);
             let elapsed = start.elapsed();
             // Relaxed: the load looks at it now and then.
             stop.store(true, Ordering::Relaxed);

@@ -21,9 +21,9 @@ use std::ops::RangeInclusive;
 use serde::Serialize;
 
 use crate::measure::Spread;
-use crate::number::{bytes_text, within};
-use crate::progress::Progress;
-use crate::{Error, Result};
+use commands::number::{bytes_text, within};
+use commands::progress::Progress;
+use commands::{Error, Result};
 
 mod array;
 mod arrival;

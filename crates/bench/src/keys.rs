@@ -16,7 +16,7 @@
 //! numbers, while FNV of eight bytes may map two records to one key; and it takes
 //! two multiplications in place of eight.
 
-use crate::{Error, Result};
+use commands::{Error, Result};
 
 /// Mixes 64 bits into 64 bits, one to one.
 #[inline]

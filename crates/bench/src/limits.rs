@@ -21,9 +21,9 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use crate::Result;
 use crate::measure::Spread;
-use crate::progress::Progress;
+use commands::Result;
+use commands::progress::Progress;
 
 mod device;
 mod loads;
@@ -127,7 +127,7 @@ pub struct Limit {
 /// Measures all limits, alternating between them in each repeat.
 ///
 /// # Errors
-/// [`Error::Run`](crate::Error::Run) when the memory cannot be had.
+/// [`Error::Run`](commands::Error::Run) when the memory cannot be had.
 pub fn measure(settings: &Settings, progress: &Progress) -> Result<Vec<Limit>> {
     let step = progress.step("reserving memory", 1);
     let mapping = region::Mapping::new(settings.bytes)?;

@@ -5,8 +5,9 @@ use std::ops::Range;
 
 use weft::{Database, Running, Transaction};
 
-use crate::progress::Step;
-use crate::{Error, Result};
+use crate::databases;
+use commands::progress::Step;
+use commands::{Error, Result};
 
 /// Transactions under way for each worker: enough to keep every slot busy.
 const OPEN_PER_WORKER: usize = 256;
@@ -26,7 +27,7 @@ where
     let mut from = all.start;
     let mut open = VecDeque::new();
     let wait = |(running, records): (Running<()>, u64)| {
-        running.wait().map_err(Error::database)?;
+        running.wait().map_err(databases::failure)?;
         if let Some(step) = step {
             step.advance(records);
         }

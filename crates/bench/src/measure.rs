@@ -165,19 +165,19 @@ impl std::fmt::Display for InFlight {
 }
 
 impl std::str::FromStr for InFlight {
-    type Err = crate::Error;
+    type Err = commands::Error;
 
-    fn from_str(text: &str) -> crate::Result<Self> {
+    fn from_str(text: &str) -> commands::Result<Self> {
         if text == "auto" {
             return Ok(Self::Auto);
         }
-        let number = crate::number::parse_count(text)
+        let number = commands::number::parse_count(text)
             .ok()
             .filter(|number| (1..=u64::from(Self::MAX)).contains(number));
         number
             .map(|number| Self::Fixed(number as u32))
             .ok_or_else(|| {
-                crate::Error::input(format!(
+                commands::Error::input(format!(
                     "`{text}` cannot be in flight; give auto or a number from 1 to {}",
                     Self::MAX
                 ))
@@ -235,14 +235,14 @@ impl From<Durability> for weft::Durability {
 }
 
 impl std::str::FromStr for Durability {
-    type Err = crate::Error;
+    type Err = commands::Error;
 
-    fn from_str(text: &str) -> crate::Result<Self> {
+    fn from_str(text: &str) -> commands::Result<Self> {
         Self::DURABLE
             .into_iter()
             .find(|durability| durability.name() == text)
             .ok_or_else(|| {
-                crate::Error::input(format!(
+                commands::Error::input(format!(
                     "`{text}` is not a durability; choose from {}",
                     Self::DURABLE.map(Self::name).join(", ")
                 ))
@@ -288,14 +288,14 @@ impl From<Isolation> for weft::Isolation {
 }
 
 impl std::str::FromStr for Isolation {
-    type Err = crate::Error;
+    type Err = commands::Error;
 
-    fn from_str(text: &str) -> crate::Result<Self> {
+    fn from_str(text: &str) -> commands::Result<Self> {
         Self::ALL
             .into_iter()
             .find(|level| level.name() == text)
             .ok_or_else(|| {
-                crate::Error::input(format!(
+                commands::Error::input(format!(
                     "`{text}` is not an isolation level; choose from {}",
                     Self::ALL.map(Self::name).join(", ")
                 ))

@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use rand::Rng as _;
 
-use crate::Result;
 use crate::distribution::{Chooser, Records, Rng, Zipf, below, rng};
 use crate::workload::{OperationKind, ScanLaw, ScanLength, Selection, Workload};
+use commands::Result;
 
 /// Records drawn at once.
 const DRAWN_AHEAD: usize = 63;
@@ -54,7 +54,7 @@ impl OperationSource {
     /// table of `records`, with `operations` per transaction.
     ///
     /// # Errors
-    /// [`Error::Input`](crate::Error::Input) when there are no records.
+    /// [`Error::Input`](commands::Error::Input) when there are no records.
     pub fn new(
         workload: &Workload,
         operations: u32,

@@ -15,8 +15,8 @@
 use crate::comparison::Asked;
 use crate::measure::{Flusher, InFlight, Isolation, Measurement};
 use crate::mode::Mode;
-use crate::number::{bytes_text, short_count};
-use crate::{Error, Result};
+use commands::number::{bytes_text, short_count};
+use commands::{Error, Result};
 
 mod corobase;
 pub mod drawing;

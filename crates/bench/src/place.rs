@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::{Error, Result};
+use commands::{Error, Result};
 
 /// A directory of the benchmark's own, removed with what is in it when this is
 /// dropped, unless it is kept.

@@ -7,10 +7,10 @@ use crate::keys::KeyShape;
 use crate::machine;
 use crate::measure::Shape;
 use crate::mode::Mode;
-use crate::number::{bytes_text, plural, with_commas, within};
 use crate::values::ValueShape;
 use crate::workload::{OperationKind, Workload};
-use crate::{Error, Result};
+use commands::number::{bytes_text, plural, with_commas, within};
+use commands::{Error, Result};
 
 /// Records loaded unless asked otherwise, on a machine with memory to spare.
 pub const RECORDS_DEFAULT: u64 = 10_000_000;

@@ -16,12 +16,13 @@ use weft::{Database, Durability, Options, StorageOptions};
 use crate::cold::device::Files;
 use crate::cooling::cool;
 use crate::counted::Counted;
+use crate::databases;
 use crate::measure::Spread;
-use crate::number::with_commas;
-use crate::progress::{Progress, Step};
 use crate::report::{Format, csv, json, table};
 use crate::values::ValueShape;
-use crate::{Error, Result};
+use commands::number::with_commas;
+use commands::progress::{Progress, Step};
+use commands::{Error, Result};
 
 const TABLE: &str = "recovery";
 
@@ -131,10 +132,10 @@ pub fn measure(
         let step = progress.step("recovering from the log", settings.repeats.into());
         results.push(bench.repeat("log", &step)?);
         step.finish();
-        Database::open(bench.options()).map_err(Error::database)?
+        Database::open(bench.options()).map_err(databases::failure)?
     };
     let step = progress.step("taking a checkpoint", 1);
-    database.checkpoint_blocking().map_err(Error::database)?;
+    database.checkpoint_blocking().map_err(databases::failure)?;
     database.close();
     step.finish();
     let step = progress.step("recovering from a checkpoint", settings.repeats.into());
@@ -162,7 +163,7 @@ impl Bench<'_> {
     }
 
     fn load(&self, step: &Step) -> Result<(Database, Counted)> {
-        let database = Database::open(self.options()).map_err(Error::database)?;
+        let database = Database::open(self.options()).map_err(databases::failure)?;
         let table = Counted::create(&database, TABLE, self.value)?;
         table.load(&database, self.settings.records, step)?;
         Ok((database, table))
@@ -187,7 +188,7 @@ impl Bench<'_> {
     /// Opens the database, compares all records and closes it.
     fn open(&self) -> Result<Opening> {
         let start = Instant::now();
-        let database = Database::open(self.options()).map_err(Error::database)?;
+        let database = Database::open(self.options()).map_err(databases::failure)?;
         let seconds = start.elapsed().as_secs_f64();
         let content = Counted::open(&database, TABLE, self.value)?.content(&database)?;
         let cold_records = database.stats().cold_reads;

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use crate::limits::Limit;
 use crate::runner::Outcome;
-use crate::{Error, Result};
+use commands::{Error, Result};
 
 mod chart;
 pub mod csv;

@@ -16,10 +16,10 @@ use crate::limits::{self, Mapping, Region};
 use crate::machine::{self, ProcessorTime};
 use crate::measure::{COMMIT, Measurement, Summary, summarise};
 use crate::plan::Plan;
-use crate::progress::Progress;
 use crate::subject::{RawRun, Run, Subject};
 use crate::variant::Variant;
-use crate::{Error, Result};
+use commands::progress::Progress;
+use commands::{Error, Result};
 
 /// Memory for the limit where the subject lends none.
 const LIMIT_BYTES: u64 = 512 << 20;

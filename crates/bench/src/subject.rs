@@ -15,15 +15,15 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use crate::Result;
 use crate::distribution::Records;
 use crate::limits::Region;
 use crate::measure::{AbortReasons, InFlight, Latencies};
 use crate::operations::OperationSource;
 use crate::plan::Plan;
-use crate::progress::Step;
 use crate::values::Verifier;
 use crate::variant::Variant;
+use commands::Result;
+use commands::progress::Step;
 
 /// Columns of a subject that writes to a device, in [`RawRun::extra`]: nanoseconds
 /// of one durable 4 KiB write on the same device, half and 99 % of them.
@@ -42,14 +42,14 @@ pub trait Subject {
     /// values of `plan.value` at version 0, advancing `step` by records.
     ///
     /// # Errors
-    /// [`Error::Run`](crate::Error::Run) when loading fails.
+    /// [`Error::Run`](commands::Error::Run) when loading fails.
     fn load(&mut self, step: &Step) -> Result<()>;
 
     /// Gives the loaded table the plan's indexes, advancing `step` by indexes. By
     /// default there are none.
     ///
     /// # Errors
-    /// [`Error::Run`](crate::Error::Run) when one cannot be built.
+    /// [`Error::Run`](commands::Error::Run) when one cannot be built.
     fn index(&mut self, step: &Step) -> Result<()> {
         let _ = step;
         Ok(())
@@ -60,14 +60,14 @@ pub trait Subject {
     /// answer.
     ///
     /// # Errors
-    /// [`Error::Run`](crate::Error::Run) for what is neither an abort (retried) nor a wrong answer
+    /// [`Error::Run`](commands::Error::Run) for what is neither an abort (retried) nor a wrong answer
     /// (reported).
     fn run(&mut self, run: &Run) -> Result<RawRun>;
 
     /// Whether the indexes agree with the table that `run` has left. Not measured.
     ///
     /// # Errors
-    /// [`Error::Run`](crate::Error::Run) when they cannot be compared.
+    /// [`Error::Run`](commands::Error::Run) when they cannot be compared.
     fn check(&mut self, run: &Run) -> Result<bool> {
         let _ = run;
         Ok(true)
@@ -77,7 +77,7 @@ pub trait Subject {
     /// table as loaded. Some of the numbers may never have been inserted.
     ///
     /// # Errors
-    /// [`Error::Run`](crate::Error::Run) when removing fails.
+    /// [`Error::Run`](commands::Error::Run) when removing fails.
     fn restore(&mut self, added: Range<u64>) -> Result<()>;
 
     /// Memory of the store over which to measure the machine's limit; by
@@ -114,7 +114,7 @@ impl Run {
     /// A run of `variant` over `records` by the plan's workload.
     ///
     /// # Errors
-    /// [`Error::Input`](crate::Error::Input) when there are no records.
+    /// [`Error::Input`](commands::Error::Input) when there are no records.
     pub fn new(plan: &Plan, variant: Variant, records: Arc<Records>, seed: u64) -> Result<Self> {
         let source = OperationSource::new(
             &plan.workload,
@@ -204,7 +204,7 @@ impl RawRun {
 /// Weft, set up for `plan` in memory.
 ///
 /// # Errors
-/// [`Error::Run`](crate::Error::Run) when the database cannot be opened.
+/// [`Error::Run`](commands::Error::Run) when the database cannot be opened.
 pub fn weft_subject(plan: &Plan) -> Result<impl Subject + use<>> {
     weft_subject_with(plan, ::weft::Options::default())
 }
@@ -213,7 +213,7 @@ pub fn weft_subject(plan: &Plan) -> Result<impl Subject + use<>> {
 /// [`Mode::PROBES`](crate::mode::Mode::PROBES).
 ///
 /// # Errors
-/// [`Error::Run`](crate::Error::Run) when the memory cannot be had.
+/// [`Error::Run`](commands::Error::Run) when the memory cannot be had.
 pub fn index_subject(plan: &Plan) -> Result<impl Subject + use<>> {
     probes::Probes::open(plan)
 }
@@ -222,7 +222,7 @@ pub fn index_subject(plan: &Plan) -> Result<impl Subject + use<>> {
 /// plan's, each on a core of its own, and the number in flight, which is the mode's.
 ///
 /// # Errors
-/// [`Error::Run`](crate::Error::Run) when the database cannot be opened.
+/// [`Error::Run`](commands::Error::Run) when the database cannot be opened.
 pub fn weft_subject_with(plan: &Plan, options: ::weft::Options) -> Result<impl Subject + use<>> {
     weft::WeftSubject::open(plan, &options)
 }

@@ -37,10 +37,11 @@ pub use self::settings::{Choice, Settings};
 pub use self::source::Request;
 use crate::application::driver::{self, Load};
 use crate::application::{Application, Reads, Source, Tally};
-use crate::number::write_digits;
-use crate::progress::Step;
+use crate::databases;
 use crate::row::row_values;
-use crate::{Error, Result};
+use commands::number::write_digits;
+use commands::progress::Step;
+use commands::Result;
 
 /// Names of the kinds of transactions, in the order of [`Request`]'s.
 const KINDS: [&str; 7] = [
@@ -137,7 +138,7 @@ impl Application for Tatp {
     }
 
     fn open(settings: &Settings, database: &Database) -> Result<Self> {
-        load::open(settings, database).map_err(Error::database)
+        load::open(settings, database).map_err(databases::failure)
     }
 
     fn load_steps(settings: &Settings) -> u64 {

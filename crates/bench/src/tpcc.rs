@@ -59,8 +59,9 @@ use self::terminal::{Terminal, terminal_of};
 pub(crate) use self::wire::{Session, Wire};
 use crate::application::driver::{self, Load};
 use crate::application::{self, Application, Reads, Source, Tally};
-use crate::progress::Step;
-use crate::{Error, Result};
+use crate::databases;
+use commands::progress::Step;
+use commands::Result;
 
 /// A loaded TPC-C database. Each worker has a clone.
 #[derive(Clone)]
@@ -118,7 +119,7 @@ impl Tpcc {
         next_terminal: u64,
     ) -> Result<Self> {
         let population = Population::of(settings);
-        let indexes = Indexes::create(database, &tables).map_err(Error::database)?;
+        let indexes = Indexes::create(database, &tables).map_err(databases::failure)?;
         Ok(Self {
             settings: settings.clone(),
             population,
@@ -148,13 +149,13 @@ impl Application for Tpcc {
 
     fn load(settings: &Settings, database: &Database, step: &Step) -> Result<Self> {
         settings.check()?;
-        let tables = Tables::create(database).map_err(Error::database)?;
+        let tables = Tables::create(database).map_err(databases::failure)?;
         load::load(&Population::of(settings), database, &tables, step)?;
         Self::new(settings, database, tables, 1)
     }
 
     fn open(settings: &Settings, database: &Database) -> Result<Self> {
-        let tables = Tables::open(database).map_err(Error::database)?;
+        let tables = Tables::open(database).map_err(databases::failure)?;
         let history = tables.history.clone();
         let newest = database.run_blocking(async move |txn: &Transaction| {
             let mut newest = 0;
@@ -167,7 +168,7 @@ impl Application for Tpcc {
                 .await?;
             Ok(newest)
         });
-        let next_terminal = terminal_of(newest.map_err(Error::database)?) + 1;
+        let next_terminal = terminal_of(newest.map_err(databases::failure)?) + 1;
         Self::new(settings, database, tables, next_terminal)
     }
 

@@ -16,7 +16,7 @@
 //! wrong answer passes with a probability of 2^-48.
 
 use crate::keys::mix;
-use crate::{Error, Result};
+use commands::{Error, Result};
 
 /// Bits of the value word that hold the version.
 const VERSION_BITS: u32 = 16;

@@ -52,9 +52,9 @@ pub use self::server::Server;
 pub use self::workload::{Kind, Protocol};
 pub(crate) use self::workload::{Workload, failed};
 use crate::measure::{Isolation, LatencyNs, Spread};
-use crate::progress::Progress;
 use crate::tpcc;
-use crate::{Error, Result};
+use commands::progress::Progress;
+use commands::{Error, Result};
 
 /// What to measure.
 #[derive(Clone, Debug)]

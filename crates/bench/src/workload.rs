@@ -9,7 +9,7 @@ use std::path::Path;
 
 use crate::distribution::Distribution;
 use crate::keys::InsertOrder;
-use crate::{Error, Result};
+use commands::{Error, Result};
 
 pub mod builtin;
 pub mod properties;

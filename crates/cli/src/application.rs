@@ -3,7 +3,7 @@
 use bench::application::driver::Load;
 use bench::application::plan::Options;
 use bench::measure::ConflictPolicy;
-use bench::progress::Progress;
+use commands::progress::Progress;
 
 use crate::execution::Execution;
 
@@ -41,7 +41,7 @@ impl Clients {
         description: &str,
         settings: &S,
         load: Load<S>,
-    ) -> bench::Result<()> {
+    ) -> commands::Result<()> {
         let execution = &self.execution;
         let plan = Options {
             asked: execution.asked(),
@@ -67,7 +67,7 @@ impl Clients {
         if report.inconsistencies.is_empty() {
             return Ok(());
         }
-        Err(bench::Error::run(format!(
+        Err(commands::Error::run(format!(
             "the tables do not meet the conditions; please report it:\n{}",
             report.inconsistencies.join("\n")
         )))

@@ -55,21 +55,21 @@ pub(crate) struct Restore {
 }
 
 impl Backup {
-    pub(crate) fn run(self) -> bench::Result<()> {
+    pub(crate) fn run(self) -> commands::Result<()> {
         copy(&self.directory, &self.to, "backing up")
     }
 }
 
 impl Restore {
-    pub(crate) fn run(self) -> bench::Result<()> {
+    pub(crate) fn run(self) -> commands::Result<()> {
         copy(&self.from, &self.to, "restoring")
     }
 }
 
-fn copy(from: &Path, to: &Path, name: &'static str) -> bench::Result<()> {
+fn copy(from: &Path, to: &Path, name: &'static str) -> commands::Result<()> {
     let source = directory::existing(from)?;
     let target = RealDirectory::open(to, Backend::Blocking);
-    let target = target.map_err(|error| bench::Error::input(error.to_string()))?;
+    let target = target.map_err(|error| commands::Error::input(error.to_string()))?;
     let mut showing = Showing::new(name);
     let copied = backup::copy(
         &source,
@@ -92,13 +92,13 @@ fn copy(from: &Path, to: &Path, name: &'static str) -> bench::Result<()> {
     ))
 }
 
-fn refused(from: &Path, to: &Path, error: &BackupError) -> bench::Error {
+fn refused(from: &Path, to: &Path, error: &BackupError) -> commands::Error {
     match error {
         BackupError::Source(error @ (OpenError::Locked(_) | OpenError::NoDatabase(_))) => {
             directory::refused(from, error)
         }
         BackupError::Target(error) => directory::refused(to, error),
-        BackupError::NotEmpty(_) => bench::Error::input(error.to_string()),
-        _ => bench::Error::run(error.to_string()),
+        BackupError::NotEmpty(_) => commands::Error::input(error.to_string()),
+        _ => commands::Error::run(error.to_string()),
     }
 }

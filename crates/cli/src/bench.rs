@@ -27,7 +27,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    pub(crate) fn run(self) -> bench::Result<()> {
+    pub(crate) fn run(self) -> commands::Result<()> {
         match self {
             Self::Ycsb(arguments) => arguments.run(),
             Self::Tpcc(arguments) => arguments.run(),

@@ -6,10 +6,10 @@ use std::time::Duration;
 use bench::beyond_memory::{Settings, chart, measure, report};
 use bench::distribution::Distribution;
 use bench::measure::{Durability, InFlight};
-use bench::number::{parse_count, parse_percent, parse_seconds};
 use bench::place::Place;
-use bench::progress::Progress;
 use bench::values::ValueShape;
+use commands::number::{parse_count, parse_percent, parse_seconds};
+use commands::progress::Progress;
 
 use crate::series::Series;
 
@@ -135,7 +135,7 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    fn settings(&self) -> bench::Result<Settings> {
+    fn settings(&self) -> commands::Result<Settings> {
         // What is hot is to lie apart.
         let distribution = match self.distribution.as_str() {
             "zipfian" => "scrambled",
@@ -161,7 +161,7 @@ impl Arguments {
         Ok(settings)
     }
 
-    pub(crate) fn run(self) -> bench::Result<()> {
+    pub(crate) fn run(self) -> commands::Result<()> {
         let settings = self.settings()?;
         let place = Place::make(&self.data_dir)?;
         let progress = Progress::stderr();
@@ -174,7 +174,7 @@ impl Arguments {
         if results.iter().all(|result| result.verified) {
             Ok(())
         } else {
-            Err(bench::Error::run(
+            Err(commands::Error::run(
                 "values were wrong or changes lost; please report it",
             ))
         }

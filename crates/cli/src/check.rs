@@ -52,7 +52,7 @@ enum Format {
 }
 
 impl Arguments {
-    pub(crate) fn run(self) -> bench::Result<()> {
+    pub(crate) fn run(self) -> commands::Result<()> {
         let directory = directory::existing(&self.directory)?;
         let mut showing = Showing::new("checking");
         let report = inspect::check(&directory, &mut |progress| {
@@ -69,7 +69,7 @@ impl Arguments {
             1 => "one place".to_owned(),
             more => format!("{more} places"),
         };
-        Err(bench::Error::run(format!(
+        Err(commands::Error::run(format!(
             "{} is damaged in {places}; the report has advice",
             self.directory.display()
         )))

@@ -8,9 +8,9 @@ use std::io::{BufReader, BufWriter};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use bench::number::parse_count;
-use bench::progress::Progress;
 use clap::ValueEnum;
+use commands::number::parse_count;
+use commands::progress::Progress;
 use histories::{Settings, Summary, Watch};
 use isolation::generate::Shape;
 use isolation::history::{self, FORMAT, Header};
@@ -175,12 +175,12 @@ enum Format {
 }
 
 impl Arguments {
-    pub(crate) fn run(self) -> bench::Result<()> {
+    pub(crate) fn run(self) -> commands::Result<()> {
         if !(self.seconds > 0.0 && self.seconds < 1e9) {
-            return Err(bench::Error::input("--seconds must be more than 0"));
+            return Err(commands::Error::input("--seconds must be more than 0"));
         }
         if !(0.0..=10.0).contains(&self.skew) {
-            return Err(bench::Error::input("--skew must be between 0 and 10"));
+            return Err(commands::Error::input("--skew must be between 0 and 10"));
         }
         let place = self.data_dir.as_deref().map(Place::make).transpose()?;
         let settings = self.settings(place.as_ref());
@@ -206,7 +206,7 @@ impl Arguments {
         if let (Some(path), Some((_, drawing))) = (&self.dot, observed.examples.first()) {
             std::fs::write(path, drawing).map_err(|error| cannot("write", path, &error))?;
         }
-        Err(bench::Error::run(format!(
+        Err(commands::Error::run(format!(
             "{level} forbids {anomaly}, which was observed; the report has the proof"
         )))
     }
@@ -242,7 +242,7 @@ impl Arguments {
         }
     }
 
-    fn save(&self, path: &Path, summary: &Summary) -> bench::Result<()> {
+    fn save(&self, path: &Path, summary: &Summary) -> commands::Result<()> {
         let header = Header {
             format: FORMAT,
             made_by: format!(
@@ -257,14 +257,14 @@ impl Arguments {
     }
 }
 
-fn cannot(what: &str, path: &Path, error: &dyn std::fmt::Display) -> bench::Error {
-    bench::Error::input(format!(
+fn cannot(what: &str, path: &Path, error: &dyn std::fmt::Display) -> commands::Error {
+    commands::Error::input(format!(
         "cannot {what} {}: {error}; choose another file",
         path.display()
     ))
 }
 
-fn run(settings: &Settings) -> bench::Result<Summary> {
+fn run(settings: &Settings) -> commands::Result<Summary> {
     let total = settings.running.as_millis() as u64;
     let step = Progress::stderr().step("running and checking", total);
     let mut shown = 0;
@@ -276,10 +276,10 @@ fn run(settings: &Settings) -> bench::Result<Summary> {
         }),
         ..Watch::default()
     };
-    histories::run(settings, &mut watch).map_err(|error| bench::Error::run(error.to_string()))
+    histories::run(settings, &mut watch).map_err(|error| commands::Error::run(error.to_string()))
 }
 
-fn check(path: &Path) -> bench::Result<Summary> {
+fn check(path: &Path) -> commands::Result<Summary> {
     let file = File::open(path).map_err(|error| cannot("open", path, &error))?;
     let (_, transactions) =
         history::read(BufReader::new(file)).map_err(|error| cannot("read", path, &error))?;

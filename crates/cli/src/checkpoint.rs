@@ -28,7 +28,7 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    pub(crate) fn run(self) -> bench::Result<()> {
+    pub(crate) fn run(self) -> commands::Result<()> {
         let path = &self.directory;
         let existing = directory::existing(path)?;
         let is_there = inspect::is_database(&existing);

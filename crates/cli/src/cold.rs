@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use bench::cold::{Nesting, Scheduler, Settings, chart, measure, report};
 use bench::measure::{Durability, InFlight};
-use bench::number::{parse_count, parse_percent, parse_seconds};
 use bench::place::Place;
-use bench::progress::Progress;
 use bench::values::ValueShape;
+use commands::number::{parse_count, parse_percent, parse_seconds};
+use commands::progress::Progress;
 
 use crate::series::Series;
 
@@ -210,7 +210,7 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    fn settings(&self) -> bench::Result<Settings> {
+    fn settings(&self) -> commands::Result<Settings> {
         let settings = Settings {
             hot_records: self.hot_records,
             cold_records: self.cold_records,
@@ -238,7 +238,7 @@ impl Arguments {
         Ok(settings)
     }
 
-    pub(crate) fn run(self) -> bench::Result<()> {
+    pub(crate) fn run(self) -> commands::Result<()> {
         let settings = self.settings()?;
         let place = Place::make(&self.data_dir)?;
         let progress = Progress::stderr();
@@ -252,7 +252,7 @@ impl Arguments {
         if results.iter().all(|result| result.verified) {
             Ok(())
         } else {
-            Err(bench::Error::run(
+            Err(commands::Error::run(
                 "values were wrong or changes lost; please report it",
             ))
         }

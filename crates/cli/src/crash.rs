@@ -5,11 +5,11 @@ use std::process::Command;
 
 use bench::crash::{Plan, Planted, Subject, report, run, work};
 use bench::measure::Isolation;
-use bench::number::parse_count;
-use bench::progress::Progress;
 use bench::report::Format;
 use bench::{smallbank, tatp, tpcc};
 use clap::ValueEnum;
+use commands::number::parse_count;
+use commands::progress::Progress;
 
 use bench::place::Place;
 
@@ -101,9 +101,9 @@ enum ApplicationName {
 }
 
 impl Arguments {
-    pub(crate) fn run(self) -> bench::Result<()> {
+    pub(crate) fn run(self) -> commands::Result<()> {
         if self.plant == Some(Planted::SkipsSyncs) && !self.lose_unsynced {
-            return Err(bench::Error::input(
+            return Err(commands::Error::input(
                 "--plant skips-syncs does nothing unless a kill takes what was not synced; add \
                  --lose-unsynced",
             ));
@@ -127,14 +127,14 @@ impl Arguments {
         if crashes.sentences.is_empty() {
             return Ok(());
         }
-        Err(bench::Error::run(format!(
+        Err(commands::Error::run(format!(
             "what must hold after a crash did not; {} is kept; please report it:\n{}",
             place.keep().display(),
             crashes.sentences.join("\n")
         )))
     }
 
-    fn subject(&self) -> bench::Result<Subject> {
+    fn subject(&self) -> commands::Result<Subject> {
         let few = u32::try_from(self.records).unwrap_or(u32::MAX);
         Ok(match self.application {
             ApplicationName::Tpcc => {
@@ -172,9 +172,9 @@ impl Arguments {
 }
 
 /// The command of a child: this one, with a seed of its own.
-fn child(seed: u64) -> bench::Result<Command> {
+fn child(seed: u64) -> commands::Result<Command> {
     let program = std::env::current_exe().map_err(|error| {
-        bench::Error::run(format!("cannot find this program to start it: {error}"))
+        commands::Error::run(format!("cannot find this program to start it: {error}"))
     })?;
     let mut command = Command::new(program);
     command.args(std::env::args_os().skip(1));

@@ -4,21 +4,21 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use bench::progress::{Progress, Step};
+use commands::progress::{Progress, Step};
 use engine::OpenError;
 use io::{Backend, Directory, RealDirectory};
 use weft::{CheckpointReport, Database, Options, StorageOptions};
 
 /// Opens a directory that must exist; opening a database would make it.
-pub(crate) fn existing(path: &Path) -> bench::Result<Arc<dyn Directory>> {
+pub(crate) fn existing(path: &Path) -> commands::Result<Arc<dyn Directory>> {
     if !path.is_dir() {
-        return Err(bench::Error::input(format!(
+        return Err(commands::Error::input(format!(
             "{} is no directory; name the data directory of a database",
             path.display()
         )));
     }
     let directory = RealDirectory::open(path, Backend::Blocking);
-    let directory = directory.map_err(|error| bench::Error::input(error.to_string()))?;
+    let directory = directory.map_err(|error| commands::Error::input(error.to_string()))?;
     Ok(Arc::new(directory))
 }
 
@@ -27,8 +27,8 @@ pub(crate) fn checkpoint(
     path: &Path,
     storage: StorageOptions,
     loading: &'static str,
-) -> bench::Result<CheckpointReport> {
-    let failed = |error: weft::Error| bench::Error::run(error.to_string());
+) -> commands::Result<CheckpointReport> {
+    let failed = |error: weft::Error| commands::Error::run(error.to_string());
     let options = Options {
         data_dir: Some(path.to_owned()),
         storage,
@@ -47,13 +47,13 @@ pub(crate) fn checkpoint(
 }
 
 /// What is wrong with a directory that cannot even be looked at.
-pub(crate) fn refused(path: &Path, error: &OpenError) -> bench::Error {
+pub(crate) fn refused(path: &Path, error: &OpenError) -> commands::Error {
     let path = path.display().to_string();
     let error = error.to_string();
     if error.contains(&path) {
-        bench::Error::input(error)
+        commands::Error::input(error)
     } else {
-        bench::Error::input(format!("{path}: {error}"))
+        commands::Error::input(format!("{path}: {error}"))
     }
 }
 

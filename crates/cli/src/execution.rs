@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use bench::comparison::Asked;
 use bench::measure::{Certifier, Durability, Flusher, InFlight, Isolation};
 use bench::mode::Mode;
-use bench::number::{parse_count, parse_seconds};
 use bench::report;
 use bench::runner::Outcome;
+use commands::number::{parse_count, parse_seconds};
 
 use crate::series::Series;
 use bench::place::Place;
@@ -134,7 +134,7 @@ impl Execution {
     }
 
     /// The directory for the time of the benchmark, if it has one.
-    pub(crate) fn place(&self) -> bench::Result<Option<Place>> {
+    pub(crate) fn place(&self) -> commands::Result<Option<Place>> {
         self.data_dir.as_deref().map(Place::make).transpose()
     }
 
@@ -151,7 +151,7 @@ impl Execution {
     }
 
     /// Writes what came out, and draws it if asked to, `title` above it.
-    pub(crate) fn show(&self, title: &str, outcome: &Outcome) -> bench::Result<()> {
+    pub(crate) fn show(&self, title: &str, outcome: &Outcome) -> commands::Result<()> {
         crate::write_results(&self.series.format.outcome(outcome)?)?;
         if let Some(path) = &self.chart {
             crate::write_chart(path, &report::chart(title, &outcome.summaries)?)?;

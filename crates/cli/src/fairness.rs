@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use bench::number::{parse_count, parse_seconds};
-use bench::progress::Progress;
 use bench::report::Format;
 use bench::wire::{
     Server,
     fairness::{Settings, measure, report},
     start_weft,
 };
+use commands::number::{parse_count, parse_seconds};
+use commands::progress::Progress;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -63,7 +63,7 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    pub(crate) fn run(self) -> bench::Result<()> {
+    pub(crate) fn run(self) -> commands::Result<()> {
         let settings = Settings {
             rows: u32::try_from(self.rows).unwrap_or(u32::MAX).max(1000),
             duration: Duration::from_secs_f64(self.seconds),
@@ -85,6 +85,6 @@ impl Arguments {
         if results.iter().all(|result| result.verified) {
             return Ok(());
         }
-        Err(bench::Error::run("answers were wrong; please report it"))
+        Err(commands::Error::run("answers were wrong; please report it"))
     }
 }

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use bench::hot_row::{Settings, measure, report};
 use bench::measure::{ConflictPolicy, Isolation};
-use bench::number::parse_seconds;
-use bench::progress::Progress;
+use commands::number::parse_seconds;
+use commands::progress::Progress;
 
 use crate::series::Series;
 
@@ -70,7 +70,7 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    pub(crate) fn run(self) -> bench::Result<()> {
+    pub(crate) fn run(self) -> commands::Result<()> {
         let settings = Settings {
             writers: self.writers as usize,
             workers: self.workers.into(),
@@ -84,7 +84,7 @@ impl Arguments {
         if results.iter().all(|result| result.verified) {
             Ok(())
         } else {
-            Err(bench::Error::run(
+            Err(commands::Error::run(
                 "commits were lost or counted twice; please report it",
             ))
         }

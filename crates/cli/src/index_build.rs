@@ -2,8 +2,8 @@
 
 use bench::index_build::{Settings, measure, report};
 use bench::measure::{InFlight, Isolation};
-use bench::number::{parse_count, parse_seconds};
-use bench::progress::Progress;
+use commands::number::{parse_count, parse_seconds};
+use commands::progress::Progress;
 
 use crate::series::Series;
 
@@ -76,7 +76,7 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    pub(crate) fn run(self) -> bench::Result<()> {
+    pub(crate) fn run(self) -> commands::Result<()> {
         let settings = Settings {
             records: self.records,
             value_bytes: self.value_bytes,
@@ -94,7 +94,7 @@ impl Arguments {
         if result.verified {
             Ok(())
         } else {
-            Err(bench::Error::run(
+            Err(commands::Error::run(
                 "answers were wrong, or the index did not agree with the table; please report it",
             ))
         }

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use bench::join::{self, Experiment, Keys, Outcome, Settings, Technique};
-use bench::number::{parse_count, parse_percent};
-use bench::progress::Progress;
+use commands::number::{parse_count, parse_percent};
+use commands::progress::Progress;
 
 use crate::series::Series;
 
@@ -135,7 +135,7 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    pub(crate) fn run(self) -> bench::Result<()> {
+    pub(crate) fn run(self) -> commands::Result<()> {
         let settings = Settings {
             experiments: self.experiment,
             bytes: self.bytes,
@@ -164,7 +164,7 @@ impl Arguments {
         if outcome.is_verified() {
             Ok(())
         } else {
-            Err(bench::Error::run("answers were wrong; please report it"))
+            Err(commands::Error::run("answers were wrong; please report it"))
         }
     }
 }

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use bench::limits::{Settings, measure};
-use bench::number::{parse_count, parse_seconds};
-use bench::progress::Progress;
+use commands::number::{parse_count, parse_seconds};
+use commands::progress::Progress;
 
 use crate::series::Series;
 
@@ -53,10 +53,10 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    pub(crate) fn run(self) -> bench::Result<()> {
+    pub(crate) fn run(self) -> commands::Result<()> {
         let available = bench::machine::memory_available_bytes().unwrap_or(u64::MAX);
         if !(1 << 20..=available).contains(&self.bytes) {
-            return Err(bench::Error::input(format!(
+            return Err(commands::Error::input(format!(
                 "--bytes {} is out of range; give 1MiB to {}MiB, the memory available",
                 self.bytes,
                 available >> 20

@@ -86,7 +86,7 @@ impl From<OpenError> for Stop {
 }
 
 impl Command {
-    pub(crate) fn run(self) -> bench::Result<()> {
+    pub(crate) fn run(self) -> commands::Result<()> {
         match self {
             Command::Dump(dump) => dump.run(),
         }
@@ -94,7 +94,7 @@ impl Command {
 }
 
 impl Dump {
-    fn run(self) -> bench::Result<()> {
+    fn run(self) -> commands::Result<()> {
         let directory = directory::existing(&self.directory)?;
         let selection = DumpSelection {
             lane: self.lane,
@@ -113,12 +113,12 @@ impl Dump {
         });
         match dumped.and_then(|()| output.flush().map_err(Stop::Output)) {
             Ok(()) if damages == 0 => Ok(()),
-            Ok(()) => Err(bench::Error::run(format!(
+            Ok(()) => Err(commands::Error::run(format!(
                 "the log has {damages} places that cannot be read; weft check has advice"
             ))),
             // Whoever went away, as `head` does, has what it wanted.
             Err(Stop::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-            Err(Stop::Output(error)) => Err(bench::Error::run(format!(
+            Err(Stop::Output(error)) => Err(commands::Error::run(format!(
                 "cannot write to standard output: {error}"
             ))),
             Err(Stop::Refused(error)) => Err(directory::refused(&self.directory, &error)),

@@ -82,7 +82,7 @@ fn main() -> ExitCode {
             // A closed standard error leaves the exit code to tell.
             let _ = writeln!(std::io::stderr().lock(), "error: {error}");
             match error {
-                ::bench::Error::Input(_) => ExitCode::from(2),
+                commands::Error::Input(_) => ExitCode::from(2),
                 _ => ExitCode::FAILURE,
             }
         }
@@ -91,13 +91,13 @@ fn main() -> ExitCode {
 
 /// Writes results to standard output. A reader that went away early, as
 /// `head` does, has what it wanted.
-fn write_results(text: &str) -> ::bench::Result<()> {
+fn write_results(text: &str) -> commands::Result<()> {
     let mut output = std::io::stdout().lock();
     match output
         .write_all(text.as_bytes())
         .and_then(|()| output.flush())
     {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(::bench::Error::run(
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(commands::Error::run(
             format!("cannot write to standard output: {error}"),
         )),
         _ => Ok(()),
@@ -105,9 +105,9 @@ fn write_results(text: &str) -> ::bench::Result<()> {
 }
 
 /// Writes a chart to a file.
-fn write_chart(path: &Path, svg: &str) -> ::bench::Result<()> {
+fn write_chart(path: &Path, svg: &str) -> commands::Result<()> {
     std::fs::write(path, svg).map_err(|error| {
-        ::bench::Error::run(format!(
+        commands::Error::run(format!(
             "cannot write the chart to {}: {error}; choose another --chart file",
             path.display()
         ))

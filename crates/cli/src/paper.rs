@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use bench::machine::Description;
-use bench::number::parse_seconds;
 use bench::paper::{self, Findings, Settings, output, report};
-use bench::progress::Progress;
+use commands::number::parse_seconds;
+use commands::progress::Progress;
 
 use crate::series::Series;
 
@@ -73,7 +73,7 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    pub(crate) fn run(self) -> bench::Result<()> {
+    pub(crate) fn run(self) -> commands::Result<()> {
         let settings = Settings {
             scale: self.scale,
             seconds: self.seconds,
@@ -89,7 +89,7 @@ impl Arguments {
         let experiments = paper::named(&self.experiments)?;
         for directory in [&self.charts, &self.report].into_iter().flatten() {
             std::fs::create_dir_all(directory).map_err(|error| {
-                bench::Error::input(format!(
+                commands::Error::input(format!(
                     "cannot make the directory {}: {error}; choose another",
                     directory.display()
                 ))
@@ -118,14 +118,14 @@ impl Arguments {
         if wrong.is_empty() {
             Ok(())
         } else {
-            Err(bench::Error::run(format!(
+            Err(commands::Error::run(format!(
                 "answers were wrong in {}; these numbers mean nothing, please report it",
                 wrong.join(", ")
             )))
         }
     }
 
-    fn write_files(&self, findings: &[Findings], settings: &Settings) -> bench::Result<()> {
+    fn write_files(&self, findings: &[Findings], settings: &Settings) -> commands::Result<()> {
         if let Some(directory) = &self.charts {
             write_all(directory, report::charts(findings)?)?;
         }
@@ -137,11 +137,11 @@ impl Arguments {
     }
 }
 
-fn write_all(directory: &Path, files: Vec<report::File>) -> bench::Result<()> {
+fn write_all(directory: &Path, files: Vec<report::File>) -> commands::Result<()> {
     files.into_iter().try_for_each(|file| {
         let path = directory.join(file.name);
         std::fs::write(&path, file.text).map_err(|error| {
-            bench::Error::run(format!(
+            commands::Error::run(format!(
                 "cannot write {}: {error}; choose another directory",
                 path.display()
             ))

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use bench::number::{parse_count, parse_percent};
-use bench::progress::Progress;
 use bench::recovery::{Cold, Settings, measure, report};
+use commands::number::{parse_count, parse_percent};
+use commands::progress::Progress;
 
 use crate::series::Series;
 use bench::place::Place;
@@ -62,9 +62,11 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    pub(crate) fn run(self) -> bench::Result<()> {
+    pub(crate) fn run(self) -> commands::Result<()> {
         if self.records == 0 {
-            return Err(bench::Error::input("--records 0 leaves nothing to recover"));
+            return Err(commands::Error::input(
+                "--records 0 leaves nothing to recover",
+            ));
         }
         let place = Place::make(&self.data_dir)?;
         let settings = Settings {
@@ -82,7 +84,7 @@ impl Arguments {
         if results.iter().all(|result| result.verified) {
             Ok(())
         } else {
-            Err(bench::Error::run(
+            Err(commands::Error::run(
                 "records were missing or wrong after recovery; please report it",
             ))
         }

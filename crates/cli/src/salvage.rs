@@ -36,7 +36,7 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    pub(crate) fn run(self) -> bench::Result<()> {
+    pub(crate) fn run(self) -> commands::Result<()> {
         let path = &self.directory;
         let before = check(path)?;
         if before.is_sound() {
@@ -48,7 +48,7 @@ impl Arguments {
             .collect();
         if !self.yes {
             crate::write_results(&damages)?;
-            return Err(bench::Error::input(format!(
+            return Err(commands::Error::input(format!(
                 "salvage would give up for good what is destroyed in {0}; copy it first \
                  (cp -a {0} ELSEWHERE), then say --yes",
                 path.display()
@@ -65,7 +65,7 @@ impl Arguments {
         if after.is_sound() {
             Ok(())
         } else {
-            Err(bench::Error::run(format!(
+            Err(commands::Error::run(format!(
                 "{} is still damaged; check it, and restore a backup",
                 path.display()
             )))
@@ -73,7 +73,7 @@ impl Arguments {
     }
 }
 
-fn check(path: &Path) -> bench::Result<CheckReport> {
+fn check(path: &Path) -> commands::Result<CheckReport> {
     let directory = directory::existing(path)?;
     let mut showing = Showing::new("checking");
     let report = inspect::check(&directory, &mut |progress| {
@@ -83,7 +83,7 @@ fn check(path: &Path) -> bench::Result<CheckReport> {
 }
 
 /// Opens the database with what is left and takes a checkpoint: its records.
-fn salvage(path: &Path) -> bench::Result<u64> {
+fn salvage(path: &Path) -> commands::Result<u64> {
     let storage = StorageOptions {
         salvage: true,
         ..StorageOptions::default()

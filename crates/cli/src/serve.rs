@@ -16,7 +16,7 @@ use std::{
     time::Duration,
 };
 
-use bench::{number::parse_count, progress::Progress};
+use commands::{number::parse_count, progress::Progress};
 use server::{Config, Reactor, Server};
 use signal_hook::{
     consts::{SIGINT, SIGTERM},
@@ -88,8 +88,8 @@ const GRACE: Duration = Duration::from_secs(10);
 const POSTGRESQL_PORT: u16 = 5432;
 
 impl Arguments {
-    pub(crate) fn run(self) -> bench::Result<()> {
-        let failed = |error: &dyn std::fmt::Display| bench::Error::run(error.to_string());
+    pub(crate) fn run(self) -> commands::Result<()> {
+        let failed = |error: &dyn std::fmt::Display| commands::Error::run(error.to_string());
         env_logger::Builder::new()
             // The parser's library tells of each expression, and with it what clients ask.
             .filter_module("weft", self.log_level)
@@ -177,13 +177,13 @@ impl Arguments {
 
     /// Nobody from elsewhere could connect while no password is set, so there is to be no listening
     /// there either.
-    fn check_reach(&self, database: &sql::Database) -> bench::Result<()> {
+    fn check_reach(&self, database: &sql::Database) -> commands::Result<()> {
         let beyond = self
             .listen
             .iter()
             .find(|address| !address.ip().is_loopback());
         match beyond {
-            Some(address) if !database.has_password() => Err(bench::Error::input(format!(
+            Some(address) if !database.has_password() => Err(commands::Error::input(format!(
                 "{address} can be reached from elsewhere, and no user has a password yet; set one \
                  with --password-file FILE, or with ALTER ROLE weft PASSWORD while listening on \
                  127.0.0.1"
@@ -192,10 +192,10 @@ impl Arguments {
         }
     }
 
-    fn listeners(&self) -> bench::Result<Vec<TcpListener>> {
+    fn listeners(&self) -> commands::Result<Vec<TcpListener>> {
         let listen = self.listen.iter().map(|address| {
             TcpListener::bind(address).map_err(|error| {
-                bench::Error::run(format!(
+                commands::Error::run(format!(
                     "cannot listen on {address}: {error}; choose another --listen ADDR:PORT"
                 ))
             })
@@ -208,12 +208,12 @@ impl Arguments {
 const MEMORY_BYTES_MIN: usize = 16 << 20;
 
 /// A limit on memory, if the process may use as much.
-fn memory_bytes(bytes: u64) -> bench::Result<usize> {
+fn memory_bytes(bytes: u64) -> commands::Result<usize> {
     let usable = Options::memory_bytes_usable();
     let range = MEMORY_BYTES_MIN..=usable;
     match usize::try_from(bytes) {
         Ok(bytes) if range.contains(&bytes) => Ok(bytes),
-        _ => Err(bench::Error::input(format!(
+        _ => Err(commands::Error::input(format!(
             "--memory {bytes} is out of range; give {}MiB to {}MiB, the memory that this process may \
              use",
             MEMORY_BYTES_MIN >> 20,
@@ -232,7 +232,7 @@ fn signals(insists: &Arc<AtomicBool>) -> std::io::Result<Signals> {
 }
 
 /// Opens the SQL side of a database, on one of its workers.
-fn open(workers: &Database) -> bench::Result<Arc<sql::Database>> {
+fn open(workers: &Database) -> commands::Result<Arc<sql::Database>> {
     let (answer, answers) = mpsc::channel();
     workers.workers()[0].spawn(move |context| async move {
         let opened = sql::Database::open(context.engine_session(), USER, USER).await;
@@ -241,8 +241,8 @@ fn open(workers: &Database) -> bench::Result<Arc<sql::Database>> {
     });
     match answers.recv() {
         Ok(Ok(database)) => Ok(database),
-        Ok(Err(error)) => Err(bench::Error::run(error.to_string())),
-        Err(_) => Err(bench::Error::run(
+        Ok(Err(error)) => Err(commands::Error::run(error.to_string())),
+        Err(_) => Err(commands::Error::run(
             "the database was closed while it was opened".to_owned(),
         )),
     }

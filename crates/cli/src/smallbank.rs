@@ -1,7 +1,7 @@
 //! `weft bench smallbank`: short transactions of a bank.
 
-use bench::number::{parse_count, with_commas};
 use bench::smallbank::{Hotspot, LOAD, Settings};
+use commands::number::{parse_count, with_commas};
 
 use crate::application::Clients;
 
@@ -53,7 +53,7 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    pub(crate) fn run(self) -> bench::Result<()> {
+    pub(crate) fn run(self) -> commands::Result<()> {
         let default = Settings::default();
         let settings = Settings {
             accounts: self.accounts,
@@ -74,7 +74,7 @@ impl Arguments {
     }
 }
 
-fn hotspot(text: &str) -> bench::Result<Hotspot> {
+fn hotspot(text: &str) -> commands::Result<Hotspot> {
     let parts = text.split_once(':');
     let parsed = parts.and_then(|(share, accounts)| {
         Some(Hotspot {
@@ -83,7 +83,7 @@ fn hotspot(text: &str) -> bench::Result<Hotspot> {
         })
     });
     parsed.ok_or_else(|| {
-        bench::Error::input(format!(
+        commands::Error::input(format!(
             "`{text}` is not a hotspot; give a share and a number of customers, as in 0.9:1000"
         ))
     })

@@ -1,7 +1,7 @@
 //! `weft bench tatp`: the home location register of a telephone network.
 
-use bench::number::{parse_count, with_commas};
 use bench::tatp::{Choice, LOAD, Settings};
+use commands::number::{parse_count, with_commas};
 
 use crate::application::Clients;
 
@@ -47,7 +47,7 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    pub(crate) fn run(self) -> bench::Result<()> {
+    pub(crate) fn run(self) -> commands::Result<()> {
         let default = Settings::default();
         let settings = Settings {
             subscribers: u32::try_from(self.subscribers).unwrap_or(u32::MAX),

@@ -1,7 +1,7 @@
 //! `weft bench tpcc`: orders, payments and deliveries of a wholesale supplier.
 
-use bench::number::parse_count;
 use bench::tpcc::{Home, LOAD, Mix, Scale, Settings};
+use commands::number::parse_count;
 
 use crate::application::Clients;
 
@@ -72,7 +72,7 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    pub(crate) fn run(self) -> bench::Result<()> {
+    pub(crate) fn run(self) -> commands::Result<()> {
         let settings = Settings {
             scale: Scale {
                 items: u32::try_from(self.items).unwrap_or(u32::MAX),

@@ -5,12 +5,12 @@ use std::process::Command;
 use std::time::Duration;
 
 use bench::measure::Isolation;
-use bench::number::{parse_count, parse_seconds};
-use bench::progress::Progress;
 use bench::tpcc;
 use bench::wire::{
     Kind, Launched, Protocol, Server, Settings, measure, report, start_postgres, start_weft,
 };
+use commands::number::{parse_count, parse_seconds};
+use commands::progress::Progress;
 
 use crate::series::Series;
 
@@ -131,7 +131,7 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    pub(crate) fn run(self) -> bench::Result<()> {
+    pub(crate) fn run(self) -> commands::Result<()> {
         let settings = self.settings();
         settings.tpcc.check()?;
         let launched = self.launch()?;
@@ -150,7 +150,7 @@ impl Arguments {
         if wrong.is_empty() {
             return Ok(());
         }
-        Err(bench::Error::run(format!(
+        Err(commands::Error::run(format!(
             "answers or tables were wrong:\n{}",
             wrong.join("\n")
         )))
@@ -179,7 +179,7 @@ impl Arguments {
     }
 
     /// Starts what is to be started, Weft first.
-    fn launch(&self) -> bench::Result<Vec<Launched>> {
+    fn launch(&self) -> commands::Result<Vec<Launched>> {
         let process = std::process::id();
         let own = || std::env::temp_dir().join(format!("weft-bench-wire-{process}"));
         let directory = self.data_dir.clone().unwrap_or_else(own);
@@ -196,9 +196,9 @@ impl Arguments {
 }
 
 /// The command of a Weft that serves: this program.
-pub(crate) fn serve(workers: Option<u16>) -> bench::Result<Command> {
+pub(crate) fn serve(workers: Option<u16>) -> commands::Result<Command> {
     let program = std::env::current_exe().map_err(|error| {
-        bench::Error::run(format!("cannot find this program to start it: {error}"))
+        commands::Error::run(format!("cannot find this program to start it: {error}"))
     })?;
     let mut command = Command::new(program);
     command.arg("serve");

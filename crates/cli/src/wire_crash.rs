@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use bench::measure::Isolation;
-use bench::number::parse_count;
 use bench::place::Place;
-use bench::progress::Progress;
 use bench::report::Format;
 use bench::tpcc;
 use bench::wire::crash::{Plan, report, run};
+use commands::number::parse_count;
+use commands::progress::Progress;
 
 use crate::wire::serve;
 
@@ -74,7 +74,7 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    pub(crate) fn run(self) -> bench::Result<()> {
+    pub(crate) fn run(self) -> commands::Result<()> {
         let place = Place::make(&self.data_dir)?;
         let plan = Plan {
             directory: self.data_dir,
@@ -97,7 +97,7 @@ impl Arguments {
         if crashes.sentences.is_empty() {
             return Ok(());
         }
-        Err(bench::Error::run(format!(
+        Err(commands::Error::run(format!(
             "what must hold after a crash did not; {} is kept; please report it:\n{}",
             place.keep().display(),
             crashes.sentences.join("\n")

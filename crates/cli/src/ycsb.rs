@@ -1,9 +1,9 @@
 //! `weft bench ycsb`: the standard key-value workloads in every execution mode.
 
-use bench::number::parse_count;
 use bench::plan::{Options, Plan};
-use bench::progress::Progress;
 use bench::workload::Workload;
+use commands::number::parse_count;
+use commands::progress::Progress;
 
 use crate::execution::Execution;
 
@@ -119,7 +119,7 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    fn plan(&self) -> bench::Result<Plan> {
+    fn plan(&self) -> commands::Result<Plan> {
         Options {
             workload: Workload::named_or_file(&self.workload)?,
             records: self.records,
@@ -136,7 +136,7 @@ impl Arguments {
         .plan()
     }
 
-    pub(crate) fn run(self) -> bench::Result<()> {
+    pub(crate) fn run(self) -> commands::Result<()> {
         let plan = self.plan()?;
         let progress = Progress::stderr();
         for note in &plan.notes {
@@ -154,7 +154,7 @@ impl Arguments {
         if outcome.verified() {
             Ok(())
         } else {
-            Err(bench::Error::run(
+            Err(commands::Error::run(
                 "answers were wrong (see the column verified); these numbers mean nothing, please \
                  report it",
             ))

@@ -9,8 +9,8 @@ use std::cell::Cell;
 use std::time::Duration;
 
 use bench::join::{Population, sorted_value};
-use bench::progress::Progress;
-use bench::{Error, Result};
+use commands::progress::Progress;
+use commands::{Error, Result};
 use duckdb::arrow::array::{Array, Int64Array};
 use duckdb::types::Value;
 use duckdb::{Config, Connection, Params, Statement};

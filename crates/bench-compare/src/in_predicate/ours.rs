@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use bench::join::Population;
-use bench::progress::Progress;
-use bench::{Error, Result};
+use commands::progress::Progress;
+use commands::{Error, Result};
 use column::{Column, ColumnError, Delta, InPredicate, Main, Snapshot};
 use interleave::Execution;
 

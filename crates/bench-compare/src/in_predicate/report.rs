@@ -1,7 +1,7 @@
 //! The comparison as people and programs read it.
 
-use bench::Result;
-use bench::number::{short_count, with_commas};
+use commands::Result;
+use commands::number::{short_count, with_commas};
 use bench::report::{Format, csv, json, table};
 use serde::Serialize;
 
@@ -19,7 +19,7 @@ threads, among those that take the list within the time. ok: every answer was ri
 /// Writes the comparison in this form, with a newline at the end.
 ///
 /// # Errors
-/// [`bench::Error::Run`] when a number cannot be written, which does not happen.
+/// [`commands::Error::Run`] when a number cannot be written, which does not happen.
 pub(super) fn text(format: Format, comparison: &Comparison) -> Result<String> {
     match format {
         Format::Table => Ok(table_of(comparison)),

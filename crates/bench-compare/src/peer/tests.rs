@@ -8,7 +8,7 @@ use bench::distribution::Records;
 use bench::measure::Durability;
 use bench::mode::Mode;
 use bench::plan::Options;
-use bench::progress::Progress;
+use commands::progress::Progress;
 use bench::values::ValueShape;
 use bench::workload::{Workload, builtin};
 

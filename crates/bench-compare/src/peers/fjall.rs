@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 
 use bench::measure::Durability;
-use bench::number::bytes_text;
-use bench::{Error, Result};
+use commands::number::bytes_text;
+use commands::{Error, Result};
 use fjall::config::{CompressionPolicy, HashRatioPolicy};
 use fjall::{
     CompressionType, Keyspace, KeyspaceCreateOptions, OptimisticTxDatabase, OptimisticTxKeyspace,

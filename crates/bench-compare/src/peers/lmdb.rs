@@ -4,8 +4,8 @@
 use std::ops::{Bound, ControlFlow};
 
 use bench::measure::Durability;
-use bench::number::bytes_text;
-use bench::{Error, Result};
+use commands::number::bytes_text;
+use commands::{Error, Result};
 use heed::types::Bytes;
 use heed::{CommitOrAbort, Database, Env, EnvFlags, EnvOpenOptions, RoTxn, RwTxn};
 

@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 
 use bench::measure::Durability;
-use bench::number::bytes_text;
-use bench::{Error, Result};
+use commands::number::bytes_text;
+use commands::{Error, Result};
 use redb::{Database, ReadableDatabase, ReadableTable, Table, TableDefinition};
 
 use crate::body::{Body, Transaction};

@@ -4,8 +4,8 @@
 use std::ops::ControlFlow;
 
 use bench::measure::Durability;
-use bench::number::bytes_text;
-use bench::{Error, Result};
+use commands::number::bytes_text;
+use commands::{Error, Result};
 use rocksdb::{
     BlockBasedOptions, Cache, DBCompressionType, DBPinnableSlice, DBRawIteratorWithThreadMode,
     DataBlockIndexType, ErrorKind, OptimisticTransactionDB, OptimisticTransactionOptions, Options,

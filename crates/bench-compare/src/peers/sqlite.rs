@@ -7,8 +7,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bench::measure::Durability;
-use bench::number::bytes_text;
-use bench::{Error, Result};
+use commands::number::bytes_text;
+use commands::{Error, Result};
 use rusqlite::{Connection, OpenFlags, Statement};
 
 use crate::body::{Body, Transaction};

@@ -1,7 +1,7 @@
 //! CSV: a line per engine, number of threads and repeat, each with everything that
 //! is needed to join files of many runs.
 
-use bench::Result;
+use commands::Result;
 use bench::report::csv;
 use serde::Serialize;
 

@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use weft::{Database, Interleaved, Isolation, Transaction, TransactionOptions};
 
 use super::Application;
-use crate::{Error, Result};
+use crate::databases;
+use commands::Result;
 
 /// How a check begins: it sees one moment, and says that it only reads.
 pub(crate) fn options() -> TransactionOptions {
@@ -28,7 +29,7 @@ pub(crate) fn inconsistencies<A: Application>(
     let checked = database
         .run_with::<Interleaved, _, _>(options(), check)
         .wait();
-    checked.map_err(Error::database)
+    checked.map_err(databases::failure)
 }
 
 /// Checks beside clients.

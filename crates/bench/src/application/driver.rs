@@ -8,14 +8,15 @@ use super::Application;
 use super::check::{Beside, inconsistencies};
 use super::client::{Client, Findings};
 use super::plan::Plan;
+use crate::databases;
 use crate::databases::Kind;
 use crate::limits::Region;
 use crate::measure::{KindMeasurement, Latencies, Measurement};
-use crate::progress::Progress;
 use crate::runner::{Alternating, Outcome, alternate, measurement, with_stolen};
 use crate::subject::RawRun;
 use crate::variant::Variant;
-use crate::{Error, Result, databases};
+use commands::progress::Progress;
+use commands::{Error, Result};
 
 /// Transactions open on each worker under an offered load, those that are not due yet
 /// included.
@@ -71,7 +72,7 @@ pub fn load<A: Application>(
     let steps = A::load_steps(settings) * plan.comparison.databases().len() as u64;
     let step = progress.step("loading", steps);
     let instances = databases::for_each(&plan.comparison.databases(), &options, |options| {
-        let database = Database::open(options).map_err(Error::database)?;
+        let database = Database::open(options).map_err(databases::failure)?;
         let application = A::load(settings, &database, &step)?;
         Ok(Instance {
             database,

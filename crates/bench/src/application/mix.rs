@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::distribution::{Rng, below};
-use crate::{Error, Result};
+use commands::{Error, Result};
 
 /// The weights of `N` kinds of transactions. A kind's share is its weight in their sum,
 /// which is above 0.

@@ -3,7 +3,7 @@
 use crate::comparison::{Asked, Comparison};
 use crate::measure::ConflictPolicy;
 use crate::mode::Mode;
-use crate::{Error, Result};
+use commands::{Error, Result};
 
 /// How to run an application, as asked for.
 #[derive(Clone, Debug)]

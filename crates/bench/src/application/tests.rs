@@ -6,12 +6,12 @@ use weft::{Database, Options, Policy, Table, Transaction};
 
 use super::driver::{Report, load};
 use super::{Application, Reads, Source, Tally, missing, plan, rolled_back};
-use crate::Result;
 use crate::comparison::Asked;
 use crate::measure::{Certifier, ConflictPolicy, Durability, Flusher, InFlight, Isolation};
 use crate::mode::Mode;
-use crate::progress::{Progress, Step};
 use crate::report::Format;
+use commands::Result;
+use commands::progress::{Progress, Step};
 
 const ACCOUNTS: u64 = 50;
 const BALANCE: i64 = 100;

@@ -4,7 +4,7 @@ use weft::{Database, InFlight, Interleaved, OnConflict, Options, Transaction};
 
 use super::{Application, Reads, Request, check, is_rolled_back};
 use crate::measure::Isolation;
-use crate::progress::Progress;
+use commands::progress::Progress;
 
 /// Transactions under way at once.
 const TOGETHER: usize = 64;

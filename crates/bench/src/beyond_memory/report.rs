@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use super::{BeyondMemory, Direction, Mode};
-use crate::Result;
 use crate::report::{Format, Line as ChartLine, LineChart, csv, json, line_chart, table};
+use commands::Result;
 
 const LEGEND: &str = "\
 Medians over the repeats; latencies are of all of them. set: bytes of the working set's records
@@ -20,7 +20,7 @@ right, and no change was lost.
 /// The results in this form, with a newline at the end.
 ///
 /// # Errors
-/// [`Error::Run`](crate::Error::Run) when a number cannot be written, which does not
+/// [`Error::Run`](commands::Error::Run) when a number cannot be written, which does not
 /// happen.
 pub fn report(format: Format, results: &[BeyondMemory]) -> Result<String> {
     match format {
@@ -172,7 +172,7 @@ fn text(results: &[BeyondMemory]) -> String {
 /// Draws operations per second of each database in each direction against the working set.
 ///
 /// # Errors
-/// [`Error::Run`](crate::Error::Run) when there is nothing to draw.
+/// [`Error::Run`](commands::Error::Run) when there is nothing to draw.
 pub fn chart(title: &str, results: &[BeyondMemory]) -> Result<String> {
     let mut sets: Vec<f64> = Vec::new();
     for result in results {

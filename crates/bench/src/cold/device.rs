@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use io::{BLOCK_BYTES, Backend, Directory, File, OpenMode, Port, RealDirectory};
 
-use crate::Result;
 use crate::limits::{Part, failed, reads_per_second};
+use commands::Result;
 
 /// Reads under way at once, as they are tried.
 const DEPTHS: [usize; 9] = [1, 2, 4, 8, 16, 32, 64, 128, 256];

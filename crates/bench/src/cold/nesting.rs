@@ -13,7 +13,7 @@ use weft::{Policy, Transaction};
 
 use crate::counted::Counted;
 use crate::values::Verifier;
-use crate::{Error, Result};
+use commands::{Error, Result};
 
 /// One form.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]

@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use super::Cold;
-use crate::Result;
 use crate::report::{Format, Line as ChartLine, LineChart, csv, json, line_chart, table};
+use commands::Result;
 
 const LEGEND: &str = "\
 Medians over the repeats; latencies are of all of them. storage: share of storage-bound transactions
@@ -19,7 +19,7 @@ at once on each worker. ok: every value was right, and no change was lost.
 /// The results in this form, with a newline at the end.
 ///
 /// # Errors
-/// [`Error::Run`](crate::Error::Run) when a number cannot be written, which does not
+/// [`Error::Run`](commands::Error::Run) when a number cannot be written, which does not
 /// happen.
 pub fn report(format: Format, results: &[Cold]) -> Result<String> {
     match format {
@@ -218,7 +218,7 @@ fn text(results: &[Cold]) -> String {
 /// share of the latter that was offered.
 ///
 /// # Errors
-/// [`Error::Run`](crate::Error::Run) when there is nothing to draw.
+/// [`Error::Run`](commands::Error::Run) when there is nothing to draw.
 pub fn chart(title: &str, results: &[Cold]) -> Result<String> {
     let mut percents: Vec<f64> = Vec::new();
     let mut names = Vec::new();

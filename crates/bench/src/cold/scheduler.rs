@@ -7,7 +7,7 @@ use weft::{Scheduling, WorkerConfig};
 
 use super::Variation;
 use crate::measure::InFlight;
-use crate::{Error, Result};
+use commands::{Error, Result};
 
 /// One way to schedule transactions that wait for the device: those that MosaicDB compares
 /// (sections 4 and 6.2), with its numbers unless others are asked for, and our own.

@@ -8,11 +8,11 @@ use weft::{Database, Policy, Transaction};
 use super::Settings;
 use super::nesting::{Access, Nesting};
 use super::source::Request;
-use crate::Result;
 use crate::cooling::cool;
 use crate::counted::Counted;
-use crate::progress::Step;
 use crate::values::Verifier;
+use commands::Result;
+use commands::progress::Step;
 
 /// Both tables.
 #[derive(Clone)]

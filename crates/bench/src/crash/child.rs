@@ -16,8 +16,9 @@ use super::ledger::Ledger;
 use super::word::{Entry, Word};
 use super::{Plan, Planted, options};
 use crate::application::{Application, Reads, Request as _, Source, check, is_rolled_back};
+use crate::databases;
 use crate::distribution::{Rng, below, rng};
-use crate::{Error, Result};
+use commands::{Error, Result};
 
 /// Clients on each worker, each with one transaction under way.
 const CLIENTS: u32 = 8;
@@ -32,13 +33,13 @@ pub(super) fn work<A: Application>(settings: &A::Settings, plan: &Plan, seed: u6
     say(Word::Opening);
     let database = open(plan, &mut rng)?;
     let application = A::open(settings, &database)?;
-    let ledger = Ledger::open(&database).map_err(Error::database)?;
+    let ledger = Ledger::open(&database).map_err(databases::failure)?;
     let ours = ledger.clone();
     let read = async move |txn: &Transaction| ours.read(txn).await;
     let found = database
         .run_with::<Interleaved, _, _>(check::options(), read)
         .wait()
-        .map_err(Error::database)?;
+        .map_err(databases::failure)?;
     for &entry in &found {
         say(Word::Found(entry));
     }
@@ -70,7 +71,7 @@ pub(super) fn work<A: Application>(settings: &A::Settings, plan: &Plan, seed: u6
             CHECKPOINT_MICROS_MAX,
         )));
         say(Word::Checkpoint);
-        database.checkpoint_blocking().map_err(Error::database)?;
+        database.checkpoint_blocking().map_err(databases::failure)?;
         say(Word::Checkpointed);
     }
 }
@@ -93,7 +94,7 @@ fn open(plan: &Plan, rng: &mut Rng) -> Result<Database> {
             Database::open_in(options, Arc::new(lazy))
         }
     };
-    opened.map_err(Error::database)
+    opened.map_err(databases::failure)
 }
 
 /// What a kill takes with it, if anything.

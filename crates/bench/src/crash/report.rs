@@ -1,9 +1,9 @@
 //! The results as people and programs read them.
 
 use super::Crashes;
-use crate::Result;
-use crate::number::with_commas;
 use crate::report::{Format, csv, json, table};
+use commands::Result;
+use commands::number::with_commas;
 
 const LEGEND: &str = "\
 kills: children killed, while opening: before clients ran, while checkpointing: during a checkpoint.
@@ -16,7 +16,7 @@ what did not hold.
 /// The results in this form, with a newline at the end.
 ///
 /// # Errors
-/// [`Error::Run`](crate::Error::Run) when a number cannot be written, which does not
+/// [`Error::Run`](commands::Error::Run) when a number cannot be written, which does not
 /// happen.
 pub fn report(format: Format, results: &[Crashes]) -> Result<String> {
     match format {

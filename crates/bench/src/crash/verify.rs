@@ -11,7 +11,8 @@ use super::ledger::{Ledger, Promises};
 use super::word::Entry;
 use super::{Plan, options};
 use crate::application::{Application, Tally, check};
-use crate::{Error, Result};
+use crate::databases;
+use commands::{Error, Result};
 
 /// What was found.
 #[derive(Debug, Default)]
@@ -57,7 +58,7 @@ fn open<A: Application>(
     verified: &mut Verified,
 ) -> Result<()> {
     let began = Instant::now();
-    let database = Database::open(options(plan)).map_err(Error::database)?;
+    let database = Database::open(options(plan)).map_err(databases::failure)?;
     let application = A::open(settings, &database)?;
     verified.seconds = Some(began.elapsed().as_secs_f64());
     look(&database, &application, promises, verified)?;
@@ -75,7 +76,7 @@ pub(super) fn look<A: Application>(
 ) -> Result<()> {
     let violated = check::inconsistencies(database, application)?;
     verified.sentences.extend(violated);
-    let ledger = Ledger::open(database).map_err(Error::database)?;
+    let ledger = Ledger::open(database).map_err(databases::failure)?;
     let ours = application.clone();
     let read = async move |txn: &Transaction| {
         let entries = ledger.read(txn).await?;
@@ -84,7 +85,7 @@ pub(super) fn look<A: Application>(
     let (entries, tallies) = database
         .run_with::<Interleaved, _, _>(check::options(), read)
         .wait()
-        .map_err(Error::database)?;
+        .map_err(databases::failure)?;
     let compared = promises.compare(&entries, A::KINDS);
     verified.lost += compared.lost;
     verified.sentences.extend(compared.sentences);

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::ledger::Promises;
 use super::moment::Moment;
 use super::word::Word;
-use crate::{Error, Result};
+use commands::{Error, Result};
 
 /// Longer than any child needs for what it is killed at.
 const PATIENCE: Duration = Duration::from_secs(120);

@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use super::HotRow;
-use crate::Result;
 use crate::report::{Format, csv, json, table};
+use commands::Result;
 
 const LEGEND: &str = "\
 Medians over the repeats; most and longest are of all of them. tries: how often a transaction was
@@ -16,7 +16,7 @@ with fewest against the one with most. ok: the record counted every commit.
 /// The results in this form, with a newline at the end.
 ///
 /// # Errors
-/// [`Error::Run`](crate::Error::Run) when a number cannot be written, which does not
+/// [`Error::Run`](commands::Error::Run) when a number cannot be written, which does not
 /// happen.
 pub fn report(format: Format, results: &[HotRow]) -> Result<String> {
     match format {

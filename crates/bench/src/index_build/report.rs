@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use super::IndexBuild;
-use crate::Result;
 use crate::report::{Format, csv, json, table};
+use commands::Result;
 
 const LEGEND: &str = "\
 Medians over the repeats. Mops/s: operations of the load; x without: against the mean of
@@ -14,7 +14,7 @@ before and dropped, taken within each repeat. ±: half the range of Mops/s. ok: 
 /// The result in this form, with a newline at the end.
 ///
 /// # Errors
-/// [`Error::Run`](crate::Error::Run) when a number cannot be written, which does not
+/// [`Error::Run`](commands::Error::Run) when a number cannot be written, which does not
 /// happen.
 pub fn report(format: Format, result: &IndexBuild) -> Result<String> {
     match format {

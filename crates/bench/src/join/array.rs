@@ -11,9 +11,9 @@ use super::compete::{Arena, Contender, compete};
 use super::keys::{digits, large};
 use super::{Experiment, Join, Keys, Settings, Technique};
 use crate::limits::Region;
-use crate::number::bytes_text;
-use crate::progress::Progress;
-use crate::{Error, Result};
+use commands::number::bytes_text;
+use commands::progress::Progress;
+use commands::{Error, Result};
 
 const STRUCTURE: &str = "sorted array";
 /// The same array under pages of separators.

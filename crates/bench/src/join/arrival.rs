@@ -6,7 +6,7 @@
 use super::Settings;
 use super::keys::{List, Random, large};
 use super::permutation::Permutation;
-use crate::Result;
+use commands::Result;
 
 /// So many values.
 #[derive(Clone, Copy, Debug)]
@@ -36,7 +36,7 @@ impl Arrival {
     /// All values, by their codes.
     ///
     /// # Errors
-    /// [`Error::Run`](crate::Error::Run) when the memory is not to be had.
+    /// [`Error::Run`](commands::Error::Run) when the memory is not to be had.
     pub(super) fn values(self) -> Result<Vec<u32>> {
         let mut values = large(self.entries)?;
         values.extend((0..self.entries).map(|code| self.value(code)));

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use serde::Serialize;
 
-use crate::{Error, Result};
+use commands::{Error, Result};
 
 /// One of `all` by its name; `what` is what they are.
 ///

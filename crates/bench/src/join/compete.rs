@@ -9,7 +9,7 @@ use interleave::{Costs, Execution};
 use super::{Join, Settings, Technique};
 use crate::limits::{self, Region};
 use crate::measure::Spread;
-use crate::progress::Progress;
+use commands::progress::Progress;
 
 /// Times that each group size is tried.
 const TRIALS: u64 = 3;

@@ -7,9 +7,9 @@ use super::bodies::{bodies, code};
 use super::compete::{Arena, compete};
 use super::{Experiment, Join, Settings};
 use crate::limits::Region;
-use crate::number::bytes_text;
-use crate::progress::Progress;
-use crate::{Error, Result};
+use commands::number::bytes_text;
+use commands::progress::Progress;
+use commands::{Error, Result};
 
 /// How full nodes are, about what random inserts leave.
 const FILL_PERCENT: u32 = 70;

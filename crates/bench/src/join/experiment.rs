@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use super::choice::named;
 use super::{Join, Settings, array, csb, hash, in_predicate, small};
-use crate::progress::Progress;
-use crate::{Error, Result};
+use commands::progress::Progress;
+use commands::{Error, Result};
 
 /// One experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -12,9 +12,9 @@ use super::bodies::{Draw, answering, bodies, code};
 use super::compete::{Arena, Attempt, Contender, Task, compete};
 use super::keys::large;
 use super::{Experiment, Join, Settings, Technique};
-use crate::number::bytes_text;
-use crate::progress::Progress;
-use crate::{Error, Result};
+use commands::number::bytes_text;
+use commands::progress::Progress;
+use commands::{Error, Result};
 
 /// Keys that a finished table is asked for, and as many that are absent.
 const CHECKED: usize = 1000;

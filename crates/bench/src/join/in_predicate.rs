@@ -14,9 +14,9 @@ use super::arrival::Arrival;
 use super::compete::{Arena, Attempt, Chosen, Contender, Task, compete};
 use super::keys::List;
 use super::{Experiment, Join, Population, Settings, Technique};
-use crate::number::bytes_text;
-use crate::progress::Progress;
-use crate::{Error, Result};
+use commands::number::bytes_text;
+use commands::progress::Progress;
+use commands::{Error, Result};
 
 /// Executions of a query.
 const TECHNIQUES: [Technique; 3] = [

@@ -1,8 +1,8 @@
 //! Keys whose places are known by construction, and lists of them.
 
 use crate::keys::mix;
-use crate::number::bytes_text;
-use crate::{Error, Result};
+use commands::number::bytes_text;
+use commands::{Error, Result};
 
 /// The random numbers of one list.
 #[derive(Clone, Debug)]
@@ -64,7 +64,7 @@ impl<K: Copy + Ord> List<K> {
 /// `number` in as many digits as there are bytes, with leading zeros.
 pub(super) fn digits<const N: usize>(number: u64) -> [u8; N] {
     let mut text = [0; N];
-    crate::number::write_digits(&mut text, number);
+    commands::number::write_digits(&mut text, number);
     text
 }
 

@@ -3,8 +3,8 @@
 
 use super::array;
 use super::keys::{List, Random, large};
-use crate::Result;
 use crate::keys::mix;
+use commands::Result;
 
 /// Rows that refer to the values of a dictionary by their codes, and which rows have which code.
 #[derive(Clone, Debug)]
@@ -21,7 +21,7 @@ impl Population {
     /// make equal populations. Takes 8 bytes a row.
     ///
     /// # Errors
-    /// [`Error::Run`](crate::Error::Run) when the memory is not to be had.
+    /// [`Error::Run`](commands::Error::Run) when the memory is not to be had.
     pub fn new(values: u32, rows: u32, seed: u64) -> Result<Population> {
         let mut population = Population {
             values: u64::from(values),

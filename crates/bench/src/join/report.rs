@@ -3,9 +3,9 @@
 use serde::Serialize;
 
 use super::{Experiment, Join, Lines, Outcome};
-use crate::number::{bytes_text, short_count, with_commas};
 use crate::report::{Format, csv, json, table};
-use crate::{Error, Result};
+use commands::number::{bytes_text, short_count, with_commas};
+use commands::{Error, Result};
 
 mod drawing;
 

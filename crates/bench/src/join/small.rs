@@ -1,8 +1,8 @@
 //! Structures that fit the cache: the automatic choice is to cost nothing there.
 
 use super::{Experiment, Join, Settings, Technique, array, csb, hash, in_predicate};
-use crate::Result;
-use crate::progress::Progress;
+use commands::Result;
+use commands::progress::Progress;
 
 /// Bytes of each, unless even the largest asked for is smaller.
 const BYTES: u64 = 1 << 20;

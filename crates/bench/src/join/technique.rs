@@ -6,7 +6,7 @@ use interleave::Execution;
 use serde::Serialize;
 
 use super::choice::named;
-use crate::{Error, Result};
+use commands::{Error, Result};
 
 /// One way to look many keys up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]

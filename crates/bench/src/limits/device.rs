@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use io::{Action, BLOCK_BYTES, Backend, Buffer, Directory, File, OpenMode, Port, RealDirectory};
 
 use crate::measure::Latencies;
-use crate::{Error, Result};
+use commands::{Error, Result};
 
 /// The file that is written and read; removed afterwards.
 const NAME: &str = "device-probe";

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::{Error, Result};
+use commands::{Error, Result};
 
 /// Bytes of a cache line.
 pub const LINE_BYTES: usize = 64;
@@ -91,7 +91,7 @@ impl Mapping {
     /// [`Error::Run`] when the system refuses.
     pub fn new(bytes: u64) -> Result<Self> {
         let refused = || {
-            let size = crate::number::bytes_text(bytes);
+            let size = commands::number::bytes_text(bytes);
             Error::run(format!(
                 "cannot reserve {size} of memory; ask for less with --bytes"
             ))

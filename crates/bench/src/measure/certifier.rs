@@ -36,14 +36,14 @@ impl From<Certifier> for weft::Certifier {
 }
 
 impl std::str::FromStr for Certifier {
-    type Err = crate::Error;
+    type Err = commands::Error;
 
-    fn from_str(text: &str) -> crate::Result<Self> {
+    fn from_str(text: &str) -> commands::Result<Self> {
         Self::ALL
             .into_iter()
             .find(|certifier| certifier.name() == text)
             .ok_or_else(|| {
-                crate::Error::input(format!(
+                commands::Error::input(format!(
                     "`{text}` is not a certifier; choose from {}",
                     Self::ALL.map(Self::name).join(", ")
                 ))

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use weft::OnConflict;
 
-use crate::{Error, Result};
+use commands::{Error, Result};
 
 /// What a transaction does that meets another's uncommitted write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -27,14 +27,14 @@ impl Flusher {
 }
 
 impl std::str::FromStr for Flusher {
-    type Err = crate::Error;
+    type Err = commands::Error;
 
-    fn from_str(text: &str) -> crate::Result<Self> {
+    fn from_str(text: &str) -> commands::Result<Self> {
         Self::ALL
             .into_iter()
             .find(|flusher| flusher.name() == text)
             .ok_or_else(|| {
-                crate::Error::input(format!(
+                commands::Error::input(format!(
                     "`{text}` does not write logs; choose from {}",
                     Self::ALL.map(Self::name).join(", ")
                 ))

@@ -1,15 +1,15 @@
 //! An experiment's results as a chart in the form of its figure.
 
 use super::{Findings, Quantity, Series};
-use crate::Result;
 use crate::measure::Spread;
 use crate::report::{Line, LineChart, line_chart};
+use commands::Result;
 
 /// Draws the quantity of each series against what was varied: as a multiple of the first
 /// series where the paper does so.
 ///
 /// # Errors
-/// [`Error::Run`](crate::Error::Run) when there is nothing to draw.
+/// [`Error::Run`](commands::Error::Run) when there is nothing to draw.
 pub fn chart(findings: &Findings) -> Result<String> {
     let experiment = findings.experiment;
     let base = &experiment.series[0];

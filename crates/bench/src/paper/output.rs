@@ -3,14 +3,14 @@
 use serde::Serialize;
 
 use super::{Experiment, Findings, Paper, Quantity, Settings};
-use crate::Result;
 use crate::measure::Summary;
 use crate::report::{Format, csv, json, table};
+use commands::Result;
 
 /// What can be run, one row per experiment.
 ///
 /// # Errors
-/// [`Error::Input`](crate::Error::Input) as [`Experiment::plans`].
+/// [`Error::Input`](commands::Error::Input) as [`Experiment::plans`].
 pub fn list(
     format: Format,
     experiments: &[&'static Experiment],
@@ -63,7 +63,7 @@ pub fn list(
 /// The results of several experiments.
 ///
 /// # Errors
-/// [`Error::Run`](crate::Error::Run) when one cannot be written.
+/// [`Error::Run`](commands::Error::Run) when one cannot be written.
 pub fn results(format: Format, findings: &[Findings]) -> Result<String> {
     match format {
         Format::Table => Ok(findings.iter().map(tables).collect::<Vec<_>>().join("\n")),

@@ -8,7 +8,8 @@ use super::settings::scaled;
 use crate::application::Application;
 use crate::comparison::{Asked, Comparison};
 use crate::measure::Durability;
-use crate::{Result, application, plan, tpcc};
+use crate::{application, plan, tpcc};
+use commands::Result;
 
 /// Records loaded in a second, roughly, for the expected duration.
 const LOADED_PER_SECOND: f64 = 600_000.0;
@@ -37,7 +38,7 @@ impl Asks {
     /// `asked` makes it of what the experiment asks for itself.
     ///
     /// # Errors
-    /// [`Error::Input`](crate::Error::Input) for settings out of range, and where the machine
+    /// [`Error::Input`](commands::Error::Input) for settings out of range, and where the machine
     /// is too small.
     pub(super) fn plan(
         self,

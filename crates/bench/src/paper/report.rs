@@ -4,10 +4,10 @@
 
 use super::output::{legend, papers};
 use super::{Findings, Paper, Settings, drawing};
-use crate::Result;
 use crate::machine::Description;
 use crate::measure::COMMIT;
-use crate::number::bytes_text;
+use commands::Result;
+use commands::number::bytes_text;
 
 /// A file of a report.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub struct File {
 /// The charts, one file for each experiment.
 ///
 /// # Errors
-/// [`Error::Run`](crate::Error::Run) when there is nothing to draw.
+/// [`Error::Run`](commands::Error::Run) when there is nothing to draw.
 pub fn charts(findings: &[Findings]) -> Result<Vec<File>> {
     let files = findings.iter().map(|one| {
         Ok(File {

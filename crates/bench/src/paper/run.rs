@@ -7,18 +7,19 @@ use super::{Experiment, Planned, Settings};
 use crate::application::driver;
 use crate::place::Place;
 use crate::plan::Plan;
-use crate::progress::Progress;
 use crate::runner::Outcome;
 use crate::subject::{Subject, index_subject, weft_subject};
-use crate::{Error, Result, runner, tpcc};
+use crate::{runner, tpcc};
+use commands::progress::Progress;
+use commands::{Error, Result};
 
 /// Runs an experiment: loads tables for each size and form of them that it asks for, and
 /// measures on them whatever is asked of these in turn. Databases with a log are kept in
 /// `directory`, one at a time, and removed afterwards: it must not exist or be empty.
 ///
 /// # Errors
-/// [`Error::Input`](crate::Error::Input) for settings that cannot be carried out, and
-/// [`Error::Run`](crate::Error::Run) when one of the runs fails. Wrong answers are no error
+/// [`Error::Input`](commands::Error::Input) for settings that cannot be carried out, and
+/// [`Error::Run`](commands::Error::Run) when one of the runs fails. Wrong answers are no error
 /// here, but [`Findings::verified`] says so.
 pub fn run(
     experiment: &'static Experiment,

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::{Experiment, Planned};
-use crate::number::{check_seconds, within};
-use crate::{Error, Result};
+use commands::number::{check_seconds, within};
+use commands::{Error, Result};
 
 /// Fewest records of a scaled table.
 const RECORDS_MIN: u64 = 100;

@@ -10,9 +10,9 @@ use super::run::run_on;
 use super::*;
 use crate::machine::Description;
 use crate::plan::Plan;
-use crate::progress::{Progress, Step};
 use crate::report::Format;
 use crate::subject::{RawRun, Run, Subject};
+use commands::progress::{Progress, Step};
 
 fn tiny() -> Settings {
     Settings {

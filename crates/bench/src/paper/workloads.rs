@@ -2,7 +2,6 @@
 
 use super::Axis;
 use super::planned::Tpcc;
-use crate::Result;
 use crate::application;
 use crate::comparison::Asked;
 use crate::distribution::Distribution;
@@ -10,6 +9,7 @@ use crate::measure::ConflictPolicy;
 use crate::plan::{Options, RECORDS_DEFAULT};
 use crate::tpcc::{Mix, Settings};
 use crate::workload::Workload;
+use commands::Result;
 
 /// The threads of the papers, on a small machine.
 pub(super) const WORKERS: Axis = Axis {

@@ -4,7 +4,7 @@
 use plotters::prelude::*;
 
 use crate::measure::Summary;
-use crate::{Error, Result};
+use commands::{Error, Result};
 
 pub(super) const SIZE: (u32, u32) = (900, 480);
 /// Half of a bar's width, where 1 is the distance of two bars.

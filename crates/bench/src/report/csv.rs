@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::limits::Limit;
 use crate::measure::{Certifier, Flusher, Measurement, Spread, Summary};
 use crate::runner::Outcome;
-use crate::{Error, Result};
+use commands::{Error, Result};
 
 /// One line. Columns have the names of the JSON fields; nested ones are joined
 /// by an underscore.

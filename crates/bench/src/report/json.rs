@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::{Error, Result};
+use commands::{Error, Result};
 
 /// The objects as an indented array, with a newline at the end.
 ///

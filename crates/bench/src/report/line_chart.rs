@@ -7,7 +7,7 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::chart::{BASE, SIZE, shortened};
 use crate::measure::Spread;
-use crate::{Error, Result};
+use commands::{Error, Result};
 
 /// Colours of the series after the first, as far as they go round.
 const COLOURS: [RGBColor; 7] = [

@@ -4,9 +4,9 @@ use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle, presets};
 
 use crate::limits::Limit;
 use crate::measure::{Durability, Spread, Summary};
-use crate::number::bytes_text;
 use crate::runner::STOLEN;
 use crate::subject::{DEVICE_P50, DEVICE_P99, LOG_BLOCKS, LOG_BYTES};
+use commands::number::bytes_text;
 
 /// Lines above and below the header and at the end, none between rows.
 const STYLE: TableStyle = presets::UTF8_HORIZONTAL_ONLY.row_separator(LineStyle::none());

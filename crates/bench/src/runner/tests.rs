@@ -10,9 +10,9 @@ use crate::measure::LatencySampler;
 use crate::mode::Mode;
 use crate::operations::Operation;
 use crate::plan::tests::{asking, options};
-use crate::progress::Step;
 use crate::values::ValueShape;
 use crate::workload::OperationKind;
+use commands::progress::Step;
 
 /// One thread, no transactions, every mode alike.
 struct Tree<'a> {

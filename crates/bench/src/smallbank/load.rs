@@ -4,10 +4,11 @@ use weft::{Database, Interleaved, Transaction};
 
 use super::source::STRIPES;
 use super::{Holding, Settings, SmallBank, name};
-use crate::Result;
+use crate::databases;
 use crate::distribution::{below, rng};
 use crate::loading::in_batches;
-use crate::progress::Step;
+use commands::Result;
+use commands::progress::Step;
 
 /// Balances that are loaded, in cents; H-Store's.
 const OPENING_MIN: u64 = 1_000_000;
@@ -22,7 +23,7 @@ const BATCH: u64 = 8;
 /// See [`Application::load`](crate::application::Application::load).
 pub(super) fn load(settings: &Settings, database: &Database, step: &Step) -> Result<SmallBank> {
     settings.check()?;
-    let bank = create(settings, database).map_err(crate::Error::database)?;
+    let bank = create(settings, database).map_err(databases::failure)?;
     in_batches(
         database,
         0..settings.accounts,
@@ -59,7 +60,7 @@ pub(super) fn load(settings: &Settings, database: &Database, step: &Step) -> Res
     let booked = database.run_blocking(async move |txn: &Transaction<Interleaved>| {
         txn.insert(&ours.ledger, &OPENING, &opening).await
     });
-    booked.map_err(crate::Error::database)?;
+    booked.map_err(databases::failure)?;
     Ok(bank)
 }
 

@@ -2,7 +2,7 @@
 
 use super::KINDS;
 use crate::application::mix::Mix;
-use crate::{Error, Result};
+use commands::{Error, Result};
 
 /// Most accounts: the sum of all money still fits.
 const ACCOUNTS_MAX: u64 = 1_000_000_000;

@@ -11,14 +11,15 @@ use interleave::{Prefetching, Sequential, run_inline};
 use memory::{Arena, Epochs, Exhausted, Local, Pin};
 
 use super::{RawRun, Run, Subject};
+use crate::databases;
 use crate::keys::KeyShape;
 use crate::limits::Region;
 use crate::measure::LatencySampler;
 use crate::mode::Mode;
 use crate::plan::Plan;
-use crate::progress::Step;
 use crate::values::ValueShape;
-use crate::{Error, Result, databases};
+use commands::progress::Step;
+use commands::{Error, Result};
 
 /// Bytes that the index is allowed for each key, beyond those of the key itself.
 const BYTES_PER_KEY: usize = 96;

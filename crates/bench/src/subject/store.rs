@@ -30,8 +30,8 @@ use crate::indexes::{self, Definition, Index};
 use crate::limits::{Device, Region};
 use crate::loading::in_batches;
 use crate::plan::Plan;
-use crate::progress::Step;
-use crate::{Error, Result};
+use commands::progress::Step;
+use commands::{Error, Result};
 
 /// Records per transaction while loading and removing.
 const LOAD_BATCH: u64 = 16;
@@ -62,8 +62,8 @@ impl Store {
         };
         let config = options.worker_config();
         let directory = options.data_dir.clone();
-        let database = Database::open(options).map_err(Error::database)?;
-        let table: Bytes = database.create_table("ycsb").map_err(Error::database)?;
+        let database = Database::open(options).map_err(databases::failure)?;
+        let table: Bytes = database.create_table("ycsb").map_err(databases::failure)?;
         Ok(Self {
             database,
             table,
@@ -177,7 +177,7 @@ impl Store {
             let index = self
                 .create_index(definition)
                 .wait()
-                .map_err(Error::database)?;
+                .map_err(databases::failure)?;
             self.indexes.push(index);
             step.advance(1);
         }
@@ -205,13 +205,15 @@ impl Store {
             .database
             .check_index(index)
             .wait()
-            .map_err(Error::database)?;
+            .map_err(databases::failure)?;
         Ok(report.flaw_count == 0 && report.entries == report.records)
     }
 
     /// Drops an index.
     pub(crate) fn drop_index(&self, index: &Index) -> Result<()> {
-        self.database.drop_index(index).map_err(Error::database)?;
+        self.database
+            .drop_index(index)
+            .map_err(databases::failure)?;
         Ok(())
     }
 
@@ -289,7 +291,7 @@ impl Store {
             }
         });
         match receiver.recv() {
-            Ok(lines) => Ok(Some(lines.map_err(Error::database)?)),
+            Ok(lines) => Ok(Some(lines.map_err(databases::failure)?)),
             Err(_) => Err(Error::run(
                 "the worker ended while lines were counted; report this",
             )),

@@ -4,8 +4,8 @@ use super::*;
 use crate::measure::{Certifier, InFlight, Isolation};
 use crate::mode::Mode;
 use crate::plan::{Options, tests::asking};
-use crate::progress::Progress;
 use crate::runner::{self, Outcome};
+use commands::progress::Progress;
 
 fn measured(options: Options) -> Outcome {
     let plan = options.plan().unwrap();

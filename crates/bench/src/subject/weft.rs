@@ -4,12 +4,13 @@ use std::ops::Range;
 
 use super::store::Store;
 use super::{RawRun, Run, Subject};
+use crate::databases;
 use crate::databases::Kind;
 use crate::limits::Region;
 use crate::plan::Plan;
-use crate::progress::Step;
 use crate::variant::Variant;
-use crate::{Result, databases};
+use commands::Result;
+use commands::progress::Step;
 
 pub(super) struct WeftSubject {
     /// At least one.

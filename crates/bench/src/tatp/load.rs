@@ -4,9 +4,10 @@ use weft::{Database, Index, IndexDefinition, Table, Transaction};
 
 use super::population::{Entry, entry};
 use super::{Number, Settings, Subscriber, Tatp};
+use crate::databases;
 use crate::loading::in_batches;
-use crate::progress::Step;
-use crate::{Error, Result};
+use commands::progress::Step;
+use commands::Result;
 
 /// Subscribers per transaction.
 const BATCH: u64 = 4;
@@ -14,7 +15,7 @@ const BATCH: u64 = 4;
 /// See [`Application::load`](crate::application::Application::load).
 pub(super) fn load(settings: &Settings, database: &Database, step: &Step) -> Result<Tatp> {
     settings.check()?;
-    let register = create(settings, database).map_err(Error::database)?;
+    let register = create(settings, database).map_err(databases::failure)?;
     let all = 1..u64::from(settings.subscribers) + 1;
     in_batches(database, all, BATCH, Some(step), |subscribers| {
         let register = register.clone();

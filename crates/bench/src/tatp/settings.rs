@@ -2,7 +2,7 @@
 
 use super::KINDS;
 use crate::application::mix::Mix;
-use crate::{Error, Result};
+use commands::{Error, Result};
 
 /// Most subscribers.
 const SUBSCRIBERS_MAX: u32 = 1_000_000_000;

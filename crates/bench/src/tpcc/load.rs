@@ -8,8 +8,9 @@ use weft::{Database, Result, Transaction};
 use super::population::{NATIONS, Population, REGIONS};
 use super::schema::{CustomerKey, HistoryKey, NO_CARRIER, Tables};
 use super::settings::{SUPPLIERS, Settings};
+use crate::databases;
 use crate::loading::in_batches;
-use crate::progress::Step;
+use commands::progress::Step;
 
 /// Records in a transaction; of orders, their lines not counted.
 const BATCH: u64 = 32;
@@ -30,14 +31,14 @@ pub(super) fn load(
     database: &Database,
     tables: &Tables,
     step: &Step,
-) -> crate::Result<()> {
+) -> commands::Result<()> {
     let work = Load {
         population: *population,
         database,
         tables,
         step,
     };
-    work.few().map_err(crate::Error::database)?;
+    work.few().map_err(databases::failure)?;
     work.items()?;
     work.suppliers()?;
     for warehouse in 1..=population.warehouses {
@@ -63,7 +64,7 @@ impl Load<'_> {
         numbers: Range<u64>,
         length: u64,
         batch: impl Fn(Range<u64>) -> F,
-    ) -> crate::Result<()>
+    ) -> commands::Result<()>
     where
         F: AsyncFn(&Transaction) -> Result<()> + Send + 'static,
     {
@@ -100,7 +101,7 @@ impl Load<'_> {
         Ok(())
     }
 
-    fn items(&self) -> crate::Result<()> {
+    fn items(&self) -> commands::Result<()> {
         let all = 1..u64::from(self.population.scale.items) + 1;
         self.in_batches(all, BATCH, |items| {
             let (population, table) = (self.population, self.tables.items.clone());
@@ -114,7 +115,7 @@ impl Load<'_> {
         })
     }
 
-    fn suppliers(&self) -> crate::Result<()> {
+    fn suppliers(&self) -> commands::Result<()> {
         self.in_batches(0..u64::from(SUPPLIERS), BATCH, |suppliers| {
             let (population, table) = (self.population, self.tables.suppliers.clone());
             async move |txn: &Transaction| {
@@ -128,7 +129,7 @@ impl Load<'_> {
         })
     }
 
-    fn stock(&self, warehouse: u16) -> crate::Result<()> {
+    fn stock(&self, warehouse: u16) -> commands::Result<()> {
         let all = 1..u64::from(self.population.scale.items) + 1;
         self.in_batches(all, BATCH, |items| {
             let (population, table) = (self.population, self.tables.stock.clone());
@@ -144,7 +145,7 @@ impl Load<'_> {
     }
 
     /// Customers, and what each has paid.
-    fn customers(&self, warehouse: u16, district: u8) -> crate::Result<()> {
+    fn customers(&self, warehouse: u16, district: u8) -> commands::Result<()> {
         let all = 1..u64::from(self.population.scale.customers) + 1;
         self.in_batches(all, BATCH, |customers| {
             let (population, tables) = (self.population, self.tables.clone());
@@ -163,7 +164,7 @@ impl Load<'_> {
     }
 
     /// Orders, their lines, and which of them are open.
-    fn orders(&self, warehouse: u16, district: u8) -> crate::Result<()> {
+    fn orders(&self, warehouse: u16, district: u8) -> commands::Result<()> {
         let customers = self.population.customers_of_orders(warehouse, district);
         let customers: Arc<[u16]> = customers.into();
         let all = 1..u64::from(self.population.scale.orders()) + 1;

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use super::random::Random;
 use crate::application::mix;
-use crate::{Error, Result};
+use commands::{Error, Result};
 
 /// A kind of transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! How large the database is, and which transactions are drawn.
 
 use super::mix::Mix;
-use crate::number::plural;
-use crate::{Error, Result};
+use commands::number::plural;
+use commands::{Error, Result};
 
 /// Suppliers in the table of that name (CH-benCHmark).
 pub(super) const SUPPLIERS: u32 = 10_000;

@@ -25,10 +25,10 @@ pub(crate) use self::session::Session;
 use super::population::Population;
 use super::settings::Settings;
 use super::terminal::Terminal;
-use crate::Result;
 use crate::measure::Isolation;
-use crate::progress::Step;
 use crate::wire::{Client, Decimal, Server, Workload, failed, level};
+use commands::Result;
+use commands::progress::Step;
 
 /// Cents.
 type Money = Decimal<2>;

@@ -31,13 +31,13 @@ use super::drive::{Client as _, Done, is_retryable};
 use super::launch::spawn_weft;
 use super::server::Server;
 use super::workload::{Workload as _, failed};
-use crate::Result;
 use crate::distribution::{Rng, below, rng};
 use crate::measure::{Isolation, Spread};
-use crate::progress::Progress;
 use crate::report::{Format, csv, json, table};
 use crate::tpcc::wire::ledger::{self, Counts, KINDS, NEW_ORDER, PAYMENT};
 use crate::tpcc::{self, Wire};
+use commands::Result;
+use commands::progress::Progress;
 
 /// How to run and kill it.
 #[derive(Clone, Debug)]
@@ -92,7 +92,7 @@ pub struct Crashes {
 /// a server, without arguments.
 ///
 /// # Errors
-/// [`Error::Run`](crate::Error::Run) when the database cannot be loaded, or a server not be started. What does not
+/// [`Error::Run`](commands::Error::Run) when the database cannot be loaded, or a server not be started. What does not
 /// hold is no error.
 pub fn run(
     plan: &Plan,
@@ -298,7 +298,7 @@ fn sum(counts: &[Counts]) -> i64 {
 /// The results in this form, with a newline at the end.
 ///
 /// # Errors
-/// [`Error::Run`](crate::Error::Run) when a number cannot be written, which does not happen.
+/// [`Error::Run`](commands::Error::Run) when a number cannot be written, which does not happen.
 pub fn report(format: Format, crashes: &Crashes) -> Result<String> {
     match format {
         Format::Json => json::array(std::slice::from_ref(crashes)),

@@ -14,7 +14,7 @@ use postgres::error::SqlState;
 
 use super::{Run, Settings, Workload, failed, server::Server};
 use crate::measure::{Isolation, Latencies};
-use crate::{Error, Result};
+use commands::{Error, Result};
 
 /// One client of a workload, with its connection.
 pub(crate) trait Client: Send {

@@ -9,9 +9,9 @@ use super::drive::{Client, Done};
 use super::load::Rows;
 use super::server::Server;
 use super::workload::{Workload, failed};
-use crate::Result;
 use crate::measure::Isolation;
-use crate::progress::Step;
+use commands::Result;
+use commands::progress::Step;
 
 /// Different values of the column that the scan filters by.
 const KINDS: u32 = 100;

@@ -24,8 +24,8 @@ use serde::Serialize;
 pub use self::report::report;
 use super::{failed, server::Server};
 use crate::measure::{Latencies, LatencyNs, Spread};
-use crate::progress::Progress;
-use crate::{Error, Result};
+use commands::progress::Progress;
+use commands::{Error, Result};
 
 /// Rows that are read by their keys.
 const ACCOUNTS: u32 = 10_000;

@@ -17,7 +17,7 @@ use tokio_postgres::Config;
 use super::server::Server;
 use crate::machine::memory_available_bytes;
 use crate::place::Place;
-use crate::{Error, Result};
+use commands::{Error, Result};
 
 /// How long a server may take to be ready.
 const READY_WITHIN: Duration = Duration::from_secs(60);

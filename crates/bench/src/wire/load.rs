@@ -5,9 +5,9 @@
 
 use std::fmt::{self, Write as _};
 
-use crate::Result;
-use crate::progress::Step;
 use crate::wire::failed;
+use commands::Result;
+use commands::progress::Step;
 
 /// Rows of a statement.
 const ROWS: u64 = 250;

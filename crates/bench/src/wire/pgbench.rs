@@ -6,10 +6,10 @@ use super::drive::{Client, Done};
 use super::load::Rows;
 use super::server::Server;
 use super::workload::{Protocol, Workload, failed};
-use crate::Result;
 use crate::distribution::{Rng, below, rng};
 use crate::measure::Isolation;
-use crate::progress::Step;
+use commands::Result;
+use commands::progress::Step;
 
 /// Rows for each unit of scale.
 const ACCOUNTS: u32 = 100_000;

@@ -3,9 +3,9 @@
 use serde::Serialize;
 
 use super::Summary;
-use crate::Result;
 use crate::measure::Spread;
 use crate::report::{Format, csv, json, table};
+use commands::Result;
 
 const LEGEND: &str = "\
 Medians over the repeats. p50, p99: milliseconds from a transaction's first message to its last
@@ -17,7 +17,7 @@ processor time against the first server's. ok: answers and tables were right.
 /// The results in this form, with a newline at the end.
 ///
 /// # Errors
-/// [`Error::Run`](crate::Error::Run) when a number cannot be written, which does not
+/// [`Error::Run`](commands::Error::Run) when a number cannot be written, which does not
 /// happen.
 pub fn report(format: Format, results: &[Summary]) -> Result<String> {
     match format {

@@ -8,7 +8,7 @@ use tokio_postgres::Config;
 
 use super::{cpu, drive::level, failed};
 use crate::measure::Isolation;
-use crate::{Error, Result};
+use commands::{Error, Result};
 
 /// Where a server is, what it is called, and whose processor time is its.
 #[derive(Clone, Debug)]

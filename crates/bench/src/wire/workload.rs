@@ -10,9 +10,9 @@ use super::pgbench::{Pgbench, Transactions};
 use super::server::Server;
 use super::{Settings, facts};
 use crate::measure::Isolation;
-use crate::progress::Step;
 use crate::tpcc;
-use crate::{Error, Result};
+use commands::progress::Step;
+use commands::{Error, Result};
 
 /// A workload.
 pub(crate) trait Workload: Sync {

@@ -2,9 +2,9 @@
 //! program, and the five that isolate one kind of operation.
 
 use super::{OperationKind, Proportions, ScanLaw, ScanLength, Selection, Workload, properties};
-use crate::Result;
 use crate::distribution::Distribution;
 use crate::keys::InsertOrder;
+use commands::Result;
 
 /// Every built-in name.
 pub const NAMES: [&str; 11] = [

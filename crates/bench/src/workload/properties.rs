@@ -10,8 +10,8 @@ use java_properties::{LineContent, PropertiesIter};
 use super::{Proportions, ScanLaw, ScanLength, Selection, Workload};
 use crate::distribution::Distribution;
 use crate::keys::InsertOrder;
-use crate::number::{parse_count, parse_count_within};
-use crate::{Error, Result};
+use commands::number::{parse_count, parse_count_within};
+use commands::{Error, Result};
 
 /// Keys that have an effect here.
 pub const KEYS: [&str; 15] = [

@@ -23,9 +23,9 @@ pub(super) fn keep(password: &str) -> Result<String> {
 }
 
 /// What is kept of the password in a file.
-pub(super) fn read(file: &Path) -> bench::Result<String> {
+pub(super) fn read(file: &Path) -> commands::Result<String> {
     let failed = |what: &dyn std::fmt::Display| {
-        bench::Error::input(format!("--password-file {}: {what}", file.display()))
+        commands::Error::input(format!("--password-file {}: {what}", file.display()))
     };
     let text = std::fs::read_to_string(file).map_err(|error| failed(&error))?;
     let password = text.lines().next().unwrap_or_default();
@@ -40,9 +40,9 @@ pub(super) fn set(
     workers: &Database,
     database: &Arc<sql::Database>,
     verifier: &str,
-) -> bench::Result<()> {
+) -> commands::Result<()> {
     // It has no quotes in it.
     let text = format!("alter role {USER} login password '{verifier}'");
     let altered = startup::execute(workers, database, text, Unheard);
-    altered.map_err(|error| bench::Error::run(format!("the password was not set: {error}")))
+    altered.map_err(|error| commands::Error::run(format!("the password was not set: {error}")))
 }

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use bench::progress::Progress;
+use commands::progress::Progress;
 use types::{Result, SqlState};
 use weft::Database;
 
@@ -18,7 +18,7 @@ const SHOP: &str = include_str!("sample/shop.sql");
 pub(super) const QUERIES: &str = include_str!("sample/queries.sql");
 
 /// Makes the sample database, unless it is there.
-pub(super) fn make(workers: &Database, database: &Arc<sql::Database>) -> bench::Result<()> {
+pub(super) fn make(workers: &Database, database: &Arc<sql::Database>) -> commands::Result<()> {
     let loading = Loading {
         showing: Showing::new("making the sample database"),
         done: 0,
@@ -31,7 +31,7 @@ pub(super) fn make(workers: &Database, database: &Arc<sql::Database>) -> bench::
             .note("there is a schema shop already: no sample database is made, nothing is changed"),
         Err(error) => {
             let message = format!("the sample database was not made: {error}");
-            return Err(bench::Error::run(message));
+            return Err(commands::Error::run(message));
         }
     }
     Ok(())

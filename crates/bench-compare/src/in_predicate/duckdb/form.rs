@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use bench::{Error, Result};
+use commands::{Error, Result};
 
 use crate::in_predicate::{Answer, Taken};
 

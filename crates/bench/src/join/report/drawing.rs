@@ -1,18 +1,18 @@
 //! Results as a chart: nanoseconds by what was varied.
 
 use super::experiment_of;
-use crate::Result;
 use crate::join::{Experiment, Join, Technique};
 use crate::measure::Spread;
-use crate::number::{bytes_text, short_count};
 use crate::report::{Line, LineChart, line_chart};
+use commands::Result;
+use commands::number::{bytes_text, short_count};
 
 /// Draws results of one experiment as SVG, `title` above them: nanoseconds of a lookup by
 /// group size, size of the structure or of the list, whatever was varied.
 ///
 /// # Errors
-/// [`Error::Input`](crate::Error::Input) when they are of several experiments,
-/// [`Error::Run`](crate::Error::Run) when there is nothing to draw.
+/// [`Error::Input`](commands::Error::Input) when they are of several experiments,
+/// [`Error::Run`](commands::Error::Run) when there is nothing to draw.
 pub fn chart(title: &str, results: &[Join]) -> Result<String> {
     let experiment = experiment_of(results)?;
     let varies = |of: &dyn Fn(&Join) -> u64| results.iter().any(|one| of(one) != of(&results[0]));

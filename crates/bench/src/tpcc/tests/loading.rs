@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use weft::{Key, Table, Value};
 
 use super::*;
-use crate::progress::Progress;
+use commands::progress::Progress;
 
 fn count<K: Key, V: Value>(database: &Database, table: &Table<K, V>) -> u64 {
     let table = table.clone();
@@ -66,7 +66,7 @@ fn settings_that_cannot_be_are_refused() {
     let database = Database::open(in_memory(1)).unwrap();
     let step = Progress::hidden().step("loading", 0);
     let loaded = Tpcc::load(&tiny(0), &database, &step);
-    assert!(matches!(loaded, Err(Error::Input(_))));
+    assert!(matches!(loaded, Err(commands::Error::Input(_))));
     assert!(database.tables().is_empty());
 }
 

@@ -11,7 +11,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use super::{Money, failed};
 use crate::wire::Server;
-use crate::{Error as Failure, Result};
+use commands::{Error as Failure, Result};
 
 /// See the module text. A thread of its own drives it, while it waits for an answer.
 pub(super) struct Connection {

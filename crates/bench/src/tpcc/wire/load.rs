@@ -4,11 +4,11 @@ use std::fmt;
 
 use super::schema::{INDEXES, NAMES, TABLES};
 use super::{Money, Rate};
-use crate::Result;
-use crate::progress::Step;
 use crate::tpcc::population::Population;
 use crate::tpcc::schema::{self, Address, NO_CARRIER, NO_DATE, Text};
 use crate::wire::{Decimal, Rows, failed};
+use commands::Result;
+use commands::progress::Step;
 
 /// When everything was loaded, as the population has it.
 const LOADED: &str = "2026-01-01 00:00:00";

@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use super::Summary;
-use crate::Result;
 use crate::report::{Format, csv, json, table};
+use commands::Result;
 
 const LEGEND: &str = "\
 read, connect: milliseconds, beside the statement: of a read of one row by its key, and of connecting
@@ -18,7 +18,7 @@ ok: all answers were right.
 /// The results in this form, with a newline at the end.
 ///
 /// # Errors
-/// [`Error::Run`](crate::Error::Run) when a number cannot be written, which does not happen.
+/// [`Error::Run`](commands::Error::Run) when a number cannot be written, which does not happen.
 pub fn report(format: Format, results: &[Summary]) -> Result<String> {
     match format {
         Format::Json => json::array(results),

@@ -1,5 +1,4 @@
-//! What can go wrong in a benchmark, in two kinds: the request was wrong, or
-//! the run was.
+//! Errors of commands, in two kinds: the request was wrong, or carrying it out failed.
 
 /// The error of every fallible operation in this crate. Each text is one
 /// sentence that says what to do.
@@ -19,11 +18,6 @@ impl Error {
     /// An error in what was asked for.
     pub fn input(text: impl Into<String>) -> Self {
         Self::Input(text.into())
-    }
-
-    /// What a database under measurement says.
-    pub(crate) fn database(error: weft::Error) -> Self {
-        Self::run(format!("the database says: {error}"))
     }
 
     /// An error while carrying it out.

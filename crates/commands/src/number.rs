@@ -44,7 +44,7 @@ const SECONDS_MAX: f64 = 86_400.0;
 ///
 /// # Errors
 /// [`Error::Input`] that names the bounds.
-pub(crate) fn check_seconds(what: &str, seconds: f64) -> Result<()> {
+pub fn check_seconds(what: &str, seconds: f64) -> Result<()> {
     if seconds > 0.0 && seconds <= SECONDS_MAX {
         Ok(())
     } else {
@@ -55,7 +55,7 @@ pub(crate) fn check_seconds(what: &str, seconds: f64) -> Result<()> {
 }
 
 /// Fills `digits` with those of `number`, after leading zeros.
-pub(crate) fn write_digits(digits: &mut [u8], number: u64) {
+pub fn write_digits(digits: &mut [u8], number: u64) {
     let mut left = number;
     for digit in digits.iter_mut().rev() {
         *digit = b'0' + (left % 10) as u8;
@@ -63,8 +63,11 @@ pub(crate) fn write_digits(digits: &mut [u8], number: u64) {
     }
 }
 
-/// `number`, if it is from 1 to `max`.
-pub(crate) fn within(flag: &str, number: u64, max: u64) -> Result<u64> {
+/// Returns `number` if it is from 1 to `max`.
+///
+/// # Errors
+/// [`Error::Input`] that names `flag` and the bounds.
+pub fn within(flag: &str, number: u64, max: u64) -> Result<u64> {
     if (1..=max).contains(&number) {
         Ok(number)
     } else {
@@ -94,7 +97,7 @@ pub fn parse_percent(text: &str) -> Result<f64> {
 }
 
 /// A number of things, as people write it: `1 worker`, `2,000 records`.
-pub(crate) fn plural(count: u64, what: &str) -> String {
+pub fn plural(count: u64, what: &str) -> String {
     let ending = if count == 1 { "" } else { "s" };
     format!("{} {what}{ending}", with_commas(count))
 }
