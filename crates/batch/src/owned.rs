@@ -22,6 +22,7 @@ impl OwnedValue {
         Self(rows)
     }
 
+    /// Returns a value of type `text` that holds a copy of `text`.
     pub fn text(text: &str) -> Self {
         Self::new(Value::Text(text))
     }
@@ -51,6 +52,7 @@ impl OwnedValue {
             .map(Self::new)
     }
 
+    /// Returns the value, which borrows from this one.
     pub fn value(&self) -> Value<'_> {
         self.0.row(0)[0]
     }

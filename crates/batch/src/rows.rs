@@ -124,14 +124,17 @@ impl Rows {
         }
     }
 
+    /// Returns the number of rows.
     pub fn len(&self) -> usize {
         self.rows
     }
 
+    /// Returns whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.rows == 0
     }
 
+    /// Returns the number of values in each row.
     pub fn width(&self) -> usize {
         self.width
     }

@@ -12,8 +12,8 @@ use crate::databases;
 use crate::keys::{InsertOrder, KeyShape};
 use crate::loading::in_batches;
 use crate::values::{ValueShape, Verifier};
-use commands::progress::Step;
 use commands::Result;
+use commands::progress::Step;
 
 /// Records per transaction while loading and asking for all.
 const BATCH: u64 = 64;

@@ -39,9 +39,9 @@ use crate::application::driver::{self, Load};
 use crate::application::{Application, Reads, Source, Tally};
 use crate::databases;
 use crate::row::row_values;
+use commands::Result;
 use commands::number::write_digits;
 use commands::progress::Step;
-use commands::Result;
 
 /// Names of the kinds of transactions, in the order of [`Request`]'s.
 const KINDS: [&str; 7] = [

@@ -60,8 +60,8 @@ pub(crate) use self::wire::{Session, Wire};
 use crate::application::driver::{self, Load};
 use crate::application::{self, Application, Reads, Source, Tally};
 use crate::databases;
-use commands::progress::Step;
 use commands::Result;
+use commands::progress::Step;
 
 /// A loaded TPC-C database. Each worker has a clone.
 #[derive(Clone)]

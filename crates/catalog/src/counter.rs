@@ -209,14 +209,15 @@ impl Counter {
 }
 
 impl Catalogs {
-    /// Appends the next values of a sequence, as many as are wanted if there are so many, at
-    /// least one.
+    /// Appends the next values of a sequence to `values`: `wanted` if there are so many, at least
+    /// one. No rollback gives them back.
     ///
     /// # Errors
-    /// As for [`Catalogs::next_value`].
+    /// 2200H at the end of the sequence; the engine's.
     ///
     /// # Suspension
-    /// Once for all of them at most.
+    /// At most once: where the values run out that were set aside, until a transaction of its own has
+    /// committed, without waiting for the device.
     pub async fn next_values(
         &self,
         transaction: &Transaction,

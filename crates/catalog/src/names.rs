@@ -11,7 +11,9 @@ use syntax::name;
 /// A catalog's names as they are looked for, and written, under a search path.
 #[derive(Debug, Clone, Copy)]
 pub struct Searched<'c> {
+    /// Catalog in which the names are looked up.
     pub catalog: &'c Catalog,
+    /// Search path for names that are given without a schema.
     pub search_path: &'c SearchPath,
 }
 

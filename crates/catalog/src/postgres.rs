@@ -10,20 +10,33 @@ use types::{Scalar, Type};
 /// What is known of a type beside its name.
 #[derive(Debug, Clone, Copy)]
 pub struct TypeFacts {
+    /// `oid`: number of the type; 0 in [`ENUM`] and [`ARRAY`], which stand for many types.
     pub oid: u32,
+    /// `typname`: name of the type, without its schema; empty in [`ENUM`] and [`ARRAY`].
     pub name: &'static str,
+    /// `typlen`: bytes of a value; negative if values vary in length.
     pub length: i16,
+    /// `typbyval`: whether PostgreSQL passes a value itself, not a pointer to it.
     pub by_value: bool,
+    /// `typtype`: `b` for a base type, `e` for an enum, `p` for a pseudo-type.
     pub kind: char,
+    /// `typcategory`: group of types for implicit conversions, such as `N` for numbers.
     pub category: char,
+    /// `typispreferred`: whether implicit conversions within the category prefer the type.
     pub preferred: bool,
+    /// `typsubscript`: number of the function for subscripts; 0 if values have none.
     pub subscript: u32,
+    /// `typelem`: number of the type of the elements; 0 if there are none.
     pub element: u32,
+    /// `typarray`: number of the type of arrays of this one; 0 if there is none.
     pub array: u32,
     /// `typinput`, `typoutput`, `typreceive`, `typsend`, `typmodin`, `typmodout`, `typanalyze`.
     pub functions: [u32; 7],
+    /// `typalign`: alignment of stored values, from `c` (1 byte) to `d` (8 bytes).
     pub align: char,
+    /// `typstorage`: storage of large values, such as `p` (plain) or `x` (extended).
     pub storage: char,
+    /// `typcollation`: number of the default collation; 0 if the type has no collation.
     pub collation: u32,
     /// The default operator class of btree.
     pub operator_class: u32,
@@ -70,24 +83,38 @@ pub const ARRAY: TypeFacts = TypeFacts {
 /// A function.
 #[derive(Debug, Clone)]
 pub struct Procedure {
+    /// `oid`: number of the function.
     pub oid: u32,
+    /// `proname`: name of the function, without its schema.
     pub name: &'static str,
+    /// `prokind`: `f` for a function, `a` for an aggregate, `w` for a window function.
     pub kind: char,
+    /// `prorettype`: number of the type of the result.
     pub result: u32,
+    /// `proargtypes`: numbers of the types of the parameters, in order.
     pub parameters: Vec<u32>,
+    /// `provolatile`: `i` for immutable, `s` for stable, `v` for volatile.
     pub volatility: char,
+    /// `proisstrict`: whether the result is NULL if any argument is.
     pub strict: bool,
+    /// `proretset`: whether the function returns rows.
     pub returns_set: bool,
+    /// `provariadic`: number of the element type of the variadic parameter; 0 if there is none.
     pub variadic: u32,
 }
 
 /// An operator.
 #[derive(Debug, Clone, Copy)]
 pub struct Operator {
+    /// `oid`: number of the operator.
     pub oid: u32,
+    /// `oprname`: symbol of the operator, such as `<=`.
     pub name: &'static str,
+    /// `oprkind`: `b` for an infix operator, `l` for a prefix operator.
     pub kind: char,
+    /// `oprcanmerge`: whether a merge join can use the operator.
     pub can_merge: bool,
+    /// `oprcanhash`: whether a hash join can use the operator.
     pub can_hash: bool,
     /// Left, right, result, commutator, negator, function.
     pub numbers: [u32; 6],
@@ -117,14 +144,17 @@ static NAMES: LazyLock<HashMap<&'static str, (u32, usize)>> = LazyLock::new(|| {
     names
 });
 
+/// Returns PostgreSQL's types that Weft has too, as `pg_type` lists them.
 pub fn types() -> &'static [TypeFacts] {
     &TYPES
 }
 
+/// Returns PostgreSQL's functions that Weft has too, or that its types name, by ascending number.
 pub fn procedures() -> &'static [Procedure] {
     &PROCEDURES
 }
 
+/// Returns PostgreSQL's operators that Weft has too, as `pg_operator` lists them.
 pub fn operators() -> &'static [Operator] {
     &OPERATORS
 }

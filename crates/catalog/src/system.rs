@@ -3,7 +3,7 @@
 //! They are the same in all databases and at all times, so they are in no picture: a [`Catalog`]
 //! looks here for numbers and names that it does not have itself. Nothing here can be changed or
 //! dropped. What there is, with its columns, is written in `system/relations.txt`; views over
-//! others are queries, in `system/*.sql`. The rows of the others are made in `crate::system`.
+//! others are queries, in `system/*.sql`. The rows of the others are made in `executor/system.rs`.
 //!
 //! [`Catalog`]: super::Catalog
 

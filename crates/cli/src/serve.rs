@@ -1,9 +1,7 @@
 //! `weft serve`: a database for PostgreSQL's clients.
 
-mod connection;
 mod password;
 mod sample;
-mod startup;
 
 use std::{
     net::{SocketAddr, TcpListener},
@@ -11,21 +9,19 @@ use std::{
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
-        mpsc,
     },
     time::Duration,
 };
 
 use commands::{number::parse_count, progress::Progress};
-use server::{Config, Reactor, Server};
+use pgserver::{Config, Sockets, Sql, USER};
 use signal_hook::{
     consts::{SIGINT, SIGTERM},
     flag,
     iterator::Signals,
 };
-use weft::{Database, Options, Outside};
+use weft::{Database, Options};
 
-use self::{connection::Served, startup::USER};
 use crate::directory::Showing;
 
 const EXAMPLES: &str = "\
@@ -100,13 +96,7 @@ impl Arguments {
         let listeners = self.listeners()?;
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let workers = self.workers.unwrap_or(cores).max(1);
-        let reactors = (0..workers).map(|_| Reactor::new());
-        let reactors: Vec<Arc<Reactor>> = reactors
-            .collect::<std::io::Result<_>>()
-            .map_err(|error| failed(&error))?;
-        let outsides = reactors
-            .iter()
-            .map(|reactor| reactor.clone() as Arc<dyn Outside>);
+        let sockets = Sockets::new(workers).map_err(|error| failed(&error))?;
         let options = Options {
             data_dir: (!self.in_memory).then(|| self.data_dir.clone()),
             // A worker sleeps until a client, the device or a timer wakes it.
@@ -115,27 +105,23 @@ impl Arguments {
             ..Options::default()
         };
         let mut showing = Showing::new("loading");
-        let workers = Database::open_beside(options, outsides.collect(), |progress| {
+        let workers = Database::open_beside(options, sockets.outsides(), |progress| {
             showing.show(progress.bytes_done, progress.bytes_total);
         });
         drop(showing);
         let workers = workers.map_err(|error| failed(&error))?;
-        let database = open(&workers)?;
+        let sql = Sql::open(&workers).map_err(|error| failed(&error))?;
         if let Some(password) = password {
-            password::set(&workers, &database, &password)?;
+            password::set(&sql, &password)?;
         }
         if self.sample {
-            sample::make(&workers, &database)?;
+            sample::make(&sql)?;
         }
-        self.check_reach(&database)?;
-        let backend = Arc::new(Served {
-            workers: workers.clone(),
-            database,
-        });
+        self.check_reach(&sql)?;
         // Until here a signal ends the process at once, and what it was at is as after a crash.
         let insists = Arc::new(AtomicBool::new(false));
         let mut signals = signals(&insists).map_err(|error| failed(&error))?;
-        let server = Server::start(backend, reactors, listeners, Config::default());
+        let server = sql.serve(sockets, listeners, Config::default());
         let server = server.map_err(|error| failed(&error))?;
         crate::write_results(&self.greeting(server.addresses()))?;
         signals.forever().next();
@@ -177,13 +163,13 @@ impl Arguments {
 
     /// Nobody from elsewhere could connect while no password is set, so there is to be no listening
     /// there either.
-    fn check_reach(&self, database: &sql::Database) -> commands::Result<()> {
+    fn check_reach(&self, sql: &Sql) -> commands::Result<()> {
         let beyond = self
             .listen
             .iter()
             .find(|address| !address.ip().is_loopback());
         match beyond {
-            Some(address) if !database.has_password() => Err(commands::Error::input(format!(
+            Some(address) if !sql.has_password() => Err(commands::Error::input(format!(
                 "{address} can be reached from elsewhere, and no user has a password yet; set one \
                  with --password-file FILE, or with ALTER ROLE weft PASSWORD while listening on \
                  127.0.0.1"
@@ -229,21 +215,4 @@ fn signals(insists: &Arc<AtomicBool>) -> std::io::Result<Signals> {
         flag::register_conditional_shutdown(signal, 128 + signal, insists.clone())?;
     }
     Signals::new([SIGINT, SIGTERM])
-}
-
-/// Opens the SQL side of a database, on one of its workers.
-fn open(workers: &Database) -> commands::Result<Arc<sql::Database>> {
-    let (answer, answers) = mpsc::channel();
-    workers.workers()[0].spawn(move |context| async move {
-        let opened = sql::Database::open(context.engine_session(), USER, USER).await;
-        // Nobody is there to hear it if the database is being closed.
-        let _ = answer.send(opened);
-    });
-    match answers.recv() {
-        Ok(Ok(database)) => Ok(database),
-        Ok(Err(error)) => Err(commands::Error::run(error.to_string())),
-        Err(_) => Err(commands::Error::run(
-            "the database was closed while it was opened".to_owned(),
-        )),
-    }
 }

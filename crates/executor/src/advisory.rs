@@ -52,7 +52,9 @@ use logical::relation::Strength;
 /// What is locked: one number or two, which are different spaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Key {
+    /// One `bigint`, as in `pg_advisory_lock(key)`.
     One(i64),
+    /// Two `integer`s, as in `pg_advisory_lock(key1, key2)`.
     Two(i32, i32),
 }
 

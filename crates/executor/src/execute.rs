@@ -1,6 +1,6 @@
 //! Executing plans: operators that hand batches of rows upwards, when they are asked.
 //!
-//! An [`Operator`] is the running side of a [`Plan`]. It is asked for some rows, adds them to a
+//! An [`Operator`] is the running side of a [`Plan`](planner::plan::Plan). It is asked for some rows, adds them to a
 //! batch of the asker's, and waits for whatever it has to: reads of the engine are leaves that the
 //! worker resumes directly, however deep in operators they are. Nothing runs ahead of the asker,
 //! so who takes no rows makes no work.
@@ -93,23 +93,31 @@ const ROWS_AT_ONCE: usize = 4096;
 /// What an execution has besides its operators.
 #[derive(Clone, Copy)]
 pub struct Run<'r> {
+    /// Transaction of the statement, which writes and locks.
     pub transaction: &'r Transaction,
     /// What reads: the transaction, or one that sees the present beside it.
     pub reads: &'r Transaction,
+    /// Session settings by which values are read and written, such as the time zone.
     pub settings: &'r Settings,
+    /// Session and database, as functions ask about them.
     pub environment: &'r dyn Environment,
     /// The catalog that the statement sees.
     pub catalog: &'r Catalog,
+    /// Cache of the session's compiled patterns.
     pub patterns: &'r Patterns,
     /// One row: the client's parameters, then values of the rows around a subquery.
     pub parameters: &'r Rows,
+    /// State that all operators of the execution share, such as rows that the client sends.
     pub shared: &'r SharedRows,
     /// What the execution may take.
     pub budget: &'r Budget,
     /// Keys for rows of tables without a primary key.
     pub row_numbers: &'r RowNumbers,
+    /// Sequences, for `nextval` and the like.
     pub counters: Counters<'r>,
+    /// Advisory locks of the session.
     pub advisory: &'r SessionLocks,
+    /// Log of changed keys, by which foreign keys are checked when the statement ends.
     pub key_changes: &'r KeyChanges<'r>,
     /// Keys are looked up one after the other, and wait for each cache miss.
     pub is_sequential: bool,
@@ -218,12 +226,14 @@ pub trait Operator {
 /// An operator that is read, and the batch that it gave last.
 pub struct Input<'p> {
     operator: Box<dyn Operator + 'p>,
+    /// Batch that the operator gave last; empty before the first.
     pub batch: Rows,
     /// Rows of the batch that were looked at.
     pub taken: usize,
 }
 
 impl<'p> Input<'p> {
+    /// Makes an input that reads `operator`, whose rows have `width` values each.
     pub fn new(operator: Box<dyn Operator + 'p>, width: usize) -> Self {
         Self {
             operator,
@@ -270,6 +280,7 @@ impl<'p> Input<'p> {
         self.operator.settle(run)
     }
 
+    /// Begins the operator again and drops the rows of the batch.
     pub fn rewind(&mut self) {
         self.operator.rewind();
         self.batch.clear();

@@ -8,7 +8,7 @@
 //! | where time went | `time.rs` |
 //! | as lines; as JSON | `text.rs`; `json.rs` |
 //!
-//! What is expected of operators is in `plan/explained.rs`.
+//! What is expected of operators is in `planner/plan/explained.rs`.
 //! How an execution is measured is in `execute/measure.rs`.
 
 mod describe;
@@ -47,7 +47,9 @@ pub struct Told<'m> {
     pub costs: bool,
     /// What the operators give.
     pub verbose: bool,
+    /// Planning time; `None` leaves it out, as `SUMMARY OFF` does.
     pub planning: Option<Duration>,
+    /// Execution time; `None` leaves it out, with the rest of the execution's summary.
     pub execution: Option<Duration>,
 }
 

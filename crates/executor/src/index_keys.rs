@@ -1,7 +1,7 @@
 //! The entries that indexes have of a table's rows.
 //!
 //! An entry is computed by programs from the columns that the index is over. It depends on the row
-//! alone: expressions of indexes are immutable (`bind/index.rs`), so there is no session, no clock
+//! alone: expressions of indexes are immutable (`logical/bind/index.rs`), so there is no session, no clock
 //! and no catalog here.
 
 use std::sync::Arc;

@@ -3,7 +3,7 @@
 //! A sample is taken by the places of records (`engine::Transaction::sample`), which have nothing
 //! to do with their values; a table of any size costs as many point reads as the sample has rows,
 //! and a small table is read wholly. Where they are kept: `catalog/statistics.rs`; what is made of
-//! them: `plan/estimate`.
+//! them: `planner/plan/estimate`.
 //!
 //! Of places without records the sample tells how many rows there are, which nobody counts.
 

@@ -42,7 +42,9 @@ pub use self::objects::Lookup;
 
 /// Where rows come from.
 pub struct Source<'s> {
+    /// Catalog that the statement sees.
     pub catalog: &'s Catalog,
+    /// Session and database, for settings, sessions and names.
     pub environment: &'s dyn Environment,
     /// Where values are kept that are made for a row.
     pub scratch: &'s Scratch,

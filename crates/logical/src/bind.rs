@@ -1,7 +1,7 @@
 //! From syntax to relations: names are looked up, types are found, operators become functions.
 //!
 //! The binder sees one statement and one state of the catalog. What it makes
-//! ([`Relation`](crate::relation::Relation)) has no names any more and cannot fail for want of one.
+//! ([`Relation`]) has no names any more and cannot fail for want of one.
 //!
 //! | clause | file |
 //! | --- | --- |
@@ -86,7 +86,9 @@ pub struct Inputs {
 
 /// What a session tells the binder.
 pub struct Surroundings<'b> {
+    /// Catalog in which names are looked up.
     pub catalog: &'b Catalog,
+    /// Settings, search path and user of the session.
     pub inputs: &'b Inputs,
     /// It is the same as long as the session lives.
     pub database: &'b str,
@@ -98,7 +100,9 @@ pub struct Surroundings<'b> {
 /// A statement whose names are known.
 #[derive(Debug)]
 pub struct Bound {
+    /// Root of the statement's relations, whose rows are the result.
     pub relation: Relation,
+    /// Columns of the result; none for a statement that changes rows without RETURNING.
     pub outputs: Vec<Output>,
     /// What it refers to, if it is a definition's.
     pub uses: Vec<Dependency>,
@@ -213,7 +217,7 @@ impl<'b> Binder<'b> {
     }
 
     /// A binder for expressions of definitions; what they refer to is told by
-    /// [`Binder::take_uses`].
+    /// `take_uses`.
     pub fn for_definitions(
         surroundings: &Surroundings<'b>,
         parameters: &'b mut Parameters,

@@ -1,5 +1,5 @@
 //! Scalar expressions as the binder leaves them: typed, with names resolved, with every operator a
-//! function. The planner moves them about; [`program`](crate::program) makes them fast.
+//! function. The planner moves them about; its programs make them fast.
 //!
 //! Columns are told apart by a [`ColumnId`] that is unique within a statement, whatever relation
 //! they have come through since. An expression can so be moved between operators as it is, and
@@ -51,7 +51,9 @@ impl std::fmt::Debug for Conversion {
 /// A value to be computed from a row.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Expression {
+    /// Operation that gives the value, with its operands.
     pub kind: Kind,
+    /// Type of the value.
     pub ty: Type,
     /// As in `numeric(8, 2)`, where it is known.
     pub modifier: TypeModifier,
@@ -60,87 +62,123 @@ pub struct Expression {
 /// How it is computed.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Kind {
+    /// Value that is known when the statement is bound.
     Constant(Arc<OwnedValue>),
     /// `$1` is 0.
     Parameter(u32),
+    /// Value of a column in the current row, or in a row of an outer query.
     Column(ColumnId),
     /// A function or an operator.
     Call {
+        /// Function that is called.
         function: Function,
+        /// Arguments, already of the types of the function's parameters.
         arguments: Vec<Expression>,
     },
+    /// Cast of a value to another type.
     Convert {
+        /// Value that is cast.
         operand: Box<Expression>,
+        /// Cast from the type of `operand` to the type of the expression.
         conversion: Conversion,
     },
     /// As the brackets of a type let it be.
     Fit {
+        /// Value that is fitted.
         operand: Box<Expression>,
+        /// Modifier of the type, as in `varchar(10)`.
         modifier: TypeModifier,
+        /// Reaction to text that is too long: an explicit cast cuts it, an assignment fails.
         coercion: types::Coercion,
     },
     /// At least two.
     And(Vec<Expression>),
     /// At least two.
     Or(Vec<Expression>),
+    /// `NOT operand`; NULL if the operand is NULL.
     Not(Box<Expression>),
+    /// `IS [NOT] NULL` and `IS [NOT] UNKNOWN`; of a row, the test is made for all its fields.
     IsNull {
+        /// Value that is tested, of any type.
         operand: Box<Expression>,
+        /// `IS NOT`.
         negated: bool,
     },
     /// `IS TRUE`, `IS FALSE`; NULL is neither.
     Is {
+        /// Value that is tested, of type `boolean`.
         operand: Box<Expression>,
+        /// `true` for `IS TRUE`, `false` for `IS FALSE`.
         value: bool,
+        /// `IS NOT`.
         negated: bool,
     },
     /// `IS [NOT] DISTINCT FROM`, by an equality.
     Distinct {
+        /// Equality of the type that both sides have.
         equals: Function,
+        /// Left side.
         left: Box<Expression>,
+        /// Right side.
         right: Box<Expression>,
+        /// `IS NOT DISTINCT FROM`.
         negated: bool,
     },
     /// The first branch whose condition is true.
     Case {
+        /// Conditions of type `boolean`, each with the result of its branch.
         branches: Vec<(Expression, Expression)>,
+        /// Result of `ELSE`, where no condition is true.
         otherwise: Box<Expression>,
     },
     /// The first that is not NULL.
     Coalesce(Vec<Expression>),
     /// `GREATEST`, `LEAST`: NULLs do not count.
     Extreme {
+        /// `GREATEST`; `LEAST` otherwise.
         greatest: bool,
+        /// Values that are compared, of one type; the result is NULL if all of them are.
         items: Vec<Expression>,
     },
     /// `left operator ANY (array)`, and `ALL`.
     Quantified {
+        /// Value that is compared with each element.
         left: Box<Expression>,
+        /// Function of the operator, which returns `boolean`.
         operator: Function,
+        /// Array of the elements.
         array: Box<Expression>,
+        /// `ALL`; `ANY` otherwise.
         all: bool,
     },
     /// `ARRAY[...]`, of its type's element type.
     Array(Vec<Expression>),
     /// `ROW(...)`, and a whole row of a relation.
     Row {
+        /// Values of the fields.
         items: Vec<Expression>,
         /// The names of the fields; none where they are `f1`, `f2`, and so on.
         names: Arc<[Box<str>]>,
     },
     /// A field of a row, by its position; of NULL it is NULL.
     Field {
+        /// Row that has the field.
         record: Box<Expression>,
+        /// Position of the field in the row, from 0.
         position: usize,
     },
     /// `array[index]...`
     Element {
+        /// Array that has the element.
         array: Box<Expression>,
+        /// Subscripts of type `integer`, one for each dimension.
         indexes: Vec<Expression>,
     },
     /// `array[lower:upper]...`
     Slice {
+        /// Array that is sliced.
         array: Box<Expression>,
+        /// Lower and upper bounds, for each dimension; `None` is the bound of the array itself.
         bounds: Vec<(Option<Expression>, Option<Expression>)>,
     },
     /// The last of these, of which each may name what the one before has come to: what a long chain
@@ -151,6 +189,7 @@ pub enum Kind {
 }
 
 impl Expression {
+    /// Creates an expression of `kind` and type `ty`, without a type modifier.
     pub fn new(kind: Kind, ty: Type) -> Self {
         Self {
             kind,
@@ -159,6 +198,7 @@ impl Expression {
         }
     }
 
+    /// Creates a reference to the column `id`, of type `ty` with `modifier`.
     pub fn column(id: ColumnId, ty: Type, modifier: TypeModifier) -> Self {
         Self {
             kind: Kind::Column(id),
@@ -167,6 +207,7 @@ impl Expression {
         }
     }
 
+    /// Creates a constant with `value`, of type `ty`.
     pub fn constant(value: OwnedValue, ty: Type) -> Self {
         Self::new(Kind::Constant(Arc::new(value)), ty)
     }
@@ -177,6 +218,7 @@ impl Expression {
         Self::new(Kind::Row { items, names }, Type::Record)
     }
 
+    /// Creates a constant of type `boolean`.
     pub fn bool(value: bool) -> Self {
         Self::constant(
             OwnedValue::new(types::Value::Bool(value)),
@@ -184,15 +226,18 @@ impl Expression {
         )
     }
 
+    /// Creates a constant of type `integer`.
     pub fn int4(value: i32) -> Self {
         let ty = Type::Scalar(types::Scalar::Int4);
         Self::constant(OwnedValue::new(types::Value::Int4(value)), ty)
     }
 
+    /// Creates a NULL of type `ty`.
     pub fn null(ty: Type) -> Self {
         Self::constant(OwnedValue::new(types::Value::Null), ty)
     }
 
+    /// Returns whether the expression is a constant NULL.
     pub fn is_null(&self) -> bool {
         matches!(&self.kind, Kind::Constant(value) if value.value().is_null())
     }
@@ -306,6 +351,8 @@ impl Expression {
         self
     }
 
+    /// Replaces each part for which `replace` returns an expression, outermost first; parts of a
+    /// replacement are not visited.
     pub fn replace(&mut self, replace: &mut impl FnMut(&Expression) -> Option<Expression>) {
         phase::pause();
         if let Some(other) = replace(self) {

@@ -1,7 +1,7 @@
 //! How a statement is carried out: physical operators over rows whose columns have positions.
 //!
 //! A [`Plan`] is immutable and shared by all executions of its statement in one session, which
-//! may overlap (cursors, portals); the state of a running execution is in [`crate::execute`]. It is made from a [`Relation`](logical::relation::Relation)
+//! may overlap (cursors, portals); the state of a running execution is in `executor`. It is made from a [`Relation`](logical::relation::Relation)
 //! in two steps: conditions are moved to where they cost least (`push.rs`), subqueries become joins
 //! where they can (`decorrelate.rs`), and what nobody uses is left out (`prune.rs`); then each relation is given its operator (`lower.rs`,
 //! `join.rs`, `apply.rs`, `summary.rs`, `write.rs`), tables their access path (`access.rs`, `points.rs`,
@@ -60,106 +60,167 @@ pub use self::{
 /// A physical operator with its inputs.
 #[derive(Debug)]
 pub enum Plan {
+    /// Rows that are written out, such as those of `VALUES`: a program for each value. A program
+    /// needs no row.
     Rows(Vec<Vec<Program>>),
     /// An operator of a plan that is explained; when it runs, it is measured.
     Explained(Box<Explained>),
     /// What a client sends.
     Received {
+        /// Number of columns of the client's rows.
         width: usize,
     },
+    /// Records of a table, by an access path.
     Scan(Scan),
     /// A relation of the system's, and the columns of it that are given.
     System {
+        /// Number of the system relation, such as that of `pg_class`.
         relation: ObjectId,
+        /// Positions of the columns in the system relation, in the order of the output.
         columns: Vec<usize>,
     },
+    /// Rows of set-returning functions in FROM, side by side; shorter results are padded with
+    /// NULLs.
     Functions {
+        /// Calls of the functions; each adds its columns to those of the calls before.
         calls: Vec<Call>,
+        /// `WITH ORDINALITY`: a last column numbers the rows from 1 on.
         ordinality: bool,
     },
     /// The rows of a shared relation, by its number among the execution's.
     Shared {
+        /// Number of the shared relation, as in [`Shared::number`].
         number: usize,
+        /// Positions of the columns in the shared relation, in the order of the output.
         columns: Vec<usize>,
     },
     /// Rows for which the program holds.
     Filter {
+        /// Operator that gives the rows.
         input: Box<Plan>,
+        /// Condition over a row of the input. A row for which it is false or NULL is left out.
         predicate: Program,
     },
     /// Rows of these values.
     Project {
+        /// Operator that gives the rows.
         input: Box<Plan>,
+        /// Programs over a row of the input, one for each column of the output.
         values: Vec<Program>,
     },
     /// The input's values, then those of the functions.
     Expand {
+        /// Operator that gives the rows.
         input: Box<Plan>,
+        /// Calls of set-returning functions, whose arguments are programs over a row of the input.
         calls: Vec<Call>,
     },
+    /// Join by a hash table of one side's keys.
     HashJoin(HashJoin),
+    /// Join by lookups in a table's key or index.
     IndexJoin(IndexJoin),
+    /// Nested-loop join.
     LoopJoin(LoopJoin),
+    /// Subquery whose answer becomes a further column.
     Apply(Apply),
+    /// Functions that have to wait, such as `nextval`, called for each row.
     Calls(WaitingCalls),
+    /// Grouping and aggregates, by hash.
     Aggregate(Aggregate),
+    /// Window functions; the input is read to its end before the first row is given.
     Window {
+        /// Operator that gives the rows.
         input: Box<Plan>,
+        /// Calls of window functions; each adds one column to those of the input, in this order.
         windows: Vec<Window>,
     },
     /// The first of those that are equal in `on`.
     Distinct {
+        /// Operator that gives the rows.
         input: Box<Plan>,
+        /// Programs over a row of the input, whose values decide which rows are equal.
         on: Vec<Program>,
+        /// Types of the values of `on`, one for each.
         types: Vec<Type>,
     },
+    /// `ORDER BY`: the input's rows, sorted in memory.
     Sort {
+        /// Operator that gives the rows.
         input: Box<Plan>,
+        /// Sort keys over a row of the input, the most significant first.
         keys: Vec<SortKey>,
+        /// Most rows that are kept, a `bigint`; NULL or `None` keeps all rows. Needs no row.
         limit: Option<Program>,
     },
+    /// `LIMIT` and `OFFSET`.
     Limit {
+        /// Operator that gives the rows.
         input: Box<Plan>,
+        /// Most rows that are given, a `bigint`; NULL or `None` is no limit. Needs no row.
         limit: Option<Program>,
+        /// Rows that are skipped first, a `bigint`; NULL or `None` skips none. Needs no row.
         offset: Option<Program>,
+        /// `WITH TIES`: keys of the order. Rows equal in them to the last row are given as well.
         with_ties: Option<Vec<SortKey>>,
     },
+    /// `UNION ALL`: the rows of the left input, then those of the right.
     Union {
+        /// Input whose rows come first.
         left: Box<Plan>,
+        /// Input whose rows come last, with as many columns as the left.
         right: Box<Plan>,
     },
     /// INTERSECT and EXCEPT.
     Set {
+        /// `INTERSECT` or `EXCEPT`; a `UNION` is a [`Plan::Union`].
         kind: SetKind,
+        /// `ALL`: duplicates are counted. Without it each row is given once.
         all: bool,
+        /// Input from which the rows are taken.
         left: Box<Plan>,
+        /// Input with which the left rows are compared; it is read to its end first.
         right: Box<Plan>,
+        /// Types of the columns, by which rows are compared.
         types: Vec<Type>,
     },
+    /// `WITH`: a query and the shared relations that it reads.
     With {
+        /// Shared relations, each of which may read those before it.
         definitions: Vec<Shared>,
+        /// Query whose rows are given.
         body: Box<Plan>,
     },
+    /// `FOR UPDATE` and the like: locks the rows of the input and hands them on.
     Lock {
+        /// Operator that gives the rows, with the keys of the records to be locked.
         input: Box<Plan>,
+        /// Locks to be taken for each row, one for each table in FROM that is locked.
         locks: Vec<RowLock>,
         /// Instead of what the locks say of a row that has changed.
         again: Option<Box<Again>>,
     },
+    /// `INSERT`, also with `ON CONFLICT`, and `COPY .. FROM`.
     Insert(Box<Insert>),
+    /// `UPDATE`.
     Update(Box<Update>),
+    /// `DELETE`.
     Delete(Box<Delete>),
+    /// `MERGE`.
     Merge(Box<Merge>),
 }
 
 /// A table that is read.
 #[derive(Debug)]
 pub struct Scan {
+    /// Table whose records are read.
     pub table: Arc<Table>,
+    /// Stored layout of the table's records.
     pub rows: Arc<RowLayout>,
+    /// Access path by which the records are found.
     pub access: Access,
     /// Somebody relies on the rows' order.
     pub ordered: bool,
+    /// The key or index is read backwards, from its end.
     pub descending: bool,
     /// The table's columns that are given, by position, in order.
     pub columns: Vec<usize>,
@@ -179,7 +240,12 @@ pub enum Access {
     /// By the key that they lie under.
     Key(KeyRange),
     /// By an index, by its position among the table's.
-    Index { index: usize, range: KeyRange },
+    Index {
+        /// Position of the index among the table's indexes.
+        index: usize,
+        /// Range of the index's keys.
+        range: KeyRange,
+    },
 }
 
 impl Access {
@@ -197,10 +263,12 @@ impl Access {
 pub struct KeyRange {
     /// The columns of the key, as many as are given here.
     pub columns: Vec<KeyColumn>,
+    /// Values of the first columns, one for each; a NULL value makes the range empty.
     pub equal: Vec<Program>,
     /// Bounds of the next column, and whether they are inclusive: of its values, whichever way the
     /// key has them.
     pub lower: Option<(Program, bool)>,
+    /// Upper bound, as [`KeyRange::lower`]; `None` is no bound, a NULL value makes the range empty.
     pub upper: Option<(Program, bool)>,
     /// They are all of a unique key: there is one record at most.
     pub is_point: bool,
@@ -209,9 +277,13 @@ pub struct KeyRange {
 /// A call of a function that returns rows.
 #[derive(Debug)]
 pub struct Call {
+    /// Function that is called; a scalar function gives a single row.
     pub function: Function,
+    /// Programs that give the arguments.
     pub arguments: Vec<Program>,
+    /// Types of the arguments, one for each.
     pub argument_types: Vec<Type>,
+    /// Number of columns that the function gives.
     pub columns: usize,
 }
 
@@ -220,14 +292,21 @@ pub struct Call {
 pub struct HashJoin {
     /// Of the probe side: its rows without partners matter in a left join.
     pub kind: JoinKind,
+    /// Left side, each of whose rows is looked up in the hash table.
     pub probe: Box<Plan>,
+    /// Right side, read to its end into the hash table first.
     pub build: Box<Plan>,
+    /// Programs over a row of the probe side, one for each part of the key.
     pub probe_keys: Vec<Program>,
+    /// Programs over a row of the build side, in the order of `probe_keys`.
     pub build_keys: Vec<Program>,
+    /// Types of the probe side's keys, one for each part of the key.
     pub key_types: Vec<Type>,
+    /// Number of columns of the build side's rows.
     pub build_width: usize,
     /// Over both rows, the probe's first.
     pub residual: Option<Program>,
+    /// Columns that the join gives.
     pub handed_on: HandedOn,
     /// The build side's rows, and their keys, are the same whenever it is read.
     pub is_fixed: bool,
@@ -237,7 +316,9 @@ pub struct HashJoin {
 /// then in those of the right.
 #[derive(Debug)]
 pub struct HandedOn {
+    /// Positions in rows of the left side: the probe side or the outer side.
     pub left: Vec<usize>,
+    /// Positions in rows of the right side. Empty for semijoins and antijoins.
     pub right: Vec<usize>,
 }
 
@@ -251,22 +332,32 @@ impl HandedOn {
 /// A join that looks each row's partners up in a table.
 #[derive(Debug)]
 pub struct IndexJoin {
+    /// Kind of the join, in which the outer side is the left one.
     pub kind: JoinKind,
+    /// Left side, for each of whose rows partners are looked up.
     pub outer: Box<Plan>,
+    /// Table in which partners are looked up, whose key range is over a row of the outer side.
     pub scan: Scan,
     /// Over both rows, the outer's first.
     pub residual: Option<Program>,
+    /// Columns that the join gives.
     pub handed_on: HandedOn,
 }
 
 /// A join that reads the inner side for each row of the outer.
 #[derive(Debug)]
 pub struct LoopJoin {
+    /// Kind of the join, in which the outer side is the left one.
     pub kind: JoinKind,
+    /// Left side, read once.
     pub outer: Box<Plan>,
+    /// Right side, read once or for each row of the outer side.
     pub inner: Box<Plan>,
+    /// Number of columns of the outer side's rows.
     pub outer_width: usize,
+    /// Number of columns of the inner side's rows.
     pub inner_width: usize,
+    /// Join condition over both rows, the outer's first; `None` accepts all pairs.
     pub on: Option<Program>,
     /// What the inner side refers to: positions in the outer row. Nothing: it is read once.
     pub correlated: Vec<usize>,
@@ -277,8 +368,11 @@ pub struct LoopJoin {
 /// A query that is asked for each row; its answer is a further column.
 #[derive(Debug)]
 pub struct Apply {
+    /// Operator whose rows the subquery is asked for.
     pub input: Box<Plan>,
+    /// Plan of the subquery.
     pub query: Box<Plan>,
+    /// Form of the subquery, which decides its answer.
     pub kind: ApplyKind,
     /// Values of the input's row that the query refers to.
     pub correlated: Vec<usize>,
@@ -291,9 +385,12 @@ pub struct Apply {
 pub enum ApplyKind {
     /// The only value of the only row.
     Scalar,
+    /// `EXISTS`: whether the query has a row.
     Exists,
     /// Programs over the input's row and the query's.
     Any(Vec<Program>),
+    /// `ARRAY(SELECT ..)`: an array of all values of the query's only column, with this element
+    /// type.
     Array(types::Scalar),
     /// Which of the query's rows count is found by hash.
     Matched(Box<Matched>),
@@ -305,27 +402,34 @@ pub enum ApplyKind {
 pub struct Matched {
     /// Whether any counts is all that is asked.
     pub is_exists: bool,
+    /// Equalities that make a row of the query count for a row of the input; possibly none.
     pub filters: HashedKeys,
     /// Over both rows, the input's first.
     pub residual: Option<Program>,
     /// What has to be equal of one that counts, and what has to be true as well, over both rows:
     /// the answer is NULL if none is found, and for one it is not known.
     pub tests: HashedKeys,
+    /// Further conditions of a test, over both rows, the input's first.
     pub others: Vec<Program>,
 }
 
 /// Values of the one side that have to be equal to values of the other.
 #[derive(Debug)]
 pub struct HashedKeys {
+    /// Programs over a row of the input.
     pub input: Vec<Program>,
+    /// Programs over a row of the query, in the order of `input`.
     pub query: Vec<Program>,
+    /// Types of the input's values, one for each pair.
     pub types: Vec<Type>,
 }
 
 /// Functions that wait, called for each row; their answers are further columns.
 #[derive(Debug)]
 pub struct WaitingCalls {
+    /// Operator that gives the rows.
     pub input: Box<Plan>,
+    /// Calls in the order in which they are made for a row; each adds one column.
     pub calls: Vec<WaitingCall>,
     /// Not all rows may be asked for: no value is taken for one that is not.
     pub one_by_one: bool,
@@ -334,6 +438,7 @@ pub struct WaitingCalls {
 /// One of them.
 #[derive(Debug)]
 pub struct WaitingCall {
+    /// Function that is called: of a sequence, `pg_sleep` or of advisory locks.
     pub function: WaitingFunction,
     /// Over the input's row and the answers of the calls before.
     pub arguments: Vec<Program>,
@@ -344,77 +449,113 @@ pub struct WaitingCall {
 /// Groups and what is computed over them.
 #[derive(Debug)]
 pub struct Aggregate {
+    /// Operator that gives the rows.
     pub input: Box<Plan>,
+    /// `GROUP BY`: programs over a row of the input. The keys are the first columns of the output.
     pub keys: Vec<Program>,
+    /// Types of the keys, one for each.
     pub key_types: Vec<Type>,
     /// Positions among the keys.
     pub sets: Vec<Vec<usize>>,
+    /// The number of the grouping set, an `integer` from 1 on, is a column after the keys.
     pub with_set_number: bool,
+    /// Aggregates, whose values are the last columns of the output.
     pub calls: Vec<AggregateCall>,
 }
 
 /// An aggregate.
 #[derive(Debug)]
 pub struct AggregateCall {
+    /// Aggregate function that is called.
     pub function: Function,
+    /// Programs over a row of the input that give the arguments.
     pub arguments: Vec<Program>,
+    /// Types of the arguments, one for each.
     pub argument_types: Vec<Type>,
+    /// `DISTINCT`: equal arguments are aggregated once for each group.
     pub distinct: bool,
+    /// `ORDER BY` within the call: the order in which rows are aggregated; empty is any order.
     pub order: Vec<SortKey>,
+    /// `FILTER (WHERE ..)`: condition on the input's rows; `None` aggregates all rows.
     pub filter: Option<Program>,
 }
 
 /// A function over a window.
 #[derive(Debug)]
 pub struct Window {
+    /// Window function or aggregate that is called.
     pub function: Function,
+    /// Programs over a row of the input that give the arguments.
     pub arguments: Vec<Program>,
+    /// Types of the arguments, one for each.
     pub argument_types: Vec<Type>,
+    /// `FILTER (WHERE ..)`: condition on the input's rows; `None` aggregates all rows.
     pub filter: Option<Program>,
+    /// `PARTITION BY`: programs over a row of the input; empty is one partition for all rows.
     pub partition: Vec<Program>,
+    /// `ORDER BY`: order of the rows within a partition; empty makes all rows peers.
     pub order: Vec<SortKey>,
+    /// `ROWS`, `RANGE` or `GROUPS`: unit in which the frame's bounds are counted.
     pub units: FrameUnits,
+    /// First row of the frame.
     pub start: Bound,
+    /// Last row of the frame.
     pub end: Bound,
 }
 
 /// One end of a frame.
 #[derive(Debug)]
 pub enum Bound {
+    /// `UNBOUNDED PRECEDING`: the partition's first row.
     UnboundedPreceding,
+    /// `offset PRECEDING`: a distance before the current row, which the program gives.
     Preceding(Program),
+    /// `CURRENT ROW`: the row itself, or its peers in `RANGE` and `GROUPS`.
     CurrentRow,
+    /// `offset FOLLOWING`: a distance after the current row, which the program gives.
     Following(Program),
+    /// `UNBOUNDED FOLLOWING`: the partition's last row.
     UnboundedFollowing,
 }
 
 /// What rows are ordered by.
 #[derive(Debug, Clone)]
 pub struct SortKey {
+    /// Program over a row that gives the value to be compared.
     pub value: Program,
+    /// Type of the value.
     pub ty: Type,
+    /// `DESC`: greater values come first.
     pub descending: bool,
+    /// `NULLS FIRST`: NULLs come before all values, whatever the direction.
     pub nulls_first: bool,
 }
 
 /// A relation that is read in several places, or reads itself.
 #[derive(Debug)]
 pub struct Shared {
+    /// Number of the relation among the execution's shared relations, from 0 on.
     pub number: usize,
+    /// Number of columns of the relation's rows.
     pub width: usize,
     /// It changes rows.
     pub writes: bool,
+    /// Query or recursion that gives the rows.
     pub body: SharedBody,
 }
 
 /// Where its rows come from.
 #[derive(Debug)]
 pub enum SharedBody {
+    /// Query whose rows are computed once and shared by all readers.
     Query(Box<Plan>),
     /// Rows that were there already do not count, if these types are given.
     Recursive {
+        /// Non-recursive term of `WITH RECURSIVE`, whose rows are the first.
         initial: Box<Plan>,
+        /// Recursive term, run over the rows that the step before has added until it adds none.
         step: Box<Plan>,
+        /// Types of the columns, for `UNION`; `None` is `UNION ALL`, which keeps duplicates.
         distinct: Option<Vec<Type>>,
     },
 }
@@ -431,11 +572,15 @@ pub struct Again {
 /// Rows to be locked.
 #[derive(Debug)]
 pub struct RowLock {
+    /// Table whose records are locked.
     pub table: Arc<Table>,
+    /// Stored layout of the table's records.
     pub rows: Arc<RowLayout>,
     /// Where the record's key is in the row.
     pub key: usize,
+    /// Strength of the lock: `FOR UPDATE`, `FOR NO KEY UPDATE`, `FOR SHARE` or `FOR KEY SHARE`.
     pub strength: engine::Strength,
+    /// Behaviour when another transaction holds the lock: waits, `SKIP LOCKED` or `NOWAIT`.
     pub if_locked: IfLocked,
     /// The record's columns in the row, to be read again: position in the row, in the table.
     pub columns: Vec<(usize, usize)>,
@@ -449,29 +594,37 @@ pub struct RowLock {
 /// A constraint.
 #[derive(Debug)]
 pub struct Check {
+    /// Name of the constraint, for the message.
     pub name: Arc<str>,
+    /// Condition over the new row. The row violates it (23514) if it is false, not if it is NULL.
     pub predicate: Program,
 }
 
 /// How a table's new rows are made and checked: programs over the new row alone.
 #[derive(Debug)]
 pub struct NewRow {
+    /// Table that the rows belong to.
     pub table: Arc<Table>,
+    /// Stored layout of the table's records.
     pub rows: Arc<RowLayout>,
     /// Position in the table, and its value.
     pub generated: Vec<(usize, Program)>,
+    /// `CHECK` constraints of the table, over the complete row.
     pub checks: Vec<Check>,
 }
 
 /// Rows that are put into a table. Gives the new rows after the input's columns.
 #[derive(Debug)]
 pub struct Insert {
+    /// Operator whose rows the new rows are computed from.
     pub input: Plan,
     /// The input reads the table: it is read to its end first.
     pub reads_target: bool,
     /// For each column of the table.
     pub values: Vec<Program>,
+    /// Generated columns and constraints of the new rows.
     pub new: NewRow,
+    /// `ON CONFLICT`; `None` makes a duplicate key an error (23505).
     pub on_conflict: Option<OnConflict>,
 }
 
@@ -487,9 +640,12 @@ pub struct OnConflict {
 /// `DO UPDATE`
 #[derive(Debug)]
 pub struct ConflictUpdate {
+    /// Position in the table and its new value, over the existing row followed by `excluded`.
     pub assignments: Vec<(usize, Program)>,
     /// As [`Assignments::keys`].
     pub keys: Vec<u16>,
+    /// `WHERE`, over the existing row followed by `excluded`: the row is updated if it is true;
+    /// `None` updates it always.
     pub predicate: Option<Program>,
 }
 
@@ -497,9 +653,13 @@ pub struct ConflictUpdate {
 /// then the new row.
 #[derive(Debug)]
 pub struct Update {
+    /// Operator that finds the rows, with the key of each record.
     pub input: Plan,
+    /// Table that is updated, and its record in a row of the input.
     pub target: Target,
+    /// `SET`: new values of columns, over a row of the input.
     pub assignments: Assignments,
+    /// Generated columns and constraints of the new rows.
     pub new: NewRow,
 }
 
@@ -518,15 +678,21 @@ pub struct Assignments {
 /// Rows of a table that are deleted. Gives the input's rows.
 #[derive(Debug)]
 pub struct Delete {
+    /// Operator that finds the rows, with the key of each record.
     pub input: Plan,
+    /// Table that rows are deleted from, and its record in a row of the input.
     pub target: Target,
 }
 
 /// Where the record that is changed is in the input's rows.
 #[derive(Debug)]
 pub struct Target {
+    /// Table whose record is changed.
     pub table: Arc<Table>,
+    /// Stored layout of the table's records.
     pub rows: Arc<RowLayout>,
+    /// Position of the record's key, a `bytea`, in a row. It is NULL in a row of MERGE that has no
+    /// partner.
     pub key: usize,
     /// The record's columns: position in the row, in the table.
     pub columns: Vec<(usize, usize)>,
@@ -541,9 +707,13 @@ pub struct Target {
 /// MERGE.
 #[derive(Debug)]
 pub struct Merge {
+    /// Source left-joined with the target table.
     pub input: Plan,
+    /// Target table, and its record in a row of the input.
     pub target: Target,
+    /// Generated columns and constraints of the new rows.
     pub new: NewRow,
+    /// `WHEN` clauses; the first that applies to a row decides.
     pub actions: Vec<MergeAction>,
     /// What is put in depends on functions that wait: they were called only for the rows of the
     /// source that had no partner when they were found.
@@ -553,15 +723,21 @@ pub struct Merge {
 /// One of its branches.
 #[derive(Debug)]
 pub struct MergeAction {
+    /// `WHEN MATCHED`; false is `WHEN NOT MATCHED`.
     pub matched: bool,
+    /// `AND` condition over a row of the input; `None` applies to all rows.
     pub predicate: Option<Program>,
+    /// Action on a row to which the clause applies.
     pub kind: MergeKind,
 }
 
 /// What it does.
 #[derive(Debug)]
 pub enum MergeKind {
+    /// `INSERT`: a value for each column of the table, over a row of the input.
     Insert(Vec<Program>),
+    /// `UPDATE SET`: new values of columns, over a row of the input.
     Update(Assignments),
+    /// `DELETE`.
     Delete,
 }

@@ -1,7 +1,7 @@
 //! The formats of COPY: rows as text, CSV or binary, as PostgreSQL 15 reads and writes them.
 //!
 //! Here are bytes and values. How a COPY is carried out is in `session/copy.rs`, its syntax in
-//! `parse/copy.rs`.
+//! `syntax/copy.rs`.
 //!
 //! | what | file |
 //! | --- | --- |

@@ -32,75 +32,127 @@ pub use self::{
 pub enum Command {
     /// BEGIN, or with the longer name START TRANSACTION.
     Begin {
+        /// The transaction modes of the statement, as its isolation level.
         modes: Modes,
+        /// Whether the statement is `START TRANSACTION`, which its command tag repeats.
         is_start: bool,
     },
+    /// `COMMIT`, also written `END`.
     Commit {
+        /// Whether `AND CHAIN` opens a new transaction block with equal modes.
         chains: bool,
     },
+    /// `ROLLBACK` of the whole transaction, also written `ABORT`.
     Rollback {
+        /// Whether `AND CHAIN` opens a new transaction block with equal modes.
         chains: bool,
     },
+    /// `SAVEPOINT name`.
     Savepoint(String),
+    /// `RELEASE [SAVEPOINT] name`.
     Release(String),
+    /// `ROLLBACK TO [SAVEPOINT] name`.
     RollbackTo(String),
     /// SET TRANSACTION.
     SetTransaction(Modes),
     /// SET SESSION CHARACTERISTICS AS TRANSACTION.
     SetCharacteristics(Modes),
+    /// `SET [SESSION | LOCAL] name TO value`, and its special forms, as `SET TIME ZONE`.
     Set {
+        /// The name of the setting; a special form has its setting's name, as `TimeZone`.
         name: String,
+        /// The scope of the new value: the session, or for `LOCAL` the transaction.
         scope: Scope,
+        /// The new value.
         value: Assigned,
     },
+    /// `RESET name`.
     Reset(String),
+    /// `RESET ALL`.
     ResetAll,
+    /// `SHOW name`.
     Show(String),
+    /// `SHOW ALL`.
     ShowAll,
+    /// `DISCARD ALL`.
     DiscardAll,
+    /// `DISCARD PLANS`.
     DiscardPlans,
+    /// `DISCARD SEQUENCES`.
     DiscardSequences,
+    /// `DISCARD TEMPORARY`, also written `DISCARD TEMP`.
     DiscardTemporary,
     /// The statement begins with this token.
     Prepare {
+        /// The name of the prepared statement.
         name: String,
+        /// The declared types of the first parameters; empty without a list of types.
         types: Vec<ast::DataType>,
+        /// The index in [`Source::tokens`] of the first token behind `AS`, for [`Source::part`].
         begins: usize,
     },
+    /// `EXECUTE name (arguments)`.
     Execute {
+        /// The name of the prepared statement.
         name: String,
+        /// The values of the parameters, in order; empty without a list.
         arguments: Vec<ast::Expr>,
     },
+    /// `DEALLOCATE [PREPARE] name`.
     Deallocate(String),
+    /// `DEALLOCATE [PREPARE] ALL`.
     DeallocateAll,
+    /// `DECLARE name CURSOR FOR query`.
     Declare(Declared),
     /// FETCH, or MOVE.
     Fetch {
+        /// The name of the cursor.
         name: String,
+        /// The movement of the cursor, with the number of rows.
         direction: Direction,
+        /// Whether the statement is `MOVE`, which returns no rows.
         is_move: bool,
     },
+    /// `CLOSE name`.
     Close(String),
+    /// `CLOSE ALL`.
     CloseAll,
+    /// `CREATE ROLE`, `CREATE USER` or `CREATE GROUP`.
     CreateRole {
+        /// The name of the new role.
         name: String,
+        /// The options of the new role; `can_login` is always set: without `LOGIN` and `NOLOGIN`,
+        /// to true for `CREATE USER` and to false otherwise.
         options: RoleOptions,
     },
+    /// `ALTER ROLE`, `ALTER USER` or `ALTER GROUP`, with a list of options.
     AlterRole {
+        /// The role to alter.
         role: RoleName,
+        /// The options to change; an option of `None` keeps its value.
         options: RoleOptions,
     },
+    /// `ALTER ROLE .. RENAME TO`.
     RenameRole {
+        /// The role to rename.
         role: RoleName,
+        /// The new name of the role.
         name: String,
     },
+    /// `DROP ROLE`, `DROP USER` or `DROP GROUP`.
     DropRoles {
+        /// The names of the roles, at least one.
         names: Vec<String>,
+        /// Whether `IF EXISTS` has missing roles skipped with a notice.
         if_exists: bool,
     },
+    /// `LOCK [TABLE]`.
     Lock {
+        /// The names of the tables, at least one.
         tables: Vec<ast::ObjectName>,
+        /// The lock mode; `ACCESS EXCLUSIVE` if the statement names none.
         mode: TableLockMode,
+        /// Whether the statement waits for conflicting locks; false for `NOWAIT`.
         waits: bool,
     },
 }

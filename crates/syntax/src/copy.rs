@@ -1,6 +1,6 @@
 //! COPY's syntax, the old one included, whose options become those of the new.
 //!
-//! What options mean, and which go together, is in [`crate::copy`].
+//! What options mean, and which go together, is in `sql`.
 
 use sqlparser::{
     ast::{Ident, ObjectName, Statement},
@@ -14,20 +14,26 @@ use super::{DEPTH_MAX, Source, depth, dialect::Postgres, refused, unexpected};
 
 /// A COPY as it was written.
 pub struct Copy {
+    /// The table or query whose rows are copied.
     pub relation: Copied,
     /// Rows go into the table, not out of it.
     pub is_from: bool,
+    /// The other end of the transfer.
     pub target: Target,
+    /// The options in the order in which they were written, repeated and unknown ones included.
     pub options: Vec<CopyOption>,
 }
 
 /// What is copied.
 pub enum Copied {
+    /// A table, or some of its columns.
     Table {
+        /// The name of the table, with or without a schema.
         name: ObjectName,
         /// Empty: all.
         columns: Vec<Ident>,
     },
+    /// A statement in parentheses, whose result rows are copied out.
     Query(Box<Statement>),
 }
 
@@ -35,7 +41,9 @@ pub enum Copied {
 pub enum Target {
     /// The client itself.
     Client,
+    /// A file of the server.
     File,
+    /// A program that the server would run.
     Program,
 }
 
@@ -43,6 +51,7 @@ pub enum Target {
 pub struct CopyOption {
     /// In lower case.
     pub name: String,
+    /// The value of the option.
     pub value: Argument,
     /// Where it stands, in characters from 1.
     pub position: Option<u32>,
@@ -50,10 +59,13 @@ pub struct CopyOption {
 
 /// What stands behind the name of an option.
 pub enum Argument {
+    /// No value: a comma, a closing parenthesis or the next option follows the name.
     Absent,
     /// A word, a string or a number, as it was written.
     Word(String),
+    /// A list of columns.
     Columns(Vec<Ident>),
+    /// `*`, all columns.
     AllColumns,
 }
 

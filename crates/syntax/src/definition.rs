@@ -32,37 +32,59 @@ type Parsed<T> = Result<T, ParserError>;
 pub enum Definition {
     /// `CREATE SEQUENCE`
     CreateSequence {
+        /// The name of the new sequence, with or without a schema.
         name: ObjectName,
+        /// Whether `IF NOT EXISTS` is written: a relation of this name makes the statement do
+        /// nothing.
         if_not_exists: bool,
+        /// Whether the sequence is `TEMPORARY`.
         temporary: bool,
+        /// The clauses behind the name.
         clauses: SequenceClauses,
     },
     /// `CREATE TABLE ... AS`
     CreateTableAs(Box<TableAs>),
     /// `CREATE TABLE (LIKE ...)`
     CreateTableLike {
+        /// The statement without its `LIKE` elements.
         create: Box<CreateTable>,
+        /// The `LIKE` elements, in order.
         likes: Vec<TableLike>,
     },
     /// `COMMENT ON ... IS`
-    Comment { on: Commented, text: Option<String> },
+    Comment {
+        /// The object that the comment is on.
+        on: Commented,
+        /// The text of the comment; `None`, for NULL or an empty string, removes the comment.
+        text: Option<String>,
+    },
     /// `ALTER SEQUENCE`, of what it counts.
     AlterSequence {
+        /// The name of the sequence, with or without a schema.
         name: ObjectName,
+        /// Whether `IF EXISTS` is written: a missing sequence is no error.
         if_exists: bool,
+        /// The clauses to change.
         clauses: SequenceClauses,
     },
     /// `ALTER TABLE`, of what it consists of.
     AlterTable {
+        /// The name of the table, with or without a schema.
         name: ObjectName,
+        /// Whether `IF EXISTS` is written: a missing table is no error.
         if_exists: bool,
+        /// The actions in the order in which they were written, at least one.
         actions: Vec<TableAction>,
     },
     /// `ALTER ... RENAME TO`, `SET SCHEMA`, `OWNER TO`.
     AlterObject {
+        /// The kind of object that the statement names.
         kind: ObjectKind,
+        /// The name of the object, with or without a schema.
         name: ObjectName,
+        /// Whether `IF EXISTS` is written: a missing object is no error.
         if_exists: bool,
+        /// The change to make.
         change: ObjectChange,
     },
 }
@@ -85,10 +107,15 @@ impl Definition {
 /// What kind of object a statement says it alters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ObjectKind {
+    /// `TABLE`.
     Table,
+    /// `INDEX`.
     Index,
+    /// `VIEW`.
     View,
+    /// `SEQUENCE`.
     Sequence,
+    /// `SCHEMA`.
     Schema,
 }
 

@@ -6,7 +6,7 @@
 //! - the reading `f(expression => value)`, which is not PostgreSQL's, is left out: a name is one
 //!   identifier, and that is seen at once;
 //! - each operand that is begun is counted, however often it was read before. A text may begin
-//!   [`OPERANDS_FACTOR`] for each of its tokens; beyond that it is refused as too complex. A text
+//!   `OPERANDS_FACTOR` for each of its tokens; beyond that it is refused as too complex. A text
 //!   without an error needs fewer than two.
 //!
 //! `docs/decisions/2026-11-25-phases-on-their-own-stacks.md` tells the parser's maintainers more.

@@ -1,7 +1,7 @@
 //! From text to syntax trees: `sqlparser`'s, with PostgreSQL's errors and positions.
 //!
 //! A text is cut into tokens once. They are divided at semicolons, so that each statement has its
-//! own text and errors point into the whole, and from them [`shape`](shape::Shape) makes what a
+//! own text and errors point into the whole, and from them [`shape`] makes what a
 //! plan can be found again by. All of it, and the binding and planning behind it, happens in phases on
 //! stacks of their own ([`phase`]).
 //!
@@ -221,6 +221,8 @@ impl<'t> Source<'t> {
         unexpected(self.text, self.tokens.first().unwrap_or(&end))
     }
 
+    /// Returns the tokens of the statement, without whitespace, comments and the semicolon;
+    /// [`split`] has rewritten forms that the parser does not know.
     pub fn tokens(&self) -> &[TokenWithSpan] {
         &self.tokens
     }

@@ -13,7 +13,9 @@ use super::{Source, dialect::Postgres, refused, unexpected};
 /// VACUUM, or ANALYZE, or both.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Maintenance {
+    /// Whether the statement is `VACUUM`.
     pub vacuum: bool,
+    /// Whether statistics are collected: by `ANALYZE`, or by `VACUUM` with this option.
     pub analyze: bool,
     /// Tables that others have locked are passed over.
     pub skip_locked: bool,
@@ -24,7 +26,9 @@ pub struct Maintenance {
 /// A table, and the columns that are looked at; none: all.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Target {
+    /// The name of the table, with or without a schema.
     pub name: ObjectName,
+    /// The names of the columns to analyse; empty for all columns.
     pub columns: Vec<Ident>,
 }
 

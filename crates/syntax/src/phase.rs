@@ -3,19 +3,19 @@
 //! Parsing, binding and planning are plain recursive functions over what a client has written. Two
 //! things follow, and [`run`] is the one place that sees to both:
 //!
-//! - **Depth.** A phase runs on a stack of [`STACK_BYTES`] with a guard page, never on its worker's.
-//!   The nesting of a text is bounded by [`DEPTH_MAX`], the links of its chains (`a + b + ...`, `a
-//!   UNION ALL b ...`) by [`CHAIN_MAX`]; `tests/hostile.rs` shows that the stack bears both.
+//! - **Depth.** A phase runs on a stack of `STACK_BYTES` with a guard page, never on its worker's.
+//!   The nesting of a text is bounded by `DEPTH_MAX`, the links of its chains (`a + b + ...`, `a
+//!   UNION ALL b ...`) by `CHAIN_MAX`; `tests/hostile.rs` shows that the stack bears both.
 //! - **Time.** Loops and recursions of a phase call [`pause`]. A phase that has had its worker for
-//!   [`SLICE`] is suspended there, stack and all, and goes on at its task's next turn. So other
+//!   `SLICE` is suspended there, stack and all, and goes on at its task's next turn. So other
 //!   tasks run meanwhile, and the statement hears that it is cancelled or out of time.
 //!
 //! A phase that is given up while it is suspended is unwound, as if `pause` had panicked.
 //!
 //! # Stacks
-//! A worker keeps up to [`IDLE_MAX`] stacks, so a short phase costs a switch and touches memory that
+//! A worker keeps up to `IDLE_MAX` stacks, so a short phase costs a switch and touches memory that
 //! the one before it has warmed. A stack on which a phase was suspended is unmapped when the phase
-//! ends, because the phase may have touched much of it. At most [`STACKS_MAX`] exist at once on a
+//! ends, because the phase may have touched much of it. At most `STACKS_MAX` exist at once on a
 //! worker; a phase that finds none waits for its turn.
 
 use std::{

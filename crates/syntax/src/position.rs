@@ -21,6 +21,7 @@ struct Start {
 }
 
 impl<'t> Lines<'t> {
+    /// Indexes the lines of `text`, in time proportional to its length.
     pub fn new(text: &'t str) -> Self {
         let mut starts = vec![Start {
             byte: 0,

@@ -24,8 +24,11 @@ use super::Source;
 /// shapes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum LiteralKind {
+    /// Decimal digits whose value fits `integer`.
     Integer,
+    /// Decimal digits whose value fits `bigint` and not `integer`.
     Bigint,
+    /// Any other number.
     Numeric,
     /// Between quotes; its type is found where it is used.
     Text,
@@ -34,6 +37,7 @@ pub enum LiteralKind {
 /// A literal that was taken out of a statement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Literal<'t> {
+    /// The kind of the literal.
     pub kind: LiteralKind,
     /// Its digits, or the text between its quotes.
     pub text: Cow<'t, str>,
@@ -58,6 +62,7 @@ impl<'t> Literal<'t> {
         })
     }
 
+    /// Copies the text of the literal, for keeping it longer than the statement.
     pub fn into_owned(self) -> Literal<'static> {
         Literal {
             kind: self.kind,
@@ -112,6 +117,8 @@ pub struct Pieces<'t> {
 }
 
 impl<'t> Pieces<'t> {
+    /// Views the tokens of `source` as pieces to compare, with literals treated according to
+    /// `form`.
     pub fn of(source: &'t Source<'_>, form: Form) -> Self {
         Self {
             tokens: source.tokens(),

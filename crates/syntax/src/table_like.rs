@@ -21,20 +21,26 @@ use crate::phase;
 /// A relation whose columns a new table has too.
 #[derive(Debug, Clone)]
 pub struct TableLike {
+    /// The name of the table or view to copy from, with or without a schema.
     pub name: ObjectName,
     /// How many of the columns that are written out come before these.
     pub before: usize,
+    /// The properties that are copied beside the columns.
     pub included: Included,
 }
 
 /// What is copied beside names, types and NOT NULL.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Included {
+    /// Comments on the copied columns, checks and indexes.
     pub comments: bool,
     /// Checks.
     pub constraints: bool,
+    /// Default expressions of columns.
     pub defaults: bool,
+    /// Generation expressions of stored generated columns.
     pub generated: bool,
+    /// Identities of columns, with new sequences.
     pub identity: bool,
     /// Primary key and unique constraints too.
     pub indexes: bool,

@@ -260,6 +260,7 @@ pub use options::{
 pub use run::Running;
 pub use stats::Stats;
 pub use table::{Table, TypeTag};
+pub use thread::is_worker;
 pub use transaction::{IndexScan, Rows, Scan, Transaction};
 #[cfg(feature = "postcard")]
 pub use value::Postcard;

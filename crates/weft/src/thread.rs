@@ -30,8 +30,9 @@ impl Drop for Working {
     }
 }
 
-/// Whether this thread is a worker, and must not wait for one.
-pub(crate) fn is_worker() -> bool {
+/// Returns whether this thread is a worker of a database. A worker must not wait for what workers do:
+/// calls that block fail there with [`Error::WouldBlockWorker`].
+pub fn is_worker() -> bool {
     WORKERS.get() > 0
 }
 

@@ -6,8 +6,8 @@ use super::population::{Entry, entry};
 use super::{Number, Settings, Subscriber, Tatp};
 use crate::databases;
 use crate::loading::in_batches;
-use commands::progress::Step;
 use commands::Result;
+use commands::progress::Step;
 
 /// Subscribers per transaction.
 const BATCH: u64 = 4;

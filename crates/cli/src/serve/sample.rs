@@ -3,13 +3,10 @@
 //! It is made by one transaction, in a schema of its own: a kill meanwhile leaves nothing, and
 //! where there is such a schema already the first statement fails and nothing is touched.
 
-use std::sync::Arc;
-
 use commands::progress::Progress;
+use pgserver::Sql;
 use types::{Result, SqlState};
-use weft::Database;
 
-use super::startup;
 use crate::directory::Showing;
 
 const SHOP: &str = include_str!("sample/shop.sql");
@@ -18,15 +15,15 @@ const SHOP: &str = include_str!("sample/shop.sql");
 pub(super) const QUERIES: &str = include_str!("sample/queries.sql");
 
 /// Makes the sample database, unless it is there.
-pub(super) fn make(workers: &Database, database: &Arc<sql::Database>) -> commands::Result<()> {
+pub(super) fn make(sql: &Sql) -> commands::Result<()> {
     let loading = Loading {
         showing: Showing::new("making the sample database"),
         done: 0,
         // Each of them ends a line.
         total: SHOP.matches(";\n").count() as u64,
     };
-    match startup::execute(workers, database, SHOP.to_owned(), loading) {
-        Ok(()) => Progress::stderr().note("the sample database is in the schema shop"),
+    match sql.execute_into(SHOP, loading) {
+        Ok(_) => Progress::stderr().note("the sample database is in the schema shop"),
         Err(error) if error.state() == SqlState::DUPLICATE_SCHEMA => Progress::stderr()
             .note("there is a schema shop already: no sample database is made, nothing is changed"),
         Err(error) => {

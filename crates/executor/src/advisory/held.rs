@@ -45,6 +45,8 @@ struct OfTransaction {
 }
 
 impl SessionLocks {
+    /// Makes the state of a session that holds none of `locks`, the database's advisory locks, and
+    /// waits for a lock without limit.
     pub fn new(locks: &Arc<AdvisoryLocks>) -> Self {
         Self {
             owner: locks.new_owner(),

@@ -131,7 +131,7 @@ enum Attempt<'p> {
     Changed(Rows),
 }
 
-/// Finds rows again that have changed, where conditions alone do not tell (`plan/again.rs`).
+/// Finds rows again that have changed, where conditions alone do not tell (`planner/plan/again.rs`).
 pub(super) struct Finding<'p> {
     plan: &'p Again,
     query: Input<'p>,

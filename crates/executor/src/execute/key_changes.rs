@@ -1,5 +1,5 @@
 //! Which keys a statement has changed that foreign keys are about: noted where rows are written,
-//! looked at when the statement ends (`session/references.rs`).
+//! looked at when the statement ends (`sql/session/references.rs`).
 //!
 //! What is noted is keys, not rows: those that new rows refer to, each once, and those that rows
 //! which may be referred to have lost.
@@ -24,8 +24,11 @@ use catalog::{Catalog, ForeignKey, MatchKind, ObjectId, Table};
 /// A foreign key with its two tables, which may be one.
 #[derive(Debug)]
 pub struct Reference {
+    /// Definition of the foreign key.
     pub key: ForeignKey,
+    /// Table that has the foreign key.
     pub referring: Arc<Table>,
+    /// Table to which the foreign key refers.
     pub referenced: Arc<Table>,
 }
 
@@ -81,7 +84,9 @@ pub struct Place {
 /// Keys of one foreign key to which the same has happened.
 #[derive(Debug)]
 pub struct Noted {
+    /// Foreign key that has to be checked.
     pub reference: Arc<Reference>,
+    /// Event that all of the keys have in common.
     pub happened: Happened,
     /// The values of a key's columns in the order of the foreign key.
     pub keys: Rows,

@@ -57,7 +57,9 @@ pub struct Measurement {
 /// Where time went.
 #[derive(Debug, Clone, Default)]
 pub struct Spent {
+    /// Time outside waits.
     pub computing: Duration,
+    /// Number and time of the waits, by their kind; a kind that did not occur is missing.
     pub waits: BTreeMap<Wait, Waited>,
 }
 

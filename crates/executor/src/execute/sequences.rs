@@ -14,9 +14,11 @@ use logical::relation::SequenceFunction;
 /// The sequences, as a statement reaches them.
 #[derive(Clone, Copy)]
 pub struct Counters<'r> {
+    /// Catalogs of the database, which count the sequences' values.
     pub catalogs: &'r Catalogs,
     /// What the statement's plan was made from.
     pub catalog: &'r Catalog,
+    /// Values that the session has taken from sequences, for `currval` and `lastval`.
     pub session: &'r SessionValues,
     /// The transaction only reads: it takes no values.
     pub is_read_only: bool,

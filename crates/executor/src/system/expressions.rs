@@ -105,7 +105,7 @@ fn printed(
     })
 }
 
-/// A text with the names of relations, which are kept as numbers (`session/stored_text.rs`).
+/// A text with the names of relations, which are kept as numbers (`sql/session/stored_text.rs`).
 fn with_names(catalog: &Catalog, text: &str) -> String {
     const CAST: &str = "'::regclass";
     let mut named = String::with_capacity(text.len());

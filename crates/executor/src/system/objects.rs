@@ -17,8 +17,11 @@ const VALUE_BYTES: i64 = 24;
 /// The catalog, as functions ask about it.
 #[derive(Clone, Copy)]
 pub struct Lookup<'s> {
+    /// Catalog that the statement sees.
     pub catalog: &'s Catalog,
+    /// Search path for names that are given without a schema.
     pub search_path: &'s SearchPath,
+    /// Name of the session's database.
     pub database: &'s str,
 }
 

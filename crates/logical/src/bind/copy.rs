@@ -18,7 +18,9 @@ use syntax::name;
 
 /// The columns of a table that are copied, by position.
 pub struct CopiedColumns {
+    /// Table that COPY names.
     pub table: Arc<Table>,
+    /// Positions of the columns in the table, in the order of the fields of a copied row.
     pub columns: Vec<usize>,
 }
 

@@ -2,8 +2,8 @@
 //!
 //! The catalog keeps them as text. They are bound
 //! - when an index is created, to be checked ([`Binder::index_key`], [`Binder::index_predicate`]);
-//! - where its entries are made (`index_keys.rs`; [`Binder::index_entries`]);
-//! - with each scan of the table, whose conditions are compared with them (`plan/access.rs`);
+//! - where its entries are made (`executor/index_keys.rs`; [`Binder::index_entries`]);
+//! - with each scan of the table, whose conditions are compared with them (`planner/plan/access.rs`);
 //! - with each row that is written ([`Binder::index_checks`]): the engine asks for entries where
 //!   nothing can fail any more, so what an expression raises is raised before.
 
@@ -29,7 +29,9 @@ const PREDICATES: &str = "index predicates";
 pub struct IndexEntries {
     /// Those columns, by position in the table.
     pub columns: Vec<(ColumnId, usize)>,
+    /// Index keys, in the order of the index's columns.
     pub keys: Vec<Expression>,
+    /// Condition of a partial index; `None` if all rows have entries.
     pub predicate: Option<Expression>,
 }
 

@@ -138,7 +138,7 @@ fn rows_of(query: &ast::Query) -> Result<Rows<'_>> {
         return Err(SqlError::unsupported("FETCH ... PERCENT"));
     }
     match (limit, &fetch.quantity) {
-        // `parse/forms.rs` writes the number of FETCH ... WITH TIES as a LIMIT.
+        // `syntax/forms.rs` writes the number of FETCH ... WITH TIES as a LIMIT.
         (Some(limit), None) if fetch.with_ties => Ok((Some(limit), offset, true)),
         (Some(_), _) => {
             let message = "syntax error at or near \"fetch\"";

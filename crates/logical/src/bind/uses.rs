@@ -1,7 +1,7 @@
 //! What a definition refers to: noted while the definition is bound, for the catalog to keep.
 //!
 //! A view refers to relations and to columns, an expression of a table to neither but to the columns
-//! of its own table, which `session/stored_text.rs` finds in its text. Both refer to the enum types of
+//! of its own table, which `sql/session/stored_text.rs` finds in its text. Both refer to the enum types of
 //! their casts and literals, and to what constants of `regclass` and its like are. A column counts
 //! as soon as something names it, a `*` included, whether or not the result depends on it: the
 //! text has to mean something after each drop. Names within a view that is read are that view's.

@@ -33,6 +33,7 @@ pub(super) struct NewRow {
 pub struct WrittenColumn {
     /// As SQL writes it.
     pub name: String,
+    /// Type of the column.
     pub ty: types::Type,
     /// In its table.
     pub position: u16,

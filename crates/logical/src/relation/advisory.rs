@@ -23,8 +23,11 @@ pub enum Span {
 pub enum AdvisoryFunction {
     /// `pg_advisory_lock`, `pg_try_advisory_lock`, and with `xact` and `_shared`.
     Lock {
+        /// Shared for names with `_shared`, exclusive otherwise.
         strength: Strength,
+        /// Transaction for names with `xact`, session otherwise.
         span: Span,
+        /// `false` for `pg_try_..`, which returns whether the lock was free.
         waits: bool,
     },
     /// `pg_advisory_unlock`

@@ -44,6 +44,7 @@ impl Basis {
         });
     }
 
+    /// Iterates over the tables whose sizes the plan depends on, each once.
     pub fn tables(&self) -> impl Iterator<Item = &Arc<Table>> {
         self.tables.iter().map(|size| &size.table)
     }

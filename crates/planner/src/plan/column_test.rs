@@ -16,6 +16,7 @@ use logical::{
 pub struct ColumnTest {
     /// The column's position in the table.
     pub attribute: usize,
+    /// Comparison that has to hold, with the column on the left and the value on the right.
     pub comparison: Comparison,
     /// Needs no row.
     pub value: Program,

@@ -35,7 +35,9 @@ const WIDTH_VARYING: f64 = 32.0;
 pub struct Explained {
     /// Among the plan's operators, from 1 on.
     pub number: usize,
+    /// Estimated rows and costs of the operator.
     pub estimate: Estimate,
+    /// Operator that is explained.
     pub input: Plan,
 }
 
@@ -44,7 +46,9 @@ pub struct Explained {
 pub struct Estimate {
     /// Before there is a first row.
     pub startup: f64,
+    /// Cost of all rows.
     pub total: f64,
+    /// Number of rows.
     pub rows: f64,
     /// Bytes of a row.
     pub width: f64,

@@ -26,11 +26,14 @@ use syntax::phase;
 /// A statement's plan and where in its rows the outputs are.
 #[derive(Debug)]
 pub struct Planned {
+    /// Plan of the whole statement.
     pub plan: Rc<Plan>,
+    /// Position in the plan's rows of each output column, in order.
     pub outputs: Vec<usize>,
     /// Another plan may be better if parameters that stand for literals are known: an index is
     /// partial, or over an expression, with constants in it.
     pub literals_matter: bool,
+    /// Table sizes and statistics by which the plan was chosen.
     pub basis: Basis,
     /// Its reads are not to see what it writes: see `engine::Command`.
     pub is_command: bool,

@@ -1,7 +1,7 @@
 //! Lists of keys: `id = ANY (array)` and `id IN (1, 2, 3)` as a join.
 //!
 //! The different values of the list are joined with the table by lookup, so that all are looked up
-//! together (`execute/index_join.rs`), where a scan would compare each record with the list.
+//! together (`executor/execute/index_join.rs`), where a scan would compare each record with the list.
 
 use std::collections::BTreeSet;
 

@@ -19,6 +19,7 @@ pub struct Layout {
 }
 
 impl Layout {
+    /// Makes the layout of rows that have exactly `columns`, in this order.
     pub fn new(columns: impl IntoIterator<Item = ColumnId>) -> Self {
         let positions: Vec<_> = columns
             .into_iter()
@@ -31,10 +32,12 @@ impl Layout {
         }
     }
 
+    /// Returns the number of values in a row.
     pub fn width(&self) -> usize {
         self.width
     }
 
+    /// Returns the position of `column` in a row; `None` if the rows do not have it.
     pub fn position(&self, column: ColumnId) -> Option<usize> {
         self.positions
             .iter()
@@ -91,6 +94,8 @@ impl Layout {
 pub struct Outer {
     /// The parameters that the client has given.
     pub parameters: usize,
+    /// Columns of outer rows, numbered as parameters behind those of the client. The last place
+    /// of a column that is listed twice counts.
     pub columns: Vec<ColumnId>,
     /// Programs keep the expressions that they were made from.
     pub(crate) keeps_sources: bool,

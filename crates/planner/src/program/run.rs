@@ -10,7 +10,9 @@ use super::{Instruction, Operand, Program};
 
 /// What programs run in: one for a batch of rows, whose arena is not reset meanwhile.
 pub struct Machine<'a> {
+    /// Arena, settings and session that functions use.
     pub context: Context<'a>,
+    /// Values of the parameters: the client's, then those of outer rows.
     pub parameters: &'a [Value<'a>],
     registers: Vec<Value<'a>>,
     /// Whose turn the programs take.
@@ -18,6 +20,8 @@ pub struct Machine<'a> {
 }
 
 impl<'a> Machine<'a> {
+    /// Makes a machine that runs programs in `context` with the values of `parameters`, and counts
+    /// nothing in a turn.
     pub fn new(context: Context<'a>, parameters: &'a [Value<'a>]) -> Self {
         Self {
             context,

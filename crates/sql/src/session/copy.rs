@@ -1,6 +1,6 @@
 //! COPY: rows of a table or query to the client, rows of the client into a table.
 //!
-//! Rows from a client are those of an INSERT (`bind/copy.rs`), whose plan runs once over each
+//! Rows from a client are those of an INSERT (`logical/bind/copy.rs`), whose plan runs once over each
 //! batch of them; rows to it are those of a query. Nothing holds more than a batch: the client's
 //! data is taken as it comes and not asked for while rows are put in, and a client that does not
 //! take its rows keeps the query waiting.

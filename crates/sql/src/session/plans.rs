@@ -3,7 +3,7 @@
 //! A plan is found again by the statement and by the [`Inputs`] of its binding. The third thing
 //! that it depends on is the catalog's picture: a plan of another picture is replaced by the new
 //! one ([`Planned::is_current`]), since the old one can be of no use again. What is compared is
-//! the statement itself, token by token (`parse/shape.rs`), and the inputs themselves; hashes only
+//! the statement itself, token by token (`syntax/shape.rs`), and the inputs themselves; hashes only
 //! find the place.
 //!
 //! Plans are the session's own: they hold what belongs to its thread.

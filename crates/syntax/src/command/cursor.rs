@@ -9,28 +9,43 @@ use super::{Command, Reader};
 pub enum Scroll {
     /// Nothing was said.
     Unsaid,
+    /// `SCROLL`.
     Yes,
+    /// `NO SCROLL`: moving backward is an error, 55000.
     No,
 }
 
 /// A cursor as it is declared; its query begins with a token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Declared {
+    /// The name of the cursor.
     pub name: String,
+    /// Whether `BINARY` asks for rows in binary format.
     pub is_binary: bool,
+    /// Whether `INSENSITIVE` is written, which locking clauses in the query exclude.
     pub is_insensitive: bool,
+    /// The `SCROLL` or `NO SCROLL` option.
     pub scroll: Scroll,
     /// It outlives its transaction.
     pub is_held: bool,
+    /// The index of the query's first token in [`Source::tokens`](crate::Source::tokens).
     pub begins: usize,
 }
 
 /// Which rows of a cursor, from where it stands. Numbers may be negative; `i64::MAX` rows are all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
+    /// `NEXT` or `FORWARD n`: the next `n` rows; 0 is the current row, a negative `n` goes
+    /// backward.
     Forward(i64),
+    /// `PRIOR` or `BACKWARD n`: the `n` rows before the current one, last first; a negative `n`
+    /// goes forward.
     Backward(i64),
+    /// `FIRST`, `LAST` or `ABSOLUTE n`: the row of this number, from 1; a negative `n` counts from
+    /// the end, and 0 is the place before the first row.
     Absolute(i64),
+    /// `RELATIVE n`: the single row `n` rows after the current one, or before it if `n` is
+    /// negative.
     Relative(i64),
 }
 

@@ -22,18 +22,26 @@ impl fmt::Debug for Password {
 pub struct RoleOptions {
     /// NULL takes the password away.
     pub password: Option<Option<Password>>,
+    /// `LOGIN` or `NOLOGIN`: whether the role may connect.
     pub can_login: Option<bool>,
+    /// `SUPERUSER` or `NOSUPERUSER`: whether the role passes all permission checks.
     pub is_superuser: Option<bool>,
+    /// `CREATEROLE` or `NOCREATEROLE`: whether the role may create, alter and drop roles.
     pub can_create_roles: Option<bool>,
+    /// `CREATEDB` or `NOCREATEDB`: whether the role may create databases.
     pub can_create_databases: Option<bool>,
+    /// `INHERIT` or `NOINHERIT`: whether the role has the privileges of roles it is a member of.
     pub inherits: Option<bool>,
 }
 
 /// A role by its name, or by what it is to the session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RoleName {
+    /// A role by its name.
     Named(String),
+    /// `CURRENT_USER` or `CURRENT_ROLE`: the current user of the session.
     CurrentUser,
+    /// `SESSION_USER`: the session user.
     SessionUser,
 }
 

@@ -20,6 +20,7 @@ pub enum Scope {
 /// What a setting is to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Assigned {
+    /// `DEFAULT`, or a form without a value, as `SET NAMES`: the setting is reset.
     Default,
     /// One value or several, without quotes.
     Values(Vec<String>),

@@ -10,12 +10,16 @@ use super::{Command, Reader};
 pub enum Level {
     /// Runs as read committed.
     ReadUncommitted,
+    /// `READ COMMITTED`.
     ReadCommitted,
+    /// `REPEATABLE READ`, which is snapshot isolation.
     RepeatableRead,
+    /// `SERIALIZABLE`.
     Serializable,
 }
 
 impl Level {
+    /// Returns the name of the isolation level in lower case, as `transaction_isolation` shows it.
     pub fn name(self) -> &'static str {
         match self {
             Level::ReadUncommitted => "read uncommitted",
@@ -25,6 +29,7 @@ impl Level {
         }
     }
 
+    /// Finds the isolation level called `name`, in upper or lower case; `None` if there is none.
     pub fn named(name: &str) -> Option<Level> {
         let levels = [
             Level::ReadUncommitted,
@@ -41,8 +46,11 @@ impl Level {
 /// What a statement says about a transaction; `None` where it says nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Modes {
+    /// The isolation level.
     pub level: Option<Level>,
+    /// Whether the transaction is `READ ONLY`; false for `READ WRITE`.
     pub read_only: Option<bool>,
+    /// Whether the transaction is `DEFERRABLE`; false for `NOT DEFERRABLE`.
     pub deferrable: Option<bool>,
 }
 

@@ -16,8 +16,11 @@ pub enum Commented {
     Object(ObjectKind, ObjectName),
     /// The last part is the column.
     Column(ObjectName),
+    /// A constraint, by its name and that of its table.
     Constraint(Ident, ObjectName),
+    /// A type.
     Type(ObjectName),
+    /// A role.
     Role(Ident),
     /// What there is not, or not with a comment.
     Other(String),

@@ -14,15 +14,21 @@ use super::{Parsed, unexpected};
 /// What was said; `None` where nothing was.
 #[derive(Debug, Clone, Default)]
 pub struct SequenceClauses {
+    /// `AS type`.
     pub data_type: Option<DataType>,
+    /// `INCREMENT [BY] n`.
     pub increment: Option<i64>,
     /// `NO MINVALUE` is `Some(None)`.
     pub minimum: Option<Option<i64>>,
+    /// `MAXVALUE n`; `NO MAXVALUE` is `Some(None)`.
     pub maximum: Option<Option<i64>>,
+    /// `START [WITH] n`.
     pub start: Option<i64>,
     /// `RESTART` alone is `Some(None)`.
     pub restart: Option<Option<i64>>,
+    /// `CACHE n`.
     pub cache: Option<i64>,
+    /// `CYCLE`; `NO CYCLE` is `Some(false)`.
     pub cycle: Option<bool>,
     /// `OWNED BY NONE` is `Some(None)`.
     pub owned_by: Option<Option<ObjectName>>,

@@ -16,34 +16,55 @@ use super::{Parsed, SequenceClauses, unexpected, word};
     reason = "there are few, and they are carried out at once"
 )]
 pub enum TableAction {
+    /// `ADD [COLUMN]`.
     AddColumn {
+        /// The definition of the new column.
         definition: Box<ColumnDef>,
+        /// Whether `IF NOT EXISTS` is written: a column of this name makes the action do nothing.
         if_not_exists: bool,
     },
+    /// `DROP [COLUMN]`.
     DropColumn {
+        /// The name of the column.
         name: Ident,
+        /// Whether `IF EXISTS` is written: a missing column is no error.
         if_exists: bool,
+        /// Whether `CASCADE` drops dependent objects too.
         cascade: bool,
     },
+    /// `ALTER [COLUMN]`.
     AlterColumn {
+        /// The name of the column.
         name: Ident,
+        /// The change to make.
         change: ColumnChange,
     },
+    /// `ADD [CONSTRAINT name] constraint`.
     AddConstraint {
+        /// The definition of the new constraint.
         constraint: Box<TableConstraint>,
+        /// Whether existing rows are checked; false for `NOT VALID`.
         is_valid: bool,
     },
     /// `ADD [CONSTRAINT name] {UNIQUE | PRIMARY KEY} USING INDEX index`
     AddIndex {
+        /// The name of the constraint; `None` for that of the index.
         name: Option<Ident>,
+        /// Whether the constraint is a `PRIMARY KEY`; false for `UNIQUE`.
         is_primary: bool,
+        /// The name of the unique index.
         index: Ident,
     },
+    /// `DROP CONSTRAINT`.
     DropConstraint {
+        /// The name of the constraint.
         name: Ident,
+        /// Whether `IF EXISTS` is written: a missing constraint is no error.
         if_exists: bool,
+        /// Whether `CASCADE` drops dependent objects too.
         cascade: bool,
     },
+    /// `VALIDATE CONSTRAINT name`.
     ValidateConstraint(Ident),
     /// `OWNER TO`
     Owner(Ident),
@@ -56,25 +77,41 @@ pub enum TableAction {
 /// What is changed of a column.
 #[derive(Debug, Clone)]
 pub enum ColumnChange {
+    /// `[SET DATA] TYPE`.
     Type {
+        /// The new type of the column.
         data_type: DataType,
+        /// The name behind `COLLATE`, if there is one.
         collation: Option<ObjectName>,
+        /// The expression behind `USING` that computes the new values from the old row; `None` for
+        /// a conversion of the old value.
         using: Option<Expr>,
     },
+    /// `SET DEFAULT expression`.
     SetDefault(Expr),
+    /// `DROP DEFAULT`.
     DropDefault,
+    /// `SET NOT NULL`.
     SetNotNull,
+    /// `DROP NOT NULL`.
     DropNotNull,
     /// `DROP EXPRESSION`: what was generated stays as it is.
     DropExpression {
+        /// Whether `IF EXISTS` is written: a column that is not generated is no error.
         if_exists: bool,
     },
+    /// `ADD GENERATED .. AS IDENTITY`.
     AddIdentity {
+        /// The mode, `ALWAYS` or `BY DEFAULT`.
         mode: GeneratedAs,
+        /// The clauses in parentheses for the sequence of the column.
         clauses: SequenceClauses,
     },
+    /// `SET GENERATED ..`, `SET` and a clause of the sequence, or `RESTART`, once or repeatedly.
     SetIdentity(IdentityChange),
+    /// `DROP IDENTITY`.
     DropIdentity {
+        /// Whether `IF EXISTS` is written: a column without an identity is no error.
         if_exists: bool,
     },
     /// As of [`TableAction::Storage`].
@@ -84,7 +121,9 @@ pub enum ColumnChange {
 /// What is changed of an identity column.
 #[derive(Debug, Clone, Default)]
 pub struct IdentityChange {
+    /// The new mode, from `SET GENERATED ..`; `None` keeps the mode.
     pub mode: Option<GeneratedAs>,
+    /// The clauses to change of the column's sequence.
     pub clauses: SequenceClauses,
 }
 

@@ -14,11 +14,15 @@ use super::{Parsed, word};
 /// A table that has the rows of a query.
 #[derive(Debug, Clone)]
 pub struct TableAs {
+    /// The name of the new table, with or without a schema.
     pub name: ObjectName,
+    /// Whether `IF NOT EXISTS` is written: a relation of this name makes the statement do nothing.
     pub if_not_exists: bool,
+    /// Whether the table is `TEMPORARY`.
     pub temporary: bool,
     /// Names in place of the first columns' own.
     pub columns: Vec<Ident>,
+    /// The query that gives the columns and rows; an `INTO` clause is taken out of it.
     pub query: Box<Query>,
     /// The rows are put in too.
     pub with_data: bool,

@@ -24,9 +24,9 @@ use types::{Memory, Result, SqlError, SqlState, Type};
 use weft::Context;
 
 /// A database and its workers.
-pub(super) struct Served {
-    pub(super) workers: weft::Database,
-    pub(super) database: Arc<sql::Database>,
+pub(crate) struct Served {
+    pub(crate) workers: weft::Database,
+    pub(crate) database: Arc<sql::Database>,
 }
 
 impl Backend for Served {
@@ -63,7 +63,7 @@ impl Backend for Served {
             startup.control.process(),
             Rc::new(Cancelled::new(startup.control.clone())),
         );
-        session.keep_passwords(super::password::keep);
+        session.keep_passwords(crate::password::verifier_of);
         for (name, value) in &startup.settings {
             session.set_initially(name, value)?;
         }
@@ -79,7 +79,7 @@ impl Backend for Served {
 }
 
 /// One client.
-pub(super) struct Connection {
+pub(crate) struct Connection {
     session: Session,
     /// The settings that the client knows.
     told: HashMap<&'static str, String>,
@@ -123,7 +123,7 @@ impl Interrupt for Cancelled {
 
 /// A prepared statement, as the protocol describes it.
 #[derive(Clone)]
-pub(super) struct Statement(Rc<Described>);
+pub(crate) struct Statement(Rc<Described>);
 
 struct Described {
     prepared: Rc<Prepared>,

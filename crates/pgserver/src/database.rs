@@ -1,0 +1,211 @@
+//! The SQL side of an open database: statements from the program, and the server beside it.
+
+use std::{
+    io,
+    net::{SocketAddr, TcpListener},
+    sync::{Arc, mpsc},
+    time::Duration,
+};
+
+use server::{Config, Reactor, Statistics};
+use sql::{Session, Sink};
+use types::{Result, SqlError, SqlState};
+use weft::{Context, Database, Outside};
+
+use crate::{
+    answer::{Answer, Gathered},
+    connection::Served,
+    password::verifier_of,
+};
+
+/// The role that a database has from the beginning. The database's name for clients is the same.
+pub const USER: &str = "weft";
+
+/// The sockets of each worker, made before the database is opened: a worker without work sleeps on
+/// its sockets, its device and its timers together.
+pub struct Sockets(Vec<Arc<Reactor>>);
+
+impl Sockets {
+    /// Makes sockets for `workers` workers; the database has as many.
+    ///
+    /// # Errors
+    /// Those of the operating system, which may be out of file descriptors.
+    pub fn new(workers: usize) -> io::Result<Sockets> {
+        let reactors = (0..workers).map(|_| Reactor::new());
+        Ok(Sockets(reactors.collect::<io::Result<_>>()?))
+    }
+
+    /// Returns what [`Database::open_beside`] takes, one for each worker.
+    pub fn outsides(&self) -> Vec<Arc<dyn Outside>> {
+        let outside = |reactor: &Arc<Reactor>| reactor.clone() as Arc<dyn Outside>;
+        self.0.iter().map(outside).collect()
+    }
+}
+
+/// SQL on an open database. Clones are handles on one and the same.
+#[derive(Clone)]
+pub struct Sql {
+    workers: Database,
+    database: Arc<sql::Database>,
+}
+
+impl Sql {
+    /// Opens the SQL side of `database`, which is made if there is none. To be called once for each
+    /// database, before other threads use the database's SQL.
+    ///
+    /// Waits until all indexes are built. Fails on a worker.
+    ///
+    /// # Errors
+    /// Those of [`sql::Database::open`]; 55000 on a worker; 57P01 if the database is being closed.
+    pub fn open(database: &Database) -> Result<Sql> {
+        let opened = on_first_worker(database, async move |context: Context| {
+            sql::Database::open(context.engine_session(), USER, USER).await
+        })?;
+        Ok(Sql {
+            workers: database.clone(),
+            database: opened,
+        })
+    }
+
+    /// Runs the statements of `text` as one transaction, unless they say otherwise, and drops what
+    /// they return.
+    ///
+    /// Waits until they are done. Fails on a worker.
+    ///
+    /// # Errors
+    /// The statements' own, of which none has happened then; 55000 on a worker; 57P01 if the database is being closed.
+    pub fn execute(&self, text: &str) -> Result<()> {
+        self.execute_into(text, Unheard).map(drop)
+    }
+
+    /// Runs the statements of `text` as [`Sql::execute`] does, and returns the result of the last
+    /// query among them.
+    ///
+    /// # Errors
+    /// As [`Sql::execute`]; 54000 for an answer of more than 256 MiB.
+    pub fn query(&self, text: &str) -> Result<Answer> {
+        let gathered = self.execute_into(text, Gathered::default())?;
+        Ok(gathered.answer)
+    }
+
+    /// Runs the statements of `text` as [`Sql::execute`] does, hands their results to `sink` on the
+    /// worker, and returns `sink` when all are done.
+    ///
+    /// # Errors
+    /// As [`Sql::execute`], and those of `sink`.
+    pub fn execute_into<S>(&self, text: &str, mut sink: S) -> Result<S>
+    where
+        S: Sink + Send + 'static,
+    {
+        let (database, text) = (self.database.clone(), text.to_owned());
+        on_first_worker(&self.workers, async move |context: Context| {
+            let mut session = Session::new(&database, context.engine_session(), USER);
+            session.keep_passwords(verifier_of);
+            session.execute(&text, &mut sink).await?;
+            Ok(sink)
+        })
+    }
+
+    /// Returns whether some role can connect with a password. Clients from other machines need one.
+    pub fn has_password(&self) -> bool {
+        self.database.has_password()
+    }
+
+    /// Serves PostgreSQL's clients that connect to `listeners`, on the workers that `sockets` were
+    /// given to at opening, until the server is stopped or dropped.
+    ///
+    /// # Errors
+    /// `InvalidInput` if `config` is out of range or `sockets` were made for another number of
+    /// workers; those of the operating system.
+    pub fn serve(
+        &self,
+        sockets: Sockets,
+        listeners: Vec<TcpListener>,
+        config: Config,
+    ) -> io::Result<Serving> {
+        let workers = self.workers.workers().len();
+        if sockets.0.len() != workers {
+            let message = format!(
+                "there are sockets for {} workers, and the database has {workers}; make them with \
+                 Sockets::new({workers}) and open the database with their Sockets::outsides",
+                sockets.0.len()
+            );
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+        }
+        let backend = Arc::new(Served {
+            workers: self.workers.clone(),
+            database: self.database.clone(),
+        });
+        let server = server::Server::start(backend, sockets.0, listeners, config)?;
+        Ok(Serving(server))
+    }
+}
+
+/// A server that answers clients. Dropping it tells their connections to end and does not wait for
+/// that; see [`Serving::stop`].
+pub struct Serving(server::Server<Served>);
+
+impl Serving {
+    /// Returns the addresses that the server listens on, with the ports that were chosen for port 0.
+    pub fn addresses(&self) -> &[SocketAddr] {
+        self.0.addresses()
+    }
+
+    /// Returns what the server has done so far.
+    pub fn statistics(&self) -> Statistics {
+        self.0.statistics()
+    }
+
+    /// Stops the server: no connection is accepted from now on, idle connections end, and statements
+    /// that run have `at_most` to end. Returns how many connections are left then.
+    ///
+    /// Waits. Fails on a worker.
+    pub fn stop(&self, at_most: Duration) -> usize {
+        self.0.stop(at_most)
+    }
+}
+
+/// Runs `task` on the database's first worker and waits for its answer.
+///
+/// # Errors
+/// The task's; 55000 on a worker; 57P01 if the database is being closed.
+fn on_first_worker<T, F>(database: &Database, task: F) -> Result<T>
+where
+    T: Send + 'static,
+    F: AsyncFnOnce(Context) -> Result<T> + Send + 'static,
+{
+    if weft::is_worker() {
+        let message = "this call would block its worker";
+        return Err(
+            SqlError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
+                .hint("Call it on a thread that is no worker of a database."),
+        );
+    }
+    let (answer, answers) = mpsc::channel();
+    database.workers()[0].spawn(move |context| async move {
+        // A failed send means that the asking thread was unwound; the answer has no reader.
+        let _ = answer.send(task(context).await);
+    });
+    let closed = || {
+        let message = "the database was closed meanwhile";
+        Err(SqlError::new(SqlState::ADMIN_SHUTDOWN, message))
+    };
+    answers.recv().unwrap_or_else(|_| closed())
+}
+
+/// Drops results.
+struct Unheard;
+
+impl Sink for Unheard {
+    fn fields(&mut self, _: &[sql::Field]) -> Result<()> {
+        Ok(())
+    }
+
+    fn row(&mut self, _: &sql::ResultRow<'_>) -> Result<()> {
+        Ok(())
+    }
+
+    fn complete(&mut self, _: sql::Tag) -> Result<()> {
+        Ok(())
+    }
+}

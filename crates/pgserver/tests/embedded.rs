@@ -1,0 +1,121 @@
+//! A program that uses typed tables, statements and a server on one database.
+
+use std::{net::TcpListener, time::Duration};
+
+use pgserver::{Config, Serving, Sockets, Sql, USER};
+use postgres::NoTls;
+use types::SqlState;
+use weft::{Database, Options, Table, Transaction};
+
+const WORKERS: usize = 2;
+
+fn opened() -> (Database, Sockets, Sql) {
+    let sockets = Sockets::new(WORKERS).unwrap();
+    let options = Options::default();
+    let database = Database::open_beside(options, sockets.outsides(), |_| {}).unwrap();
+    let sql = Sql::open(&database).unwrap();
+    (database, sockets, sql)
+}
+
+fn serving(sql: &Sql, sockets: Sockets) -> Serving {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    sql.serve(sockets, vec![listener], Config::default())
+        .unwrap()
+}
+
+#[test]
+fn typed_tables_statements_and_clients_share_one_database() {
+    let (database, sockets, sql) = opened();
+    let visits: Table<u64, i64> = database.create_table("visits").unwrap();
+    sql.execute("create table city (name text primary key, people bigint)")
+        .unwrap();
+    sql.execute("insert into city values ('Osaka', 2750000), ('Atlantis', null)")
+        .unwrap();
+
+    let server = serving(&sql, sockets);
+    let port = server.addresses()[0].port();
+    let address = format!("host=127.0.0.1 port={port} user={USER} dbname={USER}");
+    let mut client = postgres::Client::connect(&address, NoTls).unwrap();
+    let changed = client
+        .execute("update city set people = 7 where name = $1", &[&"Atlantis"])
+        .unwrap();
+    assert_eq!(changed, 1);
+
+    let own = visits.clone();
+    database
+        .run_blocking(async move |txn: &Transaction| txn.upsert(&own, &1, &41).await)
+        .unwrap();
+    let seen = database
+        .run_blocking(async move |txn: &Transaction| txn.get(&visits, &1).await)
+        .unwrap();
+    assert_eq!(seen, Some(41));
+
+    let answer = sql
+        .query("select 1; select name, people, null from city order by name")
+        .unwrap();
+    assert_eq!(answer.columns, ["name", "people", "?column?"]);
+    let text = |text: &str| Some(text.to_owned());
+    assert_eq!(
+        answer.rows,
+        [
+            [text("Atlantis"), text("7"), None],
+            [text("Osaka"), text("2750000"), None],
+        ]
+    );
+    drop(client);
+    assert_eq!(server.stop(Duration::from_secs(10)), 0);
+    // The program's own statements need no server.
+    assert_eq!(
+        sql.query("select count(*) from city").unwrap().rows.len(),
+        1
+    );
+}
+
+#[test]
+fn a_text_that_fails_leaves_nothing_and_names_its_error() {
+    let (_database, _sockets, sql) = opened();
+    let failed = sql.execute("create table t (a int); insert into t values (1 / 0)");
+    assert_eq!(failed.unwrap_err().state(), SqlState::DIVISION_BY_ZERO);
+    let gone = sql.query("select * from t").unwrap_err();
+    assert_eq!(gone.state(), SqlState::UNDEFINED_TABLE);
+}
+
+#[test]
+fn passwords_are_kept_as_verifiers() {
+    let (_database, _sockets, sql) = opened();
+    assert!(!sql.has_password());
+    sql.execute("alter role weft password 'secret'").unwrap();
+    assert!(sql.has_password());
+    let verifier = pgserver::verifier_of("secret").unwrap();
+    assert!(verifier.starts_with("SCRAM-SHA-256$"));
+    assert_eq!(pgserver::verifier_of(&verifier).unwrap(), verifier);
+}
+
+#[test]
+fn sockets_for_another_number_of_workers_are_refused() {
+    let (_database, _sockets, sql) = opened();
+    let others = Sockets::new(WORKERS + 1).unwrap();
+    let refused = sql.serve(others, Vec::new(), Config::default()).err();
+    assert!(refused.unwrap().to_string().contains("Sockets::new(2)"));
+}
+
+#[test]
+fn a_closed_database_says_so() {
+    let (database, _sockets, sql) = opened();
+    database.close();
+    let closed = sql.query("select 1").unwrap_err();
+    assert_eq!(closed.state(), SqlState::ADMIN_SHUTDOWN);
+}
+
+#[test]
+fn a_worker_is_told_that_it_would_wait_for_itself() {
+    let (database, _sockets, sql) = opened();
+    let (answer, answers) = std::sync::mpsc::channel();
+    database.workers()[0].spawn(move |_| async move {
+        answer
+            .send(sql.query("select 1").unwrap_err().state())
+            .unwrap();
+    });
+    let state = answers.recv().unwrap();
+    assert_eq!(state, SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE);
+}
