@@ -9,7 +9,7 @@
 //!
 //! What is not here: workloads, streams of operations, keys, values and their
 //! verification, histograms, progress. All of that is crate `bench`, so that every
-//! engine answers the questions `weft bench ycsb` asks, checked the same way; Weft
+//! engine answers the questions `weft-bench ycsb` asks, checked the same way; Weft
 //! itself is measured by `bench`'s own subject ([`ours`]).
 //!
 //! Exit codes: 0 for success, 1 when something failed, 2 when the request was

@@ -81,7 +81,7 @@ fn copy(from: &Path, to: &Path, name: &'static str) -> commands::Result<()> {
     );
     drop(showing);
     let report = copied.map_err(|error| refused(from, to, &error))?;
-    crate::write_results(&format!(
+    commands::write_results(&format!(
         "{} has everything up to timestamp {}: {} bytes in {} files, {} records in the \
          checkpoint\n",
         to.display(),

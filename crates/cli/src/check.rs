@@ -60,7 +60,7 @@ impl Arguments {
         });
         drop(showing);
         let report = report.map_err(|error| directory::refused(&self.directory, &error))?;
-        crate::write_results(&match self.format {
+        commands::write_results(&match self.format {
             Format::Table => report.to_string(),
             Format::Json => format!("{:#}\n", as_json(&report)),
         })?;

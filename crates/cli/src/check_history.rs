@@ -18,7 +18,7 @@ use isolation::{Isolation, Level};
 use weft::{Certifier, OnConflict};
 
 use self::report::Report;
-use bench::place::Place;
+use commands::Place;
 
 const EXAMPLES: &str = "\
 What runs:
@@ -196,7 +196,7 @@ impl Arguments {
             summary: &summary,
             level,
         };
-        crate::write_results(&match self.format {
+        commands::write_results(&match self.format {
             Format::Table => report.to_string(),
             Format::Json => format!("{:#}\n", report.json()),
         })?;

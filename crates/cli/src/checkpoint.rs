@@ -38,7 +38,7 @@ impl Arguments {
         }
         drop(existing);
         let taken = directory::checkpoint(path, StorageOptions::default(), "loading")?;
-        crate::write_results(&format!(
+        commands::write_results(&format!(
             "{} records in {} files, {} bytes; {} log files freed\n",
             taken.records, taken.parts, taken.bytes, taken.log_files_freed
         ))

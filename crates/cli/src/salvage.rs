@@ -40,14 +40,14 @@ impl Arguments {
         let path = &self.directory;
         let before = check(path)?;
         if before.is_sound() {
-            return crate::write_results("sound: there is nothing to salvage\n");
+            return commands::write_results("sound: there is nothing to salvage\n");
         }
         let damages: String = before
             .damages()
             .map(|finding| format!("{finding}\n"))
             .collect();
         if !self.yes {
-            crate::write_results(&damages)?;
+            commands::write_results(&damages)?;
             return Err(commands::Error::input(format!(
                 "salvage would give up for good what is destroyed in {0}; copy it first \
                  (cp -a {0} ELSEWHERE), then say --yes",
@@ -56,7 +56,7 @@ impl Arguments {
         }
         let records = salvage(path)?;
         let after = check(path)?;
-        crate::write_results(&format!(
+        commands::write_results(&format!(
             "{damages}given up: what was destroyed in these {} places, and {} newer \
              transactions that were whole\nkept: {records} records\n",
             before.damages().count(),

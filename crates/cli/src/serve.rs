@@ -123,7 +123,7 @@ impl Arguments {
         let mut signals = signals(&insists).map_err(|error| failed(&error))?;
         let server = sql.serve(sockets, listeners, Config::default());
         let server = server.map_err(|error| failed(&error))?;
-        crate::write_results(&self.greeting(server.addresses()))?;
+        commands::write_results(&self.greeting(server.addresses()))?;
         signals.forever().next();
         insists.store(true, Ordering::Relaxed);
         Progress::stderr().note(&format!(

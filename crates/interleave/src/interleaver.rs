@@ -14,7 +14,7 @@
 //!
 //! The second and third time are extra work. The formula gives the least number at which nothing
 //! stalls if every wait takes equally long; waits differ, and a miss of the translation buffer delays
-//! the misses behind it, so twice as many are in flight (measured: `weft bench join --experiment
+//! the misses behind it, so twice as many are in flight (measured: `weft-bench join --experiment
 //! group-sizes`).
 //!
 //! # Whether at all

@@ -1,6 +1,6 @@
 use super::*;
-use crate::place::Place;
 use crate::report::Format;
+use commands::Place;
 
 fn settings() -> Settings {
     Settings {
@@ -25,7 +25,12 @@ fn settings() -> Settings {
 fn measured(settings: &Settings) -> Vec<BeyondMemory> {
     let place = tempfile::tempdir().unwrap();
     let place = Place::make(place.path()).unwrap();
-    measure(settings, &place.options(), &Progress::hidden()).unwrap()
+    measure(
+        settings,
+        &crate::kept::without_checkpoints(place.path()),
+        &Progress::hidden(),
+    )
+    .unwrap()
 }
 
 #[test]

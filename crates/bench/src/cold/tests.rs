@@ -1,6 +1,6 @@
 use super::*;
-use crate::place::Place;
 use crate::report::Format;
+use commands::Place;
 
 /// Small ones that change half of what they read.
 pub(crate) fn settings() -> Settings {
@@ -31,7 +31,7 @@ fn measured(settings: &Settings) -> Vec<Cold> {
     let place = Place::make(place.path()).unwrap();
     let options = Options {
         memory_bytes_max: Some(256 << 20),
-        ..place.options()
+        ..crate::kept::without_checkpoints(place.path())
     };
     measure(settings, options, &Progress::hidden()).unwrap()
 }

@@ -163,7 +163,7 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
 pub(super) const LEFT_OUT: &[(&str, &str)] = &[
     (
         "figures 6, 8 and 9, figures 7 and 11 with storage",
-        "are experiments of `weft bench cold`; its figures are in cold-tier.md",
+        "are experiments of `weft-bench cold`; its figures are in cold-tier.md",
     ),
     (
         "figure 12 (b)",

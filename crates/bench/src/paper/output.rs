@@ -53,8 +53,8 @@ pub fn list(
             table::align(&mut list, 4);
             let minutes = rows.iter().map(|row| row.seconds).sum::<u64>().div_ceil(60);
             Ok(format!(
-                "{list}\nAll of them take about {minutes} minutes. `weft bench paper ID...` runs \
-                 some, `weft bench paper all` all.\n"
+                "{list}\nAll of them take about {minutes} minutes. `weft-bench paper ID...` runs \
+                 some, `weft-bench paper all` all.\n"
             ))
         }
     }

@@ -5,11 +5,12 @@ use std::path::Path;
 use super::findings::{Findings, Point};
 use super::{Experiment, Planned, Settings};
 use crate::application::driver;
-use crate::place::Place;
+use crate::kept::without_checkpoints;
 use crate::plan::Plan;
 use crate::runner::Outcome;
 use crate::subject::{Subject, index_subject, weft_subject};
 use crate::{runner, tpcc};
+use commands::Place;
 use commands::progress::Progress;
 use commands::{Error, Result};
 
@@ -101,7 +102,10 @@ impl<S: Subject> Loaded<S> {
                     true => Some(Place::make(directory)?),
                     false => None,
                 };
-                let options = place.as_ref().map(Place::options).unwrap_or_default();
+                let options = place
+                    .as_ref()
+                    .map(|place| without_checkpoints(place.path()))
+                    .unwrap_or_default();
                 Ok(Self::Tpcc {
                     databases: tpcc::LOAD(settings, plan, &options, progress)?,
                     _place: place,

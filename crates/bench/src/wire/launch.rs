@@ -16,7 +16,7 @@ use tokio_postgres::Config;
 
 use super::server::Server;
 use crate::machine::memory_available_bytes;
-use crate::place::Place;
+use commands::Place;
 use commands::{Error, Result};
 
 /// How long a server may take to be ready.

@@ -1,4 +1,4 @@
-//! `weft bench join`: index joins, by every technique that hides their cache misses.
+//! `weft-bench join`: index joins, by every technique that hides their cache misses.
 
 use std::path::PathBuf;
 
@@ -11,20 +11,20 @@ use crate::series::Series;
 const EXAMPLES: &str = "\
 Examples:
   A short selection:
-    weft bench join
+    weft-bench join
   Binary searches in arrays of integers up to 2 GiB, with a chart (paper 003, figure 3a):
-    weft bench join --experiment sizes --bytes 1Mi,4Mi,16Mi,64Mi,256Mi,1Gi,2Gi --chart sizes.svg
+    weft-bench join --experiment sizes --bytes 1Mi,4Mi,16Mi,64Mi,256Mi,1Gi,2Gi --chart sizes.svg
   The same with strings, and lists that are sorted (figure 4b):
-    weft bench join --experiment sizes --keys string15 --sorted
+    weft-bench join --experiment sizes --keys string15 --sorted
   How many lookups should be under way (figure 7):
-    weft bench join --experiment group-sizes --bytes 256Mi --techniques \\
+    weft-bench join --experiment group-sizes --bytes 256Mi --techniques \\
         branch-free,group-prefetching,amac,coroutines
   Trees and hash tables of 2 GiB:
-    weft bench join --experiment csb,hash-probe,hash-build --bytes 2Gi
+    weft-bench join --experiment csb,hash-probe,hash-build --bytes 2Gi
   IN-predicates on columns with large dictionaries (figure 8):
-    weft bench join --experiment in-predicate --bytes 1Mi,2Gi --list 1k,5k,10k,50k
+    weft-bench join --experiment in-predicate --bytes 1Mi,2Gi --list 1k,5k,10k,50k
   How many lines of code each technique takes (table 5):
-    weft bench join --experiment lines";
+    weft-bench join --experiment lines";
 
 /// Measures index joins: many lookups at once in one structure.
 ///
@@ -157,7 +157,7 @@ impl Arguments {
         let progress = Progress::stderr();
         progress.note(&settings.description());
         let outcome = join::measure(&settings, &progress)?;
-        crate::write_results(&join::report(self.series.format, &outcome)?)?;
+        commands::write_results(&join::report(self.series.format, &outcome)?)?;
         if let (Some(path), Outcome::Measured(results)) = (&self.chart, &outcome) {
             crate::write_chart(path, &join::chart(&settings.description(), results)?)?;
         }

@@ -1,4 +1,4 @@
-//! `weft bench ycsb`: the standard key-value workloads in every execution mode.
+//! `weft-bench ycsb`: the standard key-value workloads in every execution mode.
 
 use bench::plan::{Options, Plan};
 use bench::workload::Workload;
@@ -28,27 +28,27 @@ Modes:
 
 Examples:
   Compare all modes on plain reads, as much data as fits comfortably:
-    weft bench ycsb
+    weft-bench ycsb
   Fifty million records, two modes, five repeats:
-    weft bench ycsb --records 50M --modes sequential,interleaved --repeats 5
+    weft-bench ycsb --records 50M --modes sequential,interleaved --repeats 5
   YCSB's update-heavy workload, with a chart:
-    weft bench ycsb --workload a --workers 2 --chart a.svg
+    weft-bench ycsb --workload a --workers 2 --chart a.svg
   Updates of few hot records, for further processing:
-    weft bench ycsb --workload update-only --distribution zipfian --format json
+    weft-bench ycsb --workload update-only --distribution zipfian --format json
   What durability costs, in one run:
-    weft bench ycsb --workload update-only --value-bytes 100 --modes interleaved \\
+    weft-bench ycsb --workload update-only --value-bytes 100 --modes interleaved \\
         --data-dir DIR --durability synchronous,relaxed,none
   What serializable costs, and what interleaving still gives, by both certifiers:
-    weft bench ycsb --workload rmw --modes sequential,interleaved \\
+    weft-bench ycsb --workload rmw --modes sequential,interleaved \\
         --isolation snapshot,serializable --certifier ssn,validation
   Aborts by reason where few records are hot, sixteen transactions in flight:
-    weft bench ycsb --workload rmw --distribution zipfian --theta 0.9 --workers 2 \\
+    weft-bench ycsb --workload rmw --distribution zipfian --theta 0.9 --workers 2 \\
         --modes sequential,interleaved --in-flight 16 --isolation serializable
   What interleaving gives to inserts into a table with five indexes:
-    weft bench ycsb --workload insert --modes sequential,interleaved \\
+    weft-bench ycsb --workload insert --modes sequential,interleaved \\
         --unique-indexes 3 --secondary-indexes 2
   A workload of your own, starting from a copy of a YCSB file:
-    weft bench ycsb --workload my.properties";
+    weft-bench ycsb --workload my.properties";
 
 /// Runs a key-value workload in several execution modes and compares them.
 ///

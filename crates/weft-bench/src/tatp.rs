@@ -1,4 +1,4 @@
-//! `weft bench tatp`: the home location register of a telephone network.
+//! `weft-bench tatp`: the home location register of a telephone network.
 
 use bench::tatp::{Choice, LOAD, Settings};
 use commands::number::{parse_count, with_commas};
@@ -17,9 +17,9 @@ Kinds of transactions, and how often they are chosen by default:
 
 Examples:
   All modes on a hundred thousand subscribers:
-    weft bench tatp
+    weft-bench tatp
   More than the caches hold, all subscribers alike:
-    weft bench tatp --subscribers 5M --uniform --modes sequential,interleaved";
+    weft-bench tatp --subscribers 5M --uniform --modes sequential,interleaved";
 
 /// Runs TATP: seven kinds of very short transactions over four tables.
 ///

@@ -1,16 +1,16 @@
-//! `weft bench wire-crash`: whether conditions hold when a server was killed under its clients.
+//! `weft-bench wire-crash`: whether conditions hold when a server was killed under its clients.
 
 use std::path::PathBuf;
 
 use bench::measure::Isolation;
-use bench::place::Place;
 use bench::report::Format;
 use bench::tpcc;
 use bench::wire::crash::{Plan, report, run};
+use commands::Place;
 use commands::number::parse_count;
 use commands::progress::Progress;
 
-use crate::wire::serve;
+use crate::program::Program;
 
 const EXAMPLES: &str = "\
 What runs:
@@ -27,10 +27,10 @@ Exit code:
   2  the request was wrong
 
 Examples:
-  weft bench wire-crash --data-dir /tmp/weft-wire-crash
-  weft bench wire-crash --kills 100 --seed 7 --isolation serializable --data-dir /tmp/weft-wire-crash
+  weft-bench wire-crash --data-dir /tmp/weft-wire-crash
+  weft-bench wire-crash --kills 100 --seed 7 --isolation serializable --data-dir /tmp/weft-wire-crash
   A run that must fail, to see that it does:
-    weft bench wire-crash --plant-hasty --data-dir /tmp/weft-wire-crash";
+    weft-bench wire-crash --plant-hasty --data-dir /tmp/weft-wire-crash";
 
 /// Kills a server under its clients, as often as asked, and checks after each recovery that
 /// the conditions hold and nothing acknowledged is lost.
@@ -68,6 +68,9 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value = "1")]
     seed: u64,
 
+    #[command(flatten)]
+    program: Program,
+
     /// Form of the results: table, csv or json.
     #[arg(long, value_name = "FORMAT", default_value = "table")]
     format: Format,
@@ -92,8 +95,8 @@ impl Arguments {
             seed: self.seed,
             is_hasty: self.plant_hasty,
         };
-        let crashes = run(&plan, &|| serve(None), &Progress::stderr())?;
-        crate::write_results(&report(self.format, &crashes)?)?;
+        let crashes = run(&plan, &|| self.program.serve(None), &Progress::stderr())?;
+        commands::write_results(&report(self.format, &crashes)?)?;
         if crashes.sentences.is_empty() {
             return Ok(());
         }

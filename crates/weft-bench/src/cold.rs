@@ -1,12 +1,12 @@
-//! `weft bench cold`: transactions that need the device beside those that do not.
+//! `weft-bench cold`: transactions that need the device beside those that do not.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use bench::cold::{Nesting, Scheduler, Settings, chart, measure, report};
 use bench::measure::{Durability, InFlight};
-use bench::place::Place;
 use bench::values::ValueShape;
+use commands::Place;
 use commands::number::{parse_count, parse_percent, parse_seconds};
 use commands::progress::Progress;
 
@@ -26,25 +26,25 @@ Schedulers (the first four as MosaicDB compares them, with its numbers unless to
 
 Examples:
   What storage-bound transactions do to the others:
-    weft bench cold --data-dir DIR
+    weft-bench cold --data-dir DIR
   From none to nothing else, with a chart:
-    weft bench cold --data-dir DIR --storage-bound 0,5,10,20,50,100 --chart cold.svg
+    weft-bench cold --data-dir DIR --storage-bound 0,5,10,20,50,100 --chart cold.svg
   Half of the transactions change what they read:
-    weft bench cold --data-dir DIR --read-only-percent 50
+    weft-bench cold --data-dir DIR --read-only-percent 50
   How many must be under way to keep the device busy:
-    weft bench cold --data-dir DIR --schedulers auto --storage-bound 50 \\
+    weft-bench cold --data-dir DIR --schedulers auto --storage-bound 50 \\
         --cold-clients 4,16,64,256
   Those of MosaicDB beside ours:
-    weft bench cold --data-dir DIR --schedulers sequential,batch,pipelined,dual-queue,auto
+    weft-bench cold --data-dir DIR --schedulers sequential,batch,pipelined,dual-queue,auto
   The same with longer queues:
-    weft bench cold --data-dir DIR --schedulers dual-queue --storage-bound 5,20 \\
+    weft-bench cold --data-dir DIR --schedulers dual-queue --storage-bound 5,20 \\
         --cold-slots 8,16,32,64
   What nesting costs, in memory and with the device:
-    weft bench cold --data-dir DIR --schedulers auto --nesting flat,nested,boxed
+    weft-bench cold --data-dir DIR --schedulers auto --nesting flat,nested,boxed
   Larger pages to be read: a record is read alone, in whole sectors:
-    weft bench cold --data-dir DIR --value-bytes 4000 --cold-records 200k
+    weft-bench cold --data-dir DIR --value-bytes 4000 --cold-records 200k
   Two workers, for further processing:
-    weft bench cold --data-dir DIR --workers 2 --format json";
+    weft-bench cold --data-dir DIR --workers 2 --format json";
 
 /// Measures transactions that need the device beside transactions that do not.
 ///
@@ -244,8 +244,12 @@ impl Arguments {
         let progress = Progress::stderr();
         let description = settings.description();
         progress.note(&description);
-        let results = measure(&settings, place.options(), &progress)?;
-        crate::write_results(&report(self.series.format, &results)?)?;
+        let results = measure(
+            &settings,
+            bench::kept::without_checkpoints(place.path()),
+            &progress,
+        )?;
+        commands::write_results(&report(self.series.format, &results)?)?;
         if let Some(path) = &self.chart {
             crate::write_chart(path, &chart(&description, &results)?)?;
         }

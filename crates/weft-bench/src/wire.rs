@@ -1,7 +1,6 @@
-//! `weft bench wire`: servers that speak PostgreSQL's protocol, from outside.
+//! `weft-bench wire`: servers that speak PostgreSQL's protocol, from outside.
 
 use std::path::PathBuf;
-use std::process::Command;
 use std::time::Duration;
 
 use bench::measure::Isolation;
@@ -12,6 +11,7 @@ use bench::wire::{
 use commands::number::{parse_count, parse_seconds};
 use commands::progress::Progress;
 
+use crate::program::Program;
 use crate::series::Series;
 
 const EXAMPLES: &str = "\
@@ -28,11 +28,11 @@ Workloads:
 
 Examples:
   Weft beside the PostgreSQL that is installed, each with a directory of its own:
-    weft bench wire --postgres
+    weft-bench wire --postgres
   One workload with more clients:
-    weft bench wire --postgres --workloads tpcc --clients 32 --isolation snapshot
+    weft-bench wire --postgres --workloads tpcc --clients 32 --isolation snapshot
   Servers that run:
-    weft bench wire --server 'weft=host=127.0.0.1 port=5433 user=weft dbname=weft' \\
+    weft-bench wire --server 'weft=host=127.0.0.1 port=5433 user=weft dbname=weft' \\
                     --server 'pg=host=127.0.0.1 user=postgres' --workloads select-only";
 
 /// Measures servers over PostgreSQL's protocol: Weft, PostgreSQL and others, in turns.
@@ -127,6 +127,9 @@ pub(crate) struct Arguments {
     seed: u64,
 
     #[command(flatten)]
+    program: Program,
+
+    #[command(flatten)]
     series: Series,
 }
 
@@ -140,7 +143,7 @@ impl Arguments {
             servers.push(Server::given(text)?);
         }
         let results = measure(&settings, &servers, &Progress::stderr())?;
-        crate::write_results(&report(self.series.format, &results)?)?;
+        commands::write_results(&report(self.series.format, &results)?)?;
         let wrong = results.iter().flat_map(|result| {
             let (workload, server) = (&result.workload, &result.server);
             let violations = result.violations.iter();
@@ -185,7 +188,10 @@ impl Arguments {
         let directory = self.data_dir.clone().unwrap_or_else(own);
         let mut launched = Vec::new();
         if self.server.is_empty() {
-            launched.push(start_weft(serve(self.workers)?, &directory.join("weft"))?);
+            launched.push(start_weft(
+                self.program.serve(self.workers)?,
+                &directory.join("weft"),
+            )?);
         }
         if let Some(programs) = &self.postgres {
             let directory = directory.join("postgres");
@@ -193,17 +199,4 @@ impl Arguments {
         }
         Ok(launched)
     }
-}
-
-/// The command of a Weft that serves: this program.
-pub(crate) fn serve(workers: Option<u16>) -> commands::Result<Command> {
-    let program = std::env::current_exe().map_err(|error| {
-        commands::Error::run(format!("cannot find this program to start it: {error}"))
-    })?;
-    let mut command = Command::new(program);
-    command.arg("serve");
-    if let Some(workers) = workers {
-        command.args(["--workers", &workers.to_string()]);
-    }
-    Ok(command)
 }

@@ -1,11 +1,11 @@
-//! `weft bench join` as a user meets it.
+//! `weft-bench join` as a user meets it.
 
 use assert_cmd::Command;
 use predicates::str::contains;
 
 fn join(arguments: &str) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_weft"));
-    command.args(["bench", "join"]);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_weft-bench"));
+    command.args(["join"]);
     command.args(arguments.split_whitespace());
     command
 }
@@ -39,8 +39,8 @@ fn help_names_every_flag_experiment_and_technique() {
     ] {
         help = help.stdout(contains(word));
     }
-    let mut bench = Command::new(env!("CARGO_BIN_EXE_weft"));
-    bench.args(["bench", "--help"]);
+    let mut bench = Command::new(env!("CARGO_BIN_EXE_weft-bench"));
+    bench.args(["--help"]);
     bench.assert().success().stdout(contains("join"));
 }
 

@@ -1,4 +1,4 @@
-//! `weft bench index-build`: an index built while writers run.
+//! `weft-bench index-build`: an index built while writers run.
 
 use bench::index_build::{Settings, measure, report};
 use bench::measure::{InFlight, Isolation};
@@ -10,11 +10,11 @@ use crate::series::Series;
 const EXAMPLES: &str = "\
 Examples:
   Ten million records, half of the operations updates:
-    weft bench index-build
+    weft-bench index-build
   A unique index, on two workers, under a heavier load:
-    weft bench index-build --unique --workers 2 --update-share 0.9
+    weft-bench index-build --unique --workers 2 --update-share 0.9
   What a build costs those who only read:
-    weft bench index-build --records 1M --update-share 0 --format json";
+    weft-bench index-build --records 1M --update-share 0 --format json";
 
 /// Measures what building a secondary index costs those who go on working.
 ///
@@ -90,7 +90,7 @@ impl Arguments {
             repeats: self.series.repeats.into(),
         };
         let result = measure(&settings, &Progress::stderr())?;
-        crate::write_results(&report(self.series.format, &result)?)?;
+        commands::write_results(&report(self.series.format, &result)?)?;
         if result.verified {
             Ok(())
         } else {

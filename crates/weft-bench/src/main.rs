@@ -1,13 +1,45 @@
-//! `weft bench`: which benchmark.
+//! The `weft-bench` command: measures the engine, servers that speak PostgreSQL's protocol, and the
+//! machine that they run on.
+//!
+//! It reads its arguments, calls the library `bench`, and writes what comes back: results to standard
+//! output, everything else to standard error. Exit codes: 0 for success, 1 when something failed, 2
+//! when the request was wrong.
 
-use crate::{
-    beyond_memory, cold, crash, fairness, hot_row, index_build, join, limits, paper, recovery,
-    smallbank, tatp, tpcc, wire, wire_crash, ycsb,
-};
+use std::{path::Path, process::ExitCode};
 
-/// Measures the engine, or the machine it runs on.
+use clap::Parser;
+
+mod application;
+mod beyond_memory;
+mod cold;
+mod crash;
+mod execution;
+mod fairness;
+mod hot_row;
+mod index_build;
+mod join;
+mod limits;
+mod paper;
+mod program;
+mod recovery;
+mod series;
+mod smallbank;
+mod tatp;
+mod tpcc;
+mod wire;
+mod wire_crash;
+mod ycsb;
+
+/// Measures Weft's engine, servers beside each other, or the machine that they run on.
+#[derive(Debug, Parser)]
+#[command(name = "weft-bench", version, arg_required_else_help = true)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
 #[derive(Debug, clap::Subcommand)]
-pub(crate) enum Command {
+enum Command {
     Ycsb(Box<ycsb::Arguments>),
     Tpcc(Box<tpcc::Arguments>),
     Smallbank(Box<smallbank::Arguments>),
@@ -27,7 +59,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    pub(crate) fn run(self) -> commands::Result<()> {
+    fn run(self) -> commands::Result<()> {
         match self {
             Self::Ycsb(arguments) => arguments.run(),
             Self::Tpcc(arguments) => arguments.run(),
@@ -47,4 +79,20 @@ impl Command {
             Self::Limits(arguments) => arguments.run(),
         }
     }
+}
+
+fn main() -> ExitCode {
+    // Workers serve all their clients between any two steps of the allocator.
+    memory::bound_heap_steps();
+    commands::finish(Arguments::parse().command.run())
+}
+
+/// Writes a chart to a file.
+fn write_chart(path: &Path, svg: &str) -> commands::Result<()> {
+    std::fs::write(path, svg).map_err(|error| {
+        commands::Error::run(format!(
+            "cannot write the chart to {}: {error}; choose another --chart file",
+            path.display()
+        ))
+    })
 }

@@ -1,4 +1,4 @@
-//! `weft bench smallbank`: short transactions of a bank.
+//! `weft-bench smallbank`: short transactions of a bank.
 
 use bench::smallbank::{Hotspot, LOAD, Settings};
 use commands::number::{parse_count, with_commas};
@@ -16,12 +16,12 @@ Kinds of transactions, and how often they are chosen by default:
 
 Examples:
   All modes on a million customers:
-    weft bench smallbank
+    weft-bench smallbank
   What serializable costs where customers are hot:
-    weft bench smallbank --accounts 100k --hotspot 0.9:1k \\
+    weft-bench smallbank --accounts 100k --hotspot 0.9:1k \\
         --isolation snapshot,serializable --modes interleaved
   Checks alone, on two workers, durable:
-    weft bench smallbank --mix write_check=100 --workers 2 --data-dir DIR";
+    weft-bench smallbank --mix write_check=100 --workers 2 --data-dir DIR";
 
 /// Runs SmallBank: six kinds of short transactions over customers with two holdings each.
 ///

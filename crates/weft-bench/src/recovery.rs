@@ -1,4 +1,4 @@
-//! `weft bench recovery`: how fast a database comes back.
+//! `weft-bench recovery`: how fast a database comes back.
 
 use std::path::PathBuf;
 
@@ -7,15 +7,15 @@ use commands::number::{parse_count, parse_percent};
 use commands::progress::Progress;
 
 use crate::series::Series;
-use bench::place::Place;
+use commands::Place;
 
 const EXAMPLES: &str = "\
 Examples:
-  weft bench recovery --data-dir /tmp/weft-recovery
-  weft bench recovery --data-dir /tmp/weft-recovery --records 20M --workers 2
-  weft bench recovery --data-dir /tmp/weft-recovery --value-bytes 1000 --format json
+  weft-bench recovery --data-dir /tmp/weft-recovery
+  weft-bench recovery --data-dir /tmp/weft-recovery --records 20M --workers 2
+  weft-bench recovery --data-dir /tmp/weft-recovery --value-bytes 1000 --format json
   Most records are on the device only when the database is closed:
-    weft bench recovery --data-dir /tmp/weft-recovery --value-bytes 1000 --cold-percent 95";
+    weft-bench recovery --data-dir /tmp/weft-recovery --value-bytes 1000 --cold-percent 95";
 
 /// Measures how fast a database is opened again: from its log alone, and from a
 /// checkpoint.
@@ -80,7 +80,7 @@ impl Arguments {
             repeats: self.series.repeats,
         };
         let results = measure(&settings, place.path(), &Progress::stderr())?;
-        crate::write_results(&report(self.series.format, &results)?)?;
+        commands::write_results(&report(self.series.format, &results)?)?;
         if results.iter().all(|result| result.verified) {
             Ok(())
         } else {

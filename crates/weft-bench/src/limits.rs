@@ -1,4 +1,4 @@
-//! `weft bench limits`: what the machine itself can do.
+//! `weft-bench limits`: what the machine itself can do.
 
 use std::path::PathBuf;
 
@@ -10,10 +10,10 @@ use crate::series::Series;
 
 const EXAMPLES: &str = "\
 Examples:
-  weft bench limits
-  weft bench limits --data-dir .
-  weft bench limits --bytes 2GiB --workers 2
-  weft bench limits --format json | jq '.[0].median'";
+  weft-bench limits
+  weft-bench limits --data-dir .
+  weft-bench limits --bytes 2GiB --workers 2
+  weft-bench limits --format json | jq '.[0].median'";
 
 /// Measures what this machine's memory, and a device, can do without the engine.
 ///
@@ -70,6 +70,6 @@ impl Arguments {
             directory: self.data_dir,
         };
         let limits = measure(&settings, &Progress::stderr())?;
-        crate::write_results(&self.series.format.limits(&limits)?)
+        commands::write_results(&self.series.format.limits(&limits)?)
     }
 }

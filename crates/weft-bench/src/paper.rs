@@ -1,4 +1,4 @@
-//! `weft bench paper`: the experiments of published papers.
+//! `weft-bench paper`: the experiments of published papers.
 
 use std::path::{Path, PathBuf};
 
@@ -12,13 +12,13 @@ use crate::series::Series;
 const EXAMPLES: &str = "\
 Examples:
   What there is, and how long it takes:
-    weft bench paper
+    weft-bench paper
   Two experiments, as tables with the published figures beside ours:
-    weft bench paper 000-5.2 000-5.7
+    weft-bench paper 000-5.2 000-5.7
   All of them on tables ten times as large, as pages with charts:
-    weft bench paper all --scale 10 --report docs/results
+    weft-bench paper all --scale 10 --report docs/results
   A look at one within seconds, for further processing:
-    weft bench paper 000-5.3 --scale 0.1 --seconds 0.1 --repeats 1 --format json";
+    weft-bench paper 000-5.3 --scale 0.1 --seconds 0.1 --repeats 1 --format json";
 
 /// Repeats published experiments with Weft in the place of their engines.
 ///
@@ -84,7 +84,7 @@ impl Arguments {
         let format = self.series.format;
         if self.experiments.is_empty() {
             let all: Vec<_> = paper::all().collect();
-            return crate::write_results(&output::list(format, &all, &settings)?);
+            return commands::write_results(&output::list(format, &all, &settings)?);
         }
         let experiments = paper::named(&self.experiments)?;
         for directory in [&self.charts, &self.report].into_iter().flatten() {
@@ -112,7 +112,7 @@ impl Arguments {
             // After each one: who interrupts a long series keeps what there is.
             self.write_files(&findings, &settings)?;
         }
-        crate::write_results(&output::results(format, &findings)?)?;
+        commands::write_results(&output::results(format, &findings)?)?;
         let wrong = findings.iter().filter(|one| !one.verified());
         let wrong: Vec<_> = wrong.map(|one| one.experiment.id).collect();
         if wrong.is_empty() {

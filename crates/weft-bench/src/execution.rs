@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use bench::comparison::Asked;
+use bench::kept::without_checkpoints;
 use bench::measure::{Certifier, Durability, Flusher, InFlight, Isolation};
 use bench::mode::Mode;
 use bench::report;
@@ -10,7 +11,7 @@ use bench::runner::Outcome;
 use commands::number::{parse_count, parse_seconds};
 
 use crate::series::Series;
-use bench::place::Place;
+use commands::Place;
 
 /// How transactions are executed, and how the result is shown.
 #[derive(Debug, clap::Args)]
@@ -140,7 +141,9 @@ impl Execution {
 
     /// Where and how the database is kept.
     pub(crate) fn options(&self, place: Option<&Place>) -> weft::Options {
-        let mut options = place.map_or_else(weft::Options::default, Place::options);
+        let mut options = place.map_or_else(weft::Options::default, |place| {
+            without_checkpoints(place.path())
+        });
         if let Some(window) = self.group_commit_us {
             options.storage.group_commit_us = window;
         }
@@ -152,7 +155,7 @@ impl Execution {
 
     /// Writes what came out, and draws it if asked to, `title` above it.
     pub(crate) fn show(&self, title: &str, outcome: &Outcome) -> commands::Result<()> {
-        crate::write_results(&self.series.format.outcome(outcome)?)?;
+        commands::write_results(&self.series.format.outcome(outcome)?)?;
         if let Some(path) = &self.chart {
             crate::write_chart(path, &report::chart(title, &outcome.summaries)?)?;
         }

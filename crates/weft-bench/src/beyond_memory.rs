@@ -1,4 +1,4 @@
-//! `weft bench beyond-memory`: working sets that grow beyond memory and shrink again.
+//! `weft-bench beyond-memory`: working sets that grow beyond memory and shrink again.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -6,8 +6,8 @@ use std::time::Duration;
 use bench::beyond_memory::{Settings, chart, measure, report};
 use bench::distribution::Distribution;
 use bench::measure::{Durability, InFlight};
-use bench::place::Place;
 use bench::values::ValueShape;
+use commands::Place;
 use commands::number::{parse_count, parse_percent, parse_seconds};
 use commands::progress::Progress;
 
@@ -16,14 +16,14 @@ use crate::series::Series;
 const EXAMPLES: &str = "\
 Examples:
   From a quarter of memory to eight times as much, and back:
-    weft bench beyond-memory --data-dir DIR --value-bytes 1000
+    weft-bench beyond-memory --data-dir DIR --value-bytes 1000
   Records that are asked for equally often, with a chart:
-    weft bench beyond-memory --data-dir DIR --value-bytes 1000 --distribution uniform \\
+    weft-bench beyond-memory --data-dir DIR --value-bytes 1000 --distribution uniform \\
         --chart beyond.svg
   One in twenty transactions changes what it accesses:
-    weft bench beyond-memory --data-dir DIR --read-percent 95 --working-sets 4
+    weft-bench beyond-memory --data-dir DIR --read-percent 95 --working-sets 4
   Without the database that has everything in memory, for further processing:
-    weft bench beyond-memory --data-dir DIR --no-comparison --format json";
+    weft-bench beyond-memory --data-dir DIR --no-comparison --format json";
 
 /// Measures working sets that grow beyond memory, and shrink again.
 ///
@@ -166,8 +166,12 @@ impl Arguments {
         let place = Place::make(&self.data_dir)?;
         let progress = Progress::stderr();
         progress.note(&settings.description());
-        let results = measure(&settings, &place.options(), &progress)?;
-        crate::write_results(&report(self.series.format, &results)?)?;
+        let results = measure(
+            &settings,
+            &bench::kept::without_checkpoints(place.path()),
+            &progress,
+        )?;
+        commands::write_results(&report(self.series.format, &results)?)?;
         if let Some(path) = &self.chart {
             crate::write_chart(path, &chart(&settings.title(), &results)?)?;
         }

@@ -1,4 +1,4 @@
-//! `weft bench hot-row`: many writers, one record.
+//! `weft-bench hot-row`: many writers, one record.
 
 use std::time::Duration;
 
@@ -12,11 +12,11 @@ use crate::series::Series;
 const EXAMPLES: &str = "\
 Examples:
   Two writers that wait for each other, or abort:
-    weft bench hot-row
+    weft-bench hot-row
   Many writers, all levels:
-    weft bench hot-row --writers 64 --isolation read-committed,snapshot,serializable
+    weft-bench hot-row --writers 64 --isolation read-committed,snapshot,serializable
   Whether the one thread lets both have their turn:
-    weft bench hot-row --workers 1 --on-conflict wait --format json";
+    weft-bench hot-row --workers 1 --on-conflict wait --format json";
 
 /// Measures writers that all want the same record.
 ///
@@ -80,7 +80,7 @@ impl Arguments {
             repeats: self.series.repeats,
         };
         let results = measure(&settings, &Progress::stderr())?;
-        crate::write_results(&report(self.series.format, &results)?)?;
+        commands::write_results(&report(self.series.format, &results)?)?;
         if results.iter().all(|result| result.verified) {
             Ok(())
         } else {

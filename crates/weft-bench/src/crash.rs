@@ -1,4 +1,4 @@
-//! `weft bench crash`: whether conditions hold when the process was killed.
+//! `weft-bench crash`: whether conditions hold when the process was killed.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -11,7 +11,7 @@ use clap::ValueEnum;
 use commands::number::parse_count;
 use commands::progress::Progress;
 
-use bench::place::Place;
+use commands::Place;
 
 const EXAMPLES: &str = "\
 What runs:
@@ -32,11 +32,11 @@ Exit code:
   2  the request was wrong
 
 Examples:
-  weft bench crash --application tpcc --data-dir /tmp/weft-crash
-  weft bench crash --application smallbank --kills 200 --seed 7 --data-dir /tmp/weft-crash
-  weft bench crash --application tatp --lose-unsynced --data-dir /tmp/weft-crash
+  weft-bench crash --application tpcc --data-dir /tmp/weft-crash
+  weft-bench crash --application smallbank --kills 200 --seed 7 --data-dir /tmp/weft-crash
+  weft-bench crash --application tatp --lose-unsynced --data-dir /tmp/weft-crash
   A run that must fail, to see that it does:
-    weft bench crash --application tpcc --plant hasty --data-dir /tmp/weft-crash";
+    weft-bench crash --application tpcc --plant hasty --data-dir /tmp/weft-crash";
 
 /// Kills a process that runs an application, as often as asked, and checks after each
 /// recovery that the conditions hold and nothing acknowledged is lost.
@@ -123,7 +123,7 @@ impl Arguments {
         }
         let place = Place::make(&self.data_dir)?;
         let crashes = run(&subject, &plan, &child, &Progress::stderr())?;
-        crate::write_results(&report(self.format, std::slice::from_ref(&crashes))?)?;
+        commands::write_results(&report(self.format, std::slice::from_ref(&crashes))?)?;
         if crashes.sentences.is_empty() {
             return Ok(());
         }

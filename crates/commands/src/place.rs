@@ -1,11 +1,10 @@
-//! A directory for the time of a benchmark.
+//! A directory for the time of a run.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use commands::{Error, Result};
+use crate::{Error, Result};
 
-/// A directory of the benchmark's own, removed with what is in it when this is
+/// A directory of a run's own, removed with what is in it when this is
 /// dropped, unless it is kept.
 #[derive(Debug)]
 pub struct Place {
@@ -28,7 +27,7 @@ impl Place {
         std::fs::create_dir_all(path).map_err(refused)?;
         if std::fs::read_dir(path).map_err(refused)?.next().is_some() {
             return Err(Error::input(format!(
-                "{} has files in it, and a benchmark begins with an empty directory; choose \
+                "{} has files in it, and the run begins with an empty directory; choose \
                  another --data-dir",
                 path.display()
             )));
@@ -37,20 +36,6 @@ impl Place {
             path: path.to_owned(),
             is_kept: false,
         })
-    }
-
-    /// How a database is kept here: without checkpoints of its own accord, which would fall
-    /// into one measurement and not into the other.
-    pub fn options(&self) -> weft::Options {
-        weft::Options {
-            data_dir: Some(self.path.clone()),
-            storage: weft::StorageOptions {
-                checkpoint_log_bytes: 0,
-                checkpoint_interval: Duration::ZERO,
-                ..weft::StorageOptions::default()
-            },
-            ..weft::Options::default()
-        }
     }
 
     /// Where it is.
@@ -68,7 +53,7 @@ impl Place {
 impl Drop for Place {
     fn drop(&mut self) {
         if !self.is_kept {
-            // What cannot be removed stays, and is no error of the benchmark.
+            // What cannot be removed stays, and is no error of the run.
             let _ = std::fs::remove_dir_all(&self.path);
         }
     }

@@ -1,4 +1,4 @@
-//! `weft bench crash`: runs that hold, runs that must fail, and what is refused.
+//! `weft-bench crash`: runs that hold, runs that must fail, and what is refused.
 
 use std::path::Path;
 
@@ -6,8 +6,8 @@ use assert_cmd::Command;
 use predicates::str::contains;
 
 fn crash(directory: &Path, arguments: &str) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_weft"));
-    command.args(["bench", "crash", "--records", "200", "--data-dir"]);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_weft-bench"));
+    command.args(["crash", "--records", "200", "--data-dir"]);
     command.arg(directory);
     command.args(arguments.split_whitespace());
     command

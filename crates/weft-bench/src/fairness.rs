@@ -1,4 +1,4 @@
-//! `weft bench fairness`: clients beside one long statement.
+//! `weft-bench fairness`: clients beside one long statement.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,14 +12,16 @@ use bench::wire::{
 use commands::number::{parse_count, parse_seconds};
 use commands::progress::Progress;
 
+use crate::program::Program;
+
 const EXAMPLES: &str = "\
 Examples:
   A table of 6 million rows:
-    weft bench fairness
+    weft-bench fairness
   A quick look:
-    weft bench fairness --rows 20k --seconds 0.2
+    weft-bench fairness --rows 20k --seconds 0.2
   A server that runs:
-    weft bench fairness --server 'pg=host=127.0.0.1 user=postgres'";
+    weft-bench fairness --server 'pg=host=127.0.0.1 user=postgres'";
 
 /// Measures clients beside one long statement on one worker, and the statement beside them.
 ///
@@ -57,6 +59,9 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "DIR")]
     data_dir: Option<PathBuf>,
 
+    #[command(flatten)]
+    program: Program,
+
     /// Form of the results: table, csv or json.
     #[arg(long, value_name = "FORMAT", default_value = "table")]
     format: Format,
@@ -76,12 +81,12 @@ impl Arguments {
         let server = match &self.server {
             Some(text) => Server::given(text)?,
             None => {
-                launched = start_weft(crate::wire::serve(Some(1))?, &directory)?;
+                launched = start_weft(self.program.serve(Some(1))?, &directory)?;
                 launched.server()
             }
         };
         let results = measure(&settings, &server, &Progress::stderr())?;
-        crate::write_results(&report(self.format, &results)?)?;
+        commands::write_results(&report(self.format, &results)?)?;
         if results.iter().all(|result| result.verified) {
             return Ok(());
         }

@@ -1,4 +1,4 @@
-//! `weft bench tpcc`: orders, payments and deliveries of a wholesale supplier.
+//! `weft-bench tpcc`: orders, payments and deliveries of a wholesale supplier.
 
 use bench::tpcc::{Home, LOAD, Mix, Scale, Settings};
 use commands::number::parse_count;
@@ -19,16 +19,16 @@ Modes:
 
 Examples:
   All modes on twenty warehouses:
-    weft bench tpcc
+    weft-bench tpcc
   Every worker bound to a warehouse of its own, where its transactions meet:
-    weft bench tpcc --home bound --on-conflict wait --workers 2
+    weft-bench tpcc --home bound --on-conflict wait --workers 2
   What serializable and durable cost:
-    weft bench tpcc --modes interleaved --isolation snapshot,serializable
-    weft bench tpcc --modes interleaved --data-dir DIR --durability synchronous,none
+    weft-bench tpcc --modes interleaved --isolation snapshot,serializable
+    weft-bench tpcc --modes interleaved --data-dir DIR --durability synchronous,none
   A log that workers write themselves, and one that a thread writes for them:
-    weft bench tpcc --modes interleaved --workers 2 --data-dir DIR --flusher workers,thread
+    weft-bench tpcc --modes interleaved --workers 2 --data-dir DIR --flusher workers,thread
   Latency where each mode has the same to do:
-    weft bench tpcc --modes sequential,interleaved --offered 20000";
+    weft-bench tpcc --modes sequential,interleaved --offered 20000";
 
 /// Runs TPC-C: five kinds of transactions over nine tables, and two relatives of it.
 ///

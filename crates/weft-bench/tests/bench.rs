@@ -1,20 +1,20 @@
-//! `weft bench` as a user meets it: help, bad input, forms of results.
+//! `weft-bench` as a user meets it: help, bad input, forms of results.
 
 use assert_cmd::Command;
 use predicates::prelude::*;
 use predicates::str::contains;
 
-fn weft(arguments: &str) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_weft"));
+fn bench(arguments: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_weft-bench"));
     command.args(arguments.split_whitespace());
     command
 }
 
-const QUICK: &str = "bench limits --bytes 2MiB --seconds 0.01 --repeats 3";
+const QUICK: &str = "limits --bytes 2MiB --seconds 0.01 --repeats 3";
 
 #[test]
 fn help_names_every_flag_and_shows_examples() {
-    let mut help = weft("bench ycsb --help").assert().success();
+    let mut help = bench("ycsb --help").assert().success();
     for word in [
         "--workload",
         "--records",
@@ -44,7 +44,7 @@ fn help_names_every_flag_and_shows_examples() {
     ] {
         help = help.stdout(contains(word));
     }
-    let mut help = weft("bench limits --help").assert().success();
+    let mut help = bench("limits --help").assert().success();
     for word in [
         "--bytes",
         "--workers",
@@ -55,8 +55,7 @@ fn help_names_every_flag_and_shows_examples() {
     ] {
         help = help.stdout(contains(word));
     }
-    weft("--help").assert().success().stdout(contains("bench"));
-    weft("bench --help").assert().success().stdout(
+    bench("--help").assert().success().stdout(
         contains("ycsb")
             .and(contains("limits"))
             .and(contains("hot-row"))
@@ -81,8 +80,8 @@ fn applications_report_every_kind_in_the_form_of_ycsb() {
         ("smallbank --accounts 1000", "write_check"),
         ("tatp --subscribers 1000", "update_location"),
     ] {
-        let mut output = weft(&format!(
-            "bench {benchmark} --seconds 0.05 --repeats 1 --format json"
+        let mut output = bench(&format!(
+            "{benchmark} --seconds 0.05 --repeats 1 --format json"
         ));
         let output = output.assert().success().get_output().clone();
         let results: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -105,8 +104,8 @@ fn conditions_are_checked_beside_clients_if_asked_for() {
         "smallbank --accounts 1000",
         "tatp --subscribers 1000",
     ] {
-        let mut output = weft(&format!(
-            "bench {benchmark} --check-while-running --isolation read-committed --on-conflict wait \
+        let mut output = bench(&format!(
+            "{benchmark} --check-while-running --isolation read-committed --on-conflict wait \
              --modes sequential,interleaved --seconds 0.05 --repeats 1 --format json"
         ));
         let output = output.assert().success();
@@ -150,7 +149,7 @@ fn wrong_requests_exit_2_with_a_sentence_and_no_output() {
         ("--unknown", "--unknown"),
         ("--records 99999G", "do not fit"),
     ] {
-        weft(&format!("bench ycsb {arguments}"))
+        bench(&format!("ycsb {arguments}"))
             .assert()
             .code(2)
             .stdout("")
@@ -162,7 +161,7 @@ fn wrong_requests_exit_2_with_a_sentence_and_no_output() {
         ("--seconds 0", "'0' for '--seconds"),
         ("--writers 0", "--writers"),
     ] {
-        weft(&format!("bench hot-row {arguments}"))
+        bench(&format!("hot-row {arguments}"))
             .assert()
             .code(2)
             .stderr(contains(word));
@@ -172,7 +171,7 @@ fn wrong_requests_exit_2_with_a_sentence_and_no_output() {
         ("--records 0", "--records 0"),
         ("--seconds 0", "'0' for '--seconds"),
     ] {
-        weft(&format!("bench index-build {arguments}"))
+        bench(&format!("index-build {arguments}"))
             .assert()
             .code(2)
             .stderr(contains(word));
@@ -190,10 +189,7 @@ fn wrong_requests_exit_2_with_a_sentence_and_no_output() {
         ("tatp --subscribers 0", "subscribers"),
         ("tatp --mix sleep=100", "sleep"),
     ] {
-        weft(&format!("bench {arguments}"))
-            .assert()
-            .code(2)
-            .stderr(contains(word));
+        bench(arguments).assert().code(2).stderr(contains(word));
     }
     for (arguments, word) in [
         (
@@ -206,7 +202,7 @@ fn wrong_requests_exit_2_with_a_sentence_and_no_output() {
         ("--cold-clients 0", "--cold-clients"),
         ("--value-bytes 4", "values of 4 bytes"),
     ] {
-        weft(&format!("bench cold --data-dir nowhere {arguments}"))
+        bench(&format!("cold --data-dir nowhere {arguments}"))
             .assert()
             .code(2)
             .stderr(contains(word));
@@ -220,28 +216,26 @@ fn wrong_requests_exit_2_with_a_sentence_and_no_output() {
         ("--accesses 0", "--accesses"),
         ("--value-bytes 4", "values of 4 bytes"),
     ] {
-        weft(&format!(
-            "bench beyond-memory --data-dir nowhere {arguments}"
-        ))
-        .assert()
-        .code(2)
-        .stderr(contains(word));
+        bench(&format!("beyond-memory --data-dir nowhere {arguments}"))
+            .assert()
+            .code(2)
+            .stderr(contains(word));
     }
     for (arguments, word) in [
         ("--cold-percent 101", "`101`"),
         ("--memory 1GiB", "--cold-percent"),
         ("--records 0", "--records 0"),
     ] {
-        weft(&format!("bench recovery --data-dir nowhere {arguments}"))
+        bench(&format!("recovery --data-dir nowhere {arguments}"))
             .assert()
             .code(2)
             .stderr(contains(word));
     }
-    weft("bench limits --bytes 1")
+    bench("limits --bytes 1")
         .assert()
         .code(2)
         .stderr(contains("1MiB"));
-    weft("bench limits --seconds 0")
+    bench("limits --seconds 0")
         .assert()
         .code(2)
         .stderr(contains("--seconds"));
@@ -251,7 +245,7 @@ fn wrong_requests_exit_2_with_a_sentence_and_no_output() {
 fn storage_bound_transactions_are_reported_beside_the_others() {
     let directory = tempfile::tempdir().unwrap();
     let chart = directory.path().join("cold.svg");
-    let output = weft("bench cold --hot-records 2k --cold-records 2k --storage-bound 0,50")
+    let output = bench("cold --hot-records 2k --cold-records 2k --storage-bound 0,50")
         .args(["--seconds", "0.05", "--repeats", "1", "--format", "json"])
         .arg("--data-dir")
         .arg(directory.path().join("data"))
@@ -287,16 +281,15 @@ fn storage_bound_transactions_are_reported_beside_the_others() {
 fn working_sets_beyond_memory_are_reported_both_ways() {
     let directory = tempfile::tempdir().unwrap();
     let chart = directory.path().join("beyond.svg");
-    let output =
-        weft("bench beyond-memory --memory 16MiB --value-bytes 1000 --working-sets 0.25,2")
-            .args(["--distribution", "uniform", "--no-comparison"])
-            .args(["--warm-up", "0.05", "--seconds", "0.05", "--repeats", "1"])
-            .args(["--format", "json", "--data-dir"])
-            .arg(directory.path().join("data"))
-            .arg("--chart")
-            .arg(&chart)
-            .output()
-            .unwrap();
+    let output = bench("beyond-memory --memory 16MiB --value-bytes 1000 --working-sets 0.25,2")
+        .args(["--distribution", "uniform", "--no-comparison"])
+        .args(["--warm-up", "0.05", "--seconds", "0.05", "--repeats", "1"])
+        .args(["--format", "json", "--data-dir"])
+        .arg(directory.path().join("data"))
+        .arg("--chart")
+        .arg(&chart)
+        .output()
+        .unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{errors}");
     assert!(errors.contains("% of the ceiling"), "{errors}");
@@ -323,7 +316,7 @@ fn working_sets_beyond_memory_are_reported_both_ways() {
 #[test]
 fn a_mostly_cold_database_is_opened_again() {
     let directory = tempfile::tempdir().unwrap();
-    let output = weft("bench recovery --records 20k --cold-percent 90 --memory 64MiB")
+    let output = bench("recovery --records 20k --cold-percent 90 --memory 64MiB")
         .args(["--repeats", "1", "--format", "json", "--data-dir"])
         .arg(directory.path().join("data"))
         .output()
@@ -342,13 +335,13 @@ fn a_mostly_cold_database_is_opened_again() {
 
 #[test]
 fn published_experiments_are_listed_run_and_reported() {
-    weft("bench paper").assert().success().stdout(
+    bench("paper").assert().success().stdout(
         contains("000-5.2")
             .and(contains("001-12"))
             .and(contains("figure 5.3"))
             .and(contains("minutes")),
     );
-    weft("bench paper 000-5.4cd 5.4")
+    bench("paper 000-5.4cd 5.4")
         .assert()
         .code(2)
         .stdout("")
@@ -357,7 +350,7 @@ fn published_experiments_are_listed_run_and_reported() {
                 .and(contains("000-5.4cd"))
                 .and(contains("001-7")),
         );
-    weft("bench paper --scale 0")
+    bench("paper --scale 0")
         .assert()
         .code(2)
         .stderr(contains("--scale 0"));
@@ -366,7 +359,7 @@ fn published_experiments_are_listed_run_and_reported() {
         directory.path().join("pages"),
         directory.path().join("charts"),
     );
-    let output = weft("bench paper 001-11 --scale 0.0002 --seconds 0.01 --repeats 1")
+    let output = bench("paper 001-11 --scale 0.0002 --seconds 0.01 --repeats 1")
         .args(["--format", "json", "--report"])
         .arg(&pages)
         .arg("--charts")
@@ -402,12 +395,12 @@ fn a_workload_file_is_refused_by_line_and_key() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("mine.properties");
     std::fs::write(&path, "readproportion=1\nupdateproportions=0\n").unwrap();
-    weft("bench ycsb --workload")
+    bench("ycsb --workload")
         .arg(&path)
         .assert()
         .code(2)
         .stderr(contains("line 2").and(contains("updateproportions")));
-    weft("bench ycsb --workload")
+    bench("ycsb --workload")
         .arg(directory.path())
         .assert()
         .code(2);
@@ -422,7 +415,7 @@ fn notes_of_a_workload_file_go_to_standard_error() {
         "recordcount=1000\noperationcount=5\nreadproportion=0\n",
     )
     .unwrap();
-    weft("bench ycsb --seconds 0.01 --workload")
+    bench("ycsb --seconds 0.01 --workload")
         .arg(&path)
         .assert()
         .stderr(contains("operationcount=5 has no effect").and(contains("amac-multiget")));
@@ -430,15 +423,15 @@ fn notes_of_a_workload_file_go_to_standard_error() {
 
 #[test]
 fn limits_are_written_in_each_format() {
-    weft(QUICK)
+    bench(QUICK)
         .assert()
         .success()
         .stdout(contains("random independent").and(contains("lines/s")));
-    weft(&format!("{QUICK} --format csv"))
+    bench(&format!("{QUICK} --format csv"))
         .assert()
         .success()
         .stdout(predicate::str::starts_with("benchmark,measure,unit").and(contains("GB/s")));
-    let output = weft(&format!("{QUICK} --workers 2 --format json"))
+    let output = bench(&format!("{QUICK} --workers 2 --format json"))
         .output()
         .unwrap();
     let array: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -450,10 +443,10 @@ fn limits_are_written_in_each_format() {
 
 #[test]
 fn a_reader_that_goes_away_is_no_failure() {
-    for arguments in [QUICK, "bench ycsb --help"] {
+    for arguments in [QUICK, "ycsb --help"] {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
-        let output = std::process::Command::new(env!("CARGO_BIN_EXE_weft"))
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_weft-bench"))
             .args(arguments.split_whitespace())
             .stdout(writer)
             .stderr(std::process::Stdio::piped())

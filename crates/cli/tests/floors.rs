@@ -1,0 +1,97 @@
+//! The floors of `docs/ARCHITECTURE.md`: each crate uses crates of lower floors alone.
+
+use std::{collections::BTreeMap, process::Command};
+
+use serde_json::Value;
+
+const PAGE: &str = include_str!("../../../docs/ARCHITECTURE.md");
+
+/// Floors by crate, from the page's list: `floor | crates | what they give`.
+fn floors() -> BTreeMap<String, u32> {
+    let (_, list) = PAGE.split_once("floor | crates |").unwrap();
+    let (list, _) = list.split_once("```").unwrap();
+    let mut floors = BTreeMap::new();
+    for line in list.lines().skip(1) {
+        let mut parts = line.split('|').map(str::trim);
+        let floor: u32 = parts.next().unwrap().parse().unwrap();
+        for name in parts.next().unwrap().split_whitespace() {
+            let known = floors.insert(name.to_owned(), floor);
+            assert_eq!(known, None, "{name} stands on two floors");
+        }
+    }
+    floors
+}
+
+/// Each crate of the workspace, with the crates of the workspace that its manifest names, except for
+/// tests.
+fn manifests() -> BTreeMap<String, Vec<String>> {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args([
+        "metadata",
+        "--no-deps",
+        "--offline",
+        "--format-version",
+        "1",
+    ]);
+    let output = cargo
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "cargo metadata failed");
+    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let packages = metadata["packages"].as_array().unwrap();
+    let name = |value: &Value| value["name"].as_str().unwrap().to_owned();
+    let all: Vec<String> = packages.iter().map(name).collect();
+    let uses = |package: &Value| {
+        let named = package["dependencies"].as_array().unwrap().iter();
+        let named = named
+            .filter(|dependency| dependency["kind"] != "dev")
+            .map(name);
+        named
+            .filter(|dependency| all.contains(dependency))
+            .collect()
+    };
+    let manifests = packages
+        .iter()
+        .map(|package| (name(package), uses(package)));
+    manifests.collect()
+}
+
+/// Arrows that do not point down, as sentences.
+fn faults(
+    floors: &BTreeMap<String, u32>,
+    manifests: &BTreeMap<String, Vec<String>>,
+) -> Vec<String> {
+    let mut faults = Vec::new();
+    for (name, uses) in manifests {
+        let Some(floor) = floors.get(name) else {
+            faults.push(format!("docs/ARCHITECTURE.md gives {name} no floor"));
+            continue;
+        };
+        for used in uses {
+            if floors.get(used).is_some_and(|other| other >= floor) {
+                faults.push(format!(
+                    "{name}, on floor {floor}, uses {used} on no lower one"
+                ));
+            }
+        }
+    }
+    let gone = floors.keys().filter(|name| !manifests.contains_key(*name));
+    faults.extend(gone.map(|name| format!("docs/ARCHITECTURE.md names {name}, which is no crate")));
+    faults
+}
+
+#[test]
+fn crates_use_lower_floors_alone() {
+    assert_eq!(faults(&floors(), &manifests()), Vec::<String>::new());
+}
+
+#[test]
+fn an_arrow_up_is_noticed() {
+    let mut manifests = manifests();
+    manifests.get_mut("syntax").unwrap().push("sql".to_owned());
+    manifests.insert("attic".to_owned(), Vec::new());
+    let mut floors = floors();
+    floors.insert("cellar".to_owned(), 0);
+    assert_eq!(faults(&floors, &manifests).len(), 3);
+}
