@@ -3,12 +3,10 @@
 //! A [`Context`] is made by whoever evaluates expressions, once for a batch, and is cheap to copy.
 //! It is no place for values of rows.
 
+use patterns::Patterns;
 use types::{Names, NoNames, Result, Scratch, Settings, Sink, SqlError, SqlState, Type, Value};
 
-use crate::{
-    objects::{NoObjects, Objects},
-    pattern::Patterns,
-};
+use crate::objects::{NoObjects, Objects};
 
 /// Values of fewer bytes are made without asking: what is in the arena is charged after each row.
 const SMALL_BYTES: usize = 8 << 10;

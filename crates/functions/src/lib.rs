@@ -43,7 +43,6 @@ pub use comparison::is_distinct;
 pub use context::{Context, Environment};
 pub use function::{Body, Chain, Comparison, Function, Parameter, ScalarFunction, Volatility};
 pub use objects::{BETWEEN_FORMS, NoObjects, ObjectClass, Objects, SizeOf};
-pub use pattern::Patterns;
 pub use range::is_in_range;
 pub use registry::{all_functions, all_operators, functions, operators};
 pub use resolve::{
@@ -52,3 +51,5 @@ pub use resolve::{
 pub use set::{Rows, SetFunction};
 pub use string::{quoted_identifier, quoted_literal, write_identifier};
 pub use window::{Partition, WindowFunction};
+
+pub use patterns::Patterns;

@@ -1,27 +1,24 @@
-//! Patterns: `LIKE`, `SIMILAR TO`, and regular expressions.
+//! The functions and operators of patterns: `LIKE`, `SIMILAR TO`, and regular expressions.
 //!
-//! Regular expressions are PostgreSQL's advanced ones (`parse.rs`): of the matches that begin first
-//! the longest or the shortest, as the expression prefers, with pieces for its parentheses as
-//! PostgreSQL chooses them (`dissect.rs`), in time that is bounded (`scan.rs`). Back references are
-//! refused by name.
+//! The crate `patterns` compiles and matches; this module says which function takes which pattern, and what a match
+//! becomes.
 
-mod automaton;
-mod compiled;
-mod dissect;
 mod functions;
-mod like;
-mod options;
-mod parse;
-mod scan;
-mod similar;
+mod sql;
 mod substring;
-mod syntax;
-#[cfg(test)]
-mod tests;
 
-pub use compiled::Patterns;
-pub(crate) use compiled::compile;
+use std::rc::Rc;
+
+use patterns::{Options, Pattern};
+use types::Result;
+
+use crate::Context;
+
 pub(crate) use functions::{FUNCTIONS, SETS};
-pub(crate) use like::{FUNCTIONS as LIKE_FUNCTIONS, OPERATORS as LIKE_OPERATORS, like_bytes};
-pub(crate) use similar::FUNCTIONS as SIMILAR_FUNCTIONS;
+pub(crate) use sql::{FUNCTIONS as SQL_FUNCTIONS, OPERATORS as SQL_OPERATORS};
 pub(crate) use substring::{FUNCTIONS as SUBSTRING_FUNCTIONS, OPERATORS};
+
+/// A pattern of PostgreSQL's, compiled.
+fn compile(context: &Context<'_>, pattern: &str, options: Options) -> Result<Rc<Pattern>> {
+    context.patterns.get(pattern, options)
+}

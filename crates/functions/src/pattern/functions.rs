@@ -1,15 +1,9 @@
 //! `regexp_replace`, `regexp_match` and their like.
 
-use std::rc::Rc;
-
+use patterns::{Captures, Matcher, Options, Piece, captures_from, matches_from, pieces};
 use types::{Array, Result, Scalar, SqlError, SqlState, Value};
 
-use super::{
-    compile,
-    compiled::{Matcher, Pattern},
-    dissect::Piece,
-    options::Options,
-};
+use super::compile;
 use crate::{
     Context, Rows,
     argument::take,
@@ -62,50 +56,9 @@ fn options(arguments: &[Value<'_>], position: usize, function: &str) -> Result<O
     Ok(options)
 }
 
-/// The matches from a character on, from 1: each is what `find` finds from a position on.
-fn matches_from<'t, M, F, W>(
-    pattern: &Rc<Pattern>,
-    text: &'t str,
-    start: usize,
-    find: F,
-    whole: W,
-) -> impl Iterator<Item = Result<M>> + use<'t, M, F, W>
-where
-    F: Fn(&mut Matcher<'t>, usize) -> Result<Option<M>>,
-    W: Fn(&M) -> Option<Piece>,
-{
-    let mut matcher = pattern.matcher(text);
-    let mut from = Some(byte_of(text, start - 1)).filter(|_| start - 1 <= characters(text));
-    std::iter::from_fn(move || {
-        let found = find(&mut matcher, from.take()?).transpose()?;
-        if let Ok(found) = &found {
-            let (begin, end) = whole(found)?;
-            from = next_start(text, begin, end);
-        }
-        Some(found)
-    })
-}
-
-/// The pieces of text that a match and its parentheses have.
-type Captures = Vec<Option<Piece>>;
-
-fn captures_from<'t>(
-    pattern: &Rc<Pattern>,
-    text: &'t str,
-    start: usize,
-) -> impl Iterator<Item = Result<Captures>> + use<'t> {
-    matches_from(pattern, text, start, Matcher::captures, |found| found[0])
-}
-
-/// Where to go on after a match: after an empty one, a character further.
-fn next_start(text: &str, start: usize, end: usize) -> Option<usize> {
-    if end > start {
-        return Some(end);
-    }
-    text[end..]
-        .chars()
-        .next()
-        .map(|character| end + character.len_utf8())
+/// Where the character with this number, from 1, begins; `None` beyond the text.
+fn begin_of(text: &str, start: usize) -> Option<usize> {
+    Some(byte_of(text, start - 1)).filter(|_| start - 1 <= characters(text))
 }
 
 fn replace<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Value<'a>> {
@@ -162,7 +115,9 @@ fn replace<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Value<'
         let captures = matcher.captures(from)?;
         Ok(captures.and_then(|captures| Some((captures[0]?, captures))))
     };
-    let found = matches_from(&regex, text, start, find, |found| Some(found.0));
+    let found = matches_from(&regex, text, begin_of(text, start), find, |found| {
+        Some(found.0)
+    });
     for (position, found) in found.enumerate() {
         let (whole, captures) = found?;
         if number > position + 1 {
@@ -273,7 +228,13 @@ fn count_matches<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<V
     let options = options(arguments, 3, "regexp_count()")?;
     let regex = compile(context, take(arguments, 1)?, options)?;
     let mut count = 0i32;
-    for found in matches_from(&regex, text, start, Matcher::find, |found| Some(*found)) {
+    for found in matches_from(
+        &regex,
+        text,
+        begin_of(text, start),
+        Matcher::find,
+        |found| Some(*found),
+    ) {
         found?;
         count = count.saturating_add(1);
     }
@@ -291,7 +252,7 @@ fn find(
     let start = count(arguments, 2, 1, 1, "start")?;
     let number = count(arguments, 3, 1, 1, "n")?;
     let regex = compile(context, take(arguments, 1)?, options)?;
-    let mut found = captures_from(&regex, text, start);
+    let mut found = captures_from(&regex, text, begin_of(text, start));
     let found = found.nth(number - 1).transpose()?;
     Ok(found.and_then(|captures| captures.get(group).copied().flatten()))
 }
@@ -335,43 +296,10 @@ fn all_matches<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Row
     )?;
     let wanted = if options.global { usize::MAX } else { 1 };
     let context = *context;
-    let found = captures_from(&regex, text, 1).take(wanted);
+    let found = captures_from(&regex, text, Some(0)).take(wanted);
     Ok(Box::new(
         found.map(move |captures| groups(&context, text, &captures?)),
     ))
-}
-
-/// The pieces between matches. Empty matches at the ends, or right after another, split nothing.
-fn pieces<'t>(
-    pattern: &Rc<Pattern>,
-    text: &'t str,
-) -> impl Iterator<Item = Result<&'t str>> + use<'t> {
-    let mut matcher = pattern.matcher(text);
-    let (mut begun, mut from, mut is_over) = (0, Some(0), false);
-    std::iter::from_fn(move || {
-        if is_over {
-            return None;
-        }
-        while let Some(at) = from {
-            let (begin, end) = match matcher.find(at) {
-                Ok(Some(found)) => found,
-                Ok(None) => break,
-                Err(error) => {
-                    is_over = true;
-                    return Some(Err(error));
-                }
-            };
-            from = next_start(text, begin, end);
-            // An empty match right behind another splits nothing, which `begun` tells.
-            if end > begin || (begin > begun && end < text.len()) {
-                let piece = &text[begun..begin];
-                begun = end;
-                return Some(Ok(piece));
-            }
-        }
-        is_over = true;
-        Some(Ok(&text[begun..]))
-    })
 }
 
 fn split<'a>(

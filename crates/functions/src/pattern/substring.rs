@@ -1,8 +1,9 @@
 //! `substring` by a pattern, and the operators `~`, `~*`, `!~`, `!~*`.
 
+use patterns::{Options, escape_of, to_regular_expression};
 use types::Result;
 
-use super::{compile, options::Options, similar};
+use super::compile;
 use crate::{
     Context,
     function::{BOOL, BPCHAR, Function, NAME, TEXT, entry},
@@ -55,7 +56,7 @@ fn substring_similar<'a>(
     pattern: &'a str,
     escape: &'a str,
 ) -> Result<Option<&'a str>> {
-    let expression = similar::to_regular_expression(pattern, similar::escape_of(escape)?)?;
+    let expression = to_regular_expression(pattern, escape_of(escape)?)?;
     substring(context, text, context.text(&expression))
 }
 

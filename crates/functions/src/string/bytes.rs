@@ -188,8 +188,8 @@ pub(crate) static FUNCTIONS: &[Function] = &[
 
 pub(crate) static OPERATORS: &[Function] = &[
     Function::scalar("||", &[BYTEA, BYTEA], BYTEA, concatenate_bytes).chain(Chain::Bytes),
-    entry!("~~"(BYTEA, BYTEA) -> BOOL, crate::pattern::like_bytes),
+    entry!("~~"(BYTEA, BYTEA) -> BOOL, patterns::like_bytes),
     entry!("!~~"(BYTEA, BYTEA) -> BOOL, |bytes, pattern| {
-        crate::pattern::like_bytes(bytes, pattern).map(|is| !is)
+        patterns::like_bytes(bytes, pattern).map(|is| !is)
     }),
 ];

@@ -3,12 +3,9 @@
 //! `%` is any text, `_` one character, a backslash makes the next character plain. Another escape
 //! than the backslash is brought to it by `like_escape` before.
 
-use types::{Result, SqlError, SqlState};
+use types::{Result, Scratch, SqlError, SqlState};
 
-use crate::{
-    Context,
-    function::{BOOL, BPCHAR, BYTEA, Function, NAME, TEXT, entry},
-};
+use super::similar::escape_of;
 
 /// The bytes of the character that begins here.
 fn width_of_text(bytes: &[u8]) -> usize {
@@ -82,34 +79,32 @@ fn matches(text: &[u8], pattern: &[u8], width: impl Fn(&[u8]) -> usize) -> Resul
     }
 }
 
-/// Whether a text is like a pattern.
-pub(crate) fn like(text: &str, pattern: &str) -> Result<bool> {
+/// Tells whether a text is like a pattern.
+///
+/// # Errors
+/// 22025 if the pattern ends with a backslash.
+pub fn like(text: &str, pattern: &str) -> Result<bool> {
     matches(text.as_bytes(), pattern.as_bytes(), width_of_text)
 }
 
-pub(crate) fn like_bytes(bytes: &[u8], pattern: &[u8]) -> Result<bool> {
+/// Tells whether bytes are like a pattern, in which `_` is one byte.
+///
+/// # Errors
+/// As of [`like`].
+pub fn like_bytes(bytes: &[u8], pattern: &[u8]) -> Result<bool> {
     matches(bytes, pattern, |_| 1)
 }
 
-fn ilike<'a>(context: &Context<'a>, text: &'a str, pattern: &'a str) -> Result<bool> {
-    let lower = |text| crate::string::lower(context, text);
-    like(lower(text), lower(pattern))
-}
-
-/// The pattern with a backslash for its own escape.
-fn with_escape<'a>(context: &Context<'a>, pattern: &'a str, escape: &str) -> Result<&'a str> {
-    let mut characters = escape.chars();
-    let escape = characters.next();
-    if characters.next().is_some() {
-        return Err(
-            SqlError::new(SqlState::INVALID_ESCAPE_SEQUENCE, "invalid escape string")
-                .hint("Escape string must be empty or one character."),
-        );
-    }
+/// Writes the pattern with a backslash for its own escape.
+///
+/// # Errors
+/// As of [`escape_of`].
+pub fn with_escape<'a>(pattern: &'a str, escape: &str, scratch: &'a Scratch) -> Result<&'a str> {
+    let escape = escape_of(escape)?;
     if escape == Some('\\') {
         return Ok(pattern);
     }
-    let mut out = bumpalo::collections::String::with_capacity_in(pattern.len(), context.scratch);
+    let mut out = bumpalo::collections::String::with_capacity_in(pattern.len(), scratch);
     let mut escaped = false;
     for character in pattern.chars() {
         if Some(character) == escape && !escaped {
@@ -125,38 +120,3 @@ fn with_escape<'a>(context: &Context<'a>, pattern: &'a str, escape: &str) -> Res
     }
     Ok(out.into_bump_str())
 }
-
-fn not(result: Result<bool>) -> Result<bool> {
-    result.map(|is| !is)
-}
-
-fn not_like(text: &str, pattern: &str) -> Result<bool> {
-    not(like(text, pattern))
-}
-
-fn not_ilike<'a>(context: &Context<'a>, text: &'a str, pattern: &'a str) -> Result<bool> {
-    not(ilike(context, text, pattern))
-}
-
-pub(crate) static OPERATORS: &[Function] = &[
-    entry!("~~"(TEXT, TEXT) -> BOOL, like),
-    entry!("~~"(NAME, TEXT) -> BOOL, like),
-    entry!("~~"(BPCHAR, TEXT) -> BOOL, like),
-    entry!("!~~"(TEXT, TEXT) -> BOOL, not_like),
-    entry!("!~~"(NAME, TEXT) -> BOOL, not_like),
-    entry!("!~~"(BPCHAR, TEXT) -> BOOL, not_like),
-    entry!("~~*"(TEXT, TEXT) -> BOOL, in context ilike),
-    entry!("~~*"(NAME, TEXT) -> BOOL, in context ilike),
-    entry!("~~*"(BPCHAR, TEXT) -> BOOL, in context ilike),
-    entry!("!~~*"(TEXT, TEXT) -> BOOL, in context not_ilike),
-    entry!("!~~*"(NAME, TEXT) -> BOOL, in context not_ilike),
-    entry!("!~~*"(BPCHAR, TEXT) -> BOOL, in context not_ilike),
-];
-
-pub(crate) static FUNCTIONS: &[Function] = &[
-    entry!("like"(TEXT, TEXT) -> BOOL, like),
-    entry!("notlike"(TEXT, TEXT) -> BOOL, not_like),
-    entry!("like"(BYTEA, BYTEA) -> BOOL, like_bytes),
-    entry!("notlike"(BYTEA, BYTEA) -> BOOL, |bytes, pattern| not(like_bytes(bytes, pattern))),
-    entry!("like_escape"(TEXT, TEXT) -> TEXT, in context with_escape),
-];

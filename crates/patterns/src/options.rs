@@ -4,27 +4,28 @@ use types::{Result, SqlError, SqlState};
 
 /// What changes how a pattern is read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Options {
-    pub(crate) ignore_case: bool,
+pub struct Options {
+    /// Letters match in both cases.
+    pub ignore_case: bool,
     /// `.` and `[^...]` do not match a newline.
-    pub(crate) dot_stops_at_newline: bool,
+    pub dot_stops_at_newline: bool,
     /// `^` and `$` match at newlines too.
-    pub(crate) anchors_at_newline: bool,
+    pub anchors_at_newline: bool,
     /// Blanks and comments are no part of it.
-    pub(crate) expanded: bool,
+    pub expanded: bool,
     /// All characters are plain.
-    pub(crate) literal: bool,
+    pub literal: bool,
     /// `g`, for functions that have it.
-    pub(crate) global: bool,
+    pub global: bool,
 }
 
 impl Options {
-    /// The options that functions take as letters.
+    /// Reads the options that functions take as letters.
     ///
     /// # Errors
     ///
     /// 22023 for a letter that is none; 0A000 for the older kinds of expressions.
-    pub(crate) fn parse(letters: &str) -> Result<Self> {
+    pub fn parse(letters: &str) -> Result<Self> {
         let mut options = Self::default();
         for letter in letters.chars() {
             match letter {

@@ -3,7 +3,7 @@
 use types::Result;
 
 use super::{Parser, back_reference};
-use crate::pattern::{
+use crate::{
     compiled::invalid,
     syntax::{Assertion, Node},
 };

@@ -2,18 +2,12 @@
 
 use types::{Result, SqlError, SqlState};
 
-use crate::{
-    Context,
-    argument::take,
-    function::{Function, TEXT},
-};
-
-/// The regular expression that means what the pattern does, over the whole text.
+/// Writes the regular expression that means what a pattern of `SIMILAR TO` does, over the whole text.
 ///
 /// # Errors
 ///
-/// 22019 if the escape is not one character.
-pub(super) fn to_regular_expression(pattern: &str, escape: Option<char>) -> Result<String> {
+/// 22019 for a third separator.
+pub fn to_regular_expression(pattern: &str, escape: Option<char>) -> Result<String> {
     let mut out = String::from("^(?:");
     let mut characters = pattern.chars();
     let mut in_brackets = false;
@@ -72,7 +66,11 @@ pub(super) fn to_regular_expression(pattern: &str, escape: Option<char>) -> Resu
     Ok(out)
 }
 
-pub(super) fn escape_of(text: &str) -> Result<Option<char>> {
+/// Reads an escape: one character, or none.
+///
+/// # Errors
+/// 22025 for more than one.
+pub fn escape_of(text: &str) -> Result<Option<char>> {
     let mut characters = text.chars();
     let escape = characters.next();
     if characters.next().is_some() {
@@ -83,18 +81,3 @@ pub(super) fn escape_of(text: &str) -> Result<Option<char>> {
     }
     Ok(escape)
 }
-
-fn similar<'a>(context: &Context<'a>, arguments: &[types::Value<'a>]) -> Result<types::Value<'a>> {
-    let pattern: &str = take(arguments, 0)?;
-    let escape = match arguments.len() {
-        1 => Some('\\'),
-        _ => escape_of(take(arguments, 1)?)?,
-    };
-    let expression = to_regular_expression(pattern, escape)?;
-    Ok(types::Value::Text(context.text(&expression)))
-}
-
-pub(crate) static FUNCTIONS: &[Function] = &[
-    // `x SIMILAR TO p ESCAPE e` is `x ~ similar_to_escape(p, e)`.
-    Function::scalar("similar_to_escape", &[TEXT, TEXT], TEXT, similar).optional(1),
-];

@@ -15,7 +15,7 @@ use super::{
 };
 
 /// A piece of a text: where it begins and ends.
-pub(super) type Piece = (usize, usize);
+pub type Piece = (usize, usize);
 
 /// Notes the pieces of the groups within a part that matches a piece.
 ///

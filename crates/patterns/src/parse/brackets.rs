@@ -3,7 +3,7 @@
 use types::{Result, SqlError};
 
 use super::Parser;
-use crate::pattern::{
+use crate::{
     compiled::invalid,
     syntax::{Assertion, Node},
 };

@@ -23,7 +23,6 @@ use super::{
     scan::{Machine, Positions, Scan},
     syntax::{Node, Preference},
 };
-use crate::Context;
 
 /// How many are kept.
 const KEPT: usize = 32;
@@ -35,7 +34,7 @@ const BYTES_MAX: usize = 16 << 20;
 const SEARCHED_MAX: usize = 200 << 20;
 
 /// A compiled pattern.
-pub(crate) struct Pattern {
+pub struct Pattern {
     /// None if it has lookaround constraints.
     regex: Option<Regex>,
     node: Node,
@@ -81,24 +80,24 @@ impl Pattern {
         Ok(self.machine.get_or_init(|| machine))
     }
 
-    /// How many parentheses capture.
-    pub(crate) fn groups(&self) -> usize {
+    /// Counts the parentheses that capture.
+    pub fn groups(&self) -> usize {
         self.groups
     }
 
-    /// Whether a part of a text matches.
+    /// Tells whether a part of a text matches.
     ///
     /// # Errors
     /// As of [`Matcher::find`].
-    pub(crate) fn is_match(self: &Rc<Self>, text: &str) -> Result<bool> {
+    pub fn is_match(self: &Rc<Self>, text: &str) -> Result<bool> {
         match &self.regex {
             Some(regex) => Ok(regex.is_match(text)),
             None => Ok(self.matcher(text).start(0)?.is_some()),
         }
     }
 
-    /// What finds matches in a text.
-    pub(crate) fn matcher<'t>(self: &Rc<Self>, text: &'t str) -> Matcher<'t> {
+    /// Makes a matcher, by which matches in a text are found.
+    pub fn matcher<'t>(self: &Rc<Self>, text: &'t str) -> Matcher<'t> {
         Matcher {
             pattern: Rc::clone(self),
             text,
@@ -131,7 +130,7 @@ fn choices(node: &Node) -> Option<usize> {
 }
 
 /// Finds the matches of a pattern in one text.
-pub(crate) struct Matcher<'t> {
+pub struct Matcher<'t> {
     pattern: Rc<Pattern>,
     text: &'t str,
     scan: Option<Scan<'t>>,
@@ -163,11 +162,11 @@ impl<'t> Matcher<'t> {
         Ok(self.starts.as_ref().and_then(|starts| starts.next(from)))
     }
 
-    /// The first match that begins at a position or behind it.
+    /// Finds the first match that begins at a position or behind it.
     ///
     /// # Errors
     /// 54000 if that takes too many steps, 2201B if the pattern is too large for it.
-    pub(crate) fn find(&mut self, from: usize) -> Result<Option<Piece>> {
+    pub fn find(&mut self, from: usize) -> Result<Option<Piece>> {
         let is_short = self.searched < SEARCHED_MAX;
         let begin = match &self.pattern.regex {
             Some(regex) if is_short => {
@@ -205,11 +204,11 @@ impl<'t> Matcher<'t> {
         Ok(Some((begin, end)))
     }
 
-    /// The same with the pieces of its parentheses; the first is the whole.
+    /// Finds a match like [`find`](Self::find), with the pieces of its parentheses; the first is the whole.
     ///
     /// # Errors
     /// As of [`find`](Self::find).
-    pub(crate) fn captures(&mut self, from: usize) -> Result<Option<Vec<Option<Piece>>>> {
+    pub fn captures(&mut self, from: usize) -> Result<Option<Vec<Option<Piece>>>> {
         let Some(whole) = self.find(from)? else {
             return Ok(None);
         };
@@ -235,12 +234,16 @@ struct Kept {
 pub struct Patterns(RefCell<Vec<Kept>>);
 
 impl Patterns {
-    /// None yet.
+    /// Makes a list without patterns.
     pub fn new() -> Self {
         Self::default()
     }
 
-    pub(super) fn get(&self, pattern: &str, options: Options) -> Result<Rc<Pattern>> {
+    /// Returns a pattern of PostgreSQL's, compiled.
+    ///
+    /// # Errors
+    /// 2201B if it is no regular expression or too large, 0A000 for back references.
+    pub fn get(&self, pattern: &str, options: Options) -> Result<Rc<Pattern>> {
         let mut kept = self.0.borrow_mut();
         let known = kept
             .iter()
@@ -293,13 +296,4 @@ pub(super) fn invalid(reason: &str) -> SqlError {
         SqlState::INVALID_REGULAR_EXPRESSION,
         format!("invalid regular expression: {reason}"),
     )
-}
-
-/// A pattern of PostgreSQL's, compiled.
-pub(crate) fn compile(
-    context: &Context<'_>,
-    pattern: &str,
-    options: Options,
-) -> Result<Rc<Pattern>> {
-    context.patterns.get(pattern, options)
 }
