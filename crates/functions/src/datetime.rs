@@ -3,7 +3,6 @@
 //! The calendar and the zones are `types::datetime`'s; here is what SQL makes of them.
 
 mod arithmetic;
-mod calendar;
 mod extract;
 mod make;
 mod now;
@@ -20,16 +19,12 @@ use types::{
     Result, SqlError, SqlState,
     datetime::{
         DATE_INFINITY, DATE_NEGATIVE_INFINITY, MICROSECONDS_PER_DAY, TIMESTAMP_INFINITY,
-        TIMESTAMP_MAX, TIMESTAMP_MIN, TIMESTAMP_NEGATIVE_INFINITY,
+        TIMESTAMP_NEGATIVE_INFINITY, check_timestamp, timestamp_out_of_range,
     },
 };
 
 use crate::{Context, Function};
 
-pub(crate) use calendar::{
-    JULIAN_OF_EPOCH, century, day_of_week, day_of_year, iso_day_of_week, iso_week, iso_year_begin,
-    shown_year,
-};
 pub(crate) use zone::named as zone_named;
 
 pub(crate) static FUNCTIONS: &[&[Function]] = &[
@@ -46,11 +41,6 @@ pub(crate) static OPERATORS: &[&[Function]] = &[arithmetic::OPERATORS];
 #[cold]
 pub(crate) fn out_of_range(what: &'static str) -> SqlError {
     SqlError::new(SqlState::DATETIME_FIELD_OVERFLOW, what)
-}
-
-#[cold]
-pub(crate) fn timestamp_out_of_range() -> SqlError {
-    out_of_range("timestamp out of range")
 }
 
 /// The day of a local time; infinities stay.
@@ -74,17 +64,8 @@ pub(crate) fn midnight(days: i32) -> Result<i64> {
         DATE_NEGATIVE_INFINITY => Ok(TIMESTAMP_NEGATIVE_INFINITY),
         days => i64::from(days)
             .checked_mul(MICROSECONDS_PER_DAY)
-            .and_then(|time| check(time).ok())
+            .and_then(|time| check_timestamp(time).ok())
             .ok_or_else(|| out_of_range("date out of range for timestamp")),
-    }
-}
-
-/// The time, if there is such a timestamp.
-pub(crate) fn check(time: i64) -> Result<i64> {
-    if (TIMESTAMP_MIN..=TIMESTAMP_MAX).contains(&time) {
-        Ok(time)
-    } else {
-        Err(timestamp_out_of_range())
     }
 }
 

@@ -1,11 +1,8 @@
-//! `to_char`, `to_number`, `to_date`, `to_timestamp`: by patterns, as Oracle has them.
+//! `to_char`, `to_number`, `to_date`, `to_timestamp`: by patterns, which the crate `formatting` reads.
 
-mod found;
 mod number;
 mod read;
-mod roman;
 mod time;
-mod token;
 
 use crate::Function;
 

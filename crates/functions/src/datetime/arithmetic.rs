@@ -4,11 +4,12 @@ use types::{
     Interval, Result, SqlError,
     datetime::{
         Civil, DATE_MAX, DATE_MIN, MICROSECONDS_PER_DAY, MICROSECONDS_PER_SECOND, TimeZone,
-        days_from_civil, days_in_month, is_finite_date, is_finite_timestamp,
+        check_timestamp, days_from_civil, days_in_month, is_finite_date, is_finite_timestamp,
+        timestamp_out_of_range,
     },
 };
 
-use super::{check, midnight, out_of_range, time_of, timestamp_out_of_range};
+use super::{midnight, out_of_range, time_of};
 use crate::{
     Context,
     argument::{Date, Time, TimeTz, Timestamp, TimestampTz},
@@ -50,7 +51,7 @@ pub(crate) fn add_local(time: i64, interval: Interval) -> Result<i64> {
         .checked_mul(MICROSECONDS_PER_DAY)
         .and_then(|days| with_months.checked_add(days))
         .and_then(|time| time.checked_add(interval.microseconds));
-    check(sum.ok_or_else(timestamp_out_of_range)?)
+    check_timestamp(sum.ok_or_else(timestamp_out_of_range)?)
 }
 
 /// A moment with an interval added: months and days are those of the zone.
@@ -71,7 +72,7 @@ pub(crate) fn add_zoned(zone: &TimeZone, time: i64, interval: Interval) -> Resul
         time = zone.to_utc(moved).ok_or_else(timestamp_out_of_range)?;
     }
     let sum = time.checked_add(interval.microseconds);
-    check(sum.ok_or_else(timestamp_out_of_range)?)
+    check_timestamp(sum.ok_or_else(timestamp_out_of_range)?)
 }
 
 pub(crate) fn negated(interval: Interval) -> Result<Interval> {
@@ -191,7 +192,7 @@ fn date_and_time(date: Date, time: Time) -> Result<Timestamp> {
     if !is_finite_timestamp(midnight) {
         return Ok(Timestamp(midnight));
     }
-    check(midnight + time.0).map(Timestamp)
+    check_timestamp(midnight + time.0).map(Timestamp)
 }
 
 fn date_and_timetz(date: Date, time: TimeTz) -> Result<TimestampTz> {
@@ -199,7 +200,8 @@ fn date_and_timetz(date: Date, time: TimeTz) -> Result<TimestampTz> {
     if !is_finite_timestamp(midnight) {
         return Ok(TimestampTz(midnight));
     }
-    check(midnight + time.0 + i64::from(time.1) * MICROSECONDS_PER_SECOND).map(TimestampTz)
+    check_timestamp(midnight + time.0 + i64::from(time.1) * MICROSECONDS_PER_SECOND)
+        .map(TimestampTz)
 }
 
 fn date_interval(date: Date, interval: Interval) -> Result<Timestamp> {

@@ -3,16 +3,14 @@
 use types::{
     Interval, Numeric, Result, Scalar, Type, Value,
     datetime::{
-        Civil, MICROSECONDS_PER_DAY, MICROSECONDS_PER_HOUR, MICROSECONDS_PER_MINUTE,
-        MICROSECONDS_PER_SECOND, is_finite_date, is_finite_timestamp,
+        Civil, JULIAN_OF_EPOCH, MICROSECONDS_PER_DAY, MICROSECONDS_PER_HOUR,
+        MICROSECONDS_PER_MINUTE, MICROSECONDS_PER_SECOND, century, day_of_week, day_of_year,
+        decade, is_finite_date, is_finite_timestamp, iso_day_of_week, iso_week, millennium,
+        shown_year,
     },
 };
 
 use super::{
-    calendar::{
-        JULIAN_OF_EPOCH, century, day_of_week, day_of_year, decade, iso_day_of_week, iso_week,
-        millennium, shown_year,
-    },
     midnight, time_of, to_local,
     unit::{Unit, unsupported},
 };

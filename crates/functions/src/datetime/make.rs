@@ -4,13 +4,12 @@ use types::{
     Interval, Result, SqlError, SqlState, TimeZone,
     datetime::{
         DATE_MAX, DATE_MIN, MICROSECONDS_PER_DAY, MICROSECONDS_PER_HOUR, MICROSECONDS_PER_MINUTE,
-        MICROSECONDS_PER_SECOND, days_from_civil, days_in_month,
+        MICROSECONDS_PER_SECOND, check_timestamp, days_from_civil, days_in_month,
+        timestamp_out_of_range,
     },
 };
 
-use super::{
-    arithmetic::interval_out_of_range, check, out_of_range, timestamp_out_of_range, to_utc, zone,
-};
+use super::{arithmetic::interval_out_of_range, out_of_range, to_utc, zone};
 use crate::{
     Context,
     argument::{Date, Time, Timestamp, TimestampTz, take},
@@ -82,7 +81,7 @@ fn make_timestamp(
         .checked_mul(MICROSECONDS_PER_DAY)
         .and_then(|midnight| midnight.checked_add(time.0))
         .ok_or_else(timestamp_out_of_range)
-        .and_then(check)
+        .and_then(check_timestamp)
         .map(Timestamp)
 }
 
@@ -185,7 +184,7 @@ fn from_seconds(seconds: f64) -> Result<TimestampTz> {
     let microseconds = since_2000.round_ties_even();
     let fits = (-(2f64.powi(63))..2f64.powi(63)).contains(&microseconds);
     fits.then_some(microseconds as i64)
-        .and_then(|time| check(time).ok())
+        .and_then(|time| check_timestamp(time).ok())
         .map(TimestampTz)
         .ok_or_else(|| {
             SqlError::new(

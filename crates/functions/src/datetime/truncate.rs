@@ -4,14 +4,13 @@ use types::{
     Interval, Result, Scalar, SqlError, SqlState, TimeZone, Type,
     datetime::{
         Civil, MICROSECONDS_PER_DAY, MICROSECONDS_PER_HOUR, MICROSECONDS_PER_MINUTE,
-        MICROSECONDS_PER_SECOND, days_from_civil, is_finite_timestamp,
+        MICROSECONDS_PER_SECOND, check_timestamp, days_from_civil, is_finite_timestamp,
+        iso_day_of_week, timestamp_out_of_range,
     },
 };
 
 use super::{
     arithmetic::interval_out_of_range,
-    calendar::iso_day_of_week,
-    check, timestamp_out_of_range,
     unit::{Unit, unsupported},
 };
 use crate::{
@@ -66,7 +65,7 @@ fn truncate(local: i64, name: &str, ty: Type) -> Result<i64> {
     first
         .checked_mul(MICROSECONDS_PER_DAY)
         .ok_or_else(timestamp_out_of_range)
-        .and_then(check)
+        .and_then(check_timestamp)
 }
 
 fn truncate_timestamp(name: &str, time: Timestamp) -> Result<Timestamp> {

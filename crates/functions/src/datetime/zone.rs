@@ -1,8 +1,11 @@
 //! `AT TIME ZONE`, which is the function `timezone` with its arguments exchanged.
 
-use types::{Interval, Result, SqlError, SqlState, TimeZone, datetime::MICROSECONDS_PER_SECOND};
+use types::{
+    Interval, Result, SqlError, SqlState, TimeZone,
+    datetime::{MICROSECONDS_PER_SECOND, timestamp_out_of_range},
+};
 
-use super::{time_of, timestamp_out_of_range};
+use super::time_of;
 use crate::{
     Context,
     argument::{TimeTz, Timestamp, TimestampTz},

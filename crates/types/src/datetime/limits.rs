@@ -1,5 +1,7 @@
 //! Units, and what dates and timestamps there are.
 
+use crate::{Result, SqlError, SqlState};
+
 /// Microseconds of a second.
 pub const MICROSECONDS_PER_SECOND: i64 = 1_000_000;
 /// Microseconds of a minute.
@@ -35,6 +37,24 @@ pub fn is_finite_date(days: i32) -> bool {
 /// Whether it is a moment, not an infinity.
 pub fn is_finite_timestamp(microseconds: i64) -> bool {
     microseconds != TIMESTAMP_INFINITY && microseconds != TIMESTAMP_NEGATIVE_INFINITY
+}
+
+/// Makes the error of a moment that is no timestamp: 22008.
+#[cold]
+pub fn timestamp_out_of_range() -> SqlError {
+    SqlError::new(SqlState::DATETIME_FIELD_OVERFLOW, "timestamp out of range")
+}
+
+/// Gives the time back, if there is such a timestamp.
+///
+/// # Errors
+/// 22008 otherwise, also for infinities.
+pub fn check_timestamp(time: i64) -> Result<i64> {
+    if (TIMESTAMP_MIN..=TIMESTAMP_MAX).contains(&time) {
+        Ok(time)
+    } else {
+        Err(timestamp_out_of_range())
+    }
 }
 
 /// Rounds to `digits` of a second, 0 to 6, halves away from zero.

@@ -1,30 +1,30 @@
 //! Weeks and the other countings of days.
 
-use types::datetime::{Civil, days_from_civil};
+use super::{Civil, days_from_civil};
 
 /// The Julian day of 2000-01-01.
-pub(crate) const JULIAN_OF_EPOCH: i64 = 2_451_545;
+pub const JULIAN_OF_EPOCH: i64 = 2_451_545;
 
-/// 0 for Sunday.
-pub(crate) fn day_of_week(days: i64) -> i64 {
+/// Counts the days of the week from 0, Sunday.
+pub fn day_of_week(days: i64) -> i64 {
     // 2000-01-01 was a Saturday.
     (days + 6).rem_euclid(7)
 }
 
-/// 1 for Monday, 7 for Sunday.
-pub(crate) fn iso_day_of_week(days: i64) -> i64 {
+/// Counts the days of the week from 1, Monday.
+pub fn iso_day_of_week(days: i64) -> i64 {
     (day_of_week(days) + 6) % 7 + 1
 }
 
-/// The Monday on which ISO's year begins.
-pub(crate) fn iso_year_begin(year: i32) -> i64 {
+/// Finds the Monday on which ISO's year begins.
+pub fn iso_year_begin(year: i32) -> i64 {
     // The week of the fourth of January is the first.
     let fourth = days_from_civil(year, 1, 4);
     fourth - (iso_day_of_week(fourth) - 1)
 }
 
-/// ISO's year and week of a day.
-pub(crate) fn iso_week(days: i64) -> (i32, i64) {
+/// Finds ISO's year and week of a day.
+pub fn iso_week(days: i64) -> (i32, i64) {
     let mut year = Civil::from_days(days).year;
     if days < iso_year_begin(year) {
         year -= 1;
@@ -34,13 +34,13 @@ pub(crate) fn iso_week(days: i64) -> (i32, i64) {
     (year, (days - iso_year_begin(year)) / 7 + 1)
 }
 
-/// From 1.
-pub(crate) fn day_of_year(days: i64) -> i64 {
+/// Counts the days of the year from 1.
+pub fn day_of_year(days: i64) -> i64 {
     days - days_from_civil(Civil::from_days(days).year, 1, 1) + 1
 }
 
-/// Years as people count: 1 BC is -1, and there is no year 0.
-pub(crate) fn shown_year(year: i32) -> i64 {
+/// Counts years as people do: 1 BC is -1, and there is no year 0.
+pub fn shown_year(year: i32) -> i64 {
     if year > 0 {
         year.into()
     } else {
@@ -48,8 +48,8 @@ pub(crate) fn shown_year(year: i32) -> i64 {
     }
 }
 
-/// The century of a year, the first from 1, those before Christ negative.
-pub(crate) fn century(year: i32) -> i64 {
+/// Counts centuries, the first from 1, those before Christ negative.
+pub fn century(year: i32) -> i64 {
     let year = i64::from(year);
     if year > 0 {
         (year + 99) / 100
@@ -58,8 +58,8 @@ pub(crate) fn century(year: i32) -> i64 {
     }
 }
 
-/// As centuries.
-pub(crate) fn millennium(year: i32) -> i64 {
+/// Counts millennia like centuries.
+pub fn millennium(year: i32) -> i64 {
     let year = i64::from(year);
     if year > 0 {
         (year + 999) / 1000
@@ -68,7 +68,7 @@ pub(crate) fn millennium(year: i32) -> i64 {
     }
 }
 
-/// Decades begin with the years that end with 0.
-pub(crate) fn decade(year: i32) -> i64 {
+/// Counts decades, which begin with the years that end with 0.
+pub fn decade(year: i32) -> i64 {
     i64::from(year).div_euclid(10)
 }

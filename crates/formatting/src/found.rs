@@ -3,13 +3,13 @@
 use types::{
     Result, SqlError, SqlState,
     datetime::{
-        Civil, MICROSECONDS_PER_DAY, MICROSECONDS_PER_HOUR, MICROSECONDS_PER_MINUTE,
-        MICROSECONDS_PER_SECOND, days_from_civil, days_in_month,
+        Civil, JULIAN_OF_EPOCH, MICROSECONDS_PER_DAY, MICROSECONDS_PER_HOUR,
+        MICROSECONDS_PER_MINUTE, MICROSECONDS_PER_SECOND, check_timestamp, days_from_civil,
+        days_in_month, iso_year_begin,
     },
 };
 
 use super::read::invalid;
-use crate::datetime::{JULIAN_OF_EPOCH, check, iso_year_begin};
 
 /// Which calendar the fields of a pattern belong to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -229,6 +229,6 @@ impl Found {
             .checked_mul(MICROSECONDS_PER_DAY)
             .and_then(|midnight| midnight.checked_add(self.time(text).ok()?))
             .ok_or_else(|| out_of_range(text))
-            .and_then(check)
+            .and_then(check_timestamp)
     }
 }
