@@ -24,11 +24,7 @@ impl SetConstraints {
     /// # Errors
     /// 42601.
     pub fn read(source: &Source<'_>) -> Result<Option<SetConstraints>> {
-        let is_word = |at: usize, word: &str| {
-            let token = source.tokens().get(at).map(|token| &token.token);
-            matches!(token, Some(Token::Word(found)) if found.value.eq_ignore_ascii_case(word))
-        };
-        if !is_word(0, "set") || !is_word(1, "constraints") {
+        if !source.has_words(&["set", "constraints"]) {
             return Ok(None);
         }
         let tokens = source.tokens()[2..].to_vec();
@@ -45,8 +41,8 @@ impl SetConstraints {
 fn read(parser: &mut Parser<'_>) -> std::result::Result<SetConstraints, ParserError> {
     let word = |parser: &mut Parser<'_>, word: &str| {
         let token = &parser.peek_token_ref().token;
-        let is_there =
-            matches!(token, Token::Word(found) if found.value.eq_ignore_ascii_case(word));
+        let is_there = matches!(token, Token::Word(found)
+            if found.quote_style.is_none() && found.value.eq_ignore_ascii_case(word));
         if is_there {
             parser.next_token();
         }

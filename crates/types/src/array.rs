@@ -240,8 +240,10 @@ pub(crate) fn too_large() -> SqlError {
     )
 }
 
+/// The error of an array, or of subscripts, of `count` dimensions, which are more than
+/// [`Array`]s have (54000).
 #[cold]
-pub(crate) fn too_many_dimensions(count: usize) -> SqlError {
+pub fn too_many_dimensions(count: usize) -> SqlError {
     SqlError::new(
         SqlState::PROGRAM_LIMIT_EXCEEDED,
         format!(

@@ -1,7 +1,10 @@
 //! Conversions: what a literal becomes, casts that are asked for and those that are not.
 
 use functions::CastContext;
-use types::{Coercion, Result, Scalar, Scratch, SqlError, SqlState, Type, TypeModifier, Value};
+use types::{
+    Coercion, Result, Scalar, Scratch, SqlError, SqlState, Type, TypeModifier, Value,
+    array::{DIMENSIONS_MAX, too_many_dimensions},
+};
 
 use super::{
     Binder,
@@ -389,6 +392,10 @@ impl Binder<'_> {
                     return Err(place(SqlError::unsupported("a stride"), position));
                 }
             }
+        }
+        let subscripts = indexes.len().max(bounds.len());
+        if subscripts > DIMENSIONS_MAX {
+            return Err(place(too_many_dimensions(subscripts), position));
         }
         // Items have the modifier of their array.
         let modifier = base.modifier;

@@ -336,6 +336,9 @@ fn is_fixed_cast(from: Type, to: Type) -> bool {
             Scalar::TimestampTz
                 | Scalar::TimeTz
                 | Scalar::Regclass
+                | Scalar::Regnamespace
+                | Scalar::Regproc
+                | Scalar::Regrole
                 | Scalar::Regtype
                 | Scalar::Enum(_)
         )

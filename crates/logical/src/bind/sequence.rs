@@ -109,24 +109,29 @@ impl Binder<'_> {
     }
 }
 
-/// Has calls made only for rows in which a column is NULL, or is not.
+/// Restricts calls to rows in which `column` is NULL, or is not: a call with a NULL among its
+/// arguments is not made, and in other rows the first argument is NULL.
 pub(super) fn only_where(all: &mut [Applied], column: ColumnId, is_null: bool) {
     for applied in all {
         let Applied::Call(call) = applied else {
             continue;
         };
-        for argument in call.arguments.iter_mut().take(1) {
-            let ty = argument.ty;
-            let condition = Kind::IsNull {
-                operand: Box::new(Expression::new(Kind::Column(column), Type::Unknown)),
-                negated: !is_null,
-            };
-            let given = std::mem::replace(argument, Expression::null(ty));
-            // A call of no sequence is none.
-            argument.kind = Kind::Case {
-                branches: vec![(Expression::new(condition, super::scalar::BOOL), given)],
-                otherwise: Box::new(Expression::null(ty)),
-            };
+        if call.arguments.is_empty() {
+            // Functions without parameters do not look at what they are given.
+            call.arguments.push(Expression::bool(true));
         }
+        let Some(argument) = call.arguments.first_mut() else {
+            continue;
+        };
+        let ty = argument.ty;
+        let condition = Kind::IsNull {
+            operand: Box::new(Expression::new(Kind::Column(column), Type::Unknown)),
+            negated: !is_null,
+        };
+        let given = std::mem::replace(argument, Expression::null(ty));
+        argument.kind = Kind::Case {
+            branches: vec![(Expression::new(condition, super::scalar::BOOL), given)],
+            otherwise: Box::new(Expression::null(ty)),
+        };
     }
 }

@@ -4,7 +4,10 @@ use std::cmp::Ordering;
 
 use functions::{Comparison, Context, ScalarFunction};
 use interleave::Turn;
-use types::{Field, Record, Result, SqlError, SqlState, Value};
+use types::{
+    Field, Record, Result, Value,
+    array::{DIMENSIONS_MAX, too_many_dimensions},
+};
 
 use super::{Instruction, Operand, Program};
 
@@ -525,12 +528,9 @@ fn element<'a>(array: Value<'a>, indexes: &[Value<'a>]) -> Result<Value<'a>> {
     let Value::Array(array) = array else {
         return Ok(Value::Null);
     };
-    let mut subscripts = [0_i32; 6];
+    let mut subscripts = [0_i32; DIMENSIONS_MAX];
     if indexes.len() > subscripts.len() {
-        return Err(SqlError::new(
-            SqlState::PROGRAM_LIMIT_EXCEEDED,
-            "an array has at most 6 dimensions",
-        ));
+        return Err(too_many_dimensions(indexes.len()));
     }
     for (subscript, index) in subscripts.iter_mut().zip(indexes) {
         match index {

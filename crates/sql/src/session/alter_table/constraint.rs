@@ -29,6 +29,11 @@ use catalog::{
 use logical::bind::{Binder, Parameters};
 use syntax::{name, phase};
 
+fn never_not_valid(constraints: &str) -> SqlError {
+    let message = format!("{constraints} constraints cannot be marked NOT VALID");
+    SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message)
+}
+
 impl Session {
     pub(super) async fn add_constraint(
         &self,
@@ -38,6 +43,8 @@ impl Session {
     ) -> Result<()> {
         let table = self.table_now(id)?;
         match constraint {
+            TableConstraint::PrimaryKey(_) if !is_valid => Err(never_not_valid("PRIMARY KEY")),
+            TableConstraint::Unique(_) if !is_valid => Err(never_not_valid("UNIQUE")),
             TableConstraint::PrimaryKey(key) => {
                 refuse_deferrable(key.characteristics.as_ref())?;
                 let columns = positions(&table, &key.columns)?;
