@@ -81,7 +81,7 @@ impl Catalog {
 
     /// Whether it has changes that are not committed: those of the transaction that sees it. Plans
     /// of it are of use to no other.
-    pub(crate) fn is_private(&self) -> bool {
+    pub fn is_private(&self) -> bool {
         self.is_private
     }
 

@@ -47,7 +47,7 @@ mod new_table_as;
 mod new_table_like;
 mod new_view;
 mod notice;
-mod plans;
+pub(crate) mod plans;
 mod prepared;
 mod query;
 mod references;
@@ -82,7 +82,7 @@ use self::{
     environment::Surrounding,
     interrupt::interruptible,
     named::Statements,
-    plans::Plans,
+    plans::OwnPlans,
     settings::{Effects, Values},
     suspended::SuspendedQueries,
 };
@@ -238,7 +238,7 @@ pub struct Session {
     engine: Rc<engine::Session>,
     /// What binding depends on: shared with the plans that were made from it, replaced when a
     /// setting changes it.
-    inputs: Rc<Inputs>,
+    inputs: Arc<Inputs>,
     /// Settings as they were set, by name.
     values: Values,
     /// What they do.
@@ -262,7 +262,8 @@ pub struct Session {
     /// What it keeps beside them: plans, prepared statements, portals.
     kept: Rc<Memory>,
     patterns: Patterns,
-    plans: RefCell<Plans>,
+    /// Plans of a transaction that has changed the catalog.
+    own_plans: RefCell<OwnPlans>,
 }
 
 impl Session {
@@ -271,10 +272,10 @@ impl Session {
         Session {
             database: database.clone(),
             engine: engine.clone(),
-            inputs: Rc::new(Inputs {
+            inputs: database.plans.shared(Arc::new(Inputs {
                 user: user.to_owned(),
                 ..Inputs::default()
-            }),
+            })),
             values: Values::default(),
             effects: Effects::default(),
             interrupt: None,
@@ -293,7 +294,7 @@ impl Session {
             memory: Allowance::new(database.memory.clone(), FREE_BYTES),
             kept: Memory::new(&Allowance::new(database.memory.clone(), 0), usize::MAX),
             patterns: Patterns::default(),
-            plans: RefCell::default(),
+            own_plans: RefCell::default(),
         }
     }
 
@@ -501,7 +502,7 @@ impl Session {
                 "DISCARD ALL"
             }
             Command::DiscardPlans => {
-                self.plans.borrow_mut().clear();
+                self.own_plans.borrow_mut().clear();
                 "DISCARD PLANS"
             }
             Command::DiscardSequences => {
@@ -663,6 +664,7 @@ impl Session {
                 transaction.set_durability(engine::Durability::Relaxed);
             }
             self.changes.clear();
+            self.own_plans.borrow_mut().clear();
             self.surrounding.begin_transaction();
             self.transaction = Some(transaction);
         }

@@ -159,6 +159,29 @@ pub struct KeptPieces {
     form: Form,
 }
 
+impl PartialEq for KeptPieces {
+    fn eq(&self, other: &Self) -> bool {
+        let are_equal = |(own, other): (&Piece<Token>, &Piece<Token>)| match (own, other) {
+            (Piece::Token(own), Piece::Token(other)) => own == other,
+            (Piece::Literal(own), Piece::Literal(other)) => own == other,
+            _ => false,
+        };
+        self.form == other.form
+            && self.pieces.len() == other.pieces.len()
+            && self.pieces.iter().zip(&other.pieces).all(are_equal)
+    }
+}
+
+impl Eq for KeptPieces {}
+
+/// Equal to the hash of the [`Pieces`] that were kept.
+impl Hash for KeptPieces {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.form.hash(state);
+        self.pieces.iter().for_each(|piece| piece.hash(state));
+    }
+}
+
 impl PartialEq<Pieces<'_>> for KeptPieces {
     fn eq(&self, other: &Pieces<'_>) -> bool {
         self.form == other.form
@@ -171,8 +194,13 @@ impl Source<'_> {
     /// Whether its plan may be found by its shape: it has no parameters of its own.
     pub fn has_shape(&self) -> bool {
         let words = ["select", "insert", "update", "delete", "with"];
-        let is_parameter = |token: &TokenWithSpan| matches!(token.token, Token::Placeholder(_));
-        words.iter().any(|word| self.begins_with(word)) && !self.tokens().iter().any(is_parameter)
+        words.iter().any(|word| self.begins_with(word)) && !self.has_parameters()
+    }
+
+    /// Returns whether the statement refers to parameters, as in `$1`.
+    pub fn has_parameters(&self) -> bool {
+        let mut tokens = self.tokens().iter();
+        tokens.any(|token| matches!(token.token, Token::Placeholder(_)))
     }
 
     /// Its literals, in the order of the parameters that stand for them in its shape.

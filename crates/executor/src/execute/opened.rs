@@ -7,7 +7,7 @@
 //! not given away. What an operator hands out ([`Operator::next`]) lives no longer than the
 //! borrow of [`Opened`] that it was asked with.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use types::Result;
 
@@ -22,13 +22,13 @@ use planner::plan::Plan;
 pub struct Opened {
     /// Dropped before the plan.
     operator: Box<dyn Operator>,
-    plan: Rc<Plan>,
+    plan: Arc<Plan>,
 }
 
 impl Opened {
     /// # Errors
     /// XX000 for a plan that no operator can run.
-    pub fn new(plan: Rc<Plan>) -> Result<Self> {
+    pub fn new(plan: Arc<Plan>) -> Result<Self> {
         let operator = open(&plan)?;
         // SAFETY: the plan stays where it is as long as the operator; see the module's header.
         let operator = unsafe {

@@ -3,7 +3,6 @@
 use std::{
     cell::Cell,
     collections::{BTreeSet, HashMap},
-    rc::Rc,
     sync::Arc,
 };
 
@@ -27,7 +26,7 @@ use syntax::phase;
 #[derive(Debug)]
 pub struct Planned {
     /// Plan of the whole statement.
-    pub plan: Rc<Plan>,
+    pub plan: Arc<Plan>,
     /// Position in the plan's rows of each output column, in order.
     pub outputs: Vec<usize>,
     /// Another plan may be better if parameters that stand for literals are known: an index is
@@ -91,7 +90,7 @@ fn planned(
         .map(|id| node.at(*id))
         .collect::<Result<_>>()?;
     Ok(Planned {
-        plan: Rc::new(node.plan),
+        plan: Arc::new(node.plan),
         outputs,
         literals_matter: lowering.literals_matter.get(),
         basis: lowering.basis,

@@ -376,6 +376,7 @@ impl Session {
         if let Some(transaction) = self.transaction.take() {
             let committed = transaction.commit().await;
             self.changes.clear();
+            self.own_plans.borrow_mut().clear();
             if let Err(error) = committed {
                 self.roll_back().await;
                 return Err(from_engine(error));
@@ -423,6 +424,7 @@ impl Session {
         let block = std::mem::take(&mut self.block);
         self.deferred.clear();
         self.changes.clear();
+        self.own_plans.borrow_mut().clear();
         self.cursors.retain(Cursor::is_committed);
         self.suspended.end();
         self.forget_settings(block.began.map(|began| began.settings));

@@ -5,7 +5,7 @@
 //! data is taken as it comes and not asked for while rows are put in, and a client that does not
 //! take its rows keeps the query waiting.
 
-use std::{rc::Rc, sync::Arc};
+use std::sync::Arc;
 
 use sqlparser::ast::{Ident, ObjectName};
 use types::{Charge, Context, Result, SqlError, SqlState};
@@ -175,7 +175,7 @@ impl Session {
             };
             unloading.begin()?;
             return self
-                .run(&Rc::new(planned), &no_parameters(), &mut unloading)
+                .run(&Arc::new(planned), &no_parameters(), &mut unloading)
                 .await;
         }
     }

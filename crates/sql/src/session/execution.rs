@@ -4,7 +4,7 @@
 //! more than it is asked for. All that it reads is of one moment, also under read committed
 //! (`engine/transaction/statement_snapshot.rs`).
 
-use std::rc::Rc;
+use std::{rc::Rc, sync::Arc};
 
 use engine::{Seeing, Transaction};
 use interleave::released;
@@ -32,7 +32,7 @@ pub(super) enum Wanted {
 
 /// A statement under way.
 pub(super) struct Execution {
-    planned: Rc<Planned>,
+    planned: Arc<Planned>,
     opened: Opened,
     batch: Rows,
     /// Rows of the batch that were handed over.
@@ -46,7 +46,7 @@ pub(super) struct Execution {
 impl Execution {
     /// # Errors
     /// XX000 for a plan that no operator can run.
-    pub(super) fn new(planned: &Rc<Planned>, budget: Budget) -> Result<Self> {
+    pub(super) fn new(planned: &Arc<Planned>, budget: Budget) -> Result<Self> {
         let opened = Opened::new(planned.plan.plan.clone())?;
         Ok(Self {
             batch: Rows::new(opened.width()),

@@ -1,6 +1,6 @@
 //! CREATE INDEX: from syntax to the catalog's operations.
 
-use std::{rc::Rc, sync::Arc};
+use std::sync::Arc;
 
 use engine::TableLockMode;
 use sqlparser::ast::{self, CreateIndex};
@@ -187,7 +187,7 @@ impl Session {
         let planned = self.internal(&text, Vec::new()).await?;
         let mut none = Rows::new(0);
         none.push([]);
-        self.run(&Rc::new(planned), &none, &mut Nowhere).await
+        self.run(&Arc::new(planned), &none, &mut Nowhere).await
     }
 
     pub(super) fn not_in_block(&self, what: &str) -> Result<()> {

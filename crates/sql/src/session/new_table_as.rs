@@ -3,7 +3,7 @@
 //! The query is bound before there is the table, so a name in it is never the new one's; for its
 //! rows it is bound once more in the same picture of the catalog, below an INSERT into the table.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use sqlparser::ast::Statement;
 use types::{Result, SqlError, SqlState, Type};
@@ -78,7 +78,7 @@ impl Session {
             self.lowered(bound, Kind::Insert, Vec::new(), &catalog)
         })
         .await?;
-        let execution = Execution::new(&Rc::new(planned), self.budget())?;
+        let execution = Execution::new(&Arc::new(planned), self.budget())?;
         let rows = self.run_to_end(execution, &no_parameters(), sink).await?;
         sink.complete(Tag::Rows("SELECT", rows))
     }

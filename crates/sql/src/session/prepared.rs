@@ -5,13 +5,14 @@
 //! the client was told. Its plan is the session's for its text (`plans.rs`), so one that is prepared
 //! again and again, as the unnamed one is, is planned once.
 
-use std::{cell::RefCell, pin::pin, rc::Rc};
+use std::{cell::RefCell, pin::pin, rc::Rc, sync::Arc};
 
 use types::{Charge, EnumId, Result, Scalar, Scratch, SqlError, SqlState, Type, Value};
 
 use super::{
     CopyForm, CopyTarget, Field, ResultRow, Session, Sink, Tag,
     interrupt::interruptible,
+    plans::Asked,
     query::Planned,
     settings::shown_fields,
     split,
@@ -25,8 +26,8 @@ use syntax::{Source, command::Command, phase, shape::Literal};
 /// A statement that was prepared.
 pub struct Prepared {
     text: Box<str>,
-    types: Vec<Type>,
-    fields: Option<Vec<Field>>,
+    types: Arc<[Type]>,
+    fields: Option<Arc<[Field]>>,
     kind: Kind,
 }
 
@@ -39,18 +40,19 @@ enum Kind {
 /// The newest plan of a prepared statement.
 #[derive(Clone)]
 struct Ready {
-    planned: Rc<Planned>,
+    planned: Arc<Planned>,
     /// Literals of its text that the plan has as parameters. There are none where the client has
     /// parameters of its own.
-    literals: Rc<[Literal<'static>]>,
+    literals: Option<Rc<[Literal<'static>]>>,
 }
 
 impl Ready {
-    fn new((planned, literals): (Rc<Planned>, Vec<Literal<'_>>)) -> Self {
-        let literals = literals.into_iter().map(Literal::into_owned);
+    fn new((planned, literals): (Arc<Planned>, Vec<Literal<'_>>)) -> Self {
+        let has_literals = !literals.is_empty();
+        let own = || literals.into_iter().map(Literal::into_owned).collect();
         Self {
             planned,
-            literals: literals.collect(),
+            literals: has_literals.then(own),
         }
     }
 }
@@ -60,8 +62,8 @@ impl Prepared {
     fn other(source: &Source<'_>, fields: Option<Vec<Field>>) -> Self {
         Self {
             text: source.text().into(),
-            types: Vec::new(),
-            fields,
+            types: Arc::default(),
+            fields: fields.map(Arc::from),
             kind: Kind::Other,
         }
     }
@@ -171,11 +173,14 @@ impl Session {
     }
 
     async fn prepare_text(&mut self, text: &str, types: &[Option<Type>]) -> Result<Prepared> {
+        if let Some(prepared) = self.prepared_before(text, types)? {
+            return Ok(prepared);
+        }
         let sources = split(text).await?;
         match sources.as_slice() {
             [] => Ok(Prepared {
                 text: "".into(),
-                types: Vec::new(),
+                types: Arc::default(),
                 fields: None,
                 kind: Kind::Empty,
             }),
@@ -185,6 +190,33 @@ impl Session {
                 Err(SqlError::new(SqlState::SYNTAX_ERROR, message))
             }
         }
+    }
+
+    /// Prepares a statement with parameters whose text has been planned before: its tokens are not
+    /// looked at. `None` if it has not.
+    ///
+    /// # Errors
+    /// 25P02 in a transaction that has failed.
+    fn prepared_before(&self, text: &str, types: &[Option<Type>]) -> Result<Option<Prepared>> {
+        // What a kept text ends with is no part of a comment, so nothing else is either.
+        let text = text.trim_matches(|c: char| c.is_ascii_whitespace() || c == ';');
+        if !text.contains('$') {
+            return Ok(None);
+        }
+        let asked = Asked::Text {
+            text,
+            declared: types,
+        };
+        let Some(planned) = self.known(asked) else {
+            return Ok(None);
+        };
+        self.block.check()?;
+        Ok(Some(Prepared {
+            text: text.into(),
+            types: planned.parameters.clone(),
+            fields: planned.shows_rows().then(|| planned.fields.clone()),
+            kind: Kind::Planned(RefCell::new(Ready::new((planned, Vec::new())))),
+        }))
     }
 
     /// Prepares a statement, of which positions in errors are those of the whole text. Without
@@ -206,7 +238,7 @@ impl Session {
         let planned = &ready.planned;
         let types = match self.values_of(&ready)? {
             // Its parameters are literals, whose errors are told now.
-            Some(_) => Vec::new(),
+            Some(_) => Arc::default(),
             None => planned.parameters.clone(),
         };
         Ok(Prepared {
@@ -261,7 +293,7 @@ impl Session {
         let context = self.context(&names);
         let scratch = Scratch::new();
         let read = values
-            .zip(&prepared.types)
+            .zip(&*prepared.types)
             .map(|((is_binary, bytes), ty)| match bytes {
                 None => Ok(Value::Null),
                 Some(bytes) if is_binary => types::binary::read(bytes, *ty, &context, &scratch),
@@ -342,7 +374,8 @@ impl Session {
         }
         let mut kept = Kept {
             inner: sink,
-            rows: rows_max.map(|_| Rows::new(prepared.fields.as_ref().map_or(0, Vec::len))),
+            rows: rows_max
+                .map(|_| Rows::new(prepared.fields.as_ref().map_or(0, |fields| fields.len()))),
             budget: self.budget(),
             tag: None,
         };
@@ -361,7 +394,7 @@ impl Session {
         &mut self,
         prepared: &Prepared,
         given: &Rc<Rows>,
-    ) -> Result<Option<(Rc<Planned>, Rc<Rows>)>> {
+    ) -> Result<Option<(Arc<Planned>, Rc<Rows>)>> {
         let Kind::Planned(newest) = &prepared.kind else {
             return Ok(None);
         };
@@ -382,10 +415,9 @@ impl Session {
 
     /// The parameters of a plan that has a statement's literals as such.
     fn values_of(&self, ready: &Ready) -> Result<Option<Rows>> {
-        match &*ready.literals {
-            [] => Ok(None),
-            literals => self.literals(&ready.planned, literals).map(Some),
-        }
+        let literals = ready.literals.as_deref();
+        let values = literals.map(|literals| self.literals(&ready.planned, literals));
+        values.transpose()
     }
 
     /// The columns that a statement about the session gives, if it gives any.

@@ -1,12 +1,19 @@
 //! Plans, and their execution.
 
-use std::{cell::Cell, rc::Rc, sync::Arc};
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 
-use engine::{IfLocked, TableLockMode};
+use engine::{IfLocked, Isolation, TableLockMode};
 use sqlparser::ast::{SetExpr, Statement};
 use types::{Result, Scalar, Scratch, SqlError, SqlState, Type, Value};
 
-use super::{Field, Session, Sink, Tag, execution::Execution, plans::Asked};
+use super::{
+    Field, Session, Sink, Tag,
+    execution::Execution,
+    plans::{self, Asked},
+};
 use batch::Rows;
 use catalog::{Catalog, ObjectId, Searched};
 use logical::{
@@ -30,9 +37,9 @@ const PART_BYTES: usize = 1024;
 #[derive(Debug)]
 pub(super) struct Planned {
     pub(super) plan: plan::Planned,
-    pub(super) fields: Vec<Field>,
+    pub(super) fields: Arc<[Field]>,
     /// The types that parameters are read as, those of literals.
-    pub(super) parameters: Vec<Type>,
+    pub(super) parameters: Arc<[Type]>,
     kind: Kind,
     /// Tables, and whether they are written.
     tables: Vec<(ObjectId, bool)>,
@@ -40,14 +47,16 @@ pub(super) struct Planned {
     locks_rows: bool,
     pub(super) catalog: Arc<Catalog>,
     /// What else it was bound with.
-    inputs: Rc<Inputs>,
+    inputs: Arc<Inputs>,
     /// It is good for this transaction alone: indexes are hidden from it, or what it says depends
     /// on when that began.
     is_passing: bool,
     /// What it takes, estimated from its text and its parts.
     bytes: usize,
+    /// Indexes that it may read by.
+    indexes: Box<[engine::Index]>,
     /// Nobody has looked yet whether enough is known of its tables.
-    is_new: Cell<bool>,
+    is_new: AtomicBool,
 }
 
 /// What is told at the end.
@@ -66,17 +75,18 @@ impl Planned {
         plan: plan::Planned,
         kind: Kind,
         catalog: &Arc<Catalog>,
-        inputs: &Rc<Inputs>,
-    ) -> Rc<Planned> {
-        Rc::new(Planned {
+        inputs: &Arc<Inputs>,
+    ) -> Arc<Planned> {
+        Arc::new(Planned {
             plan,
-            fields: Vec::new(),
-            parameters: Vec::new(),
+            fields: Arc::default(),
+            parameters: Arc::default(),
             kind,
             tables: Vec::new(),
             catalog: catalog.clone(),
             inputs: inputs.clone(),
-            is_new: Cell::new(false),
+            indexes: Box::default(),
+            is_new: AtomicBool::new(false),
             is_passing: false,
             bytes: 0,
             locks_rows: false,
@@ -84,13 +94,13 @@ impl Planned {
     }
 
     /// What it was bound with, besides its catalog.
-    pub(super) fn inputs(&self) -> &Rc<Inputs> {
+    pub(super) fn inputs(&self) -> &Arc<Inputs> {
         &self.inputs
     }
 
     /// Whether it would be bound the same with these inputs.
-    pub(super) fn is_of(&self, inputs: &Rc<Inputs>) -> bool {
-        Rc::ptr_eq(&self.inputs, inputs) || self.inputs == *inputs
+    fn is_of(&self, inputs: &Arc<Inputs>) -> bool {
+        plans::are_equal(&self.inputs, inputs)
     }
 
     /// How many bytes of memory it takes, estimated.
@@ -182,17 +192,19 @@ impl Session {
         &self,
         source: &'t Source<'_>,
         declared: Option<&[Option<Type>]>,
-    ) -> Result<Option<(Rc<Planned>, Vec<Literal<'t>>)>> {
+    ) -> Result<Option<(Arc<Planned>, Vec<Literal<'t>>)>> {
         let has_shape = declared.is_none_or(<[_]>::is_empty) && source.has_shape();
-        let shape = has_shape.then(|| Asked::Statement {
-            pieces: Pieces::of(source, Form::Shape),
-            declared: None,
-        });
+        let shape = has_shape.then(|| Asked::Statement(Pieces::of(source, Form::Shape)));
         if let Some(planned) = shape.and_then(|shape| self.known(shape)) {
             return Ok(Some((planned, source.literals())));
         }
-        let pieces = Pieces::of(source, Form::Whole);
-        let whole = Asked::Statement { pieces, declared };
+        let whole = match declared {
+            Some(declared) if source.has_parameters() => Asked::Text {
+                text: source.text(),
+                declared,
+            },
+            _ => Asked::Statement(Pieces::of(source, Form::Whole)),
+        };
         if let Some(planned) = self.known(whole) {
             return Ok(Some((planned, Vec::new())));
         }
@@ -206,7 +218,7 @@ impl Session {
         declared: Option<&[Option<Type>]>,
         shape: Option<Asked<'_>>,
         whole: Asked<'_>,
-    ) -> Result<Option<(Rc<Planned>, Vec<Literal<'t>>)>> {
+    ) -> Result<Option<(Arc<Planned>, Vec<Literal<'t>>)>> {
         let catalog = self.changes.catalog();
         // A literal may have to be as it was written, as in `numeric(5, 2)`; or it is an error,
         // which is told about the text and not about parameters.
@@ -230,22 +242,25 @@ impl Session {
     /// Whether a plan of a statement is kept: it has been read before.
     pub(super) fn has_plan(&self, source: &Source<'_>) -> bool {
         let is_known = |form| {
-            let pieces = Pieces::of(source, form);
-            let asked = Asked::Statement {
-                pieces,
-                declared: None,
-            };
-            self.plans.borrow().find(asked, &self.inputs).is_some()
+            self.kept_plan(Asked::Statement(Pieces::of(source, form)))
+                .is_some()
         };
         source.may_have_plan()
             && (source.has_shape() && is_known(Form::Shape) || is_known(Form::Whole))
     }
 
     /// A plan that was kept and is what would be made now.
-    pub(super) fn known(&self, asked: Asked<'_>) -> Option<Rc<Planned>> {
-        let plans = self.plans.borrow();
-        let known = plans.find(asked, &self.inputs)?;
-        self.is_current(known).then(|| known.clone())
+    pub(super) fn known(&self, asked: Asked<'_>) -> Option<Arc<Planned>> {
+        let known = self.kept_plan(asked)?;
+        self.is_current(&known).then_some(known)
+    }
+
+    /// A plan that was kept, of whatever version of the catalog.
+    fn kept_plan(&self, asked: Asked<'_>) -> Option<Arc<Planned>> {
+        match self.changes.is_empty() {
+            true => self.database.plans.find(asked, &self.inputs),
+            false => self.own_plans.borrow().find(asked, &self.inputs),
+        }
     }
 
     /// Whether the same plan would be made now.
@@ -253,6 +268,18 @@ impl Session {
         planned.is_of(&self.inputs)
             && self.changes.is_current(&planned.catalog)
             && planned.plan.basis.holds()
+            && self.can_read_by(&planned.indexes)
+    }
+
+    /// Whether the transaction can read by the indexes of a plan that another transaction may have
+    /// made: not if they are newer than its snapshot. Under read committed each statement has a
+    /// snapshot that is as new as the catalog.
+    fn can_read_by(&self, indexes: &[engine::Index]) -> bool {
+        let Some(transaction) = &self.transaction else {
+            return true;
+        };
+        transaction.isolation() == Isolation::ReadCommitted
+            || indexes.iter().all(|index| transaction.can_read_by(index))
     }
 
     /// The plan of all statements of a shape.
@@ -270,10 +297,16 @@ impl Session {
     }
 
     /// Keeps a plan, unless it is of no use to later transactions.
-    pub(super) fn remember(&self, asked: Asked<'_>, planned: Planned) -> Rc<Planned> {
-        let planned = Rc::new(planned);
-        if !planned.is_passing {
-            self.plans.borrow_mut().keep(asked, &planned, &self.kept);
+    pub(super) fn remember(&self, asked: Asked<'_>, planned: Planned) -> Arc<Planned> {
+        let planned = Arc::new(planned);
+        if planned.is_passing {
+            return planned;
+        }
+        if planned.catalog.is_private() {
+            let mut own = self.own_plans.borrow_mut();
+            own.keep(asked, &planned, &planned.catalog, &self.kept);
+        } else {
+            self.database.plans.keep(asked, &planned);
         }
         planned
     }
@@ -308,6 +341,7 @@ impl Session {
         catalog: &Arc<Catalog>,
     ) -> Result<Planned> {
         let is_passing = self.hide_indexes(&mut bound.relation) || bound.reads_now;
+        let indexes = indexes_of(&mut bound.relation);
         let bytes = bound.parts * PART_BYTES;
         let fields = bound.outputs.iter().map(|output| Field {
             name: output.name.clone(),
@@ -323,7 +357,7 @@ impl Session {
         Ok(Planned {
             plan,
             fields,
-            parameters: types,
+            parameters: types.into(),
             kind,
             tables,
             locks_rows,
@@ -331,7 +365,8 @@ impl Session {
             inputs: self.inputs.clone(),
             is_passing,
             bytes,
-            is_new: Cell::new(true),
+            indexes,
+            is_new: AtomicBool::new(true),
         })
     }
 
@@ -358,7 +393,9 @@ impl Session {
     /// Whether a plan was made from what is known, or what is found out now for it.
     pub(super) async fn is_well_founded(&self, planned: &Planned) -> bool {
         let basis = &planned.plan.basis;
-        basis.holds() && !(planned.is_new.take() && self.refresh_statistics(basis).await)
+        basis.holds()
+            && !(planned.is_new.swap(false, Ordering::Relaxed)
+                && self.refresh_statistics(basis).await)
     }
 
     /// Locks the tables of a plan; false if one of them has changed since it was made.
@@ -401,7 +438,7 @@ impl Session {
     /// Runs a plan whose tables are locked, to its end.
     pub(super) async fn run(
         &self,
-        planned: &Rc<Planned>,
+        planned: &Arc<Planned>,
         parameters: &Rows,
         sink: &mut impl Sink,
     ) -> Result<()> {
@@ -435,7 +472,7 @@ impl Session {
         let context = self.context(&names);
         let values = literals
             .iter()
-            .zip(&planned.parameters)
+            .zip(&*planned.parameters)
             .map(|(literal, ty)| types::text::read(&literal.text, *ty, &context, &scratch));
         let values: Vec<Value<'_>> = values.collect::<Result<_>>()?;
         parameters.push(values);
@@ -460,6 +497,17 @@ pub(super) fn kind_of(statement: &Statement) -> Option<Kind> {
         Statement::Merge(_) => Kind::Merge,
         _ => return None,
     })
+}
+
+/// The indexes that scans may read by.
+fn indexes_of(relation: &mut Relation) -> Box<[engine::Index]> {
+    let mut indexes = Vec::new();
+    relation.for_each_scan_mut(&mut |scan| {
+        let known = scan.indexes.iter();
+        let handles = known.filter_map(|index| scan.table.indexes[index.at].handle.clone());
+        indexes.extend(handles);
+    });
+    indexes.into()
 }
 
 /// The type that a literal has by itself; a string takes it from its use.

@@ -62,7 +62,7 @@
 mod question;
 mod violation;
 
-use std::{cell::Cell, rc::Rc};
+use std::{cell::Cell, sync::Arc};
 
 use engine::{Abort, Isolation, Transaction};
 use interleave::Turn;
@@ -175,7 +175,7 @@ impl Session {
     }
 
     /// The plan of a question, with its tables locked.
-    async fn question(&self, reference: &Reference, question: Question) -> Result<Rc<Planned>> {
+    async fn question(&self, reference: &Reference, question: Question) -> Result<Arc<Planned>> {
         let asked = Asked::Reference(reference.key.id, question);
         loop {
             let planned = match self.known(asked) {

@@ -20,6 +20,7 @@ use std::{
     cell::{Cell, RefCell},
     pin::pin,
     rc::{Rc, Weak},
+    sync::Arc,
 };
 
 use types::{Memory, Result, SqlError, SqlState};
@@ -125,7 +126,7 @@ impl Session {
     pub(super) fn suspend(
         &mut self,
         name: &str,
-        planned: &Rc<Planned>,
+        planned: &Arc<Planned>,
         parameters: Rc<Rows>,
     ) -> Result<Rc<Suspended>> {
         let execution = Execution::new(planned, self.budget())?;

@@ -1,6 +1,6 @@
 //! Copying all rows of a table into another storage, and looking at all of them.
 
-use std::{rc::Rc, sync::Arc};
+use std::sync::Arc;
 
 use engine::Isolation;
 use types::{
@@ -76,7 +76,7 @@ impl Session {
             name::quoted(catalog.schema_name(table.schema)),
             name::quoted(&table.name)
         );
-        let planned = Rc::new(self.internal(&text, Vec::new()).await?);
+        let planned = Arc::new(self.internal(&text, Vec::new()).await?);
         let mut none = Rows::new(0);
         none.push([]);
         let mut found = Found(false);

@@ -1,6 +1,6 @@
 //! What settings do: values that the rest of a session looks at, brought up to date when one is set.
 
-use std::{rc::Rc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use engine::Durability;
 use types::{DateOrder, Result, SqlError, SqlState, TimeZone};
@@ -315,11 +315,13 @@ impl Session {
             "weft.interleaving" => effects.is_sequential = value == "off",
             "client_min_messages" => effects.least_told = Severity::named(value),
             "TimeZone" => {
-                Rc::make_mut(&mut self.inputs).settings.time_zone = zone(value)?;
+                Arc::make_mut(&mut self.inputs).settings.time_zone = zone(value)?;
+                self.share_inputs();
             }
             "DateStyle" => {
                 let order = DateOrder::default().with_style(value)?;
-                Rc::make_mut(&mut self.inputs).settings.date_order = order;
+                Arc::make_mut(&mut self.inputs).settings.date_order = order;
+                self.share_inputs();
             }
             "search_path" => self.follow_search_path(value),
             "role" | "session_authorization" => {
@@ -334,7 +336,7 @@ impl Session {
     fn follow_search_path(&mut self, value: &str) {
         let user = self.surrounding.current_user().to_owned();
         let schemas = schemas(value).unwrap_or_default().into_iter();
-        let inputs = Rc::make_mut(&mut self.inputs);
+        let inputs = Arc::make_mut(&mut self.inputs);
         inputs.search_path.schemas = schemas
             .map(|schema| match schema.as_str() {
                 "$user" => user.clone(),
@@ -342,6 +344,12 @@ impl Session {
             })
             .collect();
         inputs.user = user;
+        self.share_inputs();
+    }
+
+    /// Has lookups of plans compare addresses where other sessions have the same inputs.
+    fn share_inputs(&mut self) {
+        self.inputs = self.database.plans.shared(self.inputs.clone());
     }
 
     fn follow_user(&mut self, name: &str, value: &str, role: &str) {

@@ -121,7 +121,7 @@ impl Session {
         self.cursors.clear();
         self.advisory.unlock_all();
         self.forget_all_prepared();
-        self.plans.borrow_mut().clear();
+        self.own_plans.borrow_mut().clear();
         self.surrounding.sequences.clear();
         Ok(())
     }
