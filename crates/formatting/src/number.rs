@@ -85,7 +85,7 @@ fn parse(text: &str) -> Result<NumberPattern> {
                     Case::Lower
                 })
             }
-            "EE" if rest.len() >= 4 => {
+            "EE" if rest.starts_with("EEEE") || rest.starts_with("eeee") => {
                 pattern.scientific = true;
                 length = 4;
             }

@@ -3,13 +3,16 @@
 //! Plans were found by a text put together from tokens without escapes: `x = E'a\' or x = E\'c'`
 //! and `x = E'a' or x = E'c'` had one, and so had `"a"" , ""b"` and `"a" , "b"`, so that the
 //! second statement was given the first's rows. Here pairs of statements that are a few quotes, backslashes
-//! or blanks apart run in one session; the second one's answer has to be that of a session which
-//! has no plans.
+//! or blanks apart run in one session; the second one's answer has to be that of a plan made anew,
+//! which a search path that no statement had before makes sure of.
 
 #[path = "common/bed.rs"]
 mod bed;
 
-use std::cell::RefCell;
+use std::{
+    cell::RefCell,
+    sync::atomic::{AtomicU64, Ordering},
+};
 
 use bed::{Answer, Bed};
 use proptest::{
@@ -132,6 +135,14 @@ fn quoting() -> Bed {
     bed
 }
 
+/// Has statements find no plan that was made before.
+fn forget_plans(bed: &mut Bed) {
+    static PATHS: AtomicU64 = AtomicU64::new(0);
+    let path = PATHS.fetch_add(1, Ordering::Relaxed);
+    bed.run(&format!("rollback; set search_path = public, path_{path}"))
+        .unwrap();
+}
+
 #[test]
 fn a_plan_that_is_found_is_the_one_that_would_be_made() {
     let bed = RefCell::new(quoting());
@@ -139,9 +150,9 @@ fn a_plan_that_is_found_is_the_one_that_would_be_made() {
     let outcome = runner.run(&pairs(), |(first, second)| {
         let mut bed = bed.borrow_mut();
         for (before, after) in [(&first, &second), (&second, &first)] {
-            bed.run("rollback; discard plans").unwrap();
+            forget_plans(&mut bed);
             let fresh = told(bed.run(after));
-            bed.run("rollback; discard plans").unwrap();
+            forget_plans(&mut bed);
             told(bed.run(before));
             let found = told(bed.run(after));
             bed.run("rollback").unwrap();

@@ -242,6 +242,12 @@ impl Plans {
         self.cache.insert(key(asked, planned), planned.clone());
     }
 
+    /// Returns the bytes of its plans, as they are estimated, and their bound.
+    #[cfg(test)]
+    pub(super) fn weight(&self) -> (u64, u64) {
+        (self.cache.weight(), self.bytes as u64)
+    }
+
     /// Returns inputs that equal `inputs`, shared with other sessions that have them.
     pub(super) fn shared(&self, inputs: Arc<Inputs>) -> Arc<Inputs> {
         let mut all = self.inputs.lock().unwrap_or_else(PoisonError::into_inner);

@@ -88,6 +88,15 @@ impl Prepared {
         matches!(&self.kind, Kind::Planned(ready) if ready.borrow().planned.locks_rows())
     }
 
+    /// Returns its newest plan, if it has one.
+    #[cfg(test)]
+    pub(super) fn plan(&self) -> Option<Arc<Planned>> {
+        match &self.kind {
+            Kind::Planned(ready) => Some(ready.borrow().planned.clone()),
+            Kind::Empty | Kind::Other => None,
+        }
+    }
+
     /// What it takes of memory, estimated.
     pub(super) fn bytes(&self) -> usize {
         let plan = match &self.kind {

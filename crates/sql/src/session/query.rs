@@ -108,6 +108,12 @@ impl Planned {
         self.bytes
     }
 
+    /// Returns whether it has no index to read by.
+    #[cfg(test)]
+    pub(super) fn reads_by_no_index(&self) -> bool {
+        self.indexes.is_empty()
+    }
+
     /// Whether a client is shown rows.
     pub(super) fn shows_rows(&self) -> bool {
         self.kind == Kind::Select || !self.fields.is_empty()

@@ -4,7 +4,7 @@ use std::{rc::Rc, sync::Arc};
 
 use engine::DatabaseConfig;
 use interleave::{Clock, Worker, WorkerConfig};
-use types::Result;
+use types::{Result, Scalar, Type};
 
 use super::{Field, ResultRow, Session, Sink, Tag};
 use logical::bind::{Binder, Parameters};
@@ -12,6 +12,11 @@ use planner::plan::{estimated_rows, plan_to_explain, shown};
 
 /// Runs a test within a session of a new database.
 fn with_session(test: impl AsyncFnOnce(&mut Session) + Send + 'static) {
+    with_sessions(async |[session, _]| test(session).await);
+}
+
+/// Runs a test within two sessions of a new database.
+fn with_sessions(test: impl AsyncFnOnce([&mut Session; 2]) + Send + 'static) {
     let database = engine::Database::new(DatabaseConfig::with_memory(256 << 20)).unwrap();
     let session = engine::Session::new(&database).unwrap();
     let mut worker = Worker::new(WorkerConfig::default(), session, Clock::real());
@@ -22,7 +27,8 @@ fn with_session(test: impl AsyncFnOnce(&mut Session) + Send + 'static) {
                 .await
                 .unwrap();
             let database: Arc<crate::Database> = database;
-            test(&mut Session::new(&database, &engine, "weft")).await;
+            let session = || Session::new(&database, &engine, "weft");
+            test([&mut session(), &mut session()]).await;
         }
     });
     worker.run_until(task).unwrap();
@@ -251,5 +257,129 @@ fn plans_are_made_again_when_tables_grow() {
         assert_eq!(session.plan_of(text), "grown");
         let known = session.estimated(text);
         assert!((9_000.0..11_000.0).contains(&known), "{known}");
+    });
+}
+
+impl Session {
+    /// The plan that a statement is given, as the simple protocol asks for it.
+    async fn given(&mut self, text: &str) -> Arc<super::query::Planned> {
+        let sources = syntax::split(text).unwrap();
+        self.plan(&sources[0], None).await.unwrap().unwrap().0
+    }
+
+    /// The plan that a prepared statement is given.
+    async fn prepared_plan(
+        &mut self,
+        text: &str,
+        types: &[Option<Type>],
+    ) -> Arc<super::query::Planned> {
+        let prepared = self.prepare(text, types).await.unwrap();
+        prepared.plan().unwrap()
+    }
+}
+
+#[test]
+fn sessions_share_plans() {
+    with_sessions(async |[one, other]| {
+        one.count("create table t (a int primary key, b text)")
+            .await;
+        let plan = one.given("select b from t where a = 1").await;
+        let shape = other.given("select b from t where a = 2").await;
+        assert!(Arc::ptr_eq(&plan, &shape));
+        let plan = one.prepared_plan("select b from t where a = $1", &[]).await;
+        for text in [
+            "select b from t where a = $1",
+            "\n select b from t where a = $1 ; ",
+        ] {
+            let found = other.prepared_plan(text, &[]).await;
+            assert!(Arc::ptr_eq(&plan, &found), "{text}");
+        }
+        // Nothing of a comment is taken for the end of the statement.
+        let commented = other
+            .prepared_plan("select b from t where a = $1 -- ;", &[])
+            .await;
+        assert!(Arc::ptr_eq(&plan, &commented));
+        let bigint = Some(Type::Scalar(Scalar::Int8));
+        let declared = other
+            .prepared_plan("select b from t where a = $1", &[bigint])
+            .await;
+        assert!(!Arc::ptr_eq(&plan, &declared));
+        other.count("set timezone = 'Asia/Tokyo'").await;
+        let elsewhere = other
+            .prepared_plan("select b from t where a = $1", &[])
+            .await;
+        assert!(!Arc::ptr_eq(&plan, &elsewhere));
+        other.count("reset timezone").await;
+        let again = other
+            .prepared_plan("select b from t where a = $1", &[])
+            .await;
+        assert!(Arc::ptr_eq(&plan, &again));
+        // A new version of the catalog has plans of its own.
+        one.count("create index on t (b)").await;
+        let newer = other
+            .prepared_plan("select b from t where a = $1", &[])
+            .await;
+        assert!(!Arc::ptr_eq(&plan, &newer));
+    });
+}
+
+#[test]
+fn plans_of_uncommitted_definitions_are_their_transactions_own() {
+    with_sessions(async |[one, other]| {
+        one.count("create table t (a int)").await;
+        let text = "select a from t where a = 1";
+        let shared = other.given(text).await;
+        one.count("begin; alter table t alter column a type bigint")
+            .await;
+        let own = one.given(text).await;
+        assert!(Arc::ptr_eq(&own, &one.given(text).await));
+        assert!(Arc::ptr_eq(&shared, &other.given(text).await));
+        assert_eq!(own.fields[0].ty, Type::Scalar(Scalar::Int8));
+        one.count("rollback").await;
+        assert!(Arc::ptr_eq(&shared, &one.given(text).await));
+    });
+}
+
+/// One session made an index and a plan that reads by it; another one's snapshot was older, found
+/// that plan, and would have read by an index that lacks what its snapshot sees.
+#[test]
+fn an_older_snapshot_does_not_read_by_a_newer_index() {
+    with_sessions(async |[old, new]| {
+        new.count("create table t (a int, b int)").await;
+        new.count("insert into t select i, i from generate_series(1, 2000) i")
+            .await;
+        old.count("begin isolation level repeatable read; select count(*) from t")
+            .await;
+        new.count("update t set b = b + 5000").await;
+        new.count("create index on t (b); analyze t").await;
+        let text = "select a from t where b = 7";
+        let planned = new.given(text).await;
+        assert!(!planned.reads_by_no_index(), "the index is not used");
+        assert_eq!(new.count(text).await, 0.0);
+        assert_eq!(old.count(text).await, 1.0);
+        assert_eq!(old.count(text).await, 1.0);
+        old.count("commit").await;
+        assert!(Arc::ptr_eq(&planned, &old.given(text).await));
+    });
+}
+
+/// A neighbour that sends nothing but new statements does not have others plan again.
+#[test]
+fn plans_that_are_used_outlive_a_flood_of_others() {
+    with_sessions(async |[one, flood]| {
+        one.count("create table t (a int primary key, b text)")
+            .await;
+        let text = "select b from t where a = 1";
+        let plan = one.given(text).await;
+        for statement in 0..100_000 {
+            flood
+                .given(&format!("select {statement} as c{statement}"))
+                .await;
+            if statement % 100 == 0 {
+                assert!(Arc::ptr_eq(&plan, &one.given(text).await), "{statement}");
+            }
+        }
+        let (weight, most) = flood.database.plans.weight();
+        assert!(weight <= most, "{weight} of {most} bytes");
     });
 }
