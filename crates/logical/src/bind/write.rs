@@ -368,7 +368,6 @@ impl Binder<'_> {
         }
     }
 
-    /// The value that a statement gives a column; `DEFAULT` is the column's own.
     /// `SET (a, b) = (SELECT ...)`: the subquery's row is one value, whose fields the columns get.
     fn values_of(
         &mut self,
@@ -411,6 +410,7 @@ impl Binder<'_> {
         Ok(values)
     }
 
+    /// The value that a statement gives a column; `DEFAULT` is the column's own.
     pub(super) fn new_value(
         &mut self,
         table: &Arc<Table>,

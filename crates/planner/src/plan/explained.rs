@@ -22,7 +22,7 @@ use super::{
 use crate::program::Layout;
 use logical::{
     expression::ColumnId,
-    relation::{ChangeKind, FunctionCall, JoinKind, Relation},
+    relation::{ChangeKind, FunctionCall, Relation},
 };
 
 /// Bytes of a value of which not even the type is known.
@@ -251,8 +251,6 @@ fn startup(plan: &Plan, own: Estimate, below: &[Estimate]) -> f64 {
         | Plan::Calls(_)
         | Plan::Union { .. }
         | Plan::Insert(_) => first.startup,
-        // Whoever has no partner comes out at the end.
-        Plan::IndexJoin(join) if join.kind == JoinKind::Full => once_all_is_read,
         Plan::IndexJoin(_) => first.startup,
         Plan::HashJoin(_) => first.startup + second.total + second.rows * BUILT,
         Plan::LoopJoin(_) | Plan::Apply(_) => first.startup + second.startup,
