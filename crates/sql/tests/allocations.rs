@@ -1,0 +1,114 @@
+//! Allocations of prepared statements that have been planned: what a session takes from the allocator
+//! for each execution, from binding its parameters to its last row.
+
+#[path = "common/bed.rs"]
+mod bed;
+
+use std::{
+    alloc::{GlobalAlloc, Layout, System},
+    cell::Cell,
+    rc::Rc,
+};
+
+use bed::Bed;
+use sql::{Field, ResultRow, Session, Sink, Tag};
+use types::Result;
+
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+/// The system's allocator, which counts what this thread asks it for.
+struct Counting;
+
+// SAFETY: all is handed on to the system's allocator.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
+        // SAFETY: the caller's promises are the same.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promises are the same.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
+        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
+        // SAFETY: the caller's promises are the same.
+        unsafe { System.realloc(pointer, layout, bytes) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Takes rows without keeping them, and counts them.
+#[derive(Default)]
+struct Taken(u64);
+
+impl Sink for Taken {
+    fn fields(&mut self, _: &[Field]) -> Result<()> {
+        Ok(())
+    }
+
+    fn row(&mut self, _: &ResultRow<'_>) -> Result<()> {
+        self.0 += 1;
+        Ok(())
+    }
+
+    fn complete(&mut self, tag: Tag) -> Result<()> {
+        if let Tag::Rows("UPDATE", rows) = tag {
+            self.0 += rows;
+        }
+        Ok(())
+    }
+}
+
+const WARM_UP: u32 = 50;
+const EXECUTIONS: u32 = 100;
+
+/// The fewest allocations of one execution of a statement whose parameter is a key.
+async fn counted(session: &mut Session, text: &str) -> u64 {
+    let prepared = Rc::new(session.prepare(text, &[]).await.unwrap());
+    let mut fewest = u64::MAX;
+    for execution in 0..WARM_UP + EXECUTIONS {
+        let key = (1 + execution).to_string();
+        let mut taken = Taken::default();
+        let before = ALLOCATIONS.get();
+        let values = [(false, Some(key.as_bytes()))];
+        let mut portal = session.bind(&prepared, values.into_iter()).unwrap();
+        session
+            .run_portal(&mut portal, None, &mut taken)
+            .await
+            .unwrap();
+        drop(portal);
+        session.end_implicit().await.unwrap();
+        let allocations = ALLOCATIONS.get() - before;
+        assert_eq!(taken.0, 1, "{text}");
+        if execution >= WARM_UP {
+            fewest = fewest.min(allocations);
+        }
+    }
+    fewest
+}
+
+#[test]
+fn points_take_few_allocations() {
+    let mut bed = Bed::new();
+    bed.run("create table account (id int primary key, balance int, note text)")
+        .unwrap();
+    bed.run("insert into account select i, 0, 'note ' || i from generate_series(1, 1000) i")
+        .unwrap();
+    bed.within(async |session| {
+        let read = counted(session, "select balance, note from account where id = $1").await;
+        let update = counted(
+            session,
+            "update account set balance = balance + 1 where id = $1",
+        )
+        .await;
+        println!("a point read takes {read} allocations, a point update {update}");
+        assert!(read <= 40 && update <= 60, "{read}, {update}");
+    });
+}
