@@ -3,7 +3,7 @@
 //!
 //! What is here: what is asked for ([`arguments`]), the contenders ([`ours`], [`duckdb`]), turns
 //! and checks ([`run`]), what they found ([`results`], [`report`]). Data and lists are those of
-//! `weft-bench join` (crate `bench`): distinct integers, to which rows refer at random.
+//! `weft-bench join` (crate `experiments`): distinct integers, to which rows refer at random.
 //!
 //! How it is measured:
 //! - Both engines have the same column in memory, in the same process.
@@ -16,8 +16,8 @@
 use std::time::{Duration, Instant};
 
 use commands::Result;
-use bench::join::{Lists, Population};
 use commands::progress::Progress;
+use experiments::join::{Lists, Population};
 use serde::Serialize;
 
 pub(crate) mod arguments;

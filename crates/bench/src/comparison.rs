@@ -144,7 +144,7 @@ impl Comparison {
     }
 
     /// The databases that this takes.
-    pub(crate) fn databases(&self) -> Vec<Kind> {
+    pub fn databases(&self) -> Vec<Kind> {
         let of = |&certifier: &Certifier| {
             self.flushers
                 .iter()

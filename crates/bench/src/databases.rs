@@ -28,9 +28,11 @@ pub(crate) fn failure(error: weft::Error) -> Error {
 
 /// What databases that are compared differ in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Kind {
-    pub(crate) certifier: Certifier,
-    pub(crate) flusher: Flusher,
+pub struct Kind {
+    /// How transactions are certified.
+    pub certifier: Certifier,
+    /// Who writes the log.
+    pub flusher: Flusher,
 }
 
 /// Makes one thing for each kind, `open`ed with the options of its database. If there are

@@ -9,8 +9,8 @@
 //! What is not here: any engine. What is measured stands behind the
 //! [`subject::Subject`] trait, so the same driver serves Weft and the small
 //! models the tests use. Benchmarks of whole transactions over several tables are
-//! [`application`]s, which [`crash`] kills to see what comes back; experiments of publications
-//! are in [`paper`].
+//! [`application`]s, which [`crash`] kills to see what comes back. Experiments of publications
+//! are in the crate `experiments`.
 //!
 //! Rules every benchmark follows, and where they live:
 //! - all modes run in one process on one loaded table, alternating, in an
@@ -27,12 +27,11 @@ pub mod comparison;
 mod cooling;
 mod counted;
 pub mod crash;
-mod databases;
+pub mod databases;
 pub mod distribution;
 pub mod hot_row;
 pub mod index_build;
 pub mod indexes;
-pub mod join;
 pub mod kept;
 pub mod keys;
 pub mod limits;
@@ -41,7 +40,6 @@ pub mod machine;
 pub mod measure;
 pub mod mode;
 pub mod operations;
-pub mod paper;
 pub mod plan;
 pub mod recovery;
 pub mod report;

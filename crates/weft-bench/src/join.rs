@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use bench::join::{self, Experiment, Keys, Outcome, Settings, Technique};
 use commands::number::{parse_count, parse_percent};
 use commands::progress::Progress;
+use experiments::join::{self, Experiment, Keys, Outcome, Settings, Technique};
 
 use crate::series::Series;
 

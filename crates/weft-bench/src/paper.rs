@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use bench::machine::Description;
-use bench::paper::{self, Findings, Settings, output, report};
 use commands::number::parse_seconds;
 use commands::progress::Progress;
+use experiments::paper::{self, Findings, Settings, output, report};
 
 use crate::series::Series;
 

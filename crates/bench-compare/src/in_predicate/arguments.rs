@@ -1,10 +1,10 @@
 //! What the query is asked about, on the command line.
 
-use bench::join::Lists;
+use bench::report::Format;
 use commands::number::{parse_count_within, parse_percent};
 use commands::progress::Progress;
-use bench::report::Format;
 use commands::{Error, Result};
+use experiments::join::Lists;
 
 use super::{Request, report, run};
 

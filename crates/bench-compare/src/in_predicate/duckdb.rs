@@ -8,12 +8,12 @@
 use std::cell::Cell;
 use std::time::Duration;
 
-use bench::join::{Population, sorted_value};
 use commands::progress::Progress;
 use commands::{Error, Result};
 use duckdb::arrow::array::{Array, Int64Array};
 use duckdb::types::Value;
 use duckdb::{Config, Connection, Params, Statement};
+use experiments::join::{Population, sorted_value};
 
 use super::{Answer, Contender, Identity, Request, Taken, timed};
 

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use bench::join::Population;
+use column::{Column, ColumnError, Delta, InPredicate, Main, Snapshot};
 use commands::progress::Progress;
 use commands::{Error, Result};
-use column::{Column, ColumnError, Delta, InPredicate, Main, Snapshot};
+use experiments::join::Population;
 use interleave::Execution;
 
 use super::{Answer, Contender, Identity, Request, Taken, timed};

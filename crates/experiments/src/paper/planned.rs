@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use super::RECORDS;
 use super::settings::scaled;
-use crate::application::Application;
-use crate::comparison::{Asked, Comparison};
-use crate::measure::Durability;
-use crate::{application, plan, tpcc};
+use bench::application::Application;
+use bench::comparison::{Asked, Comparison};
+use bench::measure::Durability;
+use bench::{application, plan, tpcc};
 use commands::Result;
 
 /// Records loaded in a second, roughly, for the expected duration.

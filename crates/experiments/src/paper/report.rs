@@ -4,8 +4,8 @@
 
 use super::output::{legend, papers};
 use super::{Findings, Paper, Settings, drawing};
-use crate::machine::Description;
-use crate::measure::COMMIT;
+use bench::machine::Description;
+use bench::measure::COMMIT;
 use commands::Result;
 use commands::number::bytes_text;
 

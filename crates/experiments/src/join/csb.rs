@@ -6,7 +6,7 @@ use super::arrival::Arrival;
 use super::bodies::{bodies, code};
 use super::compete::{Arena, compete};
 use super::{Experiment, Join, Settings};
-use crate::limits::Region;
+use bench::limits::Region;
 use commands::number::bytes_text;
 use commands::progress::Progress;
 use commands::{Error, Result};

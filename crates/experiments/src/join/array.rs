@@ -10,7 +10,7 @@ use super::bodies::{Draw, answering, bodies, place};
 use super::compete::{Arena, Contender, compete};
 use super::keys::{digits, large};
 use super::{Experiment, Join, Keys, Settings, Technique};
-use crate::limits::Region;
+use bench::limits::Region;
 use commands::number::bytes_text;
 use commands::progress::Progress;
 use commands::{Error, Result};

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::{Experiment, Join, Lines, Outcome};
-use crate::report::{Format, csv, json, table};
+use bench::report::{Format, csv, json, table};
 use commands::number::{bytes_text, short_count, with_commas};
 use commands::{Error, Result};
 

@@ -1,6 +1,6 @@
 //! Keys whose places are known by construction, and lists of them.
 
-use crate::keys::mix;
+use bench::keys::mix;
 use commands::number::bytes_text;
 use commands::{Error, Result};
 

@@ -3,7 +3,7 @@
 
 use super::array;
 use super::keys::{List, Random, large};
-use crate::keys::mix;
+use bench::keys::mix;
 use commands::Result;
 
 /// Rows that refer to the values of a dictionary by their codes, and which rows have which code.

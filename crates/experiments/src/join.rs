@@ -20,7 +20,7 @@ use std::ops::RangeInclusive;
 
 use serde::Serialize;
 
-use crate::measure::Spread;
+use bench::measure::Spread;
 use commands::number::{bytes_text, within};
 use commands::progress::Progress;
 use commands::{Error, Result};

@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use super::{Experiment, Findings, Paper, Quantity, Settings};
-use crate::measure::Summary;
-use crate::report::{Format, csv, json, table};
+use bench::measure::Summary;
+use bench::report::{Format, csv, json, table};
 use commands::Result;
 
 /// What can be run, one row per experiment.

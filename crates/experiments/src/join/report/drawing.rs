@@ -2,8 +2,8 @@
 
 use super::experiment_of;
 use crate::join::{Experiment, Join, Technique};
-use crate::measure::Spread;
-use crate::report::{Line, LineChart, line_chart};
+use bench::measure::Spread;
+use bench::report::{Line, LineChart, line_chart};
 use commands::Result;
 use commands::number::{bytes_text, short_count};
 

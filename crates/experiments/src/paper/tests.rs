@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use super::run::run_on;
 use super::*;
-use crate::machine::Description;
-use crate::plan::Plan;
-use crate::report::Format;
-use crate::subject::{RawRun, Run, Subject};
+use bench::machine::Description;
+use bench::plan::Plan;
+use bench::report::Format;
+use bench::subject::{RawRun, Run, Subject};
 use commands::progress::{Progress, Step};
 
 fn tiny() -> Settings {

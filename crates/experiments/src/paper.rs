@@ -12,9 +12,9 @@
 //! paper shows a curve whose values its text does not give, nothing is quoted but what the
 //! text says.
 
-use crate::comparison::Asked;
-use crate::measure::{Flusher, InFlight, Isolation, Measurement};
-use crate::mode::Mode;
+use bench::comparison::Asked;
+use bench::measure::{Flusher, InFlight, Isolation, Measurement};
+use bench::mode::Mode;
 use commands::number::{bytes_text, short_count};
 use commands::{Error, Result};
 

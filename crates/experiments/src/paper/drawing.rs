@@ -1,8 +1,8 @@
 //! An experiment's results as a chart in the form of its figure.
 
 use super::{Findings, Quantity, Series};
-use crate::measure::Spread;
-use crate::report::{Line, LineChart, line_chart};
+use bench::measure::Spread;
+use bench::report::{Line, LineChart, line_chart};
 use commands::Result;
 
 /// Draws the quantity of each series against what was varied: as a multiple of the first

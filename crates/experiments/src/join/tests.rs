@@ -1,5 +1,5 @@
 use super::*;
-use crate::report::Format;
+use bench::report::Format;
 
 /// In miniature.
 pub(super) fn settings() -> Settings {

@@ -7,12 +7,12 @@
 use super::planned::Asks;
 use super::workloads::{WORKERS, on_workers, tpcc};
 use super::{At, Experiment, Paper, Published, Quantity, Series, Value};
-use crate::keys::InsertOrder;
-use crate::measure::{Durability, Flusher, InFlight};
-use crate::mode::Mode;
-use crate::plan::Options;
-use crate::tpcc::Mix;
-use crate::workload::{Proportions, Workload};
+use bench::keys::InsertOrder;
+use bench::measure::{Durability, Flusher, InFlight};
+use bench::mode::Mode;
+use bench::plan::Options;
+use bench::tpcc::Mix;
+use bench::workload::{Proportions, Workload};
 
 const SEQUENTIAL: Series = Series::of(Mode::Prefetch, "Sequential");
 const MOSAIC: Series = Series::of(Mode::Interleaved, "MosaicDB");

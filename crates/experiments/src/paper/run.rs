@@ -4,12 +4,12 @@ use std::path::Path;
 
 use super::findings::{Findings, Point};
 use super::{Experiment, Planned, Settings};
-use crate::application::driver;
-use crate::kept::without_checkpoints;
-use crate::plan::Plan;
-use crate::runner::Outcome;
-use crate::subject::{Subject, index_subject, weft_subject};
-use crate::{runner, tpcc};
+use bench::application::driver;
+use bench::kept::without_checkpoints;
+use bench::plan::Plan;
+use bench::runner::Outcome;
+use bench::subject::{Subject, index_subject, weft_subject};
+use bench::{runner, tpcc};
 use commands::Place;
 use commands::progress::Progress;
 use commands::{Error, Result};

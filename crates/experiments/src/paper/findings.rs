@@ -1,8 +1,8 @@
 //! What came out of an experiment.
 
 use super::{Experiment, Planned, Quantity, Series};
-use crate::measure::{Measurement, Spread, Summary};
-use crate::runner::Outcome;
+use bench::measure::{Measurement, Spread, Summary};
+use bench::runner::Outcome;
 
 /// What came out of an experiment.
 #[derive(Debug)]

@@ -7,8 +7,8 @@ use std::time::Duration;
 use interleave::{Costs, Execution};
 
 use super::{Join, Settings, Technique};
-use crate::limits::{self, Region};
-use crate::measure::Spread;
+use bench::limits::{self, Region};
+use bench::measure::Spread;
 use commands::progress::Progress;
 
 /// Times that each group size is tried.

@@ -2,13 +2,13 @@
 
 use super::Axis;
 use super::planned::Tpcc;
-use crate::application;
-use crate::comparison::Asked;
-use crate::distribution::Distribution;
-use crate::measure::ConflictPolicy;
-use crate::plan::{Options, RECORDS_DEFAULT};
-use crate::tpcc::{Mix, Settings};
-use crate::workload::Workload;
+use bench::application;
+use bench::comparison::Asked;
+use bench::distribution::Distribution;
+use bench::measure::ConflictPolicy;
+use bench::plan::{Options, RECORDS_DEFAULT};
+use bench::tpcc::{Mix, Settings};
+use bench::workload::Workload;
 use commands::Result;
 
 /// The threads of the papers, on a small machine.
