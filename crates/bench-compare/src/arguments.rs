@@ -7,11 +7,11 @@ use std::time::Duration;
 use bench::comparison::Asked;
 use bench::measure::{Durability, InFlight};
 use bench::mode::Mode;
-use commands::number::{bytes_text, parse_count, parse_count_within};
 use bench::plan::{Options, Plan};
-use commands::progress::Progress;
 use bench::report::Format;
 use bench::workload::Workload;
+use commands::number::{bytes_text, parse_count, parse_count_within};
+use commands::progress::Progress;
 use commands::{Error, Result};
 
 use crate::compare::{Request, compare};

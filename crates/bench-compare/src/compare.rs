@@ -17,8 +17,8 @@ use bench::keys::mix;
 use bench::machine::memory_available_bytes;
 use bench::measure::{Durability, Latencies};
 use bench::plan::Plan;
-use commands::progress::{Progress, Step};
 use bench::subject::Run;
+use commands::progress::{Progress, Step};
 use commands::{Error, Result};
 
 use crate::device::{Device, write_back};

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use bench::measure::Durability;
 use bench::plan::Plan;
-use commands::progress::Step;
 use bench::subject::{RawRun, Run};
+use commands::progress::Step;
 use commands::{Error, Result};
 
 use crate::peer::PeerEngine;

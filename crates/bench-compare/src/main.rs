@@ -18,8 +18,8 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use commands::Error;
 use clap::Parser;
+use commands::Error;
 
 mod arguments;
 mod body;

@@ -5,11 +5,11 @@
 
 use std::ops::Range;
 
-use commands::Result;
 use bench::measure::Durability;
+use bench::subject::{RawRun, Run, Subject, weft_subject_with};
+use commands::Result;
 use commands::number::bytes_text;
 use commands::progress::Step;
-use bench::subject::{RawRun, Run, Subject, weft_subject_with};
 use weft::Options;
 
 use crate::engine::{Engine, Setup};

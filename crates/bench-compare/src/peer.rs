@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 use bench::measure::{Durability, Latencies, LatencySampler};
 use bench::operations::{Operation, OperationSource};
 use bench::plan::Plan;
-use commands::progress::Step;
 use bench::subject::{RawRun, Run};
 use bench::workload::OperationKind;
+use commands::progress::Step;
 use commands::{Error, Result};
 
 use crate::body::{Audit, Body, Operations, Removal};

@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
-use commands::Result;
 use bench::measure::Spread;
 use bench::report::{Format, json, table};
+use commands::Result;
 use serde::Serialize;
 
 use crate::results::{Comparison, Facts, Summary};

@@ -1,8 +1,8 @@
 //! The comparison as people and programs read it.
 
+use bench::report::{Format, csv, json, table};
 use commands::Result;
 use commands::number::{short_count, with_commas};
-use bench::report::{Format, csv, json, table};
 use serde::Serialize;
 
 use super::results::{Comparison, Facts, Summary, best};

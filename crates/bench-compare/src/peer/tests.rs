@@ -8,9 +8,9 @@ use bench::distribution::Records;
 use bench::measure::Durability;
 use bench::mode::Mode;
 use bench::plan::Options;
-use commands::progress::Progress;
 use bench::values::ValueShape;
 use bench::workload::{Workload, builtin};
+use commands::progress::Progress;
 
 use super::*;
 use crate::body::Transaction;

@@ -1,8 +1,8 @@
 //! CSV: a line per engine, number of threads and repeat, each with everything that
 //! is needed to join files of many runs.
 
-use commands::Result;
 use bench::report::csv;
+use commands::Result;
 use serde::Serialize;
 
 use crate::results::{Comparison, Facts, Sample};
