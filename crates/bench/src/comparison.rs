@@ -85,8 +85,8 @@ pub struct Comparison {
 }
 
 impl Asked {
-    /// The modes asked for, or else `all`: in canonical order, each once.
-    pub(crate) fn modes_of(&self, all: &[Mode]) -> Vec<Mode> {
+    /// Returns the modes asked for, or else `all`: in canonical order, each once.
+    pub fn modes_of(&self, all: &[Mode]) -> Vec<Mode> {
         let mut modes = match self.modes.is_empty() {
             true => all.to_vec(),
             false => self.modes.clone(),
@@ -101,7 +101,7 @@ impl Asked {
     ///
     /// # Errors
     /// [`Error::Input`](commands::Error::Input) that says which value to change.
-    pub(crate) fn check(self, modes: Vec<Mode>, notes: &mut Vec<String>) -> Result<Comparison> {
+    pub fn check(self, modes: Vec<Mode>, notes: &mut Vec<String>) -> Result<Comparison> {
         check_seconds(&format!("--seconds {}", self.seconds), self.seconds)?;
         let isolations = each_once(self.isolations, Isolation::Snapshot);
         Ok(Comparison {

@@ -21,17 +21,17 @@ use crate::subject::{LOG_BLOCKS, LOG_BYTES, RawRun};
 use crate::variant::Variant;
 use commands::{Error, Result};
 
-/// The error of a command whose database under measurement has refused.
-pub(crate) fn failure(error: weft::Error) -> Error {
+/// Turns the refusal of a database under measurement into the error of a command.
+pub fn failure(error: weft::Error) -> Error {
     Error::run(format!("the database says: {error}"))
 }
 
-/// What databases that are compared differ in.
+/// The properties in which compared databases differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind {
-    /// How transactions are certified.
+    /// The certifier of its transactions.
     pub certifier: Certifier,
-    /// Who writes the log.
+    /// The writer of its log.
     pub flusher: Flusher,
 }
 
@@ -40,7 +40,7 @@ pub struct Kind {
 ///
 /// # Errors
 /// Those of `open`.
-pub(crate) fn for_each<T>(
+pub fn for_each<T>(
     kinds: &[Kind],
     options: &Options,
     mut open: impl FnMut(Options) -> Result<T>,
@@ -69,11 +69,11 @@ pub(crate) fn for_each<T>(
     opened.collect()
 }
 
-/// The one that a variant is measured on; the first, if several serve.
+/// Finds the one that a variant is measured on; the first, if several serve.
 ///
 /// # Errors
 /// [`Error::Run`] if there is none.
-pub(crate) fn of<T>(all: &[(Kind, T)], variant: Variant) -> Result<&T> {
+pub fn of<T>(all: &[(Kind, T)], variant: Variant) -> Result<&T> {
     let serves = |kind: &Kind| {
         let certifies = |certifier| certifier == kind.certifier;
         let flushes = |flusher| flusher == kind.flusher;
@@ -98,7 +98,7 @@ const GROWTH_MAX: f64 = 2e9;
 ///
 /// # Errors
 /// What a worker sends, and [`Error::Run`] if one ends without having sent anything.
-pub(crate) fn run_on_all<T>(
+pub fn run_on_all<T>(
     database: &Database,
     config: WorkerConfig,
     duration: Duration,
@@ -183,8 +183,8 @@ pub(crate) fn session(context: &Context) -> weft::Result<Rc<engine::Session>> {
     Ok(Rc::clone(txn.engine().session()))
 }
 
-/// What a database has counted before and after a run.
-pub(crate) struct Counts {
+/// Counters of a database before and after a run.
+pub struct Counts {
     before: Stats,
     after: Stats,
     workers: usize,
@@ -202,7 +202,7 @@ impl Counts {
     }
 
     /// Adds what they say about a run of `variant` to what its workers have found.
-    pub(crate) fn add_to(&self, raw: &mut RawRun, variant: Variant) {
+    pub fn add_to(&self, raw: &mut RawRun, variant: Variant) {
         let Self { before, after, .. } = self;
         if variant.mode.is_interleaved() {
             raw.in_flight = Some(self.in_flight());
@@ -223,9 +223,9 @@ impl Counts {
     }
 }
 
-/// The memory that was claimed of an arena, to measure the machine's limit on while those
+/// Returns the memory that was claimed of an arena, to measure the machine's limit on while those
 /// who use it sleep.
-pub(crate) fn memory(arena: &Arena) -> Option<Region<'_>> {
+pub fn memory(arena: &Arena) -> Option<Region<'_>> {
     let (start, bytes) = arena.claimed();
     // SAFETY: claimed memory stays mapped as long as the arena, which is
     // borrowed here. It is measured between runs, when its users sleep and

@@ -1,16 +1,19 @@
-//! Workloads, execution modes and reports that measure Weft.
+//! Workloads, execution modes and reports that measure Weft: the harness that all measurements share,
+//! and those of a single table.
 //!
-//! What is here: the YCSB core workload as data ([`workload`]), the choice of
-//! records ([`distribution`]), keys and self-verifying values ([`keys`],
-//! [`values`]), the machine's own limits ([`limits`]), the driver that
-//! alternates execution modes on one loaded table ([`runner`]), and the forms
-//! results take ([`measure`], [`report`]).
+//! The crate knows an engine by the [`subject::Subject`] trait, so one driver serves Weft and the small
+//! models that tests use. The crate never knows whole transactions over several tables
+//! (`applications`), publications (`experiments`) or servers (`servers`, `wire`).
 //!
-//! What is not here: any engine. What is measured stands behind the
-//! [`subject::Subject`] trait, so the same driver serves Weft and the small
-//! models the tests use. Benchmarks of whole transactions over several tables are
-//! [`application`]s, which [`crash`] kills to see what comes back. Experiments of publications
-//! are in the crate `experiments`.
+//! | what | where |
+//! | --- | --- |
+//! | the YCSB core workload as data, the choice of records | [`workload`], [`distribution`] |
+//! | keys, and values that verify themselves | [`keys`], [`values`] |
+//! | the machine's own limits | [`limits`] |
+//! | the driver that alternates variants on one loaded table | [`runner`], [`variant`] |
+//! | databases under measurement | [`databases`], [`loading`] |
+//! | the forms that results take | [`measure`], [`report`] |
+//! | measurements of a single table | [`cold`], [`beyond_memory`], [`hot_row`], [`index_build`], [`recovery`] |
 //!
 //! Rules every benchmark follows, and where they live:
 //! - all modes run in one process on one loaded table, alternating, in an
@@ -20,13 +23,11 @@
 //! - results are medians with their spread, ratios are taken within one
 //!   repeat before their median is ([`measure::Summary`]).
 
-pub mod application;
 pub mod beyond_memory;
 pub mod cold;
 pub mod comparison;
 mod cooling;
 mod counted;
-pub mod crash;
 pub mod databases;
 pub mod distribution;
 pub mod hot_row;
@@ -35,7 +36,7 @@ pub mod indexes;
 pub mod kept;
 pub mod keys;
 pub mod limits;
-mod loading;
+pub mod loading;
 pub mod machine;
 pub mod measure;
 pub mod mode;
@@ -43,13 +44,8 @@ pub mod operations;
 pub mod plan;
 pub mod recovery;
 pub mod report;
-mod row;
 pub mod runner;
-pub mod smallbank;
 pub mod subject;
-pub mod tatp;
-pub mod tpcc;
 pub mod values;
 pub mod variant;
-pub mod wire;
 pub mod workload;

@@ -14,7 +14,10 @@ const OPEN_PER_WORKER: usize = 256;
 
 /// Has all workers do `batch` for disjoint ranges that cover `all`, each of at most
 /// `length`, as a transaction each, and waits for the end of all.
-pub(crate) fn in_batches<F>(
+///
+/// # Errors
+/// [`Error::Run`] when the database refuses one of them.
+pub fn in_batches<F>(
     database: &Database,
     all: Range<u64>,
     length: u64,

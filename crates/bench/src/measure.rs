@@ -137,8 +137,8 @@ impl InFlight {
     /// Most transactions in flight per worker.
     pub const MAX: u32 = 4096;
 
-    /// How many a worker has in flight in a mode: one, unless the mode has several.
-    pub(crate) fn of_mode(self, mode: Mode) -> weft::InFlight {
+    /// Returns how many a worker has in flight in a mode: one, unless the mode has several.
+    pub fn of_mode(self, mode: Mode) -> weft::InFlight {
         match self {
             _ if !mode.is_interleaved() => weft::InFlight::Fixed(1),
             asked => asked.into(),
@@ -253,7 +253,6 @@ impl std::str::FromStr for Durability {
 /// What transactions see of each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
 pub enum Isolation {
     /// Each statement sees what was committed before it began.
     ReadCommitted,

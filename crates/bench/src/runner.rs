@@ -209,9 +209,12 @@ impl<S: Subject + ?Sized> Alternating for Planned<'_, S> {
     }
 }
 
-/// What `run` finds, and beside it how much of the processors' time others had
+/// Returns what `run` finds, and beside it how much of the processors' time others had
 /// meanwhile.
-pub(crate) fn with_stolen(run: impl FnOnce() -> Result<RawRun>) -> Result<RawRun> {
+///
+/// # Errors
+/// Those of `run`.
+pub fn with_stolen(run: impl FnOnce() -> Result<RawRun>) -> Result<RawRun> {
     let before = ProcessorTime::now();
     let mut raw = run()?;
     if let (Some(before), Some(after)) = (before, ProcessorTime::now()) {
@@ -221,11 +224,11 @@ pub(crate) fn with_stolen(run: impl FnOnce() -> Result<RawRun>) -> Result<RawRun
     Ok(raw)
 }
 
-/// What one run of `variant` says. What only some benchmarks have is left out.
+/// Makes a measurement of what one run of `variant` says. What only some benchmarks have is left out.
 ///
 /// # Errors
 /// [`Error::Run`] if not one transaction committed.
-pub(crate) fn measurement(
+pub fn measurement(
     benchmark: &'static str,
     workload: &str,
     comparison: &Comparison,

@@ -1,7 +1,7 @@
 //! What the commands of benchmarks of whole transactions have in common.
 
-use bench::application::driver::Load;
-use bench::application::plan::Options;
+use applications::application::driver::Load;
+use applications::application::plan::Options;
 use bench::measure::ConflictPolicy;
 use commands::progress::Progress;
 

@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use bench::crash::{Plan, Planted, Subject, report, run, work};
+use applications::crash::{Plan, Planted, Subject, report, run, work};
+use applications::{smallbank, tatp, tpcc};
 use bench::measure::Isolation;
 use bench::report::Format;
-use bench::{smallbank, tatp, tpcc};
 use clap::ValueEnum;
 use commands::number::parse_count;
 use commands::progress::Progress;

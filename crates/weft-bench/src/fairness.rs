@@ -4,13 +4,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use bench::report::Format;
-use bench::wire::{
-    Server,
-    fairness::{Settings, measure, report},
-    start_weft,
-};
 use commands::number::{parse_count, parse_seconds};
 use commands::progress::Progress;
+use servers::{Server, start_weft};
+use wire::fairness::{Settings, measure, report};
 
 use crate::program::Program;
 

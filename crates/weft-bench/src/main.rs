@@ -1,9 +1,9 @@
 //! The `weft-bench` command: measures the engine, servers that speak PostgreSQL's protocol, and the
 //! machine that they run on.
 //!
-//! It reads its arguments, calls the library `bench`, and writes what comes back: results to standard
-//! output, everything else to standard error. Exit codes: 0 for success, 1 when something failed, 2
-//! when the request was wrong.
+//! It reads its arguments, calls the libraries `bench`, `applications`, `wire` and `experiments`, and
+//! writes what comes back: results to standard output, everything else to standard error. Exit codes:
+//! 0 for success, 1 when something failed, 2 when the request was wrong.
 
 use std::{path::Path, process::ExitCode};
 

@@ -1,6 +1,6 @@
 //! `weft-bench smallbank`: short transactions of a bank.
 
-use bench::smallbank::{Hotspot, LOAD, Settings};
+use applications::smallbank::{Hotspot, LOAD, Settings};
 use commands::number::{parse_count, with_commas};
 
 use crate::application::Clients;

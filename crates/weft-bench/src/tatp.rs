@@ -1,6 +1,6 @@
 //! `weft-bench tatp`: the home location register of a telephone network.
 
-use bench::tatp::{Choice, LOAD, Settings};
+use applications::tatp::{Choice, LOAD, Settings};
 use commands::number::{parse_count, with_commas};
 
 use crate::application::Clients;

@@ -1,6 +1,6 @@
 //! `weft-bench tpcc`: orders, payments and deliveries of a wholesale supplier.
 
-use bench::tpcc::{Home, LOAD, Mix, Scale, Settings};
+use applications::tpcc::{Home, LOAD, Mix, Scale, Settings};
 use commands::number::parse_count;
 
 use crate::application::Clients;

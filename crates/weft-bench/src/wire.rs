@@ -3,13 +3,12 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use applications::tpcc;
 use bench::measure::Isolation;
-use bench::tpcc;
-use bench::wire::{
-    Kind, Launched, Protocol, Server, Settings, measure, report, start_postgres, start_weft,
-};
 use commands::number::{parse_count, parse_seconds};
 use commands::progress::Progress;
+use servers::{Launched, Server, start_postgres, start_weft};
+use wire::{Kind, Protocol, Settings, measure, report};
 
 use crate::program::Program;
 use crate::series::Series;

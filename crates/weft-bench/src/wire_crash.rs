@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
+use applications::tpcc;
 use bench::measure::Isolation;
 use bench::report::Format;
-use bench::tpcc;
-use bench::wire::crash::{Plan, report, run};
 use commands::Place;
 use commands::number::parse_count;
 use commands::progress::Progress;
+use wire::crash::{Plan, report, run};
 
 use crate::program::Program;
 

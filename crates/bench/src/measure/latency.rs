@@ -82,8 +82,8 @@ pub struct LatencyNs {
 }
 
 impl LatencyNs {
-    /// The median of each percentile on its own, of at least one.
-    pub(crate) fn median(of: impl Iterator<Item = Self> + Clone) -> Self {
+    /// Takes the median of each percentile on its own, of at least one.
+    pub fn median(of: impl Iterator<Item = Self> + Clone) -> Self {
         let median = |percentile: fn(&Self) -> u64| {
             let all: Vec<f64> = of.clone().map(|one| percentile(&one) as f64).collect();
             Spread::of(&all).median as u64

@@ -9,10 +9,10 @@
 use super::planned::{Asks, Tpcc};
 use super::workloads::{WORKERS, on_workers, skewed, tpcc, ycsb};
 use super::{At, Axis, Experiment, Paper, Published, Quantity, RECORDS, Series, Value};
+use applications::tpcc::{Mix, Settings};
 use bench::measure::InFlight;
 use bench::mode::Mode;
 use bench::plan::Options;
-use bench::tpcc::{Mix, Settings};
 
 const NAIVE: Series = Series::of(Mode::Sequential, "Naïve");
 const ERMIA: Series = Series::of(Mode::Prefetch, "ERMIA");

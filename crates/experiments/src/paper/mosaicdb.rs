@@ -7,11 +7,11 @@
 use super::planned::Asks;
 use super::workloads::{WORKERS, on_workers, tpcc};
 use super::{At, Experiment, Paper, Published, Quantity, Series, Value};
+use applications::tpcc::Mix;
 use bench::keys::InsertOrder;
 use bench::measure::{Durability, Flusher, InFlight};
 use bench::mode::Mode;
 use bench::plan::Options;
-use bench::tpcc::Mix;
 use bench::workload::{Proportions, Workload};
 
 const SEQUENTIAL: Series = Series::of(Mode::Prefetch, "Sequential");

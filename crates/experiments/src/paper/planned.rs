@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use super::RECORDS;
 use super::settings::scaled;
-use bench::application::Application;
+use applications::application::Application;
+use applications::{application, tpcc};
 use bench::comparison::{Asked, Comparison};
 use bench::measure::Durability;
-use bench::{application, plan, tpcc};
+use bench::plan;
 use commands::Result;
 
 /// Records loaded in a second, roughly, for the expected duration.

@@ -4,12 +4,13 @@ use std::path::Path;
 
 use super::findings::{Findings, Point};
 use super::{Experiment, Planned, Settings};
-use bench::application::driver;
+use applications::application::driver;
+use applications::tpcc;
 use bench::kept::without_checkpoints;
 use bench::plan::Plan;
+use bench::runner;
 use bench::runner::Outcome;
 use bench::subject::{Subject, index_subject, weft_subject};
-use bench::{runner, tpcc};
 use commands::Place;
 use commands::progress::Progress;
 use commands::{Error, Result};

@@ -2,12 +2,12 @@
 
 use super::Axis;
 use super::planned::Tpcc;
-use bench::application;
+use applications::application;
+use applications::tpcc::{Mix, Settings};
 use bench::comparison::Asked;
 use bench::distribution::Distribution;
 use bench::measure::ConflictPolicy;
 use bench::plan::{Options, RECORDS_DEFAULT};
-use bench::tpcc::{Mix, Settings};
 use bench::workload::Workload;
 use commands::Result;
 

@@ -1,0 +1,26 @@
+//! Servers that speak PostgreSQL's protocol, as a benchmark sees them from outside.
+//!
+//! The crate knows connections and processes: it starts a server, reaches it, and reads its processor
+//! time. The crate never knows a table or a statement about one, and never measures.
+//!
+//! | what | where |
+//! | --- | --- |
+//! | where a server is and how it is reached; starting one | [`Server`]; [`start_weft`], [`start_postgres`] |
+//! | processor time of a server | `cpu.rs` |
+//! | what a workload and its clients must be able to do | [`Workload`], [`Client`] |
+//! | decimal numbers, and rows on their way into tables | [`Decimal`], [`Rows`] |
+
+mod cpu;
+mod decimal;
+mod launch;
+mod rows;
+mod server;
+mod workload;
+
+pub use self::{
+    decimal::Decimal,
+    launch::{Launched, spawn_weft, start_postgres, start_weft},
+    rows::Rows,
+    server::Server,
+    workload::{Client, Done, Workload, failed, is_retryable, level},
+};

@@ -1,0 +1,277 @@
+//! pgbench's tables and two of its transactions.
+
+use postgres::{Statement, Transaction};
+
+use crate::Protocol;
+use bench::distribution::{Rng, below, rng};
+use bench::measure::Isolation;
+use commands::Result;
+use commands::progress::Step;
+use servers::{Client, Done, Rows, Server, Workload, failed};
+
+/// Rows for each unit of scale.
+const ACCOUNTS: u32 = 100_000;
+const TELLERS: u32 = 10;
+
+const TABLES: &str = "\
+create table pgbench_branches (bid int primary key, bbalance int not null, filler char(88));
+create table pgbench_tellers
+    (tid int primary key, bid int not null, tbalance int not null, filler char(84));
+create table pgbench_accounts
+    (aid int primary key, bid int not null, abalance int not null, filler char(84));
+create table pgbench_history
+    (tid int, bid int, aid int, delta int, mtime timestamp, filler char(22))";
+
+const DROPS: &str =
+    "drop table pgbench_branches, pgbench_tellers, pgbench_accounts, pgbench_history";
+
+/// Which of its transactions.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Transactions {
+    SelectOnly,
+    Tpcb,
+}
+
+/// See the module text.
+pub(super) struct Pgbench {
+    pub(super) scale: u32,
+    pub(super) transactions: Transactions,
+    pub(super) protocol: Protocol,
+}
+
+impl Workload for Pgbench {
+    fn name(&self) -> String {
+        let name = match self.transactions {
+            Transactions::SelectOnly => "select-only",
+            Transactions::Tpcb => "tpcb",
+        };
+        match self.protocol {
+            Protocol::Prepared => name.to_owned(),
+            Protocol::Simple => format!("{name} simple"),
+        }
+    }
+
+    fn clients(&self) -> u16 {
+        16
+    }
+
+    fn rows(&self) -> u64 {
+        u64::from(self.scale) * u64::from(1 + TELLERS + ACCOUNTS)
+    }
+
+    fn load(&self, connection: &mut postgres::Client, step: &Step) -> Result<()> {
+        connection.batch_execute(TABLES).map_err(failed)?;
+        let mut rows = Rows::into(connection, "pgbench_branches", step);
+        for branch in 1..=self.scale {
+            rows.push(format_args!("{branch},0,null"))?;
+        }
+        rows.finish()?;
+        let mut rows = Rows::into(connection, "pgbench_tellers", step);
+        for teller in 0..self.scale * TELLERS {
+            let branch = teller / TELLERS + 1;
+            rows.push(format_args!("{},{branch},0,null", teller + 1))?;
+        }
+        rows.finish()?;
+        let mut rows = Rows::into(connection, "pgbench_accounts", step);
+        for account in 0..self.scale * ACCOUNTS {
+            let branch = account / ACCOUNTS + 1;
+            rows.push(format_args!("{},{branch},0,''", account + 1))?;
+        }
+        rows.finish()
+    }
+
+    fn clear(&self, connection: &mut postgres::Client) -> Result<()> {
+        connection.batch_execute(DROPS).map_err(failed)
+    }
+
+    fn client(
+        &self,
+        server: &Server,
+        isolation: Isolation,
+        number: u64,
+        seed: u64,
+    ) -> Result<Box<dyn Client>> {
+        let mut connection = server.connect_at(isolation)?;
+        let random = rng(seed, number);
+        let scale = self.scale;
+        let statements = match (self.transactions, self.protocol) {
+            (_, Protocol::Simple) => None,
+            (Transactions::SelectOnly, _) => Some(Statements::select_only(&mut connection)),
+            (Transactions::Tpcb, _) => Some(Statements::tpcb(&mut connection)),
+        };
+        Ok(Box::new(Session {
+            connection,
+            random,
+            scale,
+            transactions: self.transactions,
+            statements: statements.transpose().map_err(failed)?,
+            drawn: Drawn::default(),
+        }))
+    }
+
+    fn verify(&self, connection: &mut postgres::Client) -> Result<Vec<String>> {
+        let sums = connection
+            .query_one(
+                "select (select sum(abalance) from pgbench_accounts), \
+                 (select sum(tbalance) from pgbench_tellers), \
+                 (select sum(bbalance) from pgbench_branches), \
+                 coalesce((select sum(delta) from pgbench_history), 0), \
+                 (select count(*) from pgbench_accounts)",
+                &[],
+            )
+            .map_err(failed)?;
+        let [accounts, tellers, branches, history, count] =
+            std::array::from_fn(|at| sums.get::<_, i64>(at));
+        let mut violations = Vec::new();
+        if [accounts, tellers, branches] != [history; 3] {
+            violations.push(format!(
+                "balances of accounts add up to {accounts}, of tellers to {tellers}, of branches \
+                 to {branches}, and what was moved to {history}"
+            ));
+        }
+        let loaded = i64::from(self.scale * ACCOUNTS);
+        if count != loaded {
+            violations.push(format!(
+                "{count} accounts are there, and {loaded} were loaded"
+            ));
+        }
+        Ok(violations)
+    }
+}
+
+/// What one transaction is to do.
+#[derive(Clone, Copy, Default)]
+struct Drawn {
+    account: i32,
+    teller: i32,
+    branch: i32,
+    delta: i32,
+}
+
+/// In the order in which they run.
+struct Statements(Vec<Statement>);
+
+impl Statements {
+    fn select_only(connection: &mut postgres::Client) -> Result<Self, postgres::Error> {
+        let select = "select abalance from pgbench_accounts where aid = $1";
+        Ok(Self(vec![connection.prepare(select)?]))
+    }
+
+    fn tpcb(connection: &mut postgres::Client) -> Result<Self, postgres::Error> {
+        let statements = [
+            "update pgbench_accounts set abalance = abalance + $1 where aid = $2",
+            "select abalance from pgbench_accounts where aid = $1",
+            "update pgbench_tellers set tbalance = tbalance + $1 where tid = $2",
+            "update pgbench_branches set bbalance = bbalance + $1 where bid = $2",
+            "insert into pgbench_history (tid, bid, aid, delta, mtime) \
+             values ($1, $2, $3, $4, current_timestamp)",
+        ];
+        let prepared = statements.iter().map(|text| connection.prepare(text));
+        Ok(Self(prepared.collect::<Result<_, _>>()?))
+    }
+}
+
+struct Session {
+    connection: postgres::Client,
+    random: Rng,
+    scale: u32,
+    transactions: Transactions,
+    /// None where statements travel as text.
+    statements: Option<Statements>,
+    drawn: Drawn,
+}
+
+impl Client for Session {
+    fn draw(&mut self) {
+        let mut up_to = |most: u32| below(&mut self.random, most.into()) as i32 + 1;
+        self.drawn = Drawn {
+            account: up_to(self.scale * ACCOUNTS),
+            teller: up_to(self.scale * TELLERS),
+            branch: up_to(self.scale),
+            delta: up_to(10_001) - 5_001,
+        };
+    }
+
+    fn attempt(&mut self) -> Result<Done, postgres::Error> {
+        let drawn = self.drawn;
+        let found = match (self.transactions, &self.statements) {
+            (Transactions::SelectOnly, Some(Statements(statements))) => self
+                .connection
+                .query(&statements[0], &[&drawn.account])?
+                .len(),
+            (Transactions::SelectOnly, None) => {
+                let text = format!(
+                    "SELECT abalance FROM pgbench_accounts WHERE aid = {};",
+                    drawn.account
+                );
+                rows(&self.connection.simple_query(&text)?)
+            }
+            (Transactions::Tpcb, Some(statements)) => {
+                let mut transaction = self.connection.transaction()?;
+                let found = prepared(&mut transaction, statements, drawn)?;
+                transaction.commit()?;
+                found
+            }
+            (Transactions::Tpcb, None) => {
+                let mut transaction = self.connection.transaction()?;
+                let found = simple(&mut transaction, drawn)?;
+                transaction.commit()?;
+                found
+            }
+        };
+        Ok(match found {
+            1 => Done::Right,
+            other => Done::Wrong(format!("account {} was found {other} times", drawn.account)),
+        })
+    }
+}
+
+/// TPC-B's statements with parameters. How often the account was found.
+fn prepared(
+    transaction: &mut Transaction<'_>,
+    Statements(statements): &Statements,
+    drawn: Drawn,
+) -> Result<usize, postgres::Error> {
+    let Drawn {
+        account,
+        teller,
+        branch,
+        delta,
+    } = drawn;
+    transaction.execute(&statements[0], &[&delta, &account])?;
+    let found = transaction.query(&statements[1], &[&account])?.len();
+    transaction.execute(&statements[2], &[&delta, &teller])?;
+    transaction.execute(&statements[3], &[&delta, &branch])?;
+    transaction.execute(&statements[4], &[&teller, &branch, &account, &delta])?;
+    Ok(found)
+}
+
+/// The same as texts, each a message.
+fn simple(transaction: &mut Transaction<'_>, drawn: Drawn) -> Result<usize, postgres::Error> {
+    let Drawn {
+        account,
+        teller,
+        branch,
+        delta,
+    } = drawn;
+    let texts = [
+        format!("UPDATE pgbench_accounts SET abalance = abalance + {delta} WHERE aid = {account};"),
+        format!("SELECT abalance FROM pgbench_accounts WHERE aid = {account};"),
+        format!("UPDATE pgbench_tellers SET tbalance = tbalance + {delta} WHERE tid = {teller};"),
+        format!("UPDATE pgbench_branches SET bbalance = bbalance + {delta} WHERE bid = {branch};"),
+        format!(
+            "INSERT INTO pgbench_history (tid, bid, aid, delta, mtime) \
+             VALUES ({teller}, {branch}, {account}, {delta}, CURRENT_TIMESTAMP);"
+        ),
+    ];
+    let mut found = 0;
+    for text in &texts {
+        found += rows(&transaction.simple_query(text)?);
+    }
+    Ok(found)
+}
+
+fn rows(messages: &[postgres::SimpleQueryMessage]) -> usize {
+    let is_row = |message: &&_| matches!(message, postgres::SimpleQueryMessage::Row(_));
+    messages.iter().filter(is_row).count()
+}
