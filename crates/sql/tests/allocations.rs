@@ -108,7 +108,6 @@ fn points_take_few_allocations() {
             "update account set balance = balance + 1 where id = $1",
         )
         .await;
-        println!("a point read takes {read} allocations, a point update {update}");
-        assert!(read <= 40 && update <= 60, "{read}, {update}");
+        assert!(read <= 40 && update <= 60, "{read} for a read, {update} for an update");
     });
 }

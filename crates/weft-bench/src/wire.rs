@@ -61,7 +61,8 @@ pub(crate) struct Arguments {
     )]
     workloads: Vec<Kind>,
 
-    /// How pgbench's statements travel: prepared, or simple as text; both are compared.
+    /// How pgbench's statements travel: prepared once, unnamed with each execution, or simple as text;
+    /// those that are named are compared.
     #[arg(
         long,
         value_name = "A,B",

@@ -30,7 +30,7 @@ fn bench(name: &str, directory: &Path, arguments: &str) -> Command {
 fn every_workload_is_answered_rightly() {
     let place = tempfile::tempdir().unwrap();
     let arguments = "--seconds 0.3 --repeats 1 --scale 1 --warehouses 1 --items 200 \
-        --customers 30 --rows 20k --clients 4 --protocols prepared,simple --format json";
+        --customers 30 --rows 20k --clients 4 --protocols prepared,unnamed,simple --format json";
     let mut command = bench("wire", &place.path().join("database"), arguments);
     let output = command.assert().success().get_output().clone();
     let results: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -42,8 +42,10 @@ fn every_workload_is_answered_rightly() {
     let expected = [
         "select-one",
         "select-only",
+        "select-only unnamed",
         "select-only simple",
         "tpcb",
+        "tpcb unnamed",
         "tpcb simple",
         "tpcc of 1",
         "scan",

@@ -1,6 +1,9 @@
 //! pgbench's tables and two of its transactions.
 
-use postgres::{Statement, Transaction};
+use postgres::{
+    GenericClient, Statement, Transaction,
+    types::{ToSql, Type},
+};
 
 use crate::Protocol;
 use bench::distribution::{Rng, below, rng};
@@ -47,6 +50,7 @@ impl Workload for Pgbench {
         };
         match self.protocol {
             Protocol::Prepared => name.to_owned(),
+            Protocol::Unnamed => format!("{name} unnamed"),
             Protocol::Simple => format!("{name} simple"),
         }
     }
@@ -94,17 +98,24 @@ impl Workload for Pgbench {
         let mut connection = server.connect_at(isolation)?;
         let random = rng(seed, number);
         let scale = self.scale;
-        let statements = match (self.transactions, self.protocol) {
-            (_, Protocol::Simple) => None,
-            (Transactions::SelectOnly, _) => Some(Statements::select_only(&mut connection)),
-            (Transactions::Tpcb, _) => Some(Statements::tpcb(&mut connection)),
+        let texts = match self.transactions {
+            Transactions::SelectOnly => SELECT_ONLY,
+            Transactions::Tpcb => TPCB,
+        };
+        let statements = match self.protocol {
+            Protocol::Simple => Statements::Texts,
+            Protocol::Unnamed => Statements::Unnamed(texts),
+            Protocol::Prepared => {
+                let prepared = texts.iter().map(|text| connection.prepare(text));
+                Statements::Prepared(prepared.collect::<Result<_, _>>().map_err(failed)?)
+            }
         };
         Ok(Box::new(Session {
             connection,
             random,
             scale,
             transactions: self.transactions,
-            statements: statements.transpose().map_err(failed)?,
+            statements,
             drawn: Drawn::default(),
         }))
     }
@@ -148,26 +159,49 @@ struct Drawn {
     delta: i32,
 }
 
-/// In the order in which they run.
-struct Statements(Vec<Statement>);
+const SELECT_ONLY: &[&str] = &["select abalance from pgbench_accounts where aid = $1"];
+
+const TPCB: &[&str] = &[
+    "update pgbench_accounts set abalance = abalance + $1 where aid = $2",
+    "select abalance from pgbench_accounts where aid = $1",
+    "update pgbench_tellers set tbalance = tbalance + $1 where tid = $2",
+    "update pgbench_branches set bbalance = bbalance + $1 where bid = $2",
+    "insert into pgbench_history (tid, bid, aid, delta, mtime) \
+     values ($1, $2, $3, $4, current_timestamp)",
+];
+
+/// The statements of a transaction, in the order in which they run.
+enum Statements {
+    Prepared(Vec<Statement>),
+    Unnamed(&'static [&'static str]),
+    /// Texts with their values in them.
+    Texts,
+}
 
 impl Statements {
-    fn select_only(connection: &mut postgres::Client) -> Result<Self, postgres::Error> {
-        let select = "select abalance from pgbench_accounts where aid = $1";
-        Ok(Self(vec![connection.prepare(select)?]))
-    }
-
-    fn tpcb(connection: &mut postgres::Client) -> Result<Self, postgres::Error> {
-        let statements = [
-            "update pgbench_accounts set abalance = abalance + $1 where aid = $2",
-            "select abalance from pgbench_accounts where aid = $1",
-            "update pgbench_tellers set tbalance = tbalance + $1 where tid = $2",
-            "update pgbench_branches set bbalance = bbalance + $1 where bid = $2",
-            "insert into pgbench_history (tid, bid, aid, delta, mtime) \
-             values ($1, $2, $3, $4, current_timestamp)",
-        ];
-        let prepared = statements.iter().map(|text| connection.prepare(text));
-        Ok(Self(prepared.collect::<Result<_, _>>()?))
+    /// Runs a statement whose parameters are all integers, and returns how many rows it gives.
+    fn run(
+        &self,
+        client: &mut impl GenericClient,
+        statement: usize,
+        parameters: &[i32],
+    ) -> Result<usize, postgres::Error> {
+        match self {
+            Statements::Prepared(statements) => {
+                let values = parameters.iter().map(|value| value as &(dyn ToSql + Sync));
+                let values: Vec<_> = values.collect();
+                Ok(client.query(&statements[statement], &values)?.len())
+            }
+            Statements::Unnamed(texts) => {
+                let values = parameters
+                    .iter()
+                    .map(|value| (value as &(dyn ToSql + Sync), Type::INT4));
+                let values: Vec<_> = values.collect();
+                Ok(client.query_typed(texts[statement], &values)?.len())
+            }
+            // Texts have their values in them: `simple` writes them.
+            Statements::Texts => Ok(0),
+        }
     }
 }
 
@@ -176,8 +210,7 @@ struct Session {
     random: Rng,
     scale: u32,
     transactions: Transactions,
-    /// None where statements travel as text.
-    statements: Option<Statements>,
+    statements: Statements,
     drawn: Drawn,
 }
 
@@ -195,26 +228,22 @@ impl Client for Session {
     fn attempt(&mut self) -> Result<Done, postgres::Error> {
         let drawn = self.drawn;
         let found = match (self.transactions, &self.statements) {
-            (Transactions::SelectOnly, Some(Statements(statements))) => self
-                .connection
-                .query(&statements[0], &[&drawn.account])?
-                .len(),
-            (Transactions::SelectOnly, None) => {
+            (Transactions::SelectOnly, Statements::Texts) => {
                 let text = format!(
                     "SELECT abalance FROM pgbench_accounts WHERE aid = {};",
                     drawn.account
                 );
                 rows(&self.connection.simple_query(&text)?)
             }
-            (Transactions::Tpcb, Some(statements)) => {
-                let mut transaction = self.connection.transaction()?;
-                let found = prepared(&mut transaction, statements, drawn)?;
-                transaction.commit()?;
-                found
+            (Transactions::SelectOnly, statements) => {
+                statements.run(&mut self.connection, 0, &[drawn.account])?
             }
-            (Transactions::Tpcb, None) => {
+            (Transactions::Tpcb, statements) => {
                 let mut transaction = self.connection.transaction()?;
-                let found = simple(&mut transaction, drawn)?;
+                let found = match statements {
+                    Statements::Texts => simple(&mut transaction, drawn)?,
+                    statements => with_parameters(&mut transaction, statements, drawn)?,
+                };
                 transaction.commit()?;
                 found
             }
@@ -227,9 +256,9 @@ impl Client for Session {
 }
 
 /// TPC-B's statements with parameters. How often the account was found.
-fn prepared(
+fn with_parameters(
     transaction: &mut Transaction<'_>,
-    Statements(statements): &Statements,
+    statements: &Statements,
     drawn: Drawn,
 ) -> Result<usize, postgres::Error> {
     let Drawn {
@@ -238,11 +267,11 @@ fn prepared(
         branch,
         delta,
     } = drawn;
-    transaction.execute(&statements[0], &[&delta, &account])?;
-    let found = transaction.query(&statements[1], &[&account])?.len();
-    transaction.execute(&statements[2], &[&delta, &teller])?;
-    transaction.execute(&statements[3], &[&delta, &branch])?;
-    transaction.execute(&statements[4], &[&teller, &branch, &account, &delta])?;
+    statements.run(transaction, 0, &[delta, account])?;
+    let found = statements.run(transaction, 1, &[account])?;
+    statements.run(transaction, 2, &[delta, teller])?;
+    statements.run(transaction, 3, &[delta, branch])?;
+    statements.run(transaction, 4, &[teller, branch, account, delta])?;
     Ok(found)
 }
 

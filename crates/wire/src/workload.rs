@@ -59,12 +59,18 @@ impl FromStr for Kind {
 pub enum Protocol {
     /// Prepared once, with parameters in binary form.
     Prepared,
+    /// Sent with each execution, with parameters, under no name: as drivers do that do not prepare.
+    Unnamed,
     /// As text, each time.
     Simple,
 }
 
 impl Protocol {
-    const NAMES: [(Self, &str); 2] = [(Self::Prepared, "prepared"), (Self::Simple, "simple")];
+    const NAMES: [(Self, &str); 3] = [
+        (Self::Prepared, "prepared"),
+        (Self::Unnamed, "unnamed"),
+        (Self::Simple, "simple"),
+    ];
 }
 
 impl FromStr for Protocol {
