@@ -108,6 +108,9 @@ fn points_take_few_allocations() {
             "update account set balance = balance + 1 where id = $1",
         )
         .await;
-        assert!(read <= 40 && update <= 60, "{read} for a read, {update} for an update");
+        assert!(
+            read <= 40 && update <= 60,
+            "{read} for a read, {update} for an update"
+        );
     });
 }

@@ -1,9 +1,6 @@
 //! ALTER TABLE beside other sessions.
 
-#[path = "common/bed.rs"]
-mod bed;
-
-use bed::Bed;
+use crate::bed::Bed;
 
 /// Who waits for a table that is rewritten goes on with the rows where they are then.
 #[test]

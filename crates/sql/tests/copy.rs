@@ -4,9 +4,6 @@
 //! With `WEFT_ASK_POSTGRES` set to a connection string of a database that may be thrown away, the
 //! outputs are written anew. Weft is given the data in pieces of several sizes.
 
-#[path = "common/bed.rs"]
-mod bed;
-
 use std::{
     fmt::Write as _,
     fs::{self, File},
@@ -14,7 +11,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use bed::Bed;
+use crate::bed::Bed;
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/copy")
@@ -88,7 +85,7 @@ fn run(script: &str, piece_bytes: usize) -> String {
     shown
 }
 
-fn show(statement: &str, reply: Result<bed::Answer, types::SqlError>, shown: &mut String) {
+fn show(statement: &str, reply: Result<crate::bed::Answer, types::SqlError>, shown: &mut String) {
     let answer = match reply {
         Ok(answer) => answer,
         Err(error) => {

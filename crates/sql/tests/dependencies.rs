@@ -1,9 +1,6 @@
 //! What drops say of the expressions and views that are in the way, in PostgreSQL's words.
 
-#[path = "common/bed.rs"]
-mod bed;
-
-use bed::Bed;
+use crate::bed::Bed;
 
 const HINT: &str = "Use DROP ... CASCADE to drop the dependent objects too.";
 

@@ -1,11 +1,8 @@
 //! EXPLAIN: the plan as a tree, and what its execution came to.
 
-#[path = "common/bed.rs"]
-mod bed;
-
 use std::time::{Duration, Instant};
 
-use bed::{Bed, Client};
+use crate::bed::{Bed, Client};
 use interleave::InFlight;
 use serde_json::Value;
 

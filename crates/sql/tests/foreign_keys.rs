@@ -1,10 +1,7 @@
 //! Foreign keys with several sessions beside each other: whatever the order and the isolation level,
 //! no row refers to nothing.
 
-#[path = "common/bed.rs"]
-mod bed;
-
-use bed::{Bed, Client};
+use crate::bed::{Bed, Client};
 
 const LEVELS: [&str; 3] = ["read committed", "repeatable read", "serializable"];
 
@@ -27,7 +24,7 @@ fn one(bed: &mut Bed, text: &str) -> String {
     rows.join(";")
 }
 
-fn state(reply: Result<bed::Answer, types::SqlError>) -> String {
+fn state(reply: Result<crate::bed::Answer, types::SqlError>) -> String {
     match reply {
         Ok(_) => "done".to_owned(),
         Err(error) => error.state().code().to_owned(),

@@ -4,12 +4,9 @@
 //! went through all pairs before it looked at the clock; so did `NOT IN`, windows and functions that
 //! return sets.
 
-#[path = "common/bed.rs"]
-mod bed;
-
 use std::time::{Duration, Instant};
 
-use bed::Bed;
+use crate::bed::Bed;
 
 /// By far more than it should take, by far less than the statements would.
 const LIMIT: Duration = Duration::from_secs(10);

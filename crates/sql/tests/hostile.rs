@@ -13,20 +13,14 @@
 //! A further construct goes into a list of `hostile/`: its name, its text for `n` repetitions, up to
 //! where it has an answer, and the errors that it may end with.
 
-#[path = "common/bed.rs"]
-mod bed;
-#[path = "hostile/construct.rs"]
 mod construct;
-#[path = "hostile/data.rs"]
 mod data;
-#[path = "hostile/deep.rs"]
 mod deep;
-#[path = "hostile/wide.rs"]
 mod wide;
 
 use std::time::{Duration, Instant};
 
-use bed::Bed;
+use crate::bed::Bed;
 use construct::Construct;
 
 const REPETITIONS: [usize; 4] = [10, 1_000, 10_000, 100_000];

@@ -1,10 +1,7 @@
 //! Indexes beside other sessions: built concurrently, newer than a snapshot, made in the
 //! transaction that reads.
 
-#[path = "common/bed.rs"]
-mod bed;
-
-use bed::{Bed, Client};
+use crate::bed::{Bed, Client};
 
 fn one(bed: &mut Bed, text: &str) -> String {
     let answer = bed.run(text).unwrap();

@@ -6,9 +6,6 @@
 //! message; `statement error` alone, which any error would do for, is refused. `WEFT_LOGIC` names the
 //! files that are looked at, by a part of their paths.
 
-#[path = "common/bed.rs"]
-mod bed;
-
 use std::{
     fmt, fs,
     path::{Path, PathBuf},
@@ -50,7 +47,7 @@ impl Weft {
         let (statements, requests) = mpsc::channel::<String>();
         let (replies, answers) = mpsc::channel();
         thread::spawn(move || {
-            let mut bed = bed::Bed::new();
+            let mut bed = crate::bed::Bed::new();
             for text in requests {
                 let answer = bed.run(&text).map(output).map_err(|error| Told {
                     state: error.state().code().to_owned(),
@@ -72,7 +69,7 @@ impl Weft {
     }
 }
 
-fn output(answer: bed::Answer) -> DBOutput<DefaultColumnType> {
+fn output(answer: crate::bed::Answer) -> DBOutput<DefaultColumnType> {
     if answer.fields.is_empty() {
         return DBOutput::StatementComplete(0);
     }

@@ -4,10 +4,7 @@
 //! A hash join found all partners of a row at once, and so did a join by an index. A statement over
 //! one frequent key held its worker for as long, and kept all of these pairs.
 
-#[path = "common/bed.rs"]
-mod bed;
-
-use bed::Bed;
+use crate::bed::Bed;
 
 /// Partners that are found at once.
 const PORTION: i32 = 4096;

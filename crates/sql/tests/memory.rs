@@ -4,12 +4,9 @@
 //! Once nothing counted what operators keep: an endless recursion whose client was gone grew to
 //! 5.9 GB, and the system ended the process.
 
-#[path = "common/bed.rs"]
-mod bed;
-
 use std::rc::Rc;
 
-use bed::Bed;
+use crate::bed::Bed;
 
 const MEMORY: usize = 32 << 20;
 

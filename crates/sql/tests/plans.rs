@@ -6,15 +6,12 @@
 //! or blanks apart run in one session; the second one's answer has to be that of a plan made anew,
 //! which a search path that no statement had before makes sure of.
 
-#[path = "common/bed.rs"]
-mod bed;
-
 use std::{
     cell::RefCell,
     sync::atomic::{AtomicU64, Ordering},
 };
 
-use bed::{Answer, Bed};
+use crate::bed::{Answer, Bed};
 use proptest::{
     collection::vec,
     prelude::*,

@@ -1,11 +1,8 @@
 //! Portals of the protocol: statements whose rows are taken bit by bit, between other statements.
 
-#[path = "common/bed.rs"]
-mod bed;
-
 use std::rc::Rc;
 
-use bed::{Answer, Bed};
+use crate::bed::{Answer, Bed};
 use sql::{Portal, Progress, Session};
 use types::Result;
 

@@ -14,19 +14,11 @@
 //! compared are errors that depend on which rows are computed first (class 22, 21000), and
 //! statements that Weft says it does not support; the latter are counted.
 
-#[path = "common/bed.rs"]
-mod bed;
-#[path = "random_queries/choices.rs"]
 mod choices;
-#[path = "random_queries/expression.rs"]
 mod expression;
-#[path = "random_queries/outcome.rs"]
 mod outcome;
-#[path = "random_queries/partition.rs"]
 mod partition;
-#[path = "random_queries/query.rs"]
 mod query;
-#[path = "random_queries/tables.rs"]
 mod tables;
 
 use choices::{Choices, smallest};

@@ -1,9 +1,6 @@
 //! Sequences between sessions and transactions: values are given once, rollbacks give none back.
 
-#[path = "common/bed.rs"]
-mod bed;
-
-use bed::Bed;
+use crate::bed::Bed;
 
 fn rows(bed: &mut Bed, text: &str) -> Vec<Vec<String>> {
     bed.run(text).unwrap().rows

@@ -1,9 +1,6 @@
 //! Several statements of one session, and several sessions beside each other.
 
-#[path = "common/bed.rs"]
-mod bed;
-
-use bed::{Bed, Client};
+use crate::bed::{Bed, Client};
 
 fn one(bed: &mut Bed, text: &str) -> String {
     let answer = bed.run(text).unwrap();

@@ -1,9 +1,6 @@
 //! Settings that end statements, what is told beside results, and what a session forgets.
 
-#[path = "common/bed.rs"]
-mod bed;
-
-use bed::{Bed, Client};
+use crate::bed::{Bed, Client};
 
 fn table() -> Bed {
     let mut bed = Bed::new();

@@ -1,9 +1,6 @@
 //! Sorts of more rows than are sorted at once: they are merged, and what is equal stays in its order.
 
-#[path = "common/bed.rs"]
-mod bed;
-
-use bed::Bed;
+use crate::bed::Bed;
 
 fn sorted(bed: &mut Bed, text: &str) -> Vec<i64> {
     let rows = bed.run(text).unwrap().rows;

@@ -2,10 +2,7 @@
 //! units, which are rows that are looked at. So what a statement does between two turns has a bound,
 //! whatever its operators are.
 
-#[path = "common/bed.rs"]
-mod bed;
-
-use bed::Bed;
+use crate::bed::Bed;
 
 /// Rows of the table, all with one key in `b`.
 const ROWS: u64 = 20_000;

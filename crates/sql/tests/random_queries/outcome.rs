@@ -4,8 +4,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use postgres::{Client, NoTls, SimpleQueryMessage};
 
-use super::bed::Bed;
 use super::tables::{DROPS, SETUP};
+use crate::bed::Bed;
 
 /// What a statement has come to.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,0 +1,25 @@
+//! Tests of statements and sessions, as one program: each program that runs sessions compiles them anew.
+//! Those whose allocator counts are a program of their own (`allocations.rs`).
+
+#[path = "common/bed.rs"]
+mod bed;
+
+mod alter_table;
+mod copy;
+mod dependencies;
+mod explain;
+mod foreign_keys;
+mod giving_up;
+mod hostile;
+mod indexes;
+mod logic;
+mod many_partners;
+mod memory;
+mod plans;
+mod portals;
+mod random_queries;
+mod sequences;
+mod sessions;
+mod settings;
+mod sorting;
+mod turns;
