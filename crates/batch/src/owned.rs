@@ -52,6 +52,11 @@ impl OwnedValue {
             .map(Self::new)
     }
 
+    /// Bytes that the value takes.
+    pub fn bytes(&self) -> usize {
+        self.0.bytes()
+    }
+
     /// Returns the value, which borrows from this one.
     pub fn value(&self) -> Value<'_> {
         self.0.row(0)[0]

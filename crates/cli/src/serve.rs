@@ -121,7 +121,7 @@ impl Arguments {
         // Until here a signal ends the process at once, and what it was at is as after a crash.
         let insists = Arc::new(AtomicBool::new(false));
         let mut signals = signals(&insists).map_err(|error| failed(&error))?;
-        let server = sql.serve(sockets, listeners, Config::default());
+        let server = sql.serve(&sockets, listeners, Config::default());
         let server = server.map_err(|error| failed(&error))?;
         commands::write_results(&self.greeting(server.addresses()))?;
         signals.forever().next();
@@ -130,7 +130,7 @@ impl Arguments {
             "ending: statements that run have {} seconds; the next Ctrl-C ends them at once",
             GRACE.as_secs()
         ));
-        server.stop(GRACE);
+        server.stop(GRACE).map_err(|error| failed(&error))?;
         workers.close();
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! What commands share: errors in two kinds, numbers as people write them, progress on standard
+//! The common parts of commands: errors in two kinds, numbers as people write them, progress on standard
 //! error, exit codes, directories for the time of a run.
 //!
 //! The crate knows a terminal. It never knows a database or a benchmark.

@@ -20,7 +20,7 @@ use crate::{
 
 /// The stack of a worker's thread: address space, of which memory is taken only for what is used.
 /// The polls of a task nest as deep as its futures do, so whoever makes futures from data bounds
-/// how deep they nest; SQL's operators are the deepest (`PLAN_DEPTH_MAX` of the crate `sql`).
+/// how deep they nest; SQL's operators are the deepest (`PLAN_DEPTH_MAX` of the crate `logical`).
 const STACK_BYTES: usize = 16 << 20;
 
 /// A group of workers, one thread each. Dropping it shuts them down gracefully,

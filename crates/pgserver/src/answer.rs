@@ -3,7 +3,14 @@
 use sql::{Field, ResultRow, Sink, Tag};
 use types::{Result, SqlError, SqlState};
 
-/// Bytes of an answer's values. A larger one fails: [`Sql::execute_into`](crate::Sql::execute_into)
+/// Bytes of a row beside its values: its list, twice while the list of rows grows, and what the
+/// allocator adds.
+const ROW_BYTES: usize = 64;
+
+/// Bytes of a value beside its text.
+const VALUE_BYTES: usize = size_of::<Option<String>>() + 16;
+
+/// Bytes of an answer. A larger one fails: [`Sql::execute_into`](crate::Sql::execute_into)
 /// hands rows over as they come.
 const BYTES_MAX: usize = 256 << 20;
 
@@ -49,7 +56,7 @@ impl Sink for Gathered {
                 SqlError::new(SqlState::INTERNAL_ERROR, "a value's text is no UTF-8")
             })?));
         }
-        self.bytes += values.len() * size_of::<Option<String>>();
+        self.bytes += ROW_BYTES + values.len() * VALUE_BYTES;
         if self.bytes > BYTES_MAX {
             let message = format!("the answer is larger than {} MiB", BYTES_MAX >> 20);
             return Err(SqlError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, message)

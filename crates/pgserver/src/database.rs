@@ -7,8 +7,8 @@ use std::{
     time::Duration,
 };
 
-use server::{Config, Reactor, Statistics};
-use sql::{Session, Sink};
+use server::{Config, Reactor, Statistics, contain};
+use sql::{Session, Sink, Status};
 use types::{Result, SqlError, SqlState};
 use weft::{Context, Database, Outside};
 
@@ -20,6 +20,9 @@ use crate::{
 
 /// The role that a database has from the beginning. The database's name for clients is the same.
 pub const USER: &str = "weft";
+
+/// For how long a server that stops waits at most.
+const STOP_MAX: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// The sockets of each worker, made before the database is opened: a worker without work sleeps on
 /// its sockets, its device and its timers together.
@@ -70,12 +73,14 @@ impl Sql {
     /// Runs the statements of `text` as one transaction, unless they say otherwise, and drops what
     /// they return.
     ///
-    /// Waits until they are done. Fails on a worker.
+    /// Waits until they are done, on the database's first worker. Fails on a worker.
     ///
     /// # Errors
-    /// The statements' own, of which none has happened then; 55000 on a worker; 57P01 if the database is being closed.
+    /// The statements' own; then none of them has happened, except for those that the text itself
+    /// committed. 25001 if the text leaves a transaction open, which is rolled back; 55000 on a worker;
+    /// 57P01 if the database is closed; XX000 after a panic.
     pub fn execute(&self, text: &str) -> Result<()> {
-        self.execute_into(text, Unheard).map(drop)
+        self.execute_into(text, ())
     }
 
     /// Runs the statements of `text` as [`Sql::execute`] does, and returns the result of the last
@@ -101,8 +106,15 @@ impl Sql {
         on_first_worker(&self.workers, async move |context: Context| {
             let mut session = Session::new(&database, context.engine_session(), USER);
             session.keep_passwords(verifier_of);
-            session.execute(&text, &mut sink).await?;
-            Ok(sink)
+            let executed = session.execute(&text, &mut sink).await;
+            let is_open = session.status() != Status::Idle;
+            // A rollback gives others their turns, which dropping the session does not.
+            session.leave().await;
+            executed?;
+            match is_open {
+                true => Err(left_open()),
+                false => Ok(sink),
+            }
         })
     }
 
@@ -119,10 +131,13 @@ impl Sql {
     /// workers; those of the operating system.
     pub fn serve(
         &self,
-        sockets: Sockets,
+        sockets: &Sockets,
         listeners: Vec<TcpListener>,
         config: Config,
     ) -> io::Result<Serving> {
+        if self.workers.is_closed() {
+            return Err(io::Error::other(closed().message().to_owned()));
+        }
         let workers = self.workers.workers().len();
         if sockets.0.len() != workers {
             let message = format!(
@@ -136,7 +151,7 @@ impl Sql {
             workers: self.workers.clone(),
             database: self.database.clone(),
         });
-        let server = server::Server::start(backend, sockets.0, listeners, config)?;
+        let server = server::Server::start(backend, sockets.0.clone(), listeners, config)?;
         Ok(Serving(server))
     }
 }
@@ -157,11 +172,16 @@ impl Serving {
     }
 
     /// Stops the server: no connection is accepted from now on, idle connections end, and statements
-    /// that run have `at_most` to end. Returns how many connections are left then.
+    /// that run have `at_most` to end, a year at most. Returns how many connections are left then.
     ///
-    /// Waits. Fails on a worker.
-    pub fn stop(&self, at_most: Duration) -> usize {
-        self.0.stop(at_most)
+    /// Waits. [`Database::close`] waits for connections without a limit, so the server is to be
+    /// stopped before it.
+    ///
+    /// # Errors
+    /// 55000 on a worker, which would wait for itself.
+    pub fn stop(&self, at_most: Duration) -> Result<usize> {
+        expect_no_worker()?;
+        Ok(self.0.stop(at_most.min(STOP_MAX)))
     }
 }
 
@@ -174,38 +194,44 @@ where
     T: Send + 'static,
     F: AsyncFnOnce(Context) -> Result<T> + Send + 'static,
 {
-    if weft::is_worker() {
-        let message = "this call would block its worker";
-        return Err(
-            SqlError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
-                .hint("Call it on a thread that is no worker of a database."),
-        );
+    expect_no_worker()?;
+    if database.is_closed() {
+        return Err(closed());
     }
     let (answer, answers) = mpsc::channel();
     database.workers()[0].spawn(move |context| async move {
+        let contained = contain(task(context)).await;
         // A failed send means that the asking thread was unwound; the answer has no reader.
-        let _ = answer.send(task(context).await);
+        let _ = answer.send(contained.unwrap_or_else(|_| Err(panicked())));
     });
-    let closed = || {
-        let message = "the database was closed meanwhile";
-        Err(SqlError::new(SqlState::ADMIN_SHUTDOWN, message))
-    };
-    answers.recv().unwrap_or_else(|_| closed())
+    answers.recv().unwrap_or_else(|_| Err(closed()))
 }
 
-/// Drops results.
-struct Unheard;
-
-impl Sink for Unheard {
-    fn fields(&mut self, _: &[sql::Field]) -> Result<()> {
-        Ok(())
+/// # Errors
+/// 55000 on a worker.
+fn expect_no_worker() -> Result<()> {
+    if !weft::is_worker() {
+        return Ok(());
     }
+    let message = "this call would block its worker";
+    Err(
+        SqlError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
+            .hint("Call it on a thread that is no worker of a database."),
+    )
+}
 
-    fn row(&mut self, _: &sql::ResultRow<'_>) -> Result<()> {
-        Ok(())
-    }
+fn closed() -> SqlError {
+    SqlError::new(SqlState::ADMIN_SHUTDOWN, "the database was closed")
+}
 
-    fn complete(&mut self, _: sql::Tag) -> Result<()> {
-        Ok(())
-    }
+fn panicked() -> SqlError {
+    let message = "a statement or its sink panicked, and its transaction was rolled back";
+    SqlError::new(SqlState::INTERNAL_ERROR, message)
+        .hint("The panic's message and place were given to the process's panic hook.")
+}
+
+fn left_open() -> SqlError {
+    let message = "the text leaves a transaction open, which was rolled back";
+    SqlError::new(SqlState::ACTIVE_SQL_TRANSACTION, message)
+        .hint("End it in the same text: every call has a session of its own.")
 }

@@ -17,12 +17,16 @@
 //! assert_eq!(answer.rows, [[Some("2750000".to_owned())]]);
 //!
 //! let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
-//! let server = sql.serve(sockets, vec![listener], Config::default())?;
+//! let server = sql.serve(&sockets, vec![listener], Config::default())?;
 //! // psql -h 127.0.0.1 -p <port> -U weft weft
 //! let _port = server.addresses()[0].port();
-//! server.stop(std::time::Duration::from_secs(1));
+//! server.stop(std::time::Duration::from_secs(1))?;
+//! database.close();
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! Every call of [`Sql`] has a session of its own and is one transaction unless its text says otherwise.
+//! The calls run on the database's first worker.
 //!
 //! The crate joins what `server` (the protocol, which knows no SQL) and `sql` (sessions, which know
 //! no socket) each do. It never reads arguments, signals or files, and writes to no terminal.
@@ -33,6 +37,8 @@ mod database;
 mod password;
 
 pub use server::{Config, Statistics};
+pub use sql::{CopyForm, CopyTarget, Field, Notice, ResultRow, Sink, Tag};
+pub use types::{SqlError, SqlState};
 
 pub use self::{
     answer::Answer,

@@ -2,9 +2,8 @@
 
 use std::{net::TcpListener, time::Duration};
 
-use pgserver::{Config, Serving, Sockets, Sql, USER};
+use pgserver::{Config, Field, ResultRow, Serving, Sink, Sockets, Sql, SqlState, Tag, USER};
 use postgres::NoTls;
-use types::SqlState;
 use weft::{Database, Options, Table, Transaction};
 
 const WORKERS: usize = 2;
@@ -19,7 +18,7 @@ fn opened() -> (Database, Sockets, Sql) {
 
 fn serving(sql: &Sql, sockets: Sockets) -> Serving {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    sql.serve(sockets, vec![listener], Config::default())
+    sql.serve(&sockets, vec![listener], Config::default())
         .unwrap()
 }
 
@@ -63,7 +62,7 @@ fn typed_tables_statements_and_clients_share_one_database() {
         ]
     );
     drop(client);
-    assert_eq!(server.stop(Duration::from_secs(10)), 0);
+    assert_eq!(server.stop(Duration::from_secs(10)).unwrap(), 0);
     // The program's own statements need no server.
     assert_eq!(
         sql.query("select count(*) from city").unwrap().rows.len(),
@@ -95,7 +94,7 @@ fn passwords_are_kept_as_verifiers() {
 fn sockets_for_another_number_of_workers_are_refused() {
     let (_database, _sockets, sql) = opened();
     let others = Sockets::new(WORKERS + 1).unwrap();
-    let refused = sql.serve(others, Vec::new(), Config::default()).err();
+    let refused = sql.serve(&others, Vec::new(), Config::default()).err();
     assert!(refused.unwrap().to_string().contains("Sockets::new(2)"));
 }
 
@@ -118,4 +117,76 @@ fn a_worker_is_told_that_it_would_wait_for_itself() {
     });
     let state = answers.recv().unwrap();
     assert_eq!(state, SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE);
+}
+
+#[test]
+fn a_text_that_leaves_a_transaction_open_is_refused_and_leaves_nothing() {
+    let (_database, _sockets, sql) = opened();
+    sql.execute("create table t (a int primary key)").unwrap();
+    for text in [
+        "begin; insert into t values (1)",
+        "begin; insert into t values (1); select 1 / 0",
+    ] {
+        let refused = sql.execute(text).unwrap_err().state();
+        let expected = match text.ends_with("/ 0") {
+            true => SqlState::DIVISION_BY_ZERO,
+            false => SqlState::ACTIVE_SQL_TRANSACTION,
+        };
+        assert_eq!(refused, expected, "{text}");
+        // Nothing holds a lock either.
+        sql.execute("set lock_timeout = '1s'; insert into t values (1); delete from t")
+            .unwrap();
+    }
+    sql.execute("begin; insert into t values (1); commit")
+        .unwrap();
+    assert_eq!(sql.query("table t").unwrap().rows.len(), 1);
+}
+
+struct Panics;
+
+impl Sink for Panics {
+    fn fields(&mut self, _: &[Field]) -> types::Result<()> {
+        Ok(())
+    }
+
+    fn row(&mut self, _: &ResultRow<'_>) -> types::Result<()> {
+        panic!("the sink's own")
+    }
+
+    fn complete(&mut self, _: Tag) -> types::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_sink_that_panics_ends_its_own_call_alone() {
+    let (_database, _sockets, sql) = opened();
+    let failed = sql.execute_into("create table t (a int); select 1", Panics);
+    assert_eq!(failed.err().unwrap().state(), SqlState::INTERNAL_ERROR);
+    let gone = sql.query("table t").unwrap_err();
+    assert_eq!(gone.state(), SqlState::UNDEFINED_TABLE);
+}
+
+/// Rows without columns take memory too.
+#[test]
+fn an_answer_is_bounded() {
+    let (_database, _sockets, sql) = opened();
+    for text in [
+        "select from generate_series(1, 10000000)",
+        "select i from generate_series(1, 10000000) i",
+    ] {
+        let refused = sql.query(text).unwrap_err();
+        assert_eq!(refused.state(), SqlState::PROGRAM_LIMIT_EXCEEDED, "{text}");
+    }
+}
+
+#[test]
+fn a_closed_database_is_not_served() {
+    let (database, sockets, sql) = opened();
+    database.close();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    assert!(
+        sql.serve(&sockets, vec![listener], Config::default())
+            .is_err()
+    );
 }

@@ -7,16 +7,16 @@ use std::{
     task::Poll,
 };
 
-/// The panic's message has been given to the panic hook.
+/// A future has panicked. The panic hook was given its message.
 #[derive(Debug)]
-pub(crate) struct Panicked;
+pub struct Panicked;
 
 /// Awaits `future`, and contains its panics. What it borrows must bear to be left as it is; the
 /// future itself is dropped when this is.
 ///
 /// # Errors
 /// It panicked.
-pub(crate) async fn contain<T>(future: impl Future<Output = T>) -> Result<T, Panicked> {
+pub async fn contain<T>(future: impl Future<Output = T>) -> Result<T, Panicked> {
     let mut future = pin!(future);
     poll_fn(|context| {
         match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {

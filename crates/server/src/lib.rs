@@ -32,6 +32,7 @@ mod wire;
 
 pub use client::{Client, CopyIn};
 pub use config::Config;
+pub use contain::{Panicked, contain};
 pub use control::Control;
 pub use named::Named;
 pub use protocol::{

@@ -1,7 +1,7 @@
 //! One client's side of a database: its transaction, its settings, its statements.
 //!
 //! A session lives on a worker's thread. Statements that read and change rows are bound and
-//! planned, or found among the plans that the session has made before; then they run as operators
+//! planned, or found among the plans that the database keeps; then they run as operators
 //! of the same task. Before they do, their tables are locked as PostgreSQL does it, so that the
 //! definitions that a plan relies on stay in force until the transaction ends.
 //!
@@ -226,6 +226,21 @@ pub trait Sink {
 
     /// That was all of it.
     fn end_copy_out(&mut self) {}
+}
+
+/// Drops results.
+impl Sink for () {
+    fn fields(&mut self, _: &[Field]) -> Result<()> {
+        Ok(())
+    }
+
+    fn row(&mut self, _: &ResultRow<'_>) -> Result<()> {
+        Ok(())
+    }
+
+    fn complete(&mut self, _: Tag) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// What is kept of a password, in PostgreSQL's form; a text that is in that form already is kept

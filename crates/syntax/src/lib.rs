@@ -211,6 +211,8 @@ impl<'t> Source<'t> {
         let lines = Lines::new(self.text);
         let mut part =
             source(self.text, &lines, tokens).ok_or_else(|| unexpected(self.text, &end))?;
+        // The last token may be one that was put in for others, or moved.
+        part.bytes.end = self.bytes.end;
         part.arrange();
         Ok(part)
     }

@@ -159,6 +159,27 @@ pub struct KeptPieces {
     form: Form,
 }
 
+impl KeptPieces {
+    /// Returns the bytes that they take, those of names and literals included.
+    pub fn bytes(&self) -> usize {
+        let text = |piece: &Piece<Token>| match piece {
+            Piece::Token(Token::Word(word)) => word.value.len(),
+            Piece::Token(
+                Token::Number(text, _)
+                | Token::SingleQuotedString(text)
+                | Token::EscapedStringLiteral(text)
+                | Token::UnicodeStringLiteral(text)
+                | Token::NationalStringLiteral(text)
+                | Token::HexStringLiteral(text)
+                | Token::SingleQuotedByteStringLiteral(text),
+            ) => text.len(),
+            Piece::Token(Token::DollarQuotedString(quoted)) => quoted.value.len(),
+            _ => 0,
+        };
+        size_of_val(&*self.pieces) + self.pieces.iter().map(text).sum::<usize>()
+    }
+}
+
 impl PartialEq for KeptPieces {
     fn eq(&self, other: &Self) -> bool {
         let are_equal = |(own, other): (&Piece<Token>, &Piece<Token>)| match (own, other) {
@@ -173,14 +194,6 @@ impl PartialEq for KeptPieces {
 }
 
 impl Eq for KeptPieces {}
-
-/// Equal to the hash of the [`Pieces`] that were kept.
-impl Hash for KeptPieces {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.form.hash(state);
-        self.pieces.iter().for_each(|piece| piece.hash(state));
-    }
-}
 
 impl PartialEq<Pieces<'_>> for KeptPieces {
     fn eq(&self, other: &Pieces<'_>) -> bool {

@@ -2,11 +2,11 @@
 
 use std::{
     env::{self, consts::EXE_SUFFIX},
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::Command,
 };
 
-use commands::{Error, Result};
+use commands::{Error, Result, progress::Progress};
 
 /// Which `weft` is started.
 #[derive(Debug, Clone, clap::Args)]
@@ -14,6 +14,14 @@ pub(crate) struct Program {
     /// The weft that is started; if not given, the one beside this program.
     #[arg(long, value_name = "FILE")]
     weft: Option<PathBuf>,
+}
+
+/// Whether a program was built before this one.
+fn is_older(program: &Path) -> bool {
+    let built = |path: &Path| path.metadata().and_then(|known| known.modified()).ok();
+    let own = env::current_exe().ok().and_then(|own| built(&own));
+    own.zip(built(program))
+        .is_some_and(|(own, other)| other < own)
 }
 
 impl Program {
@@ -32,14 +40,21 @@ impl Program {
                 own.with_file_name(format!("weft{EXE_SUFFIX}"))
             }
         };
-        if !program.is_file() {
-            return Err(Error::input(format!(
-                "there is no {}; build it with `cargo build --release`, or name another with --weft \
-                 FILE, or a server that runs with --server",
+        // A name without a directory would be looked for among the system's programs.
+        let found = program.canonicalize().map_err(|error| {
+            Error::input(format!(
+                "{}: {error}; build it with `cargo build --release -p cli` (without --release for a \
+                 weft-bench without it), or name another with --weft FILE",
                 program.display()
-            )));
+            ))
+        })?;
+        Progress::stderr().note(&format!("starting {}", found.display()));
+        if is_older(&found) {
+            Progress::stderr().note(
+                "it is older than this program: `cargo build --release -p cli` brings it up to date",
+            );
         }
-        let mut command = Command::new(program);
+        let mut command = Command::new(found);
         command.arg("serve");
         if let Some(workers) = workers {
             command.args(["--workers", &workers.to_string()]);

@@ -397,6 +397,11 @@ impl Database {
         }
     }
 
+    /// Returns whether the database has been closed, and refuses new work.
+    pub fn is_closed(&self) -> bool {
+        self.shared().check_open().is_err()
+    }
+
     pub(crate) fn shared(&self) -> &Arc<Shared> {
         &self.inner.shared
     }

@@ -187,7 +187,7 @@ impl Session {
 }
 
 /// Whether a table is of another size than when it was looked at.
-fn is_out_of_date(table: &Table) -> bool {
+pub(super) fn is_out_of_date(table: &Table) -> bool {
     if table.kind != TableKind::Ordinary {
         return false;
     }

@@ -13,17 +13,27 @@
 //!
 //! # Bounds
 //! [`Plans`] weighs at most a part of the database's memory limit ([`capacity`]), which is set aside
-//! for it as long as it lives. Both caches evict by use: a statement that is sent once leaves before
-//! one that is sent often (S3-FIFO, Yang et al. 2023), so a client that sends nothing but new
-//! statements does not empty the cache of others.
+//! for it as long as it lives. A weight counts the plan, its constants, its key and its inputs.
+//!
+//! The cache is divided into shards of about [`SHARD_BYTES`], each with a latch of its own that is held
+//! for one lookup, one insertion, or one sweep of a shard's few hundred plans. Each shard evicts by use
+//! (`quick_cache`, after CLOCK-Pro), so a client that sends nothing but new statements does not empty
+//! it for others. Heavy plans would: an insertion evicts as much as it weighs. They have a shard of
+//! their own and compete among themselves.
+//!
+//! # Catalog versions
+//! A plan keeps the version of the catalog alive that it was made from. Insertions sweep plans of older
+//! versions out of their own shard and, in turn, one other, so that old versions go soon after a change
+//! without a sweep of the whole cache.
 
 use std::{
-    hash::{Hash, Hasher, RandomState},
+    hash::{BuildHasher, Hash, Hasher, RandomState},
     rc::Rc,
     sync::{
         Arc, Mutex, PoisonError, Weak,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicU64, AtomicUsize, Ordering},
     },
+    time::Instant,
 };
 
 use quick_cache::{Equivalent, OptionsBuilder, Weighter, sync, unsync};
@@ -37,11 +47,29 @@ use syntax::shape::{KeptPieces, Pieces};
 /// One of so many parts of the database's memory limit is for plans.
 const PART: usize = 64;
 
-/// Bytes of plans that a database keeps in any case.
-const BYTES_MIN: usize = 1 << 20;
+/// Bytes of plans that a database keeps, if its limit is as large.
+const BYTES_MIN: usize = 4 << 20;
 
 /// Bytes of plans that a database keeps at most.
 const BYTES_MAX: usize = 64 << 20;
+
+/// Of a small limit, plans have one of so many parts at most.
+const PART_MIN: usize = 8;
+
+/// Bytes of one shard, about.
+const SHARD_BYTES: usize = 1 << 20;
+
+/// One of so many parts of the cache is for heavy plans.
+const HEAVY_PART: usize = 4;
+
+/// A plan that weighs more than one of so many parts of a shard is heavy.
+const LIGHT_PART: usize = 32;
+
+/// Bytes that each plan weighs at least. This bounds the number of plans in a shard.
+const WEIGHT_MIN: usize = 2 << 10;
+
+/// Bytes of a statement's text, beyond which its plan is not kept.
+const TEXT_BYTES_MAX: usize = 256 << 10;
 
 /// Bytes of plans that a transaction with changes of the catalog keeps at most.
 const OWN_BYTES_MAX: u64 = 2 << 20;
@@ -52,6 +80,9 @@ const USUAL_BYTES: usize = 8 << 10;
 /// Different inputs that sessions share. Beyond them a session has its own copy, and lookups compare
 /// more.
 const INPUTS_MAX: usize = 64;
+
+/// Bytes of inputs that sessions share.
+const INPUTS_BYTES_MAX: usize = 1 << 10;
 
 /// What a plan is asked for by.
 #[derive(Debug, Clone, Copy)]
@@ -73,6 +104,10 @@ pub(super) enum Asked<'a> {
 struct Key {
     statement: Statement,
     inputs: Arc<Inputs>,
+    /// Equal for what is equal.
+    hash: u64,
+    /// Bytes of the plan and of this.
+    weight: u64,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -94,6 +129,15 @@ impl Statement {
                 declared: declared.into(),
             },
             Asked::Reference(constraint, question) => Statement::Reference(constraint, question),
+        }
+    }
+
+    /// Bytes of the key itself.
+    fn bytes(&self) -> usize {
+        match self {
+            Statement::Pieces(pieces) => pieces.bytes(),
+            Statement::Text { text, declared } => text.len() + size_of_val(&**declared),
+            Statement::Reference(..) => 0,
         }
     }
 
@@ -119,17 +163,20 @@ impl Statement {
 struct Lookup<'a> {
     asked: Asked<'a>,
     inputs: &'a Arc<Inputs>,
+    hash: u64,
 }
 
 impl Equivalent<Key> for Lookup<'_> {
     fn equivalent(&self, key: &Key) -> bool {
-        are_equal(&key.inputs, self.inputs) && key.statement.is(self.asked)
+        self.hash == key.hash && are_equal(&key.inputs, self.inputs) && key.statement.is(self.asked)
     }
 }
 
 impl PartialEq for Key {
     fn eq(&self, other: &Self) -> bool {
-        are_equal(&self.inputs, &other.inputs) && self.statement == other.statement
+        self.hash == other.hash
+            && are_equal(&self.inputs, &other.inputs)
+            && self.statement == other.statement
     }
 }
 
@@ -142,57 +189,132 @@ pub(super) fn are_equal(one: &Arc<Inputs>, other: &Arc<Inputs>) -> bool {
 
 impl Hash for Key {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        hash_inputs(&self.inputs, state);
-        match &self.statement {
-            Statement::Pieces(pieces) => pieces.hash(state),
-            Statement::Text { text, declared } => hash_text(text, declared, state),
-            Statement::Reference(constraint, question) => (constraint, question).hash(state),
-        }
+        state.write_u64(self.hash);
     }
 }
 
 impl Hash for Lookup<'_> {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        hash_inputs(self.inputs, state);
-        match self.asked {
-            Asked::Statement(pieces) => pieces.hash(state),
-            Asked::Text { text, declared } => hash_text(text, declared, state),
-            Asked::Reference(constraint, question) => (constraint, question).hash(state),
-        }
+        state.write_u64(self.hash);
     }
 }
 
-/// The inputs' part of a hash is short: their other fields seldom differ.
-fn hash_inputs<H: Hasher>(inputs: &Inputs, state: &mut H) {
-    inputs.search_path.schemas.hash(state);
+/// Hashes an [`Asked`] with its inputs. Hashes of a [`Key`] are kept in it.
+#[derive(Debug, Default, Clone)]
+struct AskedHasher(RandomState);
+
+impl AskedHasher {
+    /// Returns equal hashes for what is equal. The inputs' part is short: their other fields seldom
+    /// differ.
+    fn hash(&self, asked: Asked<'_>, inputs: &Inputs) -> u64 {
+        let mut hasher = self.0.build_hasher();
+        inputs.search_path.schemas.hash(&mut hasher);
+        match asked {
+            Asked::Statement(pieces) => pieces.hash(&mut hasher),
+            Asked::Text { text, declared } => {
+                text.hash(&mut hasher);
+                declared.len().hash(&mut hasher);
+            }
+            Asked::Reference(constraint, question) => (constraint, question).hash(&mut hasher),
+        }
+        hasher.finish()
+    }
+
+    fn lookup<'a>(&self, asked: Asked<'a>, inputs: &'a Arc<Inputs>) -> Lookup<'a> {
+        Lookup {
+            asked,
+            inputs,
+            hash: self.hash(asked, inputs),
+        }
+    }
+
+    /// Returns the key of a plan; `None` if its statement is too long to be kept.
+    fn key(&self, asked: Asked<'_>, planned: &Planned) -> Option<Key> {
+        let inputs = planned.inputs();
+        let statement = Statement::of(asked);
+        if statement.bytes() > TEXT_BYTES_MAX {
+            return None;
+        }
+        let bytes = planned.bytes() + statement.bytes() + bytes_of(inputs);
+        Some(Key {
+            hash: self.hash(asked, inputs),
+            weight: bytes.max(WEIGHT_MIN) as u64,
+            statement,
+            inputs: inputs.clone(),
+        })
+    }
 }
 
-fn hash_text<H: Hasher>(text: &str, declared: &[Option<Type>], state: &mut H) {
-    text.hash(state);
-    declared.len().hash(state);
+/// Bytes of the names in inputs.
+fn bytes_of(inputs: &Inputs) -> usize {
+    let schemas = inputs.search_path.schemas.iter().map(String::len);
+    schemas.sum::<usize>() + inputs.user.len()
 }
 
 #[derive(Debug, Clone)]
 struct Weight;
 
 impl Weighter<Key, Arc<Planned>> for Weight {
-    fn weight(&self, _: &Key, planned: &Arc<Planned>) -> u64 {
-        planned.bytes().max(1) as u64
+    fn weight(&self, key: &Key, _: &Arc<Planned>) -> u64 {
+        key.weight
     }
 }
 
 /// Bytes of plans that a database with a memory limit keeps.
 fn capacity(limit_bytes: usize) -> usize {
-    (limit_bytes / PART).clamp(BYTES_MIN, BYTES_MAX)
+    let least = BYTES_MIN.min(limit_bytes / PART_MIN);
+    (limit_bytes / PART).clamp(least, BYTES_MAX.max(least))
+}
+
+/// Some of a database's plans, under a latch of their own.
+struct Shard {
+    cache: sync::Cache<Key, Arc<Planned>, Weight, RandomState>,
+    /// Plans of versions of the catalog before this one were swept out.
+    swept: AtomicU64,
+}
+
+impl Shard {
+    fn new(bytes: usize) -> Shard {
+        let (hasher, lifecycle) = (RandomState::new(), sync::DefaultLifecycle::default());
+        let items = bytes / USUAL_BYTES;
+        let options = OptionsBuilder::new()
+            .shards(1)
+            .estimated_items_capacity(items)
+            .weight_capacity(bytes as u64)
+            .build();
+        let cache = match options {
+            Ok(options) => sync::Cache::with_options(options, Weight, hasher, lifecycle),
+            Err(_) => sync::Cache::with(items, bytes as u64, Weight, hasher, lifecycle),
+        };
+        Shard {
+            cache,
+            swept: AtomicU64::new(0),
+        }
+    }
+
+    /// Drops the plans of versions of the catalog before `version`, once.
+    fn sweep(&self, version: u64) {
+        // Relaxed: what is missed goes at the next change, or by its age.
+        if self.swept.fetch_max(version, Ordering::Relaxed) < version {
+            self.cache
+                .retain(|_, kept| kept.catalog.version() >= version);
+        }
+    }
 }
 
 /// The plans of a database.
 pub(crate) struct Plans {
-    cache: sync::Cache<Key, Arc<Planned>, Weight, RandomState>,
-    /// Version of the catalog that the newest plan was made from. Plans of older ones go when it
-    /// changes, so that old versions are not kept for them.
+    light: Box<[Shard]>,
+    heavy: Shard,
+    /// Bytes of the heaviest plan that is light.
+    light_bytes_max: u64,
+    hasher: AskedHasher,
+    /// Newest version of the catalog that a plan was kept of.
     version: AtomicU64,
+    /// Number of the light shard that is swept next.
+    next_swept: AtomicUsize,
     inputs: Mutex<Vec<Weak<Inputs>>>,
+    began: Instant,
     database: Arc<engine::Database>,
     bytes: usize,
 }
@@ -202,54 +324,78 @@ impl Plans {
     pub(crate) fn new(database: &Arc<engine::Database>) -> Self {
         let bytes = capacity(database.memory_limit());
         database.charge_memory(bytes);
-        // A shard keeps no plan larger than itself.
-        let shards = (bytes / BYTES_MIN).clamp(1, 8);
-        let options = OptionsBuilder::new()
-            .shards(shards)
-            .estimated_items_capacity(bytes / USUAL_BYTES)
-            .weight_capacity(bytes as u64)
-            .build();
-        let (hasher, lifecycle) = (RandomState::new(), sync::DefaultLifecycle::default());
-        let cache = match options {
-            Ok(options) => sync::Cache::with_options(options, Weight, hasher, lifecycle),
-            Err(_) => {
-                let items = bytes / USUAL_BYTES;
-                sync::Cache::with(items, bytes as u64, Weight, hasher, lifecycle)
-            }
-        };
+        let heavy = bytes / HEAVY_PART;
+        let light = bytes - heavy;
+        let shards = (light / SHARD_BYTES).max(1);
+        let shard_bytes = light / shards;
         Self {
-            cache,
+            light: (0..shards).map(|_| Shard::new(shard_bytes)).collect(),
+            heavy: Shard::new(heavy),
+            light_bytes_max: (shard_bytes / LIGHT_PART) as u64,
+            hasher: AskedHasher::default(),
             version: AtomicU64::new(0),
+            next_swept: AtomicUsize::new(0),
             inputs: Mutex::default(),
+            began: Instant::now(),
             database: database.clone(),
             bytes,
         }
     }
 
+    /// Returns the milliseconds since the cache was made.
+    pub(super) fn now(&self) -> u64 {
+        u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX - 1)
+    }
+
     /// Returns the plan of a statement that was bound with `inputs`.
     pub(super) fn find(&self, asked: Asked<'_>, inputs: &Arc<Inputs>) -> Option<Arc<Planned>> {
-        self.cache.get(&Lookup { asked, inputs })
+        let lookup = self.hasher.lookup(asked, inputs);
+        let light = self.shard(lookup.hash).cache.get(&lookup);
+        light.or_else(|| self.heavy.cache.get(&lookup))
     }
 
     /// Keeps a plan of a committed version of the catalog, in place of an older one.
     pub(super) fn keep(&self, asked: Asked<'_>, planned: &Arc<Planned>) {
-        // Relaxed: a plan that is missed goes by its age.
         let version = planned.catalog.version();
-        if self.version.fetch_max(version, Ordering::Relaxed) < version {
-            let is_new = |_: &Key, kept: &Arc<Planned>| kept.catalog.version() >= version;
-            self.cache.retain(is_new);
+        // Relaxed: lookups compare versions; this saves memory alone.
+        let newest = self
+            .version
+            .fetch_max(version, Ordering::Relaxed)
+            .max(version);
+        let turn = self.next_swept.fetch_add(1, Ordering::Relaxed);
+        if let Some(shard) = self.light.get(turn % self.light.len()) {
+            shard.sweep(newest);
         }
-        self.cache.insert(key(asked, planned), planned.clone());
+        let key = self.hasher.key(asked, planned);
+        let Some(key) = key.filter(|_| version == newest) else {
+            return;
+        };
+        let shard = match key.weight > self.light_bytes_max {
+            true => &self.heavy,
+            false => self.shard(key.hash),
+        };
+        shard.sweep(newest);
+        shard.cache.insert(key, planned.clone());
+    }
+
+    fn shard(&self, hash: u64) -> &Shard {
+        // The caches within take their places from other bits: they hash the hash again.
+        &self.light[hash as usize % self.light.len()]
     }
 
     /// Returns the bytes of its plans, as they are estimated, and their bound.
     #[cfg(test)]
     pub(super) fn weight(&self) -> (u64, u64) {
-        (self.cache.weight(), self.bytes as u64)
+        let shards = self.light.iter().chain([&self.heavy]);
+        let weights = shards.map(|shard| shard.cache.weight());
+        (weights.sum(), self.bytes as u64)
     }
 
     /// Returns inputs that equal `inputs`, shared with other sessions that have them.
     pub(super) fn shared(&self, inputs: Arc<Inputs>) -> Arc<Inputs> {
+        if bytes_of(&inputs) > INPUTS_BYTES_MAX {
+            return inputs;
+        }
         let mut all = self.inputs.lock().unwrap_or_else(PoisonError::into_inner);
         all.retain(|known| known.strong_count() > 0);
         let mut known = all.iter().filter_map(Weak::upgrade);
@@ -270,16 +416,10 @@ impl Drop for Plans {
     }
 }
 
-fn key(asked: Asked<'_>, planned: &Planned) -> Key {
-    Key {
-        statement: Statement::of(asked),
-        inputs: planned.inputs().clone(),
-    }
-}
-
 /// The plans of a transaction that has changed the catalog: no other one sees what it sees.
 pub(super) struct OwnPlans {
     cache: unsync::Cache<Key, Arc<Planned>, Weight, RandomState>,
+    hasher: AskedHasher,
     charge: Charge,
 }
 
@@ -293,6 +433,7 @@ impl Default for OwnPlans {
                 RandomState::new(),
                 unsync::DefaultLifecycle::default(),
             ),
+            hasher: AskedHasher::default(),
             charge: Charge::default(),
         }
     }
@@ -301,7 +442,7 @@ impl Default for OwnPlans {
 impl OwnPlans {
     /// Returns the plan of a statement that was bound with `inputs`.
     pub(super) fn find(&self, asked: Asked<'_>, inputs: &Arc<Inputs>) -> Option<Arc<Planned>> {
-        self.cache.get(&Lookup { asked, inputs }).cloned()
+        self.cache.get(&self.hasher.lookup(asked, inputs)).cloned()
     }
 
     /// Keeps a plan of the transaction's `catalog`, charged to `memory`, and drops those of versions
@@ -315,7 +456,9 @@ impl OwnPlans {
     ) {
         self.cache
             .retain(|_, kept| std::ptr::eq(&*kept.catalog, catalog));
-        self.cache.insert(key(asked, planned), planned.clone());
+        if let Some(key) = self.hasher.key(asked, planned) {
+            self.cache.insert(key, planned.clone());
+        }
         let bytes = usize::try_from(self.cache.weight()).unwrap_or(usize::MAX);
         if self.charge.set(memory, bytes).is_err() {
             self.clear();

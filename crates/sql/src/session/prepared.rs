@@ -209,7 +209,7 @@ impl Session {
     fn prepared_before(&self, text: &str, types: &[Option<Type>]) -> Result<Option<Prepared>> {
         // What a kept text ends with is no part of a comment, so nothing else is either.
         let text = text.trim_matches(|c: char| c.is_ascii_whitespace() || c == ';');
-        if !text.contains('$') {
+        if types.is_empty() && !text.contains('$') {
             return Ok(None);
         }
         let asked = Asked::Text {

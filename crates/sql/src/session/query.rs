@@ -2,7 +2,7 @@
 
 use std::sync::{
     Arc,
-    atomic::{AtomicBool, Ordering},
+    atomic::{AtomicU64, Ordering},
 };
 
 use engine::{IfLocked, Isolation, TableLockMode};
@@ -12,12 +12,14 @@ use types::{Result, Scalar, Scratch, SqlError, SqlState, Type, Value};
 use super::{
     Field, Session, Sink, Tag,
     execution::Execution,
+    maintenance::is_out_of_date,
     plans::{self, Asked},
 };
 use batch::Rows;
 use catalog::{Catalog, ObjectId, Searched};
 use logical::{
     bind::{Binder, Bound, Inputs, Parameters},
+    expression::Kind as ExpressionKind,
     relation::Relation,
 };
 use planner::plan;
@@ -27,6 +29,15 @@ use syntax::{
     parse_tokens, phase,
     shape::{Form, Literal, LiteralKind, Pieces},
 };
+
+/// No look at tables is due: enough is known of them.
+const NEVER: u64 = u64::MAX;
+
+/// Milliseconds between two looks at tables of which too little is known, for one plan.
+const LOOK_EVERY_MS: u64 = 1000;
+
+/// Copies of a statement's text that its plan may hold: the key, names, constants.
+const TEXT_COPIES: usize = 3;
 
 /// What a plan takes of memory for each token of its text, and for each column and relation that
 /// it has, in bytes: estimates, from above.
@@ -55,8 +66,9 @@ pub(super) struct Planned {
     bytes: usize,
     /// Indexes that it may read by.
     indexes: Box<[engine::Index]>,
-    /// Nobody has looked yet whether enough is known of its tables.
-    is_new: AtomicBool,
+    /// When the tables that it reads are looked at next, for want of statistics: in milliseconds of
+    /// the database's plans ([`Plans::now`](plans::Plans::now)), or [`NEVER`].
+    next_look: AtomicU64,
 }
 
 /// What is told at the end.
@@ -86,7 +98,7 @@ impl Planned {
             catalog: catalog.clone(),
             inputs: inputs.clone(),
             indexes: Box::default(),
-            is_new: AtomicBool::new(false),
+            next_look: AtomicU64::new(NEVER),
             is_passing: false,
             bytes: 0,
             locks_rows: false,
@@ -205,7 +217,7 @@ impl Session {
             return Ok(Some((planned, source.literals())));
         }
         let whole = match declared {
-            Some(declared) if source.has_parameters() => Asked::Text {
+            Some(declared) if source.has_parameters() || !declared.is_empty() => Asked::Text {
                 text: source.text(),
                 declared,
             },
@@ -334,7 +346,7 @@ impl Session {
             parameters,
         )?;
         let mut planned = self.lowered(bound, kind, parameters.types()?, catalog)?;
-        planned.bytes += source.tokens().len() * TOKEN_BYTES;
+        planned.bytes += source.tokens().len() * TOKEN_BYTES + source.text().len() * TEXT_COPIES;
         Ok(planned)
     }
 
@@ -348,7 +360,7 @@ impl Session {
     ) -> Result<Planned> {
         let is_passing = self.hide_indexes(&mut bound.relation) || bound.reads_now;
         let indexes = indexes_of(&mut bound.relation);
-        let bytes = bound.parts * PART_BYTES;
+        let bytes = bound.parts * PART_BYTES + constants_bytes(&mut bound.relation);
         let fields = bound.outputs.iter().map(|output| Field {
             name: output.name.clone(),
             ty: output.ty,
@@ -372,7 +384,7 @@ impl Session {
             is_passing,
             bytes,
             indexes,
-            is_new: AtomicBool::new(true),
+            next_look: AtomicU64::new(0),
         })
     }
 
@@ -399,9 +411,29 @@ impl Session {
     /// Whether a plan was made from what is known, or what is found out now for it.
     pub(super) async fn is_well_founded(&self, planned: &Planned) -> bool {
         let basis = &planned.plan.basis;
-        basis.holds()
-            && !(planned.is_new.swap(false, Ordering::Relaxed)
-                && self.refresh_statistics(basis).await)
+        if !basis.holds() {
+            return false;
+        }
+        // Relaxed: a look too many, or a second too late, is harmless.
+        let due = planned.next_look.load(Ordering::Relaxed);
+        if due == NEVER {
+            return true;
+        }
+        let now = self.database.plans.now();
+        if now < due {
+            return true;
+        }
+        // A look may be cancelled, or find rows that only an open transaction sees.
+        planned
+            .next_look
+            .store(now.saturating_add(LOOK_EVERY_MS), Ordering::Relaxed);
+        if self.refresh_statistics(basis).await {
+            return false;
+        }
+        if !basis.tables().any(|table| is_out_of_date(table)) {
+            planned.next_look.store(NEVER, Ordering::Relaxed);
+        }
+        true
     }
 
     /// Locks the tables of a plan; false if one of them has changed since it was made.
@@ -503,6 +535,20 @@ pub(super) fn kind_of(statement: &Statement) -> Option<Kind> {
         Statement::Merge(_) => Kind::Merge,
         _ => return None,
     })
+}
+
+/// Bytes of the constants of a relation. Those of views and defaults may be large, however short
+/// the statement is.
+fn constants_bytes(relation: &mut Relation) -> usize {
+    let mut bytes = 0;
+    relation.for_each_expression_mut(&mut |expression| {
+        expression.walk(&mut |part| {
+            if let ExpressionKind::Constant(value) = &part.kind {
+                bytes += value.bytes();
+            }
+        });
+    });
+    bytes
 }
 
 /// The indexes that scans may read by.

@@ -383,3 +383,79 @@ fn plans_that_are_used_outlive_a_flood_of_others() {
         assert!(weight <= most, "{weight} of {most} bytes");
     });
 }
+
+/// The types that a client declares belong to the key, also where the statement has no parameters.
+#[test]
+fn declared_types_tell_statements_apart() {
+    with_sessions(async |[one, other]| {
+        let int = Some(Type::Scalar(Scalar::Int4));
+        for text in ["values (1)", "select 1"] {
+            let declared = one.prepare(text, &[int]).await.unwrap();
+            assert_eq!(declared.parameter_types().len(), 1, "{text}");
+            assert_eq!(other.count(text).await, 1.0, "{text}");
+            let plain = other.prepare(text, &[]).await.unwrap();
+            assert_eq!(plain.parameter_types().len(), 0, "{text}");
+        }
+    });
+}
+
+/// An insertion evicts as much as it weighs, so heavy plans compete among themselves.
+#[test]
+fn heavy_plans_do_not_drive_out_light_ones() {
+    with_sessions(async |[one, flood]| {
+        let text = "select 1 as light";
+        let plan = one.given(text).await;
+        let mut last = None;
+        for statement in 0..60 {
+            let values = vec![format!("({statement})"); 1500].join(", ");
+            last = Some(format!("values {values}"));
+            flood.given(last.as_deref().unwrap()).await;
+        }
+        assert!(Arc::ptr_eq(&plan, &one.given(text).await));
+        // The newest heavy one is there, too.
+        let last = last.unwrap();
+        let heavy = flood.given(&last).await;
+        assert!(Arc::ptr_eq(&heavy, &one.given(&last).await));
+        let (weight, most) = flood.database.plans.weight();
+        assert!(weight <= most, "{weight} of {most} bytes");
+    });
+}
+
+/// Comments are part of the text that a plan is kept under.
+#[test]
+fn plans_of_very_long_texts_are_not_kept() {
+    with_session(async |session| {
+        let text = format!("select $1::int /* {} */ + 1", "x".repeat(300_000));
+        let first = session.prepared_plan(&text, &[]).await;
+        let second = session.prepared_plan(&text, &[]).await;
+        assert!(!Arc::ptr_eq(&first, &second));
+        let shorter = format!("select $1::int /* {} */ + 1", "x".repeat(100_000));
+        let first = session.prepared_plan(&shorter, &[]).await;
+        let second = session.prepared_plan(&shorter, &[]).await;
+        assert!(Arc::ptr_eq(&first, &second));
+        let (weight, _) = session.database.plans.weight();
+        assert!(weight > 100_000, "{weight}");
+    });
+}
+
+/// The rows of an open transaction are no ground for a plan, and those who plan meanwhile do not
+/// settle for it.
+#[test]
+fn tables_are_looked_at_again_while_too_little_is_known() {
+    with_sessions(async |[loader, reader]| {
+        loader
+            .count(
+                "create table loaded (id int primary key, kind int); create index on loaded (kind)",
+            )
+            .await;
+        loader
+            .count("begin; insert into loaded select i, 1 from generate_series(1, 20000) i")
+            .await;
+        let text = "select * from loaded where kind = 1";
+        assert_eq!(reader.count(text).await, 0.0);
+        loader.count("commit").await;
+        interleave::sleep(std::time::Duration::from_millis(1100)).await;
+        assert_eq!(reader.count(text).await, 20_000.0);
+        assert_eq!(reader.plan_of(text), "loaded");
+    });
+}
