@@ -11,8 +11,7 @@ use std::{
 };
 
 use bed::Bed;
-use sql::{Field, ResultRow, Session, Sink, Tag};
-use types::Result;
+use sql::{Progress, Session, Tag};
 
 thread_local! {
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
@@ -44,28 +43,6 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Takes rows without keeping them, and counts them.
-#[derive(Default)]
-struct Taken(u64);
-
-impl Sink for Taken {
-    fn fields(&mut self, _: &[Field]) -> Result<()> {
-        Ok(())
-    }
-
-    fn row(&mut self, _: &ResultRow<'_>) -> Result<()> {
-        self.0 += 1;
-        Ok(())
-    }
-
-    fn complete(&mut self, tag: Tag) -> Result<()> {
-        if let Tag::Rows("UPDATE", rows) = tag {
-            self.0 += rows;
-        }
-        Ok(())
-    }
-}
-
 const WARM_UP: u32 = 50;
 const EXECUTIONS: u32 = 100;
 
@@ -75,18 +52,17 @@ async fn counted(session: &mut Session, text: &str) -> u64 {
     let mut fewest = u64::MAX;
     for execution in 0..WARM_UP + EXECUTIONS {
         let key = (1 + execution).to_string();
-        let mut taken = Taken::default();
         let before = ALLOCATIONS.get();
         let values = [(false, Some(key.as_bytes()))];
         let mut portal = session.bind(&prepared, values.into_iter()).unwrap();
-        session
-            .run_portal(&mut portal, None, &mut taken)
-            .await
-            .unwrap();
+        let progress = session.run_portal(&mut portal, None, &mut ()).await;
+        let Progress::Complete(Tag::Rows(_, rows)) = progress.unwrap() else {
+            panic!("{text} has not ended with rows");
+        };
         drop(portal);
         session.end_implicit().await.unwrap();
         let allocations = ALLOCATIONS.get() - before;
-        assert_eq!(taken.0, 1, "{text}");
+        assert_eq!(rows, 1, "{text}");
         if execution >= WARM_UP {
             fewest = fewest.min(allocations);
         }

@@ -407,7 +407,7 @@ fn heavy_plans_do_not_drive_out_light_ones() {
         let plan = one.given(text).await;
         let mut last = None;
         for statement in 0..60 {
-            let values = vec![format!("({statement})"); 1500].join(", ");
+            let values = vec![format!("({statement})"); 300].join(", ");
             last = Some(format!("values {values}"));
             flood.given(last.as_deref().unwrap()).await;
         }
