@@ -1,4 +1,4 @@
-//! Records the source version for the `commit` field of results. Never fails:
+//! Records the source version for the `commit` field of results, in release builds. Never fails:
 //! a source tree without git, or git without a commit, gives no version.
 
 #![allow(
@@ -14,7 +14,13 @@ fn main() {
         let text = String::from_utf8(output.stdout).ok()?;
         output.status.success().then(|| text.trim().to_owned())
     };
+    println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-env-changed=WEFT_COMMIT");
+    // Results are measured by release builds. Others would be compiled again after each commit, with
+    // all that stands on this crate.
+    if std::env::var("PROFILE").is_ok_and(|profile| profile != "release") {
+        return;
+    }
     // The log of HEAD grows with each commit and checkout; watching HEAD alone
     // would miss commits on the same branch.
     if let Some(log) = git(&["rev-parse", "--git-path", "logs/HEAD"])
@@ -22,7 +28,6 @@ fn main() {
     {
         println!("cargo::rerun-if-changed={log}");
     }
-    println!("cargo::rerun-if-changed=build.rs");
     // A builder that knows better says so in the environment.
     if std::env::var_os("WEFT_COMMIT").is_none()
         && let Some(commit) = git(&["rev-parse", "--short=12", "HEAD"])
