@@ -13,7 +13,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// Makes `path`, which must not exist or be empty: nobody's files are lost.
+    /// Makes `path`, which must not exist or be empty, so that no file is lost.
     ///
     /// # Errors
     /// [`Error::Input`] if it has files in it, or cannot be made.
@@ -53,7 +53,7 @@ impl Place {
 impl Drop for Place {
     fn drop(&mut self) {
         if !self.is_kept {
-            // What cannot be removed stays, and is no error of the run.
+            // A file that cannot be removed stays; the run itself has succeeded.
             let _ = std::fs::remove_dir_all(&self.path);
         }
     }

@@ -1,4 +1,4 @@
-//! Says on standard error what a command is doing, so that nobody has to
+//! Says on standard error what a command is doing, so that a person need not
 //! guess whether it hangs. A bar where a person looks at a terminal, plain
 //! lines for steps that take longer than a second elsewhere, nothing when
 //! hidden. Results never come this way.

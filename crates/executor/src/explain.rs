@@ -8,7 +8,7 @@
 //! | where time went | `time.rs` |
 //! | as lines; as JSON | `text.rs`; `json.rs` |
 //!
-//! What is expected of operators is in `planner/plan/explained.rs`.
+//! The estimates of operators are in `planner/plan/explained.rs`.
 //! How an execution is measured is in `execute/measure.rs`.
 
 mod describe;

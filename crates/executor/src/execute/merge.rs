@@ -78,7 +78,7 @@ fn chosen<'p>(
     Ok(None)
 }
 
-/// What is to become of a row's partner.
+/// Decides what becomes of the target row that `row` has matched.
 fn verdict<'p>(
     plan: &'p Merge,
     run: &Run<'_>,
