@@ -186,13 +186,17 @@ impl Catalog {
 
     /// The table whose primary key has a number and no index, by which it is known as one.
     pub fn key_index(&self, id: ObjectId) -> Option<&Arc<Table>> {
-        let mut tables = self.objects().filter_map(|object| match object {
-            Object::Table(table) => Some(table),
-            _ => None,
-        });
-        tables.find(|table| {
+        self.tables().find(|table| {
             let key = table.primary_key.as_ref();
             key.is_some_and(|key| key.id == id && key.index.is_none())
+        })
+    }
+
+    /// Returns all tables of users, by number.
+    pub fn tables(&self) -> impl Iterator<Item = &Arc<Table>> {
+        self.objects().filter_map(|object| match object {
+            Object::Table(table) => Some(table),
+            _ => None,
         })
     }
 

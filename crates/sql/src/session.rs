@@ -667,6 +667,12 @@ impl Session {
         }
     }
 
+    /// Drops what the session has of a transaction's changes of the catalog, when it ends.
+    fn forget_changes(&mut self) {
+        self.changes.clear();
+        self.own_plans.borrow_mut().clear();
+    }
+
     /// The transaction that statements run in; begun if there is none.
     fn begin(&mut self) -> Result<&Transaction> {
         if self.transaction.is_none() {
@@ -678,8 +684,7 @@ impl Session {
             if self.effects.is_relaxed {
                 transaction.set_durability(engine::Durability::Relaxed);
             }
-            self.changes.clear();
-            self.own_plans.borrow_mut().clear();
+            self.forget_changes();
             self.surrounding.begin_transaction();
             self.transaction = Some(transaction);
         }

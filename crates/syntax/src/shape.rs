@@ -93,7 +93,7 @@ impl Form {
 }
 
 /// A token of a statement, or what a shape keeps of a literal.
-#[derive(Debug, Hash)]
+#[derive(Debug, PartialEq, Eq, Hash)]
 enum Piece<T> {
     Token(T),
     Literal(LiteralKind),
@@ -153,7 +153,7 @@ impl Hash for Pieces<'_> {
 }
 
 /// The same, owned.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct KeptPieces {
     pieces: Box<[Piece<Token>]>,
     form: Form,
@@ -179,21 +179,6 @@ impl KeptPieces {
         size_of_val(&*self.pieces) + self.pieces.iter().map(text).sum::<usize>()
     }
 }
-
-impl PartialEq for KeptPieces {
-    fn eq(&self, other: &Self) -> bool {
-        let are_equal = |(own, other): (&Piece<Token>, &Piece<Token>)| match (own, other) {
-            (Piece::Token(own), Piece::Token(other)) => own == other,
-            (Piece::Literal(own), Piece::Literal(other)) => own == other,
-            _ => false,
-        };
-        self.form == other.form
-            && self.pieces.len() == other.pieces.len()
-            && self.pieces.iter().zip(&other.pieces).all(are_equal)
-    }
-}
-
-impl Eq for KeptPieces {}
 
 impl PartialEq<Pieces<'_>> for KeptPieces {
     fn eq(&self, other: &Pieces<'_>) -> bool {

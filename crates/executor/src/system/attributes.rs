@@ -214,7 +214,9 @@ pub(super) struct Default<'c> {
 
 /// All of them, with their numbers.
 pub(super) fn all_defaults(catalog: &Catalog) -> impl Iterator<Item = Default<'_>> {
-    let tables = keys::tables(catalog).filter(|table| table.kind == TableKind::Ordinary);
+    let tables = catalog
+        .tables()
+        .filter(|table| table.kind == TableKind::Ordinary);
     let columns = tables.flat_map(|table| {
         table.live_columns().filter_map(move |(at, column)| {
             let generated = match &column.generation {

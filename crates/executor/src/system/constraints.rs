@@ -23,7 +23,7 @@ struct Constraint<'c> {
 }
 
 pub(super) fn constraints(source: &Source<'_>, out: &mut Emitter<'_>) -> Result<()> {
-    for table in keys::tables(source.catalog) {
+    for table in source.catalog.tables() {
         let plain = |id, name, kind| Constraint {
             id,
             name,
@@ -143,7 +143,7 @@ const DESCENDING: i16 = 1;
 const NULLS_FIRST: i16 = 2;
 
 pub(super) fn indexes(source: &Source<'_>, out: &mut Emitter<'_>) -> Result<()> {
-    for table in keys::tables(source.catalog) {
+    for table in source.catalog.tables() {
         for key in keys::keys(table) {
             let columns = key.columns.iter();
             let positions = columns.map(|column| match column.key {

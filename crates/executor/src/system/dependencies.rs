@@ -3,7 +3,7 @@
 
 use types::Value;
 
-use super::{Emitter, Source, attribute_number, attributes, keys, letter, oid};
+use super::{Emitter, Source, attribute_number, attributes, letter, oid};
 use catalog::{Dependency, Object, ObjectId};
 
 /// The catalogs that objects are in, by their own numbers.
@@ -66,7 +66,7 @@ pub(super) fn dependencies(source: &Source<'_>, out: &mut Emitter<'_>) {
         );
         refers(this, &default.expression.dependencies, source, out);
     }
-    for table in keys::tables(source.catalog) {
+    for table in source.catalog.tables() {
         let columns = |columns: &[u16], id: ObjectId, out: &mut Emitter<'_>| {
             for position in columns {
                 put(

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, sync::Arc};
 
-use catalog::{Catalog, Index, IndexColumn, IndexKey, Object, ObjectId, StoredExpression, Table};
+use catalog::{Catalog, Index, IndexColumn, IndexKey, ObjectId, StoredExpression, Table};
 
 /// An index, or the key that a table's rows lie under.
 pub(super) struct Key<'t> {
@@ -58,14 +58,6 @@ fn ascending(table: &Table, position: u16) -> IndexColumn {
         descending: false,
         nulls_first: false,
     }
-}
-
-/// All tables of users.
-pub(super) fn tables(catalog: &Catalog) -> impl Iterator<Item = &Arc<Table>> {
-    catalog.objects().filter_map(|object| match object {
-        Object::Table(table) => Some(table),
-        _ => None,
-    })
 }
 
 /// An index of a number, with its table.

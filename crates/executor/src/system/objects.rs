@@ -148,7 +148,7 @@ impl Objects for Lookup<'_> {
 
     fn constraint_definition(&self, oid: u32, pretty: bool) -> Option<String> {
         let id = ObjectId(oid);
-        let mut tables = keys::tables(self.catalog);
+        let mut tables = self.catalog.tables();
         tables.find_map(|table| definitions::constraint(self.catalog, table, id, pretty))
     }
 
@@ -234,7 +234,7 @@ impl Objects for Lookup<'_> {
     }
 
     fn database_size(&self) -> i64 {
-        let sizes = keys::tables(self.catalog).map(|table| self.bytes(table));
+        let sizes = self.catalog.tables().map(|table| self.bytes(table));
         sizes.fold(0, i64::saturating_add)
     }
 }

@@ -375,8 +375,7 @@ impl Session {
         self.deferred.clear();
         if let Some(transaction) = self.transaction.take() {
             let committed = transaction.commit().await;
-            self.changes.clear();
-            self.own_plans.borrow_mut().clear();
+            self.forget_changes();
             if let Err(error) = committed {
                 self.roll_back().await;
                 return Err(from_engine(error));
@@ -423,8 +422,7 @@ impl Session {
     pub(super) async fn roll_back(&mut self) {
         let block = std::mem::take(&mut self.block);
         self.deferred.clear();
-        self.changes.clear();
-        self.own_plans.borrow_mut().clear();
+        self.forget_changes();
         self.cursors.retain(Cursor::is_committed);
         self.suspended.end();
         self.forget_settings(block.began.map(|began| began.settings));

@@ -6,7 +6,7 @@ use engine::TableLockMode;
 use sqlparser::ast::{self, CreateIndex};
 use types::{Result, SqlError, SqlState, Type};
 
-use super::{Field, Notice, ResultRow, Session, Sink, Tag};
+use super::{Notice, Session, Sink, Tag};
 use batch::Rows;
 use catalog::{
     Catalog, IndexColumn, IndexKey, NameClass, NewIndex, ObjectId, Relation, Table,
@@ -187,7 +187,7 @@ impl Session {
         let planned = self.internal(&text, Vec::new()).await?;
         let mut none = Rows::new(0);
         none.push([]);
-        self.run(&Arc::new(planned), &none, &mut Nowhere).await
+        self.run(&Arc::new(planned), &none, &mut ()).await
     }
 
     pub(super) fn not_in_block(&self, what: &str) -> Result<()> {
@@ -203,23 +203,6 @@ impl Session {
 fn is_there(new: &NewIndex, create: &CreateIndex, catalog: &Catalog, schema: ObjectId) -> bool {
     let named = catalog.named(NameClass::Relation, schema, &new.name);
     create.if_not_exists && named.is_some()
-}
-
-/// Takes rows that nobody wants.
-struct Nowhere;
-
-impl Sink for Nowhere {
-    fn fields(&mut self, _: &[Field]) -> Result<()> {
-        Ok(())
-    }
-
-    fn row(&mut self, _: &ResultRow<'_>) -> Result<()> {
-        Ok(())
-    }
-
-    fn complete(&mut self, _: Tag) -> Result<()> {
-        Ok(())
-    }
 }
 
 fn quoted(name: &str) -> String {

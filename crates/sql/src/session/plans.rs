@@ -40,7 +40,7 @@ use quick_cache::{Equivalent, OptionsBuilder, Weighter, sync, unsync};
 use types::{Charge, Memory, Type};
 
 use super::{query::Planned, references::Question};
-use catalog::{Catalog, ObjectId};
+use catalog::ObjectId;
 use logical::bind::Inputs;
 use syntax::shape::{KeptPieces, Pieces};
 
@@ -445,17 +445,11 @@ impl OwnPlans {
         self.cache.get(&self.hasher.lookup(asked, inputs)).cloned()
     }
 
-    /// Keeps a plan of the transaction's `catalog`, charged to `memory`, and drops those of versions
-    /// before it. None are kept while there is no memory for them.
-    pub(super) fn keep(
-        &mut self,
-        asked: Asked<'_>,
-        planned: &Arc<Planned>,
-        catalog: &Catalog,
-        memory: &Rc<Memory>,
-    ) {
+    /// Keeps a plan of the transaction's catalog, charged to `memory`, and drops those of versions
+    /// before that. None are kept while there is no memory for them.
+    pub(super) fn keep(&mut self, asked: Asked<'_>, planned: &Arc<Planned>, memory: &Rc<Memory>) {
         self.cache
-            .retain(|_, kept| std::ptr::eq(&*kept.catalog, catalog));
+            .retain(|_, kept| Arc::ptr_eq(&kept.catalog, &planned.catalog));
         if let Some(key) = self.hasher.key(asked, planned) {
             self.cache.insert(key, planned.clone());
         }

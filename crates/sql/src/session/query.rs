@@ -322,7 +322,7 @@ impl Session {
         }
         if planned.catalog.is_private() {
             let mut own = self.own_plans.borrow_mut();
-            own.keep(asked, &planned, &planned.catalog, &self.kept);
+            own.keep(asked, &planned, &self.kept);
         } else {
             self.database.plans.keep(asked, &planned);
         }

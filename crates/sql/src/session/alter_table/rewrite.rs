@@ -62,7 +62,7 @@ impl Session {
         let planned = Planned::own(plan, Kind::Insert, &catalog, &self.inputs);
         let mut parameters = Rows::new(0);
         parameters.push([]);
-        let copied = self.run(&planned, &parameters, &mut Nothing).await;
+        let copied = self.run(&planned, &parameters, &mut ()).await;
         copied.map_err(|error| not_copied(error, &new))?;
         ddl.replace_storage(new, &indexes).await
     }
@@ -156,23 +156,6 @@ pub(super) fn violated_by_some(table: &Table, check: &str) -> SqlError {
     SqlError::new(SqlState::CHECK_VIOLATION, message)
         .table(name)
         .constraint(check)
-}
-
-/// Takes nothing.
-struct Nothing;
-
-impl Sink for Nothing {
-    fn fields(&mut self, _: &[Field]) -> Result<()> {
-        Ok(())
-    }
-
-    fn row(&mut self, _: &ResultRow<'_>) -> Result<()> {
-        Ok(())
-    }
-
-    fn complete(&mut self, _: Tag) -> Result<()> {
-        Ok(())
-    }
 }
 
 /// A value as rows have it.
