@@ -428,8 +428,10 @@ impl Locks {
             return false;
         }
         let record = shard.remove(place).expect("the slot was marked");
+        // Under the latch: a waiter that finds no record to leave its waker with must find the answer.
+        let wakers = record.dissolve();
         drop(shard);
-        wake(record.dissolve());
+        wake(wakers);
         true
     }
 

@@ -166,31 +166,47 @@ fn nobody_overtakes_at_the_hand_over() {
     });
 }
 
-/// A poll that leaves its waker while the record is handed over is woken, or told.
-#[test]
-fn no_wake_is_lost() {
+/// A poll leaves its waker while the owner ends: the waker is called, or the poll finds the ticket answered.
+fn no_wake_is_lost(end: fn(&World), answer: Answer) {
     struct Woken(std::sync::atomic::AtomicBool);
     impl std::task::Wake for Woken {
         fn wake(self: std::sync::Arc<Self>) {
             self.0.store(true, Ordering::SeqCst);
         }
     }
-    loom::model(|| {
+    loom::model(move || {
         let world = World::new();
         let Acquired::Queued(ticket) = world.acquire(waiter(1), true) else {
             unreachable!("the owner is there");
         };
         let ender = {
             let world = world.clone();
-            thread::spawn(move || world.commit())
+            thread::spawn(move || end(&world))
         };
         let woken = std::sync::Arc::new(Woken(false.into()));
         let waker = woken.clone().into();
         let waits = world.locks.set_waker(world.place(), &ticket, &waker);
         if !waits {
-            assert_eq!(ticket.answer(), Answer::Granted);
+            assert_eq!(ticket.answer(), answer);
         }
         ender.join().unwrap();
         assert_eq!(waits, woken.0.load(Ordering::SeqCst));
     });
+}
+
+#[test]
+fn no_wake_is_lost_at_a_commit() {
+    no_wake_is_lost(World::commit, Answer::Granted);
+}
+
+#[test]
+fn no_wake_is_lost_at_an_undo() {
+    no_wake_is_lost(World::undo, Answer::Granted);
+}
+
+/// An undone insert took the record out of the table, and answered its waiters after the latch: a poll between the
+/// two found neither the record nor an answer, left its waker nowhere, and waited for ever.
+#[test]
+fn no_wake_is_lost_at_an_undone_insert() {
+    no_wake_is_lost(World::remove, Answer::Dissolved);
 }

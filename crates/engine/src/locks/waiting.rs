@@ -130,6 +130,9 @@ impl Future for Waiting<'_> {
                 let locks = &transaction.session().database.locks;
                 if locks.set_waker(this.place, &this.ticket, context.waker()) {
                     this.waker = Some(context.waker().clone());
+                } else {
+                    // Tickets leave a queue answered: without the waker there, this poll is the last.
+                    debug_assert_ne!(this.ticket.answer(), Answer::Waiting, "no lost wake");
                 }
             }
         }
