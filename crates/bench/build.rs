@@ -16,8 +16,8 @@ fn main() {
     };
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-env-changed=WEFT_COMMIT");
-    // Results are measured by release builds. Others would be compiled again after each commit, with
-    // all that stands on this crate.
+    // Results are measured by release builds. A version in other builds would have them compiled
+    // again after each commit, with all crates that depend on this one.
     if std::env::var("PROFILE").is_ok_and(|profile| profile != "release") {
         return;
     }
@@ -28,7 +28,7 @@ fn main() {
     {
         println!("cargo::rerun-if-changed={log}");
     }
-    // A builder that knows better says so in the environment.
+    // A builder that knows the version states it in the environment.
     if std::env::var_os("WEFT_COMMIT").is_none()
         && let Some(commit) = git(&["rev-parse", "--short=12", "HEAD"])
     {

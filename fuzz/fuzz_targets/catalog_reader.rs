@@ -1,5 +1,5 @@
-//! Bytes as changes to records of the catalog, or as the records: what can be read is
-//! written as it was.
+//! Bytes as changes to records of the catalog, or as the records: every readable record is written
+//! as it was.
 
 #![no_main]
 

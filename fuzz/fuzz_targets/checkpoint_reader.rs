@@ -1,5 +1,5 @@
-//! Bytes as changes to a checkpoint part, or as the part: no panic, nothing read that
-//! is not there.
+//! Bytes as changes to a checkpoint part, or as the part: no panic, and no record is read that is
+//! not there.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Bytes as changes to a cold file, or as the file: no panic, nothing read that is not
+//! Bytes as changes to a cold file, or as the file: no panic, and no record is read that is not
 //! there.
 
 #![no_main]

@@ -1,5 +1,4 @@
-//! Bytes as changes to a manifest, or as the manifest: what can be read is written as
-//! it was.
+//! Bytes as changes to a manifest, or as the manifest: a readable manifest is written as it was.
 
 #![no_main]
 

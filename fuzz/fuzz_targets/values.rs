@@ -1,4 +1,4 @@
-//! Bytes as values in all their forms, and as what a hostile sender sends.
+//! Bytes as values in all their forms, and as input from a hostile sender.
 
 #![no_main]
 

@@ -1,9 +1,8 @@
 //! Benchmarks of whole transactions.
 //!
-//! An [`Application`] has transactions of several kinds over several tables, as programs
-//! that use a database have, and conditions that its tables always meet. It is written
-//! against the public interface only, each transaction once: how it is executed is a
-//! policy that the [driver] chooses.
+//! An [`Application`] has transactions of several kinds over several tables, as programs that use a
+//! database have, and conditions that its tables always meet. It is written against the public
+//! interface only, each transaction once: the execution is a policy that the [driver] chooses.
 
 pub(crate) mod access;
 pub(crate) mod check;
@@ -20,16 +19,16 @@ use weft::{Database, Policy, Transaction};
 use commands::Result;
 use commands::progress::Step;
 
-/// A loaded application: handles on its tables, and what its requests are drawn from.
+/// A loaded application: handles on its tables, and the source of its requests.
 pub trait Application: Clone + Send + Sync + 'static {
-    /// What decides how large it is and which requests it draws.
+    /// Size of the application, and parameters of its requests.
     type Settings: Clone + Send + Sync + 'static;
-    /// What one transaction is to do.
+    /// Request for one transaction.
     type Request: Request;
 
-    /// Its name in results.
+    /// Name of the application in results.
     const NAME: &'static str;
-    /// The names of its kinds of transactions.
+    /// Names of its kinds of transactions.
     const KINDS: &'static [&'static str];
 
     /// Makes the tables in an empty database and loads them, advancing `step` to the
@@ -39,24 +38,23 @@ pub trait Application: Clone + Send + Sync + 'static {
     /// [`Error::Run`](commands::Error::Run) when the database refuses.
     fn load(settings: &Self::Settings, database: &Database, step: &Step) -> Result<Self>;
 
-    /// The application of a database that was loaded with the same settings, closed or
+    /// Opens the application of a database that was loaded with the same settings, closed or
     /// killed, and opened again: opens its tables and attaches their indexes.
     ///
     /// # Errors
     /// [`Error::Run`](commands::Error::Run) when the database refuses.
     fn open(settings: &Self::Settings, database: &Database) -> Result<Self>;
 
-    /// How far [`load`](Self::load) advances.
+    /// Returns the number of steps by which [`load`](Self::load) advances.
     fn load_steps(settings: &Self::Settings) -> u64;
 
-    /// The requests of worker `worker` of `workers`. The same for the same seed, as long
-    /// as it is asked for the same number of them.
+    /// Returns the requests of worker `worker` of `workers`. Equal seeds give equal requests, as
+    /// long as the sources are asked for equally many.
     fn source(&self, worker: usize, workers: usize, seed: u64) -> Source<Self::Request>;
 
-    /// What the transaction does between begin and commit, in one attempt. Returns the
-    /// number of records that it has read or written, and an error of the database's as
-    /// it is. A transaction that the request wants rolled back ends with
-    /// [`rolled_back`].
+    /// Runs the operations of a transaction between begin and commit, in one attempt. Returns the
+    /// number of records that it has read or written, or the database's error unchanged. A
+    /// transaction that the request wants rolled back ends with [`rolled_back`].
     fn execute<P: Policy>(
         &self,
         txn: &Transaction<P>,
@@ -64,17 +62,17 @@ pub trait Application: Clone + Send + Sync + 'static {
         reads: Reads,
     ) -> impl Future<Output = weft::Result<u32>>;
 
-    /// Bytes of the coroutine of each kind, without what the driver adds.
+    /// Returns the bytes of the coroutine of each kind, without the driver's part.
     fn frame_bytes<P: Policy>(&self, txn: &Transaction<P>) -> Vec<usize>;
 
-    /// Where the tables, as `txn` sees them, do not meet the application's conditions: a
+    /// Returns violations of the application's conditions by the tables, as `txn` sees them: a
     /// sentence each.
     fn inconsistencies<P: Policy>(
         &self,
         txn: &Transaction<P>,
     ) -> impl Future<Output = weft::Result<Vec<String>>>;
 
-    /// What the tables, as `txn` sees them, count of the transactions that have committed
+    /// Returns the tables' counts, as `txn` sees them, of the transactions that have committed
     /// since the load.
     fn tallies<P: Policy>(
         &self,
@@ -82,51 +80,51 @@ pub trait Application: Clone + Send + Sync + 'static {
     ) -> impl Future<Output = weft::Result<Vec<Tally>>>;
 }
 
-/// Something that an application's tables count.
+/// A count of transactions that an application's tables keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tally {
-    /// What is counted, in the plural.
+    /// Name of the counted things, in the plural.
     pub what: &'static str,
-    /// How much of it there is that was not loaded.
+    /// Number of them that were not loaded.
     pub count: u64,
-    /// How much of it a transaction of each kind adds that commits.
+    /// Number of them that a committed transaction of each kind adds.
     pub added: &'static [u64],
 }
 
-/// What one transaction is to do. It is kept for further attempts.
+/// A request for one transaction. It is kept for further attempts.
 pub trait Request: Copy + 'static {
-    /// What kind of transaction it is, as an index into [`Application::KINDS`].
+    /// Returns the kind of the transaction, as an index into [`Application::KINDS`].
     fn kind(&self) -> usize;
 
-    /// Whether the transaction only reads, so that it may say so.
+    /// Returns whether the transaction only reads, and may be declared read-only.
     fn only_reads(&self) -> bool;
 }
 
 /// Draws the requests of one worker, for ever.
 pub type Source<R> = Box<dyn FnMut() -> R + Send>;
 
-/// How a transaction reads several records whose keys it knows.
+/// Ways in which a transaction reads several records whose keys it knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reads {
-    /// One after the other, as the code says.
+    /// One after another, as the code says.
     Single,
     /// As one [`multi_get`](Transaction::multi_get), where the application has a place
     /// for it.
     Grouped,
 }
 
-/// Why a transaction was rolled back that did all it was asked to.
+/// Error of a transaction that was rolled back although it did all it was asked to.
 #[derive(Debug, thiserror::Error)]
 #[error("rolled back, as its request asks")]
 struct RolledBack;
 
-/// How a transaction ends that is to be rolled back because its request says so. It
+/// Returns the error that ends a transaction which its request wants rolled back. The transaction
 /// counts as done.
 pub fn rolled_back() -> weft::Error {
     weft::Error::application(RolledBack)
 }
 
-/// Whether a transaction ended with [`rolled_back`].
+/// Returns whether a transaction ended with [`rolled_back`].
 pub(crate) fn is_rolled_back(error: &weft::Error) -> bool {
     match error {
         weft::Error::Application(error) => error.is::<RolledBack>(),
@@ -134,8 +132,8 @@ pub(crate) fn is_rolled_back(error: &weft::Error) -> bool {
     }
 }
 
-/// What a transaction ends with that has not found a `what` that must be there: the
-/// measurement fails.
+/// Returns the error of a transaction that has not found a `what` that must exist: the measurement
+/// fails.
 pub fn missing(what: &str) -> weft::Error {
     weft::Error::application(format!("the {what} that must exist was not found"))
 }

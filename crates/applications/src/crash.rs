@@ -1,4 +1,4 @@
-//! Whether an application's conditions hold when its process was killed.
+//! Kills a process that runs an application, and checks that the conditions hold afterwards.
 //!
 //! ```text
 //! parent                                child
@@ -9,15 +9,16 @@
 //!   every other time, kills another while it recovers, and another ...
 //!   checks the directory, opens the database, checks the conditions and the ledger
 //! ```
-//! Each client's transactions write down, in a table of their own, how many of their kind
-//! the client has committed: the *ledger* (`ledger.rs`). It is acknowledged with them. So
-//! - *kept*: what was acknowledged is in the ledger, and of each client at most one
-//!   transaction more, the one that was under way;
-//! - *nothing partial*: the conditions hold, and what the application's tables count of
-//!   transactions ([`Tally`](crate::application::Tally)) is what the ledger says.
+//! Each client's transactions record, in a table of their own, how many transactions of their kind
+//! the client has committed: the *ledger* (`ledger.rs`). An entry is acknowledged together with its
+//! transaction. The check then requires:
+//! - *kept*: every acknowledged transaction is in the ledger, and at most one more of each client,
+//!   the one that was under way;
+//! - *nothing partial*: the conditions hold, and the tables' counts of transactions
+//!   ([`Tally`](crate::application::Tally)) agree with the ledger.
 //!
-//! A seed chooses the moments and what clients ask for; how far they come is up to the
-//! machine, so a seed does not replay a run, it only varies it.
+//! A seed chooses the moments of the kills and the clients' requests; the clients' progress depends
+//! on the machine, so a seed does not replay a run, it only varies it.
 
 mod child;
 mod ledger;
@@ -51,10 +52,10 @@ use bench::measure::{Isolation, Spread};
 use commands::progress::Progress;
 use commands::{Error, Result};
 
-/// Kills after which a new database is loaded, so that histories stay short.
+/// Number of kills after which a new database is loaded, to keep histories short.
 const KILLS_PER_DATABASE: u32 = 25;
 
-/// Which application, how large, and what its clients draw.
+/// The application, with its settings.
 #[derive(Clone, Debug)]
 pub enum Subject {
     /// TPC-C.
@@ -65,33 +66,33 @@ pub enum Subject {
     Tatp(tatp::Settings),
 }
 
-/// How to run and kill it.
+/// Settings of a crash test.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Where the database is.
+    /// Directory of the database.
     pub directory: PathBuf,
-    /// Children to be killed at work, at least 1.
+    /// Number of children to kill at work, at least 1.
     pub kills: u32,
     /// Seed of every random choice.
     pub seed: u64,
-    /// Worker threads, at least 1.
+    /// Number of worker threads, at least 1.
     pub workers: usize,
-    /// The level at which clients run.
+    /// Isolation level of the clients' transactions.
     pub isolation: Isolation,
-    /// Whether a kill takes what was not synced with it, as a power cut does.
+    /// Whether a kill discards unsynced writes too, as a power cut does.
     pub lose_unsynced: bool,
-    /// A bug to be noticed.
+    /// Planted bug that must be noticed.
     pub planted: Option<Planted>,
 }
 
-/// A bug of a child's.
+/// A planted bug of a child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Planted {
-    /// It acknowledges before it commits.
+    /// The child acknowledges transactions before it commits them.
     Hasty,
-    /// Its syncs do nothing, where what was not synced is lost.
+    /// The child's syncs do nothing, while unsynced writes are lost.
     SkipsSyncs,
-    /// Of some transactions, it does nothing but the line in the ledger.
+    /// The child skips the work of some transactions, except for the line in the ledger.
     SkipsWork,
 }
 
@@ -115,50 +116,52 @@ impl std::str::FromStr for Planted {
     }
 }
 
-/// What came out.
+/// Results of a crash test.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Crashes {
     /// Always `"crash"`.
     pub benchmark: &'static str,
-    /// The application's name.
+    /// Name of the application.
     pub application: &'static str,
-    /// The level at which clients ran.
+    /// Isolation level of the clients' transactions.
     pub isolation: &'static str,
-    /// Worker threads of each child.
+    /// Number of worker threads of each child.
     pub workers: usize,
     /// Seed of every random choice.
     pub seed: u64,
-    /// Whether kills took what was not synced.
+    /// Whether kills discarded unsynced writes.
     pub lose_unsynced: bool,
-    /// Children killed.
+    /// Number of children killed.
     pub kills: u32,
-    /// Of these, before clients ran: while opening the database.
+    /// Number of children killed before clients ran: while opening the database.
     pub while_opening: u32,
-    /// Of these, between the beginning and the end of a checkpoint.
+    /// Number of children killed between the beginning and the end of a checkpoint.
     pub while_checkpointing: u32,
-    /// How often the database was opened, and everything checked.
+    /// Number of times that the database was opened, and everything checked.
     pub recoveries: u32,
-    /// Transactions that children have acknowledged.
+    /// Number of transactions that children have acknowledged.
     pub acknowledged: u64,
-    /// Those of them that were not there afterwards.
+    /// Number of acknowledged transactions that were missing afterwards.
     pub lost: u64,
-    /// Sentences about what did not hold, lost transactions included.
+    /// Number of violations, lost transactions included.
     pub violations: usize,
-    /// Seconds to open the database and attach its indexes; none if that never succeeded.
+    /// Time to open the database and attach its indexes, in seconds; `None` if that never
+    /// succeeded.
     pub recovery_seconds: Option<Spread>,
-    /// Seconds for all.
+    /// Time of the whole test, in seconds.
     pub seconds: f64,
-    /// What did not hold, after which kill; nothing was run any more after that.
+    /// Violations, with the number of the kill after which they were found; the run ends with the
+    /// first kill that has some.
     #[serde(skip)]
     pub sentences: Vec<String>,
 }
 
-/// Kills children as the plan says, until something does not hold. `start` makes the
-/// command of a child that calls [`work`] with the same arguments and its own seed.
+/// Kills children as `plan` says, until a check fails. `start` makes the command of a child that
+/// calls [`work`] with the same arguments and its own seed.
 ///
 /// # Errors
-/// [`Error::Input`] for settings that cannot be; [`Error::Run`] when the database cannot be
-/// loaded, or a child not be started. What does not hold is no error.
+/// [`Error::Input`] for settings that are out of range; [`Error::Run`] when the database cannot be
+/// loaded, or a child cannot be started. A violation is no error.
 pub fn run(
     subject: &Subject,
     plan: &Plan,
@@ -184,14 +187,14 @@ pub fn work(subject: &Subject, plan: &Plan, seed: u64) -> Result<()> {
     }
 }
 
-/// How parent and children open the database.
+/// Returns the options with which parent and children open the database.
 fn options(plan: &Plan) -> Options {
     Options {
         data_dir: Some(plan.directory.clone()),
         workers: plan.workers,
         retries_max: u32::MAX,
         storage: StorageOptions {
-            // So that files fill up, and are used again.
+            // Small segments fill up, and are used again.
             log_segment_bytes: 1 << 20,
             log_buffer_bytes: 64 << 10,
             ..StorageOptions::default()
@@ -206,7 +209,7 @@ struct Parent<'p, A: Application> {
     start: &'p dyn Fn(u64) -> Result<Command>,
     progress: &'p Progress,
     rng: Rng,
-    /// How long the last child took that came to work.
+    /// Time that the last child that came to work took to open the database.
     opening_took: Duration,
     recoveries: Vec<f64>,
     crashes: Crashes,
@@ -274,7 +277,7 @@ impl<'p, A: Application> Parent<'p, A> {
     fn load(&self) -> Result<()> {
         emptied(&self.plan.directory)?;
         let options = Options {
-            // Closing writes it.
+            // Closing the database writes the log.
             durability: Durability::Relaxed,
             ..options(self.plan)
         };
@@ -287,8 +290,7 @@ impl<'p, A: Application> Parent<'p, A> {
         Ok(())
     }
 
-    /// One child is killed at work, and some that recover after it. Returns what does not
-    /// hold then.
+    /// Kills one child at work, and some that recover after it. Returns the violations found then.
     fn kill_and_recover(&mut self, promises: &mut Promises) -> Result<Vec<String>> {
         let mut moment = Moment::at_work(&mut self.rng);
         loop {
@@ -315,7 +317,7 @@ impl<'p, A: Application> Parent<'p, A> {
     }
 }
 
-/// Removes all that is in a directory.
+/// Removes the contents of `directory`.
 fn emptied(directory: &Path) -> Result<()> {
     let emptied = match std::fs::remove_dir_all(directory) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),

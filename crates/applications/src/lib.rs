@@ -1,11 +1,10 @@
 //! Benchmarks of whole transactions over several tables.
 //!
-//! The crate knows the public interface of `weft`, and TPC-C also as statements for a server. The crate
-//! measures with the harness of `bench`, and never starts a server or compares servers.
+//! The crate knows the public interface of `weft`, and TPC-C also as statements for a server. It measures with the
+//! harness of `bench`, and never starts a server or compares servers.
 //!
-//! An [`application`] has transactions of several kinds and conditions that its tables always meet:
-//! [`smallbank`], [`tatp`] and [`tpcc`] are three. [`crash`] kills a process at work and checks its
-//! database.
+//! An [`application`] has transactions of several kinds and conditions that its tables always meet. There are three:
+//! [`smallbank`], [`tatp`] and [`tpcc`]. [`crash`] kills a process at work and checks its database.
 
 pub mod application;
 pub mod crash;

@@ -1,4 +1,4 @@
-//! Rows of fixed length: structs whose bytes are what a table stores.
+//! Rows of fixed length: structs whose bytes are stored in a table.
 //!
 //! A row is a struct of little-endian numbers and byte arrays without padding (crate
 //! `zerocopy`). It is encoded by lending its bytes, and read in place
@@ -31,7 +31,8 @@ macro_rules! row_values {
 
             #[inline]
             fn borrow(bytes: &[u8]) -> Result<&Self, weft::DecodeError> {
-                // Unaligned, and every pattern of bits is one: only the length can be wrong.
+                // The types are unaligned, and every pattern of bits is valid: only the length can
+                // be wrong.
                 zerocopy::FromBytes::ref_from_bytes(bytes).map_err(|_| {
                     weft::DecodeError::new(format_args!(
                         "{} bytes are not a row of type {}",

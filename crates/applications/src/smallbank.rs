@@ -1,13 +1,12 @@
 //! SmallBank: customers with two holdings each, and six short transactions over them.
 //!
-//! The benchmark of Alomari, Cahill, Fekete and Röhm ("The Cost of Serializability on
-//! Platforms That Use Snapshot Isolation", ICDE 2008), with the sixth transaction, the mix
-//! and the amounts of H-Store's version. Where they leave something open, or we differ, it
-//! says so here:
+//! The benchmark is that of Alomari, Cahill, Fekete and Röhm ("The Cost of Serializability on
+//! Platforms That Use Snapshot Isolation", ICDE 2008), with the sixth transaction, the mix and the
+//! amounts of H-Store's version. Choices of ours, and differences from them, are:
 //!
 //! - Money is in cents.
-//! - `TransactSavings` withdraws as often as it pays in (H-Store only pays in), so that the
-//!   rule that savings are never below 0 has something to do.
+//! - `TransactSavings` withdraws as often as it pays in (H-Store only pays in), so the rule that
+//!   savings are never below 0 is exercised.
 //! - Customers are chosen uniformly unless a [`Hotspot`] is asked for. The paper sends 90 %
 //!   of the accesses to 1,000 of 18,000 customers.
 //!
@@ -16,29 +15,28 @@
 //! | --- | --- | --- |
 //! | account | name, 16 bytes | number of the customer |
 //! | savings, checking | number of the customer | `Holding`: money, number of changes |
-//! | ledger | worker, stripe | money that came in from outside, less what went out |
+//! | ledger | worker, stripe | money that came in from outside, less withdrawals |
 //! | statement, check | number of the customer | `Seen` by the last one |
 //!
 //! # The ledger
-//! The bank's money must at any time be what came in from outside less what went out, so
-//! each transaction that moves money in or out writes that down. One row for all would be a
-//! hot row that SmallBank does not have, a row per transaction would fill the memory, and a
-//! field of the holding that it changes anyway would be lost together with it if an update
-//! was ever lost. So each worker goes round a number of rows of its own, its *stripes*:
-//! more than it has transactions in flight, so that a row comes up again only when the
-//! transaction that used it last has long ended, and no two meet there. The price is one
-//! read and one write of a row that is mostly in the cache.
+//! At any time the bank's money must be all deposits from outside less all withdrawals, so each
+//! transaction that moves money in or out records that. One row for all would be a hot row that
+//! SmallBank does not have, a row per transaction would fill the memory, and a field of the holding
+//! that it changes anyway would be lost together with it if an update was ever lost. Each worker
+//! therefore goes round a number of rows of its own, its *stripes*: more than it has transactions
+//! in flight, so a row comes up again only when the transaction that used it last has long ended,
+//! and no two meet there. The price is one read and one write of a row that is mostly in the cache.
 //!
-//! What was loaded is in the ledger too, hence the condition needs the tables only.
+//! The loaded money is in the ledger too, hence the condition needs the tables only.
 //!
 //! # Statements
-//! At snapshot isolation SmallBank is not serializable: a `Balance` may see that savings
-//! have gone, and yet a later check may be cleared without penalty, because it does not.
-//! No table shows that, as `Balance` only reads. With [`Settings::statements`] it writes
-//! down what it has seen of the customer's two holdings, and so does `WriteCheck`; of any
-//! two of them, one must have seen everything that the other has. Snapshot isolation and
-//! read committed may break this condition, serializable may not. It is off by default,
-//! because it makes `Balance` a transaction that writes.
+//! At snapshot isolation SmallBank is not serializable: a `Balance` may see that savings have gone,
+//! and yet a later check may be cleared without penalty, because it does not see that. No table
+//! shows the anomaly, as `Balance` only reads. With [`Settings::statements`] `Balance` records what
+//! it has seen of the customer's two holdings, and so does `WriteCheck`; of any two of them, one
+//! must have seen everything that the other has. Snapshot isolation and read committed may break
+//! this condition, serializable may not. It is off by default, because it makes `Balance` a
+//! transaction that writes.
 
 mod conditions;
 mod load;
@@ -82,11 +80,10 @@ pub struct SmallBank {
     checks: Table<u64, Seen>,
 }
 
-/// A customer's name.
+/// Name of a customer.
 type Name = [u8; 16];
 
-/// The name of the customer of a number: `C` and 15 digits, so that names sort as numbers
-/// do.
+/// Returns the name of a customer: `C` and the number in 15 digits, so names sort as numbers do.
 fn name(customer: u64) -> Name {
     let mut name = [b'0'; 16];
     name[0] = b'C';
@@ -94,19 +91,19 @@ fn name(customer: u64) -> Name {
     name
 }
 
-/// What a customer has in savings, or in checking.
+/// Money of a customer in savings, or in checking.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
 )]
 #[repr(C)]
 struct Holding {
     cents: I64,
-    /// How often it was changed.
+    /// Number of changes.
     changes: U64,
 }
 
 impl Holding {
-    /// What is loaded.
+    /// Returns the loaded holding.
     fn opening(cents: i64) -> Self {
         Self {
             cents: I64::new(cents),
@@ -114,7 +111,7 @@ impl Holding {
         }
     }
 
-    /// The same with another balance.
+    /// Returns the holding after a change to another balance.
     fn changed_to(self, cents: i64) -> Self {
         Self {
             cents: I64::new(cents),
@@ -122,7 +119,7 @@ impl Holding {
         }
     }
 
-    /// The same with so much more.
+    /// Returns the holding after a change by `cents`.
     fn plus(self, cents: i64) -> Self {
         self.changed_to(self.cents.get() + cents)
     }
@@ -144,7 +141,7 @@ row_values! {
     Seen = "smallbank.seen";
 }
 
-/// Loads it, to be measured.
+/// Function that loads a bank, to be measured.
 pub static LOAD: Load<Settings> = driver::load::<SmallBank>;
 
 impl Application for SmallBank {

@@ -1,7 +1,8 @@
 //! TATP: the telecom application transaction processing benchmark, description 1.0.
 //!
-//! A home location register: subscribers of a mobile network, what they may use, and where
-//! their calls are forwarded to. Seven short transactions, four fifths of which only read.
+//! The database is a home location register: subscribers of a mobile network, the facilities that
+//! they may use, and the destinations of their calls. There are seven short transactions, four
+//! fifths of which only read.
 //!
 //! # Tables
 //! | table | key | value |
@@ -12,15 +13,15 @@
 //! | call_forwarding | `s_id`, `sf_type`, `start_time` 0, 8 or 16 | `CallForwarding` |
 //!
 //! # Transactions that find nothing
-//! By design of the benchmark many do: three of eight keys of access_info, for example, are
-//! of no record. Such a transaction has done what it was asked to and commits. An inserted
-//! call forwarding that exists already, or is of a facility that the subscriber does not
-//! have, breaks a key; the transaction is then rolled back, which counts as done.
+//! By design of the benchmark many transactions find nothing: three of eight keys of access_info,
+//! for example, have no record. Such a transaction has done its work and commits. An inserted call
+//! forwarding that exists already, or is of a facility that the subscriber does not have, violates
+//! a key; the transaction is then rolled back, which counts as done.
 //!
 //! # Where we differ
-//! The description draws the end of an inserted call forwarding apart from its start, so
-//! that it can end before it begins. Here it is drawn as in the population, one to eight
-//! hours after the start, so that this can be checked.
+//! The description draws the end of an inserted call forwarding apart from its start, and it can
+//! end before it begins. Here the end is drawn as in the population, one to eight hours after the
+//! start, so that it can be checked.
 
 mod conditions;
 mod load;
@@ -54,9 +55,9 @@ const KINDS: [&str; 7] = [
     "delete_call_forwarding",
 ];
 
-/// The hours at which call forwardings can start.
+/// Hours at which call forwardings can start.
 const START_TIMES: [u8; 3] = [0, 8, 16];
-/// The types of access information, and of facilities.
+/// Types of access information, and of facilities.
 const TYPES: [u8; 4] = [1, 2, 3, 4];
 
 /// A loaded register.
@@ -73,7 +74,7 @@ pub struct Tatp {
 /// A telephone number: 15 digits.
 pub type Number = [u8; 15];
 
-/// The number of a subscriber: its `s_id`, with leading zeros.
+/// Returns the number of a subscriber: its `s_id`, with leading zeros.
 fn number(s_id: u32) -> Number {
     let mut number = [b'0'; 15];
     write_digits(&mut number, s_id.into());
@@ -123,7 +124,7 @@ rows! {
     }
 }
 
-/// Loads it, to be measured.
+/// Function that loads a register, to be measured.
 pub static LOAD: Load<Settings> = driver::load::<Tatp>;
 
 impl Application for Tatp {
@@ -170,7 +171,7 @@ impl Application for Tatp {
         self.violations(txn)
     }
 
-    /// Nothing: updates leave no trace but the last, and deletions may find nothing.
+    /// Returns no tallies: updates leave no trace but the last, and deletions may find nothing.
     async fn tallies<P: Policy>(&self, _: &Transaction<P>) -> weft::Result<Vec<Tally>> {
         Ok(Vec::new())
     }

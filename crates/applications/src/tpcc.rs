@@ -1,24 +1,24 @@
 //! TPC-C and its family: an order entry, as an [`Application`].
 //!
-//! After the specification of TPC Benchmark C, revision 5.11, with what CoroBase (section
-//! 5.2) changes for its experiments:
+//! The implementation follows the specification of TPC Benchmark C, revision 5.11, with CoroBase's changes (section
+//! 5.2) for its experiments:
 //! - a closed loop: no keying, no thinking, no terminals to wait for (`terminal.rs`);
 //! - a transaction's home warehouse is drawn, or bound to the worker ([`Home`]);
 //! - two more mixes ([`Mix`]), one of them with a query over three more tables
 //!   (`query2.rs`).
 //!
-//! | what | where |
+//! | subject | where |
 //! | --- | --- |
 //! | tables, keys, rows, indexes | `schema.rs` |
-//! | what they are loaded with | `population.rs`, `load.rs` |
+//! | loaded rows | `population.rs`, `load.rs` |
 //! | requests | `terminal.rs`, `mix.rs`, `random.rs` |
 //! | transactions | `new_order.rs`, `payment.rs`, `order_status.rs`, `delivery.rs`, `stock_level.rs`, `query2.rs` |
 //! | conditions that always hold | `consistency.rs` |
-//! | what is counted of transactions | `tallies.rs` |
+//! | counts of transactions in the tables | `tallies.rs` |
 //!
-//! Transactions are ordinary code, one operation after the other, and read in place. They
-//! are right at every isolation level: what they read to change it is locked first under
-//! read committed (`application/access.rs`), and guarded by the others as it is.
+//! Transactions are ordinary code, one operation after another, and read in place. They are right at every isolation
+//! level: a record that is read in order to be changed is locked first under read committed (`application/access.rs`),
+//! and guarded by the other levels themselves.
 
 mod consistency;
 mod customer;
@@ -69,13 +69,13 @@ pub struct Tpcc {
     population: Population,
     tables: Tables,
     indexes: Indexes,
-    /// The stock that each of the suppliers supplies whom `Query2` looks at.
+    /// Keys of the stock supplied by each of the suppliers that `Query2` looks at.
     supplied: Arc<[Vec<StockKey>]>,
-    /// The number of the next terminal, for all clones.
+    /// Number of the next terminal, for all clones.
     next_terminal: Arc<AtomicU64>,
 }
 
-/// What one transaction is to do.
+/// Request for one transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Request {
     /// Enter an order.
@@ -86,9 +86,9 @@ pub enum Request {
     OrderStatus(OrderStatus),
     /// Deliver the oldest orders of a warehouse.
     Delivery(Delivery),
-    /// Count what runs short in a district.
+    /// Count the items that run short in a district.
     StockLevel(StockLevel),
-    /// Supply what a region has least of.
+    /// Raise the stock that a region's suppliers have least of.
     Query2(Query2),
 }
 
@@ -130,13 +130,13 @@ impl Tpcc {
     }
 
     fn terminal(&self, worker: usize, seed: u64) -> Terminal {
-        // Relaxed: a number, no data is published through it.
+        // Relaxed: the counter only gives out numbers, no data is published through it.
         let number = self.next_terminal.fetch_add(1, Ordering::Relaxed);
         Terminal::new(&self.settings, self.population, number, worker, seed)
     }
 }
 
-/// Loads it, to be measured.
+/// Function that loads a database, to be measured.
 pub static LOAD: Load<Settings> = driver::load::<Tpcc>;
 
 impl Application for Tpcc {
@@ -175,7 +175,8 @@ impl Application for Tpcc {
         load::steps(settings)
     }
 
-    /// The same but for the keys of payments, which are never used twice.
+    /// Returns the requests of one worker. Equal seeds give equal requests, except for the keys of payments, which are
+    /// never used twice.
     fn source(&self, worker: usize, _workers: usize, seed: u64) -> Source<Request> {
         let mut terminal = self.terminal(worker, seed);
         Box::new(move || terminal.draw())

@@ -4,18 +4,18 @@ use types::{Coercion, Result, Scratch, Type, TypeModifier, Value};
 
 use crate::Rows;
 
-/// A value that borrows from nobody else.
+/// A value that owns all memory that it borrows.
 pub struct OwnedValue(Rows);
 
-// SAFETY: the rows are this value's alone. They are never settled, so they hold no statement's
-// memory, which is all in them that belongs to a thread.
+// SAFETY: the rows are this value's alone. They are never settled, and therefore hold no
+// statement's memory, which is the only part of them that belongs to a thread.
 unsafe impl Send for OwnedValue {}
 
-// SAFETY: nothing is changed in a value once it is made, and its arena is reached through it only.
+// SAFETY: a value does not change once it is made, and its arena is reached through it only.
 unsafe impl Sync for OwnedValue {}
 
 impl OwnedValue {
-    /// A copy of a value.
+    /// Returns a copy of `value`.
     pub fn new(value: Value<'_>) -> Self {
         let mut rows = Rows::new(1);
         rows.push([value]);
@@ -27,18 +27,18 @@ impl OwnedValue {
         Self::new(Value::Text(text))
     }
 
-    /// The value that a text has in a type, under default settings.
+    /// Returns the value that `text` has in the type `ty`, under default settings.
     ///
     /// # Errors
-    /// 22P02 and the like.
+    /// 22P02 and others for a text that is no value of the type.
     pub fn parse(text: &str, ty: Type) -> Result<Self> {
         Self::parse_fitted(text, ty, TypeModifier::NONE)
     }
 
-    /// The same, as a modifier lets it be.
+    /// Returns the value that `text` has in the type `ty`, adjusted to `modifier`.
     ///
     /// # Errors
-    /// As of [`parse`](Self::parse).
+    /// Errors of [`parse`](Self::parse), and those of a value that the modifier forbids.
     pub fn parse_fitted(text: &str, ty: Type, modifier: TypeModifier) -> Result<Self> {
         let scratch = Scratch::new();
         let settings = types::Settings::default();
@@ -52,7 +52,7 @@ impl OwnedValue {
             .map(Self::new)
     }
 
-    /// Bytes that the value takes.
+    /// Returns the bytes that the value takes.
     pub fn bytes(&self) -> usize {
         self.0.bytes()
     }
@@ -69,7 +69,7 @@ impl Clone for OwnedValue {
     }
 }
 
-/// Two values are the same if nothing could tell them apart, so `1.0` and `1.00` are not.
+/// Two values are equal if no expression could tell them apart: `1.0` and `1.00` are not equal.
 impl PartialEq for OwnedValue {
     fn eq(&self, other: &Self) -> bool {
         self.value().is_same(&other.value())

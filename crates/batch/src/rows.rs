@@ -1,16 +1,17 @@
-//! Rows in memory with the values that they borrow: what operators hand to each other.
+//! Rows in memory with the values that they borrow: the form in which operators hand rows to each
+//! other.
 //!
 //! # Safety argument
 //! The values of [`Rows`] borrow from its own arena, which a lifetime cannot say: they are kept as
-//! `Value<'static>`. This module alone sees them so. They get in as copies into the arena
-//! ([`Rows::push`], `kept`), and come out with the lifetime of a borrow of the `Rows` ([`Rows::row`]),
-//! during which the arena is neither reset nor dropped. The arena does not move what it has given
-//! out when the `Rows` moves, or when it is put by for a new one ([`Full`]). Copies that would leave
-//! the arena are made by `Value::copied`.
+//! `Value<'static>`. This module alone sees them in this form. They get in as copies into the arena
+//! ([`Rows::push`], `kept`), and come out with the lifetime of a borrow of the `Rows`
+//! ([`Rows::row`]), during which the arena is neither reset nor dropped. The arena does not move
+//! what it has given out when the `Rows` moves, or when the arena is replaced by a new one
+//! ([`Full`]). Copies that would leave the arena are made by `Value::copied`.
 //!
 //! # Many rows
 //! Operators that hold rows may hold millions. Their values lie in parts of the same number of
-//! rows, so that nothing is copied when there are more, and their arenas are of about
+//! rows, which avoids copying them when rows are added, and their arenas are of about
 //! [`ARENA_BYTES`]. Both are given back in steps ([`Gradual`]). A batch has one part and one arena.
 
 use std::{mem::MaybeUninit, ptr::NonNull, rc::Rc};
@@ -18,46 +19,49 @@ use std::{mem::MaybeUninit, ptr::NonNull, rc::Rc};
 use interleave::{Gradual, Policy as _, Prefetching, RELEASED_AT_ONCE, Release};
 use types::{Charge, Memory, Result, Scratch, Value, row::Taking};
 
-/// Rows that operators hand over at once, as a rule.
+/// Usual number of rows that operators hand over at once.
 pub const BATCH_ROWS: usize = 256;
 
-/// Bytes beyond the rows' own width that operators hand over at once: about so many, and a row.
+/// Bytes beyond the rows' own width that operators hand over at once, approximately: the last row
+/// may exceed them.
 const BYTES_MAX: usize = 1 << 20;
 
-/// In place of a row's number: there is none.
+/// Number in place of a row's, meaning no row.
 pub const NO_ROW: u32 = u32::MAX;
 
-/// A part has at most so many rows,
+/// Most rows of a part, as a power of two.
 const PART_BITS_MAX: u32 = 15;
 
-/// and at least so many, however wide they are: more than a batch.
+/// Fewest rows of a part, however wide they are, as a power of two: more than a batch.
 const PART_BITS_MIN: u32 = 9;
 const _: () = assert!(1 << PART_BITS_MIN > BATCH_ROWS);
 
-/// In between, it takes no more than so many bytes: enough for most joins' smaller side, whose rows are
-/// found at less cost in one part.
+/// Most bytes of a part with more rows than the fewest: enough for most joins' smaller side, whose
+/// rows are found at less cost in one part.
 const PART_BYTES: usize = 4 << 20;
 
-/// An arena of rows that are held is put by when it takes so many bytes; one batch comes on top.
+/// Bytes from which on the arena of rows that are held is replaced by a new one; one batch comes on
+/// top.
 const ARENA_BYTES: usize = 1 << 20;
 
 /// Rows of the same width, with memory of their own.
 pub struct Rows {
-    /// Row by row, those of the last part. Dropped before the arena; values have no destructors.
+    /// Values of the last part, row by row. They have no destructors, and are dropped before the
+    /// arena.
     values: Vec<Value<'static>>,
     width: usize,
     rows: usize,
-    /// Rows of a part, as a power of two.
+    /// Number of rows of a part, as a power of two.
     part_bits: u32,
     arena: Scratch,
     full: Option<Box<Gradual<Full>>>,
-    /// Where each part begins, if there are several.
+    /// Beginning of each part, if there are several.
     bases: Vec<NonNull<Value<'static>>>,
-    /// What the list of values takes; the arena has a charge of its own.
+    /// Charge for the list of values; the arena has a charge of its own.
     charge: Charge,
 }
 
-/// What was put by of many rows.
+/// The full parts and arenas of many rows.
 #[derive(Default)]
 struct Full {
     /// All parts but the last.
@@ -67,7 +71,7 @@ struct Full {
     /// Bytes of the parts, and of the arenas.
     part_bytes: usize,
     arena_bytes: usize,
-    /// For the parts.
+    /// Charge for the parts.
     charge: Charge,
 }
 
@@ -108,7 +112,7 @@ impl Default for Rows {
 }
 
 impl Rows {
-    /// None yet, of so many values each.
+    /// Makes an empty list of rows with `width` values each.
     pub fn new(width: usize) -> Self {
         let fitting = PART_BYTES / size_of::<Value<'static>>() / width.max(1);
         let part_bits = fitting.max(1).ilog2().clamp(PART_BITS_MIN, PART_BITS_MAX);
@@ -142,7 +146,7 @@ impl Rows {
     /// Adds a row: its values are copied.
     ///
     /// # Panics
-    /// If it has not the width of the others.
+    /// If the row has another width than the others.
     #[inline]
     pub fn push<'v>(&mut self, row: impl IntoIterator<Item = Value<'v>>) {
         let before = self.values.len();
@@ -153,11 +157,11 @@ impl Rows {
     }
 
     /// Adds a row for each pair of numbers: values at some positions of that row of `left`, then of
-    /// that of `right`. Of a row that is not there ([`NO_ROW`]) all are NULL. Ends before all pairs
-    /// are added where the rows have [many bytes](Rows::is_large); how many were added.
+    /// that of `right`. The values of a missing row ([`NO_ROW`]) are NULL. Ends early if the rows
+    /// have [many bytes](Rows::is_large). Returns how many rows were added.
     ///
     /// # Panics
-    /// If that makes not the width of the others.
+    /// If the new rows have another width than the others.
     pub fn push_pairs(
         &mut self,
         left: (&Rows, &[usize]),
@@ -178,7 +182,7 @@ impl Rows {
         added
     }
 
-    /// Adds rows that the last part has room for.
+    /// Adds rows that the last part has room for; returns how many.
     fn push_pairs_to_part(
         &mut self,
         left: (&Rows, &[usize]),
@@ -192,7 +196,7 @@ impl Rows {
             added = pairs.len();
         }
         let spare = self.values.spare_capacity_mut();
-        // None, of rows without values.
+        // There are no places if the rows have no values.
         let places = spare.chunks_exact_mut(self.width.max(1));
         for ((one, two), row) in pairs[added..].iter().zip(places) {
             let (one_places, two_places) = row.split_at_mut(left.1.len());
@@ -203,7 +207,7 @@ impl Rows {
                 break;
             }
         }
-        // SAFETY: so many rows were written, each as a whole, within the capacity.
+        // SAFETY: `added` rows were written, each as a whole, within the capacity.
         unsafe { self.values.set_len(before + added * self.width) };
         self.rows += added;
         if self.place(self.rows) == 0 {
@@ -212,13 +216,13 @@ impl Rows {
         added
     }
 
-    /// Adds a row whose values may be errors; then it is not added.
+    /// Adds a row whose values may be errors; a row with an error is not added.
     ///
     /// # Errors
-    /// The first of them.
+    /// The first error among the values.
     ///
     /// # Panics
-    /// As [`Rows::push`].
+    /// If the row has another width than the others.
     pub fn try_push<'v>(&mut self, row: impl IntoIterator<Item = Result<Value<'v>>>) -> Result<()> {
         self.push_with(|new| {
             row.into_iter().try_for_each(|value| {
@@ -228,13 +232,13 @@ impl Rows {
         })
     }
 
-    /// Adds a row whose values `write` puts in one by one. It is not added if that fails.
+    /// Adds a row whose values `write` puts in one by one. The row is not added if `write` fails.
     ///
     /// # Errors
-    /// Those of `write`.
+    /// Errors of `write`.
     ///
     /// # Panics
-    /// As [`Rows::push`].
+    /// If the row has another width than the others.
     #[inline]
     pub fn push_with(&mut self, write: impl FnOnce(&mut NewRow<'_>) -> Result<()>) -> Result<()> {
         let before = self.values.len();
@@ -243,7 +247,7 @@ impl Rows {
             values: &mut self.values,
             arena: &self.arena,
         });
-        // More would have moved the part.
+        // A wider row would have moved the part.
         assert!(
             self.values.len() <= before + self.width,
             "a row of another width"
@@ -269,7 +273,7 @@ impl Rows {
         }
     }
 
-    /// The place of a row in its part.
+    /// Returns the place of a row in its part.
     #[inline(always)]
     fn place(&self, at: usize) -> usize {
         at & ((1 << self.part_bits) - 1)
@@ -288,14 +292,14 @@ impl Rows {
         full.parts.push(part);
     }
 
-    /// Brings a row into the cache, or begins to.
+    /// Begins to bring a row into the cache.
     #[inline]
     pub fn prefetch(&self, at: usize) {
         let row = self.row(at);
         Prefetching::prefetch(row.as_ptr(), size_of_val(row));
     }
 
-    /// The row at a position.
+    /// Returns the row at a position.
     #[inline]
     pub fn row(&self, at: usize) -> &[Value<'_>] {
         if self.bases.is_empty() {
@@ -303,20 +307,21 @@ impl Rows {
         }
         assert!(at < self.rows, "a row that is there");
         let (part, place) = (self.bases[at >> self.part_bits], self.place(at));
-        // SAFETY: all parts but the last are full, and that one has the rows that are left; it was made with
-        // room for all of its rows, so that it does not move when there are more.
+        // SAFETY: all parts but the last are full, and the last has the remaining rows; it was made
+        // with room for all of its rows, and therefore does not move when rows are added.
         unsafe {
             let row = part.add(place * self.width);
             std::slice::from_raw_parts(row.as_ptr(), self.width)
         }
     }
 
-    /// All rows, in order.
+    /// Iterates over all rows, in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &[Value<'_>]> {
         (0..self.rows).map(|at| self.row(at))
     }
 
-    /// Charges to a statement what the rows have taken since the last time, or given back.
+    /// Charges to a statement the memory that the rows have taken, or given back, since the last
+    /// call.
     ///
     /// # Errors
     /// 53200 if the statement may not hold as much.
@@ -324,7 +329,7 @@ impl Rows {
     pub fn settle(&mut self, memory: &Rc<Memory>) -> Result<()> {
         self.arena.charge_to(memory);
         self.arena.settle()?;
-        // Of a batch, the arena is to be used again.
+        // The arena of a batch is to be used again.
         if self.rows > BATCH_ROWS && self.arena.allocated_bytes() >= ARENA_BYTES {
             self.begin_arena();
         }
@@ -343,7 +348,7 @@ impl Rows {
         full.arenas.push(arena);
     }
 
-    /// Bytes that the rows take.
+    /// Returns the bytes that the rows take.
     pub fn bytes(&self) -> usize {
         let full = self.full.as_ref().map_or(0, |full| full.bytes());
         self.values_bytes() + self.arena.allocated_bytes() + full
@@ -353,19 +358,20 @@ impl Rows {
         self.values.capacity() * size_of::<Value<'static>>()
     }
 
-    /// Whether they have so many bytes that no more should be added before they are handed on.
+    /// Returns whether the rows have so many bytes that no more should be added before they are
+    /// handed on.
     #[inline]
     pub fn is_large(&self) -> bool {
         self.arena.allocated_bytes() + self.put_by() >= BYTES_MAX && self.rows > 0
     }
 
-    /// Bytes of arenas that were put by.
+    /// Returns the bytes of full arenas.
     #[inline]
     fn put_by(&self) -> usize {
         self.full.as_ref().map_or(0, |full| full.arena_bytes)
     }
 
-    /// Whether they are as many as operators hand over at once, or have as many bytes.
+    /// Returns whether there are as many rows, or bytes, as operators hand over at once.
     #[inline]
     pub fn is_full(&self) -> bool {
         self.rows >= BATCH_ROWS || self.is_large()
@@ -398,7 +404,8 @@ fn beginning(part: &mut Vec<Value<'static>>) -> NonNull<Value<'static>> {
     NonNull::new(part.as_mut_ptr()).expect("a vector's memory has an address")
 }
 
-/// Writes a part of a row: values at some positions of that row. Whether the arena has more values by it.
+/// Writes a part of a row: values at some positions of row `number`. Returns whether the arena has
+/// grown by it.
 #[inline(always)]
 fn pick(
     places: &mut [MaybeUninit<Value<'static>>],
@@ -420,7 +427,7 @@ fn pick(
     copied
 }
 
-/// A value that borrows from the arena alone.
+/// Returns a copy of a value that borrows from the arena alone.
 #[inline(always)]
 fn kept(value: &Value<'_>, arena: &Scratch) -> Value<'static> {
     let value = if value.borrows() {
@@ -428,7 +435,7 @@ fn kept(value: &Value<'_>, arena: &Scratch) -> Value<'static> {
     } else {
         *value
     };
-    // SAFETY: it is in the arena, or borrows nothing. See the module's header.
+    // SAFETY: the value is in the arena, or borrows nothing. See the module's header.
     unsafe { std::mem::transmute::<Value<'_>, Value<'static>>(value) }
 }
 
@@ -444,7 +451,7 @@ mod tests {
 
     use super::*;
 
-    /// Adds rows of a number and a text, as many as are wanted.
+    /// Adds rows of a number and a text until there are `count`.
     fn fill(rows: &mut Rows, count: usize, memory: &Rc<Memory>) {
         for number in rows.len()..count {
             let text = format!("text {number}, which is too long to lie in the value itself");
@@ -489,7 +496,7 @@ mod tests {
         }
     }
 
-    /// An arena that was put by did not count, and a batch took more and more.
+    /// Full arenas once did not count, and a batch took more and more.
     #[test]
     fn rows_stay_large_when_they_are_charged() {
         let memory = Memory::new(&Allowance::unlimited(), usize::MAX);

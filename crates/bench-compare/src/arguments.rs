@@ -1,4 +1,4 @@
-//! The command line: what is asked for, checked before anything is loaded.
+//! The command line: the request, checked before anything is loaded.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -19,16 +19,16 @@ use crate::device::is_memory;
 use crate::engine::Name;
 use crate::{in_predicate, report};
 
-/// Most clients of Weft.
+/// Largest number of Weft's clients.
 const CLIENTS_MAX: u64 = 1 << 16;
-/// Most client threads.
+/// Largest number of client threads.
 const THREADS_MAX: u64 = 1024;
 
-/// Least memory for each engine, in bytes: Weft's log buffers and RocksDB's tables in memory
-/// want some.
+/// Least memory for each engine, in bytes: Weft's log buffers and RocksDB's tables in memory need
+/// some.
 const MEMORY_MIN: u64 = 16 << 20;
 
-/// Longest window of relaxed durability, in milliseconds: Weft's.
+/// Longest window of relaxed durability, in milliseconds: Weft's limit.
 const WINDOW_MS_MAX: u64 = 1000;
 
 const EXAMPLES: &str = "\
@@ -55,11 +55,10 @@ Examples:
 
 /// Compares Weft with other embedded engines on the same workloads.
 ///
-/// For each workload every engine is loaded once. Then each repeat runs every engine
-/// for some seconds and measures the device beside them; medians are reported. The
-/// others run once for each number of client threads, and the best is reported.
-/// Every answer is verified. Results go to standard output, progress and notes to
-/// standard error.
+/// For each workload every engine is loaded once. Then each repeat runs every engine for some
+/// seconds and measures the device beside them; medians are reported. The other engines run once
+/// for each number of client threads, and the best is reported. Every answer is verified. Results
+/// go to standard output, progress and notes to standard error.
 ///
 /// Numbers may have underscores and suffixes: k, M, G for thousands, Ki, Mi, Gi for
 /// powers of 1024.
@@ -71,12 +70,11 @@ Examples:
     args_conflicts_with_subcommands = true
 )]
 pub(crate) struct Arguments {
-    /// Something else to compare.
+    /// Another comparison instead of that of the engines.
     #[command(subcommand)]
     other: Option<Other>,
 
-    /// What the transactions do, separated by commas: names from the list below, or
-    /// YCSB property files.
+    /// Workloads, separated by commas: names from the list below, or YCSB property files.
     #[arg(
         long,
         value_name = "A,B,..",
@@ -90,8 +88,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "A,B,..", value_delimiter = ',')]
     engines: Vec<Name>,
 
-    /// When a commit is acknowledged: synchronous (when it is on the device), relaxed
-    /// (before, the device follows within --relaxed-ms) or none (before).
+    /// Condition for acknowledging a commit: synchronous (it is on the device), relaxed (at once;
+    /// the device follows within --relaxed-ms) or none (at once).
     #[arg(long, value_name = "KIND", default_value = "synchronous")]
     durability: Durability,
 
@@ -115,13 +113,12 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", value_parser = parse_count)]
     operations: Option<u64>,
 
-    /// Workers of Weft, and client threads of the others [default: the number of
-    /// cores].
+    /// Workers of Weft, and client threads of the other engines [default: the number of cores].
     #[arg(long, value_name = "N", value_parser = parse_threads)]
     threads: Option<u64>,
 
-    /// Further numbers of client threads to try with the others, separated by commas:
-    /// only many at once have their commits grouped.
+    /// Further numbers of client threads to try with the other engines, separated by commas: only
+    /// many at once have their commits grouped.
     #[arg(
         long,
         value_name = "A,B,..",
@@ -131,8 +128,8 @@ pub(crate) struct Arguments {
     )]
     peer_threads: Vec<u64>,
 
-    /// Clients of Weft, all workers together: so many transactions are open at once,
-    /// most of them waiting for the device at synchronous durability.
+    /// Clients of Weft, all workers together: the number of transactions open at once, most of them
+    /// waiting for the device at synchronous durability.
     #[arg(long, value_name = "N", default_value = "1024", value_parser = parse_clients)]
     weft_clients: u64,
 
@@ -146,10 +143,10 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", value_parser = parse_count)]
     cache_bytes: Option<u64>,
 
-    /// Bytes of memory for each engine, fewer than the records take up: Weft's ceiling, with the
-    /// cold tier; RocksDB's cache, with its tables in memory as part of it, and no other, as it
-    /// reads past the system's. The others have a cache of so much if they have one of their
-    /// own, and the system's beside it.
+    /// Bytes of memory for each engine, fewer than the records take up. It limits all of Weft's
+    /// memory, with the cold tier, and RocksDB's cache, with its tables in memory as part of it, as
+    /// RocksDB then reads past the system's cache. Other engines have a cache of this size if they
+    /// have one of their own, and the system's beside it.
     #[arg(long, value_name = "N", conflicts_with = "cache_bytes", value_parser = parse_memory)]
     memory: Option<u64>,
 
@@ -172,7 +169,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "DIR")]
     data_dir: Option<PathBuf>,
 
-    /// Form of the results: table (the best of each engine), csv (every run) or json.
+    /// Form of the results: table (the best run of each engine), csv (every run) or json.
     #[arg(long, value_name = "FORMAT", default_value = "table")]
     format: Format,
 
@@ -185,7 +182,7 @@ pub(crate) struct Arguments {
     describe: bool,
 }
 
-/// What is compared other than engines under workloads.
+/// Comparisons other than that of engines under workloads.
 #[derive(Debug, clap::Subcommand)]
 enum Other {
     InPredicate(in_predicate::arguments::Arguments),
@@ -208,7 +205,7 @@ fn parse_window(text: &str) -> Result<u64> {
 }
 
 impl Arguments {
-    /// Carries it out and writes the results.
+    /// Runs the request and writes the results.
     ///
     /// # Errors
     /// [`Error::Input`] when the request was wrong, [`Error::Run`] when it failed or
@@ -307,10 +304,10 @@ impl Arguments {
     }
 }
 
-/// One line per engine.
+/// Returns a line per engine.
 fn describe(request: &Request) -> String {
     let mut text = String::new();
-    // Workloads do not change how an engine is set up.
+    // Workloads do not change the configuration of an engine.
     if let Some(plan) = request.plans.first() {
         let setup = request.setup(plan, Path::new(""));
         for engine in &request.engines {
@@ -332,8 +329,8 @@ fn finish(text: &str, verified: bool) -> Result<()> {
     ))
 }
 
-/// Writes results to standard output. A reader that went away early, as `head`
-/// does, has what it wanted.
+/// Writes results to standard output. A reader that closes the pipe early, as `head` does, is no
+/// error.
 fn write_results(text: &str) -> Result<()> {
     let mut output = std::io::stdout().lock();
     match output

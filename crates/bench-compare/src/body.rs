@@ -1,4 +1,4 @@
-//! What a transaction does, written once for all the other engines.
+//! The transactions of a workload, written once for all the other engines.
 //!
 //! The counterpart of the transactions that `bench` runs on Weft: the same
 //! operations, the same values, the same checks. The engines are called
@@ -14,37 +14,37 @@ use bench::values::{ValueShape, Verifier};
 use bench::workload::OperationKind;
 use commands::{Error, Result};
 
-/// What an open transaction of any engine can do. One that was opened to read only
-/// leaves out what writes.
+/// Operations on an open transaction of any engine. A transaction that was opened to read only need
+/// not implement those that write.
 pub(crate) trait Transaction {
     /// Hands the value of `key` to `found`; returns whether there is one.
     fn read(&mut self, key: &[u8], found: impl FnOnce(&[u8])) -> Result<bool>;
 
-    /// As [`read`](Self::read), of a record that the transaction will write.
+    /// Reads as [`read`](Self::read) does, a record that the transaction will write.
     fn read_for_update(&mut self, key: &[u8], found: impl FnOnce(&[u8])) -> Result<bool> {
         self.read(key, found)
     }
 
-    /// Writes a value, whether there was one before or not.
+    /// Writes a value, whether the key had one before or not.
     fn write(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
         let _ = (key, value);
         Err(read_only())
     }
 
-    /// Writes a value over another one; returns whether there was one. An engine
-    /// that would have to read for it says yes.
+    /// Writes a value over another one; returns whether there was one. An engine that would have to
+    /// read to find out returns `true`.
     fn update(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
         self.write(key, value)?;
         Ok(true)
     }
 
-    /// Removes a record, if it is there.
+    /// Removes the record of `key`, if it is there.
     fn delete(&mut self, key: &[u8]) -> Result<()> {
         let _ = key;
         Err(read_only())
     }
 
-    /// Visits records in key order from `from` on, until told to stop.
+    /// Visits records in key order from `from` on, until `row` returns a break.
     fn scan(&mut self, from: &[u8], row: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>)
     -> Result<()>;
 }
@@ -53,31 +53,31 @@ fn read_only() -> Error {
     Error::run("a transaction that was to read only writes; report this")
 }
 
-/// The inside of a transaction. May be run again after an abort.
+/// The operations between begin and commit of a transaction. They may be run again after an abort.
 pub(crate) trait Body {
-    /// Does it.
+    /// Runs the operations in `txn`.
     fn run<T: Transaction>(&mut self, txn: &mut T) -> Result<()>;
 }
 
-/// The operations of a workload, and what their answers showed.
+/// The operations of a workload, and the check of their answers.
 pub(crate) struct Operations {
-    /// What the transaction does.
+    /// Operations of the transaction.
     pub(crate) operations: Vec<Operation>,
-    /// The check of every answer.
+    /// Check of every answer.
     pub(crate) verifier: Verifier,
     key_shape: KeyShape,
     value_shape: ValueShape,
-    /// Records below this are always there.
+    /// Number of records loaded: records below it are always there.
     loaded: u64,
-    /// Of the value that the next update writes. SQLite spares itself the writing,
-    /// and the sync, of a value that is there already.
+    /// Version of the value that the next update writes. SQLite skips the write, and the sync, of a
+    /// value that is there already.
     version: u16,
     key: Vec<u8>,
     value: Vec<u8>,
 }
 
 impl Operations {
-    /// None yet, of the client with that number.
+    /// Returns operations of the client number `client`, none yet.
     pub(crate) fn new(plan: &Plan, client: usize) -> Self {
         Self {
             operations: Vec::new(),
@@ -169,9 +169,9 @@ impl Body for Removal {
 pub(crate) struct Audit {
     key: KeyShape,
     value: ValueShape,
-    /// Records whose value is whole.
+    /// Number of records whose value is whole.
     pub(crate) whole: u64,
-    /// Records whose value is not.
+    /// Number of records whose value is damaged.
     pub(crate) damaged: u64,
 }
 

@@ -1,12 +1,11 @@
 //! The driver: loads every engine, then alternates them repeat by repeat and
 //! measures the device beside them.
 //!
-//! Repeat `r` runs the engines in their order rotated by `r`, so that none is
-//! always the first after a pause; an engine whose clients are threads runs once
-//! for each number of threads asked for. All runs of a repeat share a seed: they
-//! answer the same questions. Between two runs the engine that was measured ends
-//! its work in the background and the file system writes back what it holds, so
-//! that no engine pays for the one before.
+//! Repeat `r` runs the engines in their order rotated by `r`, so no engine is always the first
+//! after a pause; an engine whose clients are threads runs once for each number of threads asked
+//! for. All runs of a repeat share a seed: they answer the same questions. Between two runs the
+//! engine that was measured ends its work in the background and the file system writes its dirty
+//! pages back, so no engine pays for the one before.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -29,13 +28,13 @@ use crate::results::{Comparison, Facts, Sample};
 const RECORD_OVERHEAD_BYTES: u64 = 64;
 /// Cache beyond room for all records, in bytes.
 const CACHE_BYTES_SPARE: u64 = 64 << 20;
-/// The part of the available memory that the cache of one engine may take.
+/// Divisor of the available memory that gives the greatest cache of one engine.
 const MEMORY_PART: u64 = 8;
 
-/// What to compare. Every value is within its bounds.
+/// Request for a comparison. Every value is within its bounds.
 #[derive(Debug)]
 pub(crate) struct Request {
-    /// One comparison for each, with the same number of workers.
+    /// Plans of the workloads, one comparison for each, with the same number of workers.
     pub(crate) plans: Vec<Plan>,
     /// The engines, each once.
     pub(crate) engines: Vec<Name>,
@@ -43,18 +42,18 @@ pub(crate) struct Request {
     pub(crate) threads: Vec<usize>,
     /// Clients of Weft, over all workers.
     pub(crate) weft_clients: usize,
-    /// When commits are acknowledged.
+    /// Durability of commits.
     pub(crate) durability: Durability,
     /// Longest time from a relaxed commit to the device.
     pub(crate) window: Duration,
     /// Memory for each engine's own cache; room for all records if not given.
     pub(crate) cache_bytes: Option<u64>,
-    /// All the memory that each engine gets, where it is less than there is.
+    /// Memory that each engine gets, where it is limited.
     pub(crate) memory_bytes: Option<u64>,
 }
 
 impl Request {
-    /// What each engine is set up for; its own directory is below `directory`.
+    /// Returns the set-up of an engine, whose own directory is below `directory`.
     pub(crate) fn setup<'a>(&self, plan: &'a Plan, directory: &'a Path) -> Setup<'a> {
         Setup {
             plan,
@@ -71,7 +70,7 @@ impl Request {
         }
     }
 
-    /// The engines, if any, that have more memory than they are given.
+    /// Returns the names of the engines, if any, that use more memory than they are given.
     pub(crate) fn unbounded(&self) -> Option<String> {
         let engines = self.engines.iter().filter(|engine| !engine.is_bounded());
         let names: Vec<_> = engines.map(|engine| engine.name()).collect();
@@ -79,7 +78,7 @@ impl Request {
     }
 }
 
-/// Room for all records twice, as updates leave old versions behind.
+/// Returns room for all records twice, as updates leave old versions behind.
 fn cache_bytes(plan: &Plan) -> u64 {
     let record = (plan.key.bytes() + plan.value.bytes()) as u64 + RECORD_OVERHEAD_BYTES;
     let wanted = plan.records.saturating_mul(2 * record) + CACHE_BYTES_SPARE;
@@ -88,12 +87,12 @@ fn cache_bytes(plan: &Plan) -> u64 {
     wanted.min(allowed.max(CACHE_BYTES_SPARE)) >> 20 << 20
 }
 
-/// Compares the engines on each workload, with fresh stores below `directory`,
-/// which is empty and stays so.
+/// Compares the engines on each workload, with fresh stores below `directory`, which is empty
+/// before and afterwards.
 ///
 /// # Errors
-/// Whatever an engine reports, and [`Error::Run`] when one commits nothing at all.
-/// Wrong answers are no error here but `verified: false`.
+/// Returns any error that an engine reports, and [`Error::Run`] when one commits nothing at all. A
+/// wrong answer is no error: the results then have `verified` unset.
 pub(crate) fn compare(
     request: &Request,
     directory: &Path,
@@ -194,7 +193,7 @@ fn one_workload(
     Ok(comparison)
 }
 
-/// The numbers of client threads to run an engine with. Weft has its workers.
+/// Returns the numbers of client threads to run an engine with. Weft runs with its workers.
 fn threads<'a>(name: Name, plan: &'a Plan, request: &'a Request) -> &'a [usize] {
     match name {
         Name::Weft => std::slice::from_ref(&plan.comparison.workers),
@@ -202,7 +201,7 @@ fn threads<'a>(name: Name, plan: &'a Plan, request: &'a Request) -> &'a [usize] 
     }
 }
 
-/// One repeat of one workload.
+/// Parameters of one repeat of one workload.
 struct Repeat<'a> {
     number: u32,
     plan: &'a Plan,
@@ -210,7 +209,7 @@ struct Repeat<'a> {
     directory: &'a Path,
 }
 
-/// An engine with its records in it.
+/// A loaded engine.
 struct Loaded<'a> {
     name: Name,
     description: String,
@@ -218,7 +217,7 @@ struct Loaded<'a> {
 }
 
 impl Loaded<'_> {
-    /// Runs it once and leaves it as it was loaded but for the versions of values.
+    /// Runs the engine once and leaves it as it was loaded except for the versions of values.
     fn measure(&mut self, threads: usize, repeat: &Repeat<'_>, step: &Step) -> Result<Sample> {
         let (plan, records) = (repeat.plan, repeat.records);
         step.say(format!(

@@ -1,7 +1,6 @@
-//! What the device under the data directory can do: 4 KiB written over a file that
-//! is there already, then `fdatasync`, one after the other. No engine that
-//! acknowledges one commit per sync can be faster on one client; those that group
-//! commits can.
+//! Limit of the device under the data directory: 4 KiB written over an existing file, then
+//! `fdatasync`, one after another. No engine that acknowledges one commit per sync can be faster on
+//! one client; those that group commits can.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -13,9 +12,9 @@ use commands::{Error, Result};
 
 /// Bytes of each write.
 const WRITE_BYTES: usize = 4096;
-/// Writes that fit the file; then from the start again.
+/// Number of writes that fit the file; the next begins at the start again.
 const WRITES_IN_FILE: u64 = 4096;
-/// Longest and shortest time it is measured for in each repeat.
+/// Longest and shortest time for which the device is measured in each repeat.
 const DURATION_MAX: Duration = Duration::from_secs(1);
 const DURATION_MIN: Duration = Duration::from_millis(20);
 
@@ -31,11 +30,10 @@ fn failed(error: std::io::Error) -> Error {
 }
 
 impl Device {
-    /// On a new file in `directory`, fully written, so that later writes change no
-    /// metadata.
+    /// Makes a new file in `directory`, fully written, so later writes change no metadata.
     ///
     /// # Errors
-    /// [`Error::Run`] when it cannot be written.
+    /// [`Error::Run`] when the file cannot be written.
     pub(crate) fn open(directory: &Path) -> Result<Self> {
         let file = File::create_new(directory.join("device")).map_err(failed)?;
         let block = [1; WRITE_BYTES];
@@ -47,11 +45,11 @@ impl Device {
         Ok(Self { file, next: 0 })
     }
 
-    /// Writes and syncs for about a fifth of `slot`, adds how long each took to
-    /// `latencies`, and returns how many there were per second.
+    /// Writes and syncs for about a fifth of `slot`, adds the time of each to `latencies`, and
+    /// returns their number per second.
     ///
     /// # Errors
-    /// [`Error::Run`] when the device reports one.
+    /// [`Error::Run`] when the device reports an error.
     pub(crate) fn syncs_per_second(
         &mut self,
         slot: Duration,
@@ -76,17 +74,17 @@ impl Device {
     }
 }
 
-/// Whether files in `directory` live in memory, where a sync costs nothing.
+/// Returns whether files in `directory` live in memory, where a sync costs nothing.
 pub(crate) fn is_memory(directory: &Path) -> bool {
     const TMPFS_MAGIC: u64 = 0x0102_1994;
     rustix::fs::statfs(directory).is_ok_and(|system| system.f_type as u64 == TMPFS_MAGIC)
 }
 
-/// Writes out what the file system of `directory` still holds in memory, so that
-/// this does not happen while the next engine is measured.
+/// Writes out dirty pages of the file system of `directory`, so that this does not happen while the
+/// next engine is measured.
 ///
 /// # Errors
-/// [`Error::Run`] when the device reports one.
+/// [`Error::Run`] when the device reports an error.
 pub(crate) fn write_back(directory: &Path) -> Result<()> {
     let outcome = File::open(directory).and_then(|file| Ok(rustix::fs::syncfs(&file)?));
     outcome.map_err(|error| {

@@ -1,4 +1,4 @@
-//! The engines by name, and what the driver asks of each.
+//! The engines by name, and the interface that the driver uses.
 
 use std::fmt;
 use std::ops::Range;
@@ -39,7 +39,7 @@ impl Name {
         Self::Sqlite,
     ];
 
-    /// The name used on the command line and in results.
+    /// Returns the name used on the command line and in results.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Weft => "weft",
@@ -52,7 +52,8 @@ impl Name {
         }
     }
 
-    /// Whether it reads past the system's cache and holds to the memory that it is given.
+    /// Returns whether the engine reads past the system's cache and keeps to the memory that it is
+    /// given.
     pub(crate) fn is_bounded(self) -> bool {
         match self {
             Self::Weft => true,
@@ -62,7 +63,7 @@ impl Name {
         }
     }
 
-    /// How the engine is set up for a durability: one line for people.
+    /// Describes the engine's set-up for a durability: one line for people.
     pub(crate) fn description(self, setup: &Setup<'_>) -> String {
         match self {
             Self::Weft => ours::description(setup),
@@ -122,29 +123,29 @@ impl FromStr for Name {
     }
 }
 
-/// What an engine is set up for.
+/// Set-up of an engine.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Setup<'a> {
-    /// The workload, the shapes of keys and values, Weft's workers.
+    /// Plan: the workload, the shapes of keys and values, Weft's workers.
     pub(crate) plan: &'a Plan,
-    /// When commits are acknowledged.
+    /// Durability of commits.
     pub(crate) durability: Durability,
     /// Longest time from a relaxed commit to the device.
     pub(crate) window: Duration,
     /// Memory for a cache of the engine's own, where it has one.
     pub(crate) cache_bytes: u64,
-    /// The same, if it is to be all the memory that the engine has.
+    /// All the memory that the engine may have, where it is limited.
     pub(crate) memory_bytes: Option<u64>,
     /// Clients of Weft, over all workers.
     pub(crate) weft_clients: usize,
     /// Most client threads at once.
     pub(crate) threads_max: usize,
-    /// A directory of the engine's own.
+    /// Directory of the engine's own.
     pub(crate) directory: &'a Path,
 }
 
 impl Setup<'_> {
-    /// Bytes of all keys and values loaded.
+    /// Returns the bytes of all keys and values loaded.
     pub(crate) fn payload_bytes(&self) -> u64 {
         self.plan.records * (self.plan.key.bytes() + self.plan.value.bytes()) as u64
     }
@@ -152,19 +153,18 @@ impl Setup<'_> {
 
 /// A loaded store under measurement.
 pub(crate) trait Engine {
-    /// Loads the records of the plan at version 0 and makes the store as fast as it
-    /// gets: compacted, in its caches.
+    /// Loads the records of the plan at version 0 and makes the store as fast as it gets:
+    /// compacted, in its caches.
     ///
     /// # Errors
-    /// [`Error::Run`] when loading fails or what was loaded is not there.
+    /// [`Error::Run`] when loading fails or a loaded record is missing.
     fn load(&mut self, step: &Step) -> Result<()>;
 
     /// Runs transactions from `threads` client threads for `run.duration` and
     /// verifies every answer.
     ///
     /// # Errors
-    /// [`Error::Run`] for what is neither an abort (retried) nor a wrong answer
-    /// (reported).
+    /// [`Error::Run`] for any error but an abort (retried) or a wrong answer (reported).
     fn run(&mut self, threads: usize, run: &Run) -> Result<RawRun>;
 
     /// Removes the records `added`, some of which may not be there.
@@ -173,15 +173,15 @@ pub(crate) trait Engine {
     /// [`Error::Run`] when removing fails.
     fn restore(&mut self, added: Range<u64>) -> Result<()>;
 
-    /// Waits until the engine has no work left from before, so that it does not do
-    /// it while another one is measured. Not measured.
+    /// Waits until the engine has no work left, so that it does none while another engine is
+    /// measured. The wait is not measured.
     ///
     /// # Errors
-    /// [`Error::Run`] when the engine reports any.
+    /// [`Error::Run`] when the engine reports an error.
     fn settle(&mut self) -> Result<()>;
 
-    /// Whether exactly the records loaded are there, each value whole. Asked at the
-    /// end, when nothing else runs.
+    /// Returns whether exactly the loaded records are there, each value whole. Called at the end,
+    /// when nothing else runs.
     ///
     /// # Errors
     /// [`Error::Run`] when reading fails.

@@ -1,17 +1,17 @@
-//! A query with an IN-predicate, Weft's columns beside an analytical engine: from a list of values
-//! to the numbers of the rows that have one of them, or to how many these are.
+//! A query with an IN-predicate, on Weft's columns and on an analytical engine: from a list of
+//! values to the numbers of the rows that have one of them, or to their count.
 //!
-//! What is here: what is asked for ([`arguments`]), the contenders ([`ours`], [`duckdb`]), turns
-//! and checks ([`run`]), what they found ([`results`], [`report`]). Data and lists are those of
+//! Parts of the module: the request ([`arguments`]), the contenders ([`ours`], [`duckdb`]), turns
+//! and checks ([`run`]), the results ([`results`], [`report`]). Data and lists are those of
 //! `weft-bench join` (crate `experiments`): distinct integers, to which rows refer at random.
 //!
-//! How it is measured:
+//! Method of measurement:
 //! - Both engines have the same column in memory, in the same process.
 //! - First all contenders answer one list, and have to find the same rows. Then, repeat by repeat
 //!   and list by list, they take turns, beginning with another one each time.
-//! - Each turn has a list of its own, so that no cache remembers it from the contender before.
-//!   Every answer is compared with the rows that the data says, out of its time.
-//! - What counts of a repeat is the median over its lists. Ratios are taken within a repeat.
+//! - Each turn has a list of its own, so no cache remembers it from the contender before. Every
+//!   answer is compared with the right rows, outside the measured time.
+//! - The result of a repeat is the median over its lists. Ratios are taken within a repeat.
 
 use std::time::{Duration, Instant};
 
@@ -29,21 +29,21 @@ mod results;
 
 use results::{Comparison, Facts, Sample};
 
-/// What a query returns.
+/// Answers that a query can return.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Answer {
     /// The numbers of the rows, in memory of the caller's.
     Rows,
-    /// How many rows there are.
+    /// The count of the rows.
     Count,
 }
 
 impl Answer {
-    /// Both of them.
+    /// Both answers.
     const ALL: [Self; 2] = [Self::Rows, Self::Count];
 
-    /// The name used in results.
+    /// Returns the name used in results.
     fn name(self) -> &'static str {
         match self {
             Self::Rows => "rows",
@@ -52,7 +52,7 @@ impl Answer {
     }
 }
 
-/// What an engine has to do with a list before it can be looked for, as part of the time.
+/// Work of an engine on a list before the query can run, as part of the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[cfg_attr(
@@ -60,18 +60,18 @@ impl Answer {
     allow(dead_code, reason = "Weft reads lists where they are")
 )]
 pub(crate) enum Taken {
-    /// Nothing: it was given to the engine before, or is an array that the query reads.
+    /// No work: the engine was given the list before, or the list is an array that the query reads.
     Ready,
-    /// Binds it to a prepared query.
+    /// Binding the list to a prepared query.
     Bound,
-    /// Inserts it into a table.
+    /// Inserting the list into a table.
     Inserted,
-    /// Parses it as part of the query's text.
+    /// Parsing the list as part of the query's text.
     Parsed,
 }
 
 impl Taken {
-    /// The name used in results.
+    /// Returns the name used in results.
     fn name(self) -> &'static str {
         match self {
             Self::Ready => "ready",
@@ -82,41 +82,41 @@ impl Taken {
     }
 }
 
-/// What is compared. Every number is within its bounds.
+/// Request for a comparison. Every number is within its bounds.
 #[derive(Clone, Debug)]
 pub(crate) struct Request {
     /// Distinct values of the column.
     values: u32,
-    /// Its rows.
+    /// Rows of the column.
     rows: u32,
-    /// The lists.
+    /// Lists of values.
     lists: Lists,
-    /// Lists that each contender answers in each repeat.
+    /// Number of lists that each contender answers in each repeat.
     batches: u32,
-    /// Repeats.
+    /// Number of repeats.
     repeats: u32,
     /// Numbers of threads of the other engine.
     #[cfg(feature = "duckdb")]
     threads: Vec<usize>,
-    /// How it is asked.
+    /// Forms in which the other engine is asked.
     #[cfg(feature = "duckdb")]
     forms: Vec<duckdb::Form>,
-    /// Lookups of Weft's that are under way at once, where that is fixed.
+    /// Number of Weft's lookups that are under way at once, where that is fixed.
     in_flight: usize,
 }
 
-/// Who answers, how.
+/// Identity of a contender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Identity {
     /// The engine.
     pub(crate) engine: &'static str,
-    /// Which of its ways to answer.
+    /// Form in which the engine answers.
     pub(crate) form: &'static str,
-    /// What it does with the list within the time.
+    /// Work on the list that counts towards the time.
     pub(crate) list: Taken,
-    /// Threads it may use.
+    /// Number of threads that the engine may use.
     pub(crate) threads: usize,
-    /// What it returns.
+    /// Answer that the query returns.
     pub(crate) answer: Answer,
 }
 
@@ -124,15 +124,15 @@ pub(crate) struct Identity {
 pub(crate) trait Contender {
     fn identity(&self) -> Identity;
 
-    /// Answers a list: says how many rows there are and how long it took to find out. Where these
-    /// are asked for, leaves their numbers in `rows`, which is empty, in any order.
+    /// Answers a list: returns the number of rows and the time of the query. If the rows are asked
+    /// for, leaves their numbers in `rows`, which is empty before, in any order.
     ///
     /// # Errors
     /// [`commands::Error::Run`] when the engine refuses.
     fn answer(&mut self, list: &[u32], rows: &mut Vec<u64>) -> Result<(u64, Duration)>;
 }
 
-/// What all rows of an answer come to, in whatever order.
+/// Returns a checksum of the rows that does not depend on their order.
 fn checksum(rows: &[u64]) -> u64 {
     let mixed = rows.iter().map(|&row| bench::keys::mix(row));
     mixed.fold(0, u64::wrapping_add)
@@ -141,8 +141,8 @@ fn checksum(rows: &[u64]) -> u64 {
 /// Builds the columns and measures.
 ///
 /// # Errors
-/// [`commands::Error::Run`] when the memory is not to be had or an engine refuses. Wrong answers are
-/// no error but `verified: false`.
+/// [`commands::Error::Run`] when the memory cannot be allocated or an engine refuses. A wrong
+/// answer is no error: the results then have `verified` unset.
 pub(crate) fn run(request: &Request, progress: &Progress) -> Result<Comparison> {
     let step = progress.step("drawing rows", 1);
     let population = Population::new(request.values, request.rows, request.lists.seed)?;
@@ -179,13 +179,14 @@ struct Turns<'r> {
     request: &'r Request,
     population: &'r Population,
     rows: Vec<u64>,
-    /// Lists drawn so far.
+    /// Number of lists drawn so far.
     number: u64,
 }
 
 impl Turns<'_> {
-    /// Has all of them answer the same list: the facts have what they all have to find. Who does
-    /// not is found out when measured too, but here the reader sees that the list is one.
+    /// Has all contenders answer the same list, and returns facts that include its right answer.
+    /// Wrong answers are found while measuring too, but here the reader sees that all were asked
+    /// for one list.
     fn agree(
         &mut self,
         contenders: &mut [Box<dyn Contender + '_>],
@@ -222,7 +223,7 @@ impl Turns<'_> {
             let mut is_right = vec![true; count];
             for batch in 0..batches {
                 for turn in 0..count {
-                    // None is always the first.
+                    // The turns rotate, so no contender is always the first.
                     let at = (turn + (repeat + batch) as usize) % count;
                     self.number += 1;
                     let (list, codes) = self.request.lists.draw(self.number);
@@ -245,7 +246,7 @@ impl Turns<'_> {
         Ok(samples)
     }
 
-    /// One answer: how long it took and whether it was right.
+    /// Has one contender answer, and returns its time and whether the answer was right.
     fn turn(
         &mut self,
         contender: &mut dyn Contender,
@@ -265,7 +266,7 @@ impl Turns<'_> {
     }
 }
 
-/// How long something took, and what came of it.
+/// Returns the time of `work`, and its result.
 fn timed<T>(work: impl FnOnce() -> Result<T>) -> Result<(T, Duration)> {
     let start = Instant::now();
     let done = work()?;

@@ -1,16 +1,16 @@
 //! `bench-compare`: Weft beside other embedded engines, on the same workloads, at
 //! the same durability, in one run.
 //!
-//! What is here: the other engines behind one small interface ([`peer`],
-//! [`peers`]), the transactions of a workload written against it ([`body`]), the
-//! driver that alternates engines repeat by repeat ([`compare`]), the limit of the
-//! device ([`device`]) and the forms results take ([`results`], [`report`]). Beside that, a query
-//! on a column against an analytical engine ([`in_predicate`]).
+//! Contents of this crate: the other engines behind one small interface ([`peer`], [`peers`]), the
+//! transactions of a workload written against it ([`body`]), the driver that alternates engines
+//! repeat by repeat ([`compare`]), the limit of the device ([`device`]) and the forms of the
+//! results ([`results`], [`report`]). A query on a column is compared with an analytical engine
+//! ([`in_predicate`]).
 //!
-//! What is not here: workloads, streams of operations, keys, values and their
-//! verification, histograms, progress. All of that is crate `bench`, so that every
-//! engine answers the questions `weft-bench ycsb` asks, checked the same way; Weft
-//! itself is measured by `bench`'s own subject ([`ours`]).
+//! Crate `bench` has the rest: workloads, streams of operations, keys, values and their
+//! verification, histograms, progress. Every engine therefore answers the questions that
+//! `weft-bench ycsb` asks, checked the same way; Weft itself is measured by `bench`'s own subject
+//! ([`ours`]).
 //!
 //! Exit codes: 0 for success, 1 when something failed, 2 when the request was
 //! wrong.
@@ -37,7 +37,7 @@ fn main() -> ExitCode {
     match arguments::Arguments::parse().run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // A closed standard error leaves the exit code to tell.
+            // If standard error is closed, only the exit code tells.
             let _ = writeln!(std::io::stderr().lock(), "error: {error}");
             match error {
                 Error::Input(_) => ExitCode::from(2),

@@ -14,7 +14,7 @@ use weft::Options;
 
 use crate::engine::{Engine, Setup};
 
-/// How Weft is set up: one line for people.
+/// Describes the set-up of Weft: one line for people.
 pub(crate) fn description(setup: &Setup<'_>) -> String {
     let options = options(setup);
     let durability = match setup.durability {

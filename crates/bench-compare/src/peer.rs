@@ -1,9 +1,9 @@
 //! The other engines behind one interface, and the closed loops that measure them.
 //!
-//! Main type: [`PeerEngine`]. An engine implements [`Peer`] (what all threads
-//! share) and [`Client`] (what a thread keeps: a connection, prepared statements),
-//! and runs [`Body`]s in its own transactions. Clients are threads, since that is
-//! what these engines serve; each does one transaction after the other.
+//! The main type is [`PeerEngine`]. An engine implements [`Peer`] (state that all threads share)
+//! and [`Client`] (state of a thread: a connection, prepared statements), and runs [`Body`]s in its
+//! own transactions. Clients are threads, since these engines serve threads; each runs one
+//! transaction after another.
 
 use std::ops::Range;
 use std::sync::{Barrier, mpsc};
@@ -22,31 +22,31 @@ use crate::engine::{Engine, Setup};
 
 /// Records per transaction while loading and removing.
 const LOAD_BATCH: u64 = 1000;
-/// Transactions between two looks at the clock, where they take microseconds.
+/// Number of transactions between two readings of the clock, where transactions take microseconds.
 const CLOCK_INTERVAL: u32 = 32;
 
-/// What a transaction needs of the engine, so that each can choose its cheapest way.
+/// Requirements of a transaction, from which an engine can choose its cheapest way to run it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Demand {
     /// One read.
     ReadOne,
     /// Several reads on one snapshot.
     Read,
-    /// One write that takes nothing from the table.
+    /// One write that reads nothing.
     WriteOne,
-    /// Writes, taking nothing from the table and disturbing nobody who does.
+    /// Writes that read nothing and disturb no transaction that does.
     Write,
-    /// Reads and writes on one snapshot, aborted if it was overtaken.
+    /// Reads and writes on one snapshot, aborted after a conflict.
     ReadWrite,
 }
 
-/// How a transaction ended.
+/// Outcome of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub(crate) enum Outcome {
     /// Committed, as durable as asked.
     Committed,
-    /// It was in conflict with another; nothing of it happened.
+    /// Aborted for a conflict with another transaction, without effect.
     Aborted,
 }
 
@@ -61,7 +61,7 @@ pub(crate) trait Client {
 
 /// A store of another engine.
 pub(crate) trait Peer: Sync {
-    /// What a client thread keeps.
+    /// State that a client thread keeps.
     type Client<'a>: Client
     where
         Self: 'a;
@@ -69,28 +69,28 @@ pub(crate) trait Peer: Sync {
     /// Runs `session` with a client for the calling thread.
     ///
     /// # Errors
-    /// Those of `session`; [`Error::Run`] if no client can be had.
+    /// Errors of `session`; [`Error::Run`] if no client can be made.
     fn session<T>(&self, session: impl FnOnce(&mut Self::Client<'_>) -> Result<T>) -> Result<T>;
 
-    /// Makes everything acknowledged so far durable. Called once per window at
-    /// relaxed durability, while clients run.
+    /// Makes all acknowledged commits durable. Called once per window at relaxed durability, while
+    /// clients run.
     ///
     /// # Errors
-    /// [`Error::Run`] when the device or the engine reports one.
+    /// [`Error::Run`] when the device or the engine reports an error.
     fn sync(&self) -> Result<()>;
 
     /// Waits for work in the background to end.
     ///
     /// # Errors
-    /// [`Error::Run`] when the engine reports one.
+    /// [`Error::Run`] when the engine reports an error.
     fn settle(&self) -> Result<()> {
         self.sync()
     }
 
-    /// Brings what was loaded into the form that is read fastest.
+    /// Brings loaded records into the form that is read fastest.
     ///
     /// # Errors
-    /// [`Error::Run`] when the engine reports one.
+    /// [`Error::Run`] when the engine reports an error.
     fn compact(&self) -> Result<()> {
         Ok(())
     }
@@ -114,7 +114,7 @@ impl<'a, P: Peer> PeerEngine<'a, P> {
         }
     }
 
-    /// Runs `body` to its commit; returns how often it was aborted before.
+    /// Runs `body` to its commit; returns the number of aborts before.
     fn commit(client: &mut P::Client<'_>, demand: Demand, body: &mut impl Body) -> Result<u64> {
         let mut aborts = 0;
         while client.transact(demand, body)? == Outcome::Aborted {
@@ -123,7 +123,7 @@ impl<'a, P: Peer> PeerEngine<'a, P> {
         Ok(aborts)
     }
 
-    /// One client's closed loop.
+    /// Runs one client's closed loop.
     fn client(&self, client: &mut P::Client<'_>, number: usize, run: &Run) -> Result<RawRun> {
         let mut source: OperationSource = run.source(number);
         let demands = Demands::of(self.plan);
@@ -152,7 +152,7 @@ impl<'a, P: Peer> PeerEngine<'a, P> {
         Ok(())
     }
 
-    /// Reads everything; also warms the engine's caches.
+    /// Reads and counts all records; also warms the engine's caches.
     fn count(&self) -> Result<Audit> {
         self.peer.session(|client| {
             let mut audit = Audit::new(self.plan);
@@ -212,7 +212,7 @@ impl<P: Peer> Engine for PeerEngine<'_, P> {
                             this.client(client, number, run)
                         });
                         if !started {
-                            // The others must not wait for one that failed.
+                            // The other clients must not wait for one that failed.
                             barrier.wait();
                         }
                         outcome
@@ -262,13 +262,13 @@ fn join<T>(thread: std::thread::ScopedJoinHandle<'_, Result<T>>) -> Result<T> {
         .unwrap_or_else(|_| Err(Error::run("a client thread panicked; report this")))
 }
 
-/// What the transactions of a workload demand.
+/// Demands of the transactions of a workload.
 #[derive(Clone, Copy, Debug)]
 struct Demands {
-    /// Some transactions write.
+    /// Whether some transactions write.
     writes: bool,
-    /// Some transactions both read and write, so that all that write must take
-    /// part in the detection of conflicts.
+    /// Whether some transactions both read and write; all that write must then take part in the
+    /// detection of conflicts.
     mixed: bool,
 }
 
@@ -306,10 +306,9 @@ impl Demands {
 
 /// Tells when a loop ends and how long its transactions took.
 ///
-/// Where transactions wait for a device, the clock is read after each, which gives
-/// every latency for free and ends the loop on time. Where they take a microsecond,
-/// that would be part of what is measured: there the clock is looked at rarely and
-/// a sample of the transactions is timed, as `bench` does with Weft.
+/// If transactions wait for a device, the clock is read after each, which gives every latency
+/// for free and ends the loop on time. Transactions of a microsecond would be slowed by that: the
+/// clock is then read rarely and a sample of the transactions is timed, as `bench` does with Weft.
 #[derive(Debug)]
 struct Timer {
     start: Instant,

@@ -1,5 +1,5 @@
-//! The other engines, one file each: how it is set up for each durability, and its
-//! own way to run a transaction.
+//! The other engines, one file each: set-up for each durability, and the engine's own way to run a
+//! transaction.
 
 pub(crate) mod fjall;
 pub(crate) mod lmdb;

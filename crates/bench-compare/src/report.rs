@@ -18,7 +18,7 @@ taken within each repeat. p50 to p99.9: time of a transaction in microseconds. o
 verified.
 ";
 
-/// Writes the comparisons in this form, with a newline at the end.
+/// Returns the comparisons in `format`, with a newline at the end.
 ///
 /// # Errors
 /// [`commands::Error::Run`] when a number cannot be written, which does not happen.
@@ -59,7 +59,7 @@ impl<'a> Object<'a> {
     }
 }
 
-/// One row per engine, and under it the ratio, the device and the configurations.
+/// Returns a table: one row per engine, and under it the ratio, the device and the configurations.
 fn table_of(comparison: &Comparison) -> String {
     let summaries = comparison.summaries();
     let mut rows = table::table(&[

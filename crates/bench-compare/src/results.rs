@@ -1,5 +1,5 @@
-//! What a comparison found: one [`Sample`] per run, one [`Summary`] per engine and
-//! number of threads over all repeats.
+//! Results of a comparison: one [`Sample`] per run, one [`Summary`] per engine and number of
+//! threads over all repeats.
 
 use bench::measure::{COMMIT, Durability, LatencyNs, Spread};
 use bench::plan::Plan;
@@ -9,18 +9,18 @@ use serde::Serialize;
 use crate::compare::Request;
 use crate::engine::Name;
 
-/// What all results of a comparison share.
+/// Facts that all results of a comparison share.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Facts {
     /// The benchmark, `"compare"`.
     pub(crate) benchmark: &'static str,
     /// Name of the workload.
     pub(crate) workload: String,
-    /// When commits were acknowledged.
+    /// Durability of commits.
     pub(crate) durability: Durability,
     /// Longest time from a relaxed commit to the device, in milliseconds.
     pub(crate) relaxed_ms: u64,
-    /// Records loaded.
+    /// Number of records loaded.
     pub(crate) records: u64,
     /// Operations in each transaction.
     pub(crate) operations_per_transaction: u32,
@@ -28,11 +28,11 @@ pub(crate) struct Facts {
     pub(crate) key_bytes: usize,
     /// Bytes of each value.
     pub(crate) value_bytes: usize,
-    /// All the memory that each engine got, in bytes, where that was limited.
+    /// Memory that each engine got, in bytes, where it was limited.
     pub(crate) memory_bytes: Option<u64>,
-    /// Name of the law by which records are chosen.
+    /// Name of the distribution of the accesses over the records.
     pub(crate) distribution: &'static str,
-    /// Its exponent, where it has one.
+    /// Exponent of the distribution, where it has one.
     pub(crate) theta: Option<f64>,
     /// Weft's transactions in flight per worker, as asked.
     pub(crate) weft_in_flight: String,
@@ -68,7 +68,7 @@ impl Facts {
 pub(crate) struct Sample {
     /// The engine.
     pub(crate) engine: Name,
-    /// Client threads; of Weft, workers.
+    /// Number of client threads; of Weft, workers.
     pub(crate) threads: usize,
     /// Number of the repeat, from 0.
     pub(crate) repeat: u32,
@@ -80,7 +80,7 @@ pub(crate) struct Sample {
     pub(crate) operations_per_second: f64,
     /// Time from a transaction's begin to its commit, retries included.
     pub(crate) latency_ns: LatencyNs,
-    /// Times a transaction was aborted and tried again.
+    /// Number of times a transaction was aborted and tried again.
     pub(crate) aborts: u64,
     /// Whether every answer was the right one.
     pub(crate) verified: bool,
@@ -103,12 +103,12 @@ impl Sample {
     }
 }
 
-/// One engine with one number of threads over all repeats.
+/// Results of one engine with one number of threads over all repeats.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Summary {
     /// The engine.
     pub(crate) engine: &'static str,
-    /// Client threads; of Weft, workers.
+    /// Number of client threads; of Weft, workers.
     pub(crate) threads: usize,
     /// Whether the engine was fastest with this number of threads.
     pub(crate) best: bool,
@@ -116,8 +116,8 @@ pub(crate) struct Summary {
     pub(crate) transactions_per_second: f64,
     /// Operations per second.
     pub(crate) operations_per_second: Spread,
-    /// Weft's operations per second against these, taken in each repeat, then
-    /// median and range. `None` without Weft.
+    /// Weft's operations per second as a multiple of these, taken in each repeat, then median and
+    /// range. `None` without Weft.
     pub(crate) weft_times: Option<Spread>,
     /// Median of each percentile.
     pub(crate) latency_ns: LatencyNs,
@@ -125,22 +125,22 @@ pub(crate) struct Summary {
     pub(crate) aborts: u64,
     /// Whether every answer of every repeat was right.
     pub(crate) verified: bool,
-    /// How the engine was set up.
+    /// Set-up of the engine.
     pub(crate) configuration: String,
 }
 
-/// All engines on one workload.
+/// Comparison of all engines on one workload.
 #[derive(Clone, Debug)]
 pub(crate) struct Comparison {
-    /// What all runs share.
+    /// Facts that all runs share.
     pub(crate) facts: Facts,
-    /// The engines and how they were set up, in the order asked for.
+    /// The engines and their set-ups, in the order asked for.
     pub(crate) engines: Vec<(Name, String)>,
-    /// Every run, in the order they took place.
+    /// Samples of every run, in the order they took place.
     pub(crate) samples: Vec<Sample>,
-    /// 4 KiB writes with a sync that the device did per second, by repeat.
+    /// Number of 4 KiB writes with a sync that the device did per second, by repeat.
     pub(crate) device_syncs_per_second: Vec<f64>,
-    /// How long one took, over all repeats.
+    /// Latency of a write with a sync, over all repeats.
     pub(crate) device_latency_ns: LatencyNs,
 }
 
@@ -155,7 +155,7 @@ impl Comparison {
         }
     }
 
-    /// Takes back that an engine's answers were right.
+    /// Marks all answers of `engine` as wrong.
     pub(crate) fn distrust(&mut self, engine: Name) {
         let samples = self.samples.iter_mut();
         samples
@@ -163,25 +163,25 @@ impl Comparison {
             .for_each(|sample| sample.verified = false);
     }
 
-    /// Whether every answer of every engine was right.
+    /// Returns whether every answer of every engine was right.
     pub(crate) fn verified(&self) -> bool {
         self.samples.iter().all(|sample| sample.verified)
     }
 
-    /// Weft's run in the repeat of `sample`.
+    /// Returns Weft's run in the repeat of `sample`.
     pub(crate) fn weft_beside(&self, sample: &Sample) -> Option<&Sample> {
         self.samples
             .iter()
             .find(|other| other.engine == Name::Weft && other.repeat == sample.repeat)
     }
 
-    /// Weft's operations per second against those of `sample`, in its repeat.
+    /// Returns Weft's operations per second as a multiple of those of `sample`, in its repeat.
     pub(crate) fn weft_times(&self, sample: &Sample) -> Option<f64> {
         let weft = self.weft_beside(sample)?;
         Some(weft.operations_per_second / sample.operations_per_second)
     }
 
-    /// Every engine with every number of threads it ran with.
+    /// Returns a summary of every engine with every number of threads it ran with.
     pub(crate) fn summaries(&self) -> Vec<Summary> {
         let mut all = Vec::new();
         for (engine, configuration) in &self.engines {
@@ -241,7 +241,7 @@ impl Comparison {
         }
     }
 
-    /// The fastest other engine with its best number of threads, if there is one.
+    /// Returns the fastest other engine with its best number of threads, if there is one.
     pub(crate) fn best_peer(summaries: &[Summary]) -> Option<&Summary> {
         let peers = summaries
             .iter()

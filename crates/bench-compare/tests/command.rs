@@ -1,5 +1,5 @@
-//! The command as people use it: tiny runs of everything, and what it says to
-//! requests that cannot be carried out.
+//! The command as people use it: tiny runs of everything, and its errors for requests that cannot
+//! be carried out.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -23,14 +23,15 @@ fn command(arguments: &str) -> Command {
     command
 }
 
-/// The CSV that a command prints: for each line its fields by their columns.
+/// Returns the CSV that a command prints: for each line its fields by their columns.
 fn lines_of(command: &mut Command) -> Vec<BTreeMap<String, String>> {
     let assert = command.assert().success();
     let mut reader = csv::Reader::from_reader(assert.get_output().stdout.as_slice());
     reader.deserialize().map(Result::unwrap).collect()
 }
 
-/// A tiny run below `directory`: engines and workloads that occur, and lines.
+/// Makes a tiny run below `directory`; returns the engines and workloads that occur, and the number
+/// of lines.
 fn tiny(arguments: &str, directory: &Path) -> (BTreeSet<String>, BTreeSet<String>, usize) {
     let mut command = command(arguments);
     command
@@ -107,7 +108,7 @@ fn engines_with_less_memory_than_records_answer_the_same() {
     }
 }
 
-/// Forms in which DuckDB is asked, if it is there.
+/// Number of forms in which DuckDB is asked, if it is there.
 const FORMS: usize = if cfg!(feature = "duckdb") { 8 } else { 0 };
 
 #[test]

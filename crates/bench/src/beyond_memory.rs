@@ -1,17 +1,17 @@
 //! Working sets that grow beyond memory and shrink again.
 //!
-//! A database with a ceiling on its memory has as many records as the largest working set
-//! takes up. Transactions access the records of one working set after the other: first each is
-//! larger than the one before, then the same sizes come backwards, which shows whether memory
-//! is left by what nobody asks for any more. A working set is so many times the ceiling in
-//! bytes of keys and values; what the engine adds to them comes on top.
+//! A database with a ceiling on its memory has as many records as the largest working set takes up.
+//! Transactions access the records of one working set after another: first each is larger than the
+//! one before, then the same sizes come backwards, which shows whether records that are no longer
+//! accessed leave memory. The size of a working set is a multiple of the ceiling, in bytes of keys
+//! and values; the engine's overhead comes on top.
 //!
-//! Beside it, at every size, alternating: the same accesses on a database whose memory holds
-//! everything. It is loaded first, so that what the process has resident before the other is
-//! opened, and what it takes while this one runs, can be subtracted ([`Resident`]).
+//! At every size, the same accesses alternate with those on a database whose memory holds
+//! everything. The database for comparison is loaded first, so the process's resident memory before
+//! the other is opened, and its growth while this one runs, can be subtracted ([`Resident`]).
 //!
-//! Each size is accessed for some time before it is measured: what comes back to memory then
-//! is the work of the change, not of the size.
+//! Each size is accessed for some time before it is measured: bringing records back to memory is
+//! then the work of the change, not of the size.
 
 mod client;
 mod report;
@@ -39,57 +39,58 @@ use commands::{Error, Result};
 
 pub use report::{chart, report};
 
-/// What a record takes in memory beside its key and its value, at most: header and rounding of
+/// Most bytes that a record takes in memory beside its key and its value: header and rounding of
 /// its version, slot, index.
 const RECORD_OVERHEAD_BYTES: u64 = 192;
-/// What a database takes beside its records, at most.
+/// Most bytes that a database takes beside its records.
 const DATABASE_OVERHEAD_BYTES: u64 = 256 << 20;
 
-/// What to measure. Lists have at least one element.
+/// Settings of the measurement. Lists have at least one element.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     /// The ceiling on memory, in bytes.
     pub memory_bytes: u64,
-    /// Values; keys have eight bytes.
+    /// Shape of the values; keys have eight bytes.
     pub value: ValueShape,
-    /// Working sets in parts of the ceiling, more than 0 each, growing.
+    /// Sizes of working sets, as multiples of the ceiling, more than 0 each, growing.
     pub working_sets: Vec<f64>,
-    /// How records of the working set are chosen.
+    /// Distribution of the accesses over the working set.
     pub distribution: Distribution,
-    /// Transactions that read, 0 to 100; the others change what they access.
+    /// Share of transactions that only read, 0 to 100; the others change every record that they
+    /// access.
     pub read_percent: f64,
     /// Records that a transaction accesses, at least 1.
     pub accesses: u32,
-    /// What the acknowledgement of changes waits for.
+    /// Condition for acknowledging changes.
     pub durability: Durability,
     /// Transactions in flight on each worker.
     pub in_flight: InFlight,
-    /// Worker threads, at least 1.
+    /// Number of worker threads, at least 1.
     pub workers: usize,
-    /// Time that each size is accessed before it is measured.
+    /// Time for which each size is accessed before it is measured.
     pub warm_up: Duration,
     /// Time for each size in each direction and repeat.
     pub duration: Duration,
-    /// Whether the same is measured on a database whose memory holds everything.
+    /// Whether a database whose memory holds everything is measured too.
     pub compares: bool,
-    /// Repeats, at least 1.
+    /// Number of repeats, at least 1.
     pub repeats: u32,
     /// Seed of every random choice.
     pub seed: u64,
 }
 
-/// Which database.
+/// The database that is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
-    /// The one whose memory holds everything.
+    /// The database whose memory holds everything.
     AllInMemory,
-    /// The one with the ceiling.
+    /// The database with the ceiling.
     BeyondMemory,
 }
 
 impl Mode {
-    /// As it is called in results.
+    /// Returns the name used in results.
     pub fn name(self) -> &'static str {
         match self {
             Self::AllInMemory => "all-in-memory",
@@ -98,18 +99,18 @@ impl Mode {
     }
 }
 
-/// Whether the working set was smaller or larger before.
+/// Order in which the sizes are measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
-    /// It was smaller.
+    /// The working set was smaller before.
     Growing,
-    /// It was as large or larger.
+    /// The working set was as large or larger before.
     Shrinking,
 }
 
 impl Direction {
-    /// As it is called in results.
+    /// Returns the name used in results.
     pub fn name(self) -> &'static str {
         match self {
             Self::Growing => "growing",
@@ -118,42 +119,42 @@ impl Direction {
     }
 }
 
-/// One size in one direction on one database over all repeats: medians.
+/// Results of one size in one direction on one database over all repeats: medians.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BeyondMemory {
     /// Always `"beyond-memory"`.
     pub benchmark: &'static str,
     /// The database.
     pub mode: Mode,
-    /// Where the size came from.
+    /// Direction in which the size was reached.
     pub direction: Direction,
-    /// Bytes of the working set's records against the ceiling.
+    /// Bytes of the working set's records, relative to the ceiling.
     pub working_set: f64,
-    /// Its records.
+    /// Number of records in the working set.
     pub working_set_records: u64,
-    /// All records.
+    /// Number of all records.
     pub records: u64,
-    /// Bytes of their keys and values.
+    /// Bytes of the keys and values of all records.
     pub record_bytes: u64,
-    /// The ceiling, also where the database has none of the sort.
+    /// Ceiling on memory in bytes, also where the database has none.
     pub memory_bytes: u64,
     /// Bytes of each value.
     pub value_bytes: usize,
-    /// How records were chosen.
+    /// Distribution of the accesses over the working set.
     pub distribution: &'static str,
-    /// Its exponent, where it has one.
+    /// Exponent of the distribution, where it has one.
     pub theta: Option<f64>,
-    /// Transactions that only read.
+    /// Share of transactions that only read, in percent.
     pub read_percent: f64,
-    /// Records that each transaction accesses.
+    /// Number of records that each transaction accesses.
     pub accesses: u32,
-    /// Worker threads.
+    /// Number of worker threads.
     pub workers: usize,
     /// Transactions in flight on each worker, as asked.
     pub in_flight: InFlight,
-    /// The same as it came out.
+    /// Average number of transactions in flight on each worker.
     pub in_flight_effective: f64,
-    /// What the acknowledgement of changes waited for.
+    /// Condition for acknowledging changes.
     pub durability: Durability,
     /// Seconds measured.
     pub seconds: f64,
@@ -161,38 +162,38 @@ pub struct BeyondMemory {
     pub operations_per_second: f64,
     /// Transactions committed per second.
     pub transactions_per_second: f64,
-    /// The same, with the range over the repeats.
+    /// Transactions committed per second, with the range over the repeats.
     pub transactions_per_second_spread: Spread,
-    /// Against the other database at the same size in the same repeat and direction.
+    /// Throughput relative to the other database at the same size in the same repeat and direction.
     pub times_in_memory: Option<f64>,
     /// Time from the begin to the commit, retries included.
     pub latency_ns: LatencyNs,
-    /// Times that a transaction was aborted and tried again.
+    /// Number of times that a transaction was aborted and tried again.
     pub aborts: u64,
     /// Cold records read for each access of a transaction that committed.
     pub cold_read_share: f64,
-    /// Reads of cold files per second that the device has ended.
+    /// Completed reads of cold files per second.
     pub device_iops: f64,
-    /// Reads of a page per second that it does at the best depth. `None` if no record has left
-    /// memory.
+    /// Reads of a page per second that the device completes at the best depth. `None` if no record
+    /// has left memory.
     pub device_iops_limit: Option<f64>,
-    /// What was reached of it.
+    /// Completed reads as a share of that limit.
     pub device_iops_share: Option<f64>,
     /// Reads under way at once on each worker, on average. `None` if there was none.
     pub device_depth: Option<f64>,
-    /// Most memory that the database with the ceiling had, in any repeat. `None` for the other
-    /// one, and where the system does not say.
+    /// Most memory that the database with the ceiling had, in any repeat. `None` for the other one,
+    /// and where the system does not tell.
     pub resident_bytes: Option<u64>,
-    /// The same against the ceiling.
+    /// Most memory relative to the ceiling.
     pub resident_of_memory: Option<f64>,
-    /// Border nodes of the index that name cold records only, of all, at the end: they could
-    /// leave memory as well, if indexes did. `None` for the other database.
+    /// Share of the index's border nodes that name cold records only, at the end: they could leave
+    /// memory as well, if indexes did. `None` for the other database.
     pub cold_nodes_share: Option<f64>,
-    /// Records that were cold then. `None` for the other database.
+    /// Share of the records that were cold at the end. `None` for the other database.
     pub cold_records_share: Option<f64>,
     /// Bytes of cold files at the end, the most of any repeat.
     pub cold_file_bytes: u64,
-    /// The same against those of all records.
+    /// Bytes of cold files relative to those of all records.
     pub cold_file_bytes_of_records: f64,
     /// Whether cold files are read past the system's cache. `None` if there are none.
     pub direct_io: Option<bool>,
@@ -200,7 +201,7 @@ pub struct BeyondMemory {
     pub verified: bool,
 }
 
-/// One size in one direction.
+/// One size of the working set in one direction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Size {
     direction: Direction,
@@ -217,13 +218,13 @@ impl Settings {
         (working_set * self.memory_bytes as f64) as u64 / self.record_bytes()
     }
 
-    /// All records: those of the largest working set.
+    /// Returns the number of all records: those of the largest working set.
     fn records(&self) -> u64 {
         let largest = self.working_sets.iter().copied().fold(0.0, f64::max);
         self.records_of(largest)
     }
 
-    /// All sizes, growing and then shrinking.
+    /// Returns all sizes, growing and then shrinking.
     fn sizes(&self) -> Vec<Size> {
         let of = |direction, working_set| Size {
             direction,
@@ -236,13 +237,14 @@ impl Settings {
         growing.chain(shrinking).collect()
     }
 
-    /// Memory that holds everything, with versions that were replaced and not yet freed.
+    /// Returns the bytes of memory that hold everything, with replaced versions that are not freed
+    /// yet.
     fn memory_for_all(&self) -> u64 {
         let records = self.records() * (self.record_bytes() + RECORD_OVERHEAD_BYTES);
         records / 4 * 5 + DATABASE_OVERHEAD_BYTES
     }
 
-    /// Checks what cannot be measured.
+    /// Checks that the settings can be measured.
     ///
     /// # Errors
     /// [`Error::Input`] that says which value to change.
@@ -272,7 +274,7 @@ impl Settings {
         Ok(())
     }
 
-    /// One line that says what will be run.
+    /// Returns a line that describes the measurement.
     pub fn description(&self) -> String {
         format!(
             "{}, transactions of {}, {}, durability {}",
@@ -283,7 +285,7 @@ impl Settings {
         )
     }
 
-    /// The same as short as a chart wants it.
+    /// Returns a short description, as the title of a chart.
     pub fn title(&self) -> String {
         format!(
             "{} of {}, {} of memory, {}, {} % of transactions only read",
@@ -296,7 +298,7 @@ impl Settings {
     }
 }
 
-/// One size in one repeat on one database.
+/// Results of one size in one repeat on one database.
 struct Round {
     findings: Findings,
     cold_reads: u64,
@@ -324,8 +326,8 @@ impl Round {
     }
 }
 
-/// Measures every size on both databases, which get `options` and a directory each within
-/// the one there.
+/// Measures every size on both databases, which get `options` and a directory each within the
+/// directory of `options`.
 ///
 /// # Errors
 /// [`Error::Input`] for settings that cannot be measured; [`Error::Run`] when a database or
@@ -366,7 +368,7 @@ pub fn measure(
         let seed = mix(settings.seed).wrapping_add(repeat as u64);
         for (at, &size) in sizes.iter().enumerate() {
             for turn in 0..benches.len() {
-                // None is always the first.
+                // The turns rotate, so no database is always the first.
                 let which = (turn + at + repeat) % benches.len();
                 let bench = &mut benches[which];
                 step.say(format!(
@@ -403,7 +405,7 @@ pub fn measure(
     Ok(results)
 }
 
-/// Whether both databases fit onto this machine, if both are wanted.
+/// Returns whether both databases fit onto this machine, if both are wanted.
 fn compares(settings: &Settings, progress: &Progress) -> bool {
     let needed = settings.memory_for_all() + settings.memory_bytes;
     let lacks = memory_available_bytes().filter(|available| *available < needed);
@@ -426,7 +428,7 @@ struct Bench {
     directory: PathBuf,
     config: weft::WorkerConfig,
     table: Counted,
-    /// Changes committed.
+    /// Number of changes committed.
     changes: u64,
 }
 
@@ -450,7 +452,7 @@ impl Bench {
             isolation: weft::Isolation::Snapshot,
             in_flight: settings.in_flight.into(),
             memory_bytes_max: Some(usize::try_from(memory).unwrap_or(usize::MAX)),
-            // Who starves is to be seen, not to fail.
+            // Starvation is to show in the results, not to fail.
             retries_max: u32::MAX,
             storage: weft::StorageOptions {
                 cold_tier: mode == Mode::BeyondMemory,
@@ -475,7 +477,7 @@ impl Bench {
         })
     }
 
-    /// Accesses a working set for a while, and then measures it.
+    /// Accesses a working set for the warm-up, and then measures it.
     fn round(&mut self, size: Size, seed: u64, resident: &mut Resident) -> Result<Round> {
         match self.mode {
             Mode::AllInMemory => resident.elsewhere_begins(),
@@ -541,7 +543,7 @@ impl Bench {
         Ok((findings, counts))
     }
 
-    /// How much of the index is about cold records only.
+    /// Counts the nodes of the index that name cold records only.
     fn count_cold_nodes(&self) -> Result<Option<ColdNodes>> {
         if self.mode == Mode::AllInMemory {
             return Ok(None);

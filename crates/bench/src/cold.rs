@@ -1,18 +1,17 @@
 //! Transactions that need the device beside transactions that do not, as in MosaicDB
 //! (section 6.2).
 //!
-//! Two tables: *hot*, which is in memory, and *cold*, all of which has left it before
-//! anything is measured. An in-memory transaction accesses some hot records, a storage-bound
-//! one fewer of them and some cold ones after that. The two come from sources that do not wait
-//! for each other (`source.rs`). What is compared: schedulers, the share of storage-bound
-//! transactions that is offered, and how many of either kind are under way.
+//! There are two tables: *hot*, which is in memory, and *cold*, all of which has left it before the measurement. An
+//! in-memory transaction accesses some hot records, a storage-bound one fewer of them and some cold ones after that.
+//! The two kinds come from sources that do not wait for each other (`source.rs`). The benchmark compares schedulers,
+//! shares of storage-bound transactions among those offered, and numbers of transactions of either kind under way.
 //!
-//! Beside it, in every repeat, the device: as many reads per second as the same driver gets
-//! from the same files at the best depth.
+//! In every repeat the device is measured too: as many reads per second as the same driver gets from the same files at
+//! the best depth.
 //!
-//! Different from the paper: a cold record that was read is in memory from then on. So none
-//! is asked for again until all others have been, and before that could happen the table
-//! leaves memory once more, between two measurements.
+//! Unlike in the paper, a cold record that was read is in memory from then on. No cold record is therefore accessed
+//! again until all others have been, and before that could happen the table leaves memory once more, between two
+//! measurements.
 
 mod client;
 pub(crate) mod device;
@@ -45,51 +44,51 @@ pub use nesting::Nesting;
 pub use report::{chart, report};
 pub use scheduler::Scheduler;
 
-/// What to measure. Lists have at least one element.
+/// Settings of the measurement. Lists have at least one element.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    /// Records of the table in memory, at least 1.
+    /// Number of records of the table in memory, at least 1.
     pub hot_records: u64,
-    /// Records of the table on the device, at least 1.
+    /// Number of records of the table on the device, at least 1.
     pub cold_records: u64,
-    /// Values of both; keys have eight bytes.
+    /// Shape of the values of both tables; keys have eight bytes.
     pub value: ValueShape,
-    /// Hot records that a storage-bound transaction accesses.
+    /// Number of hot records that a storage-bound transaction accesses.
     pub reads_hot: u32,
-    /// Cold records that it accesses, at least 1. An in-memory one accesses as many hot ones
-    /// instead.
+    /// Number of cold records that a storage-bound transaction accesses, at least 1. An in-memory transaction accesses
+    /// as many hot ones instead.
     pub reads_cold: u32,
-    /// Transactions of both kinds that only read, 0 to 100; the others change every record
-    /// that they access.
+    /// Share of the transactions of both kinds that only read, 0 to 100; the others change every record that they
+    /// access.
     pub read_only_percent: f64,
-    /// What the acknowledgement of changes waits for.
+    /// Condition for acknowledging changes.
     pub durability: Durability,
     /// Schedulers to compare.
     pub schedulers: Vec<Scheduler>,
-    /// How deep the application is nested above its accesses, to compare.
+    /// Depths of the application's coroutines above its accesses, to compare.
     pub nestings: Vec<Nesting>,
     /// Shares of storage-bound transactions to compare, 0 to 100.
     pub storage_bound_percents: Vec<f64>,
-    /// Transactions in flight on each worker, to compare.
+    /// Numbers of transactions in flight on each worker, to compare.
     pub in_flights: Vec<InFlight>,
-    /// Clients of storage-bound transactions for each worker, at least 1, to compare.
+    /// Numbers of clients of storage-bound transactions for each worker, at least 1, to compare.
     pub cold_clients: Vec<u32>,
-    /// Places of those that wait for the device, at least 1, to compare; `None`: as many as
-    /// the scheduler has of itself.
+    /// Numbers of places for transactions that wait for the device, at least 1, to compare; `None` for the scheduler's
+    /// default.
     pub cold_slots: Vec<Option<u32>>,
-    /// Transactions that end between two looks at completions, at least 1, to compare.
+    /// Numbers of transactions that end between two looks at completions, at least 1, to compare.
     pub visit_intervals: Vec<u32>,
-    /// Worker threads, at least 1.
+    /// Number of worker threads, at least 1.
     pub workers: usize,
     /// Time for each combination in each repeat.
     pub duration: Duration,
-    /// Repeats, at least 1.
+    /// Number of repeats, at least 1.
     pub repeats: u32,
     /// Seed of every random choice.
     pub seed: u64,
 }
 
-/// What is compared: one of each.
+/// A combination to be measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Variation {
     storage_bound_percent: f64,
@@ -97,14 +96,14 @@ struct Variation {
     nesting: Nesting,
     in_flight: InFlight,
     cold_clients: u32,
-    /// Where these are a choice.
+    /// Number of places for transactions that wait for the device, where that is a choice.
     cold_slots: Option<u32>,
     visit_interval: Option<u32>,
 }
 
 impl Variation {
-    /// Whether nothing but the scheduler and the share of storage-bound transactions differ,
-    /// as far as either scheduler has a choice.
+    /// Returns whether the combinations differ at most in the scheduler and the share of storage-bound transactions, as
+    /// far as either scheduler has a choice.
     fn is_like(self, other: Self) -> bool {
         let numbers = |one: Self| (one.in_flight, one.cold_slots, one.visit_interval);
         let is_single = |one: Self| !one.scheduler.is_concurrent();
@@ -130,38 +129,38 @@ impl Default for Variation {
     }
 }
 
-/// One combination over all repeats: medians.
+/// Results of one combination over all repeats: medians.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Cold {
     /// Always `"cold"`.
     pub benchmark: &'static str,
     /// The scheduler.
     pub mode: Scheduler,
-    /// How deep the application is nested above its accesses.
+    /// Depth of the application's coroutines above its accesses.
     pub nesting: Nesting,
-    /// Storage-bound transactions that were offered, of all.
+    /// Share of storage-bound transactions among those offered, in percent.
     pub storage_bound_percent: f64,
-    /// Transactions that only read.
+    /// Share of transactions that only read, in percent.
     pub read_only_percent: f64,
-    /// Worker threads.
+    /// Number of worker threads.
     pub workers: usize,
     /// Transactions in flight on each worker, as asked.
     pub in_flight: InFlight,
-    /// The same as it came out.
+    /// Average number of transactions in flight on each worker.
     pub in_flight_effective: f64,
-    /// Clients of storage-bound transactions for each worker.
+    /// Number of clients of storage-bound transactions for each worker.
     pub cold_clients: u32,
-    /// Places of those that wait for the device, where the scheduler has such.
+    /// Number of places for transactions that wait for the device, where the scheduler has them.
     pub cold_slots: Option<u32>,
-    /// Transactions that end between two looks at completions, where that is fixed.
+    /// Number of transactions that end between two looks at completions, where that is fixed.
     pub visit_interval: Option<u32>,
-    /// Records in memory.
+    /// Number of records in memory.
     pub hot_records: u64,
-    /// Records on the device.
+    /// Number of records on the device.
     pub cold_records: u64,
     /// Bytes of each value.
     pub value_bytes: usize,
-    /// What the acknowledgement of changes waited for.
+    /// Condition for acknowledging changes.
     pub durability: Durability,
     /// Seconds measured.
     pub seconds: f64,
@@ -169,48 +168,50 @@ pub struct Cold {
     pub operations_per_second: f64,
     /// Transactions committed per second.
     pub transactions_per_second: f64,
-    /// The same, with the range over the repeats.
+    /// Transactions committed per second, with the range over the repeats.
     pub transactions_per_second_spread: Spread,
-    /// In-memory ones.
+    /// In-memory transactions committed per second.
     pub hot_transactions_per_second: f64,
-    /// The same, with the range over the repeats.
+    /// In-memory transactions committed per second, with the range over the repeats.
     pub hot_transactions_per_second_spread: Spread,
-    /// Storage-bound ones.
+    /// Storage-bound transactions committed per second.
     pub cold_transactions_per_second: f64,
-    /// The same, with the range over the repeats.
+    /// Storage-bound transactions committed per second, with the range over the repeats.
     pub cold_transactions_per_second_spread: Spread,
-    /// All of them against the sequential scheduler in the same repeats, offered the same.
+    /// Throughput of all transactions relative to the sequential scheduler in the same repeats, with the same share
+    /// offered.
     pub times_sequential: Option<f64>,
-    /// In-memory ones against the same.
+    /// Throughput of in-memory transactions relative to the sequential scheduler in the same repeats, with the same
+    /// share offered.
     pub hot_times_sequential: Option<f64>,
-    /// In-memory ones against those of the same scheduler if nothing else is offered.
+    /// Throughput of in-memory transactions relative to that of the same scheduler if no other transactions are
+    /// offered.
     pub hot_times_in_memory: Option<f64>,
-    /// Time from the begin to the commit of both kinds, retries included. In-memory ones are
-    /// sampled.
+    /// Time from the begin to the commit of both kinds, retries included. In-memory transactions are sampled.
     pub latency_ns: LatencyNs,
-    /// Of in-memory ones.
+    /// Latency of in-memory transactions.
     pub hot_latency_ns: LatencyNs,
-    /// Of storage-bound ones.
+    /// Latency of storage-bound transactions.
     pub cold_latency_ns: LatencyNs,
-    /// Times that a transaction was aborted and tried again.
+    /// Number of times that a transaction was aborted and tried again.
     pub aborts: u64,
-    /// In-memory ones.
+    /// Aborts of in-memory transactions.
     pub hot_aborts: u64,
-    /// Storage-bound ones.
+    /// Aborts of storage-bound transactions.
     pub cold_aborts: u64,
-    /// Reads of cold files per second that the device has ended.
+    /// Completed reads of cold files per second.
     pub device_iops: f64,
-    /// Reads of a page per second that the device does at the best depth.
+    /// Reads of a page per second that the device completes at the best depth.
     pub device_iops_limit: f64,
-    /// That depth.
+    /// Best depth.
     pub device_iops_limit_depth: usize,
-    /// What was reached of it.
+    /// Completed reads as a share of the limit.
     pub device_iops_share: f64,
     /// Reads under way at once on each worker, on average. `None` if there was none.
     pub device_depth: Option<f64>,
-    /// Cold records read for each access to the cold table of a transaction that committed:
-    /// less than 1 if some records had come back to memory before, more if many transactions
-    /// were aborted. `None` if there was no such access.
+    /// Number of cold records read for each access to the cold table of a transaction that committed: less than 1 if
+    /// some records had come back to memory before, more if many transactions were aborted. `None` if there was no such
+    /// access.
     pub cold_reads_per_access: Option<f64>,
     /// Whether files are read past the system's cache.
     pub direct_io: bool,
@@ -218,7 +219,7 @@ pub struct Cold {
     pub verified: bool,
 }
 
-/// One combination in one repeat.
+/// Results of one combination in one repeat.
 struct Round {
     findings: Findings,
     cold_reads: u64,
@@ -247,7 +248,7 @@ impl Round {
 }
 
 impl Settings {
-    /// Checks what cannot be measured.
+    /// Checks that the settings can be measured.
     ///
     /// # Errors
     /// [`Error::Input`] that says which value to change.
@@ -271,7 +272,7 @@ impl Settings {
         Ok(())
     }
 
-    /// One line that says what will be run.
+    /// Returns a line that describes the measurement.
     pub fn description(&self) -> String {
         format!(
             "{} in memory and {} on the device, values {}, {} and {} of them accessed by a \
@@ -287,8 +288,8 @@ impl Settings {
         )
     }
 
-    /// What is compared, each once. Where one transaction is under way at a time, numbers of
-    /// those that are make no difference.
+    /// Returns the combinations to measure, each once. The numbers of transactions under way make no difference to a
+    /// scheduler that has only one under way at a time.
     fn variations(&self) -> Vec<Variation> {
         let mut all: Vec<Variation> = Vec::new();
         let numbers = || {
@@ -345,7 +346,7 @@ pub fn measure(settings: &Settings, options: Options, progress: &Progress) -> Re
         step.advance(1);
         let seed = crate::keys::mix(settings.seed).wrapping_add(repeat as u64);
         for turn in 0..variations.len() {
-            // None is always the first.
+            // The turns rotate, so no combination is always the first.
             let at = (turn + repeat) % variations.len();
             let variation = variations[at];
             step.say(format!(
@@ -389,9 +390,9 @@ struct Bench {
     config: weft::WorkerConfig,
     tables: Tables,
     files: Files,
-    /// Cold records asked for since all were cold.
+    /// Number of cold records accessed since all were cold.
     asked: Arc<AtomicU64>,
-    /// Changes committed.
+    /// Number of changes committed.
     changes: u64,
 }
 
@@ -401,7 +402,7 @@ impl Bench {
             workers: settings.workers,
             pin_workers: true,
             isolation: weft::Isolation::Snapshot,
-            // Who starves is to be seen, not to fail.
+            // Starvation is to show in the results, not to fail.
             retries_max: u32::MAX,
             storage: weft::StorageOptions {
                 cold_tier: true,
@@ -440,15 +441,14 @@ impl Bench {
         })
     }
 
-    /// Runs one combination. The cold table leaves memory again first if half of it was asked
-    /// for.
+    /// Runs one combination. The cold table leaves memory again first if half of it was accessed.
     fn run(&mut self, variation: Variation, seed: u64, limit: Limit) -> Result<Round> {
         let settings = &self.settings;
         if self.asked.load(Ordering::Relaxed) > settings.cold_records / 2 {
             self.tables.cool(settings, &self.database)?;
             self.asked.store(0, Ordering::Relaxed);
         }
-        // Without a hot source, there are no more transactions than cold clients.
+        // Without a hot source, the number of transactions is at most that of the cold clients.
         let open_max =
             (variation.storage_bound_percent == 100.0).then_some(variation.cold_clients as usize);
         let config = variation.worker_config(open_max, self.config);
@@ -488,22 +488,21 @@ impl Bench {
     }
 
     fn are_right(&self) -> Result<bool> {
-        // Under the last variation's scheduling, readers of the whole table may be refused forever: MosaicDB's
-        // queues abort who finds no slot.
+        // Under the last variation's scheduling, readers of the whole table may be refused forever: MosaicDB's queues
+        // abort a transaction that finds no slot.
         configure_all(&self.database, self.config);
         self.tables
             .are_right(&self.settings, &self.database, self.changes)
     }
 }
 
-/// What a combination is compared with, repeat by repeat.
+/// Combinations that another is compared with, repeat by repeat.
 struct Others<'a> {
     sequential: Option<&'a [Round]>,
     in_memory: Option<&'a [Round]>,
 }
 
-/// The median of ratios within each repeat; `None` without the others, or if they did
-/// nothing.
+/// Returns the median of ratios within each repeat; `None` without the others, or if they committed nothing.
 fn ratio(own: &[Round], others: Option<&[Round]>, rate: fn(&Round) -> f64) -> Option<f64> {
     let ratios = own.iter().zip(others?);
     let ratios: Vec<_> = ratios.map(|(one, other)| rate(one) / rate(other)).collect();

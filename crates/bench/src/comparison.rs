@@ -1,5 +1,5 @@
-//! What a run compares, how often and with how much at once: as asked ([`Asked`]), and
-//! checked ([`Comparison`]).
+//! Comparisons: variants, repeats and number of workers, as asked ([`Asked`]), and checked
+//! ([`Comparison`]).
 
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use crate::variant::Variant;
 use commands::Result;
 use commands::number::{check_seconds, plural, within};
 
-/// What is compared, as asked for. Empty lists stand for the default.
+/// Request for a comparison. Empty lists stand for the default.
 #[derive(Clone, Debug)]
 pub struct Asked {
-    /// Modes to compare; all that say something about the workload when empty.
+    /// Modes to compare; all that are meaningful for the workload when empty.
     pub modes: Vec<Mode>,
     /// Isolation levels to compare; snapshot when empty.
     pub isolations: Vec<Isolation>,
@@ -21,25 +21,24 @@ pub struct Asked {
     pub certifiers: Vec<Certifier>,
     /// Durabilities to compare, for a database in a directory; none in memory.
     pub durabilities: Vec<Durability>,
-    /// Who writes the log of a database in a directory, to be compared; the workers when
-    /// empty.
+    /// Writers of the log of a database in a directory, to be compared; the workers when empty.
     pub flushers: Vec<Flusher>,
-    /// Whether transactions that only read say so when they begin.
+    /// Whether transactions that only read are declared read-only.
     pub declare_read_only: bool,
-    /// Worker threads.
+    /// Number of worker threads.
     pub workers: u64,
     /// Transactions in flight per worker, in modes that have several.
     pub in_flight: InFlight,
     /// Seconds for each variant in each repeat.
     pub seconds: f64,
-    /// Repeats.
+    /// Number of repeats.
     pub repeats: u64,
     /// Seed of every random choice.
     pub seed: u64,
 }
 
 impl Default for Asked {
-    /// Every mode on one worker, three repeats of a second.
+    /// Returns every mode on one worker, with three repeats of a second.
     fn default() -> Self {
         Self {
             modes: Vec::new(),
@@ -57,7 +56,7 @@ impl Default for Asked {
     }
 }
 
-/// What is compared. Lists have at least one element, each once.
+/// A checked comparison. Lists have at least one element, each once.
 #[derive(Clone, Debug)]
 pub struct Comparison {
     /// Modes to compare.
@@ -68,17 +67,17 @@ pub struct Comparison {
     pub certifiers: Vec<Certifier>,
     /// Durabilities to compare.
     pub durabilities: Vec<Durability>,
-    /// Who writes the log of a database in a directory.
+    /// Writers of the log of a database in a directory.
     pub flushers: Vec<Flusher>,
-    /// Whether transactions that only read say so when they begin.
+    /// Whether transactions that only read are declared read-only.
     pub declare_read_only: bool,
-    /// Worker threads, at least 1. The machine's limit is measured on as many.
+    /// Number of worker threads, at least 1. The machine's limit is measured on as many.
     pub workers: usize,
     /// Transactions in flight per worker, in modes that have several.
     pub in_flight: InFlight,
     /// Time for each variant in each repeat.
     pub duration: Duration,
-    /// Repeats, at least 1.
+    /// Number of repeats, at least 1.
     pub repeats: u32,
     /// Seed of every random choice.
     pub seed: u64,
@@ -96,8 +95,8 @@ impl Asked {
         modes
     }
 
-    /// Checks the request and completes it. What the reader should know is added to
-    /// `notes`, a sentence each.
+    /// Checks the request and completes it. Notes for the reader are added to `notes`, a sentence
+    /// each.
     ///
     /// # Errors
     /// [`Error::Input`](commands::Error::Input) that says which value to change.
@@ -121,7 +120,7 @@ impl Asked {
 }
 
 impl Comparison {
-    /// What is compared, in the order of the first repeat.
+    /// Returns the variants that are compared, in the order of the first repeat.
     pub fn variants(&self) -> Vec<Variant> {
         Variant::all(
             &self.modes,
@@ -132,7 +131,7 @@ impl Comparison {
         )
     }
 
-    /// A few words that say on what, and how: workers, in flight, isolation, durability.
+    /// Returns a few words on the set-up: workers, in flight, isolation, durability.
     pub fn description(&self) -> String {
         format!(
             "{}, {} in flight, {}, {}",
@@ -143,7 +142,7 @@ impl Comparison {
         )
     }
 
-    /// The databases that this takes.
+    /// Returns the kinds of databases that the comparison takes.
     pub fn databases(&self) -> Vec<Kind> {
         let of = |&certifier: &Certifier| {
             self.flushers
@@ -154,7 +153,7 @@ impl Comparison {
     }
 }
 
-/// The certifiers to compare, where a level is certified at all.
+/// Returns the certifiers to compare, where a level is certified at all.
 fn certifiers(
     asked: Vec<Certifier>,
     isolations: &[Isolation],
@@ -174,7 +173,7 @@ fn names<T: Copy>(of: &[T], name: fn(T) -> &'static str) -> String {
     names.join(" and ")
 }
 
-/// Each once, in the order asked for; without any, the default.
+/// Returns each element once, in the order asked for; without any, the default.
 fn each_once<T: PartialEq>(asked: Vec<T>, default: T) -> Vec<T> {
     if asked.is_empty() {
         return vec![default];

@@ -1,4 +1,4 @@
-//! Records that leave memory because they are told to, rather than for want of room.
+//! Records that leave memory on command, rather than for want of room.
 
 use std::time::Duration;
 
@@ -9,18 +9,18 @@ use crate::databases;
 use crate::databases::{configure_all, once, session};
 use commands::{Error, Result};
 
-/// Records that the clock may come by after it was to stop.
+/// Number of records by which the clock may overrun.
 const LOOKS_TOO_MANY: u64 = 2048;
-/// Times that the clock goes around in vain before the rest is left in memory.
+/// Number of rounds of the clock in vain after which the rest is left in memory.
 const ROUNDS_MAX: u32 = 100;
 /// Time between two rounds.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Has `cold_records` records of the database leave memory, and none of the first
-/// `hot_records` of `hot`, which are all others; how many are out.
+/// Makes `cold_records` records of the database leave memory, and none of the first `hot_records`
+/// of `hot`, which are all others; returns the number of records that are out.
 ///
-/// The clock takes what nobody has asked for since it last came by. So hot records are
-/// asked for between two rounds, and no round is a whole one.
+/// The clock takes records that were not accessed since it last came by. Hot records are therefore
+/// accessed between two rounds, and no round is a whole one.
 ///
 /// # Errors
 /// [`Error::Run`] when the device refuses.
@@ -37,7 +37,7 @@ pub(crate) fn cool(
     loop {
         move_clock(database, round)?;
         hot.touch(database, hot_records)?;
-        // Until the workers have published what they counted.
+        // The pause lets the workers publish their counts.
         std::thread::sleep(PAUSE);
         let stats = database.stats();
         let before = std::mem::replace(&mut out, stats.demoted - stats.promoted);
@@ -48,7 +48,7 @@ pub(crate) fn cool(
     }
 }
 
-/// Moves the clock on by about so many records.
+/// Moves the clock on by about `looks` records.
 fn move_clock(database: &Database, looks: u64) -> Result<()> {
     once(database, async move |context| {
         move_clock_here(&context, looks).await

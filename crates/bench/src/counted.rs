@@ -1,5 +1,5 @@
-//! A table whose values say which key they belong to and how often they were changed: what is
-//! read can be checked, and at the end no change may be lost.
+//! A table whose values tell their key and the number of their changes: every read can be checked,
+//! and at the end no change may be lost.
 
 use std::cell::RefCell;
 use std::ops::{Bound, ControlFlow};
@@ -15,12 +15,12 @@ use crate::values::{ValueShape, Verifier};
 use commands::Result;
 use commands::progress::Step;
 
-/// Records per transaction while loading and asking for all.
+/// Number of records per transaction while loading and while accessing all.
 const BATCH: u64 = 64;
-/// Parts of the range of keys that are compared by themselves.
+/// Number of parts of the range of keys that are compared by themselves.
 const PARTS: u64 = 256;
 
-/// The table. Its keys are hashes of the records' numbers.
+/// A table with counting values. Its keys are hashes of the records' numbers.
 #[derive(Clone)]
 pub(crate) struct Counted {
     table: Table<Vec<u8>, Vec<u8>>,
@@ -28,11 +28,11 @@ pub(crate) struct Counted {
     value: ValueShape,
 }
 
-/// What is in it, or in several.
+/// Contents of a table, or of several.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Content {
     records: u64,
-    /// Changes that the values have counted.
+    /// Number of changes that the values have counted.
     changes: u64,
     are_whole: bool,
 }
@@ -46,15 +46,16 @@ impl Content {
         }
     }
 
-    /// Whether so many records are there, whole, and have counted so many changes.
+    /// Returns whether the contents are `records` whole records that have counted `changes`
+    /// changes.
     pub(crate) fn is_right(self, records: u64, changes: u64) -> bool {
-        // Each record counts from zero again after 2^16.
+        // The count of a record wraps around after 2^16.
         self.are_whole && self.records == records && self.changes as u16 == changes as u16
     }
 }
 
 impl Counted {
-    /// Creates it, empty.
+    /// Creates the table, empty.
     ///
     /// # Errors
     /// [`Error::Run`] when the database refuses.
@@ -62,7 +63,7 @@ impl Counted {
         Self::of(database.create_table(name), value)
     }
 
-    /// Opens it again.
+    /// Opens the table again.
     ///
     /// # Errors
     /// [`Error::Run`] when the database refuses.
@@ -100,7 +101,7 @@ impl Counted {
         })
     }
 
-    /// Asks for the first `count` records.
+    /// Accesses the first `count` records.
     ///
     /// # Errors
     /// [`Error::Run`] when the database refuses.
@@ -148,7 +149,7 @@ impl Counted {
         Ok(())
     }
 
-    /// What is in it, all of which is read.
+    /// Reads the whole table, and returns its contents.
     ///
     /// # Errors
     /// [`Error::Run`] when the database refuses.
@@ -166,7 +167,7 @@ impl Counted {
                 let from = from
                     .as_ref()
                     .map_or(Bound::Unbounded, |from| Bound::Included(&from[..]));
-                // The last one has no end.
+                // The last part has no end.
                 let to = to
                     .as_ref()
                     .map_or(Bound::Unbounded, |to| Bound::Excluded(&to[..]));
@@ -181,7 +182,7 @@ impl Counted {
                     ControlFlow::Continue(())
                 })
                 .await?;
-                // Relaxed: they are looked at when all parts have ended.
+                // Relaxed: the counters are read when all parts have ended.
                 count.fetch_add(records, Ordering::Relaxed);
                 counted.fetch_add(versions, Ordering::Relaxed);
                 Ok(())

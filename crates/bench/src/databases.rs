@@ -1,8 +1,7 @@
 //! Databases under measurement: one for each [`Kind`] that is compared.
 //!
-//! How transactions are certified, and who writes the log, are properties of a database.
-//! Those that are compared have a loaded database each; while one is measured, the workers
-//! of the others sleep.
+//! The certifier and the writer of the log are properties of a database. Each kind that is compared
+//! has a loaded database; while one is measured, the workers of the others sleep.
 
 use std::rc::Rc;
 use std::sync::mpsc;
@@ -35,11 +34,11 @@ pub struct Kind {
     pub flusher: Flusher,
 }
 
-/// Makes one thing for each kind, `open`ed with the options of its database. If there are
-/// several in a directory, each has a directory within it.
+/// Makes one object for each kind, `open`ed with the options of its database. If there are several
+/// in a directory, each has a directory within it.
 ///
 /// # Errors
-/// Those of `open`.
+/// Errors of `open`.
 pub fn for_each<T>(
     kinds: &[Kind],
     options: &Options,
@@ -69,7 +68,7 @@ pub fn for_each<T>(
     opened.collect()
 }
 
-/// Finds the one that a variant is measured on; the first, if several serve.
+/// Finds the object that a variant is measured on; the first, if several serve.
 ///
 /// # Errors
 /// [`Error::Run`] if there is none.
@@ -85,19 +84,19 @@ pub fn of<T>(all: &[(Kind, T)], variant: Variant) -> Result<&T> {
         .ok_or_else(|| Error::run("a database is measured that was not planned; report this"))
 }
 
-/// Memory that a worker is taken to need for what it inserts, in bytes per second; and the
-/// most, in bytes, that is asked for before a run.
+/// Memory that a worker is assumed to need for its inserts, in bytes per second; and the most, in
+/// bytes, that is requested before a run.
 const GROWTH: f64 = 200e6;
 const GROWTH_MAX: f64 = 2e9;
 
-/// Has every worker, set up as `config`, `begin` its part of a run of some `duration`, and
-/// gives `merge` what each sends at the end of it.
+/// Has every worker, set up as `config`, `begin` its part of a run of the given `duration`, and
+/// gives `merge` the part that each sends at the end of the run.
 ///
-/// The system is asked for the memory beforehand: how fast it clears pages is not what is
+/// The system is asked for the memory beforehand: the speed at which it clears pages is not to be
 /// measured, and other engines take theirs at the start.
 ///
 /// # Errors
-/// What a worker sends, and [`Error::Run`] if one ends without having sent anything.
+/// Errors that a worker sends, and [`Error::Run`] if one ends without having sent anything.
 pub fn run_on_all<T>(
     database: &Database,
     config: WorkerConfig,
@@ -110,10 +109,10 @@ pub fn run_on_all<T>(
     run_on_all_with_what_they_have(database, config, begin, merge)
 }
 
-/// The same without more memory than the database has asked for itself.
+/// Runs on all workers as [`run_on_all`] does, without requesting memory beforehand.
 ///
 /// # Errors
-/// As [`run_on_all`].
+/// Errors that a worker sends, and [`Error::Run`] if one ends without having sent anything.
 pub(crate) fn run_on_all_with_what_they_have<T>(
     database: &Database,
     config: WorkerConfig,
@@ -144,17 +143,17 @@ pub(crate) fn run_on_all_with_what_they_have<T>(
     })
 }
 
-/// Has all workers work so from now on.
+/// Sets the configuration of all workers.
 pub(crate) fn configure_all(database: &Database, config: WorkerConfig) {
     for worker in database.workers() {
         worker.configure(config);
     }
 }
 
-/// Does something on one of the workers, and gives what came of it.
+/// Runs `work` on one of the workers, and returns its result.
 ///
 /// # Errors
-/// [`Error::Run`] if it ended without anything.
+/// [`Error::Run`] if the work ended without a result.
 pub(crate) fn once<T: Send + 'static, F: Future<Output = T> + 'static>(
     database: &Database,
     work: impl FnOnce(Context) -> F + Send + 'static,
@@ -177,7 +176,7 @@ pub(crate) fn once<T: Send + 'static, F: Future<Output = T> + 'static>(
     outcome.map_err(|_| Error::run("a worker has ended before its work; report this"))
 }
 
-/// A session of the worker that `context` belongs to.
+/// Returns a session of the worker that `context` belongs to.
 pub(crate) fn session(context: &Context) -> weft::Result<Rc<engine::Session>> {
     let txn = context.begin::<Interleaved>(Isolation::Snapshot)?;
     Ok(Rc::clone(txn.engine().session()))
@@ -191,17 +190,17 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// What was counted meanwhile, of a number that only grows.
+    /// Returns the growth of a counter between the two.
     pub(crate) fn of(&self, count: fn(&Stats) -> u64) -> u64 {
         count(&self.after) - count(&self.before)
     }
 
-    /// Transactions that each worker had in flight at the end, on average.
+    /// Returns the average number of transactions that each worker had in flight at the end.
     pub(crate) fn in_flight(&self) -> f64 {
         self.after.in_flight as f64 / self.workers as f64
     }
 
-    /// Adds what they say about a run of `variant` to what its workers have found.
+    /// Adds the counters' findings on a run of `variant` to those of its workers.
     pub fn add_to(&self, raw: &mut RawRun, variant: Variant) {
         let Self { before, after, .. } = self;
         if variant.mode.is_interleaved() {
@@ -223,8 +222,7 @@ impl Counts {
     }
 }
 
-/// Returns the memory that was claimed of an arena, to measure the machine's limit on while those
-/// who use it sleep.
+/// Returns the claimed memory of an arena, to measure the machine's limit on while its users sleep.
 pub fn memory(arena: &Arena) -> Option<Region<'_>> {
     let (start, bytes) = arena.claimed();
     // SAFETY: claimed memory stays mapped as long as the arena, which is

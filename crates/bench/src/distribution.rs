@@ -1,4 +1,4 @@
-//! Which record an operation touches.
+//! Distributions of operations over records.
 //!
 //! The choosers run inside the measured loop, for every operation, so each
 //! costs a few nanoseconds and none touches memory that grows with the table
@@ -20,29 +20,27 @@ mod zipf;
 
 pub use zipf::Zipf;
 
-/// The generator behind every choice: small state, about a nanosecond per
-/// draw. Not for secrets.
+/// The generator behind every choice: small state, about a nanosecond per draw. Not for secrets.
 pub type Rng = rand_xoshiro::Xoshiro256PlusPlus;
 
-/// The generator of one worker. Equal arguments give equal streams; different
-/// workers or runs of one seed give unrelated ones.
+/// Returns the generator of one worker. Equal arguments give equal streams; different workers or
+/// runs of one seed give unrelated ones.
 pub fn rng(seed: u64, stream: u64) -> Rng {
     Rng::seed_from_u64(crate::keys::mix(seed) ^ crate::keys::mix(!stream))
 }
 
-/// A number below `bound` (0 when `bound` is 0), uniform but for a bias of
-/// `bound / 2^64`.
+/// Draws a number below `bound` (0 when `bound` is 0), uniform but for a bias of `bound / 2^64`.
 #[inline]
 pub fn below(rng: &mut Rng, bound: u64) -> u64 {
     ((u128::from(rng.next_u64()) * u128::from(bound)) >> 64) as u64
 }
 
-/// How many records there are: those loaded, and those added since.
+/// Number of records: those loaded, and those added since.
 ///
-/// Shared by all workers of a run. Record numbers are dense: loading makes
-/// `0..loaded`, inserts claim the numbers from there on. A claimed record may
-/// not be visible yet (its transaction still runs or gave up), so a reader that
-/// does not find a record at or beyond `loaded` has seen nothing wrong.
+/// The count is shared by all workers of a run. Record numbers are dense: loading makes
+/// `0..loaded`, inserts claim the numbers from there on. A claimed record may not be visible yet
+/// (its transaction still runs or gave up), so a reader that does not find a record at or beyond
+/// `loaded` has seen nothing wrong.
 #[derive(Debug)]
 pub struct Records {
     loaded: u64,
@@ -50,7 +48,7 @@ pub struct Records {
 }
 
 impl Records {
-    /// A table of `loaded` records.
+    /// Returns the count for a table of `loaded` records.
     pub fn new(loaded: u64) -> Self {
         Self {
             loaded,
@@ -58,15 +56,15 @@ impl Records {
         }
     }
 
-    /// The number of records put in by loading; all of them are always there.
+    /// Returns the number of loaded records; all of them are always there.
     pub fn loaded(&self) -> u64 {
         self.loaded
     }
 
-    /// One past the newest record number claimed.
+    /// Returns one past the newest record number claimed.
     #[inline]
     pub fn end(&self) -> u64 {
-        // Relaxed: a number, no data is published through it.
+        // Relaxed: the counter only gives out numbers, no data is published through it.
         self.next.load(Ordering::Relaxed)
     }
 
@@ -82,11 +80,11 @@ impl Records {
     }
 }
 
-/// A law by which records are chosen.
+/// A distribution over records.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Distribution {
-    /// Every record alike.
+    /// Every record is equally likely.
     Uniform,
     /// The record of number `r` has rank `r + 1`: the hot records are
     /// neighbours in load order.
@@ -94,9 +92,8 @@ pub enum Distribution {
         /// Exponent.
         theta: f64,
     },
-    /// Ranks spread over all records by a hash, which is what YCSB files call
-    /// `zipfian`. Collisions make some records carry several ranks and others
-    /// none, as in YCSB.
+    /// Ranks spread over all records by a hash, which YCSB files call `zipfian`. Collisions make
+    /// some records carry several ranks and others none, as in YCSB.
     Scrambled {
         /// Exponent.
         theta: f64,
@@ -113,10 +110,10 @@ impl Distribution {
     pub const THETA_DEFAULT: f64 = 0.99;
     /// Exponents from 0 (uniform) to below this.
     pub const THETA_BOUND: f64 = 2.0;
-    /// Every name [`named`](Self::named) knows.
+    /// Every name that [`named`](Self::named) knows.
     pub const NAMES: [&str; 4] = ["uniform", "zipfian", "scrambled", "latest"];
 
-    /// The law called `name` with exponent `theta` (ignored by `uniform`).
+    /// Returns the distribution called `name` with exponent `theta` (ignored by `uniform`).
     ///
     /// # Errors
     /// [`Error::Input`] for a name not in [`NAMES`](Self::NAMES) or a `theta`
@@ -140,7 +137,7 @@ impl Distribution {
         }
     }
 
-    /// The name used on the command line and in results.
+    /// Returns the name used on the command line and in results.
     pub fn name(self) -> &'static str {
         match self {
             Self::Uniform => "uniform",
@@ -150,7 +147,7 @@ impl Distribution {
         }
     }
 
-    /// The exponent, where the law has one.
+    /// Returns the exponent, where the distribution has one.
     pub fn theta(self) -> Option<f64> {
         match self {
             Self::Uniform => None,
@@ -196,15 +193,15 @@ enum Law {
 }
 
 impl Chooser {
-    /// The number of the next record to touch. Below `records.loaded()`, but
-    /// for `latest`, which goes up to `records.end()`.
+    /// Returns the number of the next record to access. It is below `records.loaded()`, except for
+    /// `latest`, which goes up to `records.end()`.
     #[inline]
     pub fn choose(&self, rng: &mut Rng, records: &Records) -> u64 {
         self.place(self.draw(rng, records), records)
     }
 
-    /// The part of a choice that does not depend on what was added meanwhile, so
-    /// that many can be drawn at once: their multiplications overlap.
+    /// Draws the part of a choice that does not depend on records added meanwhile: many can be
+    /// drawn at once, and their multiplications overlap.
     #[inline]
     pub(crate) fn draw(&self, rng: &mut Rng, records: &Records) -> u64 {
         match &self.law {
@@ -214,7 +211,7 @@ impl Chooser {
         }
     }
 
-    /// The record that was drawn, now.
+    /// Returns the record that was drawn, given the records that exist now.
     #[inline]
     pub(crate) fn place(&self, drawn: u64, records: &Records) -> u64 {
         match &self.law {
@@ -225,7 +222,7 @@ impl Chooser {
     }
 }
 
-/// FNV-1a of the rank's bytes, as YCSB scrambles.
+/// Returns FNV-1a of the rank's bytes, as YCSB scrambles.
 #[inline]
 fn scramble(rank: u64) -> u64 {
     let mut hasher = fnv::FnvHasher::default();

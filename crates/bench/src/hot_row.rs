@@ -1,13 +1,13 @@
 //! Writers that all want the same record.
 //!
-//! Each writer is a closed loop: read the record, write one more, commit; again until
-//! the time is over. What happens when they meet (one waits, or aborts and is run
-//! again) and the isolation level alternate within each repeat. At the end the record
-//! must have counted every commit: none was lost, none took place twice.
+//! Each writer is a closed loop: read the record, write one more, commit; again until the time is
+//! over. The reaction to a conflict (a writer waits, or aborts and is run again) and the isolation
+//! level alternate within each repeat. At the end the record must have counted every commit: none
+//! was lost, none took place twice.
 //!
-//! Throughput says little here. What counts is whether every writer gets its turn: how
-//! often a transaction is run until it commits, how long the unluckiest one takes, and
-//! how evenly commits are spread over the writers.
+//! Throughput says little here. The question is whether every writer gets its turn: the number of
+//! times that a transaction is run until it commits, the time of the unluckiest one, and the spread
+//! of commits over the writers.
 
 mod report;
 
@@ -24,52 +24,52 @@ use commands::{Error, Result};
 
 pub use report::report;
 
-/// The record.
+/// Key of the record.
 const HOT: u64 = 0;
 
-/// What to measure.
+/// Settings of the measurement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    /// Writers, at least 1.
+    /// Number of writers, at least 1.
     pub writers: usize,
-    /// Worker threads that they are spread over, at least 1.
+    /// Number of worker threads that the writers are spread over, at least 1.
     pub workers: usize,
-    /// What they do when they meet: those to compare.
+    /// Reactions to a conflict, to compare.
     pub on_conflict: Vec<ConflictPolicy>,
     /// Isolation levels to compare.
     pub isolations: Vec<Isolation>,
     /// Time for each combination in each repeat.
     pub duration: Duration,
-    /// Repeats, at least 1.
+    /// Number of repeats, at least 1.
     pub repeats: u32,
 }
 
-/// One combination over all repeats.
+/// Results of one combination over all repeats.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct HotRow {
     /// Always `"hot-row"`.
     pub benchmark: &'static str,
-    /// What writers did that met another.
+    /// Reaction of a writer that met another.
     pub on_conflict: ConflictPolicy,
-    /// Their isolation level.
+    /// Isolation level of the transactions.
     pub isolation: Isolation,
-    /// How many there were.
+    /// Number of writers.
     pub writers: usize,
-    /// Worker threads.
+    /// Number of worker threads.
     pub workers: usize,
     /// Commits per second of all writers: median, least and greatest.
     pub commits_per_second: Spread,
-    /// How often a transaction was run for each commit.
+    /// Number of times that a transaction was run for each commit.
     pub attempts_per_commit: f64,
-    /// How often the unluckiest transaction of all repeats was run.
+    /// Number of times that the unluckiest transaction of all repeats was run.
     pub attempts_max: u32,
-    /// Waits for another transaction for each commit.
+    /// Number of waits for another transaction for each commit.
     pub waits_per_commit: f64,
     /// Time from a transaction's begin to its commit, retries included.
     pub latency_ns: LatencyNs,
-    /// The longest such time of all repeats.
+    /// Longest time from a begin to a commit in all repeats.
     pub longest_ns: u64,
-    /// Commits of the writer with fewest against the one with most.
+    /// Commits of the writer with fewest relative to the one with most.
     pub fairness: Spread,
     /// Aborts by reason.
     pub aborts_by_reason: AbortReasons,
@@ -77,10 +77,10 @@ pub struct HotRow {
     pub verified: bool,
 }
 
-/// One combination in one repeat.
+/// Results of one combination in one repeat.
 struct Round {
     seconds: f64,
-    /// Of each writer.
+    /// Number of commits of each writer.
     commits: Vec<u64>,
     aborts: u64,
     attempts_max: u32,
@@ -91,7 +91,7 @@ struct Round {
     verified: bool,
 }
 
-/// What one writer did.
+/// Results of one writer.
 #[derive(Default)]
 struct Writer {
     commits: u64,
@@ -116,7 +116,7 @@ pub fn measure(settings: &Settings, progress: &Progress) -> Result<Vec<HotRow>> 
     let step = progress.step("measuring", total);
     for repeat in 0..settings.repeats as usize {
         for turn in 0..combinations.len() {
-            // None is always the first.
+            // The turns rotate, so no combination is always the first.
             let at = (turn + repeat) % combinations.len();
             let (policy, isolation) = combinations[at];
             step.say(format!("{} {}", policy.name(), isolation.name()));
@@ -137,7 +137,7 @@ fn round(settings: &Settings, policy: ConflictPolicy, isolation: Isolation) -> R
         workers: settings.workers,
         on_conflict: policy.into(),
         isolation: isolation.into(),
-        // Who starves is to be seen, not to fail.
+        // Starvation is to show in the results, not to fail.
         retries_max: u32::MAX,
         ..Options::default()
     };
@@ -204,7 +204,7 @@ fn round(settings: &Settings, policy: ConflictPolicy, isolation: Isolation) -> R
         .run_blocking(async move |txn: &Transaction| txn.get(&table, &HOT).await)
         .map_err(databases::failure)?;
     round.verified = counted == Some(round.commits.iter().sum());
-    // Workers publish what they counted before they end.
+    // Workers publish their counts before they end.
     database.close();
     let after = database.stats();
     round.waits = after.lock_waits - before.lock_waits;
@@ -212,7 +212,7 @@ fn round(settings: &Settings, policy: ConflictPolicy, isolation: Isolation) -> R
     Ok(round)
 }
 
-/// One writer.
+/// Runs one writer until the time is over.
 async fn write_until(
     context: &Context,
     table: &Table<u64, u64>,

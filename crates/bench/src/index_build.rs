@@ -1,11 +1,10 @@
-//! What building an index costs those who go on working meanwhile.
+//! Cost of building an index to transactions that go on meanwhile.
 //!
-//! A table is loaded once. Each repeat measures a load of reads and updates for some
-//! seconds, then for as long as an index is built beside it, then for some seconds with
-//! the index; compares every record of the table with the index; drops it; and measures
-//! the load without it once more. A build takes minutes, in which the speed of a shared
-//! machine changes: ratios are taken within each repeat, against the mean of what was
-//! measured without the index on both sides of it.
+//! A table is loaded once. Each repeat measures a load of reads and updates for some seconds, then
+//! for as long as an index is built beside it, then for some seconds with the index; compares every
+//! record of the table with the index; drops it; and measures the load without it once more. A
+//! build takes minutes, in which the speed of a shared machine changes: ratios are taken within
+//! each repeat, relative to the mean of the measurements without the index on both sides of it.
 
 mod report;
 
@@ -30,35 +29,35 @@ use commands::{Error, Result};
 
 pub use report::report;
 
-/// The load lasts as long as the build; this long at most.
+/// Longest time of a build; the load lasts as long as the build.
 const BUILD_MAX: Duration = Duration::from_secs(86_400);
 
-/// What to measure.
+/// Settings of the measurement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    /// Records in the table.
+    /// Number of records in the table.
     pub records: u64,
     /// Bytes of each value.
     pub value_bytes: u64,
-    /// Operations of the load that are updates, as a share; the others are reads.
+    /// Share of updates among the operations of the load; the others are reads.
     pub update_share: f64,
-    /// Operations in each of its transactions.
+    /// Number of operations in each transaction of the load.
     pub operations: u64,
     /// Whether the index is unique.
     pub unique: bool,
-    /// Worker threads.
+    /// Number of worker threads.
     pub workers: u64,
     /// Transactions in flight per worker.
     pub in_flight: InFlight,
     /// Isolation level of the load.
     pub isolation: Isolation,
-    /// Seconds before, and after.
+    /// Seconds of the load before the build, and after it.
     pub seconds: f64,
-    /// Repeats.
+    /// Number of repeats.
     pub repeats: u64,
 }
 
-/// A build over all repeats.
+/// Results of a build over all repeats.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct IndexBuild {
     /// Always `"index-build"`.
@@ -67,37 +66,37 @@ pub struct IndexBuild {
     pub unique: bool,
     /// Isolation level of the load.
     pub isolation: Isolation,
-    /// Worker threads.
+    /// Number of worker threads.
     pub workers: usize,
-    /// Records in the table.
+    /// Number of records in the table.
     pub records: u64,
     /// Bytes of each value.
     pub value_bytes: usize,
-    /// Operations of the load that are updates, as a share.
+    /// Share of updates among the operations of the load.
     pub update_share: f64,
     /// Seconds until the index was ready.
     pub build_seconds: Spread,
     /// Records indexed per second.
     pub records_per_second: Spread,
-    /// Batches of the build given up because a writer was in the way.
+    /// Number of batches of the build given up because a writer was in the way.
     pub conflicts: Spread,
     /// Operations per second of the load before the build.
     pub before: Spread,
-    /// While the index was built.
+    /// Operations per second of the load while the index was built.
     pub during: Spread,
-    /// With the index.
+    /// Operations per second of the load with the index.
     pub after: Spread,
-    /// Without it again, once it was dropped.
+    /// Operations per second of the load after the index was dropped.
     pub dropped: Spread,
-    /// `during` against the mean of `before` and `dropped`.
+    /// `during` relative to the mean of `before` and `dropped`.
     pub during_to_without: Spread,
-    /// `after` against the same.
+    /// `after` relative to the mean of `before` and `dropped`.
     pub after_to_without: Spread,
     /// Whether every answer was right, and the index agreed with the table.
     pub verified: bool,
 }
 
-/// One repeat.
+/// Results of one repeat.
 struct Round {
     build_seconds: f64,
     conflicts: u64,
@@ -109,13 +108,13 @@ struct Round {
 }
 
 impl Round {
-    /// Operations per second of the load without the index.
+    /// Returns the operations per second of the load without the index.
     fn without(&self) -> f64 {
         (self.before + self.dropped) / 2.0
     }
 }
 
-/// Measures.
+/// Measures builds beside a load.
 ///
 /// # Errors
 /// [`Error::Input`] that says which setting to change; [`Error::Run`] when the database
@@ -216,7 +215,7 @@ fn round(
         false => indexes::grouped(0, plan.records),
     };
     let (shown, given_up) = (Arc::clone(&step), Arc::clone(&conflicts));
-    // Relaxed: counts for people, and one that is read when the build has ended.
+    // Relaxed: the counts are for people, and one is read when the build has ended.
     let definition = definition.on_progress(move |progress| {
         let before = done.swap(progress.records_done, Ordering::Relaxed);
         shown.advance(progress.records_done - before);
@@ -232,7 +231,7 @@ fn round(
         let waiting = scope.spawn(|| {
             let built = building.wait().map_err(databases::failure);
             let elapsed = start.elapsed();
-            // Relaxed: the load looks at it now and then.
+            // Relaxed: the load looks at the flag now and then.
             stop.store(true, Ordering::Relaxed);
             built.map(|index| (index, elapsed))
         });

@@ -1,37 +1,36 @@
 //! Secondary indexes of the table under measurement: their keys.
 //!
-//! Both kinds follow from the record, so that an index can be compared with its table.
-//! A *unique* key is a permutation of the key word, one for each index: unlike records
-//! have unlike keys, in an order that has nothing to do with that of the table. It does
-//! not change with the value, as an account number does not. A *group* has eight
-//! records on average and follows from the version too: an update moves the record to
-//! another group.
+//! The keys of both kinds follow from the record, so an index can be compared with its table. A
+//! *unique* key is a permutation of the key word, one for each index: unlike records have unlike
+//! keys, in an order that has nothing to do with that of the table. It does not change with the
+//! value, as an account number does not. A *group* has eight records on average and follows from
+//! the version too: an update moves the record to another group.
 
 use crate::keys::{KeyShape, mix};
 use crate::values::ValueShape;
 
-/// Records that have the same key in an index that is not unique, on average.
+/// Average number of records that have the same key in an index that is not unique.
 const GROUP_RECORDS: u64 = 8;
 
 /// An index of the table under measurement.
 pub(crate) type Index = weft::Index<u64, Vec<u8>, Vec<u8>>;
 
-/// What makes one.
+/// Definition of such an index.
 pub(crate) type Definition = weft::IndexDefinition<u64, Vec<u8>, Vec<u8>>;
 
-/// The key in unique index `number` of the record with `key_word`.
+/// Returns the key in unique index `number` of the record with `key_word`.
 pub fn unique_key(number: u32, key_word: u64) -> u64 {
     mix(key_word ^ mix(number.into()))
 }
 
-/// The key in index `number`, which is not unique, of the record with `key_word` at
+/// Returns the key in index `number`, which is not unique, of the record with `key_word` at
 /// `version`, in a table loaded with `records`.
 pub fn group(number: u32, key_word: u64, version: u16, records: u64) -> u64 {
     let groups = (records / GROUP_RECORDS).max(1);
     mix(unique_key(number, key_word).wrapping_add(version.into())) % groups
 }
 
-/// A unique index.
+/// Returns the definition of a unique index.
 pub(crate) fn unique(number: u32) -> Definition {
     Definition::unique(
         &format!("unique {number}"),
@@ -39,7 +38,7 @@ pub(crate) fn unique(number: u32) -> Definition {
     )
 }
 
-/// An index that is not unique, of a table loaded with `records`.
+/// Returns the definition of an index that is not unique, of a table loaded with `records`.
 pub(crate) fn grouped(number: u32, records: u64) -> Definition {
     Definition::non_unique(
         &format!("grouped {number}"),

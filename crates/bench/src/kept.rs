@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use weft::{Options, StorageOptions};
 
-/// Returns options of a database in `directory` that takes no checkpoints of its own accord: one
-/// would fall into one measurement and not into the other.
+/// Returns options of a database in `directory` that takes no checkpoints by itself: a checkpoint
+/// would fall into one measurement and not into another.
 pub fn without_checkpoints(directory: &Path) -> Options {
     Options {
         data_dir: Some(directory.to_owned()),

@@ -27,7 +27,7 @@ pub const fn mix(number: u64) -> u64 {
     mixed ^ (mixed >> 31)
 }
 
-/// How key order relates to record numbers.
+/// Relation of key order to record numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InsertOrder {
     /// Neighbouring records have unrelated keys.
@@ -37,7 +37,7 @@ pub enum InsertOrder {
 }
 
 impl InsertOrder {
-    /// The name used in workload files.
+    /// Returns the name used in workload files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Hashed => "hashed",
@@ -46,7 +46,7 @@ impl InsertOrder {
     }
 }
 
-/// The shape all keys of a table share.
+/// Shape that all keys of a table share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeyShape {
     bytes: usize,
@@ -59,7 +59,7 @@ impl KeyShape {
     /// Longest key, in bytes.
     pub const BYTES_MAX: usize = 1024;
 
-    /// Keys of `bytes` bytes.
+    /// Returns the shape of keys of `bytes` bytes.
     ///
     /// # Errors
     /// [`Error::Input`] when `bytes` is out of range.
@@ -76,17 +76,17 @@ impl KeyShape {
         }
     }
 
-    /// Length of each key, in bytes.
+    /// Returns the length of each key, in bytes.
     pub fn bytes(self) -> usize {
         self.bytes
     }
 
-    /// How keys are ordered.
+    /// Returns the order of the keys.
     pub fn order(self) -> InsertOrder {
         self.order
     }
 
-    /// The key word of a record: its first eight key bytes as a number.
+    /// Returns the key word of a record: its first eight key bytes as a number.
     #[inline]
     pub fn word(self, record: u64) -> u64 {
         match self.order {
@@ -95,10 +95,10 @@ impl KeyShape {
         }
     }
 
-    /// The key word read back from a key.
+    /// Reads the key word back from a key.
     ///
     /// # Panics
-    /// When `key` is shorter than eight bytes.
+    /// Panics when `key` is shorter than eight bytes.
     #[inline]
     pub fn word_of(key: &[u8]) -> u64 {
         u64::from_be_bytes(*key.first_chunk().expect("keys have at least 8 bytes"))
@@ -107,7 +107,7 @@ impl KeyShape {
     /// Writes a record's key over `key` and returns the key word.
     ///
     /// # Panics
-    /// When `key` is not [`bytes`](Self::bytes) long.
+    /// Panics when `key` is not [`bytes`](Self::bytes) long.
     #[inline]
     pub fn write(self, record: u64, key: &mut [u8]) -> u64 {
         assert_eq!(key.len(), self.bytes);
@@ -122,7 +122,7 @@ impl KeyShape {
         first
     }
 
-    /// A record's key in a vector of its own, for where speed is no matter.
+    /// Returns a record's key in a vector of its own, for uses where speed does not matter.
     pub fn key(self, record: u64) -> Vec<u8> {
         let mut key = vec![0; self.bytes];
         self.write(record, &mut key);
@@ -136,8 +136,8 @@ mod tests {
 
     #[test]
     fn the_mix_is_one_to_one() {
-        // Inverse of each step, in reverse order: if it undoes the mix for
-        // arbitrary numbers, the mix is a bijection.
+        // The inverses of all steps, in reverse order: if they undo the mix for arbitrary numbers,
+        // the mix is a bijection.
         fn inverse_multiplier(odd: u64) -> u64 {
             (0..6).fold(odd, |inverse, _| {
                 inverse.wrapping_mul(2_u64.wrapping_sub(odd.wrapping_mul(inverse)))

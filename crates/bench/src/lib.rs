@@ -1,21 +1,21 @@
 //! Workloads, execution modes and reports that measure Weft: the harness that all measurements share,
 //! and those of a single table.
 //!
-//! The crate knows an engine by the [`subject::Subject`] trait, so one driver serves Weft and the small
-//! models that tests use. The crate never knows whole transactions over several tables
-//! (`applications`), publications (`experiments`) or servers (`servers`, `wire`).
+//! The crate knows an engine by the [`subject::Subject`] trait, so one driver serves Weft and the small models that
+//! tests use. It never knows whole transactions over several tables (`applications`), publications (`experiments`) or
+//! servers (`servers`, `wire`).
 //!
-//! | what | where |
+//! | subject | where |
 //! | --- | --- |
 //! | the YCSB core workload as data, the choice of records | [`workload`], [`distribution`] |
 //! | keys, and values that verify themselves | [`keys`], [`values`] |
 //! | the machine's own limits | [`limits`] |
 //! | the driver that alternates variants on one loaded table | [`runner`], [`variant`] |
 //! | databases under measurement | [`databases`], [`loading`] |
-//! | the forms that results take | [`measure`], [`report`] |
+//! | the forms of results | [`measure`], [`report`] |
 //! | measurements of a single table | [`cold`], [`beyond_memory`], [`hot_row`], [`index_build`], [`recovery`] |
 //!
-//! Rules every benchmark follows, and where they live:
+//! Rules that every benchmark follows, and the modules that enforce them:
 //! - all modes run in one process on one loaded table, alternating, in an
 //!   order that rotates from repeat to repeat ([`runner`]);
 //! - every answer is checked ([`values::Verifier`]);

@@ -1,4 +1,4 @@
-//! What the machine itself can do, measured beside every benchmark.
+//! Limits of the machine itself, measured beside every benchmark.
 //!
 //! The limit that matters to an engine which hides cache misses is the number
 //! of *random independent cache lines* a core can load each second: the
@@ -7,12 +7,12 @@
 //! three explain it: the latency of one dependent load, the bandwidth of
 //! sequential reading, and the cost of reading the clock.
 //!
-//! With a directory, its device is measured as well ([`Device`]): the latency of one
-//! durable write, which no acknowledged commit can beat, and random reads per second
-//! by how many are under way.
+//! If there is a directory, its device is measured as well ([`Device`]): the latency of one durable
+//! write, which no acknowledged commit can beat, and random reads per second by the number under
+//! way.
 //!
-//! Memory is a [`Region`]: fresh huge pages, or memory the engine lends, so
-//! that both face the same translation and cache conditions.
+//! Memory is a [`Region`]: fresh huge pages, or memory that the engine lends; both then face the
+//! same translation and cache conditions.
 
 use std::hint::black_box;
 use std::path::PathBuf;
@@ -34,35 +34,34 @@ pub(crate) use device::{Part, failed, reads_per_second};
 
 pub use region::{LINE_BYTES, Region};
 
-/// Bytes of the file on the device, at most.
+/// Most bytes of the file on the device.
 const DEVICE_BYTES_MAX: u64 = 256 << 20;
-/// Clock readings averaged into one timing of the clock.
+/// Number of clock readings averaged into one timing of the clock.
 const CLOCK_READINGS: u32 = 200_000;
 
-/// Random independent cache lines loaded per second by `workers` threads
-/// together, over `duration`.
+/// Measures the random independent cache lines loaded per second by `workers` threads together,
+/// over `duration`.
 pub fn lines_per_second(region: Region<'_>, workers: usize, duration: Duration) -> f64 {
     on_workers(workers, |worker| {
         loads::independent(region, worker, duration)
     })
 }
 
-/// Bytes read sequentially per second by `workers` threads together, each
-/// starting at its own part of the region.
+/// Measures the bytes read sequentially per second by `workers` threads together, each starting at
+/// its own part of the region.
 pub fn sequential_bytes_per_second(region: Region<'_>, workers: usize, duration: Duration) -> f64 {
     on_workers(workers, |worker| {
         loads::sequential(region, worker, workers, duration)
     })
 }
 
-/// Nanoseconds from one load to the next when each address depends on the
-/// value loaded before, on one thread; computing the address included, about
-/// 3 ns.
+/// Measures the nanoseconds from one load to the next when each address depends on the value loaded
+/// before, on one thread; computing the address included, about 3 ns.
 pub fn latency_ns(region: Region<'_>, duration: Duration) -> f64 {
     1e9 / loads::dependent(region, duration)
 }
 
-/// Nanoseconds one reading of the clock takes.
+/// Measures the nanoseconds that one reading of the clock takes.
 pub fn clock_ns() -> f64 {
     let start = Instant::now();
     for _ in 0..CLOCK_READINGS {
@@ -91,31 +90,31 @@ fn on_workers(workers: usize, measure: impl Fn(usize) -> f64 + Sync) -> f64 {
     })
 }
 
-/// What to measure of the machine.
+/// Settings of the measurement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     /// Bytes of memory to read from.
     pub bytes: u64,
-    /// Threads that load at the same time, at least 1.
+    /// Number of threads that load at the same time, at least 1.
     pub workers: usize,
     /// Seconds for each measure in each repeat.
     pub seconds: f64,
-    /// Repeats, at least 1.
+    /// Number of repeats, at least 1.
     pub repeats: u32,
     /// A directory on the device to measure.
     pub directory: Option<PathBuf>,
 }
 
-/// One measure of the machine over all repeats.
+/// Results of one measure of the machine over all repeats.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Limit {
     /// Always `"limits"`, as every result names its benchmark.
     pub benchmark: &'static str,
-    /// What was measured.
+    /// Name of the measure.
     pub measure: String,
     /// Unit of `median`, `min` and `max`.
     pub unit: &'static str,
-    /// Threads that took part; of reads of a device, those under way at once.
+    /// Number of threads that took part; for reads of a device, the number under way at once.
     pub workers: usize,
     /// Bytes of memory read from; 0 for the clock.
     pub bytes: u64,
@@ -127,7 +126,7 @@ pub struct Limit {
 /// Measures all limits, alternating between them in each repeat.
 ///
 /// # Errors
-/// [`Error::Run`](commands::Error::Run) when the memory cannot be had.
+/// [`Error::Run`](commands::Error::Run) when the memory cannot be allocated.
 pub fn measure(settings: &Settings, progress: &Progress) -> Result<Vec<Limit>> {
     let step = progress.step("reserving memory", 1);
     let mapping = region::Mapping::new(settings.bytes)?;
@@ -269,7 +268,7 @@ mod tests {
     #[test]
     fn memory_lent_by_another_is_measured_alike() {
         let memory: Vec<u64> = vec![1; 1 << 16];
-        // SAFETY: the vector outlives the region and nobody writes to it.
+        // SAFETY: the vector outlives the region and no thread writes to it.
         let region = unsafe { Region::from_raw(memory.as_ptr().cast(), memory.len() * 8) }.unwrap();
         assert!(lines_per_second(region, 1, Duration::from_millis(5)) > 1e6);
         assert!(latency_ns(region, Duration::from_millis(5)) > 0.1);
@@ -278,7 +277,7 @@ mod tests {
     #[test]
     fn a_region_without_a_whole_line_is_none() {
         let memory = [0_u8; 63];
-        // SAFETY: the array outlives the region and nobody writes to it.
+        // SAFETY: the array outlives the region and no thread writes to it.
         assert!(unsafe { Region::from_raw(memory.as_ptr(), 63) }.is_none());
     }
 }

@@ -1,4 +1,4 @@
-//! Many records at once, by all workers.
+//! Operations on many records at once, by all workers.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -9,11 +9,11 @@ use crate::databases;
 use commands::progress::Step;
 use commands::{Error, Result};
 
-/// Transactions under way for each worker: enough to keep every slot busy.
+/// Number of transactions under way for each worker: enough to keep every slot busy.
 const OPEN_PER_WORKER: usize = 256;
 
-/// Has all workers do `batch` for disjoint ranges that cover `all`, each of at most
-/// `length`, as a transaction each, and waits for the end of all.
+/// Has all workers run `batch` for disjoint ranges that cover `all`, each of at most `length`, as a
+/// transaction each, and waits for the end of all.
 ///
 /// # Errors
 /// [`Error::Run`] when the database refuses one of them.

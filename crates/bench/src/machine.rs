@@ -1,11 +1,11 @@
-//! What the machine offers: memory and cores, within the limits of the
-//! container the process runs in.
+//! Resources of the machine: memory and cores, within the limits of the container the process runs
+//! in.
 
 use std::fs;
 
-/// Bytes of memory the process may still take: what the system has available,
-/// or what the control group leaves, whichever is less. `None` where neither
-/// is known (not Linux).
+/// Returns the bytes of memory the process may still take: those that the system has available, or
+/// those that the control group leaves, whichever are fewer. `None` where neither is known (not
+/// Linux).
 pub fn memory_available_bytes() -> Option<u64> {
     let read = |path: &str| fs::read_to_string(path).ok();
     let number = |path: &str| read(path)?.trim().parse::<u64>().ok();
@@ -22,56 +22,55 @@ pub fn memory_available_bytes() -> Option<u64> {
     Some(group.map_or(system, |group| group.min(system)))
 }
 
-/// Bytes of memory that the process has, which the system does not take for another. `None`
-/// where that is not known (not Linux).
+/// Returns the bytes of resident memory of the process. `None` where that is not known (not Linux).
 pub fn resident_bytes() -> Option<u64> {
     kibibytes_in(&fs::read_to_string("/proc/self/status").ok()?, "VmRSS:")
 }
 
-/// The most of it since [`forget_resident_peak`].
+/// Returns the most bytes of resident memory since [`forget_resident_peak`].
 pub fn resident_peak_bytes() -> Option<u64> {
     kibibytes_in(&fs::read_to_string("/proc/self/status").ok()?, "VmHWM:")
 }
 
-/// Begins anew to look for the most. Where the system refuses, the most is that since the
-/// process began.
+/// Resets the peak of resident memory. If the system refuses, the peak is that since the process
+/// began.
 pub fn forget_resident_peak() {
     let _ = fs::write("/proc/self/clear_refs", "5");
 }
 
-/// A line of one of the system's tables of memory, in bytes.
+/// Returns a line of one of the system's tables of memory, in bytes.
 fn kibibytes_in(meminfo: &str, name: &str) -> Option<u64> {
     let line = meminfo.lines().find_map(|line| line.strip_prefix(name))?;
     let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kibibytes * 1024)
 }
 
-/// Hardware threads the process may use, at least 1.
+/// Returns the number of hardware threads the process may use, at least 1.
 pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// What results were measured on, as far as the system says. Nothing that tells one machine
-/// from another of its kind.
+/// Description of the machine that results were measured on, as far as the system tells. It
+/// contains nothing that tells one machine from another of its kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Description {
-    /// What the processor calls itself.
+    /// Name of the processor.
     pub processor: Option<String>,
-    /// Hardware threads the process may use.
+    /// Number of hardware threads the process may use.
     pub cores: usize,
-    /// Bytes of the largest cache that the first of them has.
+    /// Bytes of the largest cache of the first of them.
     pub cache_bytes: Option<u64>,
     /// Bytes of memory.
     pub memory_bytes: Option<u64>,
     /// Name and version of the operating system's kernel.
     pub kernel: Option<String>,
-    /// Whether memory lies on huge pages without being asked for (`always`), on request
-    /// (`madvise`) or not at all (`never`).
+    /// Whether memory lies on huge pages without a request (`always`), on request (`madvise`) or
+    /// not at all (`never`).
     pub huge_pages: Option<String>,
 }
 
 impl Description {
-    /// Of this machine.
+    /// Returns the description of this machine.
     pub fn here() -> Self {
         let read = |path: &str| fs::read_to_string(path).ok();
         let caches = (0..8).filter_map(|number| {
@@ -103,28 +102,28 @@ fn processor_in(cpuinfo: &str) -> Option<String> {
     Some(line.split_once(':')?.1.trim().to_owned())
 }
 
-/// The word in brackets.
+/// Returns the word in brackets.
 fn chosen_in(choices: &str) -> Option<String> {
     let (_, rest) = choices.split_once('[')?;
     Some(rest.split_once(']')?.0.to_owned())
 }
 
-/// What became of the processors' time since the machine was started.
+/// Use of the processors' time since the machine was started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProcessorTime {
-    /// All of it, in the system's ticks.
+    /// All time, in the system's ticks.
     total: u64,
-    /// What a hypervisor gave to others although there was work to do.
+    /// Time that a hypervisor gave to others although there was work to do.
     stolen: u64,
 }
 
 impl ProcessorTime {
-    /// `None` where it is not known (not Linux).
+    /// Returns the time so far; `None` where it is not known (not Linux).
     pub fn now() -> Option<Self> {
         processor_time_in(&fs::read_to_string("/proc/stat").ok()?)
     }
 
-    /// The share of the time since `earlier` that was stolen.
+    /// Returns the share of the time since `earlier` that was stolen.
     pub fn stolen_since(self, earlier: Self) -> f64 {
         let total = self.total.saturating_sub(earlier.total);
         let stolen = self.stolen.saturating_sub(earlier.stolen);
@@ -138,7 +137,7 @@ fn processor_time_in(stat: &str) -> Option<ProcessorTime> {
         .split_whitespace()
         .map_while(|t| t.parse().ok())
         .collect();
-    // User, nice, system, idle, waiting, interrupts (2), stolen; guests are in user.
+    // The fields are user, nice, system, idle, waiting, interrupts (2), stolen; guests are in user.
     let known = ticks.get(..8)?;
     Some(ProcessorTime {
         total: known.iter().sum(),

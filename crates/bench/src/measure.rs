@@ -30,42 +30,41 @@ pub use shape::Shape;
 pub use spread::Spread;
 pub use summary::{RepeatSummary, Summary, summarise};
 
-/// The source version this program was built from, where that was known.
+/// Source version this program was built from, where it is known.
 pub const COMMIT: Option<&str> = option_env!("WEFT_COMMIT");
 
-/// One mode in one repeat of one benchmark.
+/// Results of one mode in one repeat of one benchmark.
 ///
 /// In a [`Summary`] the same fields hold the medians over the repeats.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Measurement {
-    /// The benchmark, as `"ycsb"`.
+    /// Name of the benchmark, such as `"ycsb"`.
     pub benchmark: &'static str,
     /// Name of the workload, or of the mix of kinds of transactions.
     pub workload: String,
-    /// How it was executed.
+    /// Execution of the transactions.
     pub mode: Mode,
-    /// Worker threads.
+    /// Number of worker threads.
     pub workers: usize,
     /// Transactions in flight per worker, as asked: a number or `"auto"`.
     pub in_flight: InFlight,
-    /// Transactions in flight per worker, as it came out on average, where the
-    /// subject says.
+    /// Average number of transactions in flight per worker, where the subject tells.
     pub in_flight_effective: Option<f64>,
-    /// What the one table looks like, where there is one.
+    /// Shape of the only table, where there is one.
     #[serde(flatten)]
     pub shape: Option<Shape>,
     /// Isolation level of the transactions.
     pub isolation: Isolation,
-    /// How they were certified, if they were serializable.
+    /// Certifier of the transactions, if they were serializable.
     pub certifier: Option<Certifier>,
-    /// Whether those that only read said so when they began.
+    /// Whether transactions that only read were declared read-only.
     pub read_only_declared: bool,
-    /// What they did on meeting others, where that is a choice.
+    /// Reaction of the transactions to a conflict, where that is a choice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on_conflict: Option<ConflictPolicy>,
-    /// What their acknowledgement waited for.
+    /// Durability of the transactions.
     pub durability: Durability,
-    /// Who wrote the log, of a database in a directory.
+    /// Writer of the log of a database in a directory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flusher: Option<Flusher>,
     /// Seconds measured.
@@ -77,31 +76,31 @@ pub struct Measurement {
     pub operations_per_second: f64,
     /// Time from a transaction's begin to its commit, retries included.
     pub latency_ns: LatencyNs,
-    /// Times a transaction was aborted and tried again.
+    /// Number of times a transaction was aborted and tried again.
     pub aborts: u64,
-    /// The same for each transaction that committed.
+    /// Number of aborts for each transaction that committed.
     pub aborts_per_transaction: f64,
-    /// The same by reason, as the subject counts them.
+    /// Number of aborts by reason, as the subject counts them.
     pub aborts_by_reason: AbortReasons,
     /// Whether every answer was the right one.
     pub verified: bool,
-    /// Random independent cache lines the machine loaded per second on as many
-    /// threads, in the same repeat.
+    /// Random independent cache lines that the machine loaded per second on as many threads, in the
+    /// same repeat.
     pub limit_lines_per_second: f64,
-    /// Cache lines the subject touched per operation, where it says.
+    /// Cache lines that the subject touched per operation, where it tells.
     pub lines_per_operation: Option<f64>,
     /// Source version of the program, where known.
     pub commit: Option<&'static str>,
-    /// The kinds of transactions by themselves, where there are several.
+    /// Results of the kinds of transactions by themselves, where there are several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub kinds: Vec<KindMeasurement>,
-    /// Whatever else the subject reports.
+    /// Other numbers that the subject reports.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub extra: BTreeMap<String, f64>,
 }
 
 impl Measurement {
-    /// Which of the things compared it is of.
+    /// Returns the variant that was measured.
     pub fn variant(&self) -> Variant {
         Variant {
             durability: self.durability,
@@ -112,32 +111,32 @@ impl Measurement {
         }
     }
 
-    /// Wall time per operation and worker, in nanoseconds.
+    /// Returns the wall time per operation and worker, in nanoseconds.
     pub fn operation_ns(&self) -> f64 {
         self.workers as f64 * 1e9 / self.operations_per_second
     }
 
-    /// Cache lines touched per second, as a share of the machine's limit.
+    /// Returns the cache lines touched per second, as a share of the machine's limit.
     pub fn limit_share(&self) -> Option<f64> {
         Some(self.operations_per_second * self.lines_per_operation? / self.limit_lines_per_second)
     }
 }
 
-/// How many transactions a worker keeps in flight.
+/// Number of transactions that a worker keeps in flight.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum InFlight {
     /// The engine chooses and adapts.
     #[default]
     Auto,
-    /// Always this many, at least 1.
+    /// Always this number, at least 1.
     Fixed(u32),
 }
 
 impl InFlight {
-    /// Most transactions in flight per worker.
+    /// Largest number of transactions in flight per worker.
     pub const MAX: u32 = 4096;
 
-    /// Returns how many a worker has in flight in a mode: one, unless the mode has several.
+    /// Returns the number that a worker has in flight in a mode: one, unless the mode has several.
     pub fn of_mode(self, mode: Mode) -> weft::InFlight {
         match self {
             _ if !mode.is_interleaved() => weft::InFlight::Fixed(1),
@@ -194,25 +193,25 @@ impl Serialize for InFlight {
     }
 }
 
-/// What the acknowledgement of a transaction waits for.
+/// Condition for acknowledging a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Durability {
-    /// Nothing: the database has no directory.
+    /// No condition: the database has no directory.
     Memory,
-    /// Nothing; its changes go to the device when there is reason to write.
+    /// No condition; changes go to the device when there is reason to write.
     None,
-    /// Nothing; its changes are on their way to the device within a stated time.
+    /// No condition; changes are on their way to the device within a stated time.
     Relaxed,
-    /// Its changes are on the device.
+    /// Changes are on the device.
     Synchronous,
 }
 
 impl Durability {
-    /// Those of a database in a directory.
+    /// Durabilities of a database in a directory.
     pub const DURABLE: [Self; 3] = [Self::None, Self::Relaxed, Self::Synchronous];
 
-    /// The name used on the command line and in results.
+    /// Returns the name used on the command line and in results.
     pub fn name(self) -> &'static str {
         match self {
             Self::Memory => "memory",
@@ -226,7 +225,7 @@ impl Durability {
 impl From<Durability> for weft::Durability {
     fn from(asked: Durability) -> weft::Durability {
         match asked {
-            // Without effect in memory.
+            // The durability has no effect in memory.
             Durability::Memory | Durability::Synchronous => weft::Durability::Synchronous,
             Durability::Relaxed => weft::Durability::Relaxed,
             Durability::None => weft::Durability::None,
@@ -250,15 +249,15 @@ impl std::str::FromStr for Durability {
     }
 }
 
-/// What transactions see of each other.
+/// Isolation levels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Isolation {
-    /// Each statement sees what was committed before it began.
+    /// Each statement sees the commits before it began.
     ReadCommitted,
-    /// Each transaction sees what was committed before it began.
+    /// Each transaction sees the commits before it began.
     Snapshot,
-    /// As if transactions ran one after the other.
+    /// Transactions behave as if they ran one after another.
     Serializable,
 }
 
@@ -266,7 +265,7 @@ impl Isolation {
     /// Every level.
     pub const ALL: [Self; 3] = [Self::ReadCommitted, Self::Snapshot, Self::Serializable];
 
-    /// The name used on the command line and in results.
+    /// Returns the name used on the command line and in results.
     pub fn name(self) -> &'static str {
         match self {
             Self::ReadCommitted => "read-committed",

@@ -5,16 +5,16 @@ use std::str::FromStr;
 
 use commands::{Error, Result};
 
-/// How a workload's transactions are executed.
+/// Executions of a workload's transactions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Mode {
-    /// Reads without a transaction: the same index, slot and version, nothing
-    /// else. The yardstick for `sequential`; read-only workloads only.
+    /// Reads without a transaction: the same index, slot and version, nothing else. It is the
+    /// yardstick for `sequential`; read-only workloads only.
     Bare,
-    /// One transaction after the other, no prefetch instruction.
+    /// One transaction after another, no prefetch instruction.
     Sequential,
-    /// One transaction after the other, each node prefetched whole.
+    /// One transaction after another, each node prefetched whole.
     Prefetch,
     /// The reads of a transaction as one batch through a hand-written state
     /// machine (asynchronous memory access chaining).
@@ -23,11 +23,11 @@ pub enum Mode {
     CoroutineMultiget,
     /// Many transactions in flight on each worker, application code flat.
     Interleaved,
-    /// The same transactions written through at least four nested application
-    /// `async fn` levels, the scheduler behind a type-erased interface.
+    /// Interleaved transactions, written through at least four nested application `async fn`
+    /// levels, the scheduler behind a type-erased interface.
     InterleavedNested,
-    /// Interleaved transactions whose reads of known keys are asked for at once, so that
-    /// they overlap within the transaction as well.
+    /// Interleaved transactions whose reads of known keys are issued together: they overlap within
+    /// the transaction as well.
     Hybrid,
 }
 
@@ -44,7 +44,7 @@ impl Mode {
         Self::Hybrid,
     ];
 
-    /// Those that an index can be probed in, alone.
+    /// Modes in which an index can be probed, alone.
     pub const PROBES: [Self; 4] = [
         Self::Sequential,
         Self::Prefetch,
@@ -52,7 +52,7 @@ impl Mode {
         Self::CoroutineMultiget,
     ];
 
-    /// Those that whole transactions over several tables are executed in.
+    /// Modes in which whole transactions over several tables are executed.
     pub const APPLICATION: [Self; 4] = [
         Self::Sequential,
         Self::Prefetch,
@@ -60,7 +60,7 @@ impl Mode {
         Self::Hybrid,
     ];
 
-    /// The name used on the command line and in results.
+    /// Returns the name used on the command line and in results.
     pub fn name(self) -> &'static str {
         match self {
             Self::Bare => "bare",
@@ -74,8 +74,8 @@ impl Mode {
         }
     }
 
-    /// Whether the mode batches plain reads and so says nothing about a
-    /// workload without any.
+    /// Returns whether the mode batches plain reads, and so says nothing about a workload without
+    /// any.
     pub fn needs_reads(self) -> bool {
         matches!(
             self,
@@ -83,12 +83,12 @@ impl Mode {
         )
     }
 
-    /// Whether the mode says nothing about a workload that also writes or scans.
+    /// Returns whether the mode says nothing about a workload that also writes or scans.
     pub fn needs_reads_alone(self) -> bool {
         self == Self::Bare
     }
 
-    /// Whether several transactions are in flight on one worker.
+    /// Returns whether several transactions are in flight on one worker.
     pub fn is_interleaved(self) -> bool {
         matches!(
             self,

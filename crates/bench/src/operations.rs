@@ -1,7 +1,7 @@
-//! The stream of operations one worker asks for.
+//! The stream of operations of one worker.
 //!
-//! Drawing an operation costs a few nanoseconds; a transaction is drawn whole
-//! into a buffer of its slot, so that a retry repeats the same operations.
+//! Drawing an operation costs a few nanoseconds; a transaction is drawn whole into a buffer of its
+//! slot, so a retry repeats the same operations.
 
 use std::sync::Arc;
 
@@ -11,18 +11,18 @@ use crate::distribution::{Chooser, Records, Rng, Zipf, below, rng};
 use crate::workload::{OperationKind, ScanLaw, ScanLength, Selection, Workload};
 use commands::Result;
 
-/// Records drawn at once.
+/// Number of records drawn at once.
 const DRAWN_AHEAD: usize = 63;
 
-/// One thing asked of the engine.
+/// One operation on the engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operation {
-    /// What to do.
+    /// Kind of the operation.
     pub kind: OperationKind,
-    /// Records to read, for a scan; 1 otherwise.
+    /// Number of records to read, for a scan; 1 otherwise.
     pub length: u32,
-    /// The record, or the first of a scan. For an insert a number never given
-    /// out before.
+    /// Number of the record, or of the first of a scan. For an insert a number never given out
+    /// before.
     pub record: u64,
 }
 
@@ -50,8 +50,8 @@ enum Kinds {
 }
 
 impl OperationSource {
-    /// The stream of worker `stream` (any number, distinct per worker) over a
-    /// table of `records`, with `operations` per transaction.
+    /// Returns the stream of worker `stream` (any number, distinct per worker) over a table of
+    /// `records`, with `operations` per transaction.
     ///
     /// # Errors
     /// [`Error::Input`](commands::Error::Input) when there are no records.
@@ -81,7 +81,7 @@ impl OperationSource {
         })
     }
 
-    /// A stream with the same tables and its own random numbers: cheaper than
+    /// Returns a stream with the same tables and its own random numbers: cheaper than
     /// [`new`](Self::new) for further workers.
     #[must_use]
     pub fn fork(&self, seed: u64, stream: u64) -> Self {
@@ -138,7 +138,7 @@ impl OperationSource {
         }
     }
 
-    /// Draws some records ahead, and one.
+    /// Returns a record drawn ahead; draws more when there are none.
     fn draw(&mut self) -> u64 {
         let Self {
             rng,
@@ -169,15 +169,15 @@ fn thresholds(workload: &Workload) -> Vec<(u64, OperationKind)> {
         let share = workload.proportions.share(kind);
         if share > 0.0 {
             sum += share;
-            // Saturates at the top, which is what the last kind needs.
+            // The conversion saturates at the top, as the last kind needs.
             ends.push(((sum * 2_f64.powi(64)) as u64, kind));
         }
     }
     ends
 }
 
-/// The kinds of one transaction: each share rounded down, what is missing
-/// given to the kinds with the largest remainders.
+/// Returns the kinds of one transaction: each share rounded down, and the missing operations given
+/// to the kinds with the largest remainders.
 fn quota(workload: &Workload, operations: usize) -> Vec<OperationKind> {
     let exact = |kind| workload.proportions.share(kind) * operations as f64;
     // A share such as 0.2 times 10 may fall just short of 2.

@@ -1,5 +1,5 @@
-//! What to run: the request as given ([`Options`]) and, checked and completed,
-//! as carried out ([`Plan`]).
+//! Plans of a run: the request as given ([`Options`]) and, checked and completed, as carried out
+//! ([`Plan`]).
 
 use crate::comparison::{Asked, Comparison};
 use crate::distribution::Distribution;
@@ -12,73 +12,72 @@ use crate::workload::{OperationKind, Workload};
 use commands::number::{bytes_text, plural, with_commas, within};
 use commands::{Error, Result};
 
-/// Records loaded unless asked otherwise, on a machine with memory to spare.
+/// Default number of records, on a machine with memory to spare.
 pub const RECORDS_DEFAULT: u64 = 10_000_000;
-/// Bytes the engine is allowed per record beyond key and value, when records
-/// are chosen to fit the memory.
+/// Bytes the engine is allowed per record beyond key and value, when the number of records is
+/// chosen to fit the memory.
 const RECORD_OVERHEAD_BYTES: u64 = 72;
-/// The part of the available memory a default load may fill: the rest is for
-/// versions, inserts and other people.
+/// Divisor of the available memory that gives the size of a default load: the rest is for versions,
+/// inserts and other processes.
 const MEMORY_PART: u64 = 4;
-/// Bytes of a value unless asked otherwise.
+/// Default bytes of a value.
 const VALUE_BYTES: u64 = 8;
 
-/// A YCSB run as asked for. `None` means: what the workload says, or else the
-/// default.
+/// A YCSB run as asked for. `None` stands for the workload's own setting, or else the default.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The workload.
     pub workload: Workload,
-    /// Records to load.
+    /// Number of records to load.
     pub records: Option<u64>,
-    /// Operations in each transaction.
+    /// Number of operations in each transaction.
     pub operations: Option<u64>,
     /// Bytes of each key.
     pub key_bytes: u64,
     /// Bytes of each value.
     pub value_bytes: Option<u64>,
-    /// Name of the law by which records are chosen.
+    /// Name of the distribution of the accesses over the records.
     pub distribution: Option<String>,
-    /// Its exponent.
+    /// Exponent of the distribution.
     pub theta: Option<f64>,
     /// Greatest number of records of a scan.
     pub scan_length: Option<u64>,
-    /// Unique indexes of the table.
+    /// Number of unique indexes of the table.
     pub unique_indexes: u32,
-    /// Indexes of the table that are not unique.
+    /// Number of indexes of the table that are not unique.
     pub secondary_indexes: u32,
-    /// What is compared, and how often.
+    /// Settings of the comparison.
     pub asked: Asked,
 }
 
 /// A YCSB run as it will be carried out. Every value is within its bounds.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The workload, with what the request overrides put in.
+    /// The workload, with the request's overrides.
     pub workload: Workload,
-    /// Records to load, at least 1.
+    /// Number of records to load, at least 1.
     pub records: u64,
-    /// Operations in each transaction, at least 1.
+    /// Number of operations in each transaction, at least 1.
     pub operations_per_transaction: u32,
     /// Shape of the keys.
     pub key: KeyShape,
     /// Shape of the values.
     pub value: ValueShape,
-    /// Unique indexes of the table.
+    /// Number of unique indexes of the table.
     pub unique_indexes: u32,
-    /// Indexes of the table that are not unique.
+    /// Number of indexes of the table that are not unique.
     pub secondary_indexes: u32,
-    /// What is compared, and how often.
+    /// Settings of the comparison.
     pub comparison: Comparison,
-    /// What the reader should know about the request; a sentence each.
+    /// Notes on the request for the reader; a sentence each.
     pub notes: Vec<String>,
 }
 
-/// Records a default load has: [`RECORDS_DEFAULT`], or fewer, so that they fit
-/// a quarter of `available_bytes` with keys and values of these lengths; two
-/// significant digits, at least 1000.
+/// Returns the number of records of a default load: [`RECORDS_DEFAULT`], or fewer, so that they fit
+/// a quarter of `available_bytes` with keys and values of these lengths; two significant digits, at
+/// least 1000.
 pub fn records_that_fit(available_bytes: Option<u64>, key_bytes: u64, value_bytes: u64) -> u64 {
-    // Where the memory is not known, a gigabyte is a careful guess.
+    // If the memory is not known, a gigabyte is a careful guess.
     let budget = available_bytes.unwrap_or(4 << 30) / MEMORY_PART;
     let fitting = budget / (key_bytes + value_bytes + RECORD_OVERHEAD_BYTES);
     let fitting = fitting.clamp(1000, RECORDS_DEFAULT);
@@ -87,7 +86,8 @@ pub fn records_that_fit(available_bytes: Option<u64>, key_bytes: u64, value_byte
 }
 
 impl Options {
-    /// A request for the workload as it is, on keys of 8 bytes, compared as by default.
+    /// Returns a request for the workload as it is, on keys of 8 bytes, with the default
+    /// comparison.
     pub fn of(workload: Workload) -> Self {
         Self {
             workload,
@@ -160,8 +160,8 @@ impl Options {
     }
 }
 
-/// As a length in memory; one too long to be one is refused as out of range by
-/// the shapes just as well.
+/// Converts `bytes` to a length in memory; the shapes refuse one that is too long to be one as out
+/// of range.
 fn as_length(bytes: u64) -> usize {
     usize::try_from(bytes).unwrap_or(usize::MAX)
 }
@@ -185,7 +185,7 @@ fn distribution(
     Ok(chosen)
 }
 
-/// Refuses what cannot fit whatever the engine does, before minutes of loading.
+/// Refuses a load that cannot fit whatever the engine does, before minutes of loading.
 fn check_memory(records: u64, payload_bytes: u64, available: Option<u64>) -> Result<()> {
     let Some(available) = available else {
         return Ok(());
@@ -201,8 +201,7 @@ fn check_memory(records: u64, payload_bytes: u64, available: Option<u64>) -> Res
     }
 }
 
-/// The modes that say something about the workload, in canonical order, each
-/// once.
+/// Returns the modes that are meaningful for the workload, in canonical order, each once.
 fn modes(asked: &Asked, workload: &Workload, notes: &mut Vec<String>) -> Result<Vec<Mode>> {
     let mut modes = asked.modes_of(&Mode::ALL);
     if !workload.has(OperationKind::Read) {
@@ -233,8 +232,8 @@ fn modes(asked: &Asked, workload: &Workload, notes: &mut Vec<String>) -> Result<
 }
 
 impl Plan {
-    /// Whether a database loaded and set up for `other` is as this plan wants it too: they
-    /// differ at most in what is asked of it.
+    /// Returns whether a database loaded and set up for `other` suits this plan too: the plans
+    /// differ at most in the transactions and the comparison.
     pub fn same_tables(&self, other: &Self) -> bool {
         let tables = |plan: &Self| {
             let indexes = (plan.unique_indexes, plan.secondary_indexes);
@@ -244,7 +243,7 @@ impl Plan {
         tables(self) == tables(other) && self.comparison.databases() == other.comparison.databases()
     }
 
-    /// What its table looks like, for results.
+    /// Returns the shape of the plan's table, for results.
     pub(crate) fn shape(&self) -> Shape {
         Shape {
             records: self.records,
@@ -258,7 +257,7 @@ impl Plan {
         }
     }
 
-    /// One line that says what will be run.
+    /// Returns a line that describes the run.
     pub fn description(&self) -> String {
         let law = match self.workload.distribution.theta() {
             Some(theta) => format!("{} {theta}", self.workload.distribution.name()),

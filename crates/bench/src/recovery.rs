@@ -1,11 +1,11 @@
-//! How fast a database comes back: from its log, and from a checkpoint.
+//! Time in which a database comes back: from its log, and from a checkpoint.
 //!
-//! Records are inserted into a database in a directory, which is closed and opened again
-//! several times without a checkpoint, then several times with one. All records are read and
-//! compared after each opening. Beside them stands how fast the same files can merely be read.
+//! Records are inserted into a database in a directory, which is closed and opened again several
+//! times without a checkpoint, then several times with one. All records are read and compared after
+//! each opening. The results show beside that the speed at which the same files can merely be read.
 //!
-//! Or most records leave memory before the checkpoint, which then refers to them: opening the
-//! database again takes as long as what was in memory wants.
+//! Alternatively most records leave memory before the checkpoint, which then refers to them:
+//! opening the database again takes only the time of the records in memory.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -26,27 +26,28 @@ use commands::{Error, Result};
 
 const TABLE: &str = "recovery";
 
-/// What to measure.
+/// Settings of the measurement.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
-    /// Records in the database, at least 1.
+    /// Number of records in the database, at least 1.
     pub records: u64,
-    /// Bytes of each value, as [`ValueShape::new`] wants them.
+    /// Bytes of each value, as [`ValueShape::new`] accepts them.
     pub value_bytes: usize,
-    /// Workers that recover, at least 1.
+    /// Number of workers that recover, at least 1.
     pub workers: usize,
-    /// Records that leave memory before the database is closed. `None`: there is no cold tier.
+    /// Records that leave memory before the database is closed. `None` for a database without a
+    /// cold tier.
     pub cold: Option<Cold>,
-    /// Repeats, at least 1.
+    /// Number of repeats, at least 1.
     pub repeats: u32,
 }
 
-/// A database that is cold for the most part.
+/// Settings of a database that is cold for the most part.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cold {
     /// Share of the records that leave memory, 0 to 100.
     pub percent: f64,
-    /// The ceiling on memory, in bytes; `None` is the engine's own.
+    /// Ceiling on memory, in bytes; `None` is the engine's own.
     pub memory_bytes: Option<u64>,
 }
 
@@ -57,18 +58,18 @@ impl Settings {
     }
 }
 
-/// One way to come back, over all repeats.
+/// Results of one way to come back, over all repeats.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Recovery {
     /// Always `"recovery"`.
     pub benchmark: &'static str,
     /// `"log"` or `"checkpoint"`.
     pub mode: &'static str,
-    /// Workers that recovered.
+    /// Number of workers that recovered.
     pub workers: usize,
-    /// Records recovered.
+    /// Number of records recovered.
     pub records: u64,
-    /// Those of them that were read from cold files when all were compared, in the last repeat.
+    /// Number of records that were read from cold files when all were compared, in the last repeat.
     pub cold_records: u64,
     /// Bytes of each value; keys have eight.
     pub value_bytes: usize,
@@ -96,15 +97,15 @@ struct Bench<'a> {
     value: ValueShape,
 }
 
-/// One opening.
+/// Results of one opening.
 struct Opening {
     seconds: f64,
     verified: bool,
     cold_records: u64,
 }
 
-/// Measures both ways in `directory`, which is empty; of a database with cold records, the way
-/// from a checkpoint.
+/// Measures both ways in `directory`, which is empty; for a database with cold records, only the
+/// way from a checkpoint.
 ///
 /// # Errors
 /// [`Error::Input`] for a length that no value can have; [`Error::Run`] when the
@@ -127,7 +128,7 @@ pub fn measure(
         bench.cool(&database, &table, progress)?;
         database
     } else {
-        // Writes what is relaxed.
+        // Closing writes relaxed commits.
         database.close();
         let step = progress.step("recovering from the log", settings.repeats.into());
         results.push(bench.repeat("log", &step)?);
@@ -169,7 +170,7 @@ impl Bench<'_> {
         Ok((database, table))
     }
 
-    /// Has so many records leave memory as are to be cold.
+    /// Makes the cold share of the records leave memory.
     fn cool(&self, database: &Database, table: &Counted, progress: &Progress) -> Result<()> {
         let cold = self.settings.cold_records();
         let hot = self.settings.records - cold;
@@ -236,7 +237,7 @@ impl Bench<'_> {
         })
     }
 
-    /// Reads the files of a mode; their bytes, and bytes per second.
+    /// Reads the files of a mode; returns their bytes, and bytes per second.
     fn read_files(&self, mode: &str) -> Result<(u64, f64)> {
         let refused = |error: std::io::Error| {
             Error::run(format!("cannot read {}: {error}", self.directory.display()))
@@ -260,7 +261,7 @@ records that were still out of memory. MB: of the files that opening reads; cold
 them. read: how fast the same files can merely be read. ok: every record was read and compared.
 ";
 
-/// The results in this form, with a newline at the end.
+/// Returns the results in `format`, with a newline at the end.
 ///
 /// # Errors
 /// [`Error::Run`] when a number cannot be written, which does not happen.
@@ -391,7 +392,7 @@ mod tests {
             panic!("{results:?}");
         };
         assert!(result.verified && result.mode == "checkpoint", "{result:?}");
-        // The clock does not stop at a record.
+        // The clock does not stop exactly at a record.
         assert!(result.cold_records.abs_diff(19_000) < 500, "{result:?}");
         assert!(result.cold_file_bytes > 19_000 * 108, "{result:?}");
     }

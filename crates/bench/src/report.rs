@@ -1,5 +1,4 @@
-//! Results as people and programs read them. Every form is a string; writing
-//! it somewhere is the caller's business.
+//! Results as people and programs read them. Every form is a string, which the caller writes.
 
 use std::str::FromStr;
 
@@ -16,7 +15,7 @@ pub mod table;
 pub use chart::chart;
 pub use line_chart::{Line, LineChart, line_chart};
 
-/// How results are written to standard output.
+/// Forms of results on standard output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Format {
     /// For people.
@@ -32,7 +31,7 @@ impl Format {
     /// Every form's name.
     pub const NAMES: [&str; 3] = ["table", "csv", "json"];
 
-    /// Writes a run's results in this form, with a newline at the end.
+    /// Returns a run's results in this form, with a newline at the end.
     ///
     /// # Errors
     /// [`Error::Run`] when a number cannot be written, which does not happen.
@@ -44,10 +43,10 @@ impl Format {
         }
     }
 
-    /// Writes the machine's limits in this form, with a newline at the end.
+    /// Returns the machine's limits in this form, with a newline at the end.
     ///
     /// # Errors
-    /// As [`outcome`](Self::outcome).
+    /// [`Error::Run`] when a number cannot be written, which does not happen.
     pub fn limits(self, limits: &[Limit]) -> Result<String> {
         match self {
             Self::Table => Ok(table::limits(limits)),

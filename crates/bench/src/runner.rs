@@ -1,11 +1,10 @@
 //! The driver: loads once, then alternates the modes and measures the
 //! machine's limit beside them.
 //!
-//! Repeat `r` runs the variants (modes, levels, ...) in the plan's order rotated by
-//! `r`, so that none is always the first after a pause or the last on a warm machine. The
-//! limit is measured at the begin of each repeat, on the subject's own memory
-//! if it lends any. Modes of one repeat share a seed: they answer the same
-//! questions.
+//! Repeat `r` runs the variants (modes, levels, ...) in the plan's order rotated by `r`, so no
+//! variant is always the first after a pause or the last on a warm machine. The limit is measured
+//! at the begin of each repeat, on the subject's own memory if it lends any. Modes of one repeat
+//! share a seed: they answer the same questions.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,36 +20,36 @@ use crate::variant::Variant;
 use commands::progress::Progress;
 use commands::{Error, Result};
 
-/// Memory for the limit where the subject lends none.
+/// Bytes of memory for the limit if the subject lends none.
 const LIMIT_BYTES: u64 = 512 << 20;
-/// Longest and shortest time the limit is measured in each repeat.
+/// Longest and shortest time for which the limit is measured in each repeat.
 const LIMIT_DURATION_MAX: Duration = Duration::from_millis(500);
 const LIMIT_DURATION_MIN: Duration = Duration::from_millis(10);
 
-/// Everything measured.
+/// All results of a run.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// The measurements of each repeat, in the order they were taken.
     pub repeats: Vec<Vec<Measurement>>,
-    /// The modes, repeats taken together.
+    /// Summaries of the modes over all repeats.
     pub summaries: Vec<Summary>,
 }
 
 impl Outcome {
-    /// Whether every answer in every mode and repeat was right.
+    /// Returns whether every answer in every mode and repeat was right.
     pub fn verified(&self) -> bool {
         self.summaries.iter().all(|summary| summary.median.verified)
     }
 }
 
-/// What is measured by turns: one thing, in several variants.
+/// A subject that is measured by turns in several variants.
 pub trait Alternating {
-    /// Measures one of them. `seed` is the same for all within a repeat, which so are
-    /// asked the same; `last` in the last repeat; `limit` is the machine's, in lines per
-    /// second.
+    /// Measures one of the variants. `seed` is the same for all within a repeat, which therefore
+    /// run the same operations; `last` is set in the last repeat; `limit` is the machine's, in
+    /// lines per second.
     ///
     /// # Errors
-    /// [`Error::Run`] for what is neither an abort (retried) nor a wrong answer (reported).
+    /// [`Error::Run`] for any error but an abort (retried) or a wrong answer (reported).
     fn measure(
         &mut self,
         variant: Variant,
@@ -59,17 +58,17 @@ pub trait Alternating {
         limit: f64,
     ) -> Result<Measurement>;
 
-    /// Memory of the store over which to measure the machine's limit; by
-    /// default that is measured on memory of its own.
+    /// Returns memory of the store over which to measure the machine's limit; by default it is
+    /// measured on memory of its own.
     fn memory(&self) -> Option<Region<'_>> {
         None
     }
 }
 
-/// Measures all that is compared, by turns.
+/// Measures all variants, by turns.
 ///
 /// # Errors
-/// Whatever the subject reports.
+/// Returns any error that the subject reports.
 pub fn alternate(
     subject: &mut impl Alternating,
     comparison: &Comparison,
@@ -121,8 +120,8 @@ pub fn alternate(
 /// Runs the plan on `subject`: loads and measures it.
 ///
 /// # Errors
-/// Whatever the subject reports, and [`Error::Run`] when a mode commits
-/// nothing at all. Wrong answers are no error here but `verified: false`.
+/// Returns any error that the subject reports, and [`Error::Run`] when a mode commits nothing at
+/// all. A wrong answer is no error: the outcome then has `verified` unset.
 pub fn run(subject: &mut impl Subject, plan: &Plan, progress: &Progress) -> Result<Outcome> {
     load(subject, plan, progress)?;
     measure(subject, plan, progress)
@@ -131,7 +130,7 @@ pub fn run(subject: &mut impl Subject, plan: &Plan, progress: &Progress) -> Resu
 /// Loads the plan's records into `subject` and builds its indexes.
 ///
 /// # Errors
-/// Whatever the subject reports.
+/// Returns any error that the subject reports.
 pub fn load(subject: &mut (impl Subject + ?Sized), plan: &Plan, progress: &Progress) -> Result<()> {
     let step = progress.step(
         "loading",
@@ -149,11 +148,12 @@ pub fn load(subject: &mut (impl Subject + ?Sized), plan: &Plan, progress: &Progr
     Ok(())
 }
 
-/// Measures a loaded `subject`. It may have been loaded for another plan, as long as that
-/// [says the same of the tables](Plan::same_tables).
+/// Measures a loaded `subject`. It may have been loaded for another plan that [has the same
+/// tables](Plan::same_tables).
 ///
 /// # Errors
-/// As [`run`].
+/// Returns any error that the subject reports, and [`Error::Run`] when a mode commits nothing at
+/// all.
 pub fn measure(
     subject: &mut (impl Subject + ?Sized),
     plan: &Plan,
@@ -171,7 +171,7 @@ pub fn measure(
     )
 }
 
-/// A subject with what is planned for it.
+/// A subject with its plan.
 struct Planned<'a, S: ?Sized> {
     subject: &'a mut S,
     plan: &'a Plan,
@@ -192,7 +192,7 @@ impl<S: Subject + ?Sized> Alternating for Planned<'_, S> {
         let workload = &plan.workload.name;
         let mut measurement = measurement("ycsb", workload, &plan.comparison, variant, raw, limit)?;
         measurement.shape = Some(plan.shape());
-        // Comparing takes long, and what was wrong once mostly stays so.
+        // Comparing takes long, and a wrong index mostly stays wrong.
         if last {
             measurement.verified &= self.subject.check(&run)?;
         }
@@ -209,11 +209,10 @@ impl<S: Subject + ?Sized> Alternating for Planned<'_, S> {
     }
 }
 
-/// Returns what `run` finds, and beside it how much of the processors' time others had
-/// meanwhile.
+/// Returns the findings of `run`, with the share of the processors' time that others had meanwhile.
 ///
 /// # Errors
-/// Those of `run`.
+/// Errors of `run`.
 pub fn with_stolen(run: impl FnOnce() -> Result<RawRun>) -> Result<RawRun> {
     let before = ProcessorTime::now();
     let mut raw = run()?;
@@ -224,7 +223,8 @@ pub fn with_stolen(run: impl FnOnce() -> Result<RawRun>) -> Result<RawRun> {
     Ok(raw)
 }
 
-/// Makes a measurement of what one run of `variant` says. What only some benchmarks have is left out.
+/// Makes a measurement of the findings of one run of `variant`. Fields that only some benchmarks
+/// have are left out.
 ///
 /// # Errors
 /// [`Error::Run`] if not one transaction committed.
@@ -276,8 +276,8 @@ pub fn measurement(
     })
 }
 
-/// The name of a further number: the share of the processors' time that the host
-/// gave to others while this was measured.
+/// Name of a further number: the share of the processors' time that the host gave to others during
+/// the measurement.
 pub const STOLEN: &str = "stolen_share";
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What a benchmark measures, behind one trait.
+//! Subjects of benchmarks, behind one trait.
 
 mod closed_loop;
 mod counting;
@@ -25,14 +25,17 @@ use crate::variant::Variant;
 use commands::Result;
 use commands::progress::Step;
 
-/// Columns of a subject that writes to a device, in [`RawRun::extra`]: nanoseconds
-/// of one durable 4 KiB write on the same device, half and 99 % of them.
+/// Column of a subject that writes to a device, in [`RawRun::extra`]: nanoseconds that half of the
+/// durable 4 KiB writes on the same device do not exceed.
 pub const DEVICE_P50: &str = "device_write_ns_p50";
-/// See [`DEVICE_P50`].
+/// Column of a subject that writes to a device, in [`RawRun::extra`]: nanoseconds that 99 % of the
+/// durable 4 KiB writes on the same device do not exceed.
 pub const DEVICE_P99: &str = "device_write_ns_p99";
-/// Bytes of log per record written.
+/// Column of a subject that writes to a device, in [`RawRun::extra`]: bytes of log per record
+/// written.
 pub const LOG_BYTES: &str = "log_bytes_per_write";
-/// Writes of the log to the device per second.
+/// Column of a subject that writes to a device, in [`RawRun::extra`]: writes of the log to the
+/// device per second.
 pub const LOG_BLOCKS: &str = "log_blocks_per_second";
 
 /// A store under measurement. The [`runner`](crate::runner) calls `load` once,
@@ -49,22 +52,21 @@ pub trait Subject {
     /// default there are none.
     ///
     /// # Errors
-    /// [`Error::Run`](commands::Error::Run) when one cannot be built.
+    /// [`Error::Run`](commands::Error::Run) when an index cannot be built.
     fn index(&mut self, step: &Step) -> Result<()> {
         let _ = step;
         Ok(())
     }
 
-    /// Runs transactions as `run.variant` for `run.duration` on the plan's workers,
-    /// counting only those that committed within it, and verifies every
-    /// answer.
+    /// Runs transactions as `run.variant` for `run.duration` on the plan's workers, counting only
+    /// those that committed within it, and verifies every answer.
     ///
     /// # Errors
-    /// [`Error::Run`](commands::Error::Run) for what is neither an abort (retried) nor a wrong answer
+    /// [`Error::Run`](commands::Error::Run) for any error but an abort (retried) or a wrong answer
     /// (reported).
     fn run(&mut self, run: &Run) -> Result<RawRun>;
 
-    /// Whether the indexes agree with the table that `run` has left. Not measured.
+    /// Returns whether the indexes agree with the table after `run`. Not measured.
     ///
     /// # Errors
     /// [`Error::Run`](commands::Error::Run) when they cannot be compared.
@@ -80,38 +82,38 @@ pub trait Subject {
     /// [`Error::Run`](commands::Error::Run) when removing fails.
     fn restore(&mut self, added: Range<u64>) -> Result<()>;
 
-    /// Memory of the store over which to measure the machine's limit; by
-    /// default the runner measures on memory of its own.
+    /// Returns memory of the store over which to measure the machine's limit; by default the runner
+    /// measures on memory of its own.
     fn memory(&self) -> Option<Region<'_>> {
         None
     }
 }
 
-/// What one run of one variant is to do.
+/// Parameters of one run of one variant.
 #[derive(Debug)]
 pub struct Run {
-    /// How long.
+    /// Duration of the run.
     pub duration: Duration,
-    /// How many records there are; shared by the workers and their sources.
+    /// Number of records; shared by the workers and their sources.
     pub records: Arc<Records>,
-    /// Distinct for every repeat, equal for the modes within one, which so
-    /// meet the same choices.
+    /// Seed, distinct for every repeat, equal for the modes within one, which therefore meet the
+    /// same choices.
     pub seed: u64,
-    /// How transactions are executed.
+    /// Execution of the transactions.
     pub variant: Variant,
-    /// How many are in flight on each worker, in modes that have several.
+    /// Number of transactions in flight on each worker, in modes that have several.
     pub in_flight: InFlight,
-    /// Whether they neither change nor add records.
+    /// Whether the transactions neither change nor add records.
     pub only_reads: bool,
-    /// Whether those that only read say so when they begin.
+    /// Whether transactions that only read are declared read-only.
     pub declare_read_only: bool,
-    /// Ends the run before its time, once it is true.
+    /// Flag that ends the run before its time, once it is set.
     pub stop: Option<Arc<AtomicBool>>,
     source: OperationSource,
 }
 
 impl Run {
-    /// A run of `variant` over `records` by the plan's workload.
+    /// Returns a run of `variant` over `records` by the plan's workload.
     ///
     /// # Errors
     /// [`Error::Input`](commands::Error::Input) when there are no records.
@@ -136,41 +138,41 @@ impl Run {
         })
     }
 
-    /// The transactions of one worker.
+    /// Returns the transactions of one worker.
     pub fn source(&self, worker: usize) -> OperationSource {
         self.source.fork(self.seed, worker as u64)
     }
 }
 
-/// What one run of one mode found. Workers fill one each, [`merge`](Self::merge)
-/// adds them.
+/// Findings of one run of one mode. Workers fill one each, [`merge`](Self::merge) adds them.
 #[derive(Clone, Debug, Default)]
 pub struct RawRun {
-    /// Transactions committed.
+    /// Number of transactions committed.
     pub transactions: u64,
-    /// Operations of those transactions.
+    /// Number of operations of those transactions.
     pub operations: u64,
-    /// Times a transaction was aborted and tried again.
+    /// Number of times a transaction was aborted and tried again.
     pub aborts: u64,
-    /// The same by reason, if known. Of all workers together: not merged.
+    /// Number of aborts by reason, if known. The numbers are those of all workers together, and are
+    /// not merged.
     pub aborts_by_reason: AbortReasons,
-    /// Time from start to the last counted commit; of workers the longest.
+    /// Time from start to the last counted commit; of several workers the longest.
     pub elapsed: Duration,
-    /// Times of transactions, or of a sample of them.
+    /// Latencies of transactions, or of a sample of them.
     pub latencies: Latencies,
-    /// The check of every answer.
+    /// Check of every answer.
     pub verifier: Verifier,
-    /// Cache lines touched by those operations, if known.
+    /// Number of cache lines touched by those operations, if known.
     pub lines_touched: Option<u64>,
-    /// Transactions in flight per worker on average, if known.
+    /// Average number of transactions in flight per worker, if known.
     pub in_flight: Option<f64>,
-    /// Anything else worth a column: name in the style of the other fields.
+    /// Other numbers worth a column, by names in the style of the other fields.
     pub extra: BTreeMap<String, f64>,
 }
 
 impl RawRun {
-    /// Adds another worker's part: counts are summed, `elapsed` is the longer,
-    /// `in_flight` and `extra` the mean weighted by transactions.
+    /// Adds another worker's part: counts are summed, `elapsed` is the longer, `in_flight` and
+    /// `extra` the mean weighted by transactions.
     pub fn merge(&mut self, other: &Self) {
         let (ours, theirs) = (self.transactions as f64, other.transactions as f64);
         let mean = |own: f64, other: f64| {
@@ -201,7 +203,7 @@ impl RawRun {
     }
 }
 
-/// Weft, set up for `plan` in memory.
+/// Returns Weft, set up for `plan` in memory.
 ///
 /// # Errors
 /// [`Error::Run`](commands::Error::Run) when the database cannot be opened.
@@ -209,17 +211,17 @@ pub fn weft_subject(plan: &Plan) -> Result<impl Subject + use<>> {
     weft_subject_with(plan, ::weft::Options::default())
 }
 
-/// An index alone, set up for `plan`, whose transactions are groups of lookups. Modes are of
-/// [`Mode::PROBES`](crate::mode::Mode::PROBES).
+/// Returns an index alone, set up for `plan`, whose transactions are groups of lookups. Modes are
+/// of [`Mode::PROBES`](crate::mode::Mode::PROBES).
 ///
 /// # Errors
-/// [`Error::Run`](commands::Error::Run) when the memory cannot be had.
+/// [`Error::Run`](commands::Error::Run) when the memory cannot be allocated.
 pub fn index_subject(plan: &Plan) -> Result<impl Subject + use<>> {
     probes::Probes::open(plan)
 }
 
-/// Weft, set up for `plan` with `options`, but for the workers, which are the
-/// plan's, each on a core of its own, and the number in flight, which is the mode's.
+/// Returns Weft, set up for `plan` with `options`, except for the workers, which are the plan's,
+/// each on a core of its own, and the number in flight, which is the mode's.
 ///
 /// # Errors
 /// [`Error::Run`](commands::Error::Run) when the database cannot be opened.

@@ -1,4 +1,4 @@
-//! Values that say which key they belong to.
+//! Values that tell their key.
 //!
 //! A value is at least eight bytes. Its first eight, little-endian, are the
 //! *value word*: 48 bits derived from the key word, and a 16-bit version that
@@ -26,13 +26,13 @@ const TAG_SALT: u64 = 0xD6E8_FEB8_6659_FD93;
 /// Step between the words of a value: an odd number near 2^64 over the golden ratio.
 const WORD_STEP: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// The value word of a record at a version.
+/// Returns the value word of a record at a version.
 #[inline]
 pub const fn value_word(key_word: u64, version: u16) -> u64 {
     (mix(key_word ^ TAG_SALT) & TAG_MASK) | version as u64
 }
 
-/// The shape all values of a table share.
+/// Shape that all values of a table share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ValueShape {
     bytes: usize,
@@ -44,7 +44,7 @@ impl ValueShape {
     /// Longest value, in bytes.
     pub const BYTES_MAX: usize = 1 << 20;
 
-    /// Values of `bytes` bytes.
+    /// Returns the shape of values of `bytes` bytes.
     ///
     /// # Errors
     /// [`Error::Input`] when `bytes` is out of range.
@@ -61,7 +61,7 @@ impl ValueShape {
         }
     }
 
-    /// Length of each value, in bytes.
+    /// Returns the length of each value, in bytes.
     pub fn bytes(self) -> usize {
         self.bytes
     }
@@ -69,7 +69,7 @@ impl ValueShape {
     /// Writes over `value` the value of the record with `key_word` at `version`.
     ///
     /// # Panics
-    /// When `value` is not [`bytes`](Self::bytes) long.
+    /// Panics when `value` is not [`bytes`](Self::bytes) long.
     #[inline]
     pub fn write(self, key_word: u64, version: u16, value: &mut [u8]) {
         assert_eq!(value.len(), self.bytes);
@@ -82,17 +82,17 @@ impl ValueShape {
         rest.copy_from_slice(&word.to_le_bytes()[..rest.len()]);
     }
 
-    /// The version stored in a value.
+    /// Returns the version stored in a value.
     ///
     /// # Panics
-    /// When `value` is shorter than eight bytes.
+    /// Panics when `value` is shorter than eight bytes.
     #[inline]
     pub fn version(value: &[u8]) -> u16 {
         u16::from_le_bytes(*value.first_chunk().expect("values have at least 8 bytes"))
     }
 
-    /// Whether every byte of `value` is what [`write`](Self::write) put there
-    /// for this key, at whichever version.
+    /// Returns whether every byte of `value` is the one that [`write`](Self::write) put there for
+    /// this key, at whichever version.
     pub fn is_whole(self, key_word: u64, value: &[u8]) -> bool {
         if value.len() != self.bytes {
             return false;
@@ -116,7 +116,7 @@ pub struct Verifier {
 }
 
 impl Verifier {
-    /// A verifier that has seen nothing.
+    /// Returns a verifier that has seen nothing.
     pub fn new() -> Self {
         Self::default()
     }
@@ -138,24 +138,24 @@ impl Verifier {
         self.missing += 1;
     }
 
-    /// Adds what another verifier saw.
+    /// Adds the findings of another verifier.
     pub fn merge(&mut self, other: &Self) {
         self.difference |= other.difference;
         self.missing += other.missing;
         self.checked += other.checked;
     }
 
-    /// Values checked so far.
+    /// Returns the number of values checked so far.
     pub fn checked(&self) -> u64 {
         self.checked
     }
 
-    /// Records not found so far.
+    /// Returns the number of records not found so far.
     pub fn records_missing(&self) -> u64 {
         self.missing
     }
 
-    /// Whether nothing was wrong.
+    /// Returns whether nothing was wrong.
     pub fn verified(&self) -> bool {
         self.difference == 0 && self.missing == 0
     }

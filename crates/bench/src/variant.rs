@@ -1,28 +1,27 @@
-//! What is compared within one run: each combination of mode, isolation level,
-//! certifier, durability and who writes the log.
+//! Variants that are compared within one run: each combination of mode, isolation level, certifier,
+//! durability and writer of the log.
 
 use crate::measure::{Certifier, Durability, Flusher, Isolation};
 use crate::mode::Mode;
 
-/// One of the things compared. In the order of reports: sorted by the first field
-/// first.
+/// One variant. Variants sort in the order of reports: by the first field first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Variant {
-    /// What acknowledgements wait for.
+    /// Condition for acknowledging transactions.
     pub durability: Durability,
-    /// Who writes the log, if there is one.
+    /// Writer of the log, if there is one.
     pub flusher: Option<Flusher>,
-    /// What transactions see of each other.
+    /// Isolation level of the transactions.
     pub isolation: Isolation,
-    /// How they are certified, if they are.
+    /// Certifier of the transactions, if they are certified.
     pub certifier: Option<Certifier>,
-    /// How they are executed.
+    /// Execution of the transactions.
     pub mode: Mode,
 }
 
 impl Variant {
-    /// Every combination, alternating the last of them fastest. A certifier makes no
-    /// difference to other levels than serializable, which so stand once.
+    /// Returns every combination, alternating the last field fastest. A certifier makes no
+    /// difference to levels other than serializable, which therefore occur once.
     pub fn all(
         modes: &[Mode],
         isolations: &[Isolation],
@@ -61,7 +60,7 @@ impl Variant {
         all
     }
 
-    /// What ratios against the sequential mode are taken of: the same, executed
+    /// Returns the variant that ratios against the sequential mode refer to: this variant, executed
     /// sequentially.
     #[must_use]
     pub fn sequential(self) -> Self {
@@ -71,7 +70,7 @@ impl Variant {
         }
     }
 
-    /// What ratios against snapshot isolation are taken of.
+    /// Returns the variant that ratios against snapshot isolation refer to.
     #[must_use]
     pub fn on_snapshots(self) -> Self {
         Self {
@@ -82,8 +81,8 @@ impl Variant {
     }
 }
 
-/// The mode, the isolation level unless it is the usual one, and, for a database in a
-/// directory, the durability and who writes the log, unless it is the workers.
+/// Writes the mode, the isolation level unless it is the usual one, and, for a database in a
+/// directory, the durability and the writer of the log, unless that is the workers.
 impl std::fmt::Display for Variant {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str(self.mode.name())?;

@@ -1,9 +1,9 @@
-//! What the clients of a benchmark do: the YCSB core workload as data.
+//! Operations of a benchmark's clients: the YCSB core workload as data.
 //!
-//! A [`Workload`] comes from a built-in name ([`builtin`]), a shipped file
-//! (YCSB's A to F, under `workloads/`) or a file of the user's in YCSB's own
-//! property format ([`properties`]). It says what is asked of the engine, not
-//! how long or by how many workers; that is the [`plan`](crate::plan).
+//! A [`Workload`] comes from a built-in name ([`builtin`]), a shipped file (YCSB's A to F, under
+//! `workloads/`) or a file of the user's in YCSB's own property format ([`properties`]). It
+//! describes the operations on the engine, not their duration or the number of workers; the
+//! [`plan`](crate::plan) has these.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use commands::{Error, Result};
 pub mod builtin;
 pub mod properties;
 
-/// What one operation does to the table.
+/// Kinds of operations on the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum OperationKind {
@@ -41,7 +41,7 @@ impl OperationKind {
     ];
 }
 
-/// The share of each kind of operation; shares sum to 1.
+/// Shares of the kinds of operation; they sum to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Proportions {
     /// Plain reads.
@@ -57,7 +57,7 @@ pub struct Proportions {
 }
 
 impl Proportions {
-    /// The share of one kind.
+    /// Returns the share of one kind.
     pub fn share(&self, kind: OperationKind) -> f64 {
         match kind {
             OperationKind::Read => self.read,
@@ -68,7 +68,7 @@ impl Proportions {
         }
     }
 
-    /// The sum of all shares.
+    /// Returns the sum of all shares.
     pub fn sum(&self) -> f64 {
         OperationKind::ALL
             .iter()
@@ -76,7 +76,7 @@ impl Proportions {
             .sum()
     }
 
-    /// The same shares, scaled to sum to 1. The sum must be positive.
+    /// Returns these shares, scaled to sum to 1. The sum must be positive.
     #[must_use]
     pub fn normalised(&self) -> Self {
         let sum = self.sum();
@@ -90,18 +90,18 @@ impl Proportions {
     }
 }
 
-/// How the operations of a transaction follow from the proportions.
+/// Ways in which the operations of a transaction follow from the proportions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Selection {
     /// Each operation draws its kind, as YCSB does.
     Drawn,
-    /// Every transaction has the same number of each kind, its share rounded;
-    /// read-modify-writes come first, so that what they lock stays locked for
-    /// the rest of the transaction: the harder order.
+    /// Every transaction has the same number of each kind, its share rounded; read-modify-writes
+    /// come first, and the records that they lock stay locked for the rest of the transaction: the
+    /// harder order.
     Quota,
 }
 
-/// The law of scan lengths.
+/// Distributions of scan lengths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScanLaw {
     /// Always the maximum. Not in YCSB.
@@ -112,10 +112,10 @@ pub enum ScanLaw {
     Zipfian,
 }
 
-/// How many records a scan reads.
+/// Number of records that a scan reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScanLength {
-    /// The law.
+    /// Distribution of the length.
     pub law: ScanLaw,
     /// Least number of records, at least 1.
     pub min: u32,
@@ -128,36 +128,36 @@ impl ScanLength {
     pub const MAX: u32 = 1_000_000;
 }
 
-/// What the clients do. Made by [`Workload::named_or_file`].
+/// Operations of the clients. Made by [`Workload::named_or_file`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Workload {
     /// Name used in results: the built-in name or the file's stem.
     pub name: String,
     /// Shares of the kinds of operation.
     pub proportions: Proportions,
-    /// How transactions follow from the shares.
+    /// Way in which transactions follow from the shares.
     pub selection: Selection,
-    /// Which records are touched.
+    /// Distribution of the accesses over the records.
     pub distribution: Distribution,
-    /// Operations in each transaction unless asked otherwise, at least 1.
+    /// Default number of operations in each transaction, at least 1.
     pub operations_per_transaction: u32,
-    /// Records a scan reads.
+    /// Number of records a scan reads.
     pub scan_length: ScanLength,
-    /// How key order relates to load order.
+    /// Relation of key order to load order.
     pub insert_order: InsertOrder,
-    /// Records to load, where the workload says so.
+    /// Number of records to load, where the workload has one.
     pub records: Option<u64>,
-    /// Bytes of each value, where the workload says so.
+    /// Bytes of each value, where the workload has them.
     pub value_bytes: Option<u64>,
-    /// What of the file has no effect here and why; a sentence each.
+    /// Settings of the file that have no effect here, each with the reason in a sentence.
     pub notes: Vec<String>,
 }
 
 impl Workload {
-    /// Most operations in one transaction.
+    /// Largest number of operations in one transaction.
     pub const OPERATIONS_MAX: u32 = 10_000;
 
-    /// The built-in workload called `text`, or the one in the file at `text`.
+    /// Returns the built-in workload called `text`, or the one in the file at `text`.
     ///
     /// # Errors
     /// [`Error::Input`] when there is neither, or the file is not a workload.
@@ -188,12 +188,12 @@ impl Workload {
             .map_err(|error| Error::input(format!("workload file `{text}`: {error}")))
     }
 
-    /// Whether transactions contain operations of this kind.
+    /// Returns whether transactions contain operations of this kind.
     pub fn has(&self, kind: OperationKind) -> bool {
         self.proportions.share(kind) > 0.0
     }
 
-    /// Whether transactions neither change nor add records.
+    /// Returns whether transactions neither change nor add records.
     pub fn only_reads(&self) -> bool {
         use OperationKind::{Insert, ReadModifyWrite, Update};
         ![Update, Insert, ReadModifyWrite]

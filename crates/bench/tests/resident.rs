@@ -1,9 +1,9 @@
-//! What is resident, of a process in which nothing else happens.
+//! Resident memory of a process in which nothing else happens.
 
 use bench::measure::Resident;
 
 const BYTES: u64 = 256 << 20;
-/// What the process takes or gives back for itself meanwhile.
+/// Bytes that the process itself may take or give back meanwhile.
 const OTHERS: u64 = 4 << 20;
 
 fn taken() -> Vec<u8> {
@@ -22,12 +22,12 @@ fn the_peak_is_seen_without_what_another_one_takes() {
     let peak = resident.peak().unwrap();
     assert!(peak.abs_diff(BYTES) < OTHERS, "{peak}");
     drop(own);
-    // It had them all the same.
+    // The peak counts memory that was given back.
     let peak = resident.peak().unwrap();
     assert!(peak.abs_diff(BYTES) < OTHERS, "{peak}");
     resident.forget_peak();
     assert!(resident.peak().unwrap() < OTHERS);
-    // What another one gives back is not this one's either.
+    // Memory that the other database gives back is not this one's either.
     resident.elsewhere_begins();
     drop(other);
     resident.elsewhere_ends();

@@ -1,7 +1,7 @@
-//! What a transaction has changed in the catalog: its own view, and the records it writes.
+//! The changes that a transaction has made to the catalog: its own view, and the records it writes.
 //!
-//! A statement that fails, or is dropped, leaves some of its records written. So whoever runs one
-//! makes a [`Mark`] before, and returns to it unless all went well.
+//! A statement that fails, or is dropped, leaves some of its records written. The code that runs a
+//! statement therefore makes a [`Mark`] before, and returns to it unless the statement succeeds.
 
 use std::{cell::RefCell, sync::Arc};
 
@@ -17,14 +17,14 @@ use super::{
 /// One change of the catalog.
 #[derive(Debug, Clone)]
 pub(super) enum Change {
-    /// There is this object, new or in place of the one of its number.
+    /// Puts this object in, new or in place of the one with its number.
     Put(Object),
-    /// There is none of this number any more.
+    /// Takes out the object with this number.
     Remove(ObjectId),
 }
 
 impl Change {
-    /// The counter that a sequence has in this catalog and has no more after the change.
+    /// Returns the counter that a sequence has in this catalog and loses by the change.
     pub(super) fn retires(&self, catalog: &Catalog) -> Option<ObjectId> {
         let (id, next) = match self {
             Self::Put(Object::Sequence(sequence)) => (sequence.id, Some(sequence.counter)),
@@ -55,14 +55,14 @@ pub struct Mark {
 pub struct Changes {
     catalogs: Arc<Catalogs>,
     log: RefCell<Vec<Change>>,
-    /// The last view that was made, and how many changes were in it.
+    /// View that was made last, and the number of changes in it.
     seen: RefCell<Option<(Arc<Catalog>, usize)>>,
-    /// The catalog that was committed when the definition began whose texts are being bound.
+    /// Catalog that was committed when the current definition began: its texts are bound in it.
     bound_in: RefCell<Option<Arc<Catalog>>>,
 }
 
 impl Changes {
-    /// None yet: for a transaction that begins.
+    /// Makes an empty set of changes for a transaction that begins.
     pub fn new(catalogs: &Arc<Catalogs>) -> Changes {
         Changes {
             catalogs: catalogs.clone(),
@@ -81,28 +81,28 @@ impl Changes {
         }
     }
 
-    /// Begins a definition: what its texts name is looked up from now on, and has to be called the same once
-    /// it is kept.
+    /// Begins a definition: names in its texts are looked up from now on, and have to mean the same
+    /// when it is kept.
     pub fn begin_definition(&self) {
         self.bound_in(self.catalogs.current());
     }
 
-    /// The same for one whose texts were bound in a committed catalog.
+    /// Begins a definition whose texts were bound in a committed catalog.
     pub(super) fn bound_in(&self, catalog: Arc<Catalog>) {
         *self.bound_in.borrow_mut() = Some(catalog);
     }
 
-    /// What all sessions share.
+    /// Returns the catalogs that all sessions share.
     pub fn catalogs(&self) -> &Arc<Catalogs> {
         &self.catalogs
     }
 
-    /// Whether the transaction has changed the catalog.
+    /// Returns whether the transaction has made no change to the catalog.
     pub fn is_empty(&self) -> bool {
         self.log.borrow().is_empty()
     }
 
-    /// The catalog as the transaction sees it now. Cheap while nothing changes.
+    /// Returns the catalog as the transaction sees it now. The call is cheap while nothing changes.
     pub fn catalog(&self) -> Arc<Catalog> {
         let changes = self.log.borrow().len();
         if let Some((seen, count)) = &*self.seen.borrow()
@@ -124,11 +124,12 @@ impl Changes {
         catalog
     }
 
-    /// Whether a catalog is what [`Changes::catalog`] would give.
+    /// Returns whether `catalog` is the one that [`Changes::catalog`] would return.
     #[inline]
     pub fn is_current(&self, catalog: &Catalog) -> bool {
         match self.is_empty() {
-            // That of a transaction that was rolled back has the version of what it began from.
+            // A private catalog, of a transaction that was rolled back, has the version that it
+            // began from.
             true => !catalog.is_private() && self.catalogs.is_current(catalog),
             false => std::ptr::eq(&*self.catalog(), catalog),
         }
@@ -137,7 +138,7 @@ impl Changes {
     /// Makes a savepoint.
     ///
     /// # Errors
-    /// Those of [`Transaction::savepoint`].
+    /// Errors of [`Transaction::savepoint`].
     pub fn mark(&self, transaction: &Transaction) -> Result<Mark> {
         Ok(Mark {
             savepoint: transaction.savepoint().map_err(from_engine)?,
@@ -145,13 +146,13 @@ impl Changes {
         })
     }
 
-    /// Undoes everything since a mark, in the database and in the view of the catalog.
+    /// Undoes everything since `mark`, in the database and in the view of the catalog.
     ///
     /// # Errors
-    /// Those of [`Transaction::rollback_to`].
+    /// Errors of [`Transaction::rollback_to`].
     ///
     /// # Suspension
-    /// Yields, if that is much.
+    /// Yields if there is much to undo.
     pub async fn return_to(&self, transaction: &Transaction, mark: &Mark) -> Result<()> {
         let returned = transaction.rollback_to_in_turns(&mark.savepoint).await;
         returned.map_err(from_engine)?;
@@ -163,20 +164,20 @@ impl Changes {
         Ok(())
     }
 
-    /// Forgets a mark; what came since stays.
+    /// Forgets a mark; changes made since stay.
     ///
     /// # Errors
-    /// Those of [`Transaction::release_savepoint`].
+    /// Errors of [`Transaction::release_savepoint`].
     pub fn release(&self, transaction: &Transaction, mark: &Mark) -> Result<()> {
         transaction
             .release_savepoint(&mark.savepoint)
             .map_err(from_engine)
     }
 
-    /// Locks a table and gives its descriptor as it is then. `None`: it is gone.
+    /// Locks a table and returns its descriptor as it is then; `None` if the table is gone.
     ///
     /// # Errors
-    /// 55P03, 40P01; those of [`Transaction::lock_table`].
+    /// 55P03 and 40P01 for a lock that is not granted; other errors of [`Transaction::lock_table`].
     pub async fn lock_table(
         &self,
         transaction: &Transaction,
@@ -201,7 +202,7 @@ impl Changes {
                 }
                 error => from_engine(error),
             })?;
-            // It may have been changed, and even got another storage, while this waited.
+            // The table may have been changed, and even got another storage, during the wait.
             let now = self.catalog();
             match now.table(id) {
                 None => return Ok(None),
@@ -213,19 +214,20 @@ impl Changes {
         }
     }
 
-    /// Keeps an object from being dropped or changed by others until the transaction ends.
+    /// Keeps an object from being dropped or changed by other transactions until this one ends.
     ///
     /// # Errors
-    /// 42704 and its like, if it is gone; those of [`Changes::expect_as_bound`].
+    /// 42704 and similar if the object is gone; errors of [`Changes::expect_as_bound`].
     pub(super) async fn keep(&self, transaction: &Transaction, id: ObjectId) -> Result<()> {
         self.lock_object(transaction, id, Strength::Share).await?;
         self.expect_as_bound(id)
     }
 
-    /// Expects of an object that nobody else can change any more what texts say that were bound before.
+    /// Checks that an object, which is locked, has the names by which texts that were bound before
+    /// refer to it.
     ///
     /// # Errors
-    /// 40001, if it was renamed, or a part of it was, since the definition began.
+    /// 40001 if the object, or a part of it, was renamed since the definition began.
     pub(super) fn expect_as_bound(&self, id: ObjectId) -> Result<()> {
         let (bound_in, now) = (self.bound_in.borrow(), self.catalogs.current());
         let before = bound_in
@@ -241,10 +243,10 @@ impl Changes {
         }
     }
 
-    /// Locks an object's record and gives the object as it is then.
+    /// Locks an object's record and returns the object as it is then.
     ///
     /// # Errors
-    /// As for [`Changes::keep`].
+    /// 42704 and similar if the object is gone; errors of the engine.
     pub(super) async fn hold(&self, transaction: &Transaction, id: ObjectId) -> Result<Object> {
         self.lock_object(transaction, id, Strength::Update).await
     }
@@ -260,7 +262,7 @@ impl Changes {
         let locked =
             transaction.lock::<Interleaved, _>(objects, &key, strength, IfLocked::Wait, |_| ());
         let locked = locked.await.map_err(from_engine)?;
-        // Whoever had the record has published what he did to it.
+        // A transaction that held the record has published its changes to the object.
         let catalog = self.catalog();
         match (locked, catalog.object(id)) {
             (Some(()), Some(object)) => Ok(object.clone()),
@@ -271,10 +273,10 @@ impl Changes {
         }
     }
 
-    /// Writes an object, new or in place of the one of its number.
+    /// Writes an object, new or in place of the one with its number.
     ///
     /// # Errors
-    /// 42P07, 42710, 42P06: its name, or one of its indexes', is another's.
+    /// 42P07, 42710 or 42P06 if another object has its name, or the name of one of its indexes.
     pub(super) async fn put(&self, transaction: &Transaction, object: Object) -> Result<()> {
         let catalog = self.catalog();
         let before: Vec<_> = match catalog.object(object.id()) {
@@ -310,7 +312,7 @@ impl Changes {
     /// Removes an object.
     ///
     /// # Errors
-    /// The engine's.
+    /// Errors of the engine.
     pub(super) async fn remove(&self, transaction: &Transaction, id: ObjectId) -> Result<()> {
         let catalog = self.catalog();
         let names = &self.catalogs.tables.names;

@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use super::ObjectId;
 
-/// What of an object a comment is on.
+/// The part of an object that a comment is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Part {
-    /// The object.
+    /// The object itself.
     Whole,
     /// A column, by position.
     Column(u16),
@@ -19,26 +19,26 @@ pub enum Part {
     Constraint(ObjectId),
 }
 
-/// The comments on an object and its parts. Those on parts that are gone may be among them: neither
-/// positions nor numbers are used again.
+/// The comments on an object and its parts. Comments on parts that are gone may be among them:
+/// neither positions nor numbers are used again.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Comments(Arc<[(Part, Arc<str>)]>);
 
 impl Comments {
-    /// What is said of a part.
+    /// Returns the comment on a part.
     pub fn on(&self, part: Part) -> Option<&str> {
         let mut all = self.0.iter();
         let found = all.find(|(on, _)| *on == part);
         found.map(|(_, text)| &**text)
     }
 
-    /// All of them.
+    /// Iterates over all comments.
     pub fn iter(&self) -> impl Iterator<Item = (Part, &str)> {
         self.0.iter().map(|(part, text)| (*part, &**text))
     }
 
-    /// These with another comment on a part, or none.
+    /// Returns these comments with another one on a part, or with none on it.
     #[must_use]
     pub fn with(&self, part: Part, text: Option<&str>) -> Comments {
         let others = self.0.iter().filter(|(on, _)| *on != part).cloned();

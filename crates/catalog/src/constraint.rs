@@ -1,4 +1,4 @@
-//! Constraints of tables. That a column is not null is the column's own.
+//! Constraints of tables. NOT NULL is a property of the column instead.
 
 use std::sync::Arc;
 
@@ -9,97 +9,99 @@ use super::{ObjectId, StoredExpression};
 /// The primary key of a table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PrimaryKey {
-    /// The constraint's name, which is its index's as well.
+    /// Name of the constraint, and of its index.
     pub name: Arc<str>,
-    /// The constraint's number.
+    /// Number of the constraint.
     pub id: ObjectId,
-    /// Its columns, by position, in the order of the key.
+    /// Columns, by position, in the order of the key.
     pub columns: Arc<[u16]>,
-    /// The index that enforces it. `None`: rows lie under it ([`RowKey::Columns`](super::RowKey)).
+    /// Index that enforces the key; `None` if rows lie under it
+    /// ([`RowKey::Columns`](super::RowKey)).
     pub index: Option<ObjectId>,
 }
 
 /// A unique constraint, which an index enforces.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unique {
-    /// Its name, which is its index's as well.
+    /// Name of the constraint, and of its index.
     pub name: Arc<str>,
-    /// Its number.
+    /// Number of the constraint.
     pub id: ObjectId,
-    /// Its columns, by position.
+    /// Columns, by position.
     pub columns: Arc<[u16]>,
-    /// The index, among those of the table.
+    /// Index that enforces the constraint, among those of the table.
     pub index: ObjectId,
 }
 
 /// A condition on each row of a table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Check {
-    /// Its name.
+    /// Name of the constraint.
     pub name: Arc<str>,
-    /// Its number.
+    /// Number of the constraint.
     pub id: ObjectId,
-    /// False is a violation, NULL is none.
+    /// Condition. False is a violation, NULL is none.
     pub expression: StoredExpression,
-    /// All rows were looked at (`NOT VALID` otherwise).
+    /// Whether all rows were checked; false for `NOT VALID`.
     pub is_valid: bool,
 }
 
-/// What happens to referring rows when the row that they refer to is deleted, or its key changed.
+/// The action on referring rows when the row that they refer to is deleted, or its key changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum ReferentialAction {
-    /// Refused, at the end of the statement or transaction.
+    /// The change is refused, at the end of the statement or transaction.
     #[default]
     NoAction,
-    /// Refused at once.
+    /// The change is refused at once.
     Restrict,
-    /// They follow it.
+    /// The referring rows are deleted or changed as well.
     Cascade,
-    /// Their columns become NULL; these, by position, or all of the key if there are none.
+    /// The referring columns become NULL; these, by position, or all of the key if there are none.
     SetNull,
-    /// Their columns get their defaults.
+    /// The referring columns get their defaults.
     SetDefault,
 }
 
-/// What NULLs in a foreign key of several columns mean.
+/// The meanings of NULLs in a foreign key of several columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum MatchKind {
-    /// With any NULL, it refers to nothing.
+    /// With any NULL, the key refers to no row.
     #[default]
     Simple,
-    /// Either all are NULL or none.
+    /// Either all columns are NULL or none.
     Full,
 }
 
-/// A reference of one table's rows to another's. It is kept with the referring table; the other
-/// has [`Table::referenced_by`](super::Table::referenced_by).
+/// A reference of one table's rows to another's. It is kept with the referring table; the other has
+/// [`Table::referenced_by`](super::Table::referenced_by).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ForeignKey {
-    /// Its name.
+    /// Name of the constraint.
     pub name: Arc<str>,
-    /// Its number.
+    /// Number of the constraint.
     pub id: ObjectId,
-    /// The referring columns, by position.
+    /// Referring columns, by position.
     pub columns: Arc<[u16]>,
-    /// The table that is referred to.
+    /// Table that is referred to.
     pub referenced: ObjectId,
-    /// The columns there, by position, as many.
+    /// Referenced columns, by position, as many as the referring ones.
     pub referenced_columns: Arc<[u16]>,
-    /// The unique index there that finds them. `None`: the key that its rows lie under.
+    /// Unique index of the referenced table that finds the columns; `None` for the key that its
+    /// rows lie under.
     pub referenced_index: Option<ObjectId>,
-    /// When what is referred to is deleted.
+    /// Action when the referenced row is deleted.
     pub on_delete: ReferentialAction,
-    /// For `SET NULL` and `SET DEFAULT`: only these of the referring columns; none: all.
+    /// Referring columns that `SET NULL` and `SET DEFAULT` change; empty for all.
     #[serde(default)]
     pub on_delete_columns: Arc<[u16]>,
-    /// When its key is changed.
+    /// Action when the referenced key is changed.
     pub on_update: ReferentialAction,
-    /// What NULLs mean.
+    /// Meaning of NULLs.
     pub match_kind: MatchKind,
-    /// Whether `SET CONSTRAINTS` may put it off.
+    /// Whether `SET CONSTRAINTS` may defer it.
     pub is_deferrable: bool,
-    /// It is put off to the commit from the beginning.
+    /// Whether it is deferred to the commit unless `SET CONSTRAINTS` says otherwise.
     pub is_deferred: bool,
-    /// All rows were looked at (`NOT VALID` otherwise).
+    /// Whether all rows were checked; false for `NOT VALID`.
     pub is_valid: bool,
 }

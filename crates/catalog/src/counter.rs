@@ -1,25 +1,26 @@
-//! What sequences have come to: values that are given once, across rollbacks and crashes.
+//! The values of sequences: each is given once, across rollbacks and crashes.
 //!
-//! A counter's record says where it goes on after the database was opened. It is written by
-//! transactions of its own, ahead of the values: one for [`AHEAD`] of them. Nobody waits until
-//! that is durable. Who has got a value depends on the record's commit
-//! ([`engine::Transaction::depends_on`]), and is acknowledged only after it; what is recovered is a
-//! prefix of the commit order. So a value whose use was acknowledged, or recovered, is below
-//! what the record says, and is not given again. (A value that was only shown, within a
-//! transaction that had not ended when the database crashed, may be; so it is in PostgreSQL.)
+//! A counter's record says where the counter goes on after the database was opened. It is written
+//! by transactions of its own, ahead of the values: one for [`AHEAD`] of them. No session waits
+//! until that is durable. A transaction that has got a value depends on the record's commit
+//! ([`engine::Transaction::depends_on`]), and is acknowledged only after it; recovery keeps a
+//! prefix of the commit order. A value whose use was acknowledged, or recovered, is therefore below
+//! what the record says, and is not given again. (A value that was only shown, within a transaction
+//! that had not ended when the database crashed, may be given again, as in PostgreSQL.)
 //!
 //! ```text
 //! sql.counters   number u32, big-endian → last i64 | is_called u8, little-endian
 //! ```
-//! No record: it has not begun.
+//! A counter without a record has not begun.
 //!
 //! # Restarts
-//! ALTER SEQUENCE .. RESTART gives a sequence another counter, and nobody else takes a value of the one before until
-//! it is known which of them goes on: else that value would be given again. The counter is marked ([`Counter::hold`])
-//! by a transaction that has locked the sequence, when nobody is about to write its record. A caller finds
-//! the mark at the latest when it takes a value. It looks whether that lock is free, and waits for it if it is not: its
-//! transaction then has the lock, too, so that a deadlock is found, and one with an older snapshot is aborted. The caller
-//! takes the mark off if the sequence has this counter still.
+//! ALTER SEQUENCE .. RESTART gives a sequence another counter. No other transaction takes a value
+//! of the old one until it is known which of them goes on; otherwise that value would be given
+//! again. The counter is marked ([`Counter::hold`]) by a transaction that has locked the sequence,
+//! when no other is about to write its record. A caller finds the mark at the latest when it takes
+//! a value. It checks whether that lock is free, and waits for it if it is not: its transaction
+//! then has the lock, too, which lets a deadlock be found, and aborts a transaction with an older
+//! snapshot. The caller removes the mark if the sequence still has this counter.
 
 use std::{
     rc::Rc,
@@ -38,15 +39,15 @@ use types::{Result, SqlError, SqlState};
 
 use super::{ObjectId, Sequence, SequenceOptions, failure::from_engine, record, store::Catalogs};
 
-/// Values for one write, as in PostgreSQL.
+/// Number of values for one write, as in PostgreSQL.
 const AHEAD: u32 = 32;
 
-/// Where a sequence stands.
+/// The position of a sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CounterState {
-    /// The value that was given last, or is given first.
+    /// Value that was given last, or is given first.
     pub last: i64,
-    /// It was given.
+    /// Whether `last` was given.
     pub is_called: bool,
 }
 
@@ -76,7 +77,7 @@ impl CounterState {
         })
     }
 
-    /// After one more value; `None` at the end.
+    /// Returns the state after one more value; `None` at the end.
     fn next(self, options: &SequenceOptions) -> Option<CounterState> {
         let SequenceOptions {
             increment,
@@ -99,16 +100,16 @@ impl CounterState {
     }
 }
 
-/// What is known of a counter, once it was read.
+/// The cached state of a counter, once it was read.
 #[derive(Debug, Clone, Copy)]
 struct Known {
     state: CounterState,
-    /// Values that are still covered by the record.
+    /// Number of values that are still covered by the record.
     left: u32,
-    /// When the record was written.
+    /// Commit timestamp of the record.
     at: Timestamp,
-    /// How those values were counted. A sequence that was altered meanwhile counts otherwise, and
-    /// would leave what the record covers.
+    /// Options by which those values were counted. A sequence that was altered since counts by
+    /// others, and would leave what the record covers.
     options: SequenceOptions,
 }
 
@@ -118,13 +119,13 @@ impl Known {
     }
 }
 
-/// See the module text.
+/// A counter of values: see the module text.
 #[derive(Debug)]
 pub(super) struct Counter {
     known: Mutex<Option<Known>>,
-    /// Its sequence may have another counter when a transaction ends that has it locked.
+    /// Whether the sequence may get another counter when a transaction ends that has it locked.
     is_held: AtomicBool,
-    /// Whose turn it is to write the record: who has put something in.
+    /// Turn to write the record: the task whose message is in the channel has it.
     turn: (Sender<()>, Receiver<()>),
 }
 
@@ -141,24 +142,24 @@ impl Default for Counter {
 /// The outcome of taking values.
 enum Advanced {
     Done,
-    /// There are no more.
+    /// There are no more values.
     AtEnd,
-    /// It is to be looked up whether the sequence has this counter still.
+    /// The caller has to look up whether the sequence still has this counter.
     Held,
 }
 
-/// Gives the turn back.
+/// A turn to write, which is given back when it is dropped.
 struct Turn<'c>(&'c Counter);
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        // It is there: this turn has put it in.
+        // The message is there: this turn has put it in.
         let _ = self.0.turn.1.try_recv();
     }
 }
 
 impl Counter {
-    /// One that nobody takes values from.
+    /// Returns a counter that gives no values.
     pub(super) fn held() -> Counter {
         let counter = Counter::default();
         counter.is_held.store(true, Ordering::Release);
@@ -169,7 +170,7 @@ impl Counter {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps others from it. To be called with its sequence locked.
+    /// Keeps other transactions from taking values. The caller has locked the sequence.
     pub(super) async fn hold(&self) {
         let _turn = self.take_turn().await;
         let _known = self.known();
@@ -181,13 +182,13 @@ impl Counter {
     }
 
     async fn take_turn(&self) -> Turn<'_> {
-        // Never closed: both ends are here.
+        // The channel is never closed: both ends are here.
         let _ = self.turn.0.send(()).await;
         Turn(self)
     }
 
-    /// The next values, as many as are wanted and the record covers; when that was written.
-    /// `None` if it covers none, or the counter is held.
+    /// Appends the next values, as many as are wanted and the record covers; returns the record's
+    /// commit timestamp, or `None` if it covers none, or the counter is held.
     fn step(
         &self,
         options: &SequenceOptions,
@@ -213,11 +214,11 @@ impl Catalogs {
     /// one. No rollback gives them back.
     ///
     /// # Errors
-    /// 2200H at the end of the sequence; the engine's.
+    /// 2200H at the end of the sequence; errors of the engine.
     ///
     /// # Suspension
-    /// At most once: where the values run out that were set aside, until a transaction of its own has
-    /// committed, without waiting for the device.
+    /// Suspends at most once: where the values that were set aside run out, until a transaction of
+    /// its own has committed, without waiting for the device.
     pub async fn next_values(
         &self,
         transaction: &Transaction,
@@ -257,20 +258,21 @@ impl Catalogs {
         })
     }
 
-    /// The sequence as it is by now, if somebody has given it another counter.
+    /// Waits until a restart of the sequence has ended; returns the sequence as it is then, if it
+    /// has another counter.
     ///
     /// # Errors
-    /// 42P01, if it is gone; the engine's.
+    /// 42P01 if the sequence is gone; errors of the engine.
     ///
     /// # Suspension
-    /// Until it is known.
+    /// Suspends while the restarting transaction has the sequence locked.
     async fn restarted(
         &self,
         transaction: &Transaction,
         sequence: &Sequence,
     ) -> Result<Option<Arc<Sequence>>> {
         let (objects, key) = (&self.tables.objects, record::key_of(sequence.id));
-        // A transaction that has no snapshot yet does not mind what was changed meanwhile.
+        // A transaction that has no snapshot yet does not mind earlier changes.
         let look = transaction.session().begin(Isolation::ReadCommitted);
         let look = look.map_err(from_engine)?;
         let (share, fail) = (Strength::Share, IfLocked::Fail);
@@ -301,10 +303,10 @@ impl Catalogs {
     /// Sets a sequence: the next value follows `last`, or is it, unless `is_called`.
     ///
     /// # Errors
-    /// 22003 beyond its bounds; the engine's.
+    /// 22003 for a value beyond the sequence's bounds; errors of the engine.
     ///
     /// # Suspension
-    /// Until a transaction of its own has committed.
+    /// Suspends until a transaction of its own has committed.
     pub async fn set_value(
         &self,
         transaction: &Transaction,
@@ -322,7 +324,7 @@ impl Catalogs {
         }
     }
 
-    /// Sets a sequence; false if its counter is held.
+    /// Sets a sequence; returns false if its counter is held.
     async fn set_unless_held(
         &self,
         transaction: &Transaction,
@@ -347,7 +349,7 @@ impl Catalogs {
         if counter.is_held() {
             return Ok(false);
         }
-        // Whatever becomes of this future, the record is read again then.
+        // If this future is dropped or fails, the record is read again by the next caller.
         *counter.known() = None;
         let at = self
             .write(transaction.session(), sequence.counter, state)
@@ -362,10 +364,10 @@ impl Catalogs {
         Ok(true)
     }
 
-    /// Where a sequence stands.
+    /// Returns the position of a sequence.
     ///
     /// # Errors
-    /// 42P01, if it is gone; the engine's.
+    /// 42P01 if the sequence is gone; errors of the engine.
     pub async fn state_of(
         &self,
         transaction: &Transaction,
@@ -373,7 +375,7 @@ impl Catalogs {
     ) -> Result<CounterState> {
         let mut now = None;
         let mut counter = self.counters.get(sequence.counter);
-        // Each turn comes after a restart that has committed.
+        // Each turn of the loop comes after a restart that has committed.
         while self.counters.is_retired(&counter) {
             let other = self.current().sequence(sequence.id).cloned();
             let other = other.ok_or_else(|| no_sequence(sequence))?;
@@ -396,12 +398,12 @@ impl Catalogs {
         .await
     }
 
-    /// A number for a new object.
+    /// Returns a number for a new object.
     pub(super) async fn take_id(&self, transaction: &Transaction) -> Result<ObjectId> {
         let options = SequenceOptions {
             start: ObjectId::FIRST.0.into(),
             minimum: ObjectId::FIRST.0.into(),
-            // An enum's arrays have the next.
+            // The type of an enum's arrays has the next number.
             maximum: i64::from(u32::MAX) - 1,
             ..SequenceOptions::ascending(types::Type::Scalar(types::Scalar::Oid))
         };
@@ -442,7 +444,7 @@ impl Catalogs {
             let state = self
                 .recall(transaction.session(), &counter, id, options)
                 .await?;
-            // Another has written the record meanwhile.
+            // Another task has written the record meanwhile.
             if counter.known().is_some_and(|known| known.covers(options)) {
                 continue;
             }
@@ -466,7 +468,7 @@ impl Catalogs {
         }
     }
 
-    /// Where a counter stands, read if it is not known. For whose turn it is.
+    /// Returns the state of a counter, and reads it if it is not known. The caller has the turn.
     async fn recall(
         &self,
         session: &Rc<Session>,
@@ -497,7 +499,7 @@ impl Catalogs {
         Ok(state)
     }
 
-    /// Writes a counter's record. For whose turn it is.
+    /// Writes a counter's record; returns the commit timestamp. The caller has the turn.
     async fn write(
         &self,
         session: &Rc<Session>,
@@ -517,7 +519,7 @@ impl Catalogs {
         let committed = async {
             for id in &retired {
                 let key = record::key_of(*id);
-                // It may never have been written.
+                // The record may never have been written.
                 write.delete::<Interleaved>(counters, &key).await?;
             }
             write.commit().await

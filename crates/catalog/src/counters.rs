@@ -1,11 +1,12 @@
 //! The counters of all sequences, by number.
 //!
-//! A counter that no committed sequence has any more, after a restart or a drop, is *retired*. Who still looks for it
-//! finds one that is held for good (`counter.rs`, Restarts), and the catalog tells what became of its sequence. What is
-//! left of it is an entry of a few bytes, as long as the database is open: that its number has begun is not forgotten,
-//! or a statement with an older catalog would begin it again. Its record is deleted by the transaction that writes
-//! another counter's next; it stays if none does before the database is closed, and so does that of a restart that was
-//! rolled back.
+//! A counter that no committed sequence has any more, after a restart or a drop, is *retired*. A
+//! transaction that still looks for it finds one that is held for good (`counter.rs`, Restarts),
+//! and the catalog tells what became of its sequence. An entry of a few bytes stays as long as the
+//! database is open: without it, a statement with an older catalog would begin the counter again.
+//! The counter's record is deleted by the transaction that writes another counter's next; it stays
+//! if no transaction does before the database is closed. The record of a restart that was rolled
+//! back stays as well.
 
 use std::{
     collections::HashMap,
@@ -14,20 +15,20 @@ use std::{
 
 use super::{ObjectId, counter::Counter};
 
-/// Records of retired ones that one transaction deletes, at most.
+/// Most records of retired counters that one transaction deletes.
 const DELETED_MAX: usize = 8;
 
 pub(super) struct Counters {
     state: Mutex<State>,
-    /// Stands for all that are retired.
+    /// Counter that stands for all that are retired.
     retired: Arc<Counter>,
 }
 
 #[derive(Default)]
 struct State {
-    /// Those that were asked for and those that are retired. Under 0, the one of numbers of objects.
+    /// Counters that were asked for or are retired. Number 0 has the counter of objects' numbers.
     by_number: HashMap<ObjectId, Arc<Counter>>,
-    /// Retired ones whose records may be there.
+    /// Retired counters whose records may be there.
     records: Vec<ObjectId>,
 }
 
@@ -39,12 +40,12 @@ impl Counters {
         }
     }
 
-    /// The counter of a number; made if there is none.
+    /// Returns the counter of a number; makes it if there is none.
     pub(super) fn get(&self, id: ObjectId) -> Arc<Counter> {
         self.with(|state| state.by_number.entry(id).or_default().clone())
     }
 
-    /// No committed sequence has it from now on, nor will one.
+    /// Retires a counter: no committed sequence has it from now on, nor will one.
     pub(super) fn retire(&self, id: ObjectId) {
         self.with(|state| {
             state.by_number.insert(id, self.retired.clone());
@@ -56,7 +57,7 @@ impl Counters {
         Arc::ptr_eq(counter, &self.retired)
     }
 
-    /// Some whose records are to be deleted now.
+    /// Takes the numbers of some counters whose records are to be deleted now.
     pub(super) fn take_records(&self) -> Vec<ObjectId> {
         self.with(|state| {
             let kept = state.records.len().saturating_sub(DELETED_MAX);
@@ -64,7 +65,7 @@ impl Counters {
         })
     }
 
-    /// Their records were not deleted.
+    /// Puts back numbers of counters whose records were not deleted.
     pub(super) fn put_back_records(&self, ids: Vec<ObjectId>) {
         self.with(|state| state.records.extend(ids));
     }

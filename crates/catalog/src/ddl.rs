@@ -1,6 +1,6 @@
-//! What DDL does to the catalog, as parts of a transaction.
+//! DDL on the catalog, as parts of a transaction.
 //!
-//! | what | file |
+//! | part | file |
 //! | --- | --- |
 //! | schemas, sequences, roles; names; comments | here |
 //! | views, enum types | `view.rs`, `enumeration.rs` |
@@ -12,10 +12,10 @@
 //!
 //! An operation that fails may have done a part of its work: see [`Mark`](super::Mark).
 //!
-//! # Which locks
-//! A table's own operations lock the table, as PostgreSQL does, and then its record. What a new
-//! object refers to is kept from being dropped by a shared lock on its record, which a drop
-//! waits for, or which waits for the drop and then finds nothing.
+//! # Locks
+//! A table's own operations lock the table, as PostgreSQL does, and then its record. An object that
+//! a new one refers to is kept from being dropped by a shared lock on its record. A drop waits for
+//! this lock; or the lock waits for the drop, and then finds no object.
 
 mod concurrently;
 mod drop;
@@ -44,9 +44,9 @@ use super::{
     StoredExpression, Table,
 };
 
-/// The checks that a transaction has put off, which need its tables as they are.
+/// The checks that a transaction has deferred, which need its tables as they are.
 pub trait PutOff {
-    /// Whether rows of a table have checks that are still to be done.
+    /// Returns whether rows of a table have checks that are still to be done.
     fn is_pending(&self, table: ObjectId) -> bool;
 }
 
@@ -59,8 +59,8 @@ pub struct Ddl<'t> {
 }
 
 impl<'t> Ddl<'t> {
-    /// For a transaction and what it has changed so far. Where DDL meets another transaction's, it
-    /// waits from now on.
+    /// Makes DDL for a transaction and the changes it has made up to now. From now on, the
+    /// transaction waits when its DDL conflicts with another transaction.
     pub fn new(transaction: &'t Transaction, changes: &'t Changes) -> Ddl<'t> {
         transaction.set_on_conflict(OnConflict::Wait);
         Ddl {
@@ -70,7 +70,8 @@ impl<'t> Ddl<'t> {
         }
     }
 
-    /// Leaves tables alone that the transaction still needs as they are.
+    /// Returns this with the deferred checks of the transaction: tables that they need are left
+    /// alone.
     #[must_use]
     pub fn sparing(self, put_off: &'t dyn PutOff) -> Ddl<'t> {
         Ddl {
@@ -79,8 +80,10 @@ impl<'t> Ddl<'t> {
         }
     }
 
+    /// Checks that no checks of a table's rows are deferred that a command would make impossible.
+    ///
     /// # Errors
-    /// 55006, if checks of a table's rows are put off that a command would make impossible.
+    /// 55006 if there are deferred checks of the table's rows.
     pub fn not_pending(&self, command: &str, table: ObjectId) -> Result<()> {
         if !self.put_off.is_some_and(|checks| checks.is_pending(table)) {
             return Ok(());
@@ -92,11 +95,11 @@ impl<'t> Ddl<'t> {
         Err(error.hint("Commit, or SET CONSTRAINTS ALL IMMEDIATE, first."))
     }
 
-    /// Locks an object, or an index, until the transaction ends: from then on nobody else changes it, or comes to
-    /// depend on it.
+    /// Locks an object, or an index, until the transaction ends: from then on no other transaction
+    /// changes it, or makes an object that depends on it.
     ///
     /// # Errors
-    /// 42704, if it is gone; the engine's.
+    /// 42704 if the object is gone; errors of the engine.
     pub async fn hold(&self, id: ObjectId) -> Result<()> {
         let catalog = self.changes.catalog();
         let table = match (catalog.table(id), catalog.index(id)) {
@@ -111,18 +114,19 @@ impl<'t> Ddl<'t> {
         self.hold_record(id).await
     }
 
-    /// Locks what the catalog has of an object, and of a table nothing else: its rows are read and written as before.
+    /// Locks the catalog's record of an object, and of a table nothing else: its rows are read and
+    /// written as before.
     ///
     /// # Errors
-    /// 42704, if it is gone; the engine's.
+    /// 42704 if the object is gone; errors of the engine.
     pub async fn hold_record(&self, id: ObjectId) -> Result<()> {
         self.changes.hold(self.transaction, id).await.map(drop)
     }
 
-    /// A number for a new object.
+    /// Returns a number for a new object.
     ///
     /// # Errors
-    /// 54000 if there are no more; the engine's.
+    /// 54000 if there are no more; errors of the engine.
     pub async fn new_id(&self) -> Result<ObjectId> {
         self.changes.catalogs().take_id(self.transaction).await
     }
@@ -130,7 +134,7 @@ impl<'t> Ddl<'t> {
     /// Creates a schema.
     ///
     /// # Errors
-    /// 42P06; 42939 for names that begin with `pg_`; the engine's.
+    /// 42P06 if the name is taken; 42939 for names that begin with `pg_`; errors of the engine.
     pub async fn create_schema(&self, name: &str) -> Result<ObjectId> {
         if name.starts_with("pg_") {
             let message = format!("unacceptable schema name \"{name}\"");
@@ -146,11 +150,11 @@ impl<'t> Ddl<'t> {
         self.create(Object::Schema(Arc::new(schema)), &[]).await
     }
 
-    /// Creates a sequence; its numbers are given here. Whose column it goes with is kept from
-    /// being dropped.
+    /// Creates a sequence, and gives it its numbers. The column that owns it is kept from being
+    /// dropped.
     ///
     /// # Errors
-    /// 42P07; the engine's.
+    /// 42P07 if the name is taken; errors of the engine.
     pub async fn create_sequence(&self, mut sequence: Sequence) -> Result<ObjectId> {
         let id = self.new_id().await?;
         (sequence.id, sequence.counter) = (id, id);
@@ -161,7 +165,7 @@ impl<'t> Ddl<'t> {
     /// unless it is set ([`super::Catalogs::set_value`]).
     ///
     /// # Errors
-    /// 42P01, if it is gone; those of `edit`; the engine's.
+    /// 42P01 if the sequence is gone; errors of `edit`; errors of the engine.
     pub async fn alter_sequence(
         &self,
         id: ObjectId,
@@ -176,7 +180,7 @@ impl<'t> Ddl<'t> {
         if restarts {
             let catalogs = self.changes.catalogs();
             let committed = catalogs.current();
-            // Nobody else knows one of this transaction's own.
+            // A counter of this transaction's own is known to no other transaction.
             let is_known =
                 committed.sequence(id).map(|known| known.counter) == Some(sequence.counter);
             if is_known {
@@ -189,10 +193,10 @@ impl<'t> Ddl<'t> {
         Ok(sequence)
     }
 
-    /// Creates a role; its number is given here.
+    /// Creates a role, and gives it its number.
     ///
     /// # Errors
-    /// 42710; the engine's.
+    /// 42710 if the name is taken; errors of the engine.
     pub async fn create_role(&self, mut role: Role) -> Result<ObjectId> {
         role.id = self.new_id().await?;
         self.create(Object::Role(Arc::new(role)), &[]).await
@@ -201,7 +205,7 @@ impl<'t> Ddl<'t> {
     /// Changes a role.
     ///
     /// # Errors
-    /// 42704, if it is gone; the engine's.
+    /// 42704 if the role is gone; errors of the engine.
     pub async fn alter_role(&self, id: ObjectId, edit: impl FnOnce(&mut Role)) -> Result<()> {
         let Object::Role(role) = self.changes.hold(self.transaction, id).await? else {
             return Err(gone("role", id));
@@ -214,7 +218,7 @@ impl<'t> Ddl<'t> {
     /// Renames an object, or an index.
     ///
     /// # Errors
-    /// 42P07 and its like, if the name is taken; 42704, if it is gone; the engine's.
+    /// 42P07 and similar if the name is taken; 42704 if the object is gone; errors of the engine.
     pub async fn rename(&self, id: ObjectId, name: &str) -> Result<()> {
         let name = Arc::from(name);
         if let Some((table, _)) = self.changes.catalog().index(id) {
@@ -245,7 +249,7 @@ impl<'t> Ddl<'t> {
     /// Moves a table, sequence, view or type into another schema; a table's sequences go along.
     ///
     /// # Errors
-    /// As for [`Ddl::rename`].
+    /// 42P07 and similar if the name is taken; 42704 if the object is gone; errors of the engine.
     pub async fn set_schema(&self, id: ObjectId, schema: ObjectId) -> Result<()> {
         self.keep(&[Dependency::on(schema)]).await?;
         let catalog = self.changes.catalog();
@@ -284,10 +288,10 @@ impl<'t> Ddl<'t> {
         Ok(())
     }
 
-    /// Says something of an object or a part of it, or nothing any more.
+    /// Sets the comment on an object or a part of it; `None` removes it.
     ///
     /// # Errors
-    /// 42704 and its like, if it is gone; the engine's.
+    /// 42704 and similar if the object is gone; errors of the engine.
     pub async fn comment(&self, id: ObjectId, part: Part, text: Option<&str>) -> Result<()> {
         if self.changes.catalog().table(id).is_some() {
             let say = |table: &mut Table| {
@@ -335,7 +339,7 @@ impl<'t> Ddl<'t> {
         self.alter_table(table, mode, rename).await.map(drop)
     }
 
-    /// Locks a table, and gives it as it is then.
+    /// Locks a table, and returns its descriptor as it is then.
     pub async fn lock(&self, id: ObjectId, mode: TableLockMode) -> Result<Arc<Table>> {
         let locked = self
             .changes
@@ -343,10 +347,10 @@ impl<'t> Ddl<'t> {
         locked.await?.ok_or_else(|| gone("relation", id))
     }
 
-    /// Keeps what is referred to from being dropped.
+    /// Keeps the objects of `dependencies` from being dropped.
     ///
     /// # Errors
-    /// 42704 if it is gone, or a column of it; the engine's.
+    /// 42704 if an object is gone, or a column of it; errors of the engine.
     async fn keep(&self, dependencies: &[Dependency]) -> Result<()> {
         let mut kept = None;
         for on in dependencies {
@@ -400,8 +404,8 @@ impl<'t> Ddl<'t> {
         self.changes.put(self.transaction, object).await
     }
 
-    /// A name for something of a table that has not been given one: `table_column_suffix`,
-    /// shortened as PostgreSQL does, with a number behind it if it is taken.
+    /// Chooses a name for a part of a table that has not been given one: `table_column_suffix`,
+    /// shortened as in PostgreSQL, with a number behind it if it is taken.
     pub fn choose_name(
         &self,
         schema: ObjectId,
@@ -428,7 +432,7 @@ impl<'t> Ddl<'t> {
 /// Bytes of the longest name.
 const NAME_BYTES_MAX: usize = 63;
 
-/// `first_second_suffix`, the longer of the two cut until all fits.
+/// Returns `first_second_suffix`, with the longer of the first two cut until all fits.
 fn object_name(first: &str, second: Option<&str>, suffix: &str) -> String {
     let overhead = suffix.len() + 1 + usize::from(second.is_some());
     let (mut one, mut two) = (first.len(), second.map_or(0, str::len));
@@ -469,7 +473,7 @@ mod tests {
     fn long_names_are_cut_as_postgresql_does() {
         assert_eq!(object_name("t", Some("a"), "key"), "t_a_key");
         assert_eq!(object_name("t", None, "pkey"), "t_pkey");
-        // From PostgreSQL 15: unique (b…) of a table a….
+        // The expected names are PostgreSQL 15's: unique (b…) of a table a….
         let (a, b) = ("a".repeat(40), "b".repeat(40));
         let expected = format!("{}_{}_key", "a".repeat(29), "b".repeat(29));
         assert_eq!(object_name(&a, Some(&b), "key"), expected);

@@ -1,11 +1,12 @@
-//! Dependencies between objects. Drops are rare, so that nothing is kept for them: a drop looks at all
-//! objects once for what they name ([`Named`]), and then at those that name what it drops.
+//! Dependencies between objects. Drops are rare, and therefore nothing is kept for them: a drop
+//! looks at all objects once for what they name ([`Named`]), and then at those that name what it
+//! drops.
 //!
-//! | of | depends | how |
+//! | target | dependents | bond |
 //! | --- | --- | --- |
-//! | a schema | what lies in it | normal |
+//! | a schema | objects that lie in it | normal |
 //! | a table, a column | views, defaults and expressions elsewhere that refer to it | normal |
-//! | | its own indexes and checks, the sequences that go with it | goes along |
+//! | | its own indexes and checks, the sequences that it owns | goes along |
 //! | | foreign keys of others to it | normal |
 //! | a column | generated columns of the same table | normal |
 //! | a sequence | defaults, other expressions and views that name it | normal |
@@ -13,8 +14,8 @@
 //! | a view | views that refer to it | normal |
 //! | a key | foreign keys that it serves, views whose GROUP BY it completes | normal |
 //!
-//! What depends *normally* keeps a thing from being dropped, unless it is to be dropped too
-//! (`CASCADE`); what *goes along* is dropped silently.
+//! A *normal* dependent keeps a thing from being dropped, unless it is to be dropped too
+//! (`CASCADE`); one that *goes along* is dropped silently.
 
 use std::collections::HashMap;
 
@@ -26,7 +27,7 @@ use super::{
 };
 use syntax::phase;
 
-/// Something that can be dropped.
+/// A thing that can be dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Target {
     /// An object with all that belongs to it.
@@ -41,7 +42,7 @@ pub enum Target {
     Index(ObjectId, ObjectId),
 }
 
-/// How it depends.
+/// The ways of depending.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Bond {
     Normal,
@@ -52,7 +53,7 @@ pub(super) enum Bond {
 /// constraints that complete a GROUP BY.
 pub(super) struct Named<'c> {
     catalog: &'c Catalog,
-    /// In the order of the catalog.
+    /// Objects by the numbers that they name, in the order of the catalog.
     by: HashMap<ObjectId, Vec<&'c Object>>,
 }
 
@@ -71,7 +72,7 @@ impl<'c> Named<'c> {
         Self { catalog, by }
     }
 
-    /// The objects that name something.
+    /// Returns the objects that name the object `id`.
     fn objects(&self, id: ObjectId) -> impl Iterator<Item = &'c Object> {
         self.by.get(&id).into_iter().flatten().copied()
     }
@@ -83,7 +84,7 @@ impl<'c> Named<'c> {
         })
     }
 
-    /// The dependents of a target at first hand.
+    /// Returns the direct dependents of a target.
     pub(super) fn dependents(&self, target: Target) -> Vec<(Target, Bond)> {
         phase::pause();
         let mut found = Vec::new();
@@ -104,7 +105,8 @@ impl<'c> Named<'c> {
     }
 }
 
-/// Tells all that an object names in its definition, itself and its schema too.
+/// Calls `tell` with the numbers of all objects that an object names in its definition, its own and
+/// its schema's included.
 fn for_each_name(object: &Object, tell: &mut impl FnMut(ObjectId)) {
     tell(object.id());
     if let Some(schema) = object.schema() {
@@ -161,7 +163,8 @@ fn of_object(named: &Named<'_>, id: ObjectId, found: &mut Vec<(Target, Bond)>) {
                 found.push((Target::Object(sequence.id), Bond::GoesAlong));
             }
             Object::Table(table) if table.id != id => {
-                // In PostgreSQL's order. What goes with a column is not told beside it.
+                // The targets are in PostgreSQL's order. A part that goes along with a column is
+                // not listed beside it.
                 for (position, column) in table.live_columns().rev() {
                     if is_of(column.ty, id) {
                         let position = position_of(position);
@@ -228,8 +231,8 @@ fn of_column(named: &Named<'_>, id: ObjectId, position: u16, found: &mut Vec<(Ta
     found.extend(keys.map(|key| (key, Bond::GoesAlong)));
 }
 
-/// What the expressions of a table refer to. Its own checks and indexes go along with what
-/// they refer to; for others they are in the way.
+/// Appends the dependents among the expressions of a table. Its checks and indexes go along with a
+/// part of the table that they refer to; they prevent the drop of another object.
 fn of_expressions(
     table: &Table,
     is_meant: impl Fn(&Dependency) -> bool,
@@ -267,13 +270,13 @@ fn of_expressions(
         if let Some(expression) = expressions.find(|expression| refers(expression))
             && bond(expression) == Bond::Normal
         {
-            // Its own columns' are found with the index.
+            // An index on the table's own columns is found with the other indexes.
             found.push((Target::Index(table.id, index.id), Bond::Normal));
         }
     }
 }
 
-/// Tells the expressions of a table's definition.
+/// Calls `visit` with the expressions of a table's definition.
 pub fn for_each_expression(
     table: &Table,
     tell: &mut impl FnMut(Option<&Column>, &StoredExpression),
@@ -294,7 +297,7 @@ pub fn for_each_expression(
     }
 }
 
-/// The expressions of an index: its keys and its predicate.
+/// Returns the expressions of an index: its keys and its predicate.
 fn expressions_of(index: &Index) -> impl Iterator<Item = &StoredExpression> {
     let keys = index.columns.iter().filter_map(|column| match &column.key {
         IndexKey::Expression(expression) => Some(expression),
@@ -331,7 +334,8 @@ fn of_constraint(
     found.extend(views.map(|view| (Target::Object(view), Bond::Normal)));
 }
 
-/// Foreign keys of a table to another that an index of that serves, or the key of its rows.
+/// Returns the foreign keys of `referring` to another table that are served by an index of that, or
+/// by the key of its rows.
 fn serves(referring: &Table, referenced: ObjectId, index: Option<ObjectId>) -> Vec<(Target, Bond)> {
     let keys = referring.foreign_keys.iter();
     let keys = keys.filter(|key| (key.referenced, key.referenced_index) == (referenced, index));
@@ -348,7 +352,7 @@ fn position_of(position: usize) -> u16 {
     u16::try_from(position).unwrap_or(u16::MAX)
 }
 
-/// What messages call a target.
+/// Returns the name of a target for messages.
 pub(super) fn describe(catalog: &Catalog, target: Target) -> String {
     let relation = |id: ObjectId| match catalog.object(id) {
         Some(object) => name_of(catalog, object),
@@ -392,8 +396,8 @@ pub(super) fn describe(catalog: &Catalog, target: Target) -> String {
     }
 }
 
-/// What a message says that one target depends on: a foreign key on the index that serves it, a
-/// column of an array type on that.
+/// Returns a message's line that one target depends on another: a foreign key on the index that
+/// serves it, a column of an array type on the array type.
 pub(super) fn describe_bond(catalog: &Catalog, dependent: Target, on: Target) -> String {
     let what = match (dependent, on) {
         (Target::Constraint(..), Target::Constraint(table, constraint)) => {
@@ -414,7 +418,7 @@ pub(super) fn describe_bond(catalog: &Catalog, dependent: Target, on: Target) ->
     format!("{} depends on {what}", describe(catalog, dependent))
 }
 
-/// With its schema, unless that is `public` or `pg_catalog`.
+/// Returns the name of an object, with its schema unless that is `public` or `pg_catalog`.
 fn name_of(catalog: &Catalog, object: &Object) -> String {
     match object.schema() {
         None | Some(ObjectId::PUBLIC | ObjectId::PG_CATALOG) => object.name().to_string(),

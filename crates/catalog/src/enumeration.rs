@@ -1,8 +1,8 @@
 //! Enum types.
 //!
-//! A value is stored, in rows and in keys, as the *rank* of its label. Ranks have gaps, so that a
-//! label can come between two others and nothing that is stored has to change. Bytes in the order
-//! of ranks are in the order of labels, so keys need no catalog.
+//! A value is stored, in rows and in keys, as the *rank* of its label. Ranks have gaps: a label can
+//! come between two others without a change of stored values. Bytes in the order of ranks are in
+//! the order of labels, and keys therefore need no catalog.
 
 use std::sync::Arc;
 
@@ -11,54 +11,54 @@ use types::EnumId;
 
 use super::{Comments, ObjectId};
 
-/// The rank of the first label. Before it and after it is the same room.
+/// Rank of the first label. There is the same room before it and after it.
 const FIRST: u32 = 1 << 31;
 
-/// The gap between labels that nothing is put between: twenty can come into one, each beside the
-/// one before, and two thousand at either end.
+/// Gap between labels that were added in order. Twenty labels can come into one gap, each beside
+/// the one before, and two thousand at either end.
 const GAP: u32 = 1 << 20;
 
 /// An enum type. The type of arrays of it has the next number, which no object has.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EnumType {
-    /// Its number.
+    /// Number of the type.
     pub id: ObjectId,
-    /// The schema it lies in.
+    /// Schema of the type.
     pub schema: ObjectId,
-    /// Its name.
+    /// Name of the type.
     pub name: Arc<str>,
-    /// Its labels, in the order in which values sort.
+    /// Labels, in the order in which values sort.
     pub labels: Arc<[Arc<str>]>,
-    /// What values of each label are stored as; ascending.
+    /// Rank of each label; ascending.
     pub(crate) ranks: Arc<[u32]>,
-    /// What is said of it and its parts.
+    /// Comments on the type.
     #[serde(default)]
     pub comments: Comments,
 }
 
 impl EnumType {
-    /// The number as types have it.
+    /// Returns the number in the form that types use.
     pub fn enum_id(&self) -> EnumId {
         EnumId(self.id.0)
     }
 
-    /// Where a label is among the labels.
+    /// Returns the position of a label among the labels.
     pub fn position(&self, label: &str) -> Option<usize> {
         self.labels.iter().position(|other| **other == *label)
     }
 
-    /// The rank of a label.
+    /// Returns the rank of a label.
     pub fn rank(&self, label: &str) -> Option<u32> {
         self.ranks.get(self.position(label)?).copied()
     }
 
-    /// The label of a rank.
+    /// Returns the label of a rank.
     pub fn label(&self, rank: u32) -> Option<&str> {
         let at = self.ranks.binary_search(&rank).ok()?;
         self.labels.get(at).map(|label| &**label)
     }
 
-    /// Ranks for so many labels of a new type; `None` if there is no room for them.
+    /// Returns ranks for `count` labels of a new type; `None` if there is no room for them.
     pub(super) fn new_ranks(count: usize) -> Option<Arc<[u32]>> {
         let room = usize::try_from(u32::MAX - FIRST).unwrap_or(usize::MAX);
         let gap = u32::try_from(room / count.max(1)).ok()?.min(GAP);
@@ -66,8 +66,8 @@ impl EnumType {
         (gap > 0).then(|| ranks.collect())
     }
 
-    /// A rank for a label that comes before the one at a position, or behind all; `None` if there
-    /// is no room.
+    /// Returns a rank for a label that comes before the one at a position, or behind all; `None` if
+    /// there is no room.
     pub(super) fn rank_between(&self, at: usize) -> Option<u32> {
         let before = at.checked_sub(1).and_then(|at| self.ranks.get(at)).copied();
         let after = self.ranks.get(at).copied();
@@ -99,7 +99,8 @@ mod tests {
         }
     }
 
-    /// Puts labels in at positions until there is no room, and looks that order is kept.
+    /// Adds labels at the positions that `at` gives until there is no room, and checks that order
+    /// is kept; returns how many were added.
     fn fill(mut ty: EnumType, at: impl Fn(usize) -> usize, most: usize) -> usize {
         for added in 0..most {
             let at = at(ty.ranks.len());
@@ -120,7 +121,7 @@ mod tests {
         assert_eq!(fill(enumeration(1), |_| 0, 2_000), 2_000);
         assert_eq!(fill(enumeration(2), |_| 1, 100), 20);
         assert_eq!(fill(enumeration(2), |count| count - 1, 100), 20);
-        // Behind the last gap of full width the room is halved, and ends.
+        // Behind the last gap of full width the room is halved each time, and ends.
         let many = fill(enumeration(2), |count| count, 5_000);
         assert!((2_040..2_100).contains(&many), "{many}");
         let many = fill(enumeration(2), |_| 0, 5_000);

@@ -1,7 +1,7 @@
 //! Expressions that the catalog keeps: as text, with what they refer to.
 //!
-//! The catalog does not understand them. Who wrote one down says what it depends on, so that a
-//! drop finds it.
+//! The catalog does not understand them. The caller that writes one down says what it depends on,
+//! and a drop finds it by that.
 
 use std::sync::Arc;
 
@@ -12,30 +12,30 @@ use super::ObjectId;
 /// An expression as text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredExpression {
-    /// As it was written, but for sequences, which are named by number.
+    /// Text as it was written, except that sequences are named by number.
     pub text: Arc<str>,
-    /// The schemas in which its names are looked for, in order: those of the search path under
-    /// which it was defined.
+    /// Schemas in which its names are looked up, in order: those of the search path under which it
+    /// was defined.
     #[serde(default = "super::view::public")]
     pub search_path: Arc<[ObjectId]>,
-    /// What it refers to: columns of the table that it belongs to, which is named with them, enum
-    /// types, and what constants of `regclass` and its like are.
+    /// Objects that the expression refers to: columns of the table that it belongs to, each with
+    /// that table, enum types, and the objects of constants of `regclass` and similar types.
     #[serde(default)]
     pub dependencies: Arc<[Dependency]>,
 }
 
-/// Something that is referred to, and cannot be dropped alone.
+/// An object that is referred to, and cannot be dropped alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Dependency {
-    /// The object.
+    /// Object that is referred to.
     pub object: ObjectId,
-    /// A column of it, by its position from 0; `None`: the object as a whole.
+    /// Column of the object, by its position from 0; `None` for the object as a whole.
     #[serde(default)]
     pub column: Option<u16>,
 }
 
 impl StoredExpression {
-    /// Adds to what it refers to.
+    /// Adds `others` to the dependencies.
     pub fn refers_to(&mut self, others: impl IntoIterator<Item = Dependency>) {
         let mut all = self.dependencies.to_vec();
         all.extend(others);
@@ -46,7 +46,7 @@ impl StoredExpression {
 }
 
 impl Dependency {
-    /// The object as a whole.
+    /// Returns a dependency on the object as a whole.
     pub fn on(object: ObjectId) -> Self {
         Self {
             object,
@@ -54,7 +54,7 @@ impl Dependency {
         }
     }
 
-    /// A column of it, by its position from 0.
+    /// Returns a dependency on a column of an object, by its position from 0.
     pub fn on_column(object: ObjectId, column: u16) -> Self {
         Self {
             object,

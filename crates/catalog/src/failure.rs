@@ -1,11 +1,11 @@
-//! The engine's errors, as clients see them.
+//! Conversion of the engine's errors to those that clients see.
 
 use engine::{Abort, Error};
 use types::{SqlError, SqlState};
 
 use super::Table;
 
-/// What an engine's error is in SQL, where nothing more is known about it.
+/// Converts an engine's error about which nothing more is known.
 pub fn from_engine(error: Error) -> SqlError {
     let (state, message) = match error {
         Error::Abort(Abort::Deadlock) => (SqlState::DEADLOCK_DETECTED, "deadlock detected"),
@@ -76,8 +76,8 @@ pub fn from_engine(error: Error) -> SqlError {
     SqlError::new(state, message)
 }
 
-/// What an error of a write to a table is in SQL: 23505 with the constraint's name, or as
-/// otherwise. The detail is left to who has the row.
+/// Converts an engine's error of a write to a table: 23505 with the constraint's name, or as
+/// [`from_engine`]. The caller, which has the row, adds the detail.
 pub fn write_failed(table: &Table, error: Error) -> SqlError {
     let primary_key = || table.primary_key.as_ref().map(|key| &*key.name);
     let of_number = |number: usize| {

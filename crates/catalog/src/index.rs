@@ -7,62 +7,63 @@ use types::Type;
 
 use super::{ObjectId, StoredExpression, record, type_name};
 
-/// An index of a table. Its name is one of the schema's, as those of tables are.
+/// An index of a table. Its name is unique among those of the schema's relations.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Index {
-    /// Its number.
+    /// Number of the index.
     pub id: ObjectId,
-    /// Its name.
+    /// Name of the index.
     pub name: Arc<str>,
-    /// No two rows have the same key, of those that the predicate takes in.
+    /// Whether no two rows that satisfy the predicate have the same key.
     pub unique: bool,
-    /// NULLs are equal to each other (`NULLS NOT DISTINCT`); they are not otherwise.
+    /// Whether NULLs are equal to each other (`NULLS NOT DISTINCT`).
     #[serde(default)]
     pub nulls_not_distinct: bool,
-    /// What it is ordered by.
+    /// Parts of the key, the most significant first.
     pub columns: Arc<[IndexColumn]>,
-    /// Further columns that it covers, by position.
+    /// Further columns that the index covers, by position.
     #[serde(default)]
     pub included: Arc<[u16]>,
-    /// Only rows for which this is true are in it.
+    /// Condition of the rows that are in the index; `None` for all rows.
     #[serde(default)]
     pub predicate: Option<StoredExpression>,
-    /// It can be read. False: its building (`CONCURRENTLY`) is under way, or has failed.
+    /// Whether the index can be read. It cannot while it is being built (`CONCURRENTLY`), or after
+    /// that has failed.
     pub is_valid: bool,
-    /// The engine's name for it, if it is not the one that follows from the number: it was built
-    /// anew.
+    /// The engine's name of the index, if it is not the one that follows from the number: the index
+    /// was built anew.
     #[serde(default)]
     pub storage_name: Option<Arc<str>>,
-    /// The engine's index. `None` while it is not there: see [`Index::is_valid`].
+    /// The engine's index; `None` while it is not there: see [`Index::is_valid`].
     #[serde(skip)]
     pub handle: Option<engine::Index>,
 }
 
-/// One of the things an index is ordered by.
+/// A part of an index's key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IndexColumn {
-    /// What it is.
+    /// Column or expression.
     pub key: IndexKey,
-    /// Its type.
+    /// Type of the values.
     #[serde(with = "type_name")]
     pub ty: Type,
-    /// Larger ones come first.
+    /// `DESC`: larger values come first.
     pub descending: bool,
-    /// NULLs come before all others.
+    /// `NULLS FIRST`: NULLs come before all values.
     pub nulls_first: bool,
 }
 
-/// What an index looks at.
+/// The source of a part of an index's key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum IndexKey {
     /// A column, by position.
     Column(u16),
-    /// Something computed from a row.
+    /// An expression over a row.
     Expression(StoredExpression),
 }
 
 impl Index {
-    /// The engine's name for it.
+    /// Returns the engine's name of the index.
     pub(super) fn engine_name(&self) -> String {
         match &self.storage_name {
             Some(name) => name.to_string(),
@@ -70,13 +71,14 @@ impl Index {
         }
     }
 
-    /// Whether entries are more than columns of a row: it has an expression or a predicate.
+    /// Returns whether entries are more than columns of a row: the index has an expression or a
+    /// predicate.
     pub fn is_computed(&self) -> bool {
         let is_expression = |column: &IndexColumn| matches!(column.key, IndexKey::Expression(_));
         self.predicate.is_some() || self.columns.iter().any(is_expression)
     }
 
-    /// The columns that it is ordered by, by position, if it is by columns alone.
+    /// Returns the positions of the key's columns, if the key has no expression.
     pub fn key_columns(&self) -> Option<Vec<u16>> {
         let columns = self.columns.iter().map(|column| match column.key {
             IndexKey::Column(position) => Some(position),
@@ -85,7 +87,7 @@ impl Index {
         columns.collect()
     }
 
-    /// Whether a column is looked at, by its position.
+    /// Returns whether the index uses a column, by its position.
     pub(crate) fn uses_column(&self, table: ObjectId, position: u16) -> bool {
         let uses = |expression: &StoredExpression| {
             let mut dependencies = expression.dependencies.iter();

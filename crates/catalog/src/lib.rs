@@ -1,24 +1,25 @@
 //! The SQL catalog: schemas, tables, indexes, sequences, views, types, roles.
 //!
-//! A [`Catalog`] is an immutable picture of it, shared by all sessions; a statement is bound
-//! against one. What it consists of are descriptors behind `Arc`s, which do not change either: an
-//! altered table is another descriptor. What is stored, how versions work, and why DDL is safe
-//! beside DML, is told in `docs/design/sql.md`.
+//! A [`Catalog`] is an immutable version of it, shared by all sessions; a statement is bound
+//! against one. It consists of descriptors behind `Arc`s, which do not change either: an altered
+//! table is another descriptor. `docs/design/sql.md` tells what is stored, how versions work, and
+//! why DDL is safe beside DML.
 //!
-//! The crate knows definitions and how they are stored. It never knows relations, plans or sessions.
+//! The crate knows definitions and how they are stored. It never knows relations, plans or
+//! sessions.
 //!
-//! | what | file |
+//! | part | file |
 //! | --- | --- |
 //! | descriptors | `object.rs`, `table.rs`, `index.rs`, `constraint.rs`, `sequence.rs`, `view.rs`, `schema.rs`, `role.rs`, `enumeration.rs` |
 //! | expressions that are kept as text, types as they are written down | `expression.rs`, `type_name.rs` |
-//! | the picture, and names in it | `snapshot.rs`, `names.rs` |
-//! | the newest picture, for all; opening a database | `store.rs`, `record.rs` |
-//! | what a transaction has changed | `change.rs` |
+//! | one version, and names in it | `snapshot.rs`, `names.rs` |
+//! | the newest version, for all; opening a database | `store.rs`, `record.rs` |
+//! | changes of a transaction | `change.rs` |
 //! | relations that every database has | `system.rs`, `system/` |
 //! | DDL | `ddl.rs`, `ddl/` |
-//! | what depends on what | `dependents.rs` |
+//! | dependencies | `dependents.rs` |
 //! | sequences' values | `counter.rs`, `counters.rs`, `session_values.rs` |
-//! | what is known of tables' values | `statistics.rs` |
+//! | statistics of tables' values | `statistics.rs` |
 
 mod change;
 mod comment;

@@ -1,4 +1,4 @@
-//! Names that users gave, for those who write and read values.
+//! Names that users gave, for writing and reading values.
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -8,7 +8,7 @@ use types::{EnumId, Names};
 use super::{Catalog, NameClass, Object, ObjectId, Relation, SearchPath, postgres};
 use syntax::name;
 
-/// A catalog's names as they are looked for, and written, under a search path.
+/// A catalog's names as they are looked up, and written, under a search path.
 #[derive(Debug, Clone, Copy)]
 pub struct Searched<'c> {
     /// Catalog in which the names are looked up.
@@ -18,12 +18,13 @@ pub struct Searched<'c> {
 }
 
 impl Searched<'_> {
-    /// The schemas that are named by the path and exist, for what is looked up in them later.
+    /// Returns the schemas that are named by the path and exist, for later look-ups in them.
     pub fn schemas(&self) -> Arc<[ObjectId]> {
         self.catalog.named_schemas(self.search_path).collect()
     }
 
-    /// What a name stands for that is the text of a value, as `'"Schema".name'`.
+    /// Returns the object that a name stands for; the name is the text of a value, as in
+    /// `'"Schema".name'`.
     fn find(&self, class: NameClass, text: &str) -> Option<ObjectId> {
         let (schema, name) = match name::written(text).as_slice() {
             [name] => (None, name.clone()),
@@ -119,7 +120,7 @@ impl Names for Searched<'_> {
     }
 }
 
-/// By the default search path.
+/// Names are looked up, and written, by the default search path.
 impl Names for Catalog {
     fn enum_name(&self, id: EnumId) -> Option<&str> {
         self.enum_type(ObjectId(id.0)).map(|ty| &*ty.name)
@@ -203,13 +204,13 @@ impl Names for Catalog {
 }
 
 impl Catalog {
-    /// A name with its schema, unless that is always searched, quoted as needed.
+    /// Returns a name with its schema, unless that is always searched, quoted as needed.
     pub fn qualified_name<'n>(&self, schema: ObjectId, name: &'n str) -> Cow<'n, str> {
         let is_visible = matches!(schema, ObjectId::PUBLIC | ObjectId::PG_CATALOG);
         self.name_within(schema, name, is_visible)
     }
 
-    /// A name, with its schema unless it is visible without, quoted as needed.
+    /// Returns a name, with its schema unless it is visible without, quoted as needed.
     fn name_within<'n>(&self, schema: ObjectId, name: &'n str, is_visible: bool) -> Cow<'n, str> {
         if is_visible {
             return quoted_identifier(name);

@@ -1,4 +1,4 @@
-//! What all objects of the catalog have in common: a number and a kind.
+//! The common properties of all objects of the catalog: a number and a kind.
 
 use std::{fmt, sync::Arc};
 
@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{Catalog, Comments, EnumType, Role, Schema, Sequence, Table, View};
 
-/// Names an object of whatever kind, for ever: PostgreSQL's oid. Never used again, also not after
-/// the object is gone.
+/// The number of an object of any kind, for ever: PostgreSQL's oid. A number is never used again,
+/// also not after the object is gone.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, Default,
 )]
@@ -15,13 +15,13 @@ use super::{Catalog, Comments, EnumType, Role, Schema, Sequence, Table, View};
 pub struct ObjectId(pub u32);
 
 impl ObjectId {
-    /// The role that a database has from the beginning.
+    /// Number of the role that a database has from the beginning.
     pub const FIRST_ROLE: Self = Self(10);
-    /// The schema `pg_catalog`, as in PostgreSQL.
+    /// Number of the schema `pg_catalog`, as in PostgreSQL.
     pub const PG_CATALOG: Self = Self(11);
-    /// The schema `public`, as in PostgreSQL.
+    /// Number of the schema `public`, as in PostgreSQL.
     pub const PUBLIC: Self = Self(2200);
-    /// The first number that users' objects have, as in PostgreSQL.
+    /// First number of users' objects, as in PostgreSQL.
     pub const FIRST: Self = Self(16384);
 }
 
@@ -31,7 +31,7 @@ impl fmt::Display for ObjectId {
     }
 }
 
-/// What kind of thing an object is. Indexes are parts of their tables.
+/// The kinds of objects. Indexes are parts of their tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
     /// A schema.
@@ -51,7 +51,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// What messages call it.
+    /// Returns the name of the kind for messages.
     pub fn noun(self) -> &'static str {
         match self {
             Self::Schema => "schema",
@@ -83,8 +83,9 @@ pub enum Object {
 }
 
 impl Object {
-    /// Whether texts that were bound where this was `before`, in another catalog, name the same now. Parts that
-    /// are gone are not looked at: what depends on them says so.
+    /// Returns whether texts that were bound where this was `before`, in another catalog, name the
+    /// same now. Parts that are gone are not looked at: an error is raised where the texts refer to
+    /// them.
     pub(super) fn is_called_as(&self, now: &Catalog, before: &Object, then: &Catalog) -> bool {
         let schema = |object: &Object, catalog: &Catalog| {
             let schema = object.schema();
@@ -103,7 +104,7 @@ impl Object {
         has_parts && names == (before.name(), schema(before, then))
     }
 
-    /// Its number.
+    /// Returns the number of the object.
     pub fn id(&self) -> ObjectId {
         match self {
             Self::Schema(schema) => schema.id,
@@ -115,7 +116,7 @@ impl Object {
         }
     }
 
-    /// Its name, without its schema.
+    /// Returns the name of the object, without its schema.
     pub fn name(&self) -> &Arc<str> {
         match self {
             Self::Schema(schema) => &schema.name,
@@ -127,7 +128,7 @@ impl Object {
         }
     }
 
-    /// The schema it lies in, if it lies in one.
+    /// Returns the schema of the object, if it lies in one.
     pub fn schema(&self) -> Option<ObjectId> {
         match self {
             Self::Schema(_) | Self::Role(_) => None,
@@ -138,7 +139,7 @@ impl Object {
         }
     }
 
-    /// What is said of it and its parts.
+    /// Returns the comments on the object and its parts.
     pub fn comments(&self) -> &Comments {
         match self {
             Self::Schema(schema) => &schema.comments,
@@ -150,7 +151,7 @@ impl Object {
         }
     }
 
-    /// What it is.
+    /// Returns the kind of the object.
     pub fn kind(&self) -> Kind {
         match self {
             Self::Schema(_) => Kind::Schema,

@@ -1,13 +1,13 @@
-//! What PostgreSQL has of its own that others look up by number: types, functions, operators.
+//! PostgreSQL's own types, functions and operators, which clients look up by number.
 //!
-//! Read once from lists of which each has a header that says what its columns are.
+//! Each list is read once from a file whose header says what its columns are.
 
 use std::{collections::HashMap, sync::LazyLock};
 
 use functions::ObjectClass;
 use types::{Scalar, Type};
 
-/// What is known of a type beside its name.
+/// The properties of a type.
 #[derive(Debug, Clone, Copy)]
 pub struct TypeFacts {
     /// `oid`: number of the type; 0 in [`ENUM`] and [`ARRAY`], which stand for many types.
@@ -38,11 +38,11 @@ pub struct TypeFacts {
     pub storage: char,
     /// `typcollation`: number of the default collation; 0 if the type has no collation.
     pub collation: u32,
-    /// The default operator class of btree.
+    /// Number of the default operator class of btree.
     pub operator_class: u32,
 }
 
-/// Of all enums.
+/// Properties that all enums have in common.
 pub const ENUM: TypeFacts = TypeFacts {
     oid: 0,
     name: "",
@@ -61,7 +61,7 @@ pub const ENUM: TypeFacts = TypeFacts {
     operator_class: 10069,
 };
 
-/// Of arrays of enums.
+/// Properties that arrays of enums have in common.
 pub const ARRAY: TypeFacts = TypeFacts {
     oid: 0,
     name: "",
@@ -116,7 +116,7 @@ pub struct Operator {
     pub can_merge: bool,
     /// `oprcanhash`: whether a hash join can use the operator.
     pub can_hash: bool,
-    /// Left, right, result, commutator, negator, function.
+    /// Numbers of the left, right and result types, the commutator, the negator, and the function.
     pub numbers: [u32; 6],
 }
 
@@ -135,7 +135,7 @@ static OPERATORS: LazyLock<Vec<Operator>> = LazyLock::new(|| {
     lines.map(|words| operator(&mut Words(words))).collect()
 });
 
-/// The first function of each name, and how many there are.
+/// Number of the first function of each name, and how many there are.
 static NAMES: LazyLock<HashMap<&'static str, (u32, usize)>> = LazyLock::new(|| {
     let mut names = HashMap::new();
     for procedure in PROCEDURES.iter() {
@@ -159,7 +159,7 @@ pub fn operators() -> &'static [Operator] {
     &OPERATORS
 }
 
-/// What is known of a type; enums have theirs in common.
+/// Returns the properties of a type; enums have theirs in common.
 pub fn facts_of(ty: Type) -> TypeFacts {
     match ty {
         Type::Scalar(Scalar::Enum(_)) => ENUM,
@@ -172,18 +172,18 @@ pub fn facts_of(ty: Type) -> TypeFacts {
     }
 }
 
-/// The function of a number.
+/// Returns the function with a number.
 pub fn procedure_of(number: u32) -> Option<&'static Procedure> {
     let at = PROCEDURES.binary_search_by_key(&number, |procedure| procedure.oid);
     PROCEDURES.get(at.ok()?)
 }
 
-/// The name of a function, by its number.
+/// Returns the name of a function, by its number.
 pub(crate) fn procedure_name(number: u32) -> Option<&'static str> {
     procedure_of(number).map(|procedure| procedure.name)
 }
 
-/// The number of the function that has a name alone.
+/// Returns the number of the function with a name, if it is the only one.
 pub fn procedure_named(name: &str) -> Option<u32> {
     let name = name.strip_prefix("pg_catalog.").unwrap_or(name);
     match NAMES.get(name) {
@@ -192,7 +192,7 @@ pub fn procedure_named(name: &str) -> Option<u32> {
     }
 }
 
-/// Whether PostgreSQL has something of this number, among what is listed here.
+/// Returns whether PostgreSQL has an object with this number, among those that are listed here.
 pub fn is_known(class: ObjectClass, number: u32) -> bool {
     match class {
         ObjectClass::Type => TYPES.iter().any(|facts| facts.oid == number),
@@ -207,7 +207,7 @@ fn lines(text: &'static str) -> impl Iterator<Item = std::str::SplitAsciiWhitesp
     lines.map(str::split_ascii_whitespace)
 }
 
-/// The words of a line, as what they stand for.
+/// The words of a line, which are read as the values they stand for.
 struct Words(std::str::SplitAsciiWhitespace<'static>);
 
 impl Words {

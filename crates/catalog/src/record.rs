@@ -6,9 +6,9 @@
 //! sql.counters   counter u32, big-endian                       → counter.rs
 //! sql.statistics table u32, big-endian                         → statistics.rs, as JSON
 //! ```
-//! Names are a table of their own so that two transactions that take the same one meet there.
-//! JSON, because definitions grow fields, and should be legible in a dump; nothing on the way of
-//! a row reads it.
+//! Names are a table of their own: two transactions that take the same name meet there. The format
+//! is JSON, because definitions grow fields, and should be legible in a dump; no access to a row
+//! reads it.
 
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ pub(super) fn key_of(id: ObjectId) -> [u8; 4] {
     id.0.to_be_bytes()
 }
 
-/// The key of a name in `sql.names`.
+/// Returns the key of a name in `sql.names`.
 pub(super) fn name_key(class: NameClass, schema: ObjectId, name: &str) -> Vec<u8> {
     let class = match class {
         NameClass::Schema => 0,
@@ -55,8 +55,10 @@ pub(super) fn encode(object: &Object) -> Result<Vec<u8>> {
     })
 }
 
+/// Decodes an object.
+///
 /// # Errors
-/// XX001, for what is no object.
+/// XX001 for bytes that are no object.
 pub(super) fn decode(bytes: &[u8]) -> Result<Object> {
     serde_json::from_slice(bytes).map_err(|error| {
         let message = format!("an object of the catalog cannot be read: {error}");
@@ -64,12 +66,13 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Object> {
     })
 }
 
-/// The engine's name of a table's storage.
+/// Returns the engine's name of a table's storage.
 pub(super) fn storage_name(id: ObjectId) -> String {
     format!("sql.table.{id}")
 }
 
-/// The engine's name of an index. Numbers, so that renaming is the catalog's alone.
+/// Returns the engine's name of an index. It contains the number, so that renaming concerns the
+/// catalog alone.
 pub(super) fn index_name(id: ObjectId) -> String {
     format!("sql.index.{id}")
 }

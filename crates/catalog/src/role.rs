@@ -1,4 +1,4 @@
-//! Roles: who may connect.
+//! Roles, as which clients connect.
 
 use std::sync::Arc;
 
@@ -9,27 +9,28 @@ use super::{Comments, ObjectId};
 /// A role.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Role {
-    /// Its number.
+    /// Number of the role.
     pub id: ObjectId,
-    /// Its name.
+    /// Name of the role.
     pub name: Arc<str>,
-    /// What its password is checked against, as PostgreSQL writes it:
-    /// `SCRAM-SHA-256$<iterations>:<salt>$<stored key>:<server key>`. `None`: no password is set.
+    /// Verifier of the password, as PostgreSQL writes it:
+    /// `SCRAM-SHA-256$<iterations>:<salt>$<stored key>:<server key>`. `None` if no password is set.
     pub verifier: Option<Arc<str>>,
-    /// It may connect.
+    /// Whether the role may connect.
     pub can_login: bool,
-    /// Nothing is refused to it.
+    /// Whether the role may do everything.
     pub is_superuser: bool,
-    /// It may create, change and drop roles that are no superusers.
+    /// Whether the role may create, change and drop roles that are no superusers.
     #[serde(default)]
     pub can_create_roles: bool,
-    /// It may create databases, of which there is one.
+    /// Whether the role may create databases, of which there is one.
     #[serde(default)]
     pub can_create_databases: bool,
-    /// It has what the roles have that it is a member of. There are no members yet.
+    /// Whether the role has the rights of the roles that it is a member of. There are no members
+    /// yet.
     #[serde(default = "yes")]
     pub inherits: bool,
-    /// What is said of it and its parts.
+    /// Comments on the role.
     #[serde(default)]
     pub comments: Comments,
 }

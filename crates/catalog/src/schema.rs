@@ -1,4 +1,4 @@
-//! Schemas: where other objects lie.
+//! Schemas, in which other objects lie.
 
 use std::sync::Arc;
 
@@ -9,11 +9,11 @@ use super::{Comments, ObjectId};
 /// A schema.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Schema {
-    /// Its number.
+    /// Number of the schema.
     pub id: ObjectId,
-    /// Its name.
+    /// Name of the schema.
     pub name: Arc<str>,
-    /// What is said of it and its parts.
+    /// Comments on the schema.
     #[serde(default)]
     pub comments: Comments,
 }

@@ -1,4 +1,4 @@
-//! Sequences, as they are defined. What they have come to is not part of the catalog.
+//! Definitions of sequences. The values that they have given are not part of the catalog.
 
 use std::sync::Arc;
 
@@ -10,55 +10,55 @@ use super::{Comments, ObjectId, type_name};
 /// A sequence.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sequence {
-    /// Its number.
+    /// Number of the sequence.
     pub id: ObjectId,
-    /// The schema it lies in.
+    /// Schema of the sequence.
     pub schema: ObjectId,
-    /// Its name.
+    /// Name of the sequence.
     pub name: Arc<str>,
-    /// How it counts.
+    /// Options by which the sequence counts.
     pub options: SequenceOptions,
-    /// The column that it goes with: of `serial` and identities.
+    /// Column that owns the sequence, for `serial` and identities.
     pub owned_by: Option<OwnedBy>,
-    /// Where its values are counted: another number after each restart, so that a restart can be
-    /// rolled back.
+    /// Number of the counter of its values: another one after each restart, so that a restart can
+    /// be rolled back.
     pub counter: ObjectId,
-    /// What is said of it and its parts.
+    /// Comments on the sequence.
     #[serde(default)]
     pub comments: Comments,
 }
 
-/// The column that a sequence goes with.
+/// The column that owns a sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnedBy {
-    /// The table.
+    /// Table of the column.
     pub table: ObjectId,
-    /// The column, by position.
+    /// Column, by position.
     pub column: u16,
-    /// It is an identity column's: it cannot be dropped alone.
+    /// Whether the column is an identity column: the sequence cannot be dropped alone.
     pub is_identity: bool,
 }
 
-/// How a sequence counts.
+/// The options of a sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SequenceOptions {
     /// `smallint`, `integer` or `bigint`.
     #[serde(with = "type_name")]
     pub ty: Type,
-    /// Its first value after its creation.
+    /// First value after its creation.
     pub start: i64,
-    /// From one value to the next; not 0.
+    /// Difference from one value to the next; not 0.
     pub increment: i64,
-    /// The smallest value.
+    /// Smallest value.
     pub minimum: i64,
-    /// The largest value.
+    /// Largest value.
     pub maximum: i64,
-    /// After the last value it begins again at the other end; else that is an error.
+    /// Whether the sequence begins again at the other end after its last value, instead of failing.
     pub cycle: bool,
 }
 
 impl SequenceOptions {
-    /// Those of `CREATE SEQUENCE` without any said, for a type of integers.
+    /// Returns the options of `CREATE SEQUENCE` without any clause, for a type of integers.
     pub fn ascending(ty: Type) -> Self {
         let maximum = match ty {
             Type::Scalar(Scalar::Int2) => i16::MAX.into(),

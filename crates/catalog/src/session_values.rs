@@ -1,4 +1,4 @@
-//! What a session has got from sequences: `currval` and `lastval`.
+//! The values that a session has got from sequences: `currval` and `lastval`.
 
 use std::{cell::RefCell, collections::HashMap};
 
@@ -6,7 +6,7 @@ use types::{Result, SqlError, SqlState};
 
 use super::{ObjectId, Sequence};
 
-/// See the module text.
+/// The values of one session: see the module text.
 #[derive(Debug, Default)]
 pub struct SessionValues {
     values: RefCell<HashMap<ObjectId, i64>>,
@@ -14,7 +14,7 @@ pub struct SessionValues {
 }
 
 impl SessionValues {
-    /// Notes what `nextval` has given, or a `setval` of one that was called.
+    /// Notes a value that `nextval` has given, or that `setval` has set as given.
     pub fn note(&self, sequence: &Sequence, value: i64, is_next: bool) {
         self.values.borrow_mut().insert(sequence.id, value);
         if is_next {
@@ -22,16 +22,16 @@ impl SessionValues {
         }
     }
 
-    /// Forgets all of them.
+    /// Forgets all values.
     pub fn clear(&self) {
         self.values.borrow_mut().clear();
         self.last.take();
     }
 
-    /// The value that this session has got last from a sequence.
+    /// Returns the value that this session has got last from a sequence.
     ///
     /// # Errors
-    /// 55000, if there is none.
+    /// 55000 if there is none.
     pub fn current(&self, sequence: &Sequence) -> Result<i64> {
         let value = self.values.borrow().get(&sequence.id).copied();
         value.ok_or_else(|| {
@@ -42,10 +42,10 @@ impl SessionValues {
         })
     }
 
-    /// The value that this session has got last from any sequence that is still there.
+    /// Returns the value that this session has got last from any sequence that still exists.
     ///
     /// # Errors
-    /// 55000, if there is none.
+    /// 55000 if there is none.
     pub fn last(&self, exists: impl Fn(ObjectId) -> bool) -> Result<i64> {
         let last = self.last.borrow().filter(|id| exists(*id));
         let value = last.and_then(|id| self.values.borrow().get(&id).copied());

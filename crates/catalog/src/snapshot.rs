@@ -7,20 +7,20 @@ use types::{Result, SqlError, SqlState};
 
 use super::{EnumType, Index, Object, ObjectId, Role, Schema, Sequence, Table, View, system};
 
-/// Which things share names: PostgreSQL's namespaces.
+/// The classes of objects that share names: PostgreSQL's namespaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum NameClass {
-    /// Schemas, in the database.
+    /// Schemas of the database.
     Schema,
-    /// Roles, in the database.
+    /// Roles of the database.
     Role,
-    /// Tables, indexes, sequences and views, in a schema.
+    /// Tables, indexes, sequences and views of a schema.
     Relation,
-    /// Types, in a schema.
+    /// Types of a schema.
     Type,
 }
 
-/// What a name of [`NameClass::Relation`] stands for.
+/// The object that a name of [`NameClass::Relation`] stands for.
 #[derive(Debug, Clone)]
 pub enum Relation<'c> {
     /// A table.
@@ -34,7 +34,7 @@ pub enum Relation<'c> {
 }
 
 impl Relation<'_> {
-    /// Its number.
+    /// Returns the number of the relation.
     pub fn id(&self) -> ObjectId {
         match self {
             Self::Table(table) => table.id,
@@ -45,7 +45,7 @@ impl Relation<'_> {
     }
 }
 
-/// Where names without a schema are looked for.
+/// The schemas in which names without a schema are looked up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SearchPath {
     /// Names of schemas, in order; those that do not exist are passed over. `pg_catalog` comes
@@ -61,7 +61,7 @@ impl Default for SearchPath {
     }
 }
 
-/// All objects at one moment. To clone it is to copy its maps.
+/// All objects at one moment. Cloning it copies its maps.
 #[derive(Debug, Clone, Default)]
 pub struct Catalog {
     version: u64,
@@ -69,18 +69,19 @@ pub struct Catalog {
     committed_at: Timestamp,
     objects: BTreeMap<ObjectId, Object>,
     names: BTreeMap<(NameClass, ObjectId), BTreeMap<Arc<str>, ObjectId>>,
-    /// Of each index, its table.
+    /// Table of each index.
     tables_of_indexes: BTreeMap<ObjectId, ObjectId>,
 }
 
 impl Catalog {
-    /// Counts committed changes of the catalog: a larger one is newer.
+    /// Returns the number of the version, which counts committed changes of the catalog: a larger
+    /// one is newer.
     pub fn version(&self) -> u64 {
         self.version
     }
 
-    /// Whether it has changes that are not committed: those of the transaction that sees it. Plans
-    /// of it are of use to no other.
+    /// Returns whether the catalog has changes that are not committed: those of the transaction
+    /// that sees it. Its plans are of use to no other.
     pub fn is_private(&self) -> bool {
         self.is_private
     }
@@ -91,28 +92,29 @@ impl Catalog {
         self.committed_at
     }
 
-    /// Makes it the next one.
+    /// Makes this the next version.
     pub(super) fn commit(&mut self, at: Timestamp) {
         self.version += 1;
         self.committed_at = at;
     }
 
-    /// Says that it has changes which are not committed.
+    /// Marks the catalog as one with changes that are not committed.
     pub(super) fn make_private(&mut self) {
         self.is_private = true;
     }
 
-    /// All objects, by number; what every database has is in `catalog/system.rs`.
+    /// Iterates over all objects, by number; those that every database has are in
+    /// `catalog/system.rs`.
     pub fn objects(&self) -> impl Iterator<Item = &Object> {
         self.objects.values()
     }
 
-    /// The object of a number.
+    /// Returns the object with a number.
     pub fn object(&self, id: ObjectId) -> Option<&Object> {
         self.objects.get(&id).or_else(|| system::object(id))
     }
 
-    /// The schema of a number.
+    /// Returns the schema with a number.
     pub fn schema(&self, id: ObjectId) -> Option<&Arc<Schema>> {
         match self.object(id)? {
             Object::Schema(schema) => Some(schema),
@@ -120,12 +122,12 @@ impl Catalog {
         }
     }
 
-    /// The name of a schema; nothing, if there is none of that number.
+    /// Returns the name of a schema; an empty one if there is no schema with that number.
     pub fn schema_name(&self, id: ObjectId) -> &str {
         self.schema(id).map_or("", |schema| &schema.name)
     }
 
-    /// The table of a number.
+    /// Returns the table with a number.
     pub fn table(&self, id: ObjectId) -> Option<&Arc<Table>> {
         match self.object(id)? {
             Object::Table(table) => Some(table),
@@ -133,7 +135,7 @@ impl Catalog {
         }
     }
 
-    /// The sequence of a number.
+    /// Returns the sequence with a number.
     pub fn sequence(&self, id: ObjectId) -> Option<&Arc<Sequence>> {
         match self.object(id)? {
             Object::Sequence(sequence) => Some(sequence),
@@ -141,10 +143,10 @@ impl Catalog {
         }
     }
 
-    /// The sequence of a number.
+    /// Returns the sequence with a number.
     ///
     /// # Errors
-    /// 42809 if that is another relation's, 42P01 if nobody's.
+    /// 42809 if that is another relation's number, 42P01 if it is no object's.
     pub fn expect_sequence(&self, id: ObjectId) -> Result<&Arc<Sequence>> {
         if let Some(sequence) = self.sequence(id) {
             return Ok(sequence);
@@ -162,7 +164,7 @@ impl Catalog {
         Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, message))
     }
 
-    /// The view of a number.
+    /// Returns the view with a number.
     pub fn view(&self, id: ObjectId) -> Option<&Arc<View>> {
         match self.object(id)? {
             Object::View(view) => Some(view),
@@ -170,7 +172,7 @@ impl Catalog {
         }
     }
 
-    /// The enum type of a number.
+    /// Returns the enum type with a number.
     pub fn enum_type(&self, id: ObjectId) -> Option<&Arc<EnumType>> {
         match self.object(id)? {
             Object::Enum(ty) => Some(ty),
@@ -178,13 +180,14 @@ impl Catalog {
         }
     }
 
-    /// The index of a number, with its table.
+    /// Returns the index with a number, and its table.
     pub fn index(&self, id: ObjectId) -> Option<(&Arc<Table>, &Index)> {
         let table = self.table(*self.tables_of_indexes.get(&id)?)?;
         Some((table, table.index(id)?))
     }
 
-    /// The table whose primary key has a number and no index, by which it is known as one.
+    /// Returns the table whose primary key has a number and no index; clients know the key as an
+    /// index.
     pub fn key_index(&self, id: ObjectId) -> Option<&Arc<Table>> {
         self.tables().find(|table| {
             let key = table.primary_key.as_ref();
@@ -200,12 +203,12 @@ impl Catalog {
         })
     }
 
-    /// The schema of a name.
+    /// Returns the schema with a name.
     pub fn schema_named(&self, name: &str) -> Option<&Arc<Schema>> {
         self.schema(self.named(NameClass::Schema, ObjectId::default(), name)?)
     }
 
-    /// The role of a name.
+    /// Returns the role with a name.
     pub fn role_named(&self, name: &str) -> Option<&Arc<Role>> {
         match self.object(self.named(NameClass::Role, ObjectId::default(), name)?)? {
             Object::Role(role) => Some(role),
@@ -213,14 +216,15 @@ impl Catalog {
         }
     }
 
-    /// The number of what has a name, in a schema (number 0 for what lies in none).
+    /// Returns the number of the object with a name, in a schema (number 0 for objects that lie in
+    /// none).
     pub fn named(&self, class: NameClass, schema: ObjectId, name: &str) -> Option<ObjectId> {
         let own = self.names.get(&(class, schema));
         let own = own.and_then(|names| names.get(name).copied());
         own.or_else(|| system::named(class, schema, name))
     }
 
-    /// All names of a class in a schema, in order, with numbers.
+    /// Iterates over all names of a class in a schema, in order, with numbers.
     pub fn names(
         &self,
         class: NameClass,
@@ -230,14 +234,15 @@ impl Catalog {
         names.map(|(name, id)| (name, *id))
     }
 
-    /// The schemas of a search path that exist, in the order in which they are searched.
+    /// Iterates over the schemas of a search path that exist, in the order in which they are
+    /// searched.
     pub fn searched<'c>(&'c self, path: &'c SearchPath) -> impl Iterator<Item = ObjectId> + 'c {
         let is_named = path.schemas.iter().any(|name| name == "pg_catalog");
         let first = (!is_named).then_some(ObjectId::PG_CATALOG);
         first.into_iter().chain(self.named_schemas(path))
     }
 
-    /// The schemas that a path names and that exist, in order.
+    /// Iterates over the schemas that a path names and that exist, in order.
     pub fn named_schemas<'c>(
         &'c self,
         path: &'c SearchPath,
@@ -246,7 +251,7 @@ impl Catalog {
         named.filter_map(|name| Some(self.schema_named(name)?.id))
     }
 
-    /// The path of these schemas.
+    /// Returns the search path of these schemas.
     pub fn path_of(&self, schemas: &[ObjectId]) -> SearchPath {
         let names = schemas.iter().filter_map(|id| self.schema(*id));
         SearchPath {
@@ -254,10 +259,10 @@ impl Catalog {
         }
     }
 
-    /// The schema in which objects without one are created.
+    /// Returns the schema in which objects without one are created.
     ///
     /// # Errors
-    /// 3F000, if none of the path exists.
+    /// 3F000 if no schema of the path exists.
     pub fn creation_schema(&self, path: &SearchPath) -> Result<&Arc<Schema>> {
         let mut schemas = path.schemas.iter();
         schemas
@@ -270,10 +275,10 @@ impl Catalog {
             })
     }
 
-    /// The schema of a name.
+    /// Returns the schema with a name.
     ///
     /// # Errors
-    /// 3F000, if there is none.
+    /// 3F000 if there is none.
     pub fn expect_schema(&self, name: &str) -> Result<&Arc<Schema>> {
         self.schema_named(name).ok_or_else(|| {
             let message = format!("schema \"{name}\" does not exist");
@@ -281,7 +286,7 @@ impl Catalog {
         })
     }
 
-    /// What a name stands for, with its schema or by a search path.
+    /// Returns the object that a name stands for, with its schema or by a search path.
     pub fn find(
         &self,
         class: NameClass,
@@ -297,7 +302,7 @@ impl Catalog {
         }
     }
 
-    /// The relation that a name stands for.
+    /// Returns the relation that a name stands for.
     pub fn find_relation(
         &self,
         path: &SearchPath,
@@ -307,10 +312,10 @@ impl Catalog {
         self.relation(self.find(NameClass::Relation, path, schema, name)?)
     }
 
-    /// The relation that a name stands for.
+    /// Returns the relation that a name stands for.
     ///
     /// # Errors
-    /// 42P01, if there is none.
+    /// 42P01 if there is none.
     pub fn expect_relation(
         &self,
         path: &SearchPath,
@@ -327,7 +332,7 @@ impl Catalog {
         })
     }
 
-    /// The relation of a number.
+    /// Returns the relation with a number.
     pub fn relation(&self, id: ObjectId) -> Option<Relation<'_>> {
         match self.object(id) {
             Some(Object::Table(table)) => Some(Relation::Table(table)),
@@ -340,7 +345,7 @@ impl Catalog {
         }
     }
 
-    /// Whether a name without a schema would find this object.
+    /// Returns whether a name without a schema would find this object.
     pub fn is_visible(
         &self,
         path: &SearchPath,
@@ -351,7 +356,7 @@ impl Catalog {
         self.find(class, path, None, name) == Some(id)
     }
 
-    /// Puts an object in, in place of the one of its number.
+    /// Puts an object in, in place of the one with its number.
     pub(super) fn put(&mut self, object: Object) {
         self.take(object.id());
         for (class, schema, name, id) in names_of(&object) {
@@ -373,7 +378,7 @@ impl Catalog {
         let object = self.objects.remove(&id)?;
         for (class, schema, name, id) in names_of(&object) {
             if let Some(names) = self.names.get_mut(&(class, schema))
-                // Two that swap their names may be put in one after the other.
+                // Two objects that swap their names may be put in one after the other.
                 && names.get(&name) == Some(&id)
             {
                 names.remove(&name);
@@ -388,7 +393,7 @@ impl Catalog {
     }
 }
 
-/// The names that an object has: its own and those of its indexes.
+/// Returns the names that an object has: its own and those of its indexes.
 pub(super) fn names_of(
     object: &Object,
 ) -> impl Iterator<Item = (NameClass, ObjectId, Arc<str>, ObjectId)> {

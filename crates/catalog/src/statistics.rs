@@ -1,9 +1,9 @@
-//! What is known of the values in a table: for the planner, which may be wrong but not for long.
+//! Statistics of the values in a table, for the planner. They may be out of date, but not for long.
 //!
-//! Statistics are found by `crate::statistics`; here they are kept. Each table's are a record of
-//! their own, written by the transaction that has found them and published when it commits, as
-//! definitions are (`store.rs`), but not as a part of the catalog's picture: whoever has found new
-//! ones leaves all plans in force that do not ask for them. All descriptors of a table share one
+//! Statistics are found by the executor (`executor/statistics.rs`); this module keeps them. Each
+//! table's are a record of their own, written by the transaction that has found them and published
+//! when it commits, as definitions are (`store.rs`), but not as a part of a version of the catalog:
+//! new ones leave all plans in force that do not ask for them. All descriptors of a table share one
 //! [`StatisticsSlot`], whose version tells a plan that it was made from older ones.
 
 use std::{
@@ -25,51 +25,51 @@ use types::{
 
 use super::{Changes, Table, failure::from_engine, record, type_name};
 
-/// What is known of a table's rows.
+/// The statistics of a table's rows.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TableStatistics {
-    /// Rows there were.
+    /// Number of rows at that time.
     pub rows: f64,
-    /// The engine's estimate of them at that time, which counts the places of removed ones too.
+    /// The engine's estimate of that number at the time, which includes the places of removed rows.
     pub places: u64,
-    /// By position in the table, as far as they were looked at.
+    /// Statistics of the columns that were looked at, by position in the table.
     pub columns: BTreeMap<u16, ColumnStatistics>,
 }
 
-/// What is known of a column's values.
+/// The statistics of a column's values.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ColumnStatistics {
-    /// The type that the column had. If it has another now, nothing is known.
+    /// Type that the column had. The statistics do not hold if it has another one now.
     #[serde(with = "type_name")]
     pub ty: Type,
-    /// The part of the rows in which it is NULL, from 0 to 1.
+    /// Part of the rows in which the column is NULL, from 0 to 1.
     pub null_fraction: f64,
-    /// Bytes of a value that is not NULL, on average.
+    /// Average bytes of a value that is not NULL.
     pub average_width: f64,
-    /// How many different values there are. `None` for types without equality.
+    /// Number of different values; `None` for types without equality.
     pub distinct: Option<Distinct>,
-    /// The most common values, the most common first.
+    /// Most common values, the most common first.
     pub common: Vec<CommonValue>,
-    /// Values in order between which there are as many of the others each: the least and the
-    /// greatest of them are the first and the last. Empty or at least two.
+    /// Values in order with as many of the remaining values between any two neighbours; the first
+    /// is the least of all, and the last the greatest. The list is empty or has at least two.
     pub histogram: Vec<StoredValue>,
 }
 
-/// How many different values a column has.
+/// The number of different values of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum Distinct {
-    /// So many, however many rows come.
+    /// A number that does not grow with the rows.
     Count(f64),
-    /// As many for each row: 1 where all differ.
+    /// A number for each row: 1 where all differ.
     Fraction(f64),
 }
 
 /// A value that many rows have.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CommonValue {
-    /// The value.
+    /// Value that the rows have.
     pub value: StoredValue,
-    /// The part of all rows that have it, from 0 to 1.
+    /// Part of all rows that have it, from 0 to 1.
     pub fraction: f64,
 }
 
@@ -82,7 +82,7 @@ pub struct StoredValue(Box<[u8]>);
 #[derive(Default)]
 pub struct StatisticsSlot {
     newest: RwLock<Option<Arc<TableStatistics>>>,
-    /// Counts those that were published.
+    /// Number of statistics that were published.
     version: AtomicU64,
 }
 
@@ -93,7 +93,7 @@ pub(super) struct NewStatistics {
 }
 
 impl Distinct {
-    /// The number among so many rows, at least 1.
+    /// Returns the number of different values among `rows` rows, at least 1.
     pub fn of(self, rows: f64) -> f64 {
         match self {
             Self::Count(count) => count,
@@ -104,7 +104,7 @@ impl Distinct {
 }
 
 impl StoredValue {
-    /// A value of a type.
+    /// Stores a value of a type.
     ///
     /// # Errors
     /// 0A000 for a type that cannot be stored.
@@ -115,10 +115,10 @@ impl StoredValue {
         Ok(Self(bytes.into()))
     }
 
-    /// The value, which is of the type that `layout` has as its only column.
+    /// Returns the value, which is of the type that `layout` has as its only column.
     ///
     /// # Errors
-    /// XX001 if it is not.
+    /// XX001 if the value is of another type.
     pub fn value<'a>(&'a self, layout: &RowLayout) -> Result<Value<'a>> {
         let value = Row::new(layout, &self.0)?.value(0)?;
         Ok(value.unwrap_or(Value::Null))
@@ -126,13 +126,13 @@ impl StoredValue {
 }
 
 impl StatisticsSlot {
-    /// The newest committed ones.
+    /// Returns the newest committed statistics.
     pub fn newest(&self) -> Option<Arc<TableStatistics>> {
         let newest = self.newest.read().unwrap_or_else(PoisonError::into_inner);
         newest.clone()
     }
 
-    /// Changes when others are published. One load.
+    /// Returns a number that changes when other statistics are published. The call takes one load.
     #[inline]
     pub fn version(&self) -> u64 {
         // Acquire: pairs with the Release in `publish`.
@@ -142,7 +142,7 @@ impl StatisticsSlot {
     pub(super) fn publish(&self, statistics: Arc<TableStatistics>) {
         let mut newest = self.newest.write().unwrap_or_else(PoisonError::into_inner);
         *newest = Some(statistics);
-        // Release, and under the lock: who sees the number finds these or newer ones.
+        // Release, and under the lock: a reader of the number finds these statistics or newer ones.
         self.version.fetch_add(1, Ordering::Release);
     }
 }
@@ -159,8 +159,10 @@ impl NewStatistics {
     }
 }
 
+/// Decodes statistics.
+///
 /// # Errors
-/// XX001, for what are none.
+/// XX001 for bytes that are none.
 pub(super) fn decode(bytes: &[u8]) -> Result<TableStatistics> {
     serde_json::from_slice(bytes).map_err(|error| {
         let message = format!("statistics cannot be read: {error}");
@@ -169,11 +171,11 @@ pub(super) fn decode(bytes: &[u8]) -> Result<TableStatistics> {
 }
 
 impl Changes {
-    /// Writes a table's statistics in place of those that it has. Others, and this transaction,
-    /// plan by them once it has committed.
+    /// Writes a table's statistics in place of the old ones. Other transactions, and this one, plan
+    /// by them once it has committed.
     ///
     /// # Errors
-    /// The engine's.
+    /// Errors of the engine.
     pub async fn put_statistics(
         &self,
         transaction: &Transaction,

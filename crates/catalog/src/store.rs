@@ -1,22 +1,22 @@
-//! The catalog of a database, shared by all sessions: the newest committed picture of it.
+//! The catalog of a database, shared by all sessions: its newest committed version.
 //!
 //! # Versions
 //! A transaction that changes the catalog writes the records of what it changes (`record.rs`), and
 //! *notes* each change for its commit. The engine hands the notes over as a part of the commit, in
-//! commit order, before any lock of the transaction is released; then the next [`Catalog`] is
-//! made of the one before, and published with the next version. So
-//! - a picture has either all changes of a transaction or none,
-//! - it has them if and only if the transaction has committed, whether or not anybody awaits
-//!   that commit's acknowledgement,
-//! - who gets a lock on a table, and looks at the version then, sees the definition that the last
-//!   holder of an excluding lock has left.
+//! commit order, before any lock of the transaction is released; then the next [`Catalog`] is made
+//! of the one before, and published with the next version number. It follows that
+//! - a version has either all changes of a transaction or none,
+//! - it has them if and only if the transaction has committed, whether or not a client awaits that
+//!   commit's acknowledgement,
+//! - a transaction that gets a lock on a table, and looks at the version then, sees the definition
+//!   that the last holder of an excluding lock has left.
 //!
 //! # Why no row is written in disagreement with the definition in force
-//! Whoever writes a table holds [`engine::TableLockMode::RowExclusive`] on it from before he looks
-//! whether his definition is in force until his transaction ends ([`super::Changes::lock_table`]).
-//! Whoever changes a definition on which rows depend holds a lock that excludes this one, until
-//! his changes are published or rolled back. So the definition in force when the writer looked is
-//! in force when he commits.
+//! A transaction that writes a table checks whether its definition is in force under a lock of mode
+//! [`engine::TableLockMode::RowExclusive`] on the table, which it holds until it ends
+//! ([`super::Changes::lock_table`]). A transaction that changes a definition on which rows depend
+//! holds a lock that excludes this one, until its changes are published or rolled back. The
+//! definition in force when the writer looked is therefore in force when it commits.
 
 use std::{
     ops::{Bound, ControlFlow},
@@ -42,16 +42,17 @@ use super::{
     statistics::{self, NewStatistics},
 };
 
-/// Makes the functions by which indexes are maintained. The catalog keeps expressions as text and
-/// does not understand them.
+/// The maker of the functions by which indexes are maintained. The catalog keeps expressions as
+/// text and does not understand them.
 pub trait IndexKeys: Send + Sync {
-    /// What gives the index keys of a table's rows, and what kind of keys these are.
+    /// Returns the function that makes the index keys of a table's rows, and the properties of
+    /// these keys.
     ///
-    /// A unique index holds each key once. So where NULLs are distinct, a key with one has to be
-    /// made distinct, by the row's own.
+    /// A unique index holds each key once. If NULLs are distinct, the function therefore has to
+    /// make a key with a NULL distinct, by appending the row's own key.
     ///
     /// # Errors
-    /// If the index cannot be maintained.
+    /// Fails if the index cannot be maintained.
     fn keys(
         &self,
         catalog: &Catalog,
@@ -60,29 +61,29 @@ pub trait IndexKeys: Send + Sync {
     ) -> Result<(Extractor, IndexOptions)>;
 }
 
-/// See the module text.
+/// The catalogs of a database: see the module text.
 pub struct Catalogs {
     pub(super) tables: Tables,
     pub(super) keys: Arc<dyn IndexKeys>,
     current: RwLock<Arc<Catalog>>,
-    /// That of `current`.
+    /// Version of `current`.
     version: AtomicU64,
-    /// Of tables.
+    /// Last version of a table.
     table_version: AtomicU64,
     pub(super) counters: Counters,
 }
 
 impl Catalogs {
-    /// The catalog of a database, made if there is none, and with it all indexes. To be called
-    /// once, before others use the database. `role` is the name of the role that a new database
-    /// has.
+    /// Opens the catalog of a database, and with it all indexes; makes the catalog if there is
+    /// none. The caller calls this once, before other sessions use the database. `role` is the name
+    /// of the role that a new database has.
     ///
     /// # Errors
-    /// XX001 if the catalog cannot be read; those of the engine; those of `keys`; 55000 if there
-    /// is another for the same database.
+    /// XX001 if the catalog cannot be read; errors of the engine; errors of `keys`; 55000 if there
+    /// is another catalog for the same database.
     ///
     /// # Suspension
-    /// As long as it takes to build all indexes.
+    /// Suspends until all indexes are built.
     pub async fn open(
         session: &Rc<Session>,
         keys: Arc<dyn IndexKeys>,
@@ -122,13 +123,13 @@ impl Catalogs {
         Ok(catalogs)
     }
 
-    /// The newest committed catalog.
+    /// Returns the newest committed catalog.
     pub fn current(&self) -> Arc<Catalog> {
         let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
         current.clone()
     }
 
-    /// Whether a committed catalog is the newest. One load.
+    /// Returns whether a committed catalog is the newest. The call takes one load.
     #[inline]
     pub fn is_current(&self, catalog: &Catalog) -> bool {
         // Acquire: pairs with the Release in `replace`.
@@ -139,7 +140,7 @@ impl Catalogs {
         self.table_version.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// Publishes what a transaction has changed, under the engine's latch of commits.
+    /// Publishes the changes of a transaction, under the engine's latch of commits.
     fn publish(&self, at: Timestamp, notes: Vec<CommitNote>) {
         let mut next = None;
         for note in notes {
@@ -169,11 +170,12 @@ impl Catalogs {
         let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
         *current = Arc::new(catalog);
         drop(current);
-        // Release: pairs with `is_current`. Who sees the number finds the catalog, or a newer one.
+        // Release: pairs with `is_current`. A reader of the number finds the catalog, or a newer
+        // one.
         self.version.store(version, Ordering::Release);
     }
 
-    /// Writes what every database has.
+    /// Writes the objects that every database has.
     async fn begin(&self, session: &Rc<Session>, role: &str) -> Result<()> {
         let schema = |id, name| {
             Object::Schema(Arc::new(Schema {
@@ -239,7 +241,7 @@ impl Catalogs {
         objects
     }
 
-    /// Reads what is known of tables' values.
+    /// Reads the statistics of tables' values.
     async fn load_statistics(&self, session: &Rc<Session>, catalog: &Catalog) -> Result<()> {
         let transaction = session.begin(Isolation::Snapshot).map_err(from_engine)?;
         let all = (Bound::Unbounded, Bound::Unbounded);
@@ -248,7 +250,7 @@ impl Catalogs {
             transaction.scan::<Interleaved>(records, all, Direction::Forward, |key, bytes| {
                 let id = key.try_into().map(u32::from_be_bytes).map(ObjectId);
                 let table = id.ok().and_then(|id| catalog.table(id));
-                // Without them plans are worse, and ANALYZE finds others.
+                // Without statistics, plans are worse until ANALYZE finds others.
                 if let (Some(table), Ok(found)) = (table, statistics::decode(bytes)) {
                     table.statistics.publish(Arc::new(found));
                 }
@@ -260,7 +262,8 @@ impl Catalogs {
     /// Finds the tables, and builds the indexes, of a database that was opened.
     async fn load(&self, session: &Rc<Session>, objects: Vec<Object>) -> Result<Catalog> {
         let mut catalog = Catalog::default();
-        // Expressions of indexes may refer to anything: types above all.
+        // All objects are put in first: expressions of indexes may refer to any of them, above all
+        // to types.
         for object in &objects {
             catalog.put(object.clone());
         }
@@ -297,7 +300,8 @@ impl Catalogs {
         for index in &mut indexes {
             let name = index.engine_name();
             if !index.is_valid {
-                // Its building was not finished. Nobody writes the table while it is missing.
+                // The index was not built to the end. No transaction writes the table while it is
+                // missing.
                 forget_index(session, &name).await.map_err(from_engine)?;
                 continue;
             }

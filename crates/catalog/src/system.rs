@@ -1,9 +1,9 @@
-//! What every database has: the relations of `pg_catalog` and `information_schema`.
+//! The relations that every database has: those of `pg_catalog` and `information_schema`.
 //!
-//! They are the same in all databases and at all times, so they are in no picture: a [`Catalog`]
+//! They are the same in all databases and at all times, and therefore in no version: a [`Catalog`]
 //! looks here for numbers and names that it does not have itself. Nothing here can be changed or
-//! dropped. What there is, with its columns, is written in `system/relations.txt`; views over
-//! others are queries, in `system/*.sql`. The rows of the others are made in `executor/system.rs`.
+//! dropped. The relations and their columns are listed in `system/relations.txt`; views over others
+//! are queries, in `system/*.sql`. The rows of the others are made in `executor/system.rs`.
 //!
 //! [`Catalog`]: super::Catalog
 
@@ -21,13 +21,13 @@ use super::{
 
 const RELATIONS: &str = include_str!("system/relations.txt");
 
-/// Each query after its name: `view <name> as`.
+/// Files of the views' queries, each after its name: `view <name> as`.
 const VIEWS: [&str; 2] = [
     include_str!("system/pg_catalog.sql"),
     include_str!("system/information_schema.sql"),
 ];
 
-/// The schema of the standard's views, by the number that PostgreSQL 15 gives it.
+/// Number of the schema of the standard's views, the number that PostgreSQL 15 gives it.
 pub const INFORMATION_SCHEMA: ObjectId = ObjectId(13207);
 
 /// The names of the two schemas.
@@ -37,15 +37,15 @@ const INFORMATION_SCHEMA_NAME: &str = "information_schema";
 /// A relation of the system.
 #[derive(Debug)]
 pub struct SystemRelation {
-    /// What it is to those who look it up: a table of the system's, or a view over others.
+    /// Object that look-ups find: a table of the system's, or a view over others.
     pub object: Object,
-    /// It is shown as a view, whether it is a query or computed.
+    /// Whether it is shown as a view, be it a query or computed.
     pub is_view: bool,
-    /// Names and types, and whether they are never NULL.
+    /// Names and types of the columns, and whether they are never NULL.
     pub columns: Vec<(&'static str, Type, bool)>,
 }
 
-/// All of it.
+/// All relations of the system.
 struct System {
     relations: BTreeMap<ObjectId, SystemRelation>,
     schemas: [Object; 2],
@@ -78,7 +78,7 @@ static SYSTEM: LazyLock<System> = LazyLock::new(|| {
     }
 });
 
-/// An object of the system's, by its number.
+/// Returns an object of the system's, by its number.
 pub(super) fn object(id: ObjectId) -> Option<&'static Object> {
     if id >= ObjectId::FIRST {
         return None;
@@ -87,7 +87,7 @@ pub(super) fn object(id: ObjectId) -> Option<&'static Object> {
     relation.or_else(|| SYSTEM.schemas.iter().find(|schema| schema.id() == id))
 }
 
-/// The number of what has a name.
+/// Returns the number of the system's object with a name.
 pub(super) fn named(class: NameClass, schema: ObjectId, name: &str) -> Option<ObjectId> {
     match class {
         NameClass::Relation => SYSTEM.names.get(&(schema, name)).copied(),
@@ -100,17 +100,17 @@ pub(super) fn named(class: NameClass, schema: ObjectId, name: &str) -> Option<Ob
     }
 }
 
-/// All relations of the system, by number.
+/// Iterates over all relations of the system, by number.
 pub fn all_relations() -> impl Iterator<Item = &'static SystemRelation> {
     SYSTEM.relations.values()
 }
 
-/// A relation of the system.
+/// Returns a relation of the system, by its number.
 pub fn relation(id: ObjectId) -> Option<&'static SystemRelation> {
     SYSTEM.relations.get(&id)
 }
 
-/// The queries of a file, by the names of their views.
+/// Returns the queries of a file, with the names of their views.
 fn queries(file: &'static str) -> impl Iterator<Item = (&'static str, &'static str)> {
     let views = file.split(";\n").filter_map(|part| {
         let at = part.find("view ")?;
@@ -119,7 +119,7 @@ fn queries(file: &'static str) -> impl Iterator<Item = (&'static str, &'static s
     views.map(|(name, query)| (name, query.trim_end()))
 }
 
-/// The relations of the list.
+/// Reads the relations of the list.
 fn relations(
     queries: &HashMap<&str, &'static str>,
 ) -> impl Iterator<Item = (ObjectId, &'static str, SystemRelation)> {
@@ -160,7 +160,7 @@ fn relations(
     described.collect::<Vec<_>>().into_iter()
 }
 
-/// `name:type`, with `!` if it is never NULL.
+/// Reads `name:type`, with `!` if the column is never NULL.
 fn column(word: &'static str) -> Option<(&'static str, Type, bool)> {
     let (name, ty) = word.split_once(':')?;
     let (ty, not_null) = match ty.strip_suffix('!') {

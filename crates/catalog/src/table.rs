@@ -22,131 +22,131 @@ use super::{
 /// A table. Two descriptors are equal if they are of the same table and of the same version of it.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Table {
-    /// Its number.
+    /// Number of the table.
     pub id: ObjectId,
-    /// The schema it lies in.
+    /// Schema of the table.
     pub schema: ObjectId,
-    /// Its name.
+    /// Name of the table.
     pub name: Arc<str>,
-    /// Where its rows come from.
+    /// Source of the rows.
     pub kind: TableKind,
-    /// Counts its definitions: each change of the table gives it another number, larger than all
-    /// that the database had before. A rolled-back one's is not used again.
+    /// Version of the definition: each change of the table gives it another number, larger than all
+    /// that the database had before. The number of a change that was rolled back is not used again.
     pub version: u64,
-    /// All columns there ever were, dropped ones too: a column keeps its position.
+    /// All columns that were ever added, dropped ones too: a column keeps its position.
     pub columns: Arc<[Column]>,
-    /// What its rows lie under.
+    /// Key that the rows lie under.
     pub row_key: RowKey,
-    /// Its primary key.
+    /// Primary key of the table.
     pub primary_key: Option<PrimaryKey>,
-    /// Its indexes, those of constraints included. The key that rows lie under is none.
+    /// Indexes, those of constraints included. The key that rows lie under is not among them.
     pub indexes: Arc<[Index]>,
-    /// Its unique constraints.
+    /// Unique constraints.
     #[serde(default)]
     pub uniques: Arc<[Unique]>,
-    /// Its checks, by name.
+    /// `CHECK` constraints, by name.
     #[serde(default)]
     pub checks: Arc<[Check]>,
-    /// Its references to other tables, by name.
+    /// References to other tables, by name.
     #[serde(default)]
     pub foreign_keys: Arc<[ForeignKey]>,
-    /// Tables with references to this one, itself perhaps included: whose
-    /// [`Table::foreign_keys`] have its number.
+    /// Tables with references to this one, itself perhaps included: their [`Table::foreign_keys`]
+    /// have its number.
     #[serde(default)]
     pub referenced_by: Arc<[ObjectId]>,
-    /// What is said of it and its parts.
+    /// Comments on the table and its parts.
     #[serde(default)]
     pub comments: Comments,
-    /// The engine's name for what has its rows, which stays the same when the table is renamed, and
-    /// changes when it is rewritten.
+    /// The engine's name of the storage of its rows, which stays the same when the table is
+    /// renamed, and changes when it is rewritten.
     pub storage_name: Arc<str>,
-    /// The engine's table. Filled in before anybody gets the descriptor.
+    /// The engine's table. It is filled in before a transaction can get the descriptor.
     #[serde(skip)]
     pub storage: OnceLock<Arc<engine::Table>>,
-    /// What is known of its values: the same for all its descriptors.
+    /// Statistics of its values, shared by all its descriptors.
     #[serde(skip)]
     pub statistics: Arc<StatisticsSlot>,
 }
 
-/// Where a table's rows come from.
+/// The source of a table's rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TableKind {
-    /// Its storage.
+    /// The table's storage.
     Ordinary,
-    /// They are computed: one of the system's own.
+    /// Computed rows: the table is one of the system's own.
     System,
 }
 
-/// What the rows of a table lie under.
+/// The key that the rows of a table lie under.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RowKey {
     /// The key form (`types::key`) of these columns, by position: the primary key that the table
     /// was created with.
     Columns(Arc<[u16]>),
-    /// A number that nobody sees, counted up, in eight bytes, the largest first.
+    /// A hidden number, counted up, in eight bytes, the most significant first.
     Hidden,
 }
 
 /// A column of a table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Column {
-    /// Its name.
+    /// Name of the column.
     pub name: Arc<str>,
-    /// Its type.
+    /// Type of the column.
     #[serde(with = "type_name")]
     pub ty: Type,
-    /// What is attached to the type.
+    /// Modifier of the type.
     #[serde(with = "type_name::modifier")]
     pub modifier: TypeModifier,
-    /// It cannot be NULL.
+    /// Whether the column cannot be NULL.
     pub not_null: bool,
-    /// What it gets where nothing is said.
+    /// Default, for rows that are given no value.
     #[serde(default)]
     pub default: Option<StoredExpression>,
-    /// What it gets otherwise.
+    /// Generation of the values, if they come from no default.
     #[serde(default)]
     pub generation: Option<Generation>,
-    /// It is gone; its position is not used again. Such a column has no name.
+    /// Whether the column is dropped; its position is not used again. A dropped column has no name.
     #[serde(default)]
     pub dropped: bool,
-    /// What rows have there that are older than the column: a row of this column alone, in the
-    /// form of `types::row`. `None`: NULL.
+    /// Value in rows that are older than the column: a row of this column alone, in the form of
+    /// `types::row`. `None` is NULL.
     #[serde(default)]
     pub missing: Option<Arc<[u8]>>,
 }
 
-/// How a column gets its values, other than from a default.
+/// The source of a column's values, other than a default.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Generation {
-    /// From a sequence of its own.
+    /// A sequence of the column's own.
     Identity {
         /// Whether a value may be given.
         mode: IdentityMode,
-        /// The sequence.
+        /// Number of the sequence.
         sequence: ObjectId,
     },
-    /// Computed from the other columns, and stored.
+    /// An expression over the other columns, whose value is stored.
     Stored(StoredExpression),
 }
 
-/// Whether an identity column takes values that are given to it.
+/// The cases in which an identity column takes values that are given to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum IdentityMode {
     /// Only with `OVERRIDING SYSTEM VALUE`.
     Always,
-    /// Yes.
+    /// Always.
     ByDefault,
 }
 
 impl Column {
-    /// Adds to what its expression refers to, if it has one.
+    /// Adds dependencies to the column's expression, if it has one.
     pub fn refers_to(&mut self, others: impl IntoIterator<Item = Dependency>) {
         if let Some(expression) = self.expression_mut() {
             expression.refers_to(others);
         }
     }
 
-    /// The expression that it is computed by, or its default.
+    /// Returns the expression that the column is computed by, or its default.
     pub fn expression(&self) -> Option<&StoredExpression> {
         match &self.generation {
             Some(Generation::Stored(expression)) => Some(expression),
@@ -154,7 +154,7 @@ impl Column {
         }
     }
 
-    /// The same, to be changed.
+    /// Returns the expression that the column is computed by, or its default, to be changed.
     pub fn expression_mut(&mut self) -> Option<&mut StoredExpression> {
         match &mut self.generation {
             Some(Generation::Stored(expression)) => Some(expression),
@@ -162,10 +162,10 @@ impl Column {
         }
     }
 
-    /// What rows have there that are older than the column.
+    /// Returns the value of the column in rows that are older than it.
     ///
     /// # Errors
-    /// XX001 if what the catalog says is damaged.
+    /// XX001 if the value in the catalog is damaged.
     #[cold]
     pub fn missing_value(&self) -> Result<Value<'_>> {
         let Some(bytes) = &self.missing else {
@@ -177,7 +177,8 @@ impl Column {
 }
 
 impl Table {
-    /// Whether the columns that are left of those that it had `before` have the same names and types.
+    /// Returns whether the columns that are left of those it had `before` have the same names and
+    /// types.
     pub(crate) fn has_columns_of(&self, before: &Table) -> bool {
         let both = before.columns.iter().zip(self.columns.iter());
         let mut left = both.filter(|(before, now)| !before.dropped && !now.dropped);
@@ -200,7 +201,7 @@ impl Table {
         self.uniques = self.uniques.iter().cloned().chain([unique]).collect();
     }
 
-    /// The engine's table.
+    /// Returns the engine's table.
     ///
     /// # Panics
     /// If the descriptor is not one of a [`Catalog`](super::Catalog).
@@ -210,24 +211,24 @@ impl Table {
             .expect("a table of a catalog has its storage")
     }
 
-    /// The columns that are there, with their positions.
+    /// Iterates over the columns that are not dropped, with their positions.
     pub fn live_columns(&self) -> impl DoubleEndedIterator<Item = (usize, &Column)> {
         let columns = self.columns.iter().enumerate();
         columns.filter(|(_, column)| !column.dropped)
     }
 
-    /// A column that is there, with its position, by its name.
+    /// Returns a column that is not dropped, with its position, by its name.
     pub fn column(&self, name: &str) -> Option<(usize, &Column)> {
         self.live_columns()
             .find(|(_, column)| *column.name == *name)
     }
 
-    /// The primary key's columns, by position.
+    /// Returns the primary key's columns, by position.
     pub fn primary_key_columns(&self) -> Option<&[u16]> {
         self.primary_key.as_ref().map(|key| &*key.columns)
     }
 
-    /// The number of a constraint, by its name.
+    /// Returns the number of a constraint, by its name.
     pub fn constraint(&self, name: &str) -> Option<ObjectId> {
         let keys = self.primary_key.iter().map(|key| (&key.name, key.id));
         let uniques = self.uniques.iter().map(|unique| (&unique.name, unique.id));
@@ -238,7 +239,7 @@ impl Table {
         found.map(|(_, id)| id)
     }
 
-    /// Columns of keys to which foreign keys may refer, of these.
+    /// Returns the columns among `written` that are in a key to which foreign keys may refer.
     pub fn keys_among(&self, written: impl Iterator<Item = usize>) -> Vec<u16> {
         let mut keys: Vec<u16> = match &self.row_key {
             RowKey::Hidden => Vec::new(),
@@ -255,12 +256,12 @@ impl Table {
         among
     }
 
-    /// One of its indexes, by number.
+    /// Returns an index of the table, by number.
     pub fn index(&self, id: ObjectId) -> Option<&Index> {
         self.indexes.iter().find(|index| index.id == id)
     }
 
-    /// One of its indexes, by name.
+    /// Returns an index of the table, by name.
     pub fn index_named(&self, name: &str) -> Option<&Index> {
         self.indexes.iter().find(|index| *index.name == *name)
     }

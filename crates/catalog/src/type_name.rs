@@ -39,7 +39,8 @@ const KNOWN: [Scalar; 28] = [
     Scalar::Regrole,
 ];
 
-/// The name of a scalar that is not an enum. Databases have these: they must not change.
+/// Returns the name of a scalar that is not an enum. Databases contain these names: they must not
+/// change.
 fn known(scalar: Scalar) -> Option<&'static str> {
     Some(match scalar {
         Scalar::Bool => "bool",
@@ -117,7 +118,7 @@ pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<
     ty.ok_or_else(|| D::Error::custom(format_args!("there is no type {name:?}")))
 }
 
-/// What is attached to types: a number.
+/// A type modifier as a number.
 pub(super) mod modifier {
     use serde::{Deserialize, Deserializer, Serializer};
     use types::TypeModifier;

@@ -10,36 +10,36 @@ use super::{Comments, Dependency, ObjectId, type_name};
 /// A view.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct View {
-    /// Its number.
+    /// Number of the view.
     pub id: ObjectId,
-    /// The schema it lies in.
+    /// Schema of the view.
     pub schema: ObjectId,
-    /// Its name.
+    /// Name of the view.
     pub name: Arc<str>,
-    /// The query.
+    /// Text of the query.
     pub text: Arc<str>,
-    /// The schemas in which its names are looked for, in order: those of the search path under
-    /// which it was defined. `pg_catalog` comes first unless it is among them.
+    /// Schemas in which its names are looked up, in order: those of the search path under which it
+    /// was defined. `pg_catalog` comes first unless it is among them.
     #[serde(default = "public")]
     pub search_path: Arc<[ObjectId]>,
-    /// Its columns, in order.
+    /// Columns, in order.
     pub columns: Arc<[ViewColumn]>,
-    /// What the query refers to, sorted if `names_columns`.
+    /// Objects that the query refers to, sorted if `names_columns`.
     pub dependencies: Arc<[Dependency]>,
-    /// Whether `dependencies` has the columns that it reads. A view that was created before that
-    /// was kept is taken to read all.
+    /// Whether `dependencies` has the columns that the query reads. A view that was created before
+    /// columns were kept is taken to read all.
     #[serde(default)]
     pub names_columns: bool,
-    /// The primary keys that its GROUP BY cannot be without, by their own numbers.
+    /// Numbers of the primary keys that its GROUP BY cannot be without.
     #[serde(default)]
     pub grouped_by: Arc<[ObjectId]>,
-    /// What is said of it and its parts.
+    /// Comments on the view and its parts.
     #[serde(default)]
     pub comments: Comments,
 }
 
 impl View {
-    /// Whether it reads a column of a table or view, by its position from 0.
+    /// Returns whether the view reads a column of a table or view, by its position from 0.
     pub fn reads(&self, relation: ObjectId, position: u16) -> bool {
         let column = Dependency::on_column(relation, position);
         if self.names_columns {
@@ -52,7 +52,8 @@ impl View {
     }
 }
 
-/// What names of views and of expressions were looked up in before these kept that.
+/// Returns the schemas in which names of older views and expressions were looked up, which do not
+/// keep theirs.
 pub(super) fn public() -> Arc<[ObjectId]> {
     [ObjectId::PUBLIC].into()
 }
@@ -60,12 +61,12 @@ pub(super) fn public() -> Arc<[ObjectId]> {
 /// A column of a view.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ViewColumn {
-    /// Its name.
+    /// Name of the column.
     pub name: Arc<str>,
-    /// Its type.
+    /// Type of the column.
     #[serde(with = "type_name")]
     pub ty: Type,
-    /// What is attached to the type.
+    /// Modifier of the type.
     #[serde(with = "type_name::modifier")]
     pub modifier: TypeModifier,
 }

@@ -21,11 +21,11 @@ Examples:
 
 /// Copies a database that is not open to a new or empty directory.
 ///
-/// The original is checked first, every byte; what is damaged is not copied. Of the
-/// copy, the manifest is written last, so an interrupted copy is no database.
+/// The original is checked first, every byte; a damaged original is not copied. The manifest of the
+/// copy is written last, so an interrupted copy is no database.
 ///
-/// A database that is open is backed up from within its program, while others go
-/// on reading and writing: `weft::Database::backup`.
+/// A database that is open is backed up from within its program, while transactions go on:
+/// `weft::Database::backup`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = BACKUP_EXAMPLES)]
 pub(crate) struct Backup {
@@ -33,7 +33,7 @@ pub(crate) struct Backup {
     #[arg(value_name = "DIR")]
     directory: PathBuf,
 
-    /// Where to copy it; made if it is missing.
+    /// Directory of the copy; made if it is missing.
     #[arg(value_name = "TO")]
     to: PathBuf,
 }

@@ -1,4 +1,4 @@
-//! `weft check`: is a data directory sound, and what is where in it.
+//! `weft check`: checks whether a data directory is sound, and lists its contents.
 
 use std::path::PathBuf;
 
@@ -29,9 +29,9 @@ Examples:
 
 /// Verifies every checksum and cross reference of a data directory.
 ///
-/// Reads all files of a database that is not open anywhere, changes nothing, and
-/// says what is where, up to where opening the database would bring it back, and
-/// everything that is wrong. Needs little memory: one file at a time.
+/// Reads all files of a database that is not open anywhere, changes nothing, and reports the
+/// contents of the files, the state that opening the database would bring back, and every fault.
+/// Needs little memory: one file at a time.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -44,7 +44,7 @@ pub(crate) struct Arguments {
     format: Format,
 }
 
-/// How the report is written to standard output.
+/// Form of the report on standard output.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Format {
     Table,

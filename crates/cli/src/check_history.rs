@@ -1,5 +1,5 @@
-//! `weft check-history`: generated transactions, and whether their history is one of
-//! the isolation level that they ran at.
+//! `weft check-history`: generated transactions, and a check that their history satisfies the
+//! isolation level that they ran at.
 
 mod report;
 
@@ -60,16 +60,15 @@ Examples:
   weft check-history --history run.jsonl --seed 7
   weft check-history --check run.jsonl --isolation snapshot --dot cycle.dot";
 
-/// Runs generated transactions and checks that their history is one of their isolation
-/// level.
+/// Runs generated transactions and checks that their history satisfies their isolation level.
 ///
-/// Checks what a client can see, and trusts nothing that the engine says of itself. The
-/// seed decides what transactions do; how they meet is up to the machine, so repeating a
-/// seed gives another history. Save it with --history.
+/// The check uses only observations that a client can make, and trusts nothing that the engine says
+/// of itself. The seed decides what transactions do; their interleaving depends on the machine, so
+/// repeating a seed gives another history. Save it with --history.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// How long transactions run, checking not counted.
+    /// Time for which transactions run, in seconds; checking is not counted.
     #[arg(long, value_name = "S", default_value = "10")]
     seconds: f64,
 
@@ -81,7 +80,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value = "16", value_parser = clap::value_parser!(u16).range(1..=1024))]
     clients: u16,
 
-    /// What transactions do is drawn from this number.
+    /// Seed of the transactions' operations.
     #[arg(long, value_name = "S", default_value = "1", value_parser = parse_count)]
     seed: u64,
 
@@ -90,27 +89,27 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "LEVEL", default_value = "serializable")]
     isolation: Isolation,
 
-    /// How serializable transactions are certified: ssn or validation.
+    /// Certifier of serializable transactions: ssn or validation.
     #[arg(long, value_name = "NAME", default_value = "ssn")]
     certifier: CertifierName,
 
-    /// What a write does that meets another transaction's: abort, or wait for its end.
+    /// Reaction of a write to another transaction's: abort, or wait for its end.
     #[arg(long, value_name = "NAME", default_value = "abort")]
     on_conflict: OnConflictName,
 
-    /// Transactions that lock what they read in order to change it, in percent.
+    /// Transactions that lock the records that they read in order to change them, in percent.
     #[arg(long, value_name = "P", default_value = "10", value_parser = clap::value_parser!(u32).range(0..=100))]
     locks: u32,
 
-    /// Allow what only the order of time shows: stale reads, say.
+    /// Allow anomalies that only the order of time shows, such as stale reads.
     #[arg(long)]
     no_strict: bool,
 
-    /// Lists and registers in use at a time. The fewer, the more conflicts.
+    /// Lists and registers in use at a time. The fewer there are, the more transactions conflict.
     #[arg(long, value_name = "N", default_value = "16", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     keys: u32,
 
-    /// How much some records are preferred: from 0 (not at all) to 1.
+    /// Preference for some records: from 0 (none) to 1.
     #[arg(long, value_name = "X", default_value = "0.5")]
     skew: f64,
 
@@ -127,7 +126,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "DIR")]
     data_dir: Option<PathBuf>,
 
-    /// Keep the database on a simulated disk whose power fails so often.
+    /// Keep the database on a simulated disk whose power fails this many times.
     #[arg(
         long,
         value_name = "N",
@@ -153,21 +152,21 @@ pub(crate) struct Arguments {
     format: Format,
 }
 
-/// How serializable transactions are certified.
+/// Certifiers of serializable transactions.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum CertifierName {
     Ssn,
     Validation,
 }
 
-/// What a write does that meets another transaction's.
+/// Reactions of a write to another transaction's.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum OnConflictName {
     Abort,
     Wait,
 }
 
-/// How the report is written to standard output.
+/// Forms of the report on standard output.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Format {
     Table,
@@ -286,7 +285,7 @@ fn check(path: &Path) -> commands::Result<Summary> {
     Ok(Summary::of(&transactions, &isolation::check(&transactions)))
 }
 
-/// The strongest levels that a history satisfies, in words.
+/// Returns the strongest levels that the history satisfies, in words.
 fn satisfied(summary: &Summary) -> String {
     use isolation::Isolation as I;
     let levels = [I::Serializable, I::Snapshot, I::ReadCommitted];

@@ -1,4 +1,4 @@
-//! `weft checkpoint`: shortens what the next opening has to read.
+//! `weft checkpoint`: shortens the log that the next opening has to read.
 
 use std::path::PathBuf;
 
@@ -13,12 +13,12 @@ Example:
   weft checkpoint /var/lib/weft
   weft check /var/lib/weft";
 
-/// Takes a checkpoint of a database that is not open, so that its log is not needed
-/// any more: the next opening reads only the checkpoint.
+/// Takes a checkpoint of a database that is not open. Its log is not needed any more: the next
+/// opening reads only the checkpoint.
 ///
-/// The log's files are free afterwards, to be used again; those beyond what is kept
-/// are removed. A database that is open takes checkpoints by itself, by time and by
-/// bytes logged, and at any moment by `weft::Database::checkpoint`.
+/// The log's files are free afterwards, to be used again; files beyond the number that is kept are
+/// removed. A database that is open takes checkpoints by itself, by time and by bytes logged, and
+/// at any moment by `weft::Database::checkpoint`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {

@@ -1,5 +1,5 @@
-//! Data directories as the commands on them need them: opened if they exist, with
-//! progress, and with errors that say which one it is about.
+//! Access to data directories for the commands on them: they are opened if they exist, with
+//! progress, and errors name the directory.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use engine::OpenError;
 use io::{Backend, Directory, RealDirectory};
 use weft::{CheckpointReport, Database, Options, StorageOptions};
 
-/// Opens a directory that must exist; opening a database would make it.
+/// Opens the directory `path`, which must exist; opening a database would make it.
 pub(crate) fn existing(path: &Path) -> commands::Result<Arc<dyn Directory>> {
     if !path.is_dir() {
         return Err(commands::Error::input(format!(
@@ -46,7 +46,7 @@ pub(crate) fn checkpoint(
     Ok(taken)
 }
 
-/// What is wrong with a directory that cannot even be looked at.
+/// Returns the error for a directory that cannot even be looked at.
 pub(crate) fn refused(path: &Path, error: &OpenError) -> commands::Error {
     let path = path.display().to_string();
     let error = error.to_string();
@@ -57,7 +57,7 @@ pub(crate) fn refused(path: &Path, error: &OpenError) -> commands::Error {
     }
 }
 
-/// Shows how far something is, from totals.
+/// Shows the progress of an operation, which reports totals.
 pub(crate) struct Showing {
     name: &'static str,
     step: Option<Step>,
@@ -65,7 +65,7 @@ pub(crate) struct Showing {
 }
 
 impl Showing {
-    /// Something of this name is about to begin.
+    /// Returns the display of an operation that is about to begin.
     pub(crate) fn new(name: &'static str) -> Showing {
         Showing {
             name,
@@ -74,7 +74,7 @@ impl Showing {
         }
     }
 
-    /// So much of so much is done.
+    /// Shows that `done` of `total` units are done.
     pub(crate) fn show(&mut self, done: u64, total: u64) {
         let step = self
             .step

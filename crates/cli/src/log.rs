@@ -23,7 +23,7 @@ Examples:
   weft log dump /var/lib/weft --from 12000 --to 12100
   weft log dump /var/lib/weft --format json | jq 'select(.kind == \"write\")'";
 
-/// Characters of a key or value in the form for people.
+/// Most characters that are shown of a key or value in the form for people.
 const SHOWN_MAX: usize = 64;
 
 /// Looks at the log of a data directory.
@@ -34,10 +34,10 @@ pub(crate) enum Command {
 
 /// Prints blocks, transactions and writes of the log, in the order of its files.
 ///
-/// For a database that is not open anywhere; changes nothing, and goes on behind
-/// damaged places with the next file. Keys and values are in the encoded form, as
-/// text where they are text and in hexadecimal elsewhere. Files that a checkpoint has
-/// made superfluous are included until they are used again.
+/// Needs a database that is not open anywhere; changes nothing. Behind damage in a file the dump
+/// goes on with the next file. Keys and values are in the encoded form, as text where they are text
+/// and in hexadecimal elsewhere. Files that a checkpoint has made superfluous are included until
+/// they are used again.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Dump {
@@ -49,7 +49,7 @@ pub(crate) struct Dump {
     #[arg(long, value_name = "N")]
     lane: Option<u32>,
 
-    /// Only what was logged after the database was opened for the N-th time.
+    /// Only blocks that were logged after the database was opened for the N-th time.
     #[arg(long, value_name = "N")]
     incarnation: Option<u64>,
 
@@ -61,8 +61,8 @@ pub(crate) struct Dump {
     #[arg(long, value_name = "TS", default_value_t = u64::MAX, hide_default_value = true)]
     to: u64,
 
-    /// Form of the output: text for people, with long values shortened; json for
-    /// programs, an object a line, with keys and values in full.
+    /// Form of the output: text for people, with long values shortened; json for programs, an
+    /// object a line, with keys and values in full.
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     format: Format,
 }
@@ -73,7 +73,7 @@ enum Format {
     Json,
 }
 
-/// Why the dump ended before its end.
+/// Reason for which the dump ended early.
 enum Stop {
     Refused(OpenError),
     Output(std::io::Error),
@@ -116,7 +116,7 @@ impl Dump {
             Ok(()) => Err(commands::Error::run(format!(
                 "the log has {damages} places that cannot be read; weft check has advice"
             ))),
-            // Whoever went away, as `head` does, has what it wanted.
+            // A reader that closes the pipe early, as `head` does, is no error.
             Err(Stop::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
             Err(Stop::Output(error)) => Err(commands::Error::run(format!(
                 "cannot write to standard output: {error}"
@@ -183,7 +183,7 @@ fn as_text(entry: &DumpEntry<'_>) -> String {
     }
 }
 
-/// Text if it is text, hexadecimal otherwise; shortened.
+/// Returns `bytes` as text if they are text, in hexadecimal otherwise; shortened.
 fn shown(bytes: &[u8]) -> String {
     let text = std::str::from_utf8(bytes).ok();
     let text = text.filter(|text| !text.is_empty() && !text.chars().any(char::is_control));

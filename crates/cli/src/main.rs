@@ -1,8 +1,8 @@
 //! The `weft` command.
 //!
-//! Reads its arguments, calls a library, writes what comes back: results to
-//! standard output, everything else to standard error. Exit codes: 0 for
-//! success, 1 when something failed, 2 when the request was wrong.
+//! The command reads its arguments, calls a library, and writes its results to standard output,
+//! everything else to standard error. Exit codes: 0 for success, 1 when something failed, 2 when
+//! the request was wrong.
 
 use std::process::ExitCode;
 
@@ -39,7 +39,7 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    // Workers serve all their clients between any two steps of the allocator.
+    // A worker serves all its clients between any two steps of the allocator.
     memory::bound_heap_steps();
     let result = match Arguments::parse().command {
         Command::Check(arguments) => arguments.run(),

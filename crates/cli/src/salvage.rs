@@ -1,4 +1,4 @@
-//! `weft salvage`: brings a damaged directory into order, without what is destroyed.
+//! `weft salvage`: makes a damaged directory sound, without the destroyed parts.
 
 use std::path::{Path, PathBuf};
 
@@ -13,14 +13,14 @@ Example:
   cp -a /var/lib/weft /mnt/copy
   weft salvage /var/lib/weft --yes";
 
-/// Gives up what is destroyed in a damaged data directory, for good.
+/// Gives up the destroyed parts of a damaged data directory, for good.
 ///
-/// Restore a backup instead if there is one: what is left after a salvage may be no
-/// state that the database ever had. Log files end where something is destroyed, and
-/// what depends on the rest is cut off; of checkpoint files, the rest behind the
-/// damage is left out, and so are records that had left memory for a cold file and cannot be
-/// read there (each of them is read), so records may be missing or older than they were. What
-/// is left is written to a new checkpoint, and the directory is sound again.
+/// Restore a backup instead if there is one: after a salvage the database may be in a state that it
+/// never had before. A log file ends at its first damage, and every part of the log that depends on
+/// the rest is cut off. The rest of a checkpoint file behind damage is left out. Records that had
+/// left memory for a cold file and cannot be read there are left out too (each of them is read).
+/// Records may therefore be missing or older than they were. The remaining records are written to a
+/// new checkpoint, and the directory is sound again.
 ///
 /// Copy the directory first. Does nothing if the directory is sound.
 #[derive(Debug, clap::Args)]
@@ -30,7 +30,7 @@ pub(crate) struct Arguments {
     #[arg(value_name = "DIR")]
     directory: PathBuf,
 
-    /// The directory has been copied, and what is destroyed may be given up.
+    /// Confirm that the directory has been copied, and that its destroyed parts may be given up.
     #[arg(long)]
     yes: bool,
 }
@@ -82,7 +82,8 @@ fn check(path: &Path) -> commands::Result<CheckReport> {
     report.map_err(|error| directory::refused(path, &error))
 }
 
-/// Opens the database with what is left and takes a checkpoint: its records.
+/// Opens the database with the remaining records and takes a checkpoint; returns the number of its
+/// records.
 fn salvage(path: &Path) -> commands::Result<u64> {
     let storage = StorageOptions {
         salvage: true,

@@ -37,57 +37,55 @@ supported says so by name (SQLSTATE 0A000).";
 
 /// Serves a database to PostgreSQL's clients until it is told to end (Ctrl-C, SIGTERM).
 ///
-/// The database is durable: what was acknowledged outlives a crash. It is made if there is none.
-/// Its name and that of its user are `weft`. From this machine no password is asked for until one is
-/// set; from elsewhere one can connect only with a password, and the server listens there only once
-/// one is set.
+/// The database is durable: an acknowledged commit survives a crash. The database is made if it is missing. Its name
+/// and that of its user are `weft`. Clients on this machine need no password until one is set; clients on other
+/// machines always need one, and the server listens on their addresses only once one is set.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// Where the database is kept.
+    /// Directory of the database.
     #[arg(long, value_name = "DIR", default_value = "weft-data")]
     data_dir: PathBuf,
-    /// Keeps everything in memory, and nothing when it ends.
+    /// Keeps everything in memory; the data is lost when the server ends.
     #[arg(long, conflicts_with = "data_dir")]
     in_memory: bool,
-    /// Makes a sample database to try statements on: a shop of 10,000 customers and 50,000 orders,
-    /// in the schema `shop`. Where there is a schema of that name nothing is changed.
+    /// Makes a sample database to try statements on: a shop of 10,000 customers and 50,000 orders, in the schema
+    /// `shop`. If a schema of that name exists, nothing is changed.
     #[arg(long)]
     sample: bool,
-    /// Where it listens; several times for several addresses. Port 0: any that is free.
+    /// Address to listen on; several are given one by one. Port 0 is any port that is free.
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:5432")]
     listen: Vec<SocketAddr>,
-    /// Sets the password of the user `weft`: the first line of this file. It is kept in the database,
-    /// so that once is enough; ALTER ROLE sets it too.
+    /// Sets the password of the user `weft`: the first line of this file. The password is kept in the database, so one
+    /// use of the option is enough; ALTER ROLE sets it too.
     #[arg(long, value_name = "FILE")]
     password_file: Option<PathBuf>,
-    /// Memory for records and statements together, in bytes, with suffixes as in 512MiB; four fifths
-    /// of what the machine or the control group allows if not given. At this limit statements end with
-    /// "out of memory" (53200). What connections send and are sent comes on top, and so does the
-    /// program itself.
+    /// Memory for records and statements together, in bytes, with suffixes as in 512MiB; four fifths of the memory that
+    /// the machine or the control group allows if not given. At this limit statements end with "out of memory" (53200).
+    /// Messages to and from connections take memory on top of it, and so does the program itself.
     #[arg(long, value_name = "SIZE", value_parser = parse_count)]
     memory: Option<u64>,
-    /// Threads, each with its share of the connections; one for each core if not given.
+    /// Worker threads, each with its share of the connections; one for each core if not given.
     #[arg(long, value_name = "NUMBER")]
     workers: Option<usize>,
-    /// How much the server tells on standard error: off, error, warn, info, debug or trace. At debug it
-    /// names each task that has held its worker for more than 200 microseconds, and for how long. The worker
-    /// waits until that is written: have standard error read.
+    /// Level of the messages on standard error: off, error, warn, info, debug or trace. At debug a message names each
+    /// task that has held its worker for more than 200 microseconds, and for how long. The worker waits until a message
+    /// is written: have standard error read.
     #[arg(long, value_name = "LEVEL", default_value = "warn")]
     log_level: log::LevelFilter,
 }
 
-/// How long statements may take to end when the server does.
+/// Longest time that statements may take to end when the server does.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// Where psql looks if it is not told.
+/// Default port of psql.
 const POSTGRESQL_PORT: u16 = 5432;
 
 impl Arguments {
     pub(crate) fn run(self) -> commands::Result<()> {
         let failed = |error: &dyn std::fmt::Display| commands::Error::run(error.to_string());
         env_logger::Builder::new()
-            // The parser's library tells of each expression, and with it what clients ask.
+            // The parser's library logs each expression, which would reveal the clients' statements.
             .filter_module("weft", self.log_level)
             .init();
         let password = self.password_file.as_deref().map(password::read);
@@ -118,7 +116,7 @@ impl Arguments {
             sample::make(&sql)?;
         }
         self.check_reach(&sql)?;
-        // Until here a signal ends the process at once, and what it was at is as after a crash.
+        // Until here a signal ends the process at once, which is no different from a crash.
         let insists = Arc::new(AtomicBool::new(false));
         let mut signals = signals(&insists).map_err(|error| failed(&error))?;
         let server = sql.serve(&sockets, listeners, Config::default());
@@ -135,7 +133,7 @@ impl Arguments {
         Ok(())
     }
 
-    /// Where it listens, what it keeps, and how to begin.
+    /// Returns the text that names the addresses, the database and a first command.
     fn greeting(&self, addresses: &[SocketAddr]) -> String {
         let mut text = String::new();
         for address in addresses {
@@ -161,8 +159,7 @@ impl Arguments {
         text
     }
 
-    /// Nobody from elsewhere could connect while no password is set, so there is to be no listening
-    /// there either.
+    /// Refuses addresses beyond this machine while no password is set: clients there could not connect.
     fn check_reach(&self, sql: &Sql) -> commands::Result<()> {
         let beyond = self
             .listen
@@ -190,10 +187,10 @@ impl Arguments {
     }
 }
 
-/// The least memory that a server is useful with, per database.
+/// Least memory that a server is useful with, per database.
 const MEMORY_BYTES_MIN: usize = 16 << 20;
 
-/// A limit on memory, if the process may use as much.
+/// Returns the limit on memory as `usize`, if the process may use as much.
 fn memory_bytes(bytes: u64) -> commands::Result<usize> {
     let usable = Options::memory_bytes_usable();
     let range = MEMORY_BYTES_MIN..=usable;
@@ -208,10 +205,10 @@ fn memory_bytes(bytes: u64) -> commands::Result<usize> {
     }
 }
 
-/// The signals that end the server; once `insists` is set another one ends the process.
+/// Registers the signals that end the server; once `insists` is set another signal ends the process.
 fn signals(insists: &Arc<AtomicBool>) -> std::io::Result<Signals> {
     for signal in [SIGINT, SIGTERM] {
-        // As a shell reports a process that a signal has ended.
+        // The exit code is that which a shell reports for a process that the signal has ended.
         flag::register_conditional_shutdown(signal, 128 + signal, insists.clone())?;
     }
     Signals::new([SIGINT, SIGTERM])

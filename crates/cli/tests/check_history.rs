@@ -10,7 +10,7 @@ fn check_history() -> Command {
     command
 }
 
-/// Two transactions that read what the other is about to write.
+/// A history of two transactions, each of which reads the record that the other is about to write.
 const WRITE_SKEW: &str = r#"{"weft-history":1}
 {"number":1,"process":1,"begun":1,"ended":9,"outcome":"committed","operations":[{"op":"read","key":7,"found":null,"ended":3},{"op":"append","key":8,"element":1,"onto":[],"ended":5}]}
 {"number":2,"process":2,"begun":2,"ended":10,"outcome":"committed","operations":[{"op":"read","key":8,"found":null,"ended":4},{"op":"append","key":7,"element":1,"onto":[],"ended":6}]}

@@ -21,7 +21,7 @@ fn options(path: &Path) -> Options {
     }
 }
 
-/// A database with a checkpoint of 100 records and 100 more behind it, some text.
+/// Makes a database with a checkpoint of 100 records and 100 more behind it, some text.
 fn database(place: &Path) -> PathBuf {
     let path = place.join("data");
     let db = Database::open_local(options(&path)).unwrap();
@@ -44,7 +44,7 @@ fn count(path: &Path) -> u64 {
         .unwrap()
 }
 
-/// Changes a byte of the first file of that kind.
+/// Changes a byte of the first file of the kind `kind`.
 fn damage(path: &Path, kind: &str, offset: usize) -> String {
     let names = fs::read_dir(path)
         .unwrap()
@@ -223,7 +223,7 @@ fn a_backup_is_restored() {
     let place = tempfile::tempdir().unwrap();
     let path = database(place.path());
     let (kept, again) = (place.path().join("kept"), place.path().join("again"));
-    // The table itself is two records of the catalog.
+    // The definition of the table is two records of the catalog.
     let report = contains("102 records in the checkpoint");
     weft()
         .arg("backup")

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 const PAGE: &str = include_str!("../../../docs/ARCHITECTURE.md");
 
-/// Floors by crate, from the page's list: `floor | crates | what they give`.
+/// Returns floors by crate, from the page's list: `floor | crates | what they give`.
 fn floors() -> BTreeMap<String, u32> {
     let (_, list) = PAGE.split_once("floor | crates |").unwrap();
     let (list, _) = list.split_once("```").unwrap();
@@ -25,8 +25,8 @@ fn floors() -> BTreeMap<String, u32> {
     floors
 }
 
-/// Each crate of the workspace, with the crates of the workspace that its manifest names, except for
-/// tests.
+/// Returns each crate of the workspace, with the crates of the workspace that its manifest names,
+/// except for tests.
 fn manifests() -> BTreeMap<String, Vec<String>> {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args([
@@ -47,7 +47,7 @@ fn manifests() -> BTreeMap<String, Vec<String>> {
     let all: Vec<String> = packages.iter().map(name).collect();
     let uses = |package: &Value| {
         let named = package["dependencies"].as_array().unwrap().iter();
-        // A crate of a registry may have a name of ours.
+        // A crate of a registry may have the name of a crate of ours.
         let named = named
             .filter(|dependency| dependency["path"].is_string() && dependency["kind"] != "dev")
             .map(name);
@@ -61,7 +61,7 @@ fn manifests() -> BTreeMap<String, Vec<String>> {
     manifests.collect()
 }
 
-/// Arrows that do not point down, as sentences.
+/// Returns arrows that do not point down, as sentences.
 fn faults(
     floors: &BTreeMap<String, u32>,
     manifests: &BTreeMap<String, Vec<String>>,
@@ -85,7 +85,7 @@ fn faults(
     faults
 }
 
-/// All crates that a crate is built with.
+/// Returns all crates that a crate is built with.
 fn closure(manifests: &BTreeMap<String, Vec<String>>, of: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let mut left = vec![of.to_owned()];

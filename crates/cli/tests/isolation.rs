@@ -1,18 +1,20 @@
-//! What sessions beside each other see and do to each other, over the wire: the anomalies by
-//! name at each level, locks, waits, deadlocks.
+//! Effects of concurrent sessions on each other, over the wire: the anomalies by name at each
+//! level, locks, waits, deadlocks.
 //!
-//! Scenarios are text (`isolation/*.txt`): steps of sessions, and what each must be answered.
-//! They are PostgreSQL's answers: with `WEFT_ISOLATION_SERVER` set to a connection string, the
-//! same test is run against that server instead.
+//! Scenarios are text (`isolation/*.txt`): steps of sessions, and the expected answer to each. The
+//! answers are PostgreSQL's: with `WEFT_ISOLATION_SERVER` set to a connection string, the test runs
+//! against that server instead.
 //!
-//! A step is a session's name, a colon and a statement; the line behind it says what comes:
+//! A step is a session's name, a colon and a statement; the line behind it gives the expected
+//! answer:
 //! - `= 1,2; 3,4` are rows, `= no rows` none of them, `= ok 2` a command that changed two rows,
 //!   `= 40001` an error;
 //! - `= waits`: nothing comes yet. A later line with the session's name alone takes the answer;
 //! - `= perhaps 40001`: that error, or any success; `failed a b` behind it says that at least one
-//!   of the sessions has had it;
-//! - `b> statement` sends it and looks at nothing; `deadlock a b` behind it says that both wait
-//!   for each other: exactly one gets 40P01, which rolls it back, and the other one goes on.
+//!   of the two sessions has had the error;
+//! - `b> statement` sends the statement and looks at nothing; `deadlock a b` behind it says that
+//!   both wait for each other: exactly one gets 40P01, which rolls it back, and the other one goes
+//!   on.
 
 #[path = "common/served.rs"]
 mod served;
@@ -27,12 +29,12 @@ use std::{
 use postgres::{Client, NoTls, SimpleQueryMessage};
 use served::Served;
 
-/// How long nothing must come for a statement to count as waiting.
+/// Time without an answer after which a statement counts as waiting.
 const WAITS: Duration = Duration::from_millis(150);
-/// How long an answer may take.
+/// Longest time that an answer may take.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A session on a thread of its own, so that one can wait while another goes on.
+/// A session on a thread of its own, which can wait while another goes on.
 struct Session {
     statements: Sender<String>,
     answers: Receiver<String>,
@@ -66,7 +68,7 @@ impl Session {
         self.answers.recv_timeout(PATIENCE).expect("an answer")
     }
 
-    /// The answer, or that it does not come.
+    /// Returns the answer, or "waits" if none comes.
     fn look(&self) -> String {
         match self.answers.recv_timeout(WAITS) {
             Ok(answer) => answer,
@@ -76,7 +78,7 @@ impl Session {
     }
 }
 
-/// As the scenarios write it.
+/// Runs a statement and returns its answer in the notation of the scenarios.
 fn answer(client: &mut Client, text: &str) -> String {
     let messages = match client.simple_query(text) {
         Ok(messages) => messages,
@@ -104,7 +106,7 @@ fn answer(client: &mut Client, text: &str) -> String {
     }
 }
 
-/// Runs one scenario; what is not as it says.
+/// Runs one scenario; fails with the first step whose answer is not the expected one.
 fn run(connection: &str, lines: &[&str]) -> Result<(), String> {
     let mut sessions: BTreeMap<&str, Session> = BTreeMap::new();
     let mut lines = lines.iter().copied().peekable();
@@ -146,7 +148,7 @@ fn run(connection: &str, lines: &[&str]) -> Result<(), String> {
         let is_right = match expected {
             Some("perhaps 40001") => found == "40001" || found == "25P02" || !is_error(&found),
             Some(expected) => found == expected,
-            // Nothing is said of what is only to succeed.
+            // A statement without an expected answer need only succeed.
             None => !is_error(&found),
         };
         if !is_right {
@@ -164,7 +166,7 @@ fn is_error(answer: &str) -> bool {
                 .all(|byte| byte.is_ascii_alphanumeric() && !byte.is_ascii_lowercase())
 }
 
-/// Of two that wait for each other one gets 40P01, and the other goes on.
+/// Checks that one of two sessions that wait for each other gets 40P01, and that the other goes on.
 fn deadlock(one: &Session, other: &Session) -> Result<(), String> {
     let answers = [one.receive(), other.receive()];
     let victims = answers.iter().filter(|answer| *answer == "40P01").count();

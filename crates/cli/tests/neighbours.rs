@@ -1,6 +1,6 @@
-//! Clients beside a statement that computes for long: they are let in and answered, and the
-//! statement ends when its own client is gone. Times are bounds for a machine that has much else to
-//! do; before, a client waited for as long as the statement took, which here is for ever.
+//! Clients beside a statement that computes for long: they are let in and answered, and the statement ends when its own
+//! client is gone. Times are bounds for a busy machine; before, a client waited for as long as the statement took,
+//! which is for ever here.
 
 #[path = "common/served.rs"]
 mod served;
@@ -14,14 +14,14 @@ use std::{
 use postgres::{Client, NoTls};
 use served::Served;
 
-/// Long enough for anything that does not wait for what never ends.
+/// Longest wait for a step that does not depend on an endless statement.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Counts for days, and keeps nothing.
+/// A query that counts for days, and keeps nothing.
 const ENDLESS: &str =
     "select count(*) from generate_series(1, 2000000) a, generate_series(1, 2000000) b";
 
-/// A client that says no more than it has to, and can go away in the middle.
+/// A client that sends only the necessary messages, and can go away in the middle.
 struct Raw(TcpStream);
 
 impl Raw {
@@ -43,7 +43,7 @@ impl Raw {
         self.0.write_all(&message).unwrap();
     }
 
-    /// Sends a statement, and does not wait.
+    /// Sends a statement, and does not wait for the answer.
     fn ask(&mut self, statement: &str) {
         let mut text = statement.as_bytes().to_vec();
         text.push(0);
@@ -105,9 +105,9 @@ fn clients_are_let_in_and_answered_beside_statements_that_compute() {
 /// An endless statement whose client had been killed went on for minutes, and grew.
 #[test]
 fn a_statement_ends_when_its_client_is_gone() {
-    // While it computes, or waits for a lock.
+    // The statement computes, or waits for a lock.
     for waits in [false, true] {
-        // Closed, or reset: what was sent and not read is thrown away.
+        // The socket is closed, or reset, which throws unread data away.
         for is_reset in [false, true] {
             let served = Served::start_with(1, &["--in-memory"]);
             let mut holder = patient(&served);
@@ -117,7 +117,7 @@ fn a_statement_ends_when_its_client_is_gone() {
                      insert into t values (1, 0), (2, 0)",
                 )
                 .unwrap();
-            // By itself: what precedes BEGIN in a string is a part of its transaction.
+            // The string begins with BEGIN: statements before it would be a part of its transaction.
             holder
                 .batch_execute("begin; update t set b = 1 where a = 1")
                 .unwrap();
@@ -125,7 +125,7 @@ fn a_statement_ends_when_its_client_is_gone() {
             gone.run("begin");
             gone.run("update t set b = 1 where a = 2");
             if is_reset {
-                // An answer that nobody reads.
+                // No reader takes this answer.
                 gone.ask("select 1");
                 std::thread::yield_now();
             }
@@ -134,7 +134,7 @@ fn a_statement_ends_when_its_client_is_gone() {
                 false => ENDLESS,
             });
             drop(gone);
-            // What it has written is free when its transaction has ended.
+            // The rows that it has written are free when its transaction has ended.
             let mut other = patient(&served);
             let count = other
                 .execute("update t set b = 3 where a = 2", &[])
@@ -144,10 +144,10 @@ fn a_statement_ends_when_its_client_is_gone() {
     }
 }
 
-/// A client that sends a statement, closes its sending half and waits for the answer, as
-/// `printf .. | nc` does, lost its statement at the first turn of others: the connection was taken for
-/// one whose client is gone. PostgreSQL finishes the statement, and so does `weft serve` for a
-/// second; what takes longer may as well be a killed client's, and ends.
+/// A client that sends a statement, closes its sending half and waits for the answer, as `printf .. | nc` does, lost
+/// its statement when the statement's task next gave other tasks a turn: the connection was taken for one whose client
+/// is gone. PostgreSQL finishes the statement, and so does `weft serve` for a second; a longer statement may as well be
+/// a killed client's, and ends.
 #[test]
 fn a_client_that_sends_no_more_has_its_answer() {
     let served = Served::start_with(1, &["--in-memory"]);
@@ -155,7 +155,7 @@ fn a_client_that_sends_no_more_has_its_answer() {
     other
         .batch_execute("create table t (a int primary key)")
         .unwrap();
-    // Another statement computes, so the connection's task gives turns.
+    // Another statement computes, so the connection's task yields.
     let mut hog = Raw::connect(&served);
     hog.ask(ENDLESS);
     let mut half = Raw::connect(&served);
@@ -174,7 +174,7 @@ fn a_client_that_sends_no_more_has_its_answer() {
     endless.0.shutdown(std::net::Shutdown::Write).unwrap();
     // The row is free when the transaction has ended.
     assert_eq!(other.execute("delete from t where a = 7", &[]).unwrap(), 1);
-    // Told why, or not.
+    // The server may send an error before it closes the connection.
     let mut rest = Vec::new();
     endless.0.read_to_end(&mut rest).unwrap();
     assert!(!rest.contains(&b'C'), "{}", String::from_utf8_lossy(&rest));
@@ -212,7 +212,7 @@ fn time_limits_are_heard_in_any_execution() {
         let begun = Instant::now();
         let error = client.simple_query(statement).unwrap_err();
         let code = error.code().map(|code| code.code().to_owned());
-        // Memory may be over before the time is.
+        // The statement may run out of memory before it runs out of time.
         assert!(
             matches!(code.as_deref(), Some("57014" | "53200")),
             "{statement}: {error:?}"

@@ -1,4 +1,4 @@
-//! `weft serve`, asked by a client of another make.
+//! `weft serve`, asked by a client of another implementation.
 
 #[path = "common/served.rs"]
 mod served;
@@ -155,7 +155,8 @@ impl ToSql for Label {
     postgres::types::to_sql_checked!();
 }
 
-/// Clients that look an enum up declare parameters by its number, and by that of its arrays: 42704.
+/// Clients that look an enum up declare parameters by its number, and by that of its arrays: the
+/// server answered 42704.
 #[test]
 fn parameters_are_declared_by_the_number_of_an_enum() {
     let served = Served::start(&["--in-memory"]);
@@ -205,7 +206,7 @@ fn binary_rows_come_with_their_header() {
 }
 
 /// A pool for several tenants sets the search path, and goes on with the statements that it has
-/// prepared: they read the first tenant's rows.
+/// prepared: the statements read the first tenant's rows.
 #[test]
 fn prepared_statements_follow_the_search_path() {
     let served = Served::start(&["--in-memory"]);
@@ -272,8 +273,8 @@ fn rows_are_taken_some_at_a_time() {
     assert_eq!((sizes, sum), (vec![10, 10, 5], 300));
 }
 
-/// Each statement sees one moment, however late its rows are taken, and what others commit
-/// meanwhile is seen by the next.
+/// Each statement sees one moment, however late its rows are fetched; the next statement sees
+/// commits that others made meanwhile.
 #[test]
 fn a_portal_that_is_open_goes_on_seeing_what_it_has_begun_with() {
     let served = Served::start(&["--in-memory"]);
@@ -302,7 +303,7 @@ fn a_portal_that_is_open_goes_on_seeing_what_it_has_begun_with() {
     assert!(rest.iter().all(|row| row.get::<_, i32>(0) == 0));
 }
 
-/// A statement that writes happens as a whole, whatever is taken of its rows.
+/// A statement that writes runs to its end, however many of its rows are fetched.
 #[test]
 fn a_portal_that_writes_runs_to_its_end() {
     let served = Served::start(&["--in-memory"]);
@@ -375,14 +376,14 @@ fn who_is_not_known_and_what_is_not_there_is_told() {
     assert_eq!(code(&error), &SqlState::FEATURE_NOT_SUPPORTED);
 }
 
-/// One call of a function is one slice, however much it makes.
+/// One call of a function is one slice, whatever the size of its result.
 #[test]
 fn whose_task_held_its_worker_is_logged_at_debug_level() {
     let (served, told) = Served::start_heard(&["--in-memory", "--log-level", "debug"]);
     let mut client = served.connect();
     let row = client.query_one("select length(repeat('x', 100000000))", &[]);
     assert_eq!(row.unwrap().get::<_, i32>(0), 100_000_000);
-    // The tasks that open the server may come before.
+    // Messages of the tasks that open the server may come first.
     let names =
         |line: String| line.contains("a task held its worker for") && line.contains("client ");
     let until = Instant::now() + Duration::from_secs(60);
@@ -391,7 +392,7 @@ fn whose_task_held_its_worker_is_logged_at_debug_level() {
     assert!(lines.any(names));
 }
 
-/// The sample is made once, as a whole, and what its users change afterwards is theirs.
+/// The sample is made once, as a whole, and later changes of its users stay.
 #[test]
 fn the_sample_database_is_made_once_and_its_queries_run() {
     let place = tempfile::tempdir().unwrap();
@@ -416,7 +417,7 @@ fn the_sample_database_is_made_once_and_its_queries_run() {
         let is_row = |message: &&SimpleQueryMessage| matches!(message, SimpleQueryMessage::Row(_));
         assert!(rows.iter().filter(is_row).count() > 3, "{query}");
     }
-    // Its sequences go on where its rows end.
+    // The sample's sequences go on where its rows end.
     let order = client
         .query_one(
             "insert into shop.orders (customer_id) values (17) returning id, status::text",
@@ -437,7 +438,7 @@ fn the_sample_database_is_made_once_and_its_queries_run() {
     assert_eq!(count(&mut client), changed);
 }
 
-/// Statements that want more than there is, again and again on several connections: once the
+/// Statements that want more memory than there is, again and again on several connections: once the
 /// process grew until the system ended it.
 #[test]
 fn hostile_statements_do_not_take_more_than_the_server_was_given() {
@@ -453,7 +454,8 @@ fn hostile_statements_do_not_take_more_than_the_server_was_given() {
         )
         .unwrap();
     let hostile = [
-        // Read twice, so that its rows are kept: read once it keeps two steps of them, and goes on.
+        // The query refers to `r` twice, so its rows are kept: referred to once, two steps of them
+        // are kept, and the query goes on.
         "with recursive r(i) as (select 1 union all select i + 1 from r)
          select count(*) from r one, r other",
         "select a.id from item a, item b, item c order by a.id + b.id",
@@ -486,7 +488,7 @@ fn hostile_statements_do_not_take_more_than_the_server_was_given() {
     }
 }
 
-/// A message was kept as it arrived, up to a gigabyte of it, whatever the server was given.
+/// A message was kept as it arrived, up to a gigabyte of it, whatever memory the server was given.
 #[test]
 fn a_long_message_is_within_what_the_server_was_given() {
     const MEMORY: usize = 64 << 20;

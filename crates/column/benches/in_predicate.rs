@@ -13,7 +13,7 @@ use interleave::Execution;
 /// Values of a list.
 const LIST: usize = 10_000;
 
-/// Pseudo-random numbers (splitmix64).
+/// Returns pseudo-random numbers (splitmix64).
 fn random(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut mixed = (*state ^ *state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -48,7 +48,7 @@ fn main() {
     drop(column);
 
     let start = Instant::now();
-    // Distinct, as the factor is odd.
+    // The values are distinct, as the factor is odd.
     let arrived = (0..values).map(|number| number.wrapping_mul(odd));
     let delta = Delta::<u32>::from_dictionary(arrived, codes).expect("memory");
     println!(

@@ -1,4 +1,4 @@
-//! What a row costs in scans of packed codes, by width and set.
+//! Benchmark of the cost of a row in scans of packed codes, by width and set.
 //!
 //! `cargo bench -p column --bench scan -- [rows]`; as a test, few rows.
 
@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use column::{CodeSet, Codes, PackedCodes};
 
-/// Pseudo-random numbers (splitmix64).
+/// Returns pseudo-random numbers (splitmix64).
 fn random(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut mixed = (*state ^ *state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);

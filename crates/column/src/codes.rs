@@ -1,6 +1,6 @@
 //! Vectors of codes, and finding the rows whose code is in a set.
 //!
-//! | what | where |
+//! | part | item or file |
 //! | --- | --- |
 //! | codes of 1 to 32 bits, packed | [`PackedCodes`] |
 //! | sets of codes, and the forms they take | [`CodeSet`] |
@@ -8,9 +8,9 @@
 //! | unpacking and comparing, eight or sixteen codes at a time | `lanes.rs`; by the instructions of `machine.rs` |
 //!
 //! # Layout
-//! Codes come in *blocks* of 64: a block of codes of `w` bits is `w` words, whatever `w` is. Code `i` of a block
-//! is its bits `i * w` to `(i + 1) * w - 1`, least significant first. So groups of eight codes begin at a
-//! byte, and one mask of 64 bits says which rows of a block are found.
+//! Codes come in *blocks* of 64: a block of codes of `w` bits is `w` words, whatever `w` is. Code `i` of a block is its
+//! bits `i * w` to `(i + 1) * w - 1`, least significant first. Groups of eight codes therefore begin at a byte, and one
+//! mask of 64 bits says which rows of a block are found.
 
 mod lanes;
 mod machine;
@@ -37,14 +37,14 @@ pub(crate) const BLOCK: usize = 64;
 /// Codes to be scanned.
 #[derive(Clone, Copy, Debug)]
 pub enum Codes<'c> {
-    /// Packed ones.
+    /// Packed codes.
     Packed(&'c PackedCodes),
-    /// One number for each.
+    /// One number for each code.
     Plain(&'c [u32]),
 }
 
 impl Codes<'_> {
-    /// How many there are.
+    /// Returns the number of codes.
     pub fn len(&self) -> usize {
         match self {
             Codes::Packed(codes) => codes.len(),
@@ -52,7 +52,7 @@ impl Codes<'_> {
         }
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no codes.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

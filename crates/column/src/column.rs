@@ -9,23 +9,22 @@
 //!                └──► a new active            ├─ Merge::step .. ──► a new Main
 //!                                     Main ───┘
 //! ```
-//! A Main never changes. A Delta changes by appending, under its own latch, until it is frozen; then never
-//! more. The last step of a merge puts the new Main, whose rows are those of the old one and then those of
-//! the frozen Delta, in the place of both. So a row keeps its number.
+//! A Main never changes. A Delta changes by appending, under its own latch, until it is frozen; then it does not change
+//! any more. The last step of a merge puts the new Main, whose rows are those of the old one and then those of the
+//! frozen Delta, in the place of both. A row therefore keeps its number.
 //!
 //! # Why a snapshot sees each row once
-//! 1. The parts are a triple under one latch, `parts`: who takes it sees them before a freeze or a swap, or
-//!    after, never between. Before a swap a row of the frozen Delta is in that only, after it in the new
-//!    Main only.
-//! 2. A row is appended to the Delta that is active at that moment: the appender looks, under the Delta's
-//!    latch, whether it is frozen, and if so starts again with the parts as they are now. `begin_merge` marks
-//!    a Delta frozen under the same latch, and has `parts` to itself meanwhile.
-//! 3. A snapshot reads the number of active rows while it holds `parts`. A row that was appended before, which
-//!    means that `append` has returned, is in the active Delta below that number, or in a part before it.
-//!    Rows with greater numbers, of the same Delta, it never looks at; those of a later one it does not hold.
-//! 4. A part lives as long as a snapshot holds it, and what the snapshot may look at in it does not change.
+//! 1. The parts are a triple under one latch, `parts`: its holder sees them before a freeze or a swap, or after, never
+//!    between. Before a swap a row of the frozen Delta is in that Delta only, after the swap in the new Main only.
+//! 2. A row is appended to the Delta that is active at that moment: the appender checks, under the Delta's latch,
+//!    whether the Delta is frozen, and if so starts again with the present parts. `begin_merge` marks a Delta frozen
+//!    under the same latch, and has `parts` to itself meanwhile.
+//! 3. A snapshot reads the number of active rows while it holds `parts`. A row that was appended before, which means
+//!    that `append` has returned, is in the active Delta below that number, or in a part before it. The snapshot never
+//!    looks at rows of that Delta with greater numbers, and it does not hold a later Delta.
+//! 4. A part lives as long as a snapshot holds it, and the rows that the snapshot may look at do not change.
 //!
-//! The order of latches: `parts`, then a Delta's. Nobody takes `parts` while holding a Delta's.
+//! The order of latches: `parts`, then a Delta's. No thread takes `parts` while holding a Delta's.
 
 use interleave::Interleaver;
 
@@ -60,7 +59,7 @@ pub struct Column<V: Value> {
     shared: Arc<Shared<V>>,
 }
 
-/// What handles share.
+/// State shared by the handles of a column.
 pub(crate) struct Shared<V: Value> {
     parts: RwLock<Parts<V>>,
 }
@@ -69,7 +68,7 @@ struct Parts<V: Value> {
     main: Arc<Main<V>>,
     frozen: Option<Arc<Live<V>>>,
     active: Arc<Live<V>>,
-    /// Somebody has a [`Merge`] of the frozen Delta.
+    /// Whether a [`Merge`] of the frozen Delta exists.
     is_merging: bool,
 }
 
@@ -81,7 +80,7 @@ pub(crate) struct Live<V: Value> {
 pub(crate) struct State<V: Value> {
     pub(crate) delta: Delta<V>,
     is_frozen: bool,
-    /// How values of appended rows are looked up.
+    /// Lookup of the values of appended rows.
     interleaver: Interleaver,
 }
 
@@ -124,15 +123,15 @@ impl<V: Value> std::fmt::Debug for Column<V> {
 }
 
 impl<V: Value> Column<V> {
-    /// One without rows.
+    /// Returns a column without rows.
     ///
     /// # Errors
-    /// When memory is lacking.
+    /// [`ColumnError::Memory`] if memory is lacking.
     pub fn new() -> Result<Self, ColumnError> {
         Ok(Self::of_parts(Main::new()?, Delta::new()))
     }
 
-    /// Of a Main and the rows that follow.
+    /// Returns a column of a Main and the rows that follow it.
     pub fn of_parts(main: Main<V>, delta: Delta<V>) -> Self {
         let parts = Parts {
             main: Arc::new(main),
@@ -147,19 +146,21 @@ impl<V: Value> Column<V> {
         }
     }
 
-    /// Adds a row, behind all others. `None`: NULL.
+    /// Adds a row, behind all others; `None` is NULL.
     ///
     /// # Errors
-    /// [`ColumnError`]; no row was added.
+    /// [`ColumnError`] if memory is lacking, the value is too long, or there are too many distinct values; no row was
+    /// added.
     pub fn append(&self, value: Option<V::Ref<'_>>) -> Result<(), ColumnError> {
         self.with_active(|state| state.delta.append(value))
     }
 
-    /// Adds a row for each value, in their order and next to each other. Their dictionary lookups are
-    /// interleaved. Who reads the active Delta waits meanwhile.
+    /// Adds a row for each value, in their order and next to each other. Their dictionary lookups are interleaved.
+    /// Readers of the active Delta wait meanwhile.
     ///
     /// # Errors
-    /// [`ColumnError`]; no row was added.
+    /// [`ColumnError`] if memory is lacking, a value is too long, or there are too many distinct values; no row was
+    /// added.
     pub fn append_all(&self, values: &[Option<V::Ref<'_>>]) -> Result<(), ColumnError> {
         self.with_active(|state| state.delta.append_all(values, &mut state.interleaver))
     }
@@ -171,11 +172,11 @@ impl<V: Value> Column<V> {
             if !state.is_frozen {
                 return append(&mut state);
             }
-            // Frozen in between: another one is active by now.
+            // The Delta was frozen in between: another one is active by now.
         }
     }
 
-    /// The rows that were appended before.
+    /// Returns a snapshot of the rows appended so far.
     pub fn snapshot(&self) -> Snapshot<V> {
         let parts = read(&self.shared.parts);
         let active_rows = parts.active.rows();
@@ -186,14 +187,14 @@ impl<V: Value> Column<V> {
         )
     }
 
-    /// Begins to merge the Delta into the Main. Readers and writers go on; writers to a new Delta. `None`: there is
-    /// nothing to merge, or another merge is under way.
+    /// Begins to merge the Delta into the Main. Readers and writers go on; writers with a new Delta. Returns `None` if
+    /// there is nothing to merge, or another merge is under way.
     ///
-    /// A merge that was dropped before its end, or ran out of memory, left the column as it was for
-    /// readers; the next merge does it from the beginning.
+    /// A merge that was dropped before its end, or ran out of memory, left the column as it was for readers; the next
+    /// merge starts from the beginning.
     ///
     /// # Errors
-    /// When memory is lacking; the column is as it was.
+    /// [`ColumnError::Memory`] if memory is lacking; the column is as it was.
     pub fn begin_merge(&self) -> Result<Option<Merge<V>>, ColumnError> {
         let next = Live::new(Delta::new());
         let mut parts = write(&self.shared.parts);
@@ -222,10 +223,11 @@ impl<V: Value> Column<V> {
         )))
     }
 
-    /// Merges the Delta into the Main at once. Whether there was anything to merge, and nobody else merging.
+    /// Merges the Delta into the Main at once. Returns whether there was anything to merge, and no other merge under
+    /// way.
     ///
     /// # Errors
-    /// When memory is lacking; the column is as it was.
+    /// [`ColumnError`] if memory is lacking or the values together are too many; the column is as it was.
     pub fn merge(&self) -> Result<bool, ColumnError> {
         let Some(mut merge) = self.begin_merge()? else {
             return Ok(false);
@@ -236,7 +238,7 @@ impl<V: Value> Column<V> {
 }
 
 impl<V: Value> Shared<V> {
-    /// Puts a Main that has the rows of the one there and of the frozen Delta in their place.
+    /// Replaces the Main and the frozen Delta by `main`, which has the rows of both.
     pub(crate) fn swap(&self, main: Main<V>) {
         let main = Arc::new(main);
         let old = {
@@ -247,11 +249,11 @@ impl<V: Value> Shared<V> {
                 parts.frozen.take(),
             )
         };
-        // Without the latch: to free large parts takes its time.
+        // The latch is released first: freeing large parts takes time.
         drop(old);
     }
 
-    /// Lets somebody else merge.
+    /// Lets another merge begin.
     pub(crate) fn give_up(&self) {
         write(&self.parts).is_merging = false;
     }

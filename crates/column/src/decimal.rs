@@ -16,15 +16,15 @@ pub struct Decimal<const SCALE: u8> {
     unscaled: i128,
 }
 
-/// Why a text is no decimal of a scale.
+/// Reason why a text is no decimal of a scale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DecimalError {
-    /// It is not digits with at most one point, after an optional sign.
+    /// The text is not digits with at most one point, after an optional sign.
     NoNumber,
-    /// It has more digits behind the point than the scale.
+    /// The text has more digits behind the point than the scale.
     TooFine,
-    /// It does not fit into 128 bits.
+    /// The number does not fit into 128 bits.
     TooLarge,
 }
 
@@ -46,13 +46,13 @@ impl<const SCALE: u8> Decimal<SCALE> {
         10_i128.pow(SCALE as u32)
     };
 
-    /// So many units of the last digit.
+    /// Returns the decimal of `unscaled` units of the last digit.
     #[inline(always)]
     pub const fn new(unscaled: i128) -> Self {
         Self { unscaled }
     }
 
-    /// Units of the last digit.
+    /// Returns the number in units of the last digit.
     #[inline(always)]
     pub const fn unscaled(self) -> i128 {
         self.unscaled
@@ -91,7 +91,7 @@ impl<const SCALE: u8> FromStr for Decimal<SCALE> {
             .ok_or(DecimalError::TooFine)?;
         let mut unscaled = 0_i128;
         for byte in all.chain(std::iter::repeat_n(b'0', missing)) {
-            // Downwards, where there is one number more.
+            // The sum goes downwards: there is one more negative number than there are positive ones.
             unscaled = unscaled
                 .checked_mul(10)
                 .and_then(|tens| tens.checked_sub(i128::from(byte - b'0')))

@@ -1,11 +1,10 @@
 //! The part of a column that is made to be added to (paper 003 section 2.1: *Delta*).
 //!
-//! The dictionary has values in order of arrival, and the code of a value is its place; a CSB+-tree over
-//! them finds the code of a value. NULL has the code [`Delta::NULL`], which stays whatever comes. Rows have
-//! a number each.
+//! The dictionary has values in order of arrival, and the code of a value is its place; a CSB+-tree over them finds the
+//! code of a value. NULL has the code [`Delta::NULL`], which never changes. Each row is a number.
 //!
-//! Invariant: each row's code is in the tree, or that of NULL. A value may be in the array and not in the tree
-//! if memory ran out in between: no row has it.
+//! Invariant: each row's code is in the tree, or is that of NULL. A value may be in the array and not in the tree if
+//! memory ran out in between: no row has it.
 
 use index::csb::{CsbTree, Cursor};
 use interleave::{Interleaver, Lookup, Policy, Sequential, run_inline};
@@ -32,7 +31,7 @@ pub struct Delta<V: Value> {
 
 /// Rows appended at a time: their values are looked up beside each other.
 const BATCH: usize = 1024;
-/// How full nodes are that are built in bulk: what comes later finds room.
+/// Fill of nodes that are built in bulk: later values find room.
 const FILL_PERCENT: u32 = 75;
 
 impl<V: Value> Default for Delta<V> {
@@ -45,7 +44,7 @@ impl<V: Value> Delta<V> {
     /// The code of NULL.
     pub const NULL: u32 = u32::MAX;
 
-    /// One without rows. Allocates nothing.
+    /// Returns a Delta without rows. Allocates nothing.
     pub fn new() -> Self {
         Self {
             values: Arrived::<V>::default(),
@@ -55,11 +54,11 @@ impl<V: Value> Delta<V> {
         }
     }
 
-    /// Of distinct values in order of arrival, and a row for each code, where the code of a value is its
-    /// place and `None` is NULL.
+    /// Makes a Delta of distinct `values` in order of arrival, and a row for each code in `rows`, where the code of a
+    /// value is its place and `None` is NULL.
     ///
     /// # Errors
-    /// When memory is lacking, values are equal, or a code is none.
+    /// [`ColumnError`] if memory is lacking, values are equal, or a code is not that of a value.
     pub fn from_dictionary<'v>(
         values: impl ExactSizeIterator<Item = V::Ref<'v>>,
         rows: impl ExactSizeIterator<Item = Option<u32>>,
@@ -100,7 +99,8 @@ impl<V: Value> Delta<V> {
     /// Adds a row.
     ///
     /// # Errors
-    /// When memory is lacking, the value is too long, or there are too many; no row was added.
+    /// [`ColumnError`] if memory is lacking, the value is too long, or there are too many distinct values; no row was
+    /// added.
     pub fn append(&mut self, value: Option<V::Ref<'_>>) -> Result<(), ColumnError> {
         self.codes.try_reserve(1)?;
         let code = match value {
@@ -115,7 +115,8 @@ impl<V: Value> Delta<V> {
     /// Adds a row for each value. Their lookups are interleaved.
     ///
     /// # Errors
-    /// As of [`Delta::append`]; no row was added.
+    /// [`ColumnError`] if memory is lacking, a value is too long, or there are too many distinct values; no row was
+    /// added.
     pub fn append_all(
         &mut self,
         values: &[Option<V::Ref<'_>>],
@@ -139,7 +140,7 @@ impl<V: Value> Delta<V> {
         interleaver: &mut Interleaver,
     ) -> Result<(), ColumnError> {
         let keys: Vec<_> = values.iter().flatten().map(|&value| value.key()).collect();
-        // No value has the code of NULL: it says here that none was found.
+        // No value has the code of NULL: here it says that no code was found.
         let mut found = vec![Self::NULL; keys.len()];
         self.locate_all(&keys, interleaver, |at, code| {
             found[at] = code.unwrap_or(Self::NULL);
@@ -147,7 +148,7 @@ impl<V: Value> Delta<V> {
         let mut located = keys.into_iter().zip(found);
         for value in values {
             let code = match value.and_then(|_| located.next()) {
-                // It may have come with a row of this batch.
+                // The value may have come with an earlier row of this batch.
                 Some((key, Self::NULL)) => self.code_for(key)?,
                 Some((_, code)) => code,
                 None => {
@@ -160,7 +161,7 @@ impl<V: Value> Delta<V> {
         Ok(())
     }
 
-    /// The code of a value, a new one if there is none.
+    /// Returns the code of a value; a new one if it has none.
     fn code_for(&mut self, key: Key<'_, V>) -> Result<u32, ColumnError> {
         let over = self.tree.over(&self.values);
         if let Some(code) = run_inline(over.look_up::<Sequential>(key)) {
@@ -175,30 +176,30 @@ impl<V: Value> Delta<V> {
         Ok(code as u32)
     }
 
-    /// Rows.
+    /// Returns the number of rows.
     pub fn rows(&self) -> usize {
         self.codes.len()
     }
 
-    /// Values that have codes.
+    /// Returns the number of values that have codes.
     pub fn distinct(&self) -> usize {
         self.tree.len()
     }
 
-    /// Codes given so far: all are less.
+    /// Returns the number of codes given so far: all codes are less.
     pub(crate) fn code_limit(&self) -> usize {
         V::Store::arrived_len(&self.values)
     }
 
-    /// Whether a row is NULL.
+    /// Returns whether a row is NULL.
     pub fn has_nulls(&self) -> bool {
         self.nulls > 0
     }
 
-    /// The value of a code. `None`: it is that of NULL.
+    /// Returns the value of `code`; `None` for the code of NULL.
     ///
     /// # Panics
-    /// If no value has the code.
+    /// Panics if no value has the code.
     #[inline]
     pub fn extract(&self, code: u32) -> Option<V::Ref<'_>> {
         (code != Self::NULL).then(|| Element::of_key(self.key(code)))
@@ -209,15 +210,15 @@ impl<V: Value> Delta<V> {
         V::Store::arrived_get(&self.values, code)
     }
 
-    /// The value of a row. `None`: NULL.
+    /// Returns the value of `row`; `None` is NULL.
     ///
     /// # Panics
-    /// If there are not so many rows.
+    /// Panics if there is no such row.
     pub fn value(&self, row: usize) -> Option<V::Ref<'_>> {
         self.extract(self.codes[row])
     }
 
-    /// The codes of all rows.
+    /// Returns the codes of all rows.
     pub fn codes(&self) -> Codes<'_> {
         Codes::Plain(&self.codes)
     }
@@ -226,7 +227,7 @@ impl<V: Value> Delta<V> {
         &self.codes
     }
 
-    /// The set of a list of codes: see [`CodeSet::new`].
+    /// Returns the set of a list of codes: see [`CodeSet::new`].
     pub(crate) fn set_of(&self, codes: &mut Vec<u32>) -> Result<CodeSet, ColumnError> {
         Ok(CodeSet::new(codes, self.code_limit() as u64)?)
     }
@@ -241,7 +242,7 @@ impl<V: Value> Delta<V> {
         interleaver.look_up_all(&self.tree.over(&self.values), keys, found);
     }
 
-    /// The next code in the order of values.
+    /// Returns the next code in the order of values.
     pub(crate) fn next_code(&self, cursor: &mut Cursor) -> Option<u32> {
         cursor.next(&self.tree)
     }
@@ -250,13 +251,13 @@ impl<V: Value> Delta<V> {
         V::Store::arrived_bytes(&self.values)
     }
 
-    /// Bytes of the values, the tree and the rows' codes.
+    /// Returns the bytes of the values, the tree and the rows' codes.
     pub fn bytes(&self) -> usize {
         self.value_bytes().all + self.tree.bytes() + size_of_val(self.codes.as_slice())
     }
 }
 
-/// Locates: finds the code of a value.
+/// Locates a value: finds its code.
 impl<'v, V: Value> Lookup<Sought<'v, V>> for Delta<V> {
     type Found = Option<u32>;
 

@@ -1,20 +1,20 @@
-//! Why a value was refused, or a part not built.
+//! Reasons why a value was refused, or a part not built.
 
 use std::{collections::TryReserveError, error::Error, fmt};
 
 use index::{csb::HeapError, sorted::StringsError};
 
-/// Why something was not done. The column is as it was.
+/// Reason why an operation failed. The column is as it was.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ColumnError {
-    /// There is not enough memory. May be tried again.
+    /// There is not enough memory. The operation may be tried again.
     Memory(TryReserveError),
     /// A string has 4 GiB or more.
     TooLong,
     /// There are more than [`DISTINCT_MAX`](crate::DISTINCT_MAX) distinct values.
     TooMany,
-    /// Values that were said to be sorted are not, or two are equal: the place of the second.
+    /// Values that were said to be sorted are not, or two are equal; the place of the second.
     OutOfOrder(usize),
     /// Values that were said to be distinct are not.
     NotDistinct,

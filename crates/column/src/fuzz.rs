@@ -9,7 +9,7 @@ use crate::{
     value::{Element as _, Value},
 };
 
-/// NULL, or a value of a small family.
+/// Draws NULL, or a value of a small family.
 fn value<V: Drawn>(source: &mut Choices<'_>) -> Option<V> {
     let shape = source.byte();
     (shape != 0xff).then(|| V::draw(shape, source))
@@ -20,12 +20,12 @@ fn values<V: Drawn>(source: &mut Choices<'_>) -> Vec<Option<V>> {
     (0..count).map(|_| value(source)).collect()
 }
 
-/// Values that bytes become.
+/// Types whose values are drawn from bytes.
 trait Drawn: Value {
     fn draw(shape: u8, source: &mut Choices<'_>) -> Self;
 }
 
-/// Of which some begin with more than nodes of a tree have of a string.
+/// Draws strings, some of which share a longer beginning than nodes of a tree hold.
 impl Drawn for Vec<u8> {
     fn draw(shape: u8, source: &mut Choices<'_>) -> Vec<u8> {
         source.string(shape, 1)
@@ -38,7 +38,7 @@ impl Drawn for f64 {
     }
 }
 
-/// The extremes, and a few others.
+/// Draws the extremes, and a few other numbers.
 impl Drawn for Decimal<2> {
     fn draw(shape: u8, source: &mut Choices<'_>) -> Decimal<2> {
         match shape {
@@ -49,7 +49,7 @@ impl Drawn for Decimal<2> {
     }
 }
 
-/// Whether two values are one: for floats by their total order.
+/// Returns whether two values are one: for floats by their total order.
 fn is_same<V: Value>(one: &Option<V>, other: &Option<V>) -> bool {
     match (one, other) {
         (Some(one), Some(other)) => one.borrow().key() == other.borrow().key(),
@@ -67,7 +67,7 @@ fn borrowed<V: Value>(values: &[Option<V>]) -> Vec<Option<V::Ref<'_>>> {
 /// Runs the operations that `data` encodes.
 ///
 /// # Panics
-/// When the column and the model disagree.
+/// Panics if the column and the model disagree.
 pub fn run(data: &[u8]) {
     let mut source = Choices::new(data);
     match source.byte() % 4 {
@@ -130,7 +130,7 @@ fn run_on<V: Drawn>(mut source: Choices<'_>) {
     check(&column.snapshot(), &model, &model, &mut predicate);
 }
 
-/// Compares all that a snapshot can be asked.
+/// Compares all answers of a snapshot with the model.
 fn check<V: Value>(
     snapshot: &Snapshot<V>,
     model: &[Option<V>],

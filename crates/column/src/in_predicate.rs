@@ -1,14 +1,14 @@
 //! The rows whose value is in a list (paper 003 section 2.2).
 //!
-//! The list is *encoded* against the dictionary of each part: an index join, whose lookups are interleaved.
-//! Values that a dictionary does not have are dropped, equal ones are too; the codes that are left are a
+//! The list is *encoded* against the dictionary of each part: an index join, whose lookups are interleaved. Values that
+//! a dictionary does not have are dropped, and so are duplicates; the remaining codes form a
 //! [`CodeSet`](crate::CodeSet), for which the part's code vector is scanned.
 //!
-//! # Whether the list is sorted first
-//! Lookups of neighbours go the same way for long, so what they touch is cached (paper 003 section
-//! 5.3); and the codes of a Main come out in order, and need no sorting themselves. On the other hand sorting takes
-//! its time, for strings more. Lists of some length are therefore encoded both ways at first, and
-//! then as was faster per value; what was slower is tried again now and then.
+//! # Choice whether the list is sorted first
+//! Lookups of neighbours go the same way for long, so that the memory they touch is cached (paper 003 section 5.3); and
+//! the codes of a Main come out in order, and need no sorting themselves. On the other hand sorting takes time, for
+//! strings more. Lists of some length are therefore encoded both ways at first, and then the way that was faster per
+//! value; the slower way is tried again now and then.
 
 use std::time::{Duration, Instant};
 
@@ -20,7 +20,7 @@ use crate::{
     value::{Element, Key, Value},
 };
 
-/// Looks lists up, as is fastest. Keep it for the column: it remembers what was measured.
+/// Finds the rows of lists, the faster way. Keep a predicate for its column: it remembers its measurements.
 #[derive(Clone, Debug)]
 pub struct InPredicate {
     main: Interleaver,
@@ -30,19 +30,19 @@ pub struct InPredicate {
     encoding: Duration,
 }
 
-/// Values located in a Delta at a time: writers wait meanwhile, a millisecond perhaps. Enough for what
-/// interrupts a thread not to spoil how lookups are measured.
+/// Values located in a Delta at a time: writers wait meanwhile, a millisecond perhaps. The number is large enough for
+/// interruptions of a thread not to spoil the measurement of lookups.
 const LOCATE: usize = 4096;
-/// What no value has as its code, in any part.
+/// Code that no value has, in any part.
 const ABSENT: u32 = u32::MAX;
 
 impl InPredicate {
-    /// One that finds out how to look up, and whether to sort.
+    /// Returns a predicate that finds out how to look up, and whether to sort.
     pub fn auto() -> Self {
         Self::new(Interleaver::auto(), Order::auto())
     }
 
-    /// One that always looks up as told, and sorts its lists or not.
+    /// Returns a predicate that always looks up as `execution` says, and sorts its lists if `sorts` is set.
     pub fn fixed(execution: Execution, sorts: bool) -> Self {
         Self::new(Interleaver::fixed(execution), Order::fixed(sorts))
     }
@@ -57,31 +57,32 @@ impl InPredicate {
         }
     }
 
-    /// How lookups in the Main run at present. `None`: nothing is known yet.
+    /// Returns how lookups in the Main run at present; `None` if nothing is known yet.
     pub fn main_execution(&self) -> Option<Execution> {
         self.main.execution()
     }
 
-    /// And in the Delta.
+    /// Returns how lookups in the Delta run at present; `None` if nothing is known yet.
     pub fn delta_execution(&self) -> Option<Execution> {
         self.delta.execution()
     }
 
-    /// Whether lists of some length are sorted. `None`: nothing is known yet.
+    /// Returns whether lists of some length are sorted; `None` if nothing is known yet.
     pub fn sorts(&self) -> Option<bool> {
         self.order.better()
     }
 
-    /// How long the last list took to be encoded, sorting included. What is left of the time of
+    /// Returns the time that encoding the last list took, sorting included. The rest of the time of
     /// [`InPredicate::rows_in`] goes to the scan.
     pub fn encoding(&self) -> Duration {
         self.encoding
     }
 
-    /// Appends the numbers of the rows whose value is one of these, in ascending order. NULL is none of
-    /// them: not even in a list that has NULL.
+    /// Appends the numbers of the rows whose value is one of `values`, in ascending order. A NULL row never matches:
+    /// not even a list that has NULL.
     ///
     /// # Errors
+    /// [`ColumnError`](crate::ColumnError) if memory is lacking; some rows may have been appended.
     /// When memory is lacking; some rows may have been appended.
     pub fn rows_in<V: Value>(
         &mut self,
@@ -142,7 +143,7 @@ impl InPredicate {
         Ok(())
     }
 
-    /// Has codes located: those that are there are left in `codes`.
+    /// Locates codes by `look_up`: those found are left in `codes`.
     fn locate(
         &mut self,
         keys: usize,
@@ -168,7 +169,7 @@ enum Part {
     Delta,
 }
 
-/// Whether lists are sorted: what each way took, in nanoseconds a value.
+/// Choice whether lists are sorted: time of each way, in nanoseconds a value.
 #[derive(Clone, Debug)]
 struct Order {
     unsorted: Option<f64>,
@@ -177,13 +178,13 @@ struct Order {
     fixed: Option<bool>,
 }
 
-/// Shorter lists are not sorted, nor measured.
+/// Minimum length of a list that is sorted, or measured.
 const LONG: usize = 256;
 /// Lists by which both ways are measured at first.
 const LISTS_FIRST: u32 = 8;
-/// Lists until the way that was slower is tried again.
+/// Lists until the slower way is tried again.
 const TRY_EVERY: u32 = 32;
-/// What the last measurement weighs.
+/// Weight of the last measurement.
 const WEIGHT: f64 = 0.25;
 
 impl Order {
@@ -209,7 +210,7 @@ impl Order {
             .or(measured.map(|(sorted, unsorted)| sorted < unsorted))
     }
 
-    /// Whether the next list is sorted. `None`: it is not, and nothing is to be learnt.
+    /// Returns whether the next list is sorted. `None`: it is not sorted, and not measured.
     fn sorts(&mut self, values: usize) -> Option<bool> {
         if self.fixed.is_some() || values < LONG {
             return self.fixed;
@@ -225,7 +226,7 @@ impl Order {
 
     fn learn(&mut self, sorted: bool, time: Duration, values: usize) {
         if self.lists == 1 {
-            // It warmed caches up, and lookups were measured: it would not be fair.
+            // The first list warmed caches up, and lookups were measured: the comparison would not be fair.
             return;
         }
         let cost = time.as_nanos() as f64 / values.max(1) as f64;

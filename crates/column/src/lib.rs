@@ -1,20 +1,20 @@
-//! Dictionary-encoded columns, as of a main-memory column store, whose dictionary lookups hide each other's
+//! Dictionary-encoded columns in the manner of a main-memory column store, whose dictionary lookups hide each other's
 //! cache misses (paper 003 section 2.1).
 //!
 //! A column's distinct values are in a *dictionary*; its rows have the *codes* of their values. There are two
 //! kinds of parts: a read-optimised [`Main`] and an update-friendly [`Delta`], which is merged into it now
 //! and then.
 //!
-//! | what | where |
+//! | purpose | items |
 //! | --- | --- |
 //! | a column shared by threads, its snapshots | [`Column`], [`Snapshot`] |
 //! | merging, in steps | [`Merge`] |
 //! | rows whose value is in a list | [`InPredicate`] |
-//! | the parts, for themselves | [`Main`], [`Delta`] |
+//! | the parts, by themselves | [`Main`], [`Delta`] |
 //! | vectors of codes, and scans of them | [`PackedCodes`], [`CodeSet`], [`Codes`] |
-//! | what a column may hold | [`Value`]; [`Decimal`], [`Date`], [`Timestamp`] |
+//! | values of a column | [`Value`]; [`Decimal`], [`Date`], [`Timestamp`] |
 //!
-//! `extract` gives the value of a code; *locate*, the code of a value, is a lookup
+//! The operation `extract` gives the value of a code; *locate*, which gives the code of a value, is a lookup
 //! ([`interleave::Lookup`]) with one body, run sequentially or interleaved.
 //!
 //! The crate knows no transactions, and rows are not deleted.
@@ -51,16 +51,16 @@ pub use snapshot::Snapshot;
 pub use store::{Bytes, Fixed, Store, Strings};
 pub use value::{Date, Element, Key, Sought, Timestamp, Value};
 
-/// Distinct values of a part, at most: two codes are left.
+/// Maximum distinct values of a part: two codes are left.
 pub const DISTINCT_MAX: usize = u32::MAX as usize - 1;
 
-/// The point before a latch is taken, for simulators.
+/// Point before a latch is taken, for simulators.
 #[cfg(feature = "simulation")]
 pub const LATCH_WANTED: &str = "latch wanted";
-/// Somebody else has the latch: the thread can do nothing until he goes on.
+/// Point at which another thread has the latch: the thread can do nothing until that thread goes on.
 #[cfg(feature = "simulation")]
 pub const LATCH_REFUSED: &str = "latch refused";
-/// The latch has been taken, and nothing done yet.
+/// Point after the latch has been taken, with nothing done yet.
 #[cfg(feature = "simulation")]
 pub const LATCH_TAKEN: &str = "latch taken";
 

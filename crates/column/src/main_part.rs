@@ -1,9 +1,9 @@
 //! The part of a column that is made to be read (paper 003 section 2.1: *Main*).
 //!
-//! The dictionary is sorted, and the code of a value is its place in it; so codes compare as their values
-//! do. NULL has the code behind the last: the number of values. Rows have packed codes.
+//! The dictionary is sorted, and the code of a value is its place in it; codes therefore compare as their values do.
+//! NULL has the code behind the last: the number of values. Rows are packed codes.
 //!
-//! Invariant: no row's code is greater than that of NULL, and that only if there are NULLs.
+//! Invariant: no row's code is greater than that of NULL, and a row has the code of NULL only if `has_nulls` is set.
 
 use interleave::{Interleaver, Lookup, Policy};
 
@@ -29,18 +29,18 @@ pub(crate) type Sorted<V> = <<V as Value>::Store as Store>::Sorted;
 const BATCH: usize = 4096;
 
 impl<V: Value> Main<V> {
-    /// One without rows.
+    /// Returns a Main without rows.
     ///
     /// # Errors
-    /// When memory is lacking.
+    /// [`ColumnError::Memory`] if memory is lacking.
     pub fn new() -> Result<Self, ColumnError> {
         Self::build(&[])
     }
 
-    /// A row for each value, whose dictionary has no others.
+    /// Makes a Main with a row for each of `values`, whose dictionary has no other values.
     ///
     /// # Errors
-    /// When memory is lacking, or there are too many distinct values.
+    /// [`ColumnError`] if memory is lacking, or there are too many distinct values.
     pub fn build(values: &[Option<V::Ref<'_>>]) -> Result<Self, ColumnError> {
         let mut keys: Vec<Key<'_, V>> = memory::on_huge_pages(values.len())?;
         keys.extend(values.iter().flatten().map(|&value| value.key()));
@@ -67,11 +67,12 @@ impl<V: Value> Main<V> {
         Ok(Self::of_parts(dictionary, codes, has_nulls))
     }
 
-    /// Of distinct values in ascending order, and a row for each code, where the code of a value is its
-    /// place and `None` is NULL. Not each value need have a row: partitions share dictionaries.
+    /// Makes a Main of distinct `values` in ascending order, and a row for each code in `rows`, where the code of a
+    /// value is its place and `None` is NULL. Values without a row are allowed: partitions share dictionaries.
     ///
     /// # Errors
-    /// When memory is lacking, the values are not as they should be, or a code is none.
+    /// [`ColumnError`] if memory is lacking, the values are not ascending and distinct, or a code is not that of a
+    /// value.
     pub fn from_dictionary<'v>(
         values: impl ExactSizeIterator<Item = V::Ref<'v>>,
         rows: impl ExactSizeIterator<Item = Option<u32>> + Clone,
@@ -88,7 +89,7 @@ impl<V: Value> Main<V> {
         Ok(Self::of_parts(dictionary, codes, has_nulls))
     }
 
-    /// The parts must be as the invariant says.
+    /// Makes a Main of its parts, which must be as the invariant says.
     pub(crate) fn of_parts(dictionary: Sorted<V>, codes: PackedCodes, has_nulls: bool) -> Self {
         Self {
             dictionary,
@@ -116,30 +117,30 @@ impl<V: Value> Main<V> {
         Ok(dictionary)
     }
 
-    /// Rows.
+    /// Returns the number of rows.
     pub fn rows(&self) -> usize {
         self.codes.len()
     }
 
-    /// Values of the dictionary.
+    /// Returns the number of values of the dictionary.
     pub fn distinct(&self) -> usize {
         V::Store::sorted_len(&self.dictionary)
     }
 
-    /// Whether a row is NULL.
+    /// Returns whether a row is NULL.
     pub fn has_nulls(&self) -> bool {
         self.has_nulls
     }
 
-    /// The code of NULL.
+    /// Returns the code of NULL.
     pub fn null_code(&self) -> u32 {
         self.distinct() as u32
     }
 
-    /// The value of a code. `None`: it is that of NULL.
+    /// Returns the value of `code`; `None` for the code of NULL.
     ///
     /// # Panics
-    /// If the code is greater.
+    /// Panics if the code is greater.
     #[inline]
     pub fn extract(&self, code: u32) -> Option<V::Ref<'_>> {
         if code == self.null_code() {
@@ -149,15 +150,15 @@ impl<V: Value> Main<V> {
         Some(Element::of_key(key))
     }
 
-    /// The value of a row. `None`: NULL.
+    /// Returns the value of `row`; `None` is NULL.
     ///
     /// # Panics
-    /// If there are not so many rows.
+    /// Panics if there is no such row.
     pub fn value(&self, row: usize) -> Option<V::Ref<'_>> {
         self.extract(self.codes.get(row))
     }
 
-    /// The codes of all rows.
+    /// Returns the codes of all rows.
     pub fn codes(&self) -> Codes<'_> {
         Codes::Packed(&self.codes)
     }
@@ -166,23 +167,23 @@ impl<V: Value> Main<V> {
         &self.codes
     }
 
-    /// The set of a list of codes: see [`CodeSet::new`].
+    /// Returns the set of a list of codes: see [`CodeSet::new`].
     pub(crate) fn set_of(&self, codes: &mut Vec<u32>) -> Result<CodeSet, ColumnError> {
         Ok(CodeSet::new(codes, self.distinct() as u64 + 1)?)
     }
 
-    /// The sorted values, in which keys are looked up.
+    /// Returns the sorted values, in which keys are looked up.
     pub(crate) fn dictionary(&self) -> &Sorted<V> {
         &self.dictionary
     }
 
-    /// Bytes of the dictionary and of the rows' codes.
+    /// Returns the bytes of the dictionary and of the rows' codes.
     pub fn bytes(&self) -> usize {
         V::Store::sorted_bytes(&self.dictionary).all + self.codes.bytes()
     }
 }
 
-/// Locates: finds the code of a value.
+/// Locates a value: finds its code.
 impl<'v, V: Value> Lookup<Sought<'v, V>> for Main<V> {
     type Found = Option<u32>;
 

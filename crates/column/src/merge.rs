@@ -1,13 +1,12 @@
 //! Merging a frozen Delta into a Main, some at a time.
 //!
-//! Both dictionaries are sorted, one by the order of its tree, so the new one is made by going through both
-//! once. On the way it is noted which new code each old one becomes; then the rows' codes are translated
-//! (Krueger et al., "Fast updates on read-optimized databases using multi-core CPUs", VLDB 2011,
-//! section 5: linear in the values and rows). No row is deleted in this form of a column: the new
-//! dictionary has all values of both.
+//! Both dictionaries are sorted, one by the order of its tree, so the new dictionary is made by going through both
+//! once. On the way the merge notes the new code of each old one; then it translates the rows' codes (Krueger et al.,
+//! "Fast updates on read-optimized databases using multi-core CPUs", VLDB 2011, section 5: linear in the values and
+//! rows). No row is deleted in this form of a column: the new dictionary has all values of both.
 //!
-//! Nothing that others see is changed until the last step, which swaps the parts (`column.rs`). A step that
-//! fails has done nothing that it would do again.
+//! The merge changes nothing that other threads see until the last step, which swaps the parts (`column.rs`). A step
+//! that fails has done nothing that it would do again.
 
 use index::csb::Cursor;
 
@@ -23,31 +22,31 @@ use crate::{
     value::Value,
 };
 
-/// A merge under way. Whoever has it decides when it goes on: nothing happens between steps. If it is
-/// dropped, the column stays as it is.
+/// A merge under way. Its holder decides when it goes on: nothing happens between steps. If a merge is dropped, the
+/// column stays as it is.
 #[must_use = "a merge goes on only in steps"]
 pub struct Merge<V: Value> {
     shared: Arc<Shared<V>>,
     main: Arc<Main<V>>,
     frozen: Arc<Live<V>>,
     stage: Stage<V>,
-    /// New codes by old ones, of the Main, with NULL behind the last.
+    /// New codes of the Main by old ones, with NULL behind the last.
     of_main: Vec<u32>,
-    /// And of the Delta.
+    /// New codes of the Delta by old ones.
     of_delta: Vec<u32>,
 }
 
 enum Stage<V: Value> {
-    /// Nothing is done.
+    /// Nothing is done yet.
     Begun,
-    /// Values are merged.
+    /// Values are being merged.
     Values {
         merged: Sorted<V>,
         cursor: Cursor,
-        /// The next code of the Delta, if it has been read.
+        /// Next code of the Delta, if it has been read.
         code: Option<u32>,
     },
-    /// Rows are translated.
+    /// Rows are being translated.
     Rows {
         merged: Sorted<V>,
         codes: PackedCodes,
@@ -56,7 +55,7 @@ enum Stage<V: Value> {
     Over,
 }
 
-/// How far a merge has got.
+/// Progress of a merge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
     /// There is more to do.
@@ -91,12 +90,12 @@ impl<V: Value> Merge<V> {
         }
     }
 
-    /// Goes on for about `budget` values or rows, each some nanoseconds; a block of 64 rows at least. After
-    /// the end it does nothing.
+    /// Goes on for about `budget` values or rows, each some nanoseconds; a block of 64 rows at least. After the end of
+    /// the merge the call does nothing.
     ///
     /// # Errors
-    /// When memory is lacking, or the values together are too many. The column is as it was. The merge may be
-    /// tried to go on with, or dropped.
+    /// [`ColumnError`] if memory is lacking, or the values together are too many. The column is as it was. The caller
+    /// may go on with the merge, or drop it.
     pub fn step(&mut self, budget: usize) -> Result<Progress, ColumnError> {
         let frozen = self.frozen.clone();
         let state = read(&frozen.state);
@@ -125,13 +124,13 @@ impl<V: Value> Merge<V> {
         }
     }
 
-    /// Provides for memory. Whether all of it is there.
+    /// Provides for memory. Returns whether all of it is there.
     fn begin(&mut self, delta: &Delta<V>, budget: &mut usize) -> Result<bool, ColumnError> {
         if self.of_delta.capacity() == 0 {
             self.of_delta = memory::on_huge_pages(delta.code_limit().max(1))?;
         }
         let some = (delta.code_limit() - self.of_delta.len()).min(*budget);
-        // What no value has is a code that no row has.
+        // A code that no value has is a code that no row has.
         self.of_delta.resize(self.of_delta.len() + some, 0);
         *budget -= some;
         if self.of_delta.len() < delta.code_limit() {
@@ -149,7 +148,7 @@ impl<V: Value> Merge<V> {
         Ok(true)
     }
 
-    /// Merges values. Whether all are.
+    /// Merges values. Returns whether all are merged.
     fn merge_values(&mut self, delta: &Delta<V>, budget: &mut usize) -> Result<bool, ColumnError> {
         let Stage::Values {
             merged,
@@ -202,7 +201,7 @@ impl<V: Value> Merge<V> {
         Ok(true)
     }
 
-    /// Translates rows. Whether all are.
+    /// Translates rows. Returns whether all are translated.
     fn translate(&mut self, delta: &Delta<V>, budget: &mut usize) -> Result<bool, ColumnError> {
         let Stage::Rows { merged, codes } = &mut self.stage else {
             return Ok(true);
@@ -215,7 +214,7 @@ impl<V: Value> Merge<V> {
                 return Ok(false);
             }
             let row = codes.len();
-            // A Main's rows come in whole blocks, as the new one's do until it has them all.
+            // A Main's rows come in whole blocks, as the new rows do until the Main's are all translated.
             let (mut block, count) = if row < in_main {
                 self.main.packed().block(row / BLOCK)
             } else {

@@ -1,4 +1,4 @@
-//! What a column was at one moment.
+//! State of a column at one moment.
 
 use crate::{
     codes::CodeSet,
@@ -10,12 +10,12 @@ use crate::{
     value::Value,
 };
 
-/// The rows that a column had when it was taken; see the text of `column.rs` for why. It keeps the
+/// Rows that a column had when the snapshot was taken; see the text of `column.rs` for the reason. A snapshot keeps the
 /// memory of its parts.
 #[derive(Clone)]
 pub struct Snapshot<V: Value> {
     main: Arc<Main<V>>,
-    /// The frozen one, if there was one, and the active one.
+    /// The frozen Delta, if there was one, and the active one.
     deltas: [Option<DeltaPart<V>>; 2],
     rows: u64,
 }
@@ -24,7 +24,7 @@ pub struct Snapshot<V: Value> {
 pub(crate) struct DeltaPart<V: Value> {
     live: Arc<Live<V>>,
     pub(crate) rows: usize,
-    /// The number of the first one.
+    /// Number of the first row.
     pub(crate) first: u64,
 }
 
@@ -75,38 +75,39 @@ impl<V: Value> Snapshot<V> {
         }
     }
 
-    /// How many rows.
+    /// Returns the number of rows.
     pub fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.rows == 0
     }
 
-    /// The part that is made to be read. Its rows are the first ones.
+    /// Returns the part that is made to be read. The Main's rows are the first ones.
     pub fn main(&self) -> &Main<V> {
         &self.main
     }
 
-    /// The others that have rows, in the order of these.
+    /// Returns the other parts that have rows, in the order of their rows.
     pub(crate) fn deltas(&self) -> impl Iterator<Item = &DeltaPart<V>> {
         self.deltas.iter().flatten()
     }
 
-    /// The value of a row. `None`: NULL.
+    /// Returns the value of a row; `None` is NULL.
     ///
     /// # Panics
-    /// If there are not so many rows.
+    /// Panics if there is no such row.
     pub fn value(&self, row: u64) -> Option<V> {
         self.with_value(row, |value| value.map(V::of_ref))
     }
 
-    /// Gives the value of a row where it lies. It must not use the column, for whose writers may wait.
+    /// Passes the value of a row to `look`, without a copy. `look` must not use the column, whose writers may be
+    /// waiting.
     ///
     /// # Panics
-    /// If there are not so many rows.
+    /// Panics if there is no such row.
     pub fn with_value<T>(&self, row: u64, look: impl FnOnce(Option<V::Ref<'_>>) -> T) -> T {
         if row < self.main.rows() as u64 {
             return look(self.main.value(row as usize));
@@ -122,7 +123,7 @@ impl<V: Value> Snapshot<V> {
     /// Appends the numbers of the rows that are NULL, in ascending order.
     ///
     /// # Errors
-    /// When memory is lacking for all of them.
+    /// [`ColumnError::Memory`] if memory is lacking for all of them.
     pub fn null_rows(&self, rows: &mut Vec<u64>) -> Result<(), ColumnError> {
         if self.main.has_nulls() {
             let set = CodeSet::one(self.main.null_code());

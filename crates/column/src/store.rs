@@ -1,4 +1,5 @@
-//! Dictionaries for kinds of keys: how a sorted one and one in order of arrival are filled and read.
+//! Dictionaries for kinds of keys: a sorted one and one in order of arrival, with the ways in which they are filled and
+//! read.
 
 use std::{collections::TryReserveError, fmt, hash::Hash, marker::PhantomData};
 
@@ -12,10 +13,10 @@ use crate::error::ColumnError;
 
 /// The dictionaries for a kind of keys. There are two: [`Fixed`] and [`Strings`].
 pub trait Store: Sized + 'static {
-    /// How values are stored and compared.
+    /// Stored form of values.
     type Key<'k>: Copy + Ord + fmt::Debug;
 
-    /// What nodes of the tree over keys in order of arrival have of them.
+    /// Form in which nodes of the tree over keys in order of arrival hold keys.
     type Separator: Separator + fmt::Debug + Send + Sync;
 
     /// Keys in ascending order.
@@ -32,67 +33,67 @@ pub trait Store: Sized + 'static {
         + Send
         + Sync;
 
-    /// An empty one, with room for so many keys, with so many bytes of strings together.
+    /// Returns an empty sorted dictionary, with room for `keys` keys, with `bytes` bytes of strings together.
     ///
     /// # Errors
-    /// When memory is lacking.
+    /// [`TryReserveError`] if memory is lacking.
     fn sorted_with_room(keys: usize, bytes: usize) -> Result<Self::Sorted, TryReserveError>;
 
     /// Adds a key that is not less than the last.
     ///
     /// # Errors
-    /// When memory is lacking; nothing was added.
+    /// [`ColumnError`] if memory is lacking; nothing was added.
     fn sorted_push(sorted: &mut Self::Sorted, key: Self::Key<'_>) -> Result<(), ColumnError>;
 
-    /// How many keys there are.
+    /// Returns the number of keys.
     fn sorted_len(sorted: &Self::Sorted) -> usize;
 
-    /// The key at a place.
+    /// Returns the key at `place`.
     ///
     /// # Panics
-    /// If there is none.
+    /// Panics if there is no such key.
     fn sorted_get(sorted: &Self::Sorted, place: usize) -> Self::Key<'_>;
 
-    /// Bytes of keys, and of strings among them.
+    /// Returns the bytes of keys, and of strings among them.
     fn sorted_bytes(sorted: &Self::Sorted) -> Bytes;
 
-    /// An empty one, with room for so many keys.
+    /// Returns an empty dictionary in order of arrival, with room for `keys` keys.
     ///
     /// # Errors
-    /// When memory is lacking.
+    /// [`TryReserveError`] if memory is lacking.
     fn arrived_with_room(keys: usize) -> Result<Self::Arrived, TryReserveError>;
 
     /// Adds a key.
     ///
     /// # Errors
-    /// When memory is lacking, or a string is too long; nothing was added.
+    /// [`ColumnError`] if memory is lacking, or a string is too long; nothing was added.
     fn arrived_push(arrived: &mut Self::Arrived, key: Self::Key<'_>) -> Result<(), ColumnError>;
 
-    /// How many keys there are.
+    /// Returns the number of keys.
     fn arrived_len(arrived: &Self::Arrived) -> usize;
 
-    /// The key with a code.
+    /// Returns the key with `code`.
     ///
     /// # Panics
-    /// If there is none.
+    /// Panics if there is no such key.
     fn arrived_get(arrived: &Self::Arrived, code: u32) -> Self::Key<'_>;
 
-    /// Bytes of keys, and of strings among them.
+    /// Returns the bytes of keys, and of strings among them.
     fn arrived_bytes(arrived: &Self::Arrived) -> Bytes;
 
-    /// All codes in ascending order of their keys.
+    /// Returns all codes in ascending order of their keys.
     ///
     /// # Errors
-    /// When memory is lacking.
+    /// [`TryReserveError`] if memory is lacking.
     fn arrived_order(arrived: &Self::Arrived) -> Result<Vec<u32>, TryReserveError>;
 }
 
 /// Bytes of a dictionary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bytes {
-    /// All.
+    /// Bytes of the whole dictionary.
     pub all: usize,
-    /// Those of strings.
+    /// Bytes of strings.
     pub strings: usize,
 }
 
@@ -169,7 +170,7 @@ where
             order.extend(0..arrived.len() as u32);
             return Ok(order);
         }
-        // With the keys beside the codes: sorting codes alone would miss the cache at each comparison.
+        // The keys are sorted beside the codes: sorting codes alone would miss the cache at each comparison.
         let mut pairs = memory::on_huge_pages(arrived.len())?;
         pairs.extend(arrived.iter().copied().zip(0_u32..));
         pairs.sort_unstable();
@@ -210,7 +211,7 @@ impl Store for Strings {
         let all = sorted.bytes();
         Bytes {
             all,
-            // An entry of 16 bytes each, and the strings.
+            // Subtract an entry of 16 bytes for each key; the rest is strings.
             strings: all.saturating_sub(16 * sorted.len()),
         }
     }
@@ -238,7 +239,7 @@ impl Store for Strings {
         let all = arrived.bytes();
         Bytes {
             all,
-            // A place of 12 bytes each, and the strings.
+            // Subtract a place of 12 bytes for each key; the rest is strings.
             strings: all.saturating_sub(12 * arrived.len()),
         }
     }

@@ -7,14 +7,14 @@ use interleave::{Execution, Interleaver, look_up_all};
 
 use super::*;
 
-/// Miri takes long: it is given those that differ most.
+/// Numbers in flight. Miri takes long: it is given those that differ most.
 const IN_FLIGHT: &[usize] = if cfg!(miri) {
     &[0, 7]
 } else {
     &[0, 1, 2, 7, 16, 64]
 };
 
-/// Pseudo-random numbers (splitmix64).
+/// Returns pseudo-random numbers (splitmix64).
 fn random(seed: u64) -> impl FnMut() -> u64 {
     let mut state = seed;
     move || {
@@ -25,7 +25,7 @@ fn random(seed: u64) -> impl FnMut() -> u64 {
     }
 }
 
-/// Whether two values are one: by their order, which for floats is the total one.
+/// Returns whether two values are one: by their order, which for floats is the total one.
 fn is_same<V: Value>(one: &V, other: &V) -> bool {
     one.borrow().key() == other.borrow().key()
 }
@@ -44,7 +44,7 @@ fn rows_where<V>(model: &[Option<V>], matches: impl Fn(&Option<V>) -> bool) -> V
         .collect()
 }
 
-/// Compares all that a snapshot can be asked with the values that its rows should have.
+/// Compares all answers of a snapshot with the values that its rows should have.
 fn check<V: Value>(snapshot: &Snapshot<V>, model: &[Option<V>], list: &[Option<V>]) {
     assert_eq!(snapshot.rows(), model.len() as u64);
     assert_eq!(snapshot.is_empty(), model.is_empty());
@@ -67,7 +67,7 @@ fn check<V: Value>(snapshot: &Snapshot<V>, model: &[Option<V>], list: &[Option<V
     for &in_flight in IN_FLIGHT {
         for sorts in [false, true] {
             let mut predicate = InPredicate::fixed(Execution::in_flight(in_flight), sorts);
-            // Appended: what is there stays.
+            // Rows are appended: earlier content stays.
             let mut rows = vec![u64::MAX];
             predicate.rows_in(snapshot, &list, &mut rows).unwrap();
             assert_eq!(
@@ -85,7 +85,7 @@ fn check<V: Value>(snapshot: &Snapshot<V>, model: &[Option<V>], list: &[Option<V
     }
 }
 
-/// Codes and values of the parts, for themselves.
+/// Checks codes and values of the parts, by themselves.
 fn check_parts<V: Value>(model: &[Option<V>], asked: &[Option<V>]) {
     let main = Main::<V>::build(&borrowed(model)).unwrap();
     let mut delta = Delta::<V>::new();
@@ -149,7 +149,7 @@ fn check_parts<V: Value>(model: &[Option<V>], asked: &[Option<V>]) {
     assert!(main.bytes() > 0 && (delta.bytes() > 0) != model.is_empty());
 }
 
-/// Before, during and after merges.
+/// Checks a column before, during and after merges.
 fn check_column<V: Value>(values: &[Option<V>], asked: &[Option<V>]) {
     let lists = [
         &[],
@@ -181,7 +181,7 @@ fn check_column<V: Value>(values: &[Option<V>], asked: &[Option<V>]) {
             break;
         };
         assert!(column.begin_merge().unwrap().is_none(), "there is one");
-        // All but the last are dropped on the way.
+        // All merges but the last are dropped on the way.
         for step in 0.. {
             if budget < 1000 && step == 3 {
                 break;
@@ -222,7 +222,7 @@ fn check_all<V: Value>(mut value: impl FnMut(u64) -> V) {
         check_parts(&values, &asked);
         check_column(&values, &asked);
     }
-    // No NULL, and one value only.
+    // The values are not NULL, and all equal.
     check_column(
         &vec![Some(value(1)); 130],
         &[Some(value(1)), Some(value(2))],
@@ -230,7 +230,7 @@ fn check_all<V: Value>(mut value: impl FnMut(u64) -> V) {
     check_column(&vec![None; 70], &[None, Some(value(0))]);
 }
 
-/// Numbers that are spread over all of a type, its extremes among them.
+/// Checks numbers that are spread over all of a type, its extremes among them.
 macro_rules! check_numbers {
     ($($name:ident: $type:ty;)*) => {$(
         #[test]
@@ -306,7 +306,7 @@ fn columns_of_decimals_and_times() {
     });
 }
 
-/// Strings with common prefixes, of length 0, with bytes of all kinds at their ends.
+/// Returns strings with common prefixes, of length 0, with bytes of all kinds at their ends.
 fn string(number: u64) -> Vec<u8> {
     let mut string = b"the same for all".repeat(number as usize % 4);
     string.truncate(number as usize % 41);

@@ -1,15 +1,16 @@
-//! What columns hold.
+//! Values of columns.
 //!
-//! A [`Value`] is what an application hands in and out; a *key* is how it is stored and compared; a
-//! [`Store`] is the pair of dictionaries for a kind of keys: those of one size, and byte strings.
+//! A [`Value`] is the form that an application hands in and out; a *key* is the form that is stored
+//! and compared; a [`Store`] is the pair of dictionaries for a kind of keys: keys of one size, or
+//! byte strings.
 //!
 //! | value | key | order |
 //! | --- | --- | --- |
-//! | `i8` to `i64`, `u8` to `u64` | itself | of the numbers |
-//! | [`Decimal`] | its unscaled `i128` | of the numbers: a column has one scale |
-//! | [`Date`], [`Timestamp`] | days, microseconds | of time |
+//! | `i8` to `i64`, `u8` to `u64` | itself | numbers |
+//! | [`Decimal`] | its unscaled `i128` | numbers: a column has one scale |
+//! | [`Date`], [`Timestamp`] | days, microseconds | time |
 //! | `f64`, `f32` | `TotalF64`, `TotalF32` | IEEE 754 totalOrder: -0.0 before 0.0; NaN has a place and equals itself |
-//! | `String`, `Vec<u8>` | bytes | of the bytes, which for UTF-8 is that of the characters |
+//! | `String`, `Vec<u8>` | bytes | bytes, which for UTF-8 is the order of the characters |
 
 use std::fmt;
 
@@ -20,33 +21,33 @@ use crate::{
     store::{Fixed, Store, Strings},
 };
 
-/// What a column may hold.
+/// Types of the values that a column may hold.
 pub trait Value: Clone + fmt::Debug + Send + Sync + 'static {
     /// A value that lies elsewhere, or a copy of a small one.
     type Ref<'v>: Element<Key = Key<'v, Self>>;
 
-    /// The dictionaries for its keys.
+    /// Dictionaries for the keys of this type.
     type Store: Store;
 
-    /// The value, borrowed.
+    /// Returns the value, borrowed.
     fn borrow(&self) -> Self::Ref<'_>;
 
-    /// The value on its own.
+    /// Returns an owned copy of the value.
     fn of_ref(value: Self::Ref<'_>) -> Self;
 }
 
-/// How a value is stored.
+/// Stored form of a value.
 pub type Key<'k, V> = <<V as Value>::Store as Store>::Key<'k>;
 
-/// What a value is handed in and out as.
+/// Form in which a value is handed in and out.
 pub trait Element: Copy + fmt::Debug {
-    /// How it is stored.
+    /// Stored form of the value.
     type Key;
 
-    /// How it is stored.
+    /// Returns the stored form of the value.
     fn key(self) -> Self::Key;
 
-    /// The value that is stored so.
+    /// Returns the value whose stored form is `key`.
     fn of_key(key: Self::Key) -> Self;
 }
 
@@ -174,8 +175,10 @@ impl<'v> Element for &'v str {
         self.as_bytes()
     }
 
+    /// Returns the string whose stored form is `key`.
+    ///
     /// # Panics
-    /// If it is not UTF-8: keys of a column of strings are those of strings.
+    /// Panics if `key` is not UTF-8: keys of a column of strings are those of strings.
     fn of_key(key: &'v [u8]) -> &'v str {
         std::str::from_utf8(key).expect("the keys of strings are UTF-8")
     }

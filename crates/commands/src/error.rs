@@ -15,12 +15,12 @@ pub enum Error {
 }
 
 impl Error {
-    /// An error in what was asked for.
+    /// Returns an error in the request.
     pub fn input(text: impl Into<String>) -> Self {
         Self::Input(text.into())
     }
 
-    /// An error while carrying it out.
+    /// Returns an error of carrying a request out.
     pub fn run(text: impl Into<String>) -> Self {
         Self::Run(text.into())
     }

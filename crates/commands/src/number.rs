@@ -21,7 +21,7 @@ pub fn parse_count(text: &str) -> Result<u64> {
     parse_size::parse_size(text).map_err(|_| refuse())
 }
 
-/// As [`parse_count`], refusing zero and anything above `max`.
+/// Reads a count as [`parse_count`] does, and refuses one below `min` or above `max`.
 ///
 /// # Errors
 /// [`Error::Input`] that names the bounds.
@@ -96,7 +96,7 @@ pub fn parse_percent(text: &str) -> Result<f64> {
     percent.ok_or_else(|| Error::input(format!("`{text}` is not a percentage; give 0 to 100")))
 }
 
-/// A number of things, as people write it: `1 worker`, `2,000 records`.
+/// Returns a number of things, as people write it: `1 worker`, `2,000 records`.
 pub fn plural(count: u64, what: &str) -> String {
     let ending = if count == 1 { "" } else { "s" };
     format!("{} {what}{ending}", with_commas(count))

@@ -7,8 +7,8 @@ use std::{
 
 use crate::{Error, Result};
 
-/// Writes results to standard output. A reader that went away early, as `head` does, has what it
-/// wanted.
+/// Writes results to standard output. A reader that closes the pipe early, as `head` does, is no
+/// error.
 ///
 /// # Errors
 /// [`Error::Run`] if the output cannot be written for another reason.
@@ -31,7 +31,7 @@ pub fn finish(result: Result<()>) -> ExitCode {
     let Err(error) = result else {
         return ExitCode::SUCCESS;
     };
-    // A closed standard error leaves the exit code to tell.
+    // If standard error is closed, only the exit code tells.
     let _ = writeln!(io::stderr().lock(), "error: {error}");
     match error {
         Error::Input(_) => ExitCode::from(2),

@@ -1,11 +1,10 @@
-//! A directory for the time of a run.
+//! A directory that exists for the time of a run.
 
 use std::path::{Path, PathBuf};
 
 use crate::{Error, Result};
 
-/// A directory of a run's own, removed with what is in it when this is
-/// dropped, unless it is kept.
+/// A directory of a run's own, removed with its contents when this is dropped, unless it is kept.
 #[derive(Debug)]
 pub struct Place {
     path: PathBuf,
@@ -13,10 +12,11 @@ pub struct Place {
 }
 
 impl Place {
-    /// Makes `path`, which must not exist or be empty, so that no file is lost.
+    /// Makes the directory `path`, which must be missing or empty: no existing file is ever
+    /// removed.
     ///
     /// # Errors
-    /// [`Error::Input`] if it has files in it, or cannot be made.
+    /// [`Error::Input`] if the directory contains files, or cannot be made.
     pub fn make(path: &Path) -> Result<Self> {
         let refused = |error: std::io::Error| {
             Error::input(format!(
@@ -38,12 +38,12 @@ impl Place {
         })
     }
 
-    /// Where it is.
+    /// Returns the path of the directory.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Leaves it as it is, to be looked at.
+    /// Leaves the directory in place, to be looked at, and returns its path.
     pub fn keep(mut self) -> PathBuf {
         self.is_kept = true;
         self.path.clone()

@@ -1,7 +1,6 @@
-//! Says on standard error what a command is doing, so that a person need not
-//! guess whether it hangs. A bar where a person looks at a terminal, plain
-//! lines for steps that take longer than a second elsewhere, nothing when
-//! hidden. Results never come this way.
+//! Shows on standard error the progress of a command. A terminal shows a bar, other outputs show
+//! plain lines for steps that take longer than a second, and a hidden progress shows nothing.
+//! Results never come this way.
 
 use std::io::{IsTerminal, Write};
 use std::sync::Mutex;
@@ -15,7 +14,7 @@ const SILENT: Duration = Duration::from_secs(1);
 /// Time between two plain lines of one step.
 const INTERVAL: Duration = Duration::from_secs(10);
 
-/// Where to say it.
+/// Form in which progress is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
     Bar,
@@ -30,7 +29,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// On standard error, as a bar if that is a terminal.
+    /// Returns progress on standard error, as a bar if that is a terminal.
     pub fn stderr() -> Self {
         let terminal = std::io::stderr().is_terminal();
         Self {
@@ -38,12 +37,12 @@ impl Progress {
         }
     }
 
-    /// Nothing at all, for tests.
+    /// Returns progress that shows nothing, for tests.
     pub fn hidden() -> Self {
         Self { form: Form::Hidden }
     }
 
-    /// A fact about the run the reader should know, a line of its own.
+    /// Writes a fact about the run that the user should know, on a line of its own.
     pub fn note(&self, text: &str) {
         if self.form != Form::Hidden {
             line(&format!("note: {text}"));
@@ -81,7 +80,7 @@ impl Progress {
     }
 }
 
-/// Writes a line to standard error; a closed one is nobody's loss.
+/// Writes a line to standard error; a closed standard error is ignored.
 fn line(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{text}");
 }
@@ -100,8 +99,8 @@ pub struct Step {
 }
 
 impl Step {
-    /// `units` more of the total are done. Costs two atomic additions and a
-    /// clock reading: call it once per thousand records, not for each.
+    /// Counts `units` more of the total as done. Costs two atomic additions and a clock reading:
+    /// call it once per thousand records, not for each.
     pub fn advance(&self, units: u64) {
         // Relaxed: a count for people.
         let done = self.done.fetch_add(units, Ordering::Relaxed) + units;
@@ -109,7 +108,7 @@ impl Step {
         if !self.plain {
             return;
         }
-        // Whoever holds the lock is writing the line already.
+        // The holder of the lock is writing the line already.
         if let Ok(mut next) = self.next_line.try_lock()
             && Instant::now() >= *next
             && done < self.total
@@ -121,7 +120,7 @@ impl Step {
         }
     }
 
-    /// Says what the step is at.
+    /// Sets the text that the step shows.
     pub fn say(&self, text: impl Into<String>) {
         if !self.plain {
             self.bar.set_message(text.into());

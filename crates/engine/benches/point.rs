@@ -61,7 +61,7 @@ impl Bench {
         self.worker.run_until_idle();
     }
 
-    /// Nanoseconds per read and the share of time... of transactions of `READS` reads.
+    /// Returns the nanoseconds per read of transactions of `READS` reads, run for `time`.
     fn run<P: Policy>(&mut self, in_flight: InFlight, time: Duration) -> f64 {
         self.configure(in_flight);
         let (table, records) = (self.table.clone(), self.records);

@@ -1,57 +1,53 @@
 //! Backups: a directory that opens as the database was at one moment.
 //!
-//! | what | where |
+//! | subject | function and file |
 //! | --- | --- |
-//! | of an open database, while others write | [`Database::backup`], `online.rs` |
-//! | of a directory that is not open, and restoring | [`copy`], `offline.rs` |
-//! | the directory that is written | `target.rs` |
+//! | backup of an open database, while others write | [`Database::backup`], `online.rs` |
+//! | backup of a directory that is not open, and restoring | [`copy`], `offline.rs` |
+//! | directory that is written | `target.rs` |
 //!
-//! A backup has the checkpoint's parts, the cold files that they refer to, the log from there
-//! on, and a manifest. The
-//! log's files are cut behind the last block that counts; nothing else differs from
-//! the original. The manifest says that the incarnation has ended: a `Cut` names the
-//! timestamp up to which its log counts and the blocks that must be there. That is
-//! what recovery itself writes down when it opens a directory, so it treats a backup
-//! as any directory that was closed.
+//! A backup has the checkpoint's parts, the cold files that they refer to, the log from there on,
+//! and a manifest. The log's files are cut behind the last block that counts; nothing else differs
+//! from the original. The manifest says that the incarnation has ended: a `Cut` names the timestamp
+//! up to which its log counts and the blocks that must be there. Recovery itself writes such a cut
+//! when it opens a directory, and treats a backup as any directory that was closed.
 //!
-//! # What an online backup has: everything up to F, and nothing newer
+//! # Content of an online backup: everything up to F, and nothing newer
 //! The steps, in this order, while a `CheckpointGuard` is held:
 //! 1. `F` = the frontier.
 //! 2. `D` = for every lane, its transactions that are on the device.
 //! 3. `M` = the manifest, with a checkpoint of this incarnation.
-//! 4. The parts of `M`'s checkpoint are copied, and the cold files up to where they were when
-//!    it was taken. What they refer to was on the device then, and does not change.
-//! 5. Of each lane, the blocks from the checkpoint's start up to the first `D` are
-//!    copied. Fewer are an error.
+//! 4. The parts of `M`'s checkpoint are copied, and the cold files up to where they were when it
+//!    was taken. The records that the parts refer to were on the device then, and do not change.
+//! 5. The blocks of each lane from the checkpoint's start up to the first `D` are copied. Finding
+//!    fewer is an error.
 //! 6. A manifest is written: `M` with `Cut { up_to: F, ends: the blocks copied }`.
 //!
-//! *Everything up to F.* Let `t <= F` be a commit. If `t <= begin`, the chunk with its
-//! key has it or what replaced it, for every chunk's snapshot is `begin` or later. If
-//! not, it is in a block from `starts` on (`checkpoint.rs`). The frontier rose to `F`
-//! because a claim `(F, needed)` was satisfied: every lane had its first `needed`
-//! transactions on the device, and `t` is among them (`log/frontier.rs`). A lane's
-//! count is stored before the frontier that it satisfies, and loaded after it, so
-//! `needed <= D`. Hence `t` is among the first `D` of its lane and is copied, or an
-//! error says that it is not. The names of tables that it writes to are in `M`, since a
-//! table is in the manifest before anybody can write to it, and `M` is read after `F`.
+//! *Everything up to F.* Let `t <= F` be a commit. If `t <= begin`, the chunk with its key has the
+//! commit's version or a newer one, for every chunk's snapshot is `begin` or later. If not, the
+//! commit is in a block from `starts` on (`checkpoint.rs`). The frontier rose to `F` because a
+//! claim `(F, needed)` was satisfied: every lane had its first `needed` transactions on the device,
+//! and `t` is among them (`log/frontier.rs`). A lane's count is stored before the frontier that it
+//! satisfies, and loaded after it, so `needed <= D`. Hence `t` is among the first `D` of its lane
+//! and is copied, or the backup fails with an error. The definitions of the tables that it writes
+//! to are records of the catalog, copied like any others: a definition commits before the writes to
+//! its table, or with them.
 //!
-//! *Nothing newer.* Recovery ignores what is newer than `up_to` in the log, and the
-//! parts have nothing newer than the checkpoint's `end`, which the frontier had reached
-//! when it was published, so that `end <= F`. (Tables have no timestamps: one that was
-//! made since may be there, empty.)
+//! *Nothing newer.* Recovery ignores transactions newer than `up_to` in the log, and the parts have
+//! nothing newer than the checkpoint's `end`, which the frontier had reached when it was published,
+//! so that `end <= F`.
 //!
-//! *Although others write.* What is copied does not change: parts are complete, and a
-//! block on the device is not written again until its file is used again. That takes
-//! a checkpoint to free it, and the guard keeps those away. A file that was free before
-//! may be used again at any time. Whatever of it is read, old or new or half: its old
-//! blocks end before the checkpoint's start, so they are not needed; its new blocks
-//! were not on the device when `D` was read, so they are not counted. A block that is
-//! being written lies behind the first `D` and is not looked at. And the log is read
-//! with direct transfers, lest pages of half-written blocks stay in the system's
-//! cache, where the next recovery might find them.
+//! *Although others write.* The copied bytes do not change: parts are complete, and a block on the
+//! device is not written again until its file is used again. Only a checkpoint frees a file, and
+//! the guard keeps checkpoints away. A file that was free before may be used again at any time.
+//! Whether its old bytes are read, its new ones, or half of each: its old blocks end before the
+//! checkpoint's start and are not needed; its new blocks were not on the device when `D` was read
+//! and are not counted. A block that is being written lies behind the first `D` and is not looked
+//! at. And the log is read with direct transfers, lest pages of half-written blocks stay in the
+//! system's cache, where the next recovery might find them.
 //!
-//! *No half a backup.* The manifest comes last, after everything it names is durable.
-//! A directory without one is refused by everybody, and what an error leaves is removed.
+//! *No half a backup.* The manifest comes last, after everything it names is durable. A directory
+//! without a manifest is refused by every opening, and files that an error leaves are removed.
 
 mod offline;
 mod online;
@@ -74,29 +70,29 @@ use crate::{
     timestamp::Timestamp,
 };
 
-/// What a backup has.
+/// Content of a backup.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BackupReport {
-    /// Everything up to here, and nothing newer.
+    /// Timestamp up to which the backup has everything, and beyond which it has nothing.
     pub up_to: Timestamp,
-    /// Files, the manifest not counted.
+    /// Number of files, without the manifest.
     pub files: u64,
-    /// Their bytes.
+    /// Bytes of the files.
     pub bytes: u64,
-    /// Records in the checkpoint among them.
+    /// Records in the checkpoint's files.
     pub checkpoint_records: u64,
 }
 
-/// Why there is no backup. The target has no manifest, and is no database.
+/// Reason why there is no backup. The target has no manifest, and is no database.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum BackupError {
     /// The database is in memory only.
     NoDirectory,
-    /// The database has no checkpoint since it was opened; take one.
+    /// The database has no checkpoint since it was opened; the caller should take one.
     NoCheckpoint,
-    /// A checkpoint is being taken; try again.
+    /// A checkpoint is being taken; the caller may try again.
     UnderWay,
     /// The database was closed meanwhile.
     Closed,
@@ -106,11 +102,11 @@ pub enum BackupError {
     NotEmpty(String),
     /// The target is open, or cannot be locked.
     Target(OpenError),
-    /// What is to be copied cannot be read, or is damaged.
+    /// A file to be copied cannot be read, or is damaged.
     Source(OpenError),
-    /// What is to be copied is damaged, in all the places that the report names.
+    /// The directory to be copied is damaged, in all the places that the report names.
     Damaged(Box<CheckReport>),
-    /// The target's device refused something.
+    /// The error of the target's device.
     Device(std::io::Error),
     /// There is no fresh checkpoint.
     Checkpoint(CheckpointError),
@@ -170,10 +166,10 @@ impl std::error::Error for BackupError {
     }
 }
 
-/// Told how far a copy is, and asked whether to go on.
+/// Callback that is told the progress of a copy, and returns whether to go on.
 pub type Watch<'w> = dyn FnMut(&Progress) -> ControlFlow<()> + 'w;
 
-/// How far a copy is.
+/// Progress of a copy, with its callback.
 struct Watched<'w> {
     progress: Progress,
     watch: &'w mut Watch<'w>,
@@ -189,8 +185,8 @@ impl Watched<'_> {
     }
 }
 
-/// Copies the cold files that a checkpoint refers to, as far as it does. Others may write
-/// behind that.
+/// Copies the cold files that a checkpoint refers to, as far as it does. Sessions may write behind
+/// that.
 fn copy_cold(
     from: &Arc<dyn Directory>,
     checkpoint: Option<&CheckpointEntry>,
@@ -212,7 +208,7 @@ fn copy_cold(
     Ok(())
 }
 
-/// Reads a part of a checkpoint that is as it was written.
+/// Reads a part of a checkpoint, and checks that it is as it was written.
 fn read_part(
     directory: &Arc<dyn Directory>,
     database: u64,

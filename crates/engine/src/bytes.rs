@@ -1,10 +1,10 @@
-//! Reading little-endian fields from bytes that nobody vouches for.
+//! Reading of little-endian fields from untrusted bytes.
 
-/// What is left to read.
+/// Bytes that are left to read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reader<'b>(pub(crate) &'b [u8]);
 
-/// The bytes ended too early.
+/// Error: the bytes ended too early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TooShort;
 
@@ -38,7 +38,7 @@ impl<'b> Reader<'b> {
         self.array().map(u64::from_le_bytes)
     }
 
-    /// Bytes behind their length, a `u32`.
+    /// Reads bytes behind their length, a `u32`.
     pub(crate) fn counted(&mut self) -> Result<&'b [u8], TooShort> {
         let length = self.u32()?;
         self.take(length as usize)

@@ -1,38 +1,36 @@
-//! The catalog: which tables and indexes there are.
+//! The catalog: the tables and indexes of a database.
 //!
-//! It is two tables itself, [`OBJECTS`] and [`NAMES`]: multi-version, logged,
-//! checkpointed and recovered like all others. What creates, drops, truncates or
-//! renames a table writes their records in an ordinary transaction, so it is atomic,
-//! isolated and durable as that is, can be mixed with other writes, and is undone
-//! with them.
+//! The catalog is two tables itself, [`OBJECTS`] and [`NAMES`]: multi-version, logged, checkpointed
+//! and recovered like all others. An operation that creates, drops, truncates or renames a table
+//! writes their records in an ordinary transaction, so the operation is atomic, isolated and
+//! durable as that transaction is, can be mixed with other writes, and is undone with them.
 //!
-//! | what | where |
+//! | part | place |
 //! | --- | --- |
 //! | records: keys and definitions | `definition.rs` |
-//! | what all records together must be | `view.rs` |
-//! | the operations, as part of a transaction | `ddl.rs`; as one of their own: `convenience.rs` |
-//! | the same of indexes | `indexes.rs`, `create_index.rs` |
-//! | what they do besides writing records: at commit, at undo | `effects.rs` |
-//! | what they tell those who follow the change stream | `event.rs`, `history.rs` |
-//! | who may use a table, from its creation to its end | `life.rs` |
-//! | how its memory comes back | `graveyard.rs` |
+//! | consistency of all records together | `view.rs` |
+//! | the operations, as part of a transaction | `ddl.rs`; in a transaction of their own: `convenience.rs` |
+//! | the operations on indexes | `indexes.rs`, `create_index.rs` |
+//! | their effects besides writing records: at commit, at undo | `effects.rs` |
+//! | their events for followers of the change stream | `event.rs`, `history.rs` |
+//! | use of a table, from its creation to its end | `life.rs` |
+//! | return of a table's memory | `graveyard.rs` |
 //! | after recovery | `restore.rs` |
-//! | tables of this process by number and name | here |
+//! | tables of this process by number and name | this file |
 //!
 //! # Numbers
 //! An *object* is a table or an index, named by an [`definition::ObjectKey`] for its whole life. A
-//! table's records are in a *storage*, a [`Table`] with a number, which log, checkpoint,
-//! undo and garbage go by; the first has that of the object. To truncate is to take a new storage.
-//! No number is used twice, also not by what never came to be: the next one is in the
-//! manifest, which is written when the database is opened and with every checkpoint;
-//! what was taken since is found in the log.
+//! table's records are in a *storage*, a [`Table`] with a number, by which log, checkpoint, undo
+//! and garbage find it; the first storage has the number of the object. Truncating a table gives it
+//! a new storage. No number is used twice, not even the number of an object that never came to be:
+//! the next number is in the manifest, which is written when the database is opened and with every
+//! checkpoint; numbers taken since are found in the log.
 //!
-//! # Which conflicts
-//! Two transactions that change the same object, or take the same name, meet at a
-//! record of the catalog: the first updater wins, at every isolation level (read
-//! committed does not overwrite what is newer here). Between a transaction that drops or
-//! truncates a table and those that write to it, the first to commit wins: no one
-//! waits for the other (`life.rs`).
+//! # Conflicts
+//! Two transactions that change the same object, or take the same name, meet at a record of the
+//! catalog: the first updater wins, at every isolation level (read committed does not overwrite
+//! newer records here). Between a transaction that drops or truncates a table and those that write
+//! to it, the first to commit wins: neither waits for the other (`life.rs`).
 
 mod convenience;
 mod create_index;
@@ -72,45 +70,45 @@ pub(crate) use self::{
 };
 use crate::{error::Error, table::Table};
 
-/// The storage of the definitions, by object.
+/// Storage of the definitions, by object.
 pub(crate) const OBJECTS: u32 = 0;
-/// The storage of the names: to which object each belongs.
+/// Storage of the names, each with its object.
 pub(crate) const NAMES: u32 = 1;
-/// The first number that others can have.
+/// First number that other objects can have.
 pub(crate) const FIRST_NUMBER: u32 = 2;
-/// Numbers of storages that are logged are below this.
+/// Upper bound of the numbers of storages that are logged.
 pub(crate) const NUMBERS_END: u32 = EVENTS;
-/// No storage: events are written to the log under this number (`event.rs`).
+/// Number under which events are written to the log; no storage has it (`event.rs`).
 pub(crate) const EVENTS: u32 = (1 << 31) - 1;
 
-/// What the sessions of a database share of its catalog.
+/// Catalog that the sessions of a database share.
 pub(crate) struct Catalog {
     pub(crate) objects: Arc<Table>,
     pub(crate) names: Arc<Table>,
     registry: RwLock<Registry>,
     next_number: AtomicU32,
-    /// Held from before a transaction with [`Effect`]s takes its timestamp until they
-    /// have taken place: they take place in commit order.
+    /// Held from before a transaction with [`Effect`]s takes its timestamp until the effects have
+    /// taken place: effects take place in commit order.
     commits: Mutex<()>,
     pub(crate) last_drop: LastDrop,
     graveyard: Mutex<VecDeque<Grave>>,
-    /// How many are in it, so that nobody need look.
+    /// Number of graves in it, read as a hint without the latch.
     graves: AtomicUsize,
-    /// Storages that went.
+    /// Number of storages that went.
     gone: AtomicU64,
-    /// Live storages of tables with a TTL (`ttl/collect.rs`).
+    /// Number of live storages of tables with a TTL (`ttl/collect.rs`).
     pub(crate) expiring: AtomicUsize,
-    /// A burial has moved the clock, and the log does not know (`graveyard.rs`).
+    /// Whether a burial has moved the clock without a record in the log (`graveyard.rs`).
     pub(crate) owes_commit: AtomicBool,
-    /// If there is a log.
+    /// Events of tables, if there is a log.
     pub(crate) events: EventHistory,
 }
 
 #[derive(Default)]
 struct Registry {
-    /// As of the newest commit.
+    /// Tables as of the newest commit.
     by_name: BTreeMap<String, Arc<Table>>,
-    /// All that anybody may need: also those that are not committed yet, or dropped.
+    /// All storages in use, including those that are not committed yet, or dropped.
     by_number: BTreeMap<u32, Arc<Table>>,
 }
 
@@ -154,30 +152,30 @@ impl Catalog {
         self.commits.lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    /// The table of this name, as of the newest commit.
+    /// Returns the table named `name`, as of the newest commit.
     pub(crate) fn by_name(&self, name: &str) -> Option<Arc<Table>> {
         self.registry().by_name.get(name).cloned()
     }
 
-    /// Names of all tables, in order, as of the newest commit.
+    /// Returns the names of all tables, in order, as of the newest commit.
     pub(crate) fn table_names(&self) -> Vec<String> {
         self.registry().by_name.keys().cloned().collect()
     }
 
-    /// Whether a table has this name, or an index, be it missing or under construction, as
-    /// of the newest commit.
+    /// Whether a table has this name, or an index, including missing indexes and those under
+    /// construction, as of the newest commit.
     pub(crate) fn is_taken(&self, name: &str) -> bool {
         let registry = self.registry();
         let mut indexes = registry.by_name.values().map(|table| &table.indexes);
         registry.by_name.contains_key(name) || indexes.any(|indexes| indexes.has(name))
     }
 
-    /// The storage of this number, unless it went.
+    /// Returns the storage of this number, unless it went.
     pub(crate) fn by_number(&self, number: u32) -> Option<Arc<Table>> {
         self.registry().by_number.get(&number).cloned()
     }
 
-    /// The live storage with the smallest number from the given one on whose records
+    /// Returns the live storage with the smallest number, from the number `from` on, whose records
     /// expire.
     pub(crate) fn next_expiring(&self, from: u32) -> Option<Arc<Table>> {
         let registry = self.registry();
@@ -187,10 +185,10 @@ impl Catalog {
             .cloned()
     }
 
-    /// The storages with records that were committed up to now and count, by number, the
+    /// Returns the storages with records that were committed up to now and count, by number, the
     /// catalog's own last.
     pub(crate) fn live_tables(&self) -> Vec<Arc<Table>> {
-        // Nobody is in the middle of a commit meanwhile.
+        // No transaction is in the middle of a commit meanwhile.
         let _commits = self.lock_commits();
         let registry = self.registry();
         let others = registry.by_number.range(FIRST_NUMBER..);
@@ -201,7 +199,7 @@ impl Catalog {
             .collect()
     }
 
-    /// A number that no storage has had.
+    /// Takes a number that no storage has had.
     pub(crate) fn take_number(&self) -> Result<u32, Error> {
         let next = |number: u32| (number < NUMBERS_END).then_some(number + 1);
         let taken = self
@@ -210,18 +208,18 @@ impl Catalog {
         taken.map_err(|_| Error::TableNumbersExhausted)
     }
 
-    /// The number that no storage has had, nor any above it.
+    /// Returns the smallest number above all that storages have had.
     pub(crate) fn next_number(&self) -> u32 {
         self.next_number.load(Ordering::Relaxed)
     }
 
-    /// Numbers below this are taken.
+    /// Marks all numbers below `below` as taken.
     pub(crate) fn skip_numbers(&self, below: u32) {
         self.next_number.fetch_max(below, Ordering::Relaxed);
     }
 
-    /// A new storage that only its maker can use, be it to take another's place. It is registered: undo and garbage
-    /// find it from now on.
+    /// Makes a new storage that only its maker can use, possibly in the place of another. The
+    /// storage is registered: undo and garbage find it from now on.
     fn new_storage(
         &self,
         number: u32,
@@ -237,13 +235,14 @@ impl Catalog {
         Ok(table)
     }
 
-    /// The storage of this number, made if there is none: while records are recovered.
+    /// Returns the storage of this number, and makes it if there is none: while records are
+    /// recovered.
     pub(crate) fn storage_of(&self, number: u32, local: &Local) -> Result<Arc<Table>, Exhausted> {
         if let Some(table) = self.by_number(number) {
             return Ok(table);
         }
         let mut registry = self.registry_mut();
-        // Somebody else may have made it meanwhile.
+        // Another thread may have made the storage meanwhile.
         if let Some(table) = registry.by_number.get(&number) {
             return Ok(table.clone());
         }
@@ -254,7 +253,7 @@ impl Catalog {
         Ok(table)
     }
 
-    /// Storages that went so far.
+    /// Returns the number of storages that went so far.
     pub(crate) fn gone(&self) -> u64 {
         self.gone.load(Ordering::Relaxed)
     }

@@ -1,17 +1,16 @@
-//! What serializable transactions of different sessions tell each other besides their
-//! versions: how they are certified, and two announcements per session.
+//! State that serializable transactions of different sessions share besides their versions: the
+//! certifier, and two announcements per session.
 //!
-//! - *Range stamps*: for each table (or index), the newest commit of a transaction of this
-//!   session that relied on the absence of records there: of keys it did not find, of what is
-//!   not in a range that it scanned. Whoever inserts a record has no older version where such
-//!   readers could have left a mark. (Tables share stamps: [`TableSet`].)
-//! - *Read-only snapshot*: the newest snapshot of a transaction that was declared
-//!   read-only. Those leave no other trace.
+//! - *Range stamps*: for each table (or index), the newest commit of a transaction of this session
+//!   that relied on the absence of records there: of keys that it did not find, of records missing
+//!   from a range that it scanned. A transaction that inserts a record has no older version where
+//!   such readers could have left a mark. (Tables share stamps: [`TableSet`].)
+//! - *Read-only snapshot*: the newest snapshot of a transaction that was declared read-only.
+//!   Read-only transactions leave no other trace.
 //!
-//! Both only grow, are written by their session alone, and read by others in the rare
-//! case that a transaction has a successor that committed before it
-//! (`transaction/certify.rs`). Numbers of ended sessions serve later ones, so nothing
-//! is ever forgotten.
+//! Both only grow, are written by their session alone, and read by others in the rare case that a
+//! transaction has a successor that committed before it (`transaction/certify.rs`). Later sessions
+//! take over the numbers of ended ones, so nothing is ever forgotten.
 
 use std::sync::OnceLock;
 
@@ -22,22 +21,21 @@ use crate::{
     timestamp::{SESSIONS_MAX, Timestamp},
 };
 
-/// How serializable transactions are certified when they commit.
+/// Certification of serializable transactions at their commit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Certifier {
-    /// The serial safety net: a transaction aborts if one of its successors in any
-    /// serial order committed before one of its predecessors (Wang, Johnson, Fekete,
-    /// Pandis: "Efficiently making (almost) any concurrency control mechanism
-    /// serializable", VLDB Journal 26, 2017). What a transaction read may have been
-    /// changed when it commits.
+    /// The serial safety net: a transaction aborts if one of its successors in any serial order
+    /// committed before one of its predecessors (Wang, Johnson, Fekete, Pandis: "Efficiently making
+    /// (almost) any concurrency control mechanism serializable", VLDB Journal 26, 2017). Records
+    /// that a transaction read may have been changed when it commits.
     #[default]
     Ssn,
-    /// Everything a transaction read must be current when it commits, unless it wrote
-    /// nothing (after Silo; paper 004 section 2.1.4).
+    /// Validation: all records that a transaction read must be current when it commits, unless it
+    /// wrote nothing (after Silo; paper 004 section 2.1.4).
     Validation,
 }
 
-/// One session's announcements.
+/// Announcements of one session.
 #[repr(align(128))]
 pub(crate) struct Announcements {
     ranges: [AtomicU64; TableSet::PLACES],
@@ -54,8 +52,8 @@ impl Announcements {
 
     /// Raises the session's range stamps of these tables.
     ///
-    /// The caller's fence comes between this and its look at the nodes; that of an
-    /// inserter between its insertion and [`Board::last_range_reader`].
+    /// The caller's fence comes between this call and its look at the nodes; an inserter's fence
+    /// comes between its insertion and [`Board::last_range_reader`].
     pub(crate) fn raise_ranges(&self, tables: TableSet, at: Timestamp) {
         for place in tables.places() {
             let range = &self.ranges[place];
@@ -65,7 +63,7 @@ impl Announcements {
         }
     }
 
-    /// The newest of the session's range stamps of these tables.
+    /// Returns the newest of the session's range stamps of these tables.
     pub(crate) fn newest_range(&self, tables: TableSet) -> Timestamp {
         let stamps = tables
             .places()
@@ -73,13 +71,13 @@ impl Announcements {
         Timestamp(stamps.max().unwrap_or_default())
     }
 
-    /// The newest snapshot of a transaction of this session that was declared read-only.
+    /// Returns the newest snapshot of a transaction of this session that was declared read-only.
     pub(crate) fn last_read_only(&self) -> Timestamp {
         Timestamp(self.read_only.load(Ordering::Relaxed))
     }
 
-    /// A snapshot of the present for a transaction that is declared read-only, after
-    /// announcing it.
+    /// Announces and returns a snapshot of the present, for a transaction that is declared
+    /// read-only.
     ///
     /// ```text
     ///   reader                       writer T, with a successor at p <= s
@@ -87,9 +85,8 @@ impl Announcements {
     ///   fence(SeqCst)                fence(SeqCst)
     ///   clock == s ?                 reads read_only
     /// ```
-    /// If `s < c`, the reader's second load of the clock comes before the writer's
-    /// increment, so the writer sees the announcement, and aborts. Else the snapshot
-    /// includes `T`.
+    /// If `s < c`, the reader's second load of the clock comes before the writer's increment, so
+    /// the writer sees the announcement, and aborts. Otherwise the snapshot includes `T`.
     #[inline]
     pub(crate) fn read_only_snapshot(&self, horizon: &Horizon) -> Timestamp {
         loop {
@@ -107,10 +104,10 @@ impl Announcements {
     }
 }
 
-/// The announcements of all sessions.
+/// Announcements of all sessions.
 pub(crate) struct Board {
     sessions: Box<[OnceLock<Announcements>]>,
-    /// Sessions that have announcements: the first so many.
+    /// Number of sessions that have announcements: the first of `sessions`.
     count: AtomicUsize,
 }
 
@@ -126,12 +123,12 @@ impl Board {
     pub(crate) fn enter(&self, number: u16) {
         let number = usize::from(number);
         self.sessions[number].get_or_init(Announcements::new);
-        // SeqCst: who does not count this session yet comes before its first
+        // SeqCst: a reader that does not count this session yet comes before its first
         // announcement.
         self.count.fetch_max(number + 1, Ordering::SeqCst);
     }
 
-    /// The announcements of a session that has entered.
+    /// Returns the announcements of a session that has entered.
     #[inline]
     pub(crate) fn session(&self, number: u16) -> &Announcements {
         self.sessions[usize::from(number)]
@@ -145,8 +142,8 @@ impl Board {
         sessions.filter_map(|(number, session)| Some((number, session.get()?)))
     }
 
-    /// The newest commit that relied on an absence in one of these tables, not counting
-    /// session `own`, whose newest stamp of them was `before`.
+    /// Returns the newest commit that relied on an absence in one of these tables. Session `own`
+    /// counts with `before`, its newest stamp of these tables at an earlier time.
     pub(crate) fn last_range_reader(
         &self,
         own: u16,
@@ -158,7 +155,7 @@ impl Board {
         stamps.fold(before, Timestamp::max)
     }
 
-    /// The newest snapshot of a transaction that was declared read-only.
+    /// Returns the newest snapshot of a transaction that was declared read-only, in any session.
     pub(crate) fn last_read_only(&self) -> Timestamp {
         let snapshots = self.all().map(|(_, session)| session.last_read_only());
         snapshots.max().unwrap_or_default()

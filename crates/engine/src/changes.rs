@@ -1,47 +1,46 @@
-//! The change stream: what transactions committed, in commit order, read from the log.
+//! The change stream: the changes of committed transactions, in commit order, read from the log.
 //!
-//! A [`ChangeReader`] stands at a *position*, a commit timestamp: everything up to it was
-//! handed out. It reads the lanes' blocks from the device, as recovery does, and merges
-//! them (`lane.rs`). Who goes on from a position, after whatever kind of end, gets
-//! exactly what was committed after it.
+//! A [`ChangeReader`] stands at a *position*, a commit timestamp: everything up to it was handed
+//! out. It reads the lanes' blocks from the device, as recovery does, and merges them (`lane.rs`).
+//! A reader that goes on from a position, after any kind of end, gets exactly the transactions that
+//! were committed after it.
 //!
-//! # Whole, in order, nothing that can be lost
+//! # Complete, in order, and durable
 //! A round reads the frontier `F` first, then for every lane the number of its
 //! transactions that are on the device, `D`.
-//! - *Everything up to `F` is read.* The frontier rose to `F` because every lane had what
-//!   a claim needed of it on the device, and its count was stored before that. So all of
-//!   a lane up to `F` is among its first `D` (`log/frontier.rs`); a lane that appeared
-//!   since has nothing as old.
-//! - *In order.* A lane's timestamps ascend. The next transaction is the earliest of the
-//!   lanes' next ones, and it is handed out only if no lane has anything left to read,
-//!   up to its `D`, before its next one is known, and if it is not newer than `F`.
-//! - *Nothing that is on its way to the device is looked at:* it is behind `D`, which was
-//!   read before the bytes were.
-//! - *Nothing that a crash takes back:* recovery's frontier is not lower than `F`.
+//! - *Everything up to `F` is read.* The frontier rose to `F` because every lane had all
+//!   transactions that a claim needed on the device, and the lane's count was stored before that.
+//!   All of a lane's transactions up to `F` are therefore among its first `D` (`log/frontier.rs`);
+//!   a lane that appeared since has none that old.
+//! - *In order.* A lane's timestamps ascend. The next transaction is the earliest of the lanes'
+//!   next ones. It is handed out only if the next transaction of every lane is known, or the lane
+//!   has nothing left to read up to its `D`, and if it is not newer than `F`.
+//! - *No block on its way to the device is looked at:* such a block is behind `D`, which was read
+//!   before the bytes were.
+//! - *A crash takes back nothing that was handed out:* recovery's frontier is not lower than `F`.
 //!
-//! A lane without commits has nothing left to read, and holds nobody up. Earlier
-//! incarnations, as far as their segments are kept, come first, one after the other, up
-//! to where each of them counts.
+//! A lane without commits has nothing left to read, and does not hold the stream up. Earlier
+//! incarnations, as far as their segments are kept, come first, one after the other, up to where
+//! each of them counts.
 //!
 //! # Segments that are used again
-//! Nobody waits for readers. A block that was overwritten gives itself away by its
-//! checksum, incarnation, lane or number; a segment that is gone is not found. Both mean
+//! The log does not wait for readers. A reader recognises an overwritten block by its checksum,
+//! incarnation, lane or number, and does not find a segment that is gone. Both mean
 //! [`ChangesError::NotKept`], if the history begins later than the reader's position
 //! (`log/segments/kept.rs`), and damage if it does not.
 //!
 //! # Tables
-//! A record is of a storage; which table that is, and what it is named, is told as of the
-//! record's place in the stream. The reader knows the tables at its position: it begins
-//! with those of the catalog's history (`catalog/history.rs`), and each transaction that
-//! is handed out does to them what it did to the catalog's, by its events
-//! (`transaction.rs`). That every record's table is known follows from the rule of
-//! `catalog/life.rs`: a storage is written by who makes it and those who come later, until
-//! who drops it.
+//! A record belongs to a storage; its table, and the table's name, are told as of the record's
+//! place in the stream. The reader knows the tables at its position: it begins with those of the
+//! catalog's history (`catalog/history.rs`), and each transaction that is handed out applies its
+//! events to them, as it did to the catalog's tables (`transaction.rs`). The rule of
+//! `catalog/life.rs` implies that every record's table is known: a storage is written by the
+//! transaction that makes it and by later ones, up to the one that drops it.
 //!
 //! # Memory
-//! A reader has one piece of the log of each lane in memory, and of a block larger than
-//! a piece all of it; transactions that it handed out share these bytes. All of them are
-//! set aside from the database's memory limit.
+//! A reader has one piece of the log of each lane in memory, or all of a block that is larger than
+//! a piece; transactions that it handed out share these bytes. All of them are set aside from the
+//! database's memory limit.
 
 mod error;
 mod lane;
@@ -74,36 +73,37 @@ use crate::{
     timestamp::Timestamp,
 };
 
-/// Transactions that are handed out at once, at most.
+/// Maximum number of transactions that are handed out at once.
 const BATCH_MAX: usize = 1024;
 
-/// Where a change stream begins.
+/// Beginning of a change stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangesFrom {
-    /// With the database's first commit.
+    /// The stream begins with the database's first commit.
     Beginning,
-    /// After what is committed now.
+    /// The stream begins after the commits so far.
     Now,
-    /// After a commit, or a snapshot ([`crate::Transaction::snapshot`]).
+    /// The stream begins after a commit, or a snapshot ([`crate::Transaction::snapshot`]).
     After(Timestamp),
 }
 
-/// Reads what was committed. It belongs to no session: any of the database may go on
+/// Reader of committed changes. It belongs to no session: any session of the database may go on
 /// with it.
 pub struct ChangeReader {
     database: Arc<Database>,
-    /// Everything up to here was handed out.
+    /// Commit timestamp up to which everything was handed out.
     position: Timestamp,
-    /// The tables there.
+    /// Tables at that position.
     tables: Arc<Tables>,
-    /// Whose log is being read.
+    /// Incarnation whose log is being read.
     incarnation: u64,
     lanes: Vec<LaneReader>,
 }
 
 impl Session {
-    /// A reader of what is committed after `from`. Where it begins is durable when this
-    /// returns: what was copied at that snapshot survives, and the position may be kept.
+    /// Returns a reader of the transactions committed after `from`. The commits up to that position
+    /// are durable when this returns: a copy made at that snapshot survives a crash, and the
+    /// position may be kept.
     ///
     /// # Errors
     /// [`ChangesError::InMemory`]; [`ChangesError::NotKept`] if the log from there on is
@@ -119,7 +119,7 @@ impl Session {
         let (Some(lane), Some(log)) = (self.lane(), database.log().cloned()) else {
             return Err(ChangesError::InMemory);
         };
-        // Before the clock: what commits later is in these blocks or later ones.
+        // Before the clock: later commits are in these blocks or later ones.
         let marks = log.frontier.positions();
         let newest = log.now();
         let mut lanes = Vec::new();
@@ -157,24 +157,25 @@ impl Session {
 }
 
 impl ChangeReader {
-    /// Everything up to here was handed out: where another reader goes on.
+    /// Returns the position up to which everything was handed out, and from which another reader
+    /// goes on.
     pub fn position(&self) -> Timestamp {
         self.position
     }
 
-    /// The next transactions, in commit order, at least one. `session` is any of the
-    /// database.
+    /// Returns the next transactions, in commit order, at least one. `session` is any session of
+    /// the database.
     ///
     /// # Errors
     /// [`ChangesError::NotKept`]: the reader was too slow. [`ChangesError::Engine`]:
-    /// without memory for a block of the log, it can be called again;
-    /// [`Error::Ended`] when the session winds up.
+    /// without memory for a block of the log, the function can be called again; [`Error::Ended`]
+    /// when the session winds up.
     ///
     /// # Suspension
-    /// Device waits, and event waits until something is committed and durable.
+    /// Device waits, and event waits until a commit is durable.
     ///
     /// # Cancellation
-    /// Nothing is lost: it can be called again.
+    /// Nothing is lost: the function can be called again.
     ///
     /// # Panics
     /// With a session of another database.
@@ -185,20 +186,22 @@ impl ChangeReader {
         self.next_up_to(session, Timestamp(u64::MAX)).await
     }
 
-    /// As [`ChangeReader::next`], but does not wait for more than what was committed up to
-    /// `newest`: none, if all of that was handed out.
+    /// Returns the next transactions like [`ChangeReader::next`], but does not wait for commits
+    /// newer than `newest`: returns none if all commits up to `newest` were handed out.
     ///
     /// # Errors
-    /// As for [`ChangeReader::next`].
+    /// [`ChangesError::NotKept`]: the reader was too slow. [`ChangesError::Engine`]:
+    /// without memory for a block of the log, the function can be called again;
+    /// [`Error::Ended`] when the session winds up.
     ///
     /// # Suspension
-    /// As for [`ChangeReader::next`].
+    /// Device waits, and event waits until a commit up to `newest` is durable.
     ///
     /// # Cancellation
-    /// As for [`ChangeReader::next`].
+    /// Nothing is lost: the function can be called again.
     ///
     /// # Panics
-    /// As for [`ChangeReader::next`].
+    /// With a session of another database.
     pub async fn next_up_to(
         &mut self,
         session: &Rc<Session>,
@@ -221,9 +224,9 @@ impl ChangeReader {
                 return Err(Error::Ended.into());
             }
             let is_earlier = self.incarnation < log.incarnation;
-            // In this order: module text.
+            // In this order: see the module's doc.
             let (up_to, durable) = if is_earlier {
-                // Without a cut, recovery has kept nothing of it.
+                // Without a cut, recovery has kept nothing of the incarnation.
                 let up_to = log.segments.cut(self.incarnation).unwrap_or(self.position);
                 (up_to, None)
             } else {
@@ -246,7 +249,7 @@ impl ChangeReader {
         }
     }
 
-    /// At first: which incarnation is to be read first.
+    /// Chooses the first incarnation to read, at the first call.
     fn begin_earlier(&mut self, log: &Log) -> Result<(), ChangesError> {
         if self.incarnation == 0 {
             self.incarnation = 1;
@@ -273,13 +276,13 @@ impl ChangeReader {
                     self.find_lane(log, lane)?;
                 }
             }
-            // Its lanes are found as they come.
+            // The lanes of the current incarnation are found as they come.
             _ => self.incarnation = log.incarnation,
         }
         Ok(())
     }
 
-    /// Finds the lanes that have something on the device and are not being read yet.
+    /// Finds the lanes that have transactions on the device and are not being read yet.
     fn find_lanes(&mut self, log: &Log, durable: &[u64]) -> Result<(), ChangesError> {
         for (lane, &durable) in durable.iter().enumerate() {
             let lane = lane as u32;
@@ -301,8 +304,8 @@ impl ChangeReader {
         Ok(())
     }
 
-    /// Transactions up to `up_to`, as far as they are at hand: reads only until there is
-    /// one. `durable` tells for each lane how much of it may be read; `None`: all.
+    /// Collects transactions up to `up_to`, as far as they are at hand: reads only until there is
+    /// one. `durable` tells for each lane how many of its transactions may be read; `None`: all.
     async fn collect(
         &mut self,
         device: &Device<'_>,
@@ -318,7 +321,7 @@ impl ChangeReader {
                 let next = match reader.next_at_hand(durable) {
                     Ok(Next::At(timestamp)) => Some(timestamp),
                     Ok(Next::None) => None,
-                    // First what is at hand.
+                    // Transactions at hand go first.
                     _ if !batch.is_empty() => return Ok(batch),
                     _ => reader.read(device, durable, self.position).await?,
                 };
@@ -329,13 +332,13 @@ impl ChangeReader {
                 }
             }
             let Some((timestamp, index)) = earliest.filter(|&(next, _)| next <= up_to) else {
-                // No lane has anything else that is as old.
+                // No lane has another transaction that is as old.
                 self.position = self.position.max(up_to);
                 break;
             };
             match self.lanes[index].take(self.position, &mut self.tables) {
                 Ok(taken) => batch.extend(taken),
-                // First what is at hand.
+                // Transactions at hand go first.
                 Err(_) if !batch.is_empty() => return Ok(batch),
                 Err(error) => return Err(error),
             }
@@ -359,7 +362,7 @@ async fn until_durable(
 ) -> Result<(), Error> {
     let mut durable = pin!(session.durable(timestamp));
     loop {
-        // Rung when the session winds up, among other things.
+        // The bell rings when the session winds up, among other things.
         let mut ring = pin!(lane.upkeep_is_due());
         if session.winds_up() {
             return Err(Error::Ended);

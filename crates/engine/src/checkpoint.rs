@@ -1,37 +1,36 @@
 //! Checkpoints: the tables' contents in files, so that the log need not be kept.
 //!
-//! A checkpoint goes through the tables in the order of their keys, chunk by chunk.
-//! Each chunk is read by a system transaction of its own, with its own snapshot, so
-//! no snapshot is held for longer than it takes to read a chunk, and no old versions
-//! pile up. Together with the log from before the first chunk up to the last
-//! snapshot, the chunks are a consistent state: recovery loads both, and the newest
-//! timestamp of a record wins (`recovery/load.rs`).
+//! A checkpoint goes through the tables in the order of their keys, chunk by chunk. Each chunk is read
+//! by a system transaction of its own, with its own snapshot: no snapshot is held for longer than it
+//! takes to read a chunk, and no old versions pile up. Together with the log from before the first
+//! chunk up to the last snapshot, the chunks are a consistent state: recovery loads both, and the
+//! newest timestamp of a record wins (`recovery/load.rs`).
 //!
 //! # When a checkpoint counts
-//! 1. `starts` = positions of all lanes, then `begin` = clock. What commits later is
-//!    in the log from `starts` on.
+//! 1. `starts` = positions of all lanes, then `begin` = clock. Later commits are in the log from
+//!    `starts` on.
 //! 2. Parts are written, durably; `end` is the last snapshot.
 //! 3. The frontier has reached `end`: no chunk has anything that could be cut off.
-//! 4. The names of the parts are durable; a manifest with the new checkpoint takes
-//!    the old one's place. From now on it counts.
-//! 5. The old parts' files are the next checkpoint's, under new names; log files before
-//!    `starts` are free, but for those that are kept for change streams.
+//! 4. The names of the parts are durable; a manifest with the new checkpoint takes the old one's
+//!    place. From now on the new checkpoint counts.
+//! 5. The old parts' files are the next checkpoint's, under new names; log files before `starts` are
+//!    free, except the ones that are kept for change streams.
 //!
-//! Interrupted before 4, nothing has changed, and the parts are removed by the next
-//! opening; after it, what is superfluous is found by the next opening as well.
+//! After an interruption before step 4, nothing has changed, and the next opening removes the parts;
+//! after an interruption later, the next opening finds the superfluous files as well.
 //!
-//! The tables are those of the beginning, the catalog's own last. One that is dropped
-//! meanwhile ends early, or is left out: the log from the beginning on has the drop,
-//! and since the checkpoint has to wait for the frontier after it, nothing cuts it off.
+//! The tables are those of the beginning, the catalog's own last. A table that is dropped meanwhile
+//! ends early, or is left out: the log from the beginning on has the drop, and since the checkpoint
+//! has to wait for the frontier after it, nothing cuts it off.
 //!
 //! # Cold records
-//! stay where they are: a chunk has their addresses, and the cold files are durable before the
-//! checkpoint counts. What was cold at the snapshot of its chunk may be hot, or elsewhere, when
-//! the checkpoint counts; in its file it stays, since files are never changed, and removed only
-//! once a checkpoint counts that does not refer to them. Recovery takes
-//! the address unless the log has a record of that key, whatever the order: of what is newer
-//! than `begin` the log has all, and what is older it does not replay; so what the log has is
-//! not older than what the address names.
+//! Cold records stay where they are: a chunk has their addresses, and the cold files are durable
+//! before the checkpoint counts. A record that was cold at the snapshot of its chunk may be hot, or
+//! elsewhere, when the checkpoint counts. Its copy in the file stays, since files are never changed,
+//! and removed only once a checkpoint counts that does not refer to them. Recovery takes the address
+//! unless the log has a record of that key, in any order: the log has all commits newer than `begin`,
+//! and recovery does not replay older ones; the log's record is therefore not older than the one that
+//! the address names.
 //!
 //! Writers are never held up: a checkpoint is one more reader. Its rate is bounded
 //! ([`CheckpointConfig::bytes_per_second_max`], `pace.rs`).
@@ -72,39 +71,38 @@ use crate::{
     transaction::{Isolation, Visit},
 };
 
-/// Bytes of records after which a chunk ends.
+/// Size in bytes of records at which a chunk ends.
 const CHUNK_BYTES: usize = 256 << 10;
-/// Chunks on their way to the device.
+/// Maximum number of chunks on their way to the device.
 const CHUNKS_UNDER_WAY: usize = 2;
-/// Bytes after which a part ends: parts are loaded in parallel.
+/// Size in bytes at which a part ends: parts are loaded in parallel.
 pub(crate) const PART_BYTES: u64 = 32 << 20;
 
-/// Bytes reserved at once for a part. Its file may be longer than what is in it.
+/// Bytes reserved at once for a part. Its file may be longer than its content.
 const RESERVE_BYTES: u64 = 2 << 20;
 
-/// The name of a checkpoint file.
+/// Returns the name of the checkpoint file with this number.
 pub(crate) fn file_name(number: u64) -> String {
     format!("checkpoint-{number:08}")
 }
 
-/// The number in the name of a checkpoint file.
+/// Returns the number in the name of a checkpoint file.
 pub(crate) fn file_number(name: &str) -> Option<u64> {
     let digits = name.strip_prefix("checkpoint-")?;
     let all_digits = digits.len() >= 8 && digits.bytes().all(|b| b.is_ascii_digit());
     all_digits.then(|| digits.parse().ok()).flatten()
 }
 
-/// When checkpoints are taken, and how fast.
+/// Settings of the times and the speed of checkpoints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CheckpointConfig {
-    /// Bytes written to the log after which one is taken. Default 1 GiB; 0: never.
+    /// Bytes written to the log after which a checkpoint is taken. Default 1 GiB; 0: never.
     pub log_bytes_max: u64,
-    /// Time after which one is taken, if anything was logged. Default 10 minutes;
-    /// zero: never.
+    /// Time after which a checkpoint is taken, if anything was logged. Default 10 minutes; zero:
+    /// never.
     pub interval: Duration,
-    /// Bytes written per second, at most, at least 1 MiB. Default 256 MiB. One that
-    /// nobody waits for is written slower, as long as it will be finished before the
-    /// next is due.
+    /// Maximum bytes written per second, at least 1 MiB. Default 256 MiB. A checkpoint that no task
+    /// waits for is written slower, as long as it will be finished before the next is due.
     pub bytes_per_second_max: u64,
 }
 
@@ -118,29 +116,29 @@ impl Default for CheckpointConfig {
     }
 }
 
-/// What a checkpoint wrote.
+/// Content of a checkpoint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CheckpointReport {
-    /// Records in it.
+    /// Number of records in the checkpoint.
     pub records: u64,
-    /// Bytes of its files.
+    /// Bytes of the checkpoint's files.
     pub bytes: u64,
-    /// How many files.
+    /// Number of files.
     pub parts: u64,
-    /// Log files that it made superfluous.
+    /// Number of log files that the checkpoint made superfluous.
     pub log_files_freed: u64,
 }
 
-/// Why there is no new checkpoint. The one before still counts.
+/// Reason why there is no new checkpoint. The previous one still counts.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum CheckpointError {
     /// The database has no directory.
     NoDirectory,
-    /// One is being taken.
+    /// A checkpoint is being taken.
     UnderWay,
-    /// The device refused something.
+    /// The device's error.
     Device(std::io::Error),
     /// The database is closed or poisoned.
     Engine(Error),
@@ -185,7 +183,7 @@ impl Session {
     /// Memory, device and event waits.
     ///
     /// # Cancellation
-    /// Leaves the one before in place.
+    /// Leaves the previous checkpoint in place.
     pub async fn checkpoint(self: &Rc<Self>) -> Result<CheckpointReport, CheckpointError> {
         self.take_checkpoint(Haste::AwaitedBySomebody).await
     }
@@ -272,7 +270,8 @@ impl Session {
         };
         sync_names(port, &log.directory).await?;
         let old = storage.manifest_now().checkpoint.unwrap_or_default();
-        // Where the log is short of room, that goes before what change streams have not read.
+        // If the log is short of room, its need goes before transactions that change streams have not
+        // read.
         let keep_bytes = match log.room.is_relief_wanted() {
             true => 0,
             false => log.config.change_retention_bytes,
@@ -288,7 +287,7 @@ impl Session {
         let change = |manifest: &mut Manifest| {
             manifest.checkpoint = Some(entry.clone());
             manifest.next_table = self.database.catalog.next_number();
-            // It has all of the earlier incarnations.
+            // The checkpoint has all transactions of the earlier incarnations.
             manifest.cuts.clear();
             manifest.history = retention.history.clone();
         };
@@ -308,25 +307,25 @@ impl Session {
     }
 }
 
-/// A checkpoint that is being written.
+/// State of a checkpoint that is being written.
 struct Writer<'s> {
     session: &'s Rc<Session>,
     storage: &'s Storage,
     log: &'s Arc<Log>,
     port: Rc<Port>,
     entry: CheckpointEntry,
-    /// All that were begun.
+    /// Numbers of all files that were begun.
     files: Vec<u64>,
     under_way: VecDeque<(Transfer, Arc<dyn File>, u64)>,
-    /// Numbers of the cold files that it refers to.
+    /// Numbers of the cold files that the checkpoint refers to.
     cold: BTreeSet<u32>,
     started: Duration,
-    /// Bytes of the log then.
+    /// Bytes of the log at the start.
     log_bytes: u64,
     pace: Pace,
 }
 
-/// A part that is being written.
+/// Part that is being written.
 struct Part {
     file: Arc<dyn File>,
     entry: PartEntry,
@@ -338,8 +337,8 @@ struct Part {
 impl Writer<'_> {
     async fn write_all(&mut self) -> Result<(), CheckpointError> {
         let tables = self.session.database.catalog.live_tables();
-        // What is left out was dropped by now, or came later than the beginning: then
-        // the log has it all.
+        // A table that is left out was dropped by now, or was made after the beginning: then the log
+        // has all of it.
         self.entry.end = self.log.now();
         for table in tables {
             self.write_table(&table).await?;
@@ -349,17 +348,17 @@ impl Writer<'_> {
         }
         self.sync_cold().await?;
         self.log_up_to_end().await?;
-        // Nobody else may be waiting for what the snapshots saw.
+        // No other session may be waiting for the commits that the snapshots saw.
         self.log.frontier.want_all();
         self.session.durable(self.entry.end).await?;
         Ok(())
     }
 
-    /// Logs something as new as the snapshots: the clock may have been moved without a commit, as when
-    /// a dropped table is given back, and the frontier reaches only what was logged.
+    /// Logs a transaction as new as the snapshots: the clock may have been moved without a commit, as
+    /// when a dropped table is given back, and the frontier reaches only logged timestamps.
     ///
     /// # Errors
-    /// [`Error::StorageFull`]: not even the reserve has room, and waiting would have no end.
+    /// [`Error::StorageFull`]: not even the reserve has room, and a wait would have no end.
     async fn log_up_to_end(&self) -> Result<(), CheckpointError> {
         let lane = self.session.lane().ok_or(CheckpointError::NoDirectory)?;
         if lane.is_durable(self.entry.end)? {
@@ -375,7 +374,7 @@ impl Writer<'_> {
         }
     }
 
-    /// What it refers to is on the device for good.
+    /// Makes the cold records that the checkpoint refers to durable.
     async fn sync_cold(&mut self) -> Result<(), CheckpointError> {
         let Some(tier) = self.storage.cold() else {
             return Ok(());
@@ -399,7 +398,7 @@ impl Writer<'_> {
             buffer.set_len(CHUNK_HEADER_BYTES);
             let (snapshot, records, is_end) =
                 self.read_chunk(table, &mut last_key, &mut buffer).await?;
-            // Of a table without records too: what emptied it must be durable.
+            // Includes a table without records: the transaction that emptied it must be durable.
             self.entry.end = self.entry.end.max(snapshot);
             if records == 0 && part.is_none() {
                 return Ok(());
@@ -441,7 +440,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Reads the next chunk of records, at one snapshot: the snapshot, how many,
+    /// Reads the next chunk of records, at one snapshot. Returns the snapshot, the number of records,
     /// and whether they are the table's last.
     async fn read_chunk(
         &mut self,
@@ -478,7 +477,7 @@ impl Writer<'_> {
         Ok((snapshot, records, is_end))
     }
 
-    /// Begins a part: one that ends with its first chunk if it `is_small`.
+    /// Begins a part; if it `is_small`, it ends with its first chunk.
     fn begin_part(&mut self, table: &Table, is_small: bool) -> Result<Part, CheckpointError> {
         let bytes_max = match is_small {
             true => RESERVE_BYTES,
@@ -537,10 +536,10 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// What was written is nobody's. If that fails the next opening removes it.
+    /// Removes the files that were written. If a removal fails, the next opening removes the file.
     async fn give_up(&mut self) {
         while let Some((transfer, ..)) = self.under_way.pop_front() {
-            // It must not write to a file that is gone.
+            // The transfer must not write to a file that is gone.
             let _ = transfer.await;
         }
         let files = self.files.drain(..);
@@ -549,11 +548,11 @@ impl Writer<'_> {
     }
 }
 
-/// A chunk that is being filled.
+/// Chunk that is being filled.
 struct Filling<'c> {
     buffer: &'c mut Buffer,
     records: u32,
-    /// The last key, if there is no room for more.
+    /// Last key of the chunk, if there is no room for more.
     next_key: Option<Vec<u8>>,
     cold: &'c mut BTreeSet<u32>,
 }
@@ -575,7 +574,7 @@ impl Visit for &mut Filling<'_> {
         self.add(key, Content::Value(value))
     }
 
-    /// Cold records stay where they are.
+    /// Appends the address of a cold record, which stays where it is.
     fn visit_cold(&mut self, key: &[u8], address: ColdAddress) -> Option<ControlFlow<()>> {
         self.cold.insert(file_of(address));
         Some(self.add(key, Content::Cold(address)))

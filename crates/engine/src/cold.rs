@@ -1,41 +1,39 @@
 //! Records on the device: a table may be larger than memory.
 //!
-//! A record is *hot*, with its versions in memory, or *cold*: its only version is in a cold
-//! file, and its slot has the address there. Index entries stay in memory.
+//! A record is *hot*, with its versions in memory, or *cold*: its only version is in a cold file, and its slot has
+//! the address in that file. Index entries stay in memory.
 //!
-//! | what | file |
+//! | subject | file |
 //! | --- | --- |
-//! | where a record is | `address.rs` |
-//! | the bytes of a file | `format.rs` |
-//! | files, room in them, and their end | `files.rs` |
-//! | a block on its way to one | `block.rs` |
-//! | reading a record, once for all who want it | `fetch.rs`, `buffers.rs` |
-//! | what leaves memory, and how | `demote.rs` |
-//! | what comes back, and who was asked for lately | `promote.rs`, `asked.rs` |
-//! | when: room in memory | `room.rs` |
-//! | how what stays is moved together | `evacuate.rs` |
-//! | what is live in a file | `census.rs` |
-//! | nodes of indexes that are about cold records only | `nodes.rs` |
-//! | how what is live leaves a file, so that it can go | `compact.rs` |
-//! | how what has expired is deleted | `expire.rs` |
+//! | place of a record | `address.rs` |
+//! | bytes of a file | `format.rs` |
+//! | files, room in them, and their removal | `files.rs` |
+//! | block on its way to a file | `block.rs` |
+//! | reading of a record, once for all concurrent readers | `fetch.rs`, `buffers.rs` |
+//! | records that leave memory | `demote.rs` |
+//! | records that come back; records requested lately | `promote.rs`, `asked.rs` |
+//! | room in memory, which decides when records leave | `room.rs` |
+//! | gathering of the versions that stay in memory | `evacuate.rs` |
+//! | count of the live bytes of a file | `census.rs` |
+//! | index nodes that name cold records only | `nodes.rs` |
+//! | moving of live records out of a file before its removal | `compact.rs` |
+//! | deletion of expired records | `expire.rs` |
 //!
-//! # Why nobody sees the difference
-//! *Demotion* takes a head that is committed, not newer than the horizon and no tombstone:
-//! every snapshot that is open, or will be, sees this version and no other. *Promotion* puts
-//! a version with the same timestamp in the place of the address. So whoever meets a cold
-//! slot sees the version that is there; whoever has seen the version before, and looks again,
-//! knows it by its timestamp (`session/dependencies.rs`); and as long as a transaction that
-//! has read a record is open, a cold slot holds what it has read: an overwriting version
+//! # Why no transaction sees the difference
+//! *Demotion* takes a head that is committed, not newer than the horizon and no tombstone: every snapshot that is
+//! open, or will be, sees this version and no other. *Promotion* puts a version with the same timestamp in the place
+//! of the address. A reader that meets a cold slot therefore sees the version stored there. A transaction that saw
+//! the version before and looks again recognises it by its timestamp (`session/dependencies.rs`). As long as a
+//! transaction that has read a record is open, a cold slot holds the version that it read: an overwriting version
 //! would be newer than the horizon.
 //!
-//! The memory of a demoted version is free when the pins are gone that were open: without a
-//! pin nobody holds on to a committed version but as the predecessor of one's own, which is
-//! the head then.
+//! The memory of a demoted version is freed once all pins that were open are gone. Without a pin, a transaction
+//! holds on to a committed version only as the predecessor of its own version, and its own version is the head then.
 //!
-//! # Marks of readers
-//! that certification leaves in versions (`transaction/certify.rs`) must survive. What leaves
-//! memory hands its mark to the slot's *bound* ([`Bounds`]), which counts for whoever
-//! overwrites the record later, as the version's own does:
+//! # Readers' marks
+//! The marks that certification leaves in versions (`transaction/certify.rs`) must survive. A version that leaves
+//! memory hands its mark to the slot's *bound* ([`Bounds`]); a transaction that overwrites the record later obeys
+//! the bound as it obeys the version's own mark:
 //!
 //! ```text
 //!   T, which has read V          D, which demotes V         U, which overwrites V's copy
@@ -45,9 +43,9 @@
 //!   frozen or cold: raise the    mark                                 bound)
 //!   bound, fence, look again     slot: V -> cold
 //! ```
-//! If T finds the slot as it was, D's look at V's mark comes after the freezing that T has not
-//! seen, and sees T's mark. Else T raises the bound itself, before its last look at who
-//! overwrites: U is then either seen by T, or sees the bound.
+//! If T finds the slot as it was, D's look at V's mark comes after the freezing that T has not seen, and sees T's
+//! mark. Otherwise T raises the bound itself, before it looks for overwriting transactions for the last time: T sees
+//! U, or U sees the bound.
 
 mod address;
 mod asked;
@@ -101,14 +99,14 @@ use crate::{
     ttl::WallTime,
 };
 
-/// The number of the file that has a record.
+/// Returns the number of the file that has the record at `address`.
 pub(crate) fn file_of(address: ColdAddress) -> u32 {
     locate(address.position()).0
 }
 
-/// Where the record is, if it is cold.
+/// Returns the address of the record of `slot`, if it is cold.
 fn address_in(slot: &Slot) -> Option<ColdAddress> {
-    // It becomes cold, or does not, in a moment. Whoever freezes it later finds closed files
+    // A frozen slot becomes cold, or hot again, in a moment. A demotion that freezes it later finds closed files
     // closed.
     while slot.is_frozen() {
         spin_loop();
@@ -119,15 +117,15 @@ fn address_in(slot: &Slot) -> Option<ColdAddress> {
     }
 }
 
-/// The cold records of a database.
+/// Cold records of a database.
 pub(crate) struct ColdTier {
     files: ColdFiles,
     reads: Reads,
     pub(crate) bounds: Bounds,
     hand: Hand,
-    /// A session moves versions together.
+    /// Whether a session is moving versions together.
     is_evacuating: AtomicBool,
-    /// There is little room in memory.
+    /// Whether there is little room in memory.
     is_short: AtomicBool,
     asked: OnceLock<Asked>,
     compaction: Compaction,
@@ -136,10 +134,10 @@ pub(crate) struct ColdTier {
 }
 
 impl ColdTier {
-    /// Of the database with this number, in its directory, where there are these cold files.
+    /// Opens the cold tier of the database with the number `database` in `directory`, with its cold files.
     ///
     /// # Errors
-    /// What the directory says to one of them.
+    /// The directory's error on opening a cold file.
     pub(crate) fn new(
         directory: &Arc<dyn Directory>,
         database: u64,
@@ -160,14 +158,14 @@ impl ColdTier {
         })
     }
 
-    /// A cold file, and how much of it is in use.
+    /// Returns a cold file, and how much of it is in use.
     pub(crate) fn file(&self, number: u32) -> Option<(Arc<dyn File>, ColdFileEntry)> {
         let file = self.files.file(number)?;
         let bytes = file.end();
         Some((file.file.clone(), ColdFileEntry { number, bytes }))
     }
 
-    /// What the files take up.
+    /// Returns how much of the device the cold files take up.
     pub(crate) fn usage(&self) -> ColdUsage {
         let all = self.files.all();
         ColdUsage {
@@ -182,7 +180,7 @@ impl ColdTier {
         self.files.file(file_of(address))
     }
 
-    /// Whether a record has left memory since the database was opened.
+    /// Whether the record at `address` has left memory since the database was opened.
     pub(crate) fn is_recent(&self, address: ColdAddress) -> bool {
         self.file_at(address).is_some_and(|file| file.is_recent)
     }
@@ -192,7 +190,7 @@ impl ColdTier {
         self.file_at(address).is_some()
     }
 
-    /// What is at this position could not be read: no record is to rely on the block any more.
+    /// Notes that the bytes at `position` could not be read: no record is to rely on the block any more.
     fn note_damage(&self, position: u64) {
         let (number, offset) = locate(position);
         let file = self.files.file(number);
@@ -201,7 +199,7 @@ impl ColdTier {
         }
     }
 
-    /// The slot of a record of a table says that it is at `address`; it expires then.
+    /// Notes that the slot of a record of `table` names `address`, and that the record expires at `expiry`.
     fn note_expiry(&self, address: ColdAddress, table: u32, expiry: WallTime) {
         if let Some(file) = self.file_at(address) {
             self.files.note_expiry(&file, table, expiry);
@@ -215,11 +213,12 @@ impl ColdTier {
         file.is_some_and(|file| file.takes_back(offset))
     }
 
-    /// A checkpoint was taken: removes files that nobody needs any more, while the caller keeps others from taking a
-    /// checkpoint: the one that counts refers to `named`. How many.
+    /// Acts on a new checkpoint: removes the files that are no longer needed, and returns how many. The current
+    /// checkpoint refers to the files in `named`; the caller keeps other sessions from taking a checkpoint
+    /// meanwhile.
     ///
     /// # Errors
-    /// What the directory says.
+    /// The directory's error.
     pub(crate) fn remove_emptied(
         &self,
         named: &[ColdFileEntry],
@@ -230,32 +229,31 @@ impl ColdTier {
     }
 }
 
-/// What records that have left memory take up on the device.
+/// Space on the device that records take up which have left memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ColdUsage {
     /// Cold files.
     pub files: u64,
-    /// Bytes that were written to them.
+    /// Bytes written to cold files.
     pub bytes: u64,
-    /// Bytes of them that are of use, about: what has come since they were last counted is.
+    /// Bytes in use, approximately: all bytes written since the last count are taken to be in use.
     pub live_bytes: u64,
-    /// Blocks, about, in which something could not be read since the database was opened: the
-    /// device failed, or a checksum was wrong. `weft check` names all of it.
+    /// Approximate number of blocks in which a read has failed since the database was opened: the device failed, or
+    /// a checksum was wrong. `weft check` names every damaged record.
     pub damaged_blocks: u64,
 }
 
 /// Settings of the cold tier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ColdConfig {
-    /// Bytes of a cold file, 4 KiB to 64 MiB. Default 64 MiB.
+    /// Size of a cold file in bytes, 4 KiB to 64 MiB. Default 64 MiB.
     pub file_bytes: u64,
-    /// Of the bytes of all cold files, so many percent may be records that were overwritten,
-    /// deleted or written elsewhere, 10 to 90. If there are more, files are *compacted*: what
-    /// is left in them is written elsewhere, and they are removed after the next checkpoint.
-    /// Default 30.
+    /// Maximum percentage, 10 to 90, of the bytes of all cold files that may be dead: records that were overwritten,
+    /// deleted or written elsewhere. Above it, files are *compacted*: their live records are written elsewhere, and
+    /// the files are removed after the next checkpoint. Default 30.
     pub dead_percent_max: u8,
-    /// Bytes that compaction reads and writes per second, at most, at least 1 MiB. Default 128 MiB.
+    /// Maximum bytes that compaction reads and writes per second, at least 1 MiB. Default 128 MiB.
     pub compaction_bytes_per_second_max: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What all sessions share: memory, clock, catalog.
+//! State that all sessions share: memory, clock, catalog.
 
 use std::{
     fmt,
@@ -31,7 +31,7 @@ use crate::{
     ttl::WallClock,
 };
 
-/// A huge page: that of larger regions would not go back to the system sooner.
+/// Size of a huge page: the pages of larger regions would not go back to the system sooner.
 const REGION_BYTES_MAX: usize = 2 << 20;
 
 /// Settings of a database.
@@ -40,25 +40,26 @@ pub struct DatabaseConfig {
     /// Hard limit on memory for records, versions, indexes and log buffers, in
     /// bytes. At least 1 MiB.
     pub memory_bytes_max: usize,
-    /// What the acknowledgement of transactions waits for that do not say so
-    /// themselves. Without effect in memory.
+    /// Durability of transactions that do not choose their own: the condition for the
+    /// acknowledgement of their commits. Without effect in memory.
     pub durability: Durability,
-    /// When checkpoints are taken. Without effect in memory.
+    /// Times and speed of checkpoints. Without effect in memory.
     pub checkpoint: CheckpointConfig,
-    /// How serializable transactions are certified.
+    /// Certification of serializable transactions.
     pub certifier: Certifier,
-    /// Whether records may leave memory for cold files. Without effect in memory. What is there
-    /// when the database is opened stays in use without it.
+    /// Settings of the cold tier, to which records may leave memory; `None` if they may not.
+    /// Without effect in memory. Cold records that are there when the database is opened stay in
+    /// use without it.
     pub cold_tier: Option<ColdConfig>,
     /// Bytes of a region of memory: each serves versions of one size until it is empty, and the
-    /// sparsest are emptied when a database with a cold tier needs room. A multiple of 64 up to
-    /// 2 MiB, or made one. `None`, the default, is best: a share of the limit. Others are for
-    /// simulations, whose databases are too small to leave regions of that size sparse.
+    /// sparsest are emptied when a database with a cold tier needs room. The size is rounded to a
+    /// multiple of 64 up to 2 MiB. `None`, the default, is best: a share of the limit. Other values
+    /// are for simulations, whose databases are too small to leave regions of that size sparse.
     pub region_bytes: Option<usize>,
 }
 
 impl DatabaseConfig {
-    /// The default settings, with a memory limit in bytes.
+    /// Returns the default settings, with a memory limit in bytes.
     pub fn with_memory(memory_bytes_max: usize) -> DatabaseConfig {
         DatabaseConfig {
             memory_bytes_max,
@@ -71,7 +72,7 @@ impl DatabaseConfig {
     }
 }
 
-/// The shared side of a database. Transactions run in a [`crate::Session`].
+/// Shared side of a database. Transactions run in a [`crate::Session`].
 pub struct Database {
     pub(crate) arena: Arc<Arena>,
     pub(crate) epochs: Arc<Epochs>,
@@ -91,7 +92,7 @@ pub struct Database {
     storage: Option<Storage>,
     wall_clock: OnceLock<WallClock>,
     commit_observer: OnceLock<CommitObserver>,
-    /// A session is deleting what has expired.
+    /// Whether a session is deleting expired records.
     pub(crate) has_walker: AtomicBool,
 }
 
@@ -102,7 +103,7 @@ struct SessionNumbers {
 }
 
 impl Database {
-    /// An empty database in memory.
+    /// Makes an empty database in memory.
     ///
     /// # Errors
     /// [`Exhausted`] if the system refuses the address space.
@@ -147,12 +148,12 @@ impl Database {
         }))
     }
 
-    /// What acknowledgements wait for, if transactions do not say so themselves.
+    /// Returns the durability of transactions that do not choose their own.
     pub fn durability(&self) -> Durability {
         self.config.durability
     }
 
-    /// How serializable transactions are certified.
+    /// Returns the certifier of serializable transactions.
     pub fn certifier(&self) -> Certifier {
         self.config.certifier
     }
@@ -161,50 +162,52 @@ impl Database {
         &self.config.checkpoint
     }
 
-    /// What lies in a directory; `None` in memory.
+    /// Returns the storage in a directory; `None` in memory.
     pub(crate) fn storage(&self) -> Option<&Storage> {
         self.storage.as_ref()
     }
 
-    /// The cold records, if there may be any.
+    /// Returns the cold tier, if there may be cold records.
     #[inline]
     pub(crate) fn cold(&self) -> Option<&ColdTier> {
         self.storage.as_ref()?.cold()
     }
 
-    /// The directory, if the database is in one.
+    /// Returns the directory, if the database is in one.
     pub fn directory(&self) -> Option<&Arc<dyn Directory>> {
         self.storage.as_ref().map(Storage::directory)
     }
 
-    /// The log, once recovery has finished.
+    /// Returns the log, once recovery has finished.
     #[inline]
     pub(crate) fn log(&self) -> Option<&Arc<Log>> {
         self.storage.as_ref()?.log()
     }
 
-    /// Everything up to here is durable. `None` in memory.
+    /// Returns the timestamp up to which everything is durable. `None` in memory.
     pub fn durable_up_to(&self) -> Option<Timestamp> {
         self.log().map(|log| log.frontier.reached())
     }
 
-    /// Why nothing is acknowledged any more, if the device has failed.
+    /// Returns the error of the device, if it has failed and no commit is acknowledged any more.
     pub fn failure(&self) -> Option<&str> {
         self.log()?.failure()
     }
 
-    /// Why the last checkpoint that was due failed, if it did.
+    /// Returns the error of the last checkpoint that was due, if it failed.
     pub fn checkpoint_failure(&self) -> Option<String> {
         self.storage.as_ref()?.checkpoint_failure()
     }
 
-    /// What was written to the log. Zeros in memory.
+    /// Returns the counters of the log. Zeros in memory.
     pub fn log_stats(&self) -> LogStats {
         self.log()
             .map(|log| log.counters.read())
             .unwrap_or_default()
     }
 
+    /// Checks that transactions may write.
+    ///
     /// # Errors
     /// [`Error::StorageFull`] if the manifest could not be stored for want of room,
     /// and still cannot; [`Error::Poisoned`] if it cannot for another reason.
@@ -230,19 +233,19 @@ impl Database {
         }
     }
 
-    /// The clock that records expire by: the system's, if it was not set.
+    /// Returns the clock that records expire by: the system's, if it was not set.
     pub fn wall_clock(&self) -> &WallClock {
         self.wall_clock.get_or_init(WallClock::system)
     }
 
-    /// Sets the clock that records expire by, before it is asked for the first time.
-    /// Whether that was in time.
+    /// Sets the clock that records expire by. Returns false if it is too late: the clock was set or
+    /// used before.
     pub fn set_wall_clock(&self, clock: WallClock) -> bool {
         self.wall_clock.set(clock).is_ok()
     }
 
-    /// Has somebody told of what transactions note for their commits
-    /// ([`crate::Transaction::note_for_commit`]). Once: whether nobody was told before.
+    /// Registers an observer of the notes that transactions make for their commits
+    /// ([`crate::Transaction::note_for_commit`]). Returns false if there is an observer already.
     pub fn observe_commits(&self, observer: CommitObserver) -> bool {
         self.commit_observer.set(observer).is_ok()
     }
@@ -251,13 +254,13 @@ impl Database {
         self.commit_observer.get()
     }
 
-    /// The table of this name, as of the newest commit. What a transaction sees:
+    /// Returns the table of this name, as of the newest commit. For a transaction's view, see
     /// [`crate::Transaction::open_table`].
     pub fn table(&self, name: &str) -> Option<Arc<Table>> {
         self.catalog.by_name(name)
     }
 
-    /// Names of all tables, in order, as of the newest commit.
+    /// Returns the names of all tables, in order, as of the newest commit.
     pub fn table_names(&self) -> Vec<String> {
         self.catalog.table_names()
     }
@@ -269,29 +272,29 @@ impl Database {
         self.catalog.by_number(number)
     }
 
-    /// What records that have left memory take up on the device.
+    /// Returns how much of the device the cold records take up.
     pub fn cold_usage(&self) -> ColdUsage {
         self.cold().map(ColdTier::usage).unwrap_or_default()
     }
 
-    /// The newest commit timestamp.
+    /// Returns the newest commit timestamp.
     pub fn now(&self) -> Timestamp {
         self.horizon.now()
     }
 
-    /// No snapshot is older than this; history before it is being collected.
+    /// Returns the horizon: no snapshot is older, and history before it is being collected.
     pub fn horizon(&self) -> Timestamp {
         self.horizon.horizon()
     }
 
-    /// Memory by purpose.
+    /// Returns the memory in use, by purpose.
     pub fn memory(&self) -> Usage {
         self.arena.usage()
     }
 
-    /// Sets `bytes` of the memory limit aside for what lies outside the database, if at least
-    /// `leaving` bytes of it are left to records then. They are given back by
-    /// [`Database::give_memory_back`].
+    /// Sets `bytes` of the memory limit aside for memory outside the database, if at least
+    /// `leaving` bytes of the limit are left for records then. [`Database::give_memory_back`] gives
+    /// them back.
     ///
     /// # Errors
     /// [`Exhausted`] if they do not fit.
@@ -299,7 +302,7 @@ impl Database {
         self.arena.set_aside(bytes, leaving)
     }
 
-    /// Counts `bytes` outside the database that are in use already, whatever the memory limit.
+    /// Counts `bytes` outside the database that are in use already, regardless of the memory limit.
     pub fn charge_memory(&self, bytes: usize) {
         self.arena.charge(bytes);
     }
@@ -309,22 +312,22 @@ impl Database {
         self.arena.give_back(bytes);
     }
 
-    /// Bytes of the memory limit that are still to be had.
+    /// Returns the bytes of the memory limit that are still free.
     pub fn memory_room(&self) -> usize {
         self.arena.room()
     }
 
-    /// The memory limit, in bytes.
+    /// Returns the memory limit, in bytes.
     pub fn memory_limit(&self) -> usize {
         self.arena.limit_bytes()
     }
 
-    /// The arena, for measurements on the same memory.
+    /// Returns the arena, for measurements on the same memory.
     pub fn arena(&self) -> &Arc<Arena> {
         &self.arena
     }
 
-    /// Counters of all sessions, those that have ended included.
+    /// Returns the counters of all sessions, including those that have ended.
     pub fn stats(&self) -> TransactionStats {
         let all = self.stats.lock().unwrap_or_else(|e| e.into_inner());
         let mut sum = TransactionStats::default();
@@ -339,7 +342,7 @@ impl Database {
         self.closed.store(true, Ordering::Release);
     }
 
-    /// Lets others open the directory. All sessions must have ended.
+    /// Lets another database or process open the directory. All sessions must have ended.
     pub fn leave_directory(&self) {
         if let Some(storage) = &self.storage {
             storage.unlock();
@@ -351,7 +354,7 @@ impl Database {
         self.closed.load(Ordering::Acquire)
     }
 
-    /// A number for a new session; `None` when 4096 exist.
+    /// Takes a number for a new session; `None` when 4096 exist.
     pub(crate) fn take_session_number(&self) -> Option<u16> {
         let mut numbers = self
             .session_numbers
@@ -378,7 +381,7 @@ impl Database {
 
     pub(crate) fn register_stats(&self) -> Arc<Published> {
         let mut all = self.stats.lock().unwrap_or_else(|e| e.into_inner());
-        // Fold what ended sessions left into one entry.
+        // Fold the counters of ended sessions into one entry.
         let (ended, live): (Vec<_>, Vec<_>) =
             all.drain(..).partition(|p| Arc::strong_count(p) == 1);
         *all = live;

@@ -1,28 +1,28 @@
-//! Room on the device: how much of it the log may take.
+//! Room on the device, and the part of it that the log may take.
 //!
-//! A log can be given up only once a checkpoint counts that does not need it, and that checkpoint
-//! takes room as well. A log that filled the device to its end could never be given up. So a
-//! segment is made only while the next checkpoint fits beside it.
+//! A log can be given up only once a checkpoint counts that does not need it, and that checkpoint takes
+//! room as well. A log that filled the device to its end could never be given up. A segment is
+//! therefore made only while the next checkpoint fits beside it.
 //!
 //! # The reserve
-//! The next checkpoint has at most the bytes of the one that counts and those of the log since,
-//! and at most what records and their keys take in memory; it needs the smaller of the two
-//! ([`DeviceRoom::checkpoint_bytes_max`]), and [`FLOOR_BYTES`] for the manifest and what is rounded up.
-//! A segment of `b` bytes adds up to `b` bytes to that checkpoint, so it is made while `2 b` more are
-//! free. If the usual size does not fit, half of it is tried, and so on. Room counts as
-//! free that a checkpoint takes back when it begins: free segments, spare parts.
+//! The next checkpoint has at most the bytes of the current one and of the log since, and at most the
+//! bytes that records and their keys take in memory. It needs the smaller of the two
+//! ([`DeviceRoom::checkpoint_bytes_max`]), and [`FLOOR_BYTES`] for the manifest and for rounding. A
+//! segment of `b` bytes adds up to `b` bytes to that checkpoint, so it is made while `2 b` more are
+//! free. If the usual size does not fit, half of it is tried, and so on. Room that a checkpoint takes
+//! back when it begins counts as free: free segments, spare parts.
 //!
-//! A transaction that deletes makes the next checkpoint smaller by what it adds to the log, or
-//! more. It may use the reserve, but for [`MANIFEST_BYTES`]: in a segment that others may not use
-//! ([`Purse::Reserve`]).
+//! A transaction that deletes makes the next checkpoint smaller, by at least the bytes that it adds to
+//! the log. It may use the reserve, except [`MANIFEST_BYTES`]: in a segment that other transactions may
+//! not use ([`Purse::Reserve`]).
 //!
 //! # Relief
 //! A lane that finds no room, or too little for a usual segment, asks for a checkpoint, since that
 //! makes closed segments superfluous. The session in charge of checkpoints takes it at once.
-//! Transactions that need a segment, those that delete too, wait until that attempt has ended, and are
-//! refused only if there is still no room: a checkpoint that is under way takes the reserve before
-//! it gives back the log. After an attempt that failed the next one waits, longer each time,
-//! and nobody waits for it ([`DeviceRoom::is_relief_coming`]).
+//! Transactions that need a segment, including those that delete, wait until that attempt has ended,
+//! and are refused only if there is still no room: a checkpoint that is under way takes the reserve
+//! before it gives back the log. After an attempt that failed the next one waits, longer each time, and
+//! no transaction waits for it ([`DeviceRoom::is_relief_coming`]).
 
 use std::{
     sync::{
@@ -35,58 +35,58 @@ use std::{
 use io::Directory;
 use memory::Arena;
 
-/// Bytes that the log leaves free beside a checkpoint: for a manifest, and for files of which
-/// the system gives out whole pages.
+/// Bytes that the log leaves free beside a checkpoint: for a manifest, and for rounding, since the
+/// system gives out whole pages to files.
 const FLOOR_BYTES: u64 = 1 << 20;
 
-/// Bytes that transactions leave free which only delete.
+/// Bytes that transactions leave free even if they only delete.
 const MANIFEST_BYTES: u64 = 128 << 10;
 
 /// Bytes of the smallest segment for transactions that may write anything.
 const SEGMENT_BYTES_MIN: u64 = 256 << 10;
 
-/// A checkpoint is asked for before there is no room at all if it gives up at least this part of
-/// the bytes that it writes.
+/// Part of the bytes that a checkpoint writes: if it gives up at least so many, it is asked for before
+/// there is no room at all.
 const WORTH_PART: u64 = 4;
 
-/// The pause after the first attempt that failed, and the longest one.
+/// Pause after the first attempt that failed, and the longest pause.
 const PAUSE_MIN: Duration = Duration::from_secs(1);
 const PAUSE_MAX: Duration = Duration::from_secs(60);
 
-/// Which room a segment is made of.
+/// Room that a segment is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purse {
-    /// What is free beside the reserve: for any transaction.
+    /// Room that is free beside the reserve: for any transaction.
     Free,
-    /// All there is: for transactions that delete more than they write.
+    /// All room: for transactions that delete more than they write.
     Reserve,
 }
 
-/// What the log takes up.
+/// Room that the log takes up.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LogRoom {
     /// Bytes of segments that a lane writes to, will write to, or has written.
     pub(crate) taken: u64,
-    /// Those of them that a checkpoint makes superfluous.
+    /// Bytes of those segments that a checkpoint makes superfluous.
     pub(crate) closed: u64,
     /// Bytes of files that wait to be used again.
     pub(crate) free: u64,
 }
 
-/// See the module text.
+/// State of the room on the device; see the module's doc.
 pub(crate) struct DeviceRoom {
     directory: Arc<dyn Directory>,
     arena: Arc<Arena>,
-    /// Bytes of the checkpoint that counts.
+    /// Bytes of the current checkpoint.
     checkpoint: AtomicU64,
-    /// Bytes of files for parts of the next one.
+    /// Bytes of files that are kept for parts of the next checkpoint.
     spares: AtomicU64,
-    /// A session is in charge of checkpoints.
+    /// Whether a session is in charge of checkpoints.
     is_attended: AtomicBool,
     is_wanted: AtomicBool,
-    /// The last attempt failed, and the next one waits.
+    /// Whether the last attempt failed, and the next one waits.
     pauses: AtomicBool,
-    /// Attempts that have ended.
+    /// Number of attempts that have ended.
     attempts: AtomicU64,
 }
 
@@ -106,17 +106,17 @@ impl DeviceRoom {
 
     // Relaxed, here and below: amounts are estimates, and flags are looked at again.
 
-    /// A checkpoint of so many bytes counts.
+    /// Notes that the current checkpoint has so many bytes.
     pub(crate) fn note_checkpoint(&self, bytes: u64) {
         self.checkpoint.store(bytes, Ordering::Relaxed);
     }
 
-    /// Files of so many bytes are kept for the next checkpoint.
+    /// Notes that files of so many bytes are kept for the next checkpoint.
     pub(crate) fn note_spares(&self, bytes: u64) {
         self.spares.store(bytes, Ordering::Relaxed);
     }
 
-    /// Bytes that can be written; all there are if the device does not say.
+    /// Returns the bytes that can be written; `u64::MAX` if the device does not tell.
     pub(crate) fn free_bytes(&self) -> u64 {
         self.directory.free_bytes().unwrap_or(u64::MAX)
     }
@@ -126,7 +126,7 @@ impl DeviceRoom {
         self.free_bytes() < MANIFEST_BYTES
     }
 
-    /// Bytes of the next checkpoint, at most.
+    /// Returns the maximum bytes of the next checkpoint.
     pub(crate) fn checkpoint_bytes_max(&self, log: LogRoom) -> u64 {
         let usage = self.arena.usage();
         let in_memory = usage.version_bytes + usage.index_bytes + usage.indirection_bytes;
@@ -139,9 +139,9 @@ impl DeviceRoom {
         self.free_bytes() < self.checkpoint_bytes_max(log) + FLOOR_BYTES
     }
 
-    /// Bytes of the next segment, at least `wanted`, and at most `usual` if that is more, and for
-    /// which transactions it is: the reserve is touched only if nothing else is left, and for no
-    /// more than is wanted. `None` if there is no room. Asks for a checkpoint where that would help.
+    /// Returns the bytes of the next segment, at least `wanted`, and at most `usual` if that is more,
+    /// and the purse that it is made of: the reserve is touched only if nothing else is left, and for
+    /// no more than is wanted. `None` if there is no room. Asks for a checkpoint if that would help.
     pub(crate) fn segment_bytes(
         &self,
         (wanted, usual): (u64, u64),
@@ -169,13 +169,14 @@ impl DeviceRoom {
             .or_else(from_reserve)
     }
 
-    /// Bytes of the largest segment that leaves the reserve alone.
+    /// Returns the bytes of the largest segment that leaves the reserve alone.
     pub(crate) fn segment_bytes_max(&self, log: LogRoom) -> u64 {
         let (available, reserve) = self.available_and_reserve(log);
         available.saturating_sub(reserve) / 2
     }
 
-    /// Bytes that are free or can be taken back, and those of them that are kept.
+    /// Returns the bytes that are free or can be taken back, and those of them that are kept in
+    /// reserve.
     fn available_and_reserve(&self, log: LogRoom) -> (u64, u64) {
         let spares = self.spares.load(Ordering::Relaxed);
         let taken_back = log.free.saturating_add(spares);
@@ -183,20 +184,20 @@ impl DeviceRoom {
         (available, self.checkpoint_bytes_max(log) + FLOOR_BYTES)
     }
 
-    /// Bytes of a new cold file, at least `least`, and at most `most`: a part of what is free, so that
-    /// a small device is not taken up by one file.
+    /// Returns the bytes of a new cold file, at least `least`, and at most `most`: a part of the free
+    /// room, so that a small device is not taken up by one file.
     pub(crate) fn cold_file_bytes(directory: &dyn Directory, least: u64, most: u64) -> u64 {
         const PART: u64 = 8;
         let free = directory.free_bytes().unwrap_or(u64::MAX);
         (free / PART).clamp(least, most.max(least))
     }
 
-    /// A session is in charge of checkpoints: whether none was.
+    /// Notes that a session takes charge of checkpoints; returns false if another one is in charge.
     pub(crate) fn begin_attendance(&self) -> bool {
         !self.is_attended.swap(true, Ordering::AcqRel)
     }
 
-    /// None is any more.
+    /// Notes that no session is in charge of checkpoints any more.
     pub(crate) fn end_attendance(&self) {
         self.is_attended.store(false, Ordering::Release);
     }
@@ -213,19 +214,19 @@ impl DeviceRoom {
             && !self.pauses.load(Ordering::Relaxed)
     }
 
-    /// Attempts that have ended.
+    /// Returns the number of attempts that have ended.
     pub(crate) fn attempts(&self) -> u64 {
         self.attempts.load(Ordering::Relaxed)
     }
 
-    /// An attempt has ended: a checkpoint, asked for or not.
+    /// Notes that an attempt has ended: a checkpoint, asked for or not.
     pub(crate) fn end_attempt(&self) {
         self.is_wanted.store(false, Ordering::Relaxed);
         self.attempts.fetch_add(1, Ordering::Relaxed);
     }
 }
 
-/// When the session in charge may take the next checkpoint for want of room.
+/// Time at which the session in charge may take the next checkpoint for want of room.
 #[derive(Debug, Default)]
 pub(crate) struct Relief {
     not_before: Duration,
@@ -233,7 +234,7 @@ pub(crate) struct Relief {
 }
 
 impl Relief {
-    /// Whether one is asked for, and due.
+    /// Whether a checkpoint is asked for, and due.
     pub(crate) fn is_due(&self, room: &DeviceRoom, now: Duration) -> bool {
         if now < self.not_before {
             return false;
@@ -242,7 +243,7 @@ impl Relief {
         room.is_relief_wanted()
     }
 
-    /// A checkpoint of the session in charge has ended.
+    /// Notes that a checkpoint of the session in charge has ended.
     pub(crate) fn note_end(&mut self, room: &DeviceRoom, failed: bool, now: Duration) {
         match failed {
             true => {

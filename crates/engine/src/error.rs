@@ -1,43 +1,41 @@
-//! What can go wrong in an operation, in three families: aborts (retry), errors
-//! of use (correct the call), and lack of memory.
+//! Errors of operations, in three families: aborts (retry), errors of use (correct the call), and
+//! lack of memory.
 
 use std::fmt;
 
 use memory::Exhausted;
 
-/// The transaction cannot go on; nothing of it remains. Run it again.
+/// Abort: the transaction cannot go on, and nothing of it remains. The caller may run it again.
 ///
-/// A word wide, so that errors that hold one of it or of something else fit the
-/// same register.
+/// An abort is a word wide: errors that hold an abort or another word fit the same register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(usize)]
 #[non_exhaustive]
 pub enum Abort {
     /// Another open transaction has written the record first, or has it locked.
     WriteConflict,
-    /// A transaction that committed after this one's snapshot has written the
-    /// record, and the snapshot could not move there: this one has read something that
-    /// has changed since, or more than is noted.
+    /// A transaction that committed after this one's snapshot has written the record, and the
+    /// snapshot could not move there: this transaction has read something that has changed since,
+    /// or more than is noted.
     SnapshotTooOld,
-    /// It would have had to wait for a transaction that waits for it.
+    /// The transaction would have had to wait for a transaction that waits for it.
     Deadlock,
-    /// What this transaction read was changed by others in a way that no serial order
-    /// of all transactions allows. (Serializable only.)
+    /// Other transactions changed the records that this transaction read in a way that no serial
+    /// order of all transactions allows. (Serializable only.)
     NotSerializable,
-    /// Records came or went in a range that this transaction read, or where it looked for
-    /// a key. (Serializable only.)
+    /// Records came or went in a range that this transaction read, or where it looked for a key.
+    /// (Serializable only.)
     Phantom,
-    /// There is no memory to remember what this transaction has read. (Serializable
-    /// only.)
+    /// There is no memory to remember the reads of this transaction. (Serializable only.)
     TooMuchRead,
     /// A table that this transaction has written to was dropped or truncated before
     /// it committed.
     TableDropped,
-    /// A record is not in memory, and as many reads of this worker are under way as its
-    /// scheduling allows ([`interleave::Scheduling::DualQueue`] only: others wait).
+    /// A record is not in memory, and as many reads of this worker are under way as its scheduling
+    /// allows ([`interleave::Scheduling::DualQueue`] only: under other schedulings the read waits).
     ReadRefused,
-    /// Memory is short, and this transaction has made room: for one that has waited for it
-    /// longer, or by letting go of what it could have seen.
+    /// Memory is short, and this transaction has made room: for a transaction that has waited for
+    /// room longer, or by letting go of its snapshot.
     OutOfRoom,
 }
 
@@ -86,38 +84,36 @@ impl fmt::Display for Abort {
 
 impl std::error::Error for Abort {}
 
-/// Why an operation failed.
+/// Reason why an operation failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
-    /// The transaction was aborted. Retryable; every later operation of this
-    /// transaction says the same.
+    /// The transaction was aborted. Retryable; every later operation of this transaction returns
+    /// the same error.
     Abort(Abort),
     /// An insert met a record with the same key. The transaction can go on.
     DuplicateKey,
     /// Another record has the same key in a unique index. The operation had no
     /// effect, and the transaction can go on.
     DuplicateIndexKey {
-        /// The index: see [`crate::Index::number`].
+        /// Number of the index: see [`crate::Index::number`].
         index: usize,
     },
-    /// A key of an index is too long: with what the index adds to it, it has more
-    /// bytes than [`crate::KEY_BYTES_MAX`]. The operation had no effect, and the
-    /// transaction can go on.
+    /// A key of an index is too long: with the bytes that the index adds to it, it is longer than
+    /// [`crate::KEY_BYTES_MAX`]. The operation had no effect, and the transaction can go on.
     IndexKeyTooLong {
-        /// The index: see [`crate::Index::number`].
+        /// Number of the index: see [`crate::Index::number`].
         index: usize,
     },
-    /// The table has an index that was not attached since the database was opened, and
-    /// cannot be written without. The transaction can go on.
+    /// The table has an index that was not attached since the database was opened, and the table
+    /// cannot be written without it. The transaction can go on.
     IndexNotAttached {
-        /// The index: see [`crate::Table::index_name`].
+        /// Number of the index: see [`crate::Table::index_name`].
         index: usize,
     },
     /// The index is still being built, or was dropped. The transaction can go on.
     IndexNotReady,
-    /// One record was asked for in an index that is not unique. The transaction can
-    /// go on.
+    /// A single record was requested from an index that is not unique. The transaction can go on.
     IndexNotUnique,
     /// The key is longer than [`crate::KEY_BYTES_MAX`]. The transaction can go on.
     KeyTooLong {
@@ -141,18 +137,18 @@ pub enum Error {
     /// The operation has waited for another transaction as long as it may, and changed
     /// nothing. The transaction can go on.
     LockTimeout,
-    /// The savepoint is gone: it was released, or an earlier one was released or
-    /// rolled back to; or it is another transaction's. The transaction can go on.
+    /// The savepoint is gone: it was released, or an earlier one was released or rolled back to; or
+    /// it belongs to another transaction. The transaction can go on.
     NoSuchSavepoint,
     /// An operation of the transaction is under way (under a `join`), and a savepoint
     /// would cut it in two. The transaction can go on.
     OperationUnderWay,
-    /// The transaction was declared read-only. It can go on reading.
+    /// The transaction was declared read-only, and can go on reading.
     ReadOnly,
     /// The table was dropped, or truncated, or its creation did not commit. The
     /// transaction can go on.
     TableDropped,
-    /// There is a table or index of this name. The transaction can go on.
+    /// A table or index of this name exists already. The transaction can go on.
     TableExists,
     /// There is no table or index of this name. The transaction can go on.
     NoSuchTable,
@@ -166,19 +162,20 @@ pub enum Error {
     TableNumbersExhausted,
     /// The transaction was already committed or rolled back.
     Ended,
-    /// Writing to the device has failed: nothing is acknowledged any more. Whether
-    /// the transaction survives is unknown until the database is opened again.
+    /// Writing to the device has failed: no commit is acknowledged any more. Whether the
+    /// transaction survives is unknown until the database is opened again.
     Poisoned,
-    /// There is no room on the device for the transaction's log beside the next checkpoint; it was
-    /// rolled back. Later, with more room, it can be committed. Transactions that delete more
-    /// than they write, or drop or truncate tables, may use what is kept for the checkpoint.
+    /// There is no room on the device for the transaction's log beside the next checkpoint; the
+    /// transaction was rolled back. Run again later, with more room, it can commit. Transactions
+    /// that delete more than they write, or drop or truncate tables, may use the room that is kept
+    /// for the checkpoint.
     StorageFull,
-    /// A record that is on the device could not be read there, or was damaged. The
-    /// transaction can go on with others.
+    /// A record on the device could not be read, or was damaged. The transaction can go on with
+    /// other records.
     ColdRecord {
-        /// Where it is, in bytes from the start of the first cold file.
+        /// Position of the record, in bytes from the start of the first cold file.
         position: usize,
-        /// Else the device has failed.
+        /// Whether the record was damaged; otherwise the device has failed.
         is_damaged: bool,
     },
     /// The transaction's log is larger than

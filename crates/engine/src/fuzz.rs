@@ -1,6 +1,6 @@
-//! Files that somebody has tampered with, for fuzzers and for tests with random bytes.
+//! Tampered files, for fuzzers and for tests with random bytes.
 //!
-//! | what | where |
+//! | file | target |
 //! | --- | --- |
 //! | a log file | [`log_reader`] |
 //! | a part of a checkpoint | [`checkpoint_reader`] |
@@ -9,10 +9,10 @@
 //! | records of the catalog | [`catalog_reader`] |
 //! | a directory, checked, opened and salvaged | [`recovery`] |
 //!
-//! Random bytes would not get past the first checksum. So each target begins with what
-//! the encoders write, changes it as its bytes say (`tamper.rs`), and in one of two
-//! cases makes the checksums right again: then the reader behind them has to cope.
-//! Nothing may panic or allocate without bound, whatever the bytes.
+//! Random bytes would not get past the first checksum. Each target therefore begins with a file
+//! from the encoders, changes it as its input bytes say (`tamper.rs`), and in one of two cases
+//! makes the checksums right again: then the reader behind them has to cope. No input may make a
+//! reader panic or allocate without bound.
 
 mod directory;
 mod readers;

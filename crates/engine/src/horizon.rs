@@ -1,14 +1,13 @@
-//! The snapshot horizon: the oldest snapshot anybody may still read at.
+//! The snapshot horizon: the oldest snapshot at which a transaction may still read.
 //!
 //! Versions superseded at or before the horizon can be freed. This is not the
 //! epoch pin (crate `memory`): a pin protects pointers for the length of an
 //! operation, a snapshot protects history for the length of a transaction.
 //!
-//! Sessions do not announce each snapshot (that would cost a fence per
-//! transaction). Each announces a *floor* now and then: no transaction that is
-//! open in the session, or will begin in it, has an older snapshot. Snapshots
-//! are loads of the clock, which only grows, so a floor that once was the clock's
-//! value, or the oldest open snapshot, stays right until it is raised. (A snapshot that
+//! Sessions do not announce each snapshot (that would cost a fence per transaction). Each announces
+//! a *floor* now and then: no transaction that is open in the session, or will begin in it, has an
+//! older snapshot. Snapshots are loads of the clock, which only grows: a floor that once was the
+//! clock's value, or the oldest open snapshot, stays right until it is raised. (A snapshot that
 //! moves, moves forward, and leaves the old one open besides: `transaction/refresh.rs`.)
 //!
 //! Leaving idleness is the exception: the floor goes from `IDLE` down to the
@@ -33,7 +32,7 @@ use crate::{
 
 const IDLE: u64 = u64::MAX;
 
-/// The newest commit timestamp handed out.
+/// Newest commit timestamp handed out.
 pub(crate) type Clock = Alone<AtomicU64>;
 
 /// The clock and the floors.
@@ -42,8 +41,8 @@ pub(crate) struct Horizon {
     floors: Alone<Mutex<Vec<Arc<Floor>>>>,
 }
 
-/// Keeps what all workers write off the lines of what they only read: 128 bytes,
-/// because processors fetch lines in pairs.
+/// Value in cache lines of its own: a word that all workers write stays off the lines of words that
+/// they only read. 128 bytes, because processors fetch lines in pairs.
 #[repr(align(128))]
 pub(crate) struct Alone<T>(pub(crate) T);
 
@@ -56,7 +55,7 @@ impl<T> std::ops::Deref for Alone<T> {
     }
 }
 
-/// One session's announcement.
+/// Announcement of one session.
 #[repr(align(128))]
 pub(crate) struct Floor(AtomicU64);
 
@@ -68,7 +67,7 @@ impl Horizon {
         }
     }
 
-    /// The present; a snapshot taken now includes exactly the commits up to it.
+    /// Returns the present; a snapshot taken now includes exactly the commits up to it.
     #[inline(always)]
     pub(crate) fn now(&self) -> Timestamp {
         // Acquire: pairs with the SeqCst increments of commits (`status.rs`).
@@ -89,7 +88,7 @@ impl Horizon {
         floors.retain(|other| !Arc::ptr_eq(other, floor));
     }
 
-    /// No snapshot is, or will ever be, older than this.
+    /// Returns the horizon: no snapshot is, or will ever be, older.
     pub(crate) fn horizon(&self) -> Timestamp {
         let clock = self.clock.load(Ordering::Acquire);
         // Pairs with the fence in `Floor::leave_idle`.
@@ -105,7 +104,7 @@ impl Horizon {
 }
 
 impl Floor {
-    /// Raises the floor to the oldest open snapshot or, without any, the present.
+    /// Raises the floor to the oldest open snapshot or, without an open one, to the present.
     pub(crate) fn announce(&self, oldest: Timestamp) {
         // Release: pairs with the Acquire in `horizon`.
         self.0.store(oldest.0, Ordering::Release);

@@ -1,8 +1,7 @@
 //! The indirection array: RID to newest version.
 //!
-//! Indexes name records by RID; an update changes one word here and no index
-//! (paper 000 section 4.1). The array grows by segments that never move, so a
-//! slot's address is stable; small tables have small segments.
+//! Indexes name records by RID; an update changes one word of the array and no index (paper 000 section 4.1). The array
+//! grows by segments that never move, so a slot's address is stable; small tables have small segments.
 //!
 //! # States of a slot
 //! | word | meaning |
@@ -10,14 +9,13 @@
 //! | 0 | the RID is not in use |
 //! | 1 (`DEAD`) | the record is gone and its index entry is being removed |
 //! | bit 2 (`COLD`) | the only version is on the device, at the address in the upper 60 bits |
-//! | else | address of the newest version; bit 1 (`MARK`): the lock table has the record; bit 3 (`FROZEN`): it is about to become cold, or to move, or recovery is about to name it in the index |
+//! | other | address of the newest version; bit 1 (`MARK`): the lock table has the record; bit 3 (`FROZEN`): the version is about to become cold, or to move, or recovery is about to name it in the index |
 //!
-//! Versions are 16-byte aligned, so their addresses have room for the mark. Readers
-//! mask it. Writers replace an unmarked head by a compare-and-swap that fails on a
-//! marked one; who may replace that is in `locks.rs`. A frozen head, which is unmarked,
-//! nobody replaces or marks but who froze it, and that in a moment: to try again is to wait.
-//! (Not during recovery, but then nobody comes by that would: `recovery/install.rs`.)
-//! Cold slots are not marked either.
+//! Versions are 16-byte aligned, so their addresses have room for the mark. Readers mask it. Writers replace an
+//! unmarked head by a compare-and-swap that fails on a marked one; `locks.rs` tells which transaction may replace a
+//! marked head. A frozen head, which is unmarked, is replaced or marked only by the session that froze it, and in a
+//! moment: another session that tries again only waits. (During recovery a head may stay frozen for long, but then no
+//! other session tries: `recovery/install.rs`.) Cold slots are not marked either.
 //!
 //! Transitions: 0 → version (insert, before the RID is in any index; frozen in recovery); version →
 //! version (write, and its undoing); version → `DEAD` (insert undone, or tombstone
@@ -38,11 +36,11 @@ use crate::{
     version::Version,
 };
 
-/// Names a record within its table for as long as it lives.
+/// Name of a record within its table for as long as the record lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Rid(pub(crate) u64);
 
-/// What a slot holds.
+/// Decoded content of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Head {
     Unused,
@@ -58,7 +56,7 @@ const FROZEN: u64 = 8;
 const COLD_SHIFT: u32 = 4;
 const _: () = assert!(ColdAddress::BITS + COLD_SHIFT <= u64::BITS);
 
-/// One record's entry.
+/// Entry of one record.
 #[repr(transparent)]
 pub(crate) struct Slot(AtomicU64);
 
@@ -73,7 +71,7 @@ impl Slot {
         Slot(AtomicU64::new(version.word()))
     }
 
-    /// For tables by slot: the upper bits differ between neighbours (Fibonacci hashing).
+    /// Returns a hash for tables by slot: the upper bits differ between neighbours (Fibonacci hashing).
     pub(crate) fn hash(&self) -> u64 {
         let address = std::ptr::from_ref(self).addr() as u64;
         (address >> 3).wrapping_mul(0x9e37_79b9_7f4a_7c15)
@@ -95,13 +93,13 @@ impl Slot {
         }
     }
 
-    /// The newest version. Acquire: pairs with the Release that published it.
+    /// Returns the newest version. Acquire: pairs with the Release that published it.
     #[inline(always)]
     pub(crate) fn head(&self) -> Head {
         Self::decode(self.0.load(Ordering::Acquire))
     }
 
-    /// The newest version, if it is in memory: what [`Slot::head`] says mostly, in a word.
+    /// Returns the newest version, if it is in memory: the usual case of [`Slot::head`], in a word.
     #[inline(always)]
     pub(crate) fn version(&self) -> Option<Version> {
         let word = self.0.load(Ordering::Acquire);
@@ -111,8 +109,8 @@ impl Slot {
         Version::from_word(word & !(MARK | FROZEN))
     }
 
-    /// The newest version, if it is in memory, unmarked and not frozen: whoever takes its place
-    /// retires it. (Recovery frees what it had frozen at once.)
+    /// Returns the newest version, if it is in memory, unmarked and not frozen: a session that replaces it retires it.
+    /// (Recovery frees a version that it had frozen at once.)
     pub(crate) fn settled_version(&self) -> Option<Version> {
         let word = self.0.load(Ordering::Acquire);
         match word & (DEAD | COLD | MARK | FROZEN) {
@@ -124,12 +122,12 @@ impl Slot {
     /// Whether the lock table has the record.
     #[inline(always)]
     pub(crate) fn is_marked(&self) -> bool {
-        // Relaxed: decides only which of two ways to go, each of which checks.
+        // Relaxed: the mark decides only which of two ways to go, and each of them checks.
         self.0.load(Ordering::Relaxed) & MARK != 0
     }
 
-    /// Marks the slot, if `head` is still its head, unmarked. Under the latch of the
-    /// lock table, as the other changes of the mark.
+    /// Marks the slot, if `head` is still its head, unmarked. The caller holds the latch of the lock table, as for all
+    /// changes of the mark.
     pub(crate) fn mark(&self, head: Version) -> bool {
         let word = head.word();
         // Release: pairs with the Acquire of the owner's undo, which then looks for
@@ -148,8 +146,8 @@ impl Slot {
         self.0.store(version.word(), Ordering::Release);
     }
 
-    /// The same for a version that is committed: keeps everybody else from replacing, marking and
-    /// moving it, until [`Slot::unfreeze`] once an index names the RID, or [`Slot::clear`].
+    /// Publishes the first, committed version of a RID that no index names yet, frozen: no other session can replace,
+    /// mark or move it until [`Slot::unfreeze`], once an index names the RID, or [`Slot::clear`].
     pub(crate) fn publish_first_frozen(&self, version: Version) {
         self.0.store(version.word() | FROZEN, Ordering::Release);
     }
@@ -163,8 +161,8 @@ impl Slot {
         exchanged.is_ok()
     }
 
-    /// Replaces `from`, which is the head and only the caller may replace, by `to`,
-    /// whether it is marked or not; whether it is.
+    /// Replaces `from`, which is the head and only the caller may replace, by `to`, whether it is marked or not;
+    /// returns whether it is.
     #[inline]
     pub(crate) fn replace_own(&self, from: Version, to: Version) -> bool {
         let mut word = from.word();
@@ -176,7 +174,7 @@ impl Slot {
                 Ordering::AcqRel,
                 Ordering::Relaxed,
             );
-            // The mark may have come or gone meanwhile; nothing else can have happened.
+            // The mark may have come or gone meanwhile; no other change is possible.
             match exchanged {
                 Ok(_) => return mark != 0,
                 Err(now) => word = now,
@@ -185,8 +183,8 @@ impl Slot {
         }
     }
 
-    /// Keeps everybody else from replacing or marking the head, if it still is `head`, and
-    /// not marked; until [`Slot::chill`] or [`Slot::unfreeze`], which must follow at once.
+    /// Freezes the head, if it still is `head`, and not marked: no other session can replace or mark it until
+    /// [`Slot::chill`] or [`Slot::unfreeze`], which must follow at once.
     pub(crate) fn freeze(&self, head: Version) -> bool {
         let word = head.word();
         self.0
@@ -200,29 +198,29 @@ impl Slot {
         word & (COLD | FROZEN) == FROZEN
     }
 
-    /// Says where on the device the head is, which the caller has frozen.
+    /// Puts the address on the device in the place of the head, which the caller has frozen.
     pub(crate) fn chill(&self, to: ColdAddress) {
-        // Release: who finds the address finds the file, and the bound.
+        // Release: a reader that finds the address finds the file, and the bound.
         let cold = to.bits() << COLD_SHIFT | COLD;
         self.0.store(cold, Ordering::Release);
     }
 
     /// Lets go of the head, which the caller has frozen, or puts a copy in its place.
     pub(crate) fn unfreeze(&self, head: Version) {
-        // Release: who finds the copy finds what is in it.
+        // Release: a reader that finds the copy finds its content.
         self.0.store(head.word(), Ordering::Release);
     }
 
-    /// Says that the record is at `to` now, if the slot still says `from`.
+    /// Replaces the address `from` by `to`, if the slot still has `from`.
     pub(crate) fn readdress(&self, from: ColdAddress, to: ColdAddress) -> bool {
         let [from, to] = [from, to].map(|address| address.bits() << COLD_SHIFT | COLD);
-        // Release: who finds the address finds the file.
+        // Release: a reader that finds the address finds the file.
         self.0
             .compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed)
             .is_ok()
     }
 
-    /// Makes `to`, read from `from`, the head, if the slot still says `from`.
+    /// Makes `to`, read from `from`, the head, if the slot still has `from`.
     pub(crate) fn thaw(&self, from: ColdAddress, to: Version) -> bool {
         let cold = from.bits() << COLD_SHIFT | COLD;
         self.0
@@ -253,21 +251,21 @@ impl Slot {
 
 const FIRST_LOG2: u32 = 10;
 const FULL_LOG2: u32 = 18;
-/// Segments that double, before the full-sized ones.
+/// Number of segments that double, before the full-sized ones.
 const RAMP: usize = (FULL_LOG2 - FIRST_LOG2 + 1) as usize;
 const SEGMENTS_MAX: usize = 1 << 14;
-/// Full-sized segments.
+/// Number of full-sized segments.
 const FULL_MAX: usize = SEGMENTS_MAX - RAMP;
-/// RIDs a session takes at once.
+/// Number of RIDs that a session takes at once.
 const RUN: u64 = 64;
 const _: () = assert!((1u64 << FIRST_LOG2).is_multiple_of(RUN));
 
 /// All slots of one table.
 pub(crate) struct IndirectionArray {
     ramp: [AtomicPtr<Slot>; RAMP],
-    /// The full-sized segments: most tables have none.
+    /// Full-sized segments: most tables have none.
     full: OnceLock<Box<[AtomicPtr<Slot>]>>,
-    /// The first RID that no session has taken.
+    /// First RID that no session has taken.
     next: Mutex<u64>,
 }
 
@@ -280,7 +278,7 @@ impl IndirectionArray {
         }
     }
 
-    /// Where a segment's address is kept. Those of full size: once there is one.
+    /// Returns the place of a segment's address. The place of a full-sized segment exists once there is such a segment.
     #[inline(always)]
     fn segment(&self, segment: usize) -> Option<&AtomicPtr<Slot>> {
         match self.ramp.get(segment) {
@@ -289,8 +287,7 @@ impl IndirectionArray {
         }
     }
 
-    /// Segment and offset of a RID: segments of 2^10, 2^10, 2^11, … 2^17, then
-    /// 2^18 slots each.
+    /// Returns segment and offset of a RID: segments of 2^10, 2^10, 2^11, … 2^17, then 2^18 slots each.
     #[inline(always)]
     fn locate(rid: Rid) -> (usize, usize) {
         let full = rid.0 >> FULL_LOG2;
@@ -319,7 +316,7 @@ impl IndirectionArray {
         }
     }
 
-    /// The slot of a RID that [`IndirectionArray::take_run`] has handed out.
+    /// Returns the slot of a RID that [`IndirectionArray::take_run`] has handed out.
     #[inline(always)]
     pub(crate) fn slot(&self, rid: Rid) -> &Slot {
         let (segment, offset) = Self::locate(rid);
@@ -332,7 +329,7 @@ impl IndirectionArray {
         unsafe { &*start.add(offset) }
     }
 
-    /// RIDs handed out so far: at least as many as there are records.
+    /// Returns the number of RIDs handed out so far: at least the number of records.
     pub(crate) fn taken(&self) -> u64 {
         *self.next.lock().unwrap_or_else(|e| e.into_inner())
     }
@@ -361,10 +358,10 @@ impl IndirectionArray {
         Ok(run)
     }
 
-    /// Frees a segment; false if there is none of this number.
+    /// Frees a segment; returns false if there is none of this number.
     ///
     /// # Safety
-    /// Nobody uses the array any more.
+    /// No thread may use the array any more.
     pub(crate) unsafe fn free_segment(&self, local: &Local, segment: usize) -> bool {
         let start = match self.segment(segment) {
             // Acquire: pairs with `take_run`.
@@ -377,7 +374,7 @@ impl IndirectionArray {
             return false;
         };
         let bytes = Self::segment_slots(segment) * size_of::<Slot>();
-        // SAFETY: `take_run` allocated it so; the caller's promise.
+        // SAFETY: `take_run` allocated it with this layout; no thread uses it, as the caller promises.
         unsafe { local.free(start, bytes, Purpose::Indirection) };
         true
     }
@@ -407,7 +404,8 @@ mod tests {
         }
     }
 
-    /// Who emptied regions looked at what recovery had frozen, and might have freed meanwhile.
+    /// A session that emptied regions once looked at a version that recovery had frozen, and might have freed
+    /// meanwhile.
     #[test]
     fn only_what_nobody_frees_at_once_is_settled() {
         let local = Local::new(&Arena::new(1 << 20).unwrap(), &Epochs::new());

@@ -1,24 +1,23 @@
-//! Looking at a data directory without opening the database in it: what is where,
-//! is it sound, what do the logs say.
+//! Inspection of a data directory without opening the database in it: its files, their soundness, and the content of
+//! the logs.
 //!
-//! | what | where |
+//! | function or subject | file |
 //! | --- | --- |
-//! | [`check`]: every checksum and cross reference | here, `manifest.rs`, `parts.rs`, `cold.rs`, `logs.rs`, `catalog.rs` |
-//! | what it found, for people and programs | `report.rs`, `display.rs` |
+//! | [`check`]: every checksum and cross reference | `inspect.rs`, `manifest.rs`, `parts.rs`, `cold.rs`, `logs.rs`, `catalog.rs` |
+//! | findings of a check, for people and programs | `report.rs`, `display.rs` |
 //! | [`dump`]: blocks, transactions and writes of the log, one by one | `dump.rs` |
-//! | the blocks of one log file, for both | `blocks.rs` |
+//! | blocks of one log file, for both functions | `blocks.rs` |
 //!
-//! Nothing is changed, except that the lock file is made where there is none: the
-//! directory is locked, so what is looked at stands still.
+//! An inspection changes nothing, except that the lock file is made if there is none: the directory is locked, and its
+//! files stand still.
 //!
 //! # Against recovery
-//! Recovery refuses at the first thing that is wrong; whoever has a damaged directory
-//! wants to know all of them. So [`check`] goes on after each, and looks at more:
-//! whether every transaction can be decoded, keys ascend, and numbers that are written
-//! twice agree. Whether the database would open, and with what, it does not judge by
-//! itself: it asks recovery's own analysis of the log, so that the two cannot disagree.
+//! Recovery refuses at the first damage that it finds; the owner of a damaged directory wants to know all damage.
+//! [`check`] therefore goes on after each finding, and checks more: that every transaction can be decoded, that keys
+//! ascend, and that numbers which are written twice agree. [`check`] does not judge by itself whether the database
+//! would open, and with which transactions: it asks recovery's own analysis of the log, and the two cannot disagree.
 //!
-//! One file at a time is in memory.
+//! Only one file at a time is in memory.
 
 mod blocks;
 mod catalog;
@@ -50,7 +49,7 @@ use crate::{
     recovery::OpenError,
 };
 
-/// How far something is that goes through files.
+/// Progress of an operation that goes through files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Progress {
@@ -60,7 +59,7 @@ pub struct Progress {
     pub bytes_done: u64,
 }
 
-/// Whether there is a database in a directory: opening one makes it.
+/// Whether there is a database in a directory; opening a directory without one makes it.
 ///
 /// # Errors
 /// If the directory cannot be listed.
@@ -68,7 +67,7 @@ pub fn is_database(directory: &Arc<dyn Directory>) -> std::io::Result<bool> {
     Ok(directory.list()?.iter().any(|name| name == NAME))
 }
 
-/// Adds up what was gone through, and tells.
+/// Counter of the bytes gone through, which reports the progress.
 pub(crate) struct Meter<'p> {
     progress: Progress,
     tell: &'p mut dyn FnMut(&Progress),
@@ -89,13 +88,12 @@ impl<'p> Meter<'p> {
     }
 }
 
-/// Verifies every checksum and cross reference of the data directory, and says what
-/// is where. Calls `progress` after every file.
+/// Verifies every checksum and cross reference of the data directory, and reports its content. Calls `progress` after
+/// every file.
 ///
 /// # Errors
-/// [`OpenError::Locked`] if the directory is open elsewhere,
-/// [`OpenError::NoDatabase`] if there is none in it, [`OpenError::Io`] if it cannot
-/// be listed. What is wrong with the files is in the report.
+/// [`OpenError::Locked`] if the directory is open elsewhere, [`OpenError::NoDatabase`] if there is none in it,
+/// [`OpenError::Io`] if it cannot be listed. Damage to the files is in the report.
 pub fn check(
     directory: &Arc<dyn Directory>,
     progress: &mut dyn FnMut(&Progress),
@@ -104,7 +102,7 @@ pub fn check(
     check_locked(directory, progress)
 }
 
-/// As [`check`], for whoever holds the lock.
+/// Checks a directory as [`check`] does, for a caller that holds the lock.
 pub(crate) fn check_locked(
     directory: &Arc<dyn Directory>,
     progress: &mut dyn FnMut(&Progress),
@@ -154,7 +152,7 @@ fn length(directory: &Arc<dyn Directory>, name: &str) -> std::io::Result<u64> {
     directory.open(name, OpenMode::Read, false)?.length()
 }
 
-/// Whether the name is one that we give to files that count.
+/// Whether the name is one that the database gives to its files.
 pub(crate) fn is_ours(name: &str) -> bool {
     name == NAME
         || segments::file_number(name).is_some()
@@ -162,18 +160,18 @@ pub(crate) fn is_ours(name: &str) -> bool {
         || crate::cold::file_number(name).is_some()
 }
 
-/// A check under way.
+/// State of a check.
 struct Inspection<'d> {
     directory: &'d Arc<dyn Directory>,
     report: CheckReport,
     meter: Meter<'d>,
-    /// What checkpoint and log say of the catalog, as far as it counts.
+    /// Catalog as checkpoint and log have it, as far as they count.
     catalog: CatalogView,
     cold: cold::ColdFiles,
 }
 
 impl Inspection<'_> {
-    /// Something is wrong.
+    /// Reports damage.
     fn damage(&mut self, file: &str, offset: u64, what: impl Into<String>, advice: &str) {
         self.report.findings.push(Finding {
             severity: Severity::Damage,
@@ -184,7 +182,7 @@ impl Inspection<'_> {
         });
     }
 
-    /// Something is wrong with bytes that were read.
+    /// Reports a flaw of bytes that were read.
     fn flaw(&mut self, file: &str, offset: u64, flaw: Flaw) {
         let advice = match flaw {
             Flaw::Version(_) => USE_THE_OTHER_VERSION,
@@ -193,7 +191,7 @@ impl Inspection<'_> {
         self.damage(file, offset, flaw.to_string(), advice);
     }
 
-    /// Something that is worth knowing but harms nobody.
+    /// Reports something that is worth knowing but harmless.
     fn note(&mut self, file: &str, offset: Option<u64>, what: impl Into<String>, advice: &str) {
         self.report.findings.push(Finding {
             severity: Severity::Note,
@@ -220,7 +218,7 @@ impl Inspection<'_> {
         });
     }
 
-    /// Reads a file; if that fails, says so.
+    /// Reads a file; reports a failure.
     fn read(&mut self, name: &str, bytes: u64) -> Option<Vec<u8>> {
         let read = crate::recovery::pieces::read_file(self.directory, name, bytes);
         self.meter.advance(bytes);
@@ -238,7 +236,7 @@ impl Inspection<'_> {
         }
     }
 
-    /// A file that cannot be understood at all.
+    /// Reports a file that cannot be understood at all.
     fn unreadable(&mut self, name: &str, bytes: u64, state: FileState) {
         self.report.files.push(FileReport {
             name: name.to_owned(),

@@ -1,10 +1,9 @@
 //! The transactional engine: tables of byte keys and byte values, version
 //! chains, snapshots, cooperative collection, redo log, checkpoints, recovery.
 //!
-//! A [`Database`] is what all threads share; a [`Session`] is one worker's side of
-//! it; a [`Transaction`] runs in a session. Operations are leaves of the coroutine
-//! runtime (crate `interleave`), generic over the suspension policy. For a typed
-//! interface with retries see crate `weft`.
+//! All threads share a [`Database`]; a [`Session`] is one worker's side of it; a [`Transaction`]
+//! runs in a session. Operations are leaves of the coroutine runtime (crate `interleave`), generic
+//! over the suspension policy. For a typed interface with retries see crate `weft`.
 
 pub mod backup;
 mod bytes;
@@ -75,10 +74,10 @@ pub use transaction::{
 };
 pub use ttl::{TableOptions, WallClock, WallTime};
 
-/// Bytes of the longest key.
+/// Maximum length of a key in bytes.
 pub const KEY_BYTES_MAX: usize = index::KEY_BYTES_MAX;
 
-/// Bytes of the longest value (16 MiB).
+/// Maximum length of a value in bytes (16 MiB).
 pub const VALUE_BYTES_MAX: usize = 16 << 20;
 
 const _: () = assert!(VALUE_BYTES_MAX + version::HEADER_BYTES <= memory::BLOCK_BYTES_MAX);

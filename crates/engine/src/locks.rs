@@ -1,70 +1,70 @@
 //! Row locks and table locks, and waiting for another transaction's end.
 //!
-//! A record is *owned* by the transaction whose uncommitted version is its head; that
-//! costs nothing and is in no table. The lock table knows only records on which there
-//! is more: explicit locks, or somebody who waits. Their slots carry a mark
-//! (`indirection.rs`) that readers mask and writers heed. The first who has to wait
-//! for an owner enters him as the holder, on his behalf, and marks the slot.
+//! A record is *owned* by the transaction whose uncommitted version is its head; this costs nothing
+//! and is in no table. The lock table knows only records with more than that: explicit locks, or
+//! waiting transactions. The slots of these records carry a mark (`indirection.rs`) that readers
+//! mask and writers heed. The first transaction that has to wait for an owner enters the owner as
+//! the holder, on the owner's behalf, and marks the slot.
 //!
-//! A write that keeps a record's key owns it less strongly (`Strength::NoKeyUpdate`) than others do; the
-//! version says which it is (`version.rs`), as long as it is in the chain. `transaction/lock.rs` argues how
-//! a key share goes on beside such writes.
+//! A write that keeps a record's key owns the record less strongly (`Strength::NoKeyUpdate`) than
+//! other writes do; the version says which (`version.rs`), as long as it is in the chain.
+//! `transaction/lock.rs` argues how a key share goes on beside such writes.
 //!
-//! | what | file |
+//! | part | file |
 //! | --- | --- |
-//! | the table: acquire, release, hand over | here |
-//! | one record: holders, queue, who may have it | `record.rs` |
+//! | the table: acquire, release, hand over | this file |
+//! | one record: holders, queue, order of grants | `record.rs` |
 //! | tables: their modes; weak locks; all others | `mode.rs`, `weak.rs`, `tables.rs`, `tables/queue.rs` |
-//! | who waits for whom, and deadlocks | `graph.rs` |
+//! | waits between transactions, and deadlocks | `graph.rs` |
 //! | the future that waits | `waiting.rs` |
 //!
 //! # Invariants
-//! - *Mark*: a slot is marked exactly while the table has a record for it. Both change
-//!   under the latch of the record's shard. An unmarked head is replaced by a
-//!   compare-and-swap that fails on a mark; a marked one only by a holder that may write.
+//! - *Mark*: a slot is marked exactly while the table has a record for it. Both change under the
+//!   latch of the record's shard. An unmarked head is replaced by a compare-and-swap that fails on
+//!   a mark; a marked head only by a holder that may write.
 //! - *Owner*: if the head of a marked slot is uncommitted, its maker is a holder, at least as
-//!   strong as that version says, until his end has taken him out. (He wrote before the mark: then
-//!   whoever marked the slot entered him. Or after: then he was the holder.) So a version of his is
-//!   not changed into a stronger one, but replaced by it, as if it were another's.
-//! - *Order*: first come, first served among those who exclude each other, but for two kinds of
-//!   newcomers. Who holds a lock on the record and wants a stronger one comes before those who
-//!   wait for the one it has. Who has locks elsewhere comes before those who have none at all, each of which it may
-//!   happen to a few times only: others wait for the newcomer, and at the end of a long
-//!   queue it would close a cycle nearly every time (Tian, Huang, Mozafari, Schoenebeck:
-//!   "Contention-aware lock scheduling for transactional databases", VLDB 2018, go
-//!   farther and serve those first for whom most others wait). A lock is handed over
-//!   under the latch: there is no moment at which somebody could slip in.
-//! - No latch is held across a suspension. Latches are taken in the order graph,
-//!   shard; no two shards at once. Wakers are called without any.
+//!   strong as that version says, until the maker's end has taken it out. (If the maker wrote
+//!   before the mark, the transaction that marked the slot entered the maker. If it wrote after the
+//!   mark, it was the holder.) A version of the maker is therefore not changed into a stronger one,
+//!   but replaced by it, as if it were another transaction's.
+//! - *Order*: first come, first served among transactions that exclude each other, except for two
+//!   kinds of newcomers. A holder of the record that wants a stronger lock comes before the
+//!   transactions that wait for the lock it has. A newcomer that has locks elsewhere comes before
+//!   waiters that have none at all, each of which this may happen to a few times only: other
+//!   transactions wait for the newcomer, and at the end of a long queue it would close a cycle
+//!   nearly every time (Tian, Huang, Mozafari, Schoenebeck: "Contention-aware lock scheduling for
+//!   transactional databases", VLDB 2018, go farther and serve the transactions first for which
+//!   most others wait). A lock is handed over under the latch: no other transaction can slip in.
+//! - No latch is held across a suspension. Latches are taken in the order graph, shard; no two
+//!   shards at once. Wakers are called without any latch.
 //!
 //! # No lost hand-over
-//! A holder that is in his own list of locks takes himself out at his end. One that
-//! was entered on his behalf does not know. How does his end find out?
+//! A holder that is in its own list of locks takes itself out at its end. A holder that was entered
+//! on its behalf does not know, and its end has to find out.
 //!
-//! *Undo* replaces the head by a compare-and-swap, and sees the mark in the word it
-//! replaces: marked before, the record is released; else the marking fails, because
-//! the head has changed.
+//! *Undo* replaces the head by a compare-and-swap, and sees the mark in the word it replaces: if
+//! the slot was marked before, the record is released; otherwise the marking fails, because the
+//! head has changed.
 //!
-//! *Commit* does not touch slots. The waiter leaves a flag on the owner's status
-//! (`status.rs`), and looks whether the owner had begun to commit:
+//! *Commit* does not touch slots. The waiter leaves a flag on the owner's status (`status.rs`), and
+//! looks whether the owner had begun to commit:
 //!
 //! ```text
 //!   waiter (graph and shard latched)    owner
-//!   marks the slot, enters him          phase = Committing      (SeqCst)
+//!   marks the slot, enters the owner    phase = Committing      (SeqCst)
 //!   watched = true         (SeqCst)     takes the timestamp, stamps
 //!   phase Active?          (SeqCst)     watched?                (SeqCst)
 //! ```
-//! Store before load on both sides, all sequentially consistent: if the waiter sees
-//! `Active`, the owner sees the flag; he then looks for marks among the slots that he
-//! has written and releases those, waiting for the latch. Else the waiter takes
-//! everything back and looks again in a moment: whoever has begun to commit does not
-//! suspend before his status says that he has committed, and then he owns nothing. An
-//! owner for whom nobody waits pays for the load of a flag that lies beside the word he
-//! has just stored. `loom_tests.rs` checks both.
+//! Store before load on both sides, all sequentially consistent: if the waiter sees `Active`, the
+//! owner sees the flag; the owner then looks for marks among the slots that it has written and
+//! releases those, waiting for the latch. Otherwise the waiter takes everything back and looks
+//! again in a moment: an owner that has begun to commit does not suspend before its status says
+//! that it has committed, and then it owns nothing. An owner that no transaction waits for pays for
+//! the load of a flag that lies beside the word it has just stored. `loom_tests.rs` checks both.
 //!
 //! # No lost wake
-//! A ticket's state and the waker beside it change under the shard's latch; a poll
-//! leaves its waker under the same latch, after it has looked at the state there.
+//! A ticket's state and the waker beside it change under the shard's latch; a poll leaves its waker
+//! under the same latch, after it has looked at the state there.
 
 mod graph;
 #[cfg(all(test, loom))]
@@ -101,8 +101,8 @@ use crate::{
     version::Version,
 };
 
-/// What a lock on a record keeps others from: PostgreSQL's four row locks, the weakest first. A
-/// stronger one excludes all that a weaker one excludes.
+/// Strength of a lock on a record: PostgreSQL's four row locks, the weakest first. A stronger lock
+/// excludes all that a weaker one excludes.
 ///
 /// | strength | excludes |
 /// | --- | --- |
@@ -111,9 +111,9 @@ use crate::{
 /// | `NoKeyUpdate` | `Share`, `NoKeyUpdate`, `Update` |
 /// | `Update` | all |
 ///
-/// A *key* is whatever others may refer to: the caller of a write says whether the write keeps it
-/// ([`crate::Transaction::modify_row`]). A write that keeps it locks its record as `NoKeyUpdate`,
-/// every other write as `Update`.
+/// A *key* is the part of a record that other records may refer to: the caller of a write says
+/// whether the write keeps it ([`crate::Transaction::modify_row`]). A write that keeps the key
+/// locks its record as `NoKeyUpdate`, every other write as `Update`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Strength {
     /// The record stays, and keeps its key.
@@ -139,7 +139,7 @@ impl Strength {
     }
 }
 
-/// What to do about a record that another transaction has written or locked.
+/// Reaction to a record that another transaction has written or locked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum IfLocked {
     /// Wait until it is this transaction's turn.
@@ -151,21 +151,20 @@ pub enum IfLocked {
     Skip,
 }
 
-/// What a write does that meets a record which another open transaction has written
-/// or locked.
+/// Reaction of a write to a record that another open transaction has written or locked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum OnConflict {
     /// Aborts with [`crate::Abort::WriteConflict`].
     #[default]
     Abort,
-    /// Waits for the end of the other, behind those who came before. Under read
-    /// committed it then goes on with the newest version. So it does on a snapshot, if
-    /// nothing that the transaction has read has changed; else, if the other has committed
-    /// a change, it aborts with [`crate::Abort::SnapshotTooOld`].
+    /// Waits for the end of the other transaction, behind earlier waiters. Under read committed the
+    /// write then goes on with the newest version. On a snapshot the write goes on as well if
+    /// nothing that the transaction has read has changed; otherwise, if the other transaction has
+    /// committed a change, the transaction aborts with [`crate::Abort::SnapshotTooOld`].
     Wait,
 }
 
-/// Names what can be locked.
+/// Name of a record or table that can be locked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Place {
     /// A record: the address of its slot, which never moves.
@@ -174,8 +173,8 @@ pub(crate) enum Place {
     Table(u32),
 }
 
-// SAFETY: slots are shared between threads, and live as long as their table, which
-// outlives the transactions that have or want locks in it.
+// SAFETY: slots are shared between threads, and stay as long as a transaction that has or wants
+// locks on them, whose anchor keeps them.
 unsafe impl Send for Place {}
 
 impl Place {
@@ -183,10 +182,10 @@ impl Place {
         Place::Record(slot)
     }
 
-    /// Of a record that is, or was, in the lock table.
+    /// Unmarks the slot of a record that is, or was, in the lock table.
     fn unmark(&self) {
         if let Place::Record(slot) = *self {
-            // SAFETY: as for `Send`.
+            // SAFETY: the slot lives as long as its table, as for `Send`.
             unsafe { &*slot }.unmark();
         }
     }
@@ -200,37 +199,37 @@ impl Place {
     }
 }
 
-/// Who wants which lock on which record.
+/// Request of a transaction for a lock on a record.
 pub(crate) struct Request<'a> {
     pub(crate) slot: &'a Slot,
-    /// What was found there.
+    /// Head that was found in the slot.
     pub(crate) head: Version,
-    /// Whose it is, if it is uncommitted, and how strongly: as the version says.
+    /// Owner of the head, if it is uncommitted, and the owner's strength, as the version says.
     pub(crate) owner: Option<(TransactionId, &'a Status, Strength)>,
     pub(crate) by: TransactionId,
     pub(crate) strength: Strength,
-    /// Nobody can be waiting for the one who asks: it has written and locked nothing
+    /// Whether no transaction can be waiting for the requester: it has written and locked nothing
     /// and waits nowhere else.
     pub(crate) is_free: bool,
 }
 
-/// What became of a request.
+/// Outcome of a request.
 pub(crate) enum Acquired {
-    /// The lock is held. Before, it was held so.
+    /// The lock is held now. The strength held before is given.
     Held(Option<Strength>),
     /// The head has changed, or its owner is about to end: look again.
     Changed,
-    /// Somebody else has it.
+    /// Another transaction has the lock.
     Busy,
-    /// The end of the queue.
+    /// The request is in the queue.
     Queued(Arc<Ticket>),
-    /// To wait would be to wait for oneself.
+    /// The wait would close a cycle of waits.
     Deadlock,
     /// There is no memory for another record in the table.
     Exhausted,
 }
 
-/// Bytes that a record in the table costs, roughly, with the few who have or want it.
+/// Approximate bytes of a record in the table, with a few holders and waiters.
 const RECORD_BYTES: usize = 320;
 const SHARDS: usize = if cfg!(loom) { 1 } else { 64 };
 
@@ -243,7 +242,7 @@ pub(crate) struct Locks {
 
 struct Shard {
     records: HashMap<Place, Record>,
-    /// The memory limit's part of them. (The model checker has no limit.)
+    /// Part of the memory limit for the records. (The model checker has no limit.)
     memory: Option<Reservation>,
 }
 
@@ -264,7 +263,7 @@ impl Shard {
         Some(record)
     }
 
-    /// After somebody has left: hands the record over, or forgets it.
+    /// Hands the record over, or forgets it, after a transaction has left.
     fn settle(&mut self, place: Place) -> Vec<Waker> {
         let Some(record) = self.records.get_mut(&place) else {
             return Vec::new();
@@ -285,7 +284,7 @@ fn wake(wakers: Vec<Waker>) {
 }
 
 impl Locks {
-    /// An empty table; `reserve` gives each shard its part of the memory limit.
+    /// Makes an empty table; `reserve` gives each shard its part of the memory limit.
     pub(crate) fn new(mut reserve: impl FnMut() -> Option<Reservation>) -> Locks {
         let shard = |memory| {
             let records = HashMap::new();
@@ -309,14 +308,14 @@ impl Locks {
         self.graph.lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    /// Acquires a lock on a record; enters the queue, if it is to wait and has to.
+    /// Acquires a lock on a record. If the lock is not free and `waits`, enters the queue.
     pub(crate) fn acquire(&self, request: &Request<'_>, waits: bool) -> Acquired {
         let place = Place::of(request.slot);
         let attempt = |queues| self.attempt(request, queues);
         self.acquire_by(place, request.by, request.is_free, waits, attempt)
     }
 
-    /// Acquires a lock on a table; enters the queue, if it is to wait and has to.
+    /// Acquires a lock on a table. If the lock is not free and `waits`, enters the queue.
     pub(crate) fn acquire_table(&self, request: &TableRequest<'_>, waits: bool) -> Acquired {
         let place = Place::Table(request.gate.number());
         let attempt = |queues| self.tables.attempt(request, queues);
@@ -399,8 +398,8 @@ impl Locks {
         }
     }
 
-    /// Weakens a lock to what it was before, or gives it up, and hands the record
-    /// over. Without effect if there is none.
+    /// Weakens the lock of `by` to the strength `to`, or gives it up, and hands the record over.
+    /// Without effect if there is no lock.
     pub(crate) fn release(&self, place: Place, by: TransactionId, to: Option<Strength>) {
         let mut shard = self.shard(place);
         let Some(record) = shard.records.get_mut(&place) else {
@@ -412,15 +411,15 @@ impl Locks {
         wake(wakers);
     }
 
-    /// Makes the locks of a transaction on a record another's, which goes on for it.
+    /// Makes the locks of `from` on a record those of `to`, which goes on in its place.
     pub(crate) fn bequeath(&self, place: Place, from: TransactionId, to: TransactionId) {
         if let Some(record) = self.shard(place).records.get_mut(&place) {
             record.bequeath(from, to);
         }
     }
 
-    /// Declares a record gone whose insert is undone, if its slot is marked and
-    /// `version` still its head; whoever waits for it looks again.
+    /// Declares a record gone whose insert is undone, if its slot is marked and `version` is still
+    /// its head; waiters look again. Returns whether it did.
     pub(crate) fn kill(&self, slot: &Slot, version: Version) -> bool {
         let place = Place::of(slot);
         let mut shard = self.shard(place);
@@ -435,7 +434,8 @@ impl Locks {
         true
     }
 
-    /// Takes a waiter out of the queue, unless its ticket was answered: whether it was.
+    /// Takes a waiter out of the queue, unless its ticket was answered. Returns whether it was
+    /// answered.
     pub(crate) fn withdraw(&self, place: Place, by: TransactionId, ticket: &Ticket) -> bool {
         let mut graph = self.graph();
         graph.leave(by, place);
@@ -457,7 +457,7 @@ impl Locks {
         (true, shard.settle(place))
     }
 
-    /// Whom to wake when the ticket is answered; false if it was.
+    /// Sets the waker to call when the ticket is answered; false if the ticket was answered.
     pub(crate) fn set_waker(&self, place: Place, ticket: &Ticket, waker: &Waker) -> bool {
         if let Place::Table(number) = place {
             return self.tables.set_waker(number, ticket, waker);
@@ -486,7 +486,7 @@ impl Locks {
         wake(wakers);
     }
 
-    /// For whom a waiting transaction waits at a place: `record.rs`.
+    /// Adds the transactions that `waiter` waits for at `place` to `found`: `record.rs`.
     fn blockers(
         &self,
         place: Place,
@@ -501,7 +501,7 @@ impl Locks {
         }
     }
 
-    /// Records in the table.
+    /// Returns the number of records in the table.
     #[cfg(all(test, loom))]
     pub(crate) fn len(&self) -> usize {
         let records = |shard: &Alone<Mutex<Shard>>| shard.lock().unwrap().records.len();

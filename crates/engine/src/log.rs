@@ -1,27 +1,26 @@
 //! The log: redo records of all commits, per session, group by group.
 //!
-//! The log holds what transactions wrote, never what they overwrote (redo-only):
-//! uncommitted changes do not reach the device, so recovery undoes nothing (paper 001
-//! sections 2.1 and 5). Deviations: a lane and a file per session instead of a
-//! shared log buffer; the frontier is found by counts, not by log sequence numbers;
-//! nothing holds the clock and nobody's idleness holds the frontier back.
+//! The log holds the writes of transactions, never the overwritten values (redo-only): uncommitted
+//! changes do not reach the device, and recovery undoes nothing (paper 001 sections 2.1 and 5).
+//! Deviations: a lane and a file per session instead of a shared log buffer; the frontier is found
+//! by counts, not by log sequence numbers; nothing holds the clock, and no idle session holds the
+//! frontier back.
 //!
-//! | what | where |
+//! | subject | file |
 //! | --- | --- |
-//! | bytes of blocks and transactions | `format.rs` |
-//! | up to where everything is durable, and why that is right | `frontier.rs` |
+//! | format of blocks and transactions | `format.rs` |
+//! | durable frontier, and why it is right | `frontier.rs` |
 //! | a session's buffers, group commit, waiting commits | `lane.rs`, `waiters.rs` |
 //! | files, written ahead and used again | `segments.rs` |
 //!
 //! # Durability
-//! All transactions are logged, at whatever level: what recovery brings back is
-//! always a prefix of the commit order. The level tells only what an acknowledgement
-//! waits for.
+//! All transactions are logged, at every level: recovery always brings back a prefix of the commit
+//! order. The level decides only what an acknowledgement waits for.
 //!
 //! # Failure
-//! When a write or sync fails nobody knows what is on the device, and a later sync
-//! that succeeds proves nothing. The log is *poisoned*: nothing is acknowledged any
-//! more, every operation says so, and only opening the database again helps.
+//! When a write or sync fails, the content of the device is unknown, and a later sync that succeeds
+//! proves nothing. The log is *poisoned*: no commit is acknowledged any more, every operation fails
+//! with [`Error::Poisoned`], and only opening the database again helps.
 
 mod bell;
 pub(crate) mod format;
@@ -56,39 +55,38 @@ use crate::{
     timestamp::{SESSIONS_MAX, Timestamp},
 };
 
-/// What the acknowledgement of a commit waits for. Without a directory, a database
-/// keeps nothing and nothing waits.
+/// Condition for the acknowledgement of a commit. Without a directory, a database keeps nothing,
+/// and no commit waits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Durability {
-    /// Everything that the transaction wrote and saw is on the device.
+    /// The commit waits until everything that the transaction wrote and saw is on the device.
     #[default]
     Synchronous,
-    /// Nothing. Its writes are on their way to the device within
+    /// The commit does not wait. Its writes are on their way to the device within
     /// [`LogConfig::relaxed_window`].
     Relaxed,
-    /// Nothing. Its writes go to the device when there is reason to write: the
-    /// buffer is half full, the worker sleeps, somebody waits for what depends on
-    /// them.
+    /// The commit does not wait. Its writes go to the device when there is reason to write: the
+    /// buffer is half full, the worker sleeps, or another commit that depends on them waits.
     None,
 }
 
 /// Settings of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogConfig {
-    /// How long a commit may wait for others to join its block, while the worker
-    /// has other things to do. Default 400 microseconds.
+    /// Longest time that a commit waits for others to join its block, while the worker has other
+    /// things to do. Default 400 microseconds.
     pub group_commit_window: Duration,
-    /// How long a relaxed commit may stay in memory. Default 10 milliseconds.
+    /// Longest time that a relaxed commit stays in memory. Default 10 milliseconds.
     pub relaxed_window: Duration,
-    /// Bytes of each of the two buffers of a session, at least 4096; they are part of
-    /// the database's memory limit. Default 1 MiB.
+    /// Size in bytes of each of the two buffers of a session, at least 4096; they are part of the
+    /// database's memory limit. Default 1 MiB.
     pub buffer_bytes: usize,
-    /// Bytes of a log file, at least 1 MiB. Default 32 MiB.
+    /// Size of a log file in bytes, at least 1 MiB. Default 32 MiB.
     pub segment_bytes: u64,
-    /// Bytes of the largest transaction in the log. Default 1 GiB, at most 2 GiB.
+    /// Maximum bytes of a transaction in the log. Default 1 GiB, at most 2 GiB.
     pub transaction_bytes_max: usize,
-    /// Bytes of log files, at most, that are kept for change streams although a
-    /// checkpoint has made them superfluous. Default 0: none.
+    /// Maximum bytes of log files that are kept for change streams although a checkpoint has made
+    /// them superfluous. Default 0: none.
     pub change_retention_bytes: u64,
 }
 
@@ -105,12 +103,12 @@ impl Default for LogConfig {
     }
 }
 
-/// What all lanes share.
+/// State that all lanes share.
 pub(crate) struct Log {
     pub(crate) config: LogConfig,
     pub(crate) directory: Arc<dyn Directory>,
     pub(crate) database: u64,
-    /// Counts the openings of the database; blocks of earlier ones are told apart.
+    /// Number of the current opening of the database; it tells blocks of earlier openings apart.
     pub(crate) incarnation: u64,
     pub(crate) frontier: Frontier,
     pub(crate) segments: Segments,
@@ -118,7 +116,7 @@ pub(crate) struct Log {
     pub(crate) counters: LogCounters,
     clock: Arc<Clock>,
     is_poisoned: AtomicBool,
-    /// The database's: no transaction begins any more.
+    /// Flag shared with the database: no transaction begins any more.
     closed: Arc<std::sync::atomic::AtomicBool>,
     poison: OnceLock<String>,
     resting: Mutex<BTreeMap<usize, Resting>>,
@@ -152,7 +150,7 @@ impl Log {
         }
     }
 
-    /// The newest timestamp. SeqCst: see `frontier.rs`.
+    /// Returns the newest timestamp. SeqCst: see `frontier.rs`.
     pub(crate) fn now(&self) -> Timestamp {
         Timestamp(self.clock.load(Ordering::SeqCst))
     }
@@ -162,6 +160,8 @@ impl Log {
         self.is_poisoned.load(Ordering::Acquire)
     }
 
+    /// Checks that the log is not poisoned.
+    ///
     /// # Errors
     /// [`Error::Poisoned`].
     #[inline]
@@ -172,7 +172,7 @@ impl Log {
         Ok(())
     }
 
-    /// Acknowledges nothing from now on.
+    /// Poisons the log: no commit is acknowledged from now on.
     pub(crate) fn poison(&self, reason: &str) {
         // The first reason counts.
         let _ = self.poison.set(reason.to_owned());
@@ -182,7 +182,7 @@ impl Log {
         self.frontier.rouse_waiting();
     }
 
-    /// Why the log is poisoned, if it is.
+    /// Returns the reason why the log is poisoned, if it is.
     pub(crate) fn failure(&self) -> Option<&str> {
         self.poison.get().map(String::as_str)
     }

@@ -1,8 +1,7 @@
-//! The manifest: what belongs to a database directory, in one small file.
+//! The manifest: the list of a database directory's files and logs, in one small file.
 //!
-//! It is never changed in place: a new one is written beside it, synced, renamed
-//! over the old one, and the directory synced. Whoever is interrupted leaves the old
-//! one or the new one.
+//! The manifest is never changed in place: a new one is written beside it, synced, renamed over the
+//! old one, and the directory synced. An interruption leaves the old manifest or the new one.
 //!
 //! ```text
 //! magic "WFTM" | version u16 | - u16 | checksum u32 | length u32 | body
@@ -18,8 +17,8 @@
 //!                    cold    count u32 × (number u32 | bytes u64)
 //!        history     see `manifest/history.rs`
 //! ```
-//! Which tables there are is in the catalog (`catalog.rs`). Versions 1 and 2 listed them
-//! here; version 2 had the history already, version 3 no events in it, version 4 no cold files.
+//! The catalog has the tables (`catalog.rs`). Versions 1 and 2 listed them in the manifest; version
+//! 2 had the history already, version 3 no events in it, version 4 no cold files.
 
 mod history;
 
@@ -35,41 +34,42 @@ use crate::{
     timestamp::Timestamp,
 };
 
-/// The manifest's file.
+/// Name of the manifest's file.
 pub(crate) const NAME: &str = "MANIFEST";
-/// The one that replaces it; that of a checkpoint, which takes its time.
+/// Names of the file that replaces it, and of the one that a checkpoint prepares, which takes its
+/// time.
 pub(crate) const NEXT_NAME: &str = "MANIFEST.new";
 pub(crate) const CHECKPOINT_NAME: &str = "MANIFEST.checkpoint";
 
 const MAGIC: [u8; 4] = *b"WFTM";
 const VERSION: u16 = 5;
 const HEADER_BYTES: usize = 16;
-/// No manifest is longer; a file that says so is not believed.
+/// Maximum bytes of a manifest; a file with a greater length in it is refused.
 const BYTES_MAX: u64 = 1 << 30;
 
-/// What belongs to a database directory.
+/// Content of a manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Manifest {
-    /// Chosen at random when the directory was made.
+    /// Number of the database, chosen at random when the directory was made.
     pub(crate) database: u64,
-    /// The one that is writing, or was when it ended.
+    /// Incarnation that is writing, or was the last to write.
     pub(crate) incarnation: u64,
-    /// How far the logs of earlier incarnations count.
+    /// Ends of the logs of earlier incarnations.
     pub(crate) cuts: Vec<Cut>,
-    /// No table has had this number, nor one above it, when this was written.
+    /// Number such that no table has had it, nor one above it, when the manifest was written.
     pub(crate) next_table: u32,
     pub(crate) checkpoint: Option<CheckpointEntry>,
-    /// What else of the log is kept.
+    /// Other parts of the log that are kept.
     pub(crate) history: History,
 }
 
-/// Of the log of `incarnation`, what is newer than `up_to` was never acknowledged
-/// and does not count.
+/// End of the log of `incarnation`: transactions newer than `up_to` were never acknowledged and do
+/// not count.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Cut {
     pub(crate) incarnation: u64,
     pub(crate) up_to: Timestamp,
-    /// How many blocks of each lane were found whole; none of them may be missing.
+    /// Number of blocks of each lane that were found whole; none of them may be missing.
     pub(crate) ends: Vec<(u32, u64)>,
 }
 
@@ -86,36 +86,36 @@ impl Default for Manifest {
     }
 }
 
-/// A checkpoint that is complete.
+/// Complete checkpoint.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CheckpointEntry {
     pub(crate) number: u64,
-    /// The incarnation that took it.
+    /// Incarnation that took the checkpoint.
     pub(crate) incarnation: u64,
-    /// It has everything up to here; the log is needed from here on.
+    /// Timestamp up to which the checkpoint has everything, and from which on the log is needed.
     pub(crate) begin: Timestamp,
-    /// It has nothing newer.
+    /// Timestamp beyond which the checkpoint has nothing.
     pub(crate) end: Timestamp,
-    /// Where the log that is needed begins, in the incarnation that took the
-    /// checkpoint; of earlier ones nothing is needed.
+    /// Beginning of the part of the log that is needed, in the incarnation that took the
+    /// checkpoint; the logs of earlier ones are not needed.
     pub(crate) starts: Vec<Start>,
     pub(crate) parts: Vec<PartEntry>,
-    /// The cold files that it refers to.
+    /// Cold files that the checkpoint refers to.
     pub(crate) cold: Vec<ColdFileEntry>,
 }
 
-/// The blocks of a lane before this one, with so many transactions, are
-/// superfluous.
+/// Beginning of the part of a lane that is needed: the blocks before this one, with so many
+/// transactions, are superfluous.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Start {
     pub(crate) lane: u32,
     pub(crate) block: u64,
     pub(crate) transactions: u64,
-    /// The newest of them.
+    /// Newest of the superfluous transactions.
     pub(crate) newest: Timestamp,
 }
 
-/// One file of a checkpoint.
+/// File of a checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PartEntry {
     pub(crate) file: u64,
@@ -124,15 +124,15 @@ pub(crate) struct PartEntry {
     pub(crate) bytes: u64,
 }
 
-/// A cold file that a checkpoint refers to.
+/// Cold file that a checkpoint refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ColdFileEntry {
     pub(crate) number: u32,
-    /// What it refers to lies before.
+    /// End of the part that the checkpoint refers to.
     pub(crate) bytes: u64,
 }
 
-/// Why a manifest cannot be used.
+/// Reason why a manifest cannot be used.
 #[derive(Debug)]
 pub(crate) enum ManifestError {
     Io(std::io::Error),
@@ -161,7 +161,7 @@ impl From<Flaw> for ManifestError {
 }
 
 impl Manifest {
-    /// The manifest of a directory; `None` if there is none.
+    /// Loads the manifest of a directory; `None` if there is none.
     pub(crate) fn load(directory: &Arc<dyn Directory>) -> Result<Option<Manifest>, ManifestError> {
         let file = match directory.open(NAME, OpenMode::Read, false) {
             Ok(file) => file,
@@ -184,7 +184,7 @@ impl Manifest {
         directory.sync()
     }
 
-    /// Writes it to a new file of this name; not durable yet.
+    /// Writes the manifest to a new file of this name; the file is not durable yet.
     pub(crate) fn write(
         &self,
         directory: &Arc<dyn Directory>,
@@ -199,14 +199,14 @@ impl Manifest {
         Ok(file)
     }
 
-    /// Leaves out what only change streams need, in a copy that has no such files.
+    /// Removes the history for change streams, for a copy that has no such files.
     pub(crate) fn forget_history(&mut self) {
         let begin = self.checkpoint.as_ref().map(|checkpoint| checkpoint.begin);
         let oldest = self.history.oldest.max(begin.unwrap_or_default());
         self.history = History::since(oldest);
     }
 
-    /// How far the log of an earlier incarnation counts. `None`: not at all.
+    /// Returns the end of the log of an earlier incarnation. `None`: the log does not count.
     pub(crate) fn cut(&self, incarnation: u64) -> Option<&Cut> {
         self.cuts.iter().find(|cut| cut.incarnation == incarnation)
     }
@@ -355,7 +355,7 @@ fn put_count(body: &mut Vec<u8>, count: usize) {
     body.extend_from_slice(&(count as u32).to_le_bytes());
 }
 
-/// As many entries as a count says. Allocates as they come: the count may lie.
+/// Reads as many entries as a count says. Allocates as they come: the count may be wrong.
 fn get_all<T>(
     reader: &mut Reader<'_>,
     get: impl Fn(&mut Reader<'_>) -> Result<T, Flaw>,

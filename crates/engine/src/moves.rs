@@ -1,14 +1,14 @@
-//! Where rows went whose key a transaction has changed, for those who were waiting for them.
+//! The new places of rows whose key a transaction has changed, for transactions that were waiting for the rows.
 //!
-//! A row of SQL lies under its key, so an update of the key is a deletion and an insertion. A
-//! statement under read committed that has found the row before has to find it again, where it lies
-//! now; and it must not take for it what somebody has since put under the old key.
+//! A row of SQL lies under its key, so an update of the key is a deletion and an insertion. A statement under read
+//! committed that has found the row before has to find it again at its new place, and must not mistake a new row under
+//! the old key for it.
 //!
-//! | what | file |
+//! | subject | file |
 //! | --- | --- |
-//! | what a transaction has done to places: only if it moves a row, or puts one where it has deleted another | `moves/log.rs` |
-//! | where the row of each place has gone in the end, found out in steps when the transaction commits | `moves/condensing.rs` |
-//! | that, published before the commit can be seen | here: [`Moves`] |
+//! | changes of a transaction to places: only if it moves a row, or puts one where it has deleted another | `moves/log.rs` |
+//! | final place of the row of each place, computed in steps when the transaction commits | `moves/condensing.rs` |
+//! | final places, published before the commit can be seen | `moves.rs`: [`Moves`] |
 //!
 //! A reader asks by the record and the commit that took the row away (`transaction/row.rs`).
 //!
@@ -17,11 +17,11 @@
 //!   has reached the commit, is not logged, and knows nothing of files.
 //! - *Before it is needed*: a reader that sees a version's commit timestamp finds the entries of that
 //!   commit. The argument is below.
-//! - *Bounded*: at most [`ENTRIES_MAX`] entries of [`KEYS_BYTES_MAX`] bytes of keys. Beyond that
-//!   the commit is noted as one whose moves were not kept, and a reader that asks for one of it, or of an
-//!   earlier one, is told so and aborts: an answer that may be wrong is never given.
-//! - *Short steps*: publication takes a whole map over and frees nothing, and a collection frees as many
-//!   entries as it is allowed, so the mutex is never held for the length of a transaction.
+//! - *Bounded*: at most [`ENTRIES_MAX`] entries of [`KEYS_BYTES_MAX`] bytes of keys. Beyond that the commit is noted as
+//!   one whose moves were not kept, and a reader that asks for a move of that commit, or of an earlier one, gets this
+//!   answer and aborts: an answer that may be wrong is never given.
+//! - *Short steps*: publication takes a whole map over and frees nothing, and a collection frees a bounded number of
+//!   entries: the mutex is never held for the length of a transaction.
 //!
 //! # Before it is needed
 //! ```text
@@ -44,8 +44,8 @@
 //! horizon has reached, and the snapshot of a reader that asks for a commit is older than that commit, hence
 //! newer horizons are not reached while the reader has it.
 //!
-//! Source: the chain of `ctid` in PostgreSQL, which `EvalPlanQual` follows; here it leads from one
-//! record to another, and only for as long as somebody may walk it.
+//! Source: the chain of `ctid` in PostgreSQL, which `EvalPlanQual` follows; here the chain leads from one record to
+//! another, and only for as long as a reader may walk it.
 
 mod condensing;
 mod log;
@@ -62,51 +62,50 @@ use self::condensing::Condensing;
 pub(crate) use self::{condensing::Condensed, log::MoveLog};
 use crate::{indirection::Slot, timestamp::Timestamp};
 
-/// Most entries that are kept.
+/// Maximum number of entries that are kept.
 const ENTRIES_MAX: usize = 1 << 18;
 
-/// Most bytes of their keys.
+/// Maximum bytes of the entries' keys.
 const KEYS_BYTES_MAX: usize = 16 << 20;
 
-/// What is known of the row that a commit has taken from a place.
+/// Fate of the row that a commit has taken from a place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Gone {
-    /// It lies under this key.
+    /// The row lies under this key.
     To(Box<[u8]>),
-    /// It was deleted, and another row was put into its place.
+    /// The row was deleted, and another row was put into its place.
     Replaced,
-    /// Nothing is known: if a row is there, it is the same; if none is, it was deleted.
+    /// No move is known: a row at the place is the same row; without a row there, it was deleted.
     Unmoved,
     /// Moves of this commit may not have been kept.
     Forgotten,
 }
 
-/// The moves that somebody may have to follow.
+/// Moves that a reader may have to follow.
 #[derive(Debug, Default)]
 pub(crate) struct Moves {
-    /// Whether there is anything: most databases never move a row.
+    /// Whether there are any moves: most databases never move a row.
     is_used: AtomicBool,
     kept: Mutex<Kept>,
 }
 
 #[derive(Debug, Default)]
 struct Kept {
-    /// Of each commit that has any.
+    /// Entries of each commit that has any.
     commits: BTreeMap<Timestamp, Entries>,
-    /// Of all commits.
+    /// Number of entries of all commits, and bytes of their keys.
     entries: usize,
     keys_bytes: usize,
-    /// The newest commit whose moves were not kept.
+    /// Newest commit whose moves were not kept.
     forgotten: Timestamp,
 }
 
-/// Where rows have gone with a commit, by the place that they lay at: under which key, or, without one,
-/// nowhere.
+/// Keys under which rows lie after a commit, by the place that they lay at before; `None` for a row that is gone.
 type Entries = BTreeMap<usize, Option<Box<[u8]>>>;
 
 impl Moves {
-    /// Publishes where rows have gone with the commit at a timestamp, which nobody can see yet: takes the
-    /// entries over, unless there are too many.
+    /// Publishes the moves of the commit at a timestamp, which no transaction can see yet: takes the entries over,
+    /// unless there are too many.
     #[cold]
     pub(crate) fn publish(&self, at: Timestamp, condensed: &mut Condensed) {
         if condensed.is_empty() {
@@ -124,12 +123,12 @@ impl Moves {
         } else {
             kept.forgotten = kept.forgotten.max(at);
         }
-        // Release: pairs with the load in `of`. The commit follows, which orders it for who sees that.
+        // Release: pairs with the load in `of`. The commit follows, which orders the store for a reader that sees the
+        // commit.
         self.is_used.store(true, Ordering::Release);
     }
 
-    /// What has become of the row at a place that the commit at a timestamp has taken away or
-    /// changed.
+    /// Returns the fate of the row at a place that the commit at a timestamp has taken away or changed.
     pub(crate) fn of(&self, place: *const Slot, at: Timestamp) -> Gone {
         // Acquire: pairs with the store in `publish`.
         if !self.is_used.load(Ordering::Acquire) {
@@ -145,13 +144,13 @@ impl Moves {
         }
     }
 
-    /// Forgets what no snapshot can need any more, as long as `may_go_on` says so of how much that was.
+    /// Forgets entries that no snapshot can need any more, as long as `may_go_on` allows it for the number forgotten.
     pub(crate) fn collect(
         &self,
         horizon: impl FnOnce() -> Timestamp,
         may_go_on: impl Fn(usize) -> bool,
     ) {
-        // Relaxed: whoever published comes by again.
+        // Relaxed: a session that has published comes by again.
         if !self.is_used.load(Ordering::Relaxed) {
             return;
         }

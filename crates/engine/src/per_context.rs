@@ -1,7 +1,7 @@
-//! What each transaction context of each session shares with other threads: made on first
+//! Values that each transaction context of each session shares with other threads: made on first
 //! use, in chunks that never move.
 //!
-//! A session number may serve several sessions one after the other; what is here stays.
+//! A session number may serve several sessions one after the other; the values stay.
 
 use std::sync::OnceLock;
 
@@ -9,12 +9,12 @@ use crate::timestamp::{CONTEXTS_MAX, SESSIONS_MAX};
 
 const CHUNK: usize = 64;
 
-/// One `T` for each context.
+/// Values of type `T`, one for each context.
 pub(crate) struct PerContext<T> {
     sessions: Box<[OnceLock<SessionContexts<T>>]>,
 }
 
-/// One `T` for each context of one session.
+/// Values of type `T`, one for each context of one session.
 pub(crate) struct SessionContexts<T> {
     chunks: Box<[OnceLock<Box<[T; CHUNK]>>]>,
 }
@@ -32,7 +32,7 @@ impl<T> PerContext<T> {
         })
     }
 
-    /// Visits all that were made, with the numbers of session and context.
+    /// Visits all values that were made, with the numbers of session and context.
     pub(crate) fn each(&self, mut visit: impl FnMut(u16, u16, &T)) {
         for (session, contexts) in self.sessions.iter().enumerate() {
             let Some(contexts) = contexts.get() else {
@@ -49,7 +49,7 @@ impl<T> PerContext<T> {
 }
 
 impl<T: Default> SessionContexts<T> {
-    /// That of a context, made on first use.
+    /// Returns the value of a context, made on first use.
     pub(crate) fn get(&self, context: usize) -> &T {
         let chunk = self.chunks[context / CHUNK]
             .get_or_init(|| Box::new(std::array::from_fn(|_| T::default())));

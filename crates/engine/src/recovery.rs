@@ -1,26 +1,23 @@
 //! Recovery: from a directory to a database in memory.
 //!
-//! | step | where |
+//! | step | place |
 //! | --- | --- |
 //! | lock, manifest | [`Database::open`] |
-//! | log files, what counts of them | `logs.rs`, `scan.rs`, `analysis.rs` |
+//! | log files, and the part of them that counts | `logs.rs`, `scan.rs`, `analysis.rs` |
 //! | loading checkpoint and log, in parallel, by every worker | [`Recovery::tasks`], `intake.rs`, `load.rs`, `install.rs` |
 //! | a new incarnation begins | [`Recovery::finish`] |
 //!
-//! Nothing is written before the last step, so whoever is interrupted before begins
-//! again, and finds the same. The last step puts a new manifest in place: it says up
-//! to where the log of the ended incarnation counts, and names the next one.
+//! Nothing is written before the last step: a recovery that is interrupted before begins again, and finds the same. The
+//! last step puts a new manifest in place, which says up to where the log of the ended incarnation counts, and names
+//! the next incarnation.
 //!
-//! The log is read twice, but mostly only once in full: what counts of it is found out
-//! from headers and claims (`scan.rs`), and loading compares all checksums, before
-//! anything is written.
+//! The log is read twice, but mostly only once in full: headers and claims tell which part of it counts (`scan.rs`),
+//! and loading compares all checksums, before anything is written.
 //!
-//! Loading is order-independent: records are installed by key, the newest timestamp
-//! wins, deletions stay as tombstones until they are collected as usual. So
-//! checkpoint and log files may be loaded by any worker at any time (`install.rs`).
-//! Tables are made as their numbers are met; what they are, the catalog says, which is
-//! loaded like any table (`catalog/restore.rs`).
-//! A worker has two files in memory at most, and the records of a block or chunk.
+//! Loading is order-independent: records are installed by key, the newest timestamp wins, deletions stay as tombstones
+//! until they are collected as usual. Any worker may therefore load checkpoint and log files at any time
+//! (`install.rs`). Tables are made as their numbers are met; the catalog, which is loaded like any table, has their
+//! definitions (`catalog/restore.rs`). A worker has two files in memory at most, and the records of a block or chunk.
 
 pub(crate) mod analysis;
 mod error;
@@ -55,22 +52,22 @@ use crate::{
     timestamp::Timestamp,
 };
 
-/// A piece of work: one file.
+/// Unit of work of a recovery: one file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Item {
     Part(PartEntry),
     Log {
         file: LogFile,
-        /// Bytes up to the end of the last block that counts.
+        /// End of the last block that counts, in bytes.
         end: u64,
-        /// Transactions that count: newer than the first, not newer than the second.
+        /// Bounds of the transactions that count: newer than `newer_than`, not newer than `up_to`.
         newer_than: Timestamp,
         up_to: Timestamp,
     },
 }
 
 impl Item {
-    /// Bytes to read.
+    /// Returns the number of bytes to read.
     pub(crate) fn bytes(&self) -> u64 {
         match self {
             Item::Part(part) => part.bytes,
@@ -79,7 +76,7 @@ impl Item {
     }
 }
 
-/// How far a recovery is.
+/// Progress of a recovery.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RecoveryProgress {
@@ -87,41 +84,40 @@ pub struct RecoveryProgress {
     pub bytes_total: u64,
     /// Bytes read and installed.
     pub bytes_done: u64,
-    /// Records installed, or found to be superseded, from the checkpoint.
+    /// Records from the checkpoint that were installed, or found to be superseded.
     pub checkpoint_records: u64,
-    /// The same, from the log.
+    /// Records from the log that were installed, or found to be superseded.
     pub log_records: u64,
 }
 
-/// What a recovery found.
+/// Result of a recovery.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RecoveryReport {
-    /// The directory was empty: a new database.
+    /// Whether the directory was empty: a new database.
     pub is_new: bool,
     /// Records and bytes.
     pub progress: RecoveryProgress,
-    /// The newest commit that was recovered.
+    /// Newest commit that was recovered.
     pub recovered_up_to: Timestamp,
     /// Time since the opening began.
     pub duration: Duration,
-    /// There is no room for the manifest, so nothing can be written until there
-    /// is: what the device said.
+    /// The device's error, if there is no room for the manifest: nothing can be written until there is.
     pub no_space: Option<String>,
 }
 
-/// A database that is being recovered. See the module text.
+/// A database that is being recovered. See the module's doc.
 #[derive(Debug)]
 pub struct Recovery {
     database: Arc<Database>,
     log_config: LogConfig,
-    /// What cannot be read is left out.
+    /// Whether data that cannot be read is left out.
     salvage: bool,
     manifest: Manifest,
     is_new: bool,
     items: Mutex<VecDeque<Item>>,
     bytes_total: u64,
-    /// Those of them that are of the log.
+    /// Bytes to read that are of the log.
     log_bytes: u64,
     bytes_done: AtomicU64,
     checkpoint_records: AtomicU64,
@@ -131,24 +127,23 @@ pub struct Recovery {
     started: Instant,
     recovered_up_to: Timestamp,
     segments: Mutex<Option<Segments>>,
-    /// Log files that nothing is needed of.
+    /// Log files that are of no use any more.
     blank: Vec<u64>,
     finished: AtomicBool,
 }
 
-/// How to recover.
+/// Settings of a recovery.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RecoveryConfig {
-    /// Give up what is destroyed instead of refusing: every lane of the log ends
-    /// where something is destroyed, and what depends on the rest is cut off. Parts
-    /// of a checkpoint that cannot be read are left out, and so are records in cold files: each
-    /// of them is read.
+    /// Whether destroyed data is given up instead of refused: every lane of the log ends where something is destroyed,
+    /// and transactions that depend on the rest are cut off. Parts of a checkpoint that cannot be read are left out,
+    /// and so are records in cold files: each of them is read.
     pub salvage: bool,
 }
 
 impl Database {
-    /// Opens the database in `directory`, or makes one. Then run the
-    /// [`Recovery::tasks`] on some workers, and [`Recovery::finish`] it.
+    /// Opens the database in `directory`, or makes one. The caller then runs the [`Recovery::tasks`] on some workers,
+    /// and calls [`Recovery::finish`].
     ///
     /// # Errors
     /// See [`OpenError`]; nothing was changed.
@@ -226,8 +221,8 @@ impl Database {
     }
 }
 
-/// A directory without a manifest must be empty: somebody else's files are not to
-/// be mixed with ours, and log files without a manifest mean that it was lost.
+/// Refuses a directory without a manifest that is not empty: foreign files are not to be mixed with the database's own,
+/// and log files without a manifest mean that the manifest was lost.
 fn refuse_strangers(directory: &Arc<dyn Directory>) -> Result<(), OpenError> {
     let names = directory.list()?;
     let ours = |name: &str| {
@@ -240,22 +235,22 @@ fn refuse_strangers(directory: &Arc<dyn Directory>) -> Result<(), OpenError> {
     }
 }
 
-/// A number that no other database has, most likely.
+/// Returns a number that most likely no other database has.
 fn random_number() -> u64 {
     use std::hash::{BuildHasher, Hasher};
-    // Keyed at random by the standard library, per process and instance.
+    // The standard library keys the hasher at random, per process and instance.
     let mut hasher = std::collections::hash_map::RandomState::new().build_hasher();
     hasher.write_u64(0);
     hasher.finish()
 }
 
 impl Recovery {
-    /// The database; sessions can be made, transactions not yet.
+    /// Returns the database; sessions can be made, transactions not yet.
     pub fn database(&self) -> &Arc<Database> {
         &self.database
     }
 
-    /// How far it is.
+    /// Returns the progress of the recovery.
     pub fn progress(&self) -> RecoveryProgress {
         RecoveryProgress {
             bytes_total: self.bytes_total,
@@ -275,7 +270,7 @@ impl Recovery {
             .pop_front()
     }
 
-    /// Gives up, for the first reason given.
+    /// Gives up; the first error is kept.
     fn fail(&self, error: OpenError) {
         self.failed.store(true, Ordering::Relaxed);
         self.failure().get_or_insert(error);
@@ -289,8 +284,7 @@ impl Recovery {
     /// transactions can be run.
     ///
     /// # Errors
-    /// What went wrong in the tasks; that of the device when the manifest is
-    /// written. Nothing was changed then.
+    /// The first error of the tasks, or the device's error in writing the manifest. Nothing was changed then.
     ///
     /// # Panics
     /// If it has finished before.
@@ -328,7 +322,7 @@ impl Recovery {
             .take()
             .expect("finished once");
         let room = DeviceRoom::new(directory.clone(), database.arena.clone());
-        // What is free to be used again is worth less than a manifest. Where that fails, the manifest
+        // Files that are free to be used again are worth less than a manifest. If giving them back fails, the manifest
         // may fit all the same.
         let _ = segments.give_back(|| room.is_full());
         let log = Log::new(
@@ -350,7 +344,7 @@ impl Recovery {
         })
     }
 
-    /// Removes what an interruption left over. If that fails, the files stay.
+    /// Removes files that an interruption left over. Files that cannot be removed stay.
     fn tidy(&self, directory: &Arc<dyn Directory>) {
         for &number in &self.blank {
             let _ = directory.remove(&file_name(number));

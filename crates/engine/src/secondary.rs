@@ -1,36 +1,33 @@
 //! Secondary indexes: derived tables from index keys to records.
 //!
-//! An index has an *entry table* that nobody opens by name. Each of its records, an
-//! *entry*, maps an index key to the RID and the primary key of a record of the base
-//! table, and carries the bytes that the index covers (`entry.rs`). Entries are
-//! written by the transactions that write the base table, in the same operation
-//! (`transaction/maintain.rs`), with the same versions, conflicts and undo. What the
-//! sentinels of MOT (paper 004, section 2.1) do with states and reference counts is
-//! done here by version chains; `docs/decisions/2026-11-22-secondary-indexes.md`
-//! goes through its scenarios.
+//! An index has an *entry table* that is never opened by name. Each of its records, an *entry*,
+//! maps an index key to the RID and the primary key of a record of the base table, and carries the
+//! bytes that the index covers (`entry.rs`). Entries are written by the transactions that write the
+//! base table, in the same operation (`transaction/maintain.rs`), with the same versions, conflicts
+//! and undo. The sentinels of MOT (paper 004, section 2.1) use states and reference counts; here
+//! version chains serve the same purpose. `docs/decisions/2026-11-22-secondary-indexes.md` goes
+//! through the scenarios of MOT.
 //!
-//! | what | file |
+//! | part | file |
 //! | --- | --- |
 //! | bytes of entries | `entry.rs` |
-//! | which indexes a table's writers maintain | `list.rs` |
+//! | indexes that a table's writers maintain | `list.rs` |
 //! | entry tables by number | `derived.rs` |
 //! | building while writers run | `build.rs`, `build/`, `reach.rs`, `pace.rs` |
 //! | building within a transaction | `catalog/create_index.rs`, `fill.rs` |
 //! | comparing an index with its table | `check.rs` |
 //!
 //! # Invariants
-//! 1. *Entries and records agree*: at each snapshot that may read an index, each
-//!    live record has exactly the entries that its key and value give, and each live
-//!    entry leads to a live record.
-//! 2. *An entry's RID is its record's*: a reader that sees an entry at its snapshot
-//!    sees the record there too, by 1. The record's RID is retired only when its
-//!    deletion is older than the horizon, hence than every open snapshot: it cannot
-//!    lead to another record.
-//! 3. *Derived*: entries are neither logged nor checkpointed nor backed up. Who opens
-//!    a database attaches the key functions again, which builds the indexes.
-//! 4. *Recorded*: an index that can be read is in the catalog, by a transaction whose
-//!    commit makes it so. As long as it is there, nobody writes the table without it
-//!    (`list.rs`); it goes by a transaction again.
+//! 1. *Entries and records agree*: at each snapshot that may read an index, each live record has
+//!    exactly the entries that its key and value give, and each live entry leads to a live record.
+//! 2. *An entry's RID is its record's*: a reader that sees an entry at its snapshot sees the record
+//!    there too, by 1. The record's RID is retired only when its deletion is older than the
+//!    horizon, hence than every open snapshot: the RID cannot lead to another record.
+//! 3. *Derived*: entries are neither logged nor checkpointed nor backed up. A program that opens a
+//!    database attaches the key functions again, which builds the indexes.
+//! 4. *Recorded*: an index that can be read is in the catalog, by a transaction whose commit makes
+//!    the index readable. As long as the index is there, no transaction writes the table without it
+//!    (`list.rs`); the index is removed by a transaction again.
 
 mod build;
 mod check;
@@ -63,56 +60,56 @@ use crate::{
 };
 use memory::{Exhausted, Local};
 
-/// Gives the index keys of a record: called with its key and its value.
+/// Function that gives the index keys of a record: called with the record's key and its value.
 ///
-/// It must be a pure function: called again with the same record it must give the
-/// same keys, or entries stay behind that lead astray. It may panic, which ends the
-/// operation without effect.
+/// An extractor must be a pure function: called again with the same record it must give the same
+/// keys, or wrong entries stay behind. An extractor may panic, which ends the operation without
+/// effect.
 pub type Extractor = Arc<dyn Fn(&[u8], &[u8], &mut IndexKeys) + Send + Sync>;
 
-/// What kind of index it is.
+/// Kind of an index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IndexOptions {
-    /// No two records may have the same index key. Default: they may.
+    /// Whether no two records may have the same index key. Default: they may.
     pub unique: bool,
-    /// None of the index keys is the beginning of another, as with keys of fixed
-    /// length. Entries of non-unique indexes are then shorter. Default: not known.
+    /// Whether no index key is the beginning of another, as with keys of fixed length. Entries of
+    /// non-unique indexes are then shorter. Default: not known.
     pub prefix_free: bool,
 }
 
-/// Where an index stands.
+/// State of an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum IndexState {
-    /// Writers maintain it, but it does not have all records yet.
+    /// Writers maintain the index, but it does not have all records yet.
     Building,
-    /// It can be read.
+    /// The index can be read.
     Ready,
-    /// It is maintained no more: it was dropped, or could not be built.
+    /// The index is maintained no more: it was dropped, or could not be built.
     Dropped,
 }
 
-/// An index of a table. Cheap to clone.
+/// Index of a table. Cheap to clone.
 #[derive(Clone)]
 pub struct Index {
     pub(crate) base: Arc<Table>,
     pub(crate) core: Arc<IndexCore>,
 }
 
-/// An index as the writers of its table see it.
+/// Index as the writers of its table see it.
 pub(crate) struct IndexCore {
-    /// As of the newest commit.
+    /// Name, as of the newest commit.
     name: Mutex<Arc<str>>,
-    /// Its number in the catalog, which the indexes have in common that take its place
-    /// when the table is truncated.
+    /// Number in the catalog, shared by the indexes that take the place of this one when the table
+    /// is truncated.
     pub(crate) catalog_number: u32,
     pub(crate) options: IndexOptions,
     pub(crate) extract: Extractor,
     pub(crate) entries: Arc<Table>,
     state: AtomicU8,
-    /// Of the builder.
+    /// Reach of the builder.
     reach: Reach,
-    /// Snapshots from here on may read it.
+    /// First snapshot that may read the index.
     ready_at: AtomicU64,
 }
 
@@ -162,8 +159,8 @@ impl IndexCore {
         self.state.store(state as u8, Ordering::Release);
     }
 
-    /// Whether the writer of a record maintains its entries, which it asks when it has
-    /// written the record.
+    /// Whether the writer of a record with `key` maintains the record's entries. The writer asks
+    /// after it has written the record.
     #[inline]
     pub(crate) fn is_maintained_at(&self, key: &[u8]) -> bool {
         self.state() != IndexState::Building || self.reach.has(key)
@@ -174,7 +171,7 @@ impl IndexCore {
         self.set_state(IndexState::Ready);
     }
 
-    /// Whether the index has what a snapshot sees, being [`IndexState::Ready`].
+    /// Whether an index that is [`IndexState::Ready`] has all entries that `snapshot` sees.
     /// Builders insert the entries of older records with new timestamps.
     pub(crate) fn is_complete_for(&self, snapshot: Timestamp) -> bool {
         snapshot.0 >= self.ready_at.load(Ordering::Relaxed)
@@ -182,8 +179,8 @@ impl IndexCore {
 }
 
 impl Table {
-    /// Gives an empty storage the indexes of the one whose place it takes. One that is
-    /// being built is left to its builder, who will find that the table is gone, or be
+    /// Gives an empty storage the indexes of the storage `from`, whose place it takes. An index
+    /// that is being built is left to its builder, which will find that the table is gone, or is
     /// found by the commit ([`Table::has_indexes_of`]).
     pub(crate) fn copy_indexes(
         &self,
@@ -206,9 +203,9 @@ impl Table {
         Ok(())
     }
 
-    /// Whether it has the indexes that can be read, or are missing, of the storage whose
-    /// place it takes: one may have become ready, or been dropped, since they were copied.
-    /// Under the latch of commits with effects, by which all that happens.
+    /// Whether the storage has the readable and missing indexes of the storage `old`, whose place
+    /// it takes: an index may have become ready, or been dropped, since they were copied. To be
+    /// called under the latch of commits with effects, under which indexes change.
     pub(crate) fn has_indexes_of(&self, old: &Table) -> bool {
         let numbers = |table: &Table| {
             let attached = table.indexes.attached().iter();
@@ -223,27 +220,28 @@ impl Table {
 }
 
 impl Index {
-    /// The index's name, as of the newest commit; its last one, if it was dropped.
+    /// Returns the index's name, as of the newest commit; the last name, if the index was dropped.
     pub fn name(&self) -> Arc<str> {
         self.core.name()
     }
 
-    /// The table it is of.
+    /// Returns the table of the index.
     pub fn table(&self) -> &Arc<Table> {
         &self.base
     }
 
-    /// What kind of index it is.
+    /// Returns the kind of the index.
     pub fn options(&self) -> IndexOptions {
         self.core.options
     }
 
-    /// Names the index within the database, as in [`crate::Error::DuplicateIndexKey`].
+    /// Returns the number of the index within the database, as in
+    /// [`crate::Error::DuplicateIndexKey`].
     pub fn number(&self) -> u32 {
         self.core.number()
     }
 
-    /// Names it in the catalog.
+    /// Returns the key of the index in the catalog.
     pub(crate) fn key(&self) -> Option<ObjectKey> {
         Some(ObjectKey {
             index: self.core.catalog_number,
@@ -251,8 +249,8 @@ impl Index {
         })
     }
 
-    /// What has its place by now: itself, or the index that took it when the table
-    /// was truncated, if there is one.
+    /// Returns the index that has this one's place by now: itself, or the index that took it when
+    /// the table was truncated, if there is one.
     pub fn newest(&self) -> Option<Index> {
         let mut base = &self.base;
         while let Some(next) = base.successor() {
@@ -261,7 +259,7 @@ impl Index {
         self.of(base)
     }
 
-    /// What it is in another storage of the same table.
+    /// Returns the same index in another storage of the same table.
     pub(crate) fn of(&self, base: &Arc<Table>) -> Option<Index> {
         if Arc::ptr_eq(base, &self.base) {
             return Some(self.clone());
@@ -270,14 +268,14 @@ impl Index {
         indexes.find(|other| other.core.catalog_number == self.core.catalog_number)
     }
 
-    /// Where it stands.
+    /// Returns the state of the index.
     pub fn state(&self) -> IndexState {
         self.core.state()
     }
 }
 
 impl Table {
-    /// The table's indexes, those under construction included, in the order of their
+    /// Returns the table's indexes, those under construction included, in the order of their
     /// making.
     pub fn indexes(self: &Arc<Self>) -> Vec<Index> {
         let cores = self.indexes.attached().iter();
@@ -290,12 +288,12 @@ impl Table {
 }
 
 impl Table {
-    /// The name of one of the table's indexes, by the number that an error has.
+    /// Returns the name of one of the table's indexes, by the `number` in an error.
     pub fn index_name(&self, number: usize) -> Option<Arc<str>> {
         let attached = self.indexes.attached().iter();
         let missing = self.indexes.missing().iter();
         let attached = attached.map(|core| (core.number(), core.name()));
-        // Their numbers are others (`derived.rs`).
+        // Missing indexes have numbers of another range (`derived.rs`).
         let missing = missing.map(|missing| (missing.number, missing.name.clone()));
         let mut all = attached.chain(missing);
         all.find(|&(other, _)| other as usize == number)
@@ -304,10 +302,10 @@ impl Table {
 }
 
 impl Database {
-    /// Gives up an index that is still being built: writers maintain it no more. Whether
-    /// it was.
+    /// Gives up an index that is still being built: writers maintain it no more. Returns whether it
+    /// was being built.
     pub(crate) fn give_up_index(&self, index: &Index) -> bool {
-        // It does not become ready meanwhile.
+        // The index does not become ready meanwhile.
         let _commits = self.catalog.lock_commits();
         let was_building = index.state() == IndexState::Building;
         if was_building {
@@ -326,7 +324,8 @@ impl Database {
         base.indexes.miss_no_more(catalog_number);
     }
 
-    /// Writers maintain it no more, readers are refused. Under the latch of commits.
+    /// Ends an index: writers maintain it no more, readers are refused. To be called under the
+    /// latch of commits.
     fn end_index(&self, base: &Table, core: &IndexCore) {
         core.set_state(IndexState::Dropped);
         if base.indexes.remove(core.number()) {

@@ -1,13 +1,12 @@
 //! A session: one worker's side of the engine.
 //!
-//! Everything a transaction needs that is not shared: memory caches, the epoch
-//! pin, RIDs in stock, garbage that waits for the horizon, counters, and the
-//! contexts of open transactions. Nothing here is synchronised; a session stays
-//! on its thread and is reached through `Rc`.
+//! A session holds everything that a transaction needs and that is not shared: memory caches, the
+//! epoch pin, RIDs in stock, garbage that waits for the horizon, counters, and the contexts of open
+//! transactions. Nothing here is synchronised; a session stays on its thread and is reached through
+//! `Rc`.
 //!
-//! There are no background threads: [`Session::housekeep`] announces the floor
-//! and the epoch and collects a bounded amount of garbage, and is called by the
-//! worker between transactions.
+//! There are no background threads: [`Session::housekeep`] announces the floor and the epoch and
+//! collects a bounded amount of garbage, and is called by the worker between transactions.
 
 mod account;
 mod by_record;
@@ -65,13 +64,13 @@ pub(crate) use upkeep::next_look;
 pub(crate) use waits::{Generation, Waits};
 pub(crate) use write_places::WritePlaces;
 
-/// How long a session with garbage that cannot be freed yet sleeps at most.
+/// Longest sleep of a session with garbage that cannot be freed yet, at first.
 const GARBAGE_POLL: Duration = Duration::from_millis(20);
 const GARBAGE_POLL_MAX: Duration = Duration::from_secs(1);
 
 /// One worker's side of the engine. See the module text.
 pub struct Session {
-    /// For transactions of its own.
+    /// The session itself, for transactions of its own.
     pub(crate) this: Weak<Session>,
     pub(crate) database: Arc<Database>,
     pub(crate) number: u16,
@@ -79,31 +78,31 @@ pub struct Session {
     pub(crate) contexts: Contexts,
     pub(crate) rids: RefCell<RidStock>,
     pub(crate) garbage: RefCell<Garbage>,
-    /// The dropped storage that is being freed.
+    /// Dropped storage that is being freed.
     digging: Digging,
-    /// Through the tables whose records expire, if that is its business.
+    /// Walk through the tables whose records expire, if this session does it.
     pub(crate) walk: RefCell<Option<Walk>>,
-    /// Storages that had gone when the stock was last looked through for theirs.
+    /// Number of storages that had gone when the stock was last searched for their RIDs.
     gone: Cell<u64>,
     pub(crate) batches: Spares<index::Batch>,
     /// Memory for what operations by index gather.
     pub(crate) scratch: Spares<Scratch>,
-    /// Where values are made.
+    /// Memory in which values are made.
     pub(crate) values: Spares<Vec<u8>>,
     pub(crate) counters: Counters,
-    /// This thread's way to the device, if the database has a directory.
+    /// This thread's transfers to the device, if the database has a directory.
     port: Option<Rc<Port>>,
-    /// Ends the worker's sleep where it listens to something beside the device.
+    /// Rouser that ends the worker's sleep where it listens to a descriptor beside the device.
     rouser: OnceCell<Rouser>,
-    /// In front of it, for what is read from cold files.
+    /// Gate in front of the port, for reads of cold files.
     gate: Rc<Gate>,
-    /// What that is read into.
+    /// Buffers of reads of cold files.
     pub(crate) read_buffers: ReadBuffers,
     clock: Clock,
-    /// Made when the database has a log.
+    /// The session's end of the log; made when the database has a log.
     lane: OnceCell<LaneWriter>,
     pub(crate) account: Account,
-    /// Memory for the lane, until it is made.
+    /// Memory for the lane, until the lane is made.
     lane_memory: Cell<Option<Reservation>>,
     winds_up: Cell<bool>,
     floor: Arc<Floor>,
@@ -111,15 +110,15 @@ pub struct Session {
     pub(crate) waits: Waits,
     /// Rung when there may be room in memory again.
     pub(crate) room: Bell,
-    /// What was free when it was rung last.
+    /// Bytes that were free when `room` was rung last.
     pub(crate) room_before: Cell<u64>,
-    /// More of memory was in use than is to be, at the last housekeeping.
+    /// Whether more memory than intended was in use at the last housekeeping.
     pub(crate) memory_is_full: Cell<bool>,
-    /// Who waits for room.
+    /// Transactions that wait for room.
     pub(crate) waiting_for_room: Rc<WaitingForRoom>,
     published: Arc<Published>,
     garbage_poll: Cell<Duration>,
-    /// The last collection has left what it could have freed.
+    /// Whether the last collection has left garbage that it could have freed.
     is_behind: Cell<bool>,
 }
 
@@ -127,8 +126,7 @@ pub struct Session {
 #[derive(Default)]
 pub(crate) struct Counters {
     stats: RefCell<TransactionStats>,
-    /// Operations of committed transactions, and records recovered: the worker's useful
-    /// work.
+    /// Operations of committed transactions, and records recovered: the worker's useful work.
     pub(crate) useful: Cell<u64>,
 }
 
@@ -139,7 +137,7 @@ impl Counters {
     }
 }
 
-/// Why there is no session.
+/// Reason why there is no session.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum SessionError {
@@ -147,9 +145,10 @@ pub enum SessionError {
     TooMany,
     /// The thread got no channel to the device.
     Device(std::io::Error),
-    /// The session's buffers, for the log and for records that leave memory, do not fit into the memory limit.
+    /// The session's buffers, for the log and for records that leave memory, do not fit into the
+    /// memory limit.
     LogBuffers {
-        /// Their bytes.
+        /// Bytes of the buffers.
         bytes: usize,
     },
 }
@@ -171,18 +170,18 @@ impl fmt::Display for SessionError {
 impl std::error::Error for SessionError {}
 
 impl Session {
-    /// A session on `database`, for the calling thread.
+    /// Opens a session on `database`, for the calling thread.
     ///
     /// # Errors
-    /// See [`SessionError`].
+    /// Fails as [`SessionError`] lists.
     pub fn new(database: &Arc<Database>) -> Result<Rc<Session>, SessionError> {
         Session::with_clock(database, Clock::real())
     }
 
-    /// As [`Session::new`], with the clock that windows are measured by.
+    /// Opens a session on `database`, with the `clock` that measures windows.
     ///
     /// # Errors
-    /// See [`SessionError`].
+    /// Fails as [`SessionError`] lists.
     pub fn with_clock(database: &Arc<Database>, clock: Clock) -> Result<Rc<Session>, SessionError> {
         let port = match database.directory() {
             None => None,
@@ -245,36 +244,37 @@ impl Session {
         }))
     }
 
-    /// From now on the worker sleeps on the device only while that has something to do, and
-    /// otherwise where `rouser` ends its sleep, which makes `descriptor` readable; that is to stay
-    /// open for as long as the session lives. Whether sleeps on the device end for it too: false
-    /// where there is no device, or one that can wait only for its own.
+    /// Makes the worker sleep on the device only while the device has something to do. Otherwise
+    /// the worker sleeps where `rouser`, which makes `descriptor` readable, ends its sleep. The
+    /// descriptor must stay open for as long as the session lives. Returns whether sleeps on the
+    /// device end for the descriptor too: false without a device, or with one that can wait only
+    /// for its own transfers.
     ///
-    /// To be called before the session has begun a transaction.
+    /// The caller must call this before the session has begun a transaction.
     pub fn sleep_beside(&self, descriptor: std::os::fd::RawFd, rouser: Rouser) -> bool {
-        // A session listens to one thing.
+        // A session listens to one descriptor.
         let _ = self.rouser.set(rouser);
         self.port
             .as_ref()
             .is_some_and(|port| port.watch(descriptor))
     }
 
-    /// The database.
+    /// Returns the database.
     pub fn database(&self) -> &Arc<Database> {
         &self.database
     }
 
-    /// This thread's transfers, if the database has a directory.
+    /// Returns this thread's transfers, if the database has a directory.
     pub(crate) fn port(&self) -> Option<&Rc<Port>> {
         self.port.as_ref()
     }
 
-    /// What cold reads of this thread pass before they begin.
+    /// Returns the gate that cold reads of this thread pass before they begin.
     pub(crate) fn gate(&self) -> &Rc<Gate> {
         &self.gate
     }
 
-    /// The session's end of the log, if the database has one.
+    /// Returns the session's end of the log, if the database has a log.
     #[inline]
     pub(crate) fn lane(&self) -> Option<&LaneWriter> {
         match self.lane.get() {
@@ -311,8 +311,8 @@ impl Session {
         &self.clock
     }
 
-    /// Waits until another transaction had better begin: without a log, and while the
-    /// device keeps up and there is room in memory, not at all.
+    /// Waits until another transaction should begin: not at all without a log, or while the device
+    /// keeps up and there is room in memory.
     ///
     /// # Suspension
     /// An event wait.
@@ -326,25 +326,25 @@ impl Session {
         }
     }
 
-    /// Has everything that this session committed written soon, without waiting
-    /// for it: before its thread turns to something else.
+    /// Has all commits of this session written soon, without a wait: for a thread that turns to
+    /// other work.
     pub fn push(&self) {
         if let Some(lane) = self.lane.get() {
             lane.poll(Moment::Resting);
         }
     }
 
-    /// Transactions open in this session.
+    /// Returns the number of transactions open in this session.
     pub fn open_transactions(&self) -> usize {
         self.contexts.open()
     }
 
-    /// Transactions of this session that have committed.
+    /// Returns the number of transactions of this session that have committed.
     pub(crate) fn commits(&self) -> u64 {
         self.counters.stats.borrow().commits
     }
 
-    /// The snapshot of a transaction that begins now.
+    /// Takes the snapshot of a transaction that begins now.
     #[inline(always)]
     pub(crate) fn take_snapshot(&self) -> Timestamp {
         if self.idle.get() {
@@ -353,7 +353,7 @@ impl Session {
         self.database.horizon.now()
     }
 
-    /// The snapshot of a transaction that begins now and is declared read-only.
+    /// Takes the snapshot of a transaction that begins now and is declared read-only.
     #[inline]
     pub(crate) fn take_read_only_snapshot(&self) -> Timestamp {
         let snapshot = self.take_snapshot();
@@ -375,13 +375,13 @@ impl Session {
         self.idle.set(false);
     }
 
-    /// Announces how far this session has come and collects some garbage.
+    /// Announces the progress of this session and collects some garbage.
     pub fn tend(&self) {
         self.waits.age(self.clock.now());
         self.collect_expired();
         if !self.idle.get() {
-            // The clock is read first: a transaction that begins after that has
-            // a snapshot at least as new.
+            // The clock is read first: a transaction that begins after that has a snapshot at least
+            // as new.
             let now = self.database.horizon.now();
             self.floor
                 .announce(self.contexts.oldest_snapshot().unwrap_or(now));
@@ -404,7 +404,7 @@ impl Session {
         });
     }
 
-    /// Whether it has anything to free, once nobody sees it any more.
+    /// Whether the session has anything to free, once no transaction sees it any more.
     pub fn has_garbage(&self) -> bool {
         !self.garbage.borrow().is_empty()
             || self.digging.borrow().is_some()
@@ -413,8 +413,7 @@ impl Session {
             || self.rids.borrow().is_waiting()
     }
 
-    /// Stops holding the horizon and the epochs back. False while transactions
-    /// are open.
+    /// Stops holding back the horizon and the epochs. Returns false while transactions are open.
     fn go_idle(&self) -> bool {
         if self.contexts.oldest_snapshot().is_some() || !self.memory.go_idle() {
             return false;
@@ -531,10 +530,10 @@ impl WorkerLocal for Session {
         self.tend();
     }
 
-    /// What it has committed counts in what the blocks of others claim, and its snapshots and
-    /// epochs keep their garbage.
+    /// Finishes before the worker leaves: the session's commits count in what the blocks of others
+    /// claim, and its snapshots and epochs keep the garbage of others.
     fn leave(&self) {
-        // First: it may owe a commit.
+        // First: the session may owe a commit.
         self.tend();
         if let Some(lane) = self.lane.get() {
             lane.flush();
@@ -556,7 +555,7 @@ impl Drop for Session {
         );
         self.tend();
         self.end_walk();
-        // First: what was committed is written before the number can be another's.
+        // First: the commits are written before another session can take the number.
         self.lane.take();
         let orphans = std::mem::take(&mut *self.garbage.borrow_mut());
         self.database.adopt(orphans, self.rids.get_mut());

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 macro_rules! counters {
     ($($(#[$doc:meta])* $name:ident),* $(,)?) => {
-        /// What transactions did since the database was opened.
+        /// Counters of transactions since the database was opened.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         #[non_exhaustive]
         pub struct TransactionStats { $($(#[$doc])* pub $name: u64),* }
@@ -51,11 +51,11 @@ counters! {
     aborts_not_serializable,
     /// Aborts because records came or went where the transaction had found none.
     aborts_phantom,
-    /// Aborts because what the transaction had read would have exceeded the memory limit.
+    /// Aborts because the reads of the transaction would have exceeded the memory limit.
     aborts_too_much_read,
     /// Aborts because a cold record could not be read at once.
     aborts_read_refused,
-    /// Aborts to make room in memory for others.
+    /// Aborts to make room in memory for other transactions.
     aborts_out_of_room,
     /// Aborts because a table that was written to was dropped or truncated.
     aborts_table_dropped,
@@ -77,39 +77,38 @@ counters! {
     checkpoints,
     /// Records that were read from cold files.
     cold_reads,
-    /// Those that could not be read: the device failed, or a checksum was wrong.
+    /// Cold records that could not be read: the device failed, or a checksum was wrong.
     cold_reads_failed,
-    /// Reads of cold files that the device was asked for.
+    /// Reads of cold files that were submitted to the device.
     device_reads,
-    /// Those that it has ended.
+    /// Reads that the device has ended.
     device_reads_ended,
-    /// Reads that were held back before the device was asked.
+    /// Reads that were held back before they were submitted.
     device_reads_held_back,
-    /// For how long, all of them together, in nanoseconds.
+    /// Time for which reads were held back, in nanoseconds, summed over all of them.
     device_reads_held_back_ns,
-    /// Sum over `device_reads` of how many of the same worker were then under way, with this
-    /// one.
+    /// Sum over `device_reads` of how many reads of the same worker were then under way, including this one.
     device_depth_sum,
     /// Cold records that became hot.
     promoted,
     /// Hot records that became cold.
     demoted,
-    /// Those of them that had come back before and were not changed: nothing was written.
+    /// Demoted records that had come back before and were not changed: nothing was written.
     demoted_unchanged,
-    /// Versions that were moved in memory, so that others have room.
+    /// Versions that were moved in memory to make room.
     moved,
-    /// Times that the device refused to take records: it is full, or fails.
+    /// Attempts at which the device refused to take records: it is full, or fails.
     demotions_failed,
     /// Cold records that were written elsewhere, since little else of their file was live.
     compacted,
     /// Cold files that were removed.
     cold_files_removed,
-    /// Times that the device refused something while cold files were compacted.
+    /// Errors of the device while cold files were compacted.
     compactions_failed,
 }
 
 impl TransactionStats {
-    /// Aborts of all kinds.
+    /// Returns the number of aborts of all kinds.
     pub fn aborts(&self) -> u64 {
         self.aborts_write_conflict
             + self.aborts_snapshot_too_old
@@ -123,8 +122,7 @@ impl TransactionStats {
     }
 }
 
-/// What all lanes of the log wrote. Blocks are rare enough to be counted by all
-/// sessions in one place.
+/// Counters of all lanes of the log. Blocks are rare enough to be counted by all sessions in one place.
 #[derive(Default)]
 pub(crate) struct LogCounters {
     blocks: AtomicU64,
@@ -133,7 +131,7 @@ pub(crate) struct LogCounters {
 }
 
 impl LogCounters {
-    /// A block was sealed.
+    /// Counts a block that was sealed.
     pub(crate) fn sealed(&self, transactions: u32, bytes: usize) {
         self.blocks.fetch_add(1, Ordering::Relaxed);
         self.transactions
@@ -154,13 +152,13 @@ impl LogCounters {
     }
 }
 
-/// What was written to the log since the database was opened.
+/// Counters of the log since the database was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LogStats {
     /// Blocks, each one write to the device.
     pub blocks: u64,
-    /// Transactions in them.
+    /// Transactions in the blocks.
     pub transactions: u64,
     /// Bytes of the blocks, padding included.
     pub bytes: u64,

@@ -1,5 +1,5 @@
-//! Transaction status: how others learn whether a version whose `begin` still
-//! names its maker is visible.
+//! Transaction status: it tells readers whether a version whose `begin` still names its maker is
+//! visible.
 //!
 //! Every session has a table of *contexts*; an open transaction occupies one, and
 //! begins its status when it makes its first version. The status word holds the
@@ -16,22 +16,22 @@
 //! 1. `phase = Committing` (SeqCst),
 //! 2. `timestamp = clock.fetch_add(1) + 1` (SeqCst), `commit_timestamp = timestamp`
 //!    (Release; it was 0 since the status began),
-//! 3. if it is serializable, it is certified (`transaction/certify.rs`): it goes on, or
-//!    `phase = Aborted`,
+//! 3. a serializable transaction is certified (`transaction/certify.rs`): it goes on, or its phase
+//!    becomes `Aborted`,
 //! 4. `successor`, `phase = Committed` (Release),
 //! 5. stamp every version (Release), 6. give the context up.
 //!
-//! Steps 1–4 do not suspend, so whoever waits for them waits for a running thread. In step 3 a
-//! transaction waits for the end of others, but only of those with earlier timestamps;
-//! so none waits for itself. Step 5 gives way to others if there is much to stamp
-//! (`transaction/commit/turns.rs`): nobody waits for it, but for the locks that are given up
-//! behind it.
+//! Steps 1–4 do not suspend: a reader that waits for them waits for a running thread. In step 3 a
+//! transaction waits for the end of other transactions, but only of those with earlier timestamps:
+//! no transaction waits for itself. Step 5 gives way to other tasks if there is much to stamp
+//! (`transaction/commit/turns.rs`): no transaction waits for the stamps, only for the locks that
+//! are given up behind them.
 //!
 //! # Reading a version whose maker is in progress
 //! The reader has snapshot `s`, a value it has read from the clock before.
-//! - Status of another sequence: the maker has ended; `begin` is re-read and now
-//!   holds a timestamp or `NEVER` (stamped before the context was given up; the
-//!   Acquire load of the status orders the re-read after that).
+//! - Status of another sequence: the maker has ended; `begin` is re-read and now holds a timestamp
+//!   or `NEVER` (stamped before the context was given up; the Acquire load of the status orders the
+//!   re-read after that).
 //! - `Active`: if the maker ever commits, its timestamp is > `s`. For if it were
 //!   `<= s`, the reader's load of the clock would have read from step 2 or later,
 //!   hence come after step 1, and could not see `Active` now. Invisible.
@@ -40,10 +40,10 @@
 //! - `Aborted`: invisible.
 //!
 //! # Being waited for
-//! `is_watched` says that somebody may wait for the end of the transaction: its
-//! commit then looks for them (`locks.rs`, where the race is argued). Set by others,
-//! cleared by the owner before its first version, so that nobody can mean it yet. A
-//! flag that comes late and is taken by the next transaction costs that a look.
+//! `is_watched` says that another transaction may wait for the end of this one: its commit then
+//! looks for waiters (`locks.rs`, where the race is argued). Waiters set the flag; the owner clears
+//! it before its first version, when no waiter can mean it yet. A flag that comes late and reaches
+//! the next transaction costs that one a look.
 
 use crate::{
     per_context::{PerContext, SessionContexts},
@@ -59,13 +59,13 @@ pub(crate) enum Phase {
     Aborted = 3,
 }
 
-/// One context's status. Written by its owner alone.
+/// Status of one context. Written by its owner alone, except `is_watched`.
 pub(crate) struct Status {
     word: AtomicU64,
-    /// 0 until it is taken.
+    /// Commit timestamp; 0 until it is taken.
     commit_timestamp: AtomicU64,
     is_watched: AtomicBool,
-    /// The earliest successor, itself included, once it has committed.
+    /// Earliest successor of the transaction, itself included, once it has committed.
     successor: AtomicU64,
 }
 
@@ -100,7 +100,7 @@ impl Status {
     fn set(&self, sequence: u64, phase: Phase) {
         let word = (sequence & SEQUENCE_MASK) << 2 | phase as u64;
         if phase == Phase::Committing {
-            // SeqCst, before the clock moves: module text.
+            // SeqCst, before the clock moves: see the module's doc.
             self.word.store(word, Ordering::SeqCst);
             model_seq_cst();
         } else {
@@ -108,20 +108,20 @@ impl Status {
         }
     }
 
-    /// Before the first version of a new transaction: its sequence.
+    /// Begins the status of a new transaction, before its first version; returns its sequence.
     pub(crate) fn begin(&self) -> u64 {
         let sequence = (self.load().0 + 1) & SEQUENCE_MASK;
         if self.is_watched.load(Ordering::Relaxed) {
             self.is_watched.store(false, Ordering::Relaxed);
         }
         self.set(sequence, Phase::Active);
-        // Release: who reads it sees the new sequence. And before the phase says
-        // `Committing`, in everybody's view: that is a Release too.
+        // Release: a reader of the 0 sees the new sequence. The 0 also comes before the phase
+        // `Committing`, in the view of every thread: that store is a Release too.
         self.commit_timestamp.store(0, Ordering::Release);
         sequence
     }
 
-    /// Steps 1 and 2 of a commit.
+    /// Takes the commit timestamp: steps 1 and 2 of a commit.
     pub(crate) fn take_timestamp(&self, sequence: u64, clock: &AtomicU64) -> Timestamp {
         self.set(sequence, Phase::Committing);
         let timestamp = clock.fetch_add(1, Ordering::SeqCst) + 1;
@@ -129,7 +129,7 @@ impl Status {
         Timestamp(timestamp)
     }
 
-    /// Step 4.
+    /// Sets the phase to committed, and stores the earliest successor: step 4.
     pub(crate) fn commit(&self, sequence: u64, successor: Timestamp) {
         // Release: as in `begin`.
         self.successor.store(successor.0, Ordering::Release);
@@ -140,27 +140,26 @@ impl Status {
         self.set(sequence, Phase::Aborted);
     }
 
-    /// Asks the transaction `sequence` to look for waiters at its end. False if it
-    /// may not see that: it has begun to commit, or has ended.
+    /// Asks the transaction `sequence` to look for waiters at its end. Returns false if it may not
+    /// see that: it has begun to commit, or has ended.
     pub(crate) fn watch(&self, sequence: u64) -> bool {
         // Both SeqCst: store before load, against `take_timestamp` and `is_watched`.
         self.is_watched.store(true, Ordering::SeqCst);
         model_seq_cst();
         let word = self.word.load(Ordering::SeqCst);
-        // Whose undo is under way has yet to come by the slot in question.
+        // A transaction whose undo is under way has yet to come by the slot in question.
         let waits = [Phase::Active as u64, Phase::Aborted as u64];
         word >> 2 == sequence & SEQUENCE_MASK && waits.contains(&(word & 3))
     }
 
-    /// Whether somebody may wait for the transaction that has just committed.
+    /// Whether another transaction may wait for the transaction that has just committed.
     #[inline(always)]
     pub(crate) fn is_watched(&self) -> bool {
         // SeqCst: see `watch`.
         self.is_watched.load(Ordering::SeqCst)
     }
 
-    /// How things stand with `maker`, for somebody who cares for commits up to
-    /// `bound`.
+    /// Returns the outcome of `maker`, for a reader that needs commits up to `bound`.
     pub(crate) fn outcome(&self, maker: TransactionId, bound: Timestamp) -> Outcome {
         let mut spins = 0;
         loop {
@@ -171,8 +170,8 @@ impl Status {
             // Acquire: pairs with `take_timestamp` and `begin`.
             let at = Timestamp(self.commit_timestamp.load(Ordering::Acquire));
             let successor = Timestamp(self.successor.load(Ordering::Relaxed));
-            // The context may serve its next transaction by now, and what was read be
-            // that one's: then the status has moved on.
+            // The context may serve its next transaction by now, and the values read may be that
+            // one's: then the status has moved on.
             crate::sync::fence(Ordering::Acquire);
             let is_same = self.load() == (sequence, phase);
             match phase {
@@ -187,16 +186,15 @@ impl Status {
     }
 }
 
-/// Stands for what SeqCst says about the accesses around it: the model checker knows
-/// that of fences only.
+/// Models the SeqCst of the accesses around it: the model checker knows SeqCst of fences only.
 #[inline(always)]
 fn model_seq_cst() {
     #[cfg(loom)]
     crate::sync::fence(Ordering::SeqCst);
 }
 
-/// Spins before a waiting thread gives its core away: certifying takes microseconds at
-/// most, so waiting longer means that the other thread was preempted.
+/// Maximum spins before a waiting thread yields its core: certifying takes microseconds at most,
+/// and a longer wait means that the other thread was preempted.
 #[cfg(not(loom))]
 const SPINS_MAX: u32 = 1000;
 
@@ -214,28 +212,29 @@ fn wait_a_moment(_spins: &mut u32) {
     loom::thread::yield_now();
 }
 
-/// See [`Status::outcome`].
+/// Outcome of a transaction; see [`Status::outcome`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// It has no commit timestamp; if it ever gets one, it will be beyond the bound.
+    /// The transaction has no commit timestamp; if it ever gets one, it will be beyond the bound.
     Active,
-    /// It is committing, beyond the bound.
+    /// The transaction is committing, beyond the bound.
     Later,
-    /// Undone.
+    /// The transaction was undone.
     Aborted,
-    /// Committed, the version not yet stamped.
+    /// The transaction has committed; the version is not yet stamped.
     Committed {
-        /// When.
+        /// Commit timestamp.
         at: Timestamp,
-        /// See [`Version::successor_of_maker`](crate::version::Version::successor_of_maker).
+        /// Successor; see
+        /// [`Version::successor_of_maker`](crate::version::Version::successor_of_maker).
         successor: Timestamp,
     },
-    /// Over; the version says how.
+    /// The transaction has ended; the version tells how.
     Ended,
 }
 
-/// The contexts of all sessions. A session number may serve several sessions one
-/// after the other; sequences go on.
+/// Contexts of all sessions. A session number may serve several sessions one after the other;
+/// sequences go on.
 pub(crate) struct Statuses(PerContext<Status>);
 
 impl Statuses {
@@ -247,7 +246,7 @@ impl Statuses {
         self.0.session(number)
     }
 
-    /// The transactions that have a name and have not ended.
+    /// Returns the transactions that have a name and have not ended.
     pub(crate) fn open(&self) -> Vec<TransactionId> {
         let mut open = Vec::new();
         self.0.each(|session, context, status| {

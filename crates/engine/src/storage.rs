@@ -1,4 +1,4 @@
-//! What a database keeps in a directory: manifest, log, checkpoints.
+//! The storage of a database in a directory: manifest, log, checkpoints.
 
 use std::{
     fmt,
@@ -20,27 +20,27 @@ use crate::{
     manifest::{self, Manifest},
 };
 
-/// The directory's side of a database.
+/// Directory's side of a database.
 pub(crate) struct Storage {
     directory: Arc<dyn Directory>,
     log_session_bytes: usize,
     manifest: Mutex<Manifest>,
-    /// Set once recovery has finished.
+    /// Log of the database, set once recovery has finished.
     log: OnceLock<Arc<Log>>,
-    /// The manifest on the device does not name this incarnation yet: there was no
-    /// room. Nothing can be logged until it does.
+    /// Whether the manifest on the device does not name this incarnation yet, for want of room.
+    /// Nothing can be logged until it does.
     is_pending: AtomicBool,
     is_checkpointing: AtomicBool,
     next_checkpoint_file: AtomicU64,
-    /// Files of checkpoints that nobody needs any more, for the next one: to remove a
-    /// file takes milliseconds where the system discards its blocks.
+    /// Files of superseded checkpoints, kept for the next one: to remove a file takes milliseconds
+    /// where the system discards its blocks.
     spare_parts: Mutex<Vec<Spare>>,
     last_checkpoint: Mutex<LastCheckpoint>,
     lock: Mutex<Option<DirectoryLock>>,
     cold: Option<ColdTier>,
 }
 
-/// A file of a checkpoint that nobody needs.
+/// File of a superseded checkpoint.
 #[derive(Clone, Copy, Debug)]
 struct Spare {
     number: u64,
@@ -49,15 +49,14 @@ struct Spare {
 
 struct LastCheckpoint {
     taken: Instant,
-    /// Bytes of the log when it was begun: with those that recovery found.
+    /// Bytes of the log when the checkpoint was begun, including those that recovery found.
     log_bytes: u64,
     /// Bytes of the log that recovery found.
     recovered_bytes: u64,
     failure: Option<String>,
 }
 
-/// A checkpoint is being taken, or files must stay as they are, until this is
-/// dropped.
+/// Guard of a checkpoint: while it lives, no other checkpoint is taken, and files stay as they are.
 pub(crate) struct CheckpointGuard<'s>(&'s Storage);
 
 impl Drop for CheckpointGuard<'_> {
@@ -67,8 +66,8 @@ impl Drop for CheckpointGuard<'_> {
 }
 
 impl Storage {
-    /// The storage in a locked directory with a manifest; with a cold tier or without, unless
-    /// there are cold records.
+    /// Makes the storage in a locked directory with a manifest. It has a cold tier if `cold` is set
+    /// or there are cold records.
     pub(crate) fn new(
         directory: Arc<dyn Directory>,
         log_config: &LogConfig,
@@ -90,7 +89,7 @@ impl Storage {
         let numbers = names
             .iter()
             .filter_map(|name| checkpoint::file_number(name));
-        // A part that is missing may not come back as another's: it is removed by its
+        // The number of a missing part may not be used for another one: a part is removed by its
         // name.
         let parts = manifest.checkpoint.iter().flat_map(|c| &c.parts);
         let numbers = numbers.chain(parts.map(|part| part.file));
@@ -128,7 +127,7 @@ impl Storage {
         &self.directory
     }
 
-    /// Memory that the log takes of each session.
+    /// Returns the memory that the log takes of each session.
     pub(crate) fn log_session_bytes(&self) -> usize {
         self.log_session_bytes
     }
@@ -142,19 +141,19 @@ impl Storage {
         self.manifest.lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    /// A copy of the manifest.
+    /// Returns a copy of the manifest.
     pub(crate) fn manifest_now(&self) -> Manifest {
         self.manifest().clone()
     }
 
-    /// Bytes of the checkpoint that counts.
+    /// Returns the bytes of the current checkpoint.
     pub(crate) fn checkpoint_bytes(&self) -> u64 {
         let manifest = self.manifest();
         let parts = manifest.checkpoint.iter().flat_map(|c| &c.parts);
         parts.map(|part| part.bytes).sum()
     }
 
-    /// Changes the manifest, durably. Blocks for some device writes.
+    /// Changes the manifest, durably. Blocks the thread for some device writes.
     pub(crate) fn change_manifest(
         &self,
         change: impl FnOnce(&mut Manifest),
@@ -168,8 +167,8 @@ impl Storage {
         Ok(())
     }
 
-    /// As [`Storage::change_manifest`], waiting for the device without blocking the
-    /// thread. `change` is called again if somebody else changes the manifest
+    /// Changes the manifest like [`Storage::change_manifest`], but waits for the device without
+    /// blocking the thread. `change` is called again if another session changes the manifest
     /// meanwhile. After an error either manifest may count.
     ///
     /// # Suspension
@@ -199,8 +198,9 @@ impl Storage {
         sync_names(port, &self.directory).await
     }
 
-    /// Begins the incarnation that the log is of. Without room on the device, it
-    /// begins when there is: what the device said. Recovery has found `recovered_bytes` of log.
+    /// Begins the incarnation that the log is of. Without room on the device, the incarnation
+    /// begins once there is room, and the device's error is returned. Recovery has found
+    /// `recovered_bytes` of log.
     pub(crate) fn begin_incarnation(
         &self,
         manifest: Manifest,
@@ -225,7 +225,7 @@ impl Storage {
     /// Makes sure that the incarnation has begun, before anything is logged.
     ///
     /// # Errors
-    /// There is still no room.
+    /// The device's error: there is still no room.
     #[inline]
     pub(crate) fn check_begun(&self) -> std::io::Result<()> {
         if self.is_pending.load(Ordering::Acquire) {
@@ -234,10 +234,11 @@ impl Storage {
         Ok(())
     }
 
-    /// Keeps others from taking a checkpoint, and files from being freed.
+    /// Keeps other sessions from taking a checkpoint, and files from being freed. Returns `None` if
+    /// that is done already.
     pub(crate) fn begin_checkpoint(&self) -> Option<CheckpointGuard<'_>> {
         let under_way = self.is_checkpointing.swap(true, Ordering::AcqRel);
-        // Lazily: a guard that nobody asked for would end the other checkpoint's.
+        // Lazily: dropping a guard that was not granted would end the other checkpoint's guard.
         (!under_way).then(|| CheckpointGuard(self))
     }
 
@@ -245,9 +246,9 @@ impl Storage {
         self.spare_parts.lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    /// A file for a part of a checkpoint, under a number that no file had before, and
-    /// so that what is left in it of an earlier use gives itself away. One of an earlier checkpoint
-    /// has at most `bytes_max`: the rest of it would be taken up by nothing.
+    /// Makes a file for a part of a checkpoint, under a number that no file had before: the number
+    /// tells the remains of an earlier use apart. A file of an earlier checkpoint is used again
+    /// only if it has at most `bytes_max` bytes: the rest of a larger one would be wasted.
     pub(crate) fn begin_checkpoint_file(
         &self,
         bytes_max: u64,
@@ -263,7 +264,7 @@ impl Storage {
                 .directory
                 .rename(&checkpoint::file_name(spare.number), &name)
             {
-                // Lost before, if the database was salvaged.
+                // The file was lost before, if the database was salvaged.
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
                 renamed => {
                     renamed?;
@@ -274,8 +275,8 @@ impl Storage {
         }
     }
 
-    /// Nobody needs these files of a checkpoint any more: `keep` of all such are kept
-    /// for the next one, if the device has as much room again.
+    /// Takes back files of a superseded checkpoint: at most `keep` of all such files are kept for
+    /// the next one, if the device has as much room again.
     pub(crate) fn retire_checkpoint_files(
         &self,
         files: impl Iterator<Item = u64>,
@@ -328,7 +329,7 @@ impl Storage {
         }
     }
 
-    /// Gives back what is kept to be used again, if a checkpoint needs its room.
+    /// Removes files that are kept to be used again, if a checkpoint needs their room.
     pub(crate) fn make_room_for_checkpoint(&self, log: &Log) -> std::io::Result<()> {
         if !log.room.is_short_for_checkpoint(log.segments.room()) {
             return Ok(());
@@ -346,22 +347,22 @@ impl Storage {
             .unwrap_or_else(|e| e.into_inner())
     }
 
-    /// Bytes logged, those that recovery found included, and time passed, since a checkpoint was
-    /// last tried.
+    /// Returns the bytes logged, including those that recovery found, and the time passed since the
+    /// last attempt at a checkpoint.
     pub(crate) fn since_checkpoint(&self, log: &Log) -> (u64, Duration) {
         let last = self.last_checkpoint();
         let bytes = last.recovered_bytes + log.counters.bytes();
         (bytes - last.log_bytes, last.taken.elapsed())
     }
 
-    /// A checkpoint begins, `log_bytes` into the log.
+    /// Notes that a checkpoint begins, `log_bytes` into the log.
     pub(crate) fn note_begin(&self, log_bytes: u64) {
         let mut last = self.last_checkpoint();
         last.taken = Instant::now();
         last.log_bytes = last.recovered_bytes + log_bytes;
     }
 
-    /// How a checkpoint that nobody waits for ended.
+    /// Notes how a checkpoint ended that no task waits for.
     pub(crate) fn note_end(&self, end: &Result<CheckpointReport, checkpoint::CheckpointError>) {
         let mut last = self.last_checkpoint();
         last.failure = match end {
@@ -370,7 +371,7 @@ impl Storage {
         };
     }
 
-    /// Why the last checkpoint by time or size failed, if it did.
+    /// Returns the error of the last checkpoint by time or size, if it failed.
     pub(crate) fn checkpoint_failure(&self) -> Option<String> {
         self.last_checkpoint().failure.clone()
     }

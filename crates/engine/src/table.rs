@@ -17,49 +17,50 @@ use crate::{
     version::HEADER_BYTES,
 };
 
-/// Lines of a version beyond this are left to the hardware's own prefetcher.
+/// Bytes of a version that are prefetched; the lines beyond are left to the hardware's own
+/// prefetcher.
 const PREFETCH_BYTES_MAX: usize = 4096;
 
-/// A table of byte keys and byte values; strictly, its storage: truncating the table
-/// gives it another.
+/// Table of byte keys and byte values; strictly, a storage of the table: truncating the table gives
+/// it another storage.
 ///
-/// Holding one keeps nothing in the database: when the table was dropped, transactions
-/// that begin later say [`crate::Error::TableDropped`].
+/// Holding a `Table` keeps nothing in the database: after the table was dropped, operations of
+/// transactions that begin later fail with [`crate::Error::TableDropped`].
 pub struct Table {
-    /// Where its nodes live; tells which database it belongs to.
+    /// Arena of the table's nodes; identifies the database that the table belongs to.
     arena: Arc<Arena>,
     pub(crate) life: Life,
-    /// By which the table is locked as a whole.
+    /// Gate for locks of the table as a whole.
     pub(crate) gate: Arc<Gate>,
     number: u32,
     pub(crate) index: Tree,
     pub(crate) records: IndirectionArray,
-    /// What its writers maintain besides.
+    /// Indexes that writers of the table maintain.
     pub(crate) indexes: Indexes,
     /// Bytes of a recently written version. A hint; relaxed.
     version_bytes_hint: AtomicUsize,
-    /// 0: records do not expire (`ttl.rs`).
+    /// Lifetime of records in microseconds; 0 if they do not expire (`ttl.rs`).
     pub(crate) ttl_micros: AtomicU64,
     label: OnceLock<Label>,
-    /// As of the newest commit.
+    /// Name as of the newest commit.
     name: Mutex<Arc<str>>,
-    /// The storage that took its place when the table was truncated.
+    /// Storage that took this one's place when the table was truncated.
     successor: OnceLock<Arc<Table>>,
 }
 
-/// What a storage is of.
+/// Object that a storage belongs to, and its description.
 struct Label {
     object: ObjectKey,
     description: Vec<u8>,
 }
 
 impl Table {
-    /// An empty one that is being created.
+    /// Makes an empty storage for a table that is being created.
     pub(crate) fn new(local: &Local, number: u32) -> Result<Table, Exhausted> {
         Table::with_gate(local, number, Arc::new(Gate::new(number)))
     }
 
-    /// One that is to take the place of another, whose gate it shares.
+    /// Makes an empty storage that is to take the place of another, whose gate it shares.
     pub(crate) fn with_gate(
         local: &Local,
         number: u32,
@@ -81,15 +82,15 @@ impl Table {
         })
     }
 
-    /// How much of a version to ask for before its length is known.
+    /// Returns how many bytes of a version to prefetch before its length is known.
     #[inline(always)]
     pub(crate) fn prefetch_bytes(&self) -> usize {
         let hint = self.version_bytes_hint.load(Ordering::Relaxed);
         hint.min(PREFETCH_BYTES_MAX)
     }
 
-    /// Notes what a version needs that was just made. Most tables' are of one size: their
-    /// line stays with all workers as long as nobody writes to it.
+    /// Notes the size of a version that was just made. The versions of most tables have one size:
+    /// the hint's cache line stays shared by all workers as long as none writes to it.
     #[inline(always)]
     pub(crate) fn note_version_bytes(&self, bytes: usize) {
         if self.version_bytes_hint.load(Ordering::Relaxed) != bytes {
@@ -97,7 +98,7 @@ impl Table {
         }
     }
 
-    /// The table's name, as of the newest commit; its last one, if it was dropped.
+    /// Returns the table's name, as of the newest commit; its last name, if it was dropped.
     pub fn name(&self) -> Arc<str> {
         self.name.lock().unwrap_or_else(|e| e.into_inner()).clone()
     }
@@ -106,12 +107,12 @@ impl Table {
         *self.name.lock().unwrap_or_else(|e| e.into_inner()) = Arc::from(name);
     }
 
-    /// What it was described with when it was created.
+    /// Returns the description with which the table was created.
     pub fn description(&self) -> &[u8] {
         self.label.get().map_or(&[], |label| &label.description)
     }
 
-    /// Says what it is of. Once.
+    /// Sets the object that the storage belongs to, once.
     pub(crate) fn describe(&self, object: ObjectKey, description: Vec<u8>) {
         let known = self.label.set(Label {
             object,
@@ -120,14 +121,14 @@ impl Table {
         debug_assert!(known.is_ok(), "a storage is of one table");
     }
 
-    /// Whether another storage is or was of the same table.
+    /// Whether `other` is or was a storage of the same table.
     pub fn is_same_table(&self, other: &Table) -> bool {
         Arc::ptr_eq(&self.arena, &other.arena)
             && self.object().is_some()
             && self.object() == other.object()
     }
 
-    /// Whether whoever begins now may use it.
+    /// Whether transactions that begin now may use the table.
     #[inline(always)]
     pub fn is_live(&self) -> bool {
         self.life.is_live()
@@ -137,23 +138,23 @@ impl Table {
         self.successor.get()
     }
 
-    /// The storage and those that took its place, one after the other.
+    /// Returns the storage and its successors, one after the other.
     pub(crate) fn with_successors(&self) -> impl Iterator<Item = &Table> {
         std::iter::successors(Some(self), |table| Some(&**table.successor()?))
     }
 
-    /// The number of the table that this is the storage of, which the table keeps when it
+    /// Returns the number of the table that this is the storage of, which the table keeps when it
     /// is truncated: [`crate::ChangedTable::number`].
     pub fn object_number(&self) -> u32 {
         self.object().map_or(self.number, |object| object.table)
     }
 
-    /// What it is of, once that is known.
+    /// Returns the object that the storage belongs to, once it is known.
     pub(crate) fn object(&self) -> Option<ObjectKey> {
         Some(self.label.get()?.object)
     }
 
-    /// Before it is dropped.
+    /// Sets the storage that takes this one's place, before this one is dropped.
     pub(crate) fn set_successor(&self, successor: Arc<Table>) {
         let known = self.successor.set(successor);
         debug_assert!(known.is_ok(), "a storage is dropped once");
@@ -166,13 +167,13 @@ impl Table {
         Arc::ptr_eq(&self.arena, arena)
     }
 
-    /// How many records there are at most, those included that were removed and whose place was
-    /// not taken again: a number for planners.
+    /// Returns the maximum number of records: it includes removed records whose place was not taken
+    /// again. For planners.
     pub fn records_estimate(&self) -> u64 {
         self.records.taken()
     }
 
-    /// The storage's number in its database, which no other ever has.
+    /// Returns the storage's number, which is unique in its database for ever.
     pub fn number(&self) -> u32 {
         self.number
     }

@@ -1,15 +1,15 @@
 //! Sets of tables, in one word.
 
-/// A superset of the tables that were entered: those whose numbers are equal modulo 64 count
-/// as the same.
+/// Superset of the tables that were entered: tables whose numbers are equal modulo 64 count as the
+/// same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TableSet(u64);
 
 impl TableSet {
-    /// Sets can tell so many tables apart.
+    /// Number of tables that a set can tell apart.
     pub(crate) const PLACES: usize = u64::BITS as usize;
 
-    /// One table.
+    /// Returns the set of one table.
     #[inline(always)]
     pub(crate) fn of(table: u32) -> TableSet {
         TableSet(1 << (table as usize % Self::PLACES))
@@ -26,7 +26,7 @@ impl TableSet {
         self.0 & Self::of(table).0 != 0
     }
 
-    /// Where its tables are among `PLACES`.
+    /// Returns the places of the set's tables among `PLACES`.
     pub(crate) fn places(self) -> impl Iterator<Item = usize> {
         let mut left = self.0;
         std::iter::from_fn(move || {

@@ -13,12 +13,12 @@
 //! `Begin::NEVER` (the largest timestamp) marks versions of aborted
 //! transactions, so that a reader that still holds one walks on.
 
-/// A point in commit order. Zero is before everything.
+/// Point in commit order. Zero is before everything.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(pub u64);
 
 impl Timestamp {
-    /// Whether a commit can have it: a version's `begin` word holds it.
+    /// Whether a commit can have the timestamp: a version's `begin` word holds it.
     pub(crate) fn is_possible(self) -> bool {
         self.0 < Begin::NEVER
     }
@@ -30,16 +30,16 @@ const CONTEXT_BITS: u32 = 16;
 const SESSION_BITS: u32 = 12;
 const _: () = assert!(1 + SESSION_BITS + CONTEXT_BITS + SEQUENCE_BITS == 64);
 
-/// Sessions that can exist at once.
+/// Maximum number of sessions at the same time.
 pub(crate) const SESSIONS_MAX: usize = 1 << SESSION_BITS;
-/// Transactions that can be open at once in one session.
+/// Maximum number of open transactions in one session.
 pub(crate) const CONTEXTS_MAX: usize = 1 << CONTEXT_BITS;
 pub(crate) const SEQUENCE_MASK: u64 = (1 << SEQUENCE_BITS) - 1;
 
-/// Names one transaction while it is in progress.
+/// Identity of a transaction while it is in progress.
 ///
-/// Sequences wrap after 2^35 transactions of one context. That is harmless: a
-/// version carries the identity only until its transaction has ended.
+/// Sequences wrap after 2^35 transactions of one context. A reused identity is harmless: a version
+/// carries the identity only until its transaction has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct TransactionId(u64);
 
@@ -66,13 +66,13 @@ impl TransactionId {
         self.0
     }
 
-    /// Of its [`TransactionId::word`].
+    /// Returns the identity with this [`TransactionId::word`].
     pub(crate) fn from_word(word: u64) -> TransactionId {
         TransactionId(word)
     }
 }
 
-/// A decoded `begin` word.
+/// Decoded `begin` word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Begin {
     Committed(Timestamp),
@@ -80,7 +80,7 @@ pub(crate) enum Begin {
 }
 
 impl Begin {
-    /// The word of versions that never became valid.
+    /// Word of versions that never became valid.
     pub(crate) const NEVER: u64 = TAG - 1;
 
     #[inline(always)]

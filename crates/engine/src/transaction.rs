@@ -1,38 +1,38 @@
-//! Transactions: multi-version, first updater wins, on snapshots, certified when they
-//! commit if they are serializable.
+//! Transactions: multi-version, on snapshots, first updater wins; serializable transactions are
+//! certified when they commit.
 //!
 //! | phase | file |
 //! | --- | --- |
-//! | begin, end, isolation | here |
-//! | which version is visible | `visibility.rs` |
+//! | begin, end, isolation | this file |
+//! | visibility of versions | `visibility.rs` |
 //! | point reads | `read.rs` |
 //! | insert, update, upsert, delete | `write.rs` |
 //! | ordered scans; whole tables in no order | `scan.rs`; `unordered_scan.rs` |
 //! | one snapshot for several operations under read committed | `statement_snapshot.rs` |
-//! | statements that do not see what they write | `command.rs` |
-//! | rows that were found before, wherever they are now | `row.rs` |
+//! | statements that do not see their own writes | `command.rs` |
+//! | rows found earlier, wherever they lie now | `row.rs` |
 //! | conflicts, explicit locks | `conflict.rs`, `lock.rs`, `held.rs`, `table_lock.rs` |
-//! | a snapshot that moves instead of a conflict | `refresh.rs` |
+//! | snapshots that move forward instead of conflicting | `refresh.rs` |
 //! | running again after an abort | `restart.rs` |
 //! | commit | `commit.rs` |
 //! | certification of serializable transactions | `certify.rs` |
 //! | undo, whole or in part | `undo.rs`, `savepoint.rs` |
-//! | what a write does to indexes | `maintain.rs` |
+//! | effects of a write on indexes | `maintain.rs` |
 //! | reads by index | `by_index.rs` |
 //! | reads of the present beside a snapshot | `present.rs` |
 //!
-//! Every operation has one body, generic over the suspension policy, and runs as
-//! a leaf of the coroutine runtime. All of them take `&self`, so several may be
-//! open at once within a transaction (under a `join`); each of them is atomic with
-//! respect to the others at its suspension points.
+//! Every operation has one body, generic over the suspension policy, and runs as a leaf of the
+//! coroutine runtime. All operations take `&self`, so several may be open at once within a
+//! transaction (under a `join`); each operation is atomic with respect to the others at its
+//! suspension points.
 //!
 //! # Rules
-//! - A *pin* is held for the length of an operation, a *snapshot* for that of the
-//!   transaction (snapshot isolation), or of the operation or a statement (read committed).
-//! - A touch voids what was read before it: heads of chains are validated by the
-//!   compare-and-swap that installs a version; visible versions stay visible.
-//! - The step that commits never suspends, nor does an undo; what comes before and behind may
-//!   (`commit/turns.rs`, `in_turns.rs`).
+//! - A *pin* is held for the length of an operation. A *snapshot* is held for the length of the
+//!   transaction (snapshot isolation), or of the operation or statement (read committed).
+//! - A touch invalidates earlier reads: the head of a chain is validated by the compare-and-swap
+//!   that installs a version; visible versions stay visible.
+//! - The step that commits never suspends, nor does an immediate undo; the steps before and after
+//!   them may (`commit/turns.rs`, `in_turns.rs`).
 
 #[cfg(feature = "baselines")]
 mod baseline;
@@ -101,27 +101,26 @@ use crate::{
     version::Version,
 };
 
-/// What a transaction sees of others.
+/// Isolation level: the effects of other transactions that a transaction sees.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Isolation {
-    /// Each operation sees what was committed when it began (operations that
-    /// overlap, under a `join`, when the first of them began; those of a statement, when that
-    /// began: [`Transaction::statement_snapshot`]). Writes overwrite
-    /// later commits; an uncommitted write of another aborts.
+    /// Each operation sees the commits before it began. Overlapping operations, under a `join`, see
+    /// the commits before the first of them began; operations of a statement, the commits before
+    /// the statement began ([`Transaction::statement_snapshot`]). Writes overwrite later commits;
+    /// an uncommitted write of another transaction aborts.
     ReadCommitted,
-    /// All operations see what was committed when the transaction began. A write
-    /// of a record that was changed since aborts (first updater wins), unless the
-    /// transaction has read nothing that has changed: then it goes on as if it had begun
-    /// just now.
+    /// All operations see the commits before the transaction began. A write of a record that was
+    /// changed since then aborts (first updater wins), unless nothing that the transaction has read
+    /// has changed: then the transaction goes on as if it had begun just now.
     Snapshot,
-    /// As a snapshot; besides, the transaction aborts when it commits unless all
-    /// serializable transactions together are as if they had run one after the other
-    /// (see [`crate::Certifier`]). Transactions at other levels do not count.
+    /// As [`Isolation::Snapshot`]; besides, the transaction aborts at its commit unless all
+    /// serializable transactions together behave as if they had run one after the other (see
+    /// [`crate::Certifier`]). Transactions at other levels do not count.
     #[default]
     Serializable,
 }
 
-/// What a transaction is begun with.
+/// Options with which a transaction begins.
 ///
 /// ```
 /// use engine::{Isolation, TransactionOptions};
@@ -131,11 +130,11 @@ pub enum Isolation {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct TransactionOptions {
-    /// What it sees of others. Default: serializable.
+    /// Isolation level. Default: serializable.
     pub isolation: Isolation,
-    /// It cannot write ([`Error::ReadOnly`]). If it is serializable, it then notes
-    /// nothing of what it reads and never aborts: writers abort where that is needed.
-    /// Default: it can.
+    /// Whether the transaction cannot write ([`Error::ReadOnly`]). A read-only serializable
+    /// transaction notes nothing of its reads and never aborts: writers abort instead where that is
+    /// needed. Default: it can write.
     pub read_only: bool,
 }
 
@@ -150,8 +149,7 @@ impl From<Isolation> for TransactionOptions {
 
 /// An open transaction. Dropping it rolls it back.
 ///
-/// Two words, because it is moved a few times; what there is to know about it is in
-/// its context.
+/// Two words, because a transaction is moved a few times; its state is in its context.
 pub struct Transaction {
     session: Rc<Session>,
     /// Given back by the drop.
@@ -159,11 +157,11 @@ pub struct Transaction {
 }
 
 impl Session {
-    /// Begins a transaction, with options or just an isolation level.
+    /// Begins a transaction with `options`, or just with an isolation level.
     ///
     /// # Errors
-    /// [`Error::Ended`] when the database is closed, [`Error::Poisoned`] when its
-    /// device has failed; [`Error::MemoryExhausted`] with 65,536 transactions open in this session.
+    /// [`Error::Ended`] if the database is closed; [`Error::Poisoned`] if its device has failed;
+    /// [`Error::MemoryExhausted`] if 65,536 transactions are open in this session.
     #[inline]
     pub fn begin(
         self: &Rc<Session>,
@@ -190,7 +188,7 @@ impl Session {
 }
 
 impl Transaction {
-    /// Takes the snapshot of a transaction that has one for all its operations.
+    /// Takes the snapshot, unless the isolation level takes one for each operation.
     #[inline(always)]
     fn see(&self) {
         let snapshot = match self.isolation() {
@@ -203,19 +201,19 @@ impl Transaction {
         self.context.set_snapshot(snapshot);
     }
 
-    /// What this transaction sees of others.
+    /// Returns the isolation level.
     #[inline]
     pub fn isolation(&self) -> Isolation {
         self.context.isolation.get()
     }
 
-    /// The session.
+    /// Returns the session of the transaction.
     pub fn session(&self) -> &Rc<Session> {
         &self.session
     }
 
-    /// The transaction's snapshot, which does not move from now on; under read committed,
-    /// the present.
+    /// Returns the transaction's snapshot, which does not move from now on; under read committed,
+    /// returns the present.
     pub fn snapshot(&self) -> Timestamp {
         match self.isolation() {
             Isolation::Snapshot | Isolation::Serializable => {
@@ -226,7 +224,7 @@ impl Transaction {
         }
     }
 
-    /// What it was begun with.
+    /// Returns the options with which the transaction began.
     pub fn options(&self) -> TransactionOptions {
         TransactionOptions {
             isolation: self.isolation(),
@@ -234,42 +232,41 @@ impl Transaction {
         }
     }
 
-    /// Whether it was declared read-only.
+    /// Whether the transaction was declared read-only.
     pub fn is_read_only(&self) -> bool {
         self.context.read_only.get()
     }
 
-    /// What its acknowledgement waits for: the database's default, if it was not
-    /// changed.
+    /// Returns the durability that the acknowledgement of the commit waits for. Default: that of
+    /// the database.
     pub fn durability(&self) -> Durability {
         self.context.durability.get()
     }
 
-    /// Changes what its acknowledgement waits for.
+    /// Sets the durability that the acknowledgement of the commit waits for.
     pub fn set_durability(&self, durability: Durability) {
         self.context.durability.set(durability);
     }
 
-    /// How urgent its reads of records are that are not in memory.
+    /// Returns the urgency of the transaction's reads of cold records.
     pub fn priority(&self) -> Priority {
         self.context.priority.get()
     }
 
-    /// Changes how urgent its reads of records are that are not in memory. To interactive, if
-    /// it was not changed. A record that another transaction is about to read is read as
-    /// urgently as that one has it.
+    /// Sets the urgency of the transaction's reads of cold records. Default: interactive. A record
+    /// that another transaction is about to read is read with the urgency of that transaction.
     pub fn set_priority(&self, priority: Priority) {
         self.context.priority.set(priority);
     }
 
-    /// The newest commit that it saw anything of: its answers depend on no later
-    /// one.
+    /// Returns the newest commit that the transaction saw anything of: its answers depend on no
+    /// later commit.
     pub fn seen(&self) -> Timestamp {
         self.context.seen.get()
     }
 
-    /// Its name, which its versions carry until they are stamped: it is taken when it
-    /// is first needed.
+    /// Returns the transaction's name, which its versions carry until they are stamped. The name is
+    /// taken when it is first needed.
     #[inline]
     fn id(&self) -> TransactionId {
         self.context.id.get().unwrap_or_else(|| self.take_id())
@@ -284,30 +281,30 @@ impl Transaction {
         id
     }
 
-    /// Notes that the answers depend on a commit.
+    /// Notes that the answers depend on the commit at `timestamp`.
     #[inline(always)]
     pub(crate) fn saw(&self, timestamp: Timestamp) {
         let seen = &self.context.seen;
         seen.set(seen.get().max(timestamp));
     }
 
-    /// Ends a transaction of the engine's own, which has only read.
+    /// Ends a transaction of the engine itself that has only read.
     pub(crate) fn release(self) {
         debug_assert_eq!(self.write_count(), 0);
         self.context.state.set(State::Ended);
     }
 
-    /// Its private side.
+    /// Returns the context, the private state of the transaction.
     pub(crate) fn context(&self) -> &Context {
         &self.context
     }
 
-    /// Number of records written so far, index entries included.
+    /// Returns the number of records written so far, index entries included.
     pub fn write_count(&self) -> usize {
         self.context.writes.borrow().len()
     }
 
-    /// The error that every further operation returns, if any.
+    /// Fails with the error that every further operation returns, if any.
     #[inline(always)]
     pub(crate) fn check_open(&self) -> Result<(), Error> {
         match self.context.state.get() {
@@ -318,8 +315,7 @@ impl Transaction {
         }
     }
 
-    /// Opens an operation on `table`: its snapshot stays open until the guard
-    /// goes.
+    /// Opens an operation on `table`: its snapshot stays open until the guard is dropped.
     #[inline(always)]
     pub(crate) fn statement(&self, table: &Table) -> Result<Statement<'_>, Error> {
         self.check_open()?;
@@ -334,7 +330,7 @@ impl Transaction {
         if is_first && self.isolation() == Isolation::ReadCommitted {
             self.take_present();
         }
-        // That there is such a table is an answer, too.
+        // The existence of the table is part of the answer.
         match table.life.live_since(self.context.snapshot()) {
             Some(made) => self.saw(made),
             None => self.check_use(table)?,
@@ -353,7 +349,7 @@ impl Transaction {
         Ok(statement)
     }
 
-    /// Notes what the transaction saw of a record: `version`, or none.
+    /// Notes what the transaction saw of the record in `slot`: `version`, or none.
     #[inline(always)]
     fn note(&self, slot: &Slot, version: Option<Version>) {
         let dependencies = &self.context.dependencies;
@@ -369,8 +365,8 @@ impl Transaction {
         }
     }
 
-    /// Notes that the transaction did not find `key` in a table, or nothing behind it, if a
-    /// node of the index says so.
+    /// Notes that the transaction did not find `key` in `table`, or nothing behind it, if a node of
+    /// the index says so.
     #[inline(always)]
     fn note_absence(&self, table: &Table, key: &[u8], node: Option<NodeVersion>) {
         let dependencies = &self.context.dependencies;
@@ -393,7 +389,7 @@ impl Transaction {
         }
     }
 
-    /// Notes what a scan has looked at: the `range`, or the part of it up to a key.
+    /// Notes the keys that a scan has examined: `range`, or the part of it up to the key `up_to`.
     #[inline(always)]
     fn note_scanned(
         &self,
@@ -414,8 +410,8 @@ impl Transaction {
         }
     }
 
-    /// Before the list of what was read grows. If it may not, the snapshot is settled, or
-    /// the transaction is over.
+    /// Makes room before the list of reads grows. If the list may not grow, the snapshot is settled
+    /// or the transaction is doomed, and the result is false.
     #[cold]
     fn may_remember_reads(&self) -> bool {
         if !self.context.dependencies.has_room() {
@@ -429,7 +425,7 @@ impl Transaction {
         true
     }
 
-    /// Who is told about nodes of a table's index.
+    /// Returns the tracker of nodes of `table`'s index.
     #[inline(always)]
     fn tracker(&self, table: &Table) -> Tracker<'_> {
         let dependencies = &self.context.dependencies;
@@ -444,7 +440,7 @@ impl Transaction {
         matches!(version.begin(), Begin::InProgress(maker) if self.context.id.get() == Some(maker))
     }
 
-    /// Passes on what a fetch came to; a refused one aborts the transaction.
+    /// Returns the outcome of a fetch; an abort dooms the transaction.
     pub(crate) fn fetched<T>(&self, outcome: Result<T, Error>) -> Result<T, Error> {
         outcome.map_err(|error| match error {
             Error::Abort(abort) => self.doom(abort),
@@ -452,8 +448,8 @@ impl Transaction {
         })
     }
 
-    /// Remembers that the transaction cannot go on. What it has written is taken back now or, if that
-    /// is much and can wait, when its owner takes it back in turns or drops it (`in_turns.rs`).
+    /// Dooms the transaction. Its writes are undone now or, if there are many and they can wait,
+    /// when its owner undoes them in turns or drops the transaction (`in_turns.rs`).
     pub(crate) fn doom(&self, abort: Abort) -> Error {
         if self.context.state.get() == State::Open && self.can_be_undone_later() {
             self.context.state.set(State::Doomed(abort));
@@ -463,7 +459,7 @@ impl Transaction {
         self.doom_at_once(abort)
     }
 
-    /// As [`Transaction::doom`]; all that was written is taken back now.
+    /// Dooms the transaction and undoes all its writes now.
     pub(crate) fn doom_at_once(&self, abort: Abort) -> Error {
         if let Err(over) = self.check_open() {
             return over;
@@ -474,10 +470,10 @@ impl Transaction {
     }
 }
 
-/// An operation under way.
+/// Operation under way.
 pub(crate) struct Statement<'t> {
     transaction: &'t Transaction,
-    /// Its writes are noted in the context's journal, and can be taken back alone.
+    /// Whether its writes are noted in the context's journal and can be undone alone.
     journals: bool,
 }
 
@@ -495,7 +491,7 @@ impl Drop for Statement<'_> {
 
 impl Drop for Transaction {
     fn drop(&mut self) {
-        // Whoever forgot a return to a savepoint that was under way cannot resume it.
+        // A return to a savepoint that was under way and forgotten cannot be resumed.
         if self.context.state.get() == State::Returning {
             self.context.state.set(State::Open);
         }
@@ -509,7 +505,7 @@ impl Drop for Transaction {
         if let State::Aborted(_) = self.context.state.get() {
             self.disinherit();
         }
-        // SAFETY: nothing uses it after this.
+        // SAFETY: the context is not used after this.
         let context = unsafe { ManuallyDrop::take(&mut self.context) };
         self.session
             .contexts

@@ -1,40 +1,38 @@
 //! Tables whose records expire: their *time to live* (TTL) is part of the table's
 //! definition.
 //!
-//! | what | where |
+//! | subject | file |
 //! | --- | --- |
-//! | what a stored value is worth to a reader | here |
-//! | the wall clock, real or set by hand | `ttl/clock.rs` |
-//! | expired records are deleted, a few at a time | `ttl/collect.rs` |
+//! | value that a reader sees of a stored value | `ttl.rs` |
+//! | wall clock, real or set by hand | `ttl/clock.rs` |
+//! | deletion of expired records, a few at a time | `ttl/collect.rs` |
 //!
 //! ```text
 //!  stored value:  expiry, 8 bytes | value        expiry: microseconds since 1970
 //! ```
-//! So is that of an entry of an index of such a table, whose expiry is its record's. The
-//! expiry is part of the payload: versions, log, checkpoints, recovery and change stream
-//! carry it without knowing. Tables without a TTL have values alone, and pay for those
-//! with one by a branch.
+//! An index entry of such a table is stored in the same form, with the expiry of its record. The
+//! expiry is part of the payload: versions, log, checkpoints, recovery and change stream carry it
+//! without knowing. Tables without a TTL have values alone; tables with a TTL cost them one branch.
 //!
 //! # Invariants
-//! 1. *One present*: a transaction reads the wall clock once, when it first needs it;
-//!    under read committed each operation does. All that it is told is as of then, and
-//!    what it writes expires a TTL later.
-//! 2. *One place*: what a version is worth is asked in [`Transaction::worth`], and
-//!    whether it stands in the way of a write in [`Transaction::is_expired`]. To either an
-//!    expired record is absent.
-//! 3. *Entries expire with their record*, and at no other time: an entry is written again
-//!    when its record's expiry changes (`transaction/maintain.rs`). So reads by index and
-//!    reads of the table agree without asking each other.
+//! 1. *One present*: a transaction reads the wall clock once, when it first needs it; under read
+//!    committed each operation does. All its reads are as of then, and its writes expire a TTL
+//!    later.
+//! 2. *One place*: [`Transaction::worth`] decides what a reader sees of a version, and
+//!    [`Transaction::is_expired`] whether the version stands in the way of a write. Both take an
+//!    expired record for absent.
+//! 3. *Entries expire with their record*, and at no other time: an entry is written again when its
+//!    record's expiry changes (`transaction/maintain.rs`). Reads by index and reads of the table
+//!    therefore agree without asking each other.
 //!
 //! An expired record is a record all the same until it is deleted: it has its entries, and
-//! who writes it conflicts with others who do. A claim of a unique index key that meets an
-//! expired record's entry deletes that record first, with all its entries. Passing over
-//! it would leave two records with one unique key, both of them visible to whoever has an
-//! earlier present.
+//! transactions that write it conflict. A claim of a unique index key that meets an expired
+//! record's entry deletes that record first, with all its entries. Passing over it would leave two
+//! records with one unique key, both of them visible to a transaction with an earlier present.
 //!
-//! For certification time passing is no write, so it makes no dependency. An expired
-//! version that a transaction passed over was read, like a visible one: who replaces it
-//! comes later. Two transactions with different presents are ordered by what they write.
+//! For certification, the passing of time is no write, and makes no dependency. An expired version
+//! that a transaction passed over was read, like a visible one: a transaction that replaces it
+//! comes later. Two transactions with different presents are ordered by their writes.
 //!
 //! A wall clock that goes back makes records come back, as long as they were not deleted.
 
@@ -49,16 +47,16 @@ use crate::{error::Error, table::Table, transaction::Transaction};
 
 pub(crate) const EXPIRY_BYTES: usize = 8;
 
-/// What a table is created with besides its name.
+/// Options of a new table besides its name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct TableOptions {
-    /// How long records live after they were last written; then they are absent, and
-    /// deleted some time. In whole microseconds, at least one. It cannot be changed.
-    /// Default `None`: for ever.
+    /// Time that records live after they were last written; after that they are absent, and deleted
+    /// some time. In whole microseconds, at least one. It cannot be changed. Default `None`: for
+    /// ever.
     pub ttl: Option<Duration>,
 }
 
-/// How long the records of a table live, in microseconds.
+/// Lifetime of the records of a table, in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ttl(NonZeroU64);
 
@@ -77,15 +75,15 @@ impl Ttl {
     }
 }
 
-/// What a version is worth to a reader who does not find it absent.
+/// Value and expiry of a version that is not absent to a reader.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Worth<'v> {
     pub(crate) value: &'v [u8],
     pub(crate) expires: Option<WallTime>,
 }
 
-/// Expiry and value in what is stored. What is too short to have an expiry, in a salvaged
-/// database perhaps, never expires.
+/// Splits stored bytes into expiry and value. Bytes that are too few to have an expiry, in a
+/// salvaged database perhaps, never expire.
 pub(crate) fn split(stored: &[u8]) -> (WallTime, &[u8]) {
     match stored.split_first_chunk() {
         Some((expiry, value)) => (WallTime(u64::from_le_bytes(*expiry)), value),
@@ -93,7 +91,7 @@ pub(crate) fn split(stored: &[u8]) -> (WallTime, &[u8]) {
     }
 }
 
-/// Appends the expiry that goes before a value, or none.
+/// Appends the expiry that precedes a value to `out`, or nothing.
 pub(crate) fn put_expiry(out: &mut Vec<u8>, expiry: Option<WallTime>) {
     if let Some(expiry) = expiry {
         out.extend_from_slice(&expiry.0.to_le_bytes());
@@ -101,13 +99,13 @@ pub(crate) fn put_expiry(out: &mut Vec<u8>, expiry: Option<WallTime>) {
 }
 
 impl Table {
-    /// How long records live after they were last written. `None`: for ever.
+    /// Returns the time that records live after they were last written. `None`: for ever.
     pub fn ttl(&self) -> Option<Duration> {
         self.time_to_live()
             .map(|ttl| Duration::from_micros(ttl.micros()))
     }
 
-    /// Relaxed: it is set before others know the table.
+    /// Returns the table's TTL. Relaxed: it is set before other sessions know the table.
     #[inline(always)]
     pub(crate) fn time_to_live(&self) -> Option<Ttl> {
         Ttl::of_micros(self.ttl_micros.load(Ordering::Relaxed))
@@ -118,7 +116,7 @@ impl Table {
         self.ttl_micros.store(micros, Ordering::Relaxed);
     }
 
-    /// A stored value's expiry, if the table has a TTL, and the value.
+    /// Splits a stored value into its expiry, if the table has a TTL, and the value.
     #[inline(always)]
     pub(crate) fn split<'v>(&self, stored: &'v [u8]) -> (Option<WallTime>, &'v [u8]) {
         if self.time_to_live().is_none() {
@@ -130,7 +128,7 @@ impl Table {
 }
 
 impl Transaction {
-    /// What the wall clock says for this transaction, or, under read committed, for its
+    /// Returns the wall clock's time for this transaction, or, under read committed, for its
     /// current operation.
     pub fn present(&self) -> WallTime {
         let context = self.context();
@@ -141,13 +139,13 @@ impl Transaction {
         context.present.get()
     }
 
-    /// Has the transaction read what is stored, expiries included, whether it has expired
-    /// or not: for what copies records, and compares them.
+    /// Has the transaction read stored values with their expiries, whether they have expired or
+    /// not: for callers that copy records or compare them.
     pub(crate) fn read_stored(&self) {
         self.context().reads_stored.set(true);
     }
 
-    /// What a stored value of `table` is worth to this transaction; nothing, if it has
+    /// Returns the value that a stored value of `table` has for this transaction; `None` if it has
     /// expired.
     #[inline(always)]
     pub(crate) fn worth<'v>(&self, table: &Table, stored: &'v [u8]) -> Option<Worth<'v>> {
@@ -175,7 +173,8 @@ impl Transaction {
         table.time_to_live().is_some() && split(stored).0 <= self.present()
     }
 
-    /// What is stored of a value that is written now; in `room`, if it expires.
+    /// Returns the stored form of a value that is written now; it is put together in `room` if the
+    /// value expires.
     ///
     /// # Errors
     /// [`Error::ValueTooLong`].

@@ -10,30 +10,31 @@
 //! ```
 //! A chain starts in the indirection array and runs from newest to oldest.
 //!
-//! # Who may touch what, when
-//! - `begin`: written by the transaction that made the version: its identity, at
-//!   the end the commit timestamp (Release; readers load with Acquire) or `NEVER`.
+//! # Access rules
+//! - `begin`: written by the transaction that made the version: its identity, at the end the commit
+//!   timestamp (Release; readers load with Acquire) or `NEVER`.
 //! - `next`, block size: written before the version is published, then constant.
-//! - `successor`: written by the maker before it stamps `begin` with its commit
-//!   timestamp, read by others only after that.
-//! - `mark`: raised by serializable transactions that have read the version and
-//!   commit (`transaction/certify.rs`).
-//! - `length`, payload: written by the maker while `begin` holds its identity,
-//!   read by others only after they have loaded a commit timestamp from `begin`, or that its
-//!   maker has committed from his status.
+//! - `successor`: written by the maker before it stamps `begin` with its commit timestamp, read by
+//!   other transactions only after that.
+//! - `mark`: raised by serializable transactions that have read the version and commit
+//!   (`transaction/certify.rs`).
+//! - `length`, payload: written by the maker while `begin` holds its identity, read by other
+//!   transactions only after they have loaded a commit timestamp from `begin`, or from the maker's
+//!   status that the maker has committed.
 //! - A version that was read from the device has no `next`, and a block of the size that its
-//!   payload asks for; in their place it has the position there: written before it is published,
-//!   then constant. It can leave memory without being written again.
-//! - the flag in the highest bit of `length`: nobody has asked for the version since
-//!   somebody last looked (`cold/demote.rs`). Set and cleared by anybody.
-//! - the flag in the next bit of `length`: the version has the key of the one that it replaces, and
-//!   others may hold on to that beside its maker (`locks.rs`). Written before the version is
-//!   published, then constant.
+//!   payload asks for; in place of both it has the position on the device: written before the
+//!   version is published, then constant. Such a version can leave memory without being written
+//!   again.
+//! - The flag in the highest bit of `length`: the version was not asked for since the last look
+//!   (`cold/demote.rs`). Set and cleared by any thread.
+//! - The flag in the next bit of `length`: the version has the key of the one that it replaces, and
+//!   other transactions may hold locks on that key beside the maker (`locks.rs`). Written before
+//!   the version is published, then constant.
 //!
 //! # Dangling `next`
-//! Once no snapshot is older than a version, what follows it is freed without
-//! cutting the chain: nobody follows `next` of a version that is visible to him,
-//! and versions newer than the horizon's are visible to everybody.
+//! Once no snapshot is older than a version, the version below it is freed without cutting the
+//! chain: no transaction follows `next` of a version that is visible to it, and versions newer than
+//! the horizon's are visible to every transaction.
 
 mod stamps;
 
@@ -57,10 +58,10 @@ struct Header {
     mark: AtomicU32,
 }
 
-/// A decoded `link`.
+/// Decoded `link`.
 ///
-/// `next` lies in the same arena, at a distance of a multiple of 16 bytes that fits
-/// into 36 bits with its sign.
+/// `next` lies in the same arena, at a distance of a multiple of 16 bytes that fits into 36 bits
+/// with its sign.
 #[derive(Clone, Copy)]
 struct Link(u64);
 
@@ -68,13 +69,13 @@ impl Link {
     const NEXT_BITS: u32 = 36;
     const SIZE_BITS: u32 = 8;
     const UNIT_LOG2: u32 = 4;
-    /// In the place of the highest bits of a size, none of which has both: there is no `next`, but
-    /// a position on the device, in units of [`POSITION_UNIT`].
+    /// In the place of the highest bits of a size, none of which has both set: there is no `next`,
+    /// but a position on the device, in units of [`POSITION_UNIT`].
     const IS_COPY: u64 = 0b11 << Self::POSITION_BITS;
     const POSITION_BITS: u32 = Self::NEXT_BITS + Self::SIZE_BITS - 2;
 
     fn new(from: Version, next: Option<Version>, size: BlockSize) -> Link {
-        // What a copied version's link dangles at may be where the copy is.
+        // The dangling link of a copied version may point to where the copy is.
         let next = next.filter(|next| next.0 != from.0);
         let distance = next.map_or(0, |next| {
             let bytes = next.0.as_ptr().expose_provenance() as i64 - from.0.addr().get() as i64;
@@ -102,13 +103,13 @@ impl Link {
         self.0 & Self::IS_COPY == Self::IS_COPY
     }
 
-    /// Where on the device the record is, in bytes from the start of all cold files.
+    /// Returns the record's position on the device, in bytes from the start of all cold files.
     fn position(self) -> Option<u64> {
         let units = self.0 & ((1 << Self::POSITION_BITS) - 1);
         self.is_copy().then_some(units * POSITION_UNIT)
     }
 
-    /// That of a version at this position, which keeps its distance to `successor`.
+    /// Returns the link of a version at this `position`, which keeps its distance to `successor`.
     fn with_position(self, position: u64) -> Link {
         let units = position / POSITION_UNIT;
         debug_assert!(units >> Self::POSITION_BITS == 0);
@@ -116,7 +117,7 @@ impl Link {
         Link(self.0 >> shift << shift | Self::IS_COPY | units)
     }
 
-    /// Of what is no copy.
+    /// Returns the block size of a version that is no copy.
     #[inline(always)]
     fn size(self) -> BlockSize {
         BlockSize::of_number((self.0 >> Self::NEXT_BITS) as u8)
@@ -140,30 +141,30 @@ const _: () = assert!(POSITIONS_END / POSITION_UNIT <= 1 << Link::POSITION_BITS)
 pub(crate) const HEADER_BYTES: usize = 24;
 const _: () = assert!(size_of::<Header>() == HEADER_BYTES || cfg!(loom));
 
-/// In `length`: the version was not asked for lately. New ones count as asked for.
+/// Flag in `length`: the version was not asked for lately. New versions count as asked for.
 const IDLE: u32 = 1 << 31;
-/// In `length`: the write kept the record's key.
+/// Flag in `length`: the write kept the record's key.
 const KEEPS_KEY: u32 = 1 << 30;
 const LENGTH: u32 = KEEPS_KEY - 1;
-/// `length` of a version that says "deleted".
+/// `length` of a tombstone.
 const TOMBSTONE: u32 = LENGTH;
 const _: () = assert!(crate::VALUE_BYTES_MAX < TOMBSTONE as usize);
 
-/// A pointer to a version. Whoever dereferences it (all methods do) must be
-/// protected: by an epoch pin taken before the pointer was read, or by a snapshot
-/// to which the version matters. Only this crate's transaction modules do.
+/// Pointer to a version. A caller that dereferences it (all methods do) must be protected: by an
+/// epoch pin taken before the pointer was read, or by a snapshot to which the version matters. Only
+/// this crate's transaction modules dereference it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]
 pub(crate) struct Version(NonNull<u8>);
 
 impl Version {
-    /// Bytes of memory of a version with a payload of `bytes`.
+    /// Returns the bytes of memory of a version with a payload of `bytes`.
     pub(crate) fn block_bytes_for(bytes: usize) -> usize {
         HEADER_BYTES + bytes
     }
 
-    /// A new version with a copy of `payload` (`None`: a tombstone), unpublished. `strength` is how
-    /// its maker locks the record by it.
+    /// Makes a new version with a copy of `payload` (`None`: a tombstone), unpublished. `strength`
+    /// is that at which the maker locks the record by the version.
     #[inline]
     pub(crate) fn create(
         local: &Local,
@@ -183,8 +184,8 @@ impl Version {
         Ok(version)
     }
 
-    /// A version that was committed at `timestamp`, and is not made of anything in memory;
-    /// without a predecessor, unpublished.
+    /// Makes a version that was committed at `timestamp`, from no version in memory; without a
+    /// predecessor, unpublished.
     pub(crate) fn restore(
         local: &Local,
         timestamp: Timestamp,
@@ -193,7 +194,8 @@ impl Version {
         Self::make(local, timestamp.0, payload, None)
     }
 
-    /// What was committed at `timestamp` and read from this position, unpublished.
+    /// Makes a version that was committed at `timestamp` and read from this `position`,
+    /// unpublished.
     pub(crate) fn restore_copy(
         local: &Local,
         timestamp: Timestamp,
@@ -206,8 +208,8 @@ impl Version {
         Ok(version)
     }
 
-    /// Where the record is on the device, in bytes from the start of all cold files, if it was
-    /// read from there.
+    /// Returns the record's position on the device, in bytes from the start of all cold files, if
+    /// the version was read from there.
     pub(crate) fn position_on_device(self) -> Option<u64> {
         self.link().position()
     }
@@ -223,11 +225,11 @@ impl Version {
         let size = BlockSize::serving(block_bytes);
         let block = match payload {
             Some(_) => local.allocate(block_bytes, Purpose::Version),
-            // Without a tombstone nothing could be freed at the limit.
+            // Without tombstones no memory could be freed at the limit.
             None => local.allocate_urgent(block_bytes, Purpose::Version),
         };
         let version = Version(block?);
-        // SAFETY: the block is fresh, large enough, 16-byte aligned and ours.
+        // SAFETY: the block is fresh, large enough, 16-byte aligned and this function's own.
         unsafe {
             version.init(begin, next, size);
             version.write_payload(payload);
@@ -257,12 +259,12 @@ impl Version {
         self.0.as_ptr().expose_provenance() as u64
     }
 
-    /// Its block.
+    /// Returns the block of the version.
     pub(crate) fn block(self) -> NonNull<u8> {
         self.0
     }
 
-    /// For prefetching.
+    /// Returns the address, for prefetching.
     #[inline(always)]
     pub(crate) fn address(self) -> *const u8 {
         self.0.as_ptr()
@@ -270,8 +272,8 @@ impl Version {
 
     #[inline(always)]
     fn header(&self) -> &Header {
-        // SAFETY: the type's contract: the caller is protected, so the block is
-        // alive, and it starts with a header.
+        // SAFETY: the type's contract: the caller is protected, so the block is alive, and it
+        // starts with a header.
         unsafe { self.0.cast::<Header>().as_ref() }
     }
 
@@ -296,27 +298,27 @@ impl Version {
         Link(self.header().link.load(Ordering::Relaxed))
     }
 
-    /// The version that this one replaces.
+    /// Returns the version that this one replaces.
     #[inline(always)]
     pub(crate) fn next(self) -> Option<Version> {
         self.link().next(self)
     }
 
-    /// The earliest successor of the transaction that made this version, itself
-    /// included, or an earlier point: paper 000 section 4.5, "pi" of the serial safety
-    /// net. `begin` is what [`Version::begin`] returned.
+    /// Returns the earliest successor of the transaction that made this version, itself included,
+    /// or an earlier point: paper 000 section 4.5, "pi" of the serial safety net. `begin` is the
+    /// result of [`Version::begin`].
     pub(crate) fn successor_of_maker(self, begin: Timestamp) -> Timestamp {
         self.link().successor().before(begin)
     }
 
-    /// The newest commit of a transaction that has read this version and is marked
+    /// Returns the newest commit of a transaction that has read this version and is marked
     /// ([`Version::mark_read`]), or a later point; `Timestamp(0)` if there is none.
     pub(crate) fn last_reader(self, now: Timestamp) -> Timestamp {
         // Relaxed: the caller's fence orders it.
         ReadMark::from_bits(self.header().mark.load(Ordering::Relaxed)).latest(now)
     }
 
-    /// A copy of a committed version, unpublished, without the mark of its readers.
+    /// Makes a copy of a committed version, unpublished, without the mark of its readers.
     pub(crate) fn copy(self, local: &Local) -> Result<Version, Exhausted> {
         let header = self.header();
         let begin = header.begin.load(Ordering::Acquire);
@@ -333,15 +335,15 @@ impl Version {
         Ok(copy)
     }
 
-    /// Takes over the mark of the readers of the version that this one takes the place of.
+    /// Takes over the mark of the readers of the version `of`, whose place this one takes.
     pub(crate) fn take_mark(self, of: Version) {
         // Relaxed: the caller's fence orders it.
         let mark = of.header().mark.load(Ordering::Relaxed);
         self.header().mark.store(mark, Ordering::Relaxed);
     }
 
-    /// Notes that a transaction that has read the version commits at `at`; whether that was
-    /// news. `now` was the clock's value a moment ago.
+    /// Notes that a transaction that has read the version commits at `at`. Returns whether the mark
+    /// was raised. `now` was the clock's value a moment ago.
     pub(crate) fn mark_read(self, at: Timestamp, now: Timestamp) -> bool {
         let word = &self.header().mark;
         // Relaxed, as all accesses: the caller's fence orders them.
@@ -362,7 +364,7 @@ impl Version {
         self.header().length.load(Ordering::Relaxed) & LENGTH
     }
 
-    /// [`Version::payload`], for who asks for the record.
+    /// Returns the [`Version::payload`] to a reader that asks for the record, and notes the use.
     #[inline(always)]
     pub(crate) fn payload_used(&self) -> Option<&[u8]> {
         // Relaxed: as in `length`.
@@ -370,7 +372,7 @@ impl Version {
         if length >= TOMBSTONE {
             return self.payload_after_rest();
         }
-        // SAFETY: that is its length.
+        // SAFETY: the payload has this length.
         Some(unsafe { self.first_bytes(length) })
     }
 
@@ -380,7 +382,7 @@ impl Version {
         self.payload()
     }
 
-    /// Whether the version was asked for since this was last called.
+    /// Whether the version was asked for since the last call of this function.
     pub(crate) fn take_use(self) -> bool {
         let length = &self.header().length;
         let is_idle = length.load(Ordering::Relaxed) & IDLE != 0;
@@ -390,7 +392,7 @@ impl Version {
         !is_idle
     }
 
-    /// How strongly the maker of the version locks the record by it.
+    /// Returns the strength at which the maker of the version locks the record by it.
     #[inline]
     pub(crate) fn strength(self) -> Strength {
         // Relaxed: written before the version was published.
@@ -405,7 +407,7 @@ impl Version {
         self.length() == TOMBSTONE
     }
 
-    /// Bytes of the version's block.
+    /// Returns the bytes of the version's block.
     pub(crate) fn block_bytes(self) -> usize {
         let link = self.link();
         let size = match link.is_copy() {
@@ -415,30 +417,30 @@ impl Version {
         size.bytes()
     }
 
-    /// The record's value, `None` for a tombstone. Only when the version is
-    /// committed or one's own.
+    /// Returns the record's value, `None` for a tombstone. Only for a version that is committed or
+    /// the caller's own.
     #[inline(always)]
     pub(crate) fn payload(&self) -> Option<&[u8]> {
         let length = self.length();
         if length == TOMBSTONE {
             return None;
         }
-        // SAFETY: that is its length.
+        // SAFETY: the payload has this length.
         Some(unsafe { self.first_bytes(length) })
     }
 
     /// # Safety
-    /// The payload has as many bytes.
+    /// The payload must have `length` bytes.
     #[inline(always)]
     unsafe fn first_bytes(&self, length: u32) -> &[u8] {
-        // SAFETY: as many bytes follow the header; they do not change once committed, and
-        // one's own change only in `overwrite`, which the owner does not call while it reads.
+        // SAFETY: as many bytes follow the header; they do not change once committed, and own ones
+        // change only in `overwrite`, which the owner does not call while it reads.
         unsafe { std::slice::from_raw_parts(self.0.as_ptr().add(HEADER_BYTES), length as usize) }
     }
 
     /// # Safety
-    /// The version is the caller's own, uncommitted, has room, and nobody reads
-    /// its payload.
+    /// The version must be the caller's own, uncommitted, with room for `payload`, and no reader
+    /// may use its payload.
     #[inline]
     unsafe fn write_payload(self, payload: Option<&[u8]>) {
         let length = payload.map_or(TOMBSTONE, |bytes| bytes.len() as u32);
@@ -446,8 +448,8 @@ impl Version {
         let kept = header.length.load(Ordering::Relaxed) & KEEPS_KEY;
         header.length.store(length | kept, Ordering::Relaxed);
         if let Some(bytes) = payload {
-            // SAFETY: there is room, and by the caller's promise nothing else accesses
-            // these bytes.
+            // SAFETY: there is room, and by the caller's promise no other access to these bytes is
+            // under way.
             unsafe {
                 let target = self.0.as_ptr().add(HEADER_BYTES);
                 std::ptr::copy_nonoverlapping(bytes.as_ptr(), target, bytes.len());
@@ -455,23 +457,22 @@ impl Version {
         }
     }
 
-    /// Changes one's own uncommitted version, if the new payload fits.
+    /// Changes an own uncommitted version, if the new payload fits. Returns whether it fits.
     ///
     /// # Safety
-    /// The version is the calling transaction's own and uncommitted, and no
-    /// slice from [`Version::payload`] is in use.
+    /// The version must be the calling transaction's own and uncommitted, and no slice from
+    /// [`Version::payload`] may be in use.
     pub(crate) unsafe fn overwrite(self, payload: Option<&[u8]>) -> bool {
         let fits = Self::block_bytes_for(payload.map_or(0, <[u8]>::len)) <= self.block_bytes();
         if fits {
-            // SAFETY: the caller's promise, and it fits. Other transactions see
-            // an identity that is not theirs in `begin` and leave the rest alone.
+            // SAFETY: the caller's promise, and the payload fits. Other transactions see an
+            // identity that is not theirs in `begin` and leave the rest alone.
             unsafe { self.write_payload(payload) };
         }
         fits
     }
 
-    /// Makes the version valid from `timestamp` on; `successor` is its maker's
-    /// earliest.
+    /// Makes the version valid from `timestamp` on; `successor` is the maker's earliest.
     #[inline(always)]
     pub(crate) fn stamp(self, timestamp: Timestamp, successor: Timestamp) {
         if successor != timestamp {
@@ -483,25 +484,25 @@ impl Version {
         self.header().begin.store(timestamp.0, Ordering::Release);
     }
 
-    /// Makes the version invalid for everybody.
+    /// Makes the version invalid for every transaction.
     pub(crate) fn stamp_never(self) {
         self.header().begin.store(Begin::NEVER, Ordering::Release);
     }
 
-    /// Gives the memory back at once.
+    /// Frees the memory at once.
     ///
     /// # Safety
-    /// Nobody can reach the version any more.
+    /// No transaction may be able to reach the version any more.
     #[inline]
     pub(crate) unsafe fn free(self, local: &Local, block_bytes: usize) {
         // SAFETY: the caller's promise; `create` allocated it so.
         unsafe { local.free(self.0, block_bytes, Purpose::Version) };
     }
 
-    /// Gives the memory back when all pins open now are gone.
+    /// Frees the memory when all pins open now are gone.
     ///
     /// # Safety
-    /// The version was unlinked and is retired once.
+    /// The version must be unlinked, and may be retired only once.
     pub(crate) unsafe fn retire(self, local: &Local) {
         // SAFETY: the caller's promise; `create` allocated it so.
         unsafe { local.retire(self.0, self.block_bytes(), Purpose::Version) };

@@ -1,9 +1,9 @@
-//! Which anomalies each isolation level allows and forbids, by name (those of Adya, of
-//! Berenson et al., and of Fekete et al.): the table of `docs/design/isolation.md`.
+//! Anomalies that each isolation level allows or forbids, by name (those of Adya, of Berenson et
+//! al., and of Fekete et al.): the table of `docs/design/isolation.md`.
 //!
-//! A scenario runs transactions by hand until they end and says whether the anomaly was
-//! observed. Where it is allowed it must be observed, or the scenario would prove
-//! nothing elsewhere.
+//! A scenario runs transactions by hand until they end and says whether the anomaly was observed.
+//! At a level that allows the anomaly it must be observed, or the scenario would prove nothing at
+//! the other levels.
 
 #[path = "common/by_hand.rs"]
 mod by_hand;
@@ -12,7 +12,7 @@ use by_hand::Setup;
 use engine::{Certifier, Isolation, Transaction, TransactionOptions};
 use interleave::run_inline;
 
-/// A column of the table.
+/// Column of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Level {
     ReadCommitted,
@@ -30,7 +30,7 @@ const LEVELS: [Level; 4] = [
     Level::Validation,
 ];
 
-/// A database, and how its transactions begin.
+/// A database, with the level of its transactions.
 struct At {
     setup: Setup,
     isolation: Isolation,
@@ -73,7 +73,7 @@ impl At {
         self.get(txn, key).unwrap_or_default()
     }
 
-    /// What a transaction of its own sees afterwards.
+    /// Returns the value of `key` in a new transaction.
     fn now(&self, key: &str) -> String {
         self.value(&self.begin(Isolation::Snapshot), key)
     }
@@ -83,8 +83,8 @@ fn commits(txn: Transaction) -> bool {
     run_inline(txn.commit()).is_ok()
 }
 
-/// Runs a scenario at every level. It must be observed where it is allowed, and only
-/// there.
+/// Runs a scenario at every level. The anomaly must be observed at the levels that allow it, and
+/// only there.
 fn check(allowed: &[Level], scenario: impl Fn(&At) -> bool) {
     for level in LEVELS {
         let observed = scenario(&At::new(level));
@@ -173,7 +173,7 @@ fn pmp_predicate_many_preceders() {
     });
 }
 
-/// A predicate chooses what to write, and does not hold for it any more.
+/// A predicate chooses the records to write, and does not hold for them any more.
 #[test]
 fn pmp_write_by_a_predicate_that_changed() {
     check(BELOW_SNAPSHOT, |s| {
@@ -244,7 +244,7 @@ fn g2_item_write_skew() {
     });
 }
 
-/// What one reads, the next writes, and nobody reads what he writes.
+/// Each transaction reads the record that the next one writes, and none reads its own writes.
 #[test]
 fn g2_item_around_three() {
     check(BELOW_SERIALIZABLE, |s| {
@@ -282,7 +282,7 @@ fn g2_phantom_write_skew_by_absent_keys() {
     });
 }
 
-/// The other's record is in the index already, but not visible.
+/// The other transaction's record is in the index already, but not visible.
 #[test]
 fn g2_phantom_write_skew_after_the_insertions() {
     check(BELOW_SERIALIZABLE, |s| {
@@ -318,8 +318,8 @@ fn g2_write_skew_by_an_insert_that_finds_a_duplicate() {
     });
 }
 
-/// Once a write was taken back others can change the record again, and what the write has
-/// told (there was one) was noted nowhere.
+/// Once a write was taken back, other transactions can change the record again; the information
+/// that the write returned (there was a record) was noted nowhere.
 #[test]
 fn g2_write_skew_by_an_update_that_was_taken_back() {
     check(BELOW_SERIALIZABLE, |s| {
@@ -335,8 +335,8 @@ fn g2_write_skew_by_an_update_that_was_taken_back() {
     });
 }
 
-/// As above: there was none, be it that the index does not know the key or that the record
-/// was deleted.
+/// The information that the insertion returned was that there was no record, because the index does
+/// not know the key, or because the record was deleted.
 #[test]
 fn g2_phantom_write_skew_by_an_insertion_that_was_taken_back() {
     for keys in [["a", "b"], ["x", "y"]] {
@@ -356,7 +356,7 @@ fn g2_phantom_write_skew_by_an_insertion_that_was_taken_back() {
     }
 }
 
-/// What was noted of a write that was taken back must not look like another's change.
+/// The notes of a write that was taken back must not look like another transaction's change.
 #[test]
 fn who_takes_writes_back_commits_at_every_level() {
     for level in LEVELS {
@@ -367,7 +367,7 @@ fn who_takes_writes_back_commits_at_every_level() {
             let savepoint = a.savepoint().unwrap();
             assert_eq!(s.update(&a, "x", "1"), Ok(true));
             s.insert(&a, "y", "1").unwrap();
-            // The last two make a layer of the index, which goes with them.
+            // The last two keys make a layer of the index, which goes with them.
             for key in ["a", "b", "12345678a", "12345678b"] {
                 s.insert(&a, key, "1").unwrap();
             }
@@ -393,7 +393,7 @@ fn g2_phantom_write_skew_by_deletions() {
     });
 }
 
-/// Both find a key deleted, and insert the one that the other found deleted.
+/// Both transactions find a key deleted, and insert the one that the other found deleted.
 #[test]
 fn g2_phantom_over_tombstones() {
     for collected in [false, true] {
@@ -412,7 +412,7 @@ fn g2_phantom_over_tombstones() {
     }
 }
 
-/// As before, but the tombstones are collected between the reads and the writes.
+/// The tombstones are collected between the reads and the writes.
 #[test]
 fn g2_phantom_over_tombstones_that_vanish() {
     check(BELOW_SERIALIZABLE, |s| {
@@ -427,8 +427,8 @@ fn g2_phantom_over_tombstones_that_vanish() {
     });
 }
 
-/// `a` looks for a key, changes what `b` has read, and commits; then `b` inserts the
-/// key. No version tells `b` that `a` was there.
+/// `a` looks for a key, changes a record that `b` has read, and commits; then `b` inserts the key.
+/// No version tells `b` that `a` was there.
 #[test]
 fn g2_phantom_by_an_insertion_after_the_reader_has_committed() {
     check(BELOW_SERIALIZABLE, |s| {
@@ -442,8 +442,8 @@ fn g2_phantom_by_an_insertion_after_the_reader_has_committed() {
     });
 }
 
-/// Fekete, O'Neil, O'Neil: "A read-only transaction anomaly under snapshot isolation":
-/// `x` is a checking account, `y` a savings account.
+/// Runs the anomaly of Fekete, O'Neil, O'Neil: "A read-only transaction anomaly under snapshot
+/// isolation": `x` is a checking account, `y` a savings account.
 fn read_only_anomaly(s: &At, reader: impl Fn(&At) -> Transaction) -> bool {
     let (withdrawal, deposit) = (s.txn(), s.txn());
     s.value(&withdrawal, "x");
@@ -506,8 +506,8 @@ fn read_only_anomaly_of_a_slow_reader() {
     }
 }
 
-/// Not an anomaly: `a` comes before `b` in the serial order, although it commits later.
-/// The serial safety net lets it pass.
+/// Not an anomaly: `a` comes before `b` in the serial order, although it commits later. The serial
+/// safety net lets it pass.
 #[test]
 fn a_single_anti_dependency_is_refused_by_validation_alone() {
     check(&[ReadCommitted, Snapshot, Level::Ssn], |s| {
@@ -520,8 +520,8 @@ fn a_single_anti_dependency_is_refused_by_validation_alone() {
     });
 }
 
-/// `c` begins when `b` has committed, and must not come before it: but `c` comes before
-/// `a`, which overwrites what it reads, and `a` before `b`, which overwrote what it read.
+/// `c` begins when `b` has committed, and must not come before it: but `c` comes before `a`, which
+/// overwrites a record that `c` reads, and `a` before `b`, which overwrote a record that `a` read.
 #[test]
 fn real_time_order_is_kept() {
     check(BELOW_SERIALIZABLE, |s| {
@@ -539,7 +539,7 @@ fn real_time_order_is_kept() {
     });
 }
 
-/// A transaction that only reads is not in anybody's way, and nobody in its.
+/// A transaction that only reads blocks no other transaction, and none blocks it.
 #[test]
 fn readers_commit_at_every_level() {
     check(&LEVELS, |s| {
@@ -555,7 +555,7 @@ fn readers_commit_at_every_level() {
     });
 }
 
-/// Blind writes have no order but that of their timestamps.
+/// Blind writes have no order except that of their timestamps.
 #[test]
 fn writers_that_read_nothing_commit_at_every_level() {
     check(&LEVELS, |s| {
@@ -568,8 +568,8 @@ fn writers_that_read_nothing_commit_at_every_level() {
     });
 }
 
-/// One overwrites what the other has committed since both began. Neither has read
-/// anything, so the later one may as well have begun later.
+/// A transaction overwrites a record that the other has committed since both began. Neither has
+/// read anything: the later one may as well have begun later.
 #[test]
 fn writers_of_one_record_that_have_read_nothing_commit_at_every_level() {
     check(&LEVELS, |s| {
@@ -581,7 +581,7 @@ fn writers_of_one_record_that_have_read_nothing_commit_at_every_level() {
     });
 }
 
-/// As before, after reads of what stays as it is.
+/// The transaction overwrites a record after reads of records that did not change.
 #[test]
 fn a_writer_that_has_read_what_is_current_commits_at_every_level() {
     check(&LEVELS, |s| {
@@ -594,7 +594,7 @@ fn a_writer_that_has_read_what_is_current_commits_at_every_level() {
     });
 }
 
-/// Own insertions change the nodes that were read.
+/// A transaction's own insertions change the nodes that it read.
 #[test]
 fn own_insertions_are_no_phantoms() {
     check(&LEVELS, |s| {

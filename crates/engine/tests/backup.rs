@@ -1,4 +1,4 @@
-//! A backup opens as the database was at one moment, whoever was writing.
+//! A backup opens as the database was at one moment, while other sessions write.
 
 #[path = "common/durable.rs"]
 mod durable;
@@ -43,7 +43,7 @@ fn checkpoint(durable: &mut Durable) {
     taken.expect("a checkpoint");
 }
 
-/// What a writer's n-th transaction writes: a few of the same hundred keys.
+/// Returns the writes of a writer's n-th transaction: a few of the same hundred keys.
 fn writes(writer: u64, number: u64) -> Writes {
     let key = |i: u64| format!("key {:03}", (number * 7 + writer * 3 + i * 41) % 100);
     let value = format!("{writer} {number} ").repeat(1 + number as usize % 20);
@@ -56,7 +56,7 @@ fn writes(writer: u64, number: u64) -> Writes {
         .collect()
 }
 
-/// Commits until told to stop, in a session of its own; everything that it committed.
+/// Commits until told to stop, in a session of its own; returns everything that it committed.
 fn keep_writing(
     database: &Arc<Database>,
     writer: u64,
@@ -86,8 +86,8 @@ fn keep_writing(
                             let upsert = transaction.upsert::<Interleaved>(&table, &key, value);
                             upsert.await.map(|()| true)?
                         }
-                        // Where its snapshot sees nothing it deletes nothing, though by its
-                        // commit another may have inserted.
+                        // A delete of a key that the snapshot does not have deletes nothing, though
+                        // another transaction may have inserted the key by the time of the commit.
                         None => transaction.delete::<Interleaved>(&table, &key).await?,
                     };
                     if is_written {
@@ -102,7 +102,7 @@ fn keep_writing(
                 history.insert(timestamp, written);
                 commits.fetch_add(1, Ordering::Relaxed);
             }
-            // The next one may do better.
+            // The next transaction may commit.
             Err(Error::Abort(_)) => {}
             Err(error) => panic!("{error}"),
         }
@@ -110,7 +110,7 @@ fn keep_writing(
     history
 }
 
-/// The state at a moment.
+/// Returns the state at a moment.
 fn at(history: &History, up_to: Timestamp) -> Model {
     let mut model = Model::new();
     for (key, value) in history.range(..=up_to).flat_map(|(_, writes)| writes) {
@@ -122,7 +122,7 @@ fn at(history: &History, up_to: Timestamp) -> Model {
     model
 }
 
-/// Opens what is in a directory.
+/// Opens the database in a directory, and returns its content.
 fn contents(directory: Arc<dyn Directory>) -> (Timestamp, Model) {
     let mut durable = open(directory).expect("opens");
     let up_to = durable.report.recovered_up_to;
@@ -157,7 +157,7 @@ fn a_backup_under_concurrent_writers_is_the_state_at_one_moment() {
                 Clock::real(),
             );
             for number in 0..8 {
-                // Between any two backups there is something to back up.
+                // There are new commits between any two backups.
                 let before = commits.load(Ordering::Relaxed);
                 while commits.load(Ordering::Relaxed) < before + 30 {
                     std::thread::yield_now();
@@ -181,7 +181,7 @@ fn a_backup_under_concurrent_writers_is_the_state_at_one_moment() {
         assert!(history.len() >= 240);
         for (report, target) in backups {
             check(&target);
-            // A power failure right after it takes nothing away.
+            // A power failure right after the backup loses nothing.
             let target = target.after_crash(seed);
             let restored = SimulatedDisk::new(seed, Faults::default());
             let copied = backup::copy(&target.directory(), &restored.directory(), &mut go_on);
@@ -190,7 +190,7 @@ fn a_backup_under_concurrent_writers_is_the_state_at_one_moment() {
             let expected = (report.up_to, at(&history, report.up_to));
             assert!(contents(target.directory()) == expected, "seed {seed}");
             assert!(contents(restored.directory()) == expected, "seed {seed}");
-            // It goes on as a database, again and again.
+            // The restored directory goes on as a database, again and again.
             let again = contents(restored.directory());
             assert!(again == expected, "seed {seed}");
         }
@@ -200,7 +200,7 @@ fn a_backup_under_concurrent_writers_is_the_state_at_one_moment() {
     }
 }
 
-/// A database with a checkpoint and log behind it.
+/// Makes a database with a checkpoint and log behind it.
 fn small() -> (SimulatedDisk, Durable) {
     let disk = disk(1);
     let mut durable = open(disk.directory()).unwrap();
@@ -240,7 +240,7 @@ fn nothing_is_overwritten_and_nothing_is_left_of_a_failure() {
     let report = durable.database.backup(&directory, &mut go_on).unwrap();
     assert_eq!((report.files, report.checkpoint_records), (4, 5));
     drop(durable);
-    // And copies of what is open, or of nothing.
+    // Copies of an open directory, and of an empty one, are refused too.
     let (other, held) = small();
     let empty = SimulatedDisk::new(1, Faults::default());
     let open = backup::copy(&other.directory(), &empty.directory(), &mut go_on);
@@ -317,7 +317,7 @@ fn what_is_damaged_is_not_copied() {
         assert!(target.directory().list().unwrap().is_empty());
         drop(durable);
         flip(offset);
-        // The last block of a log may be torn; in its middle it may not.
+        // The last block of a log may be torn; a block in its middle may not.
         flip(if name.starts_with('l') { 4096 + 40 } else { 70 });
         let refused = backup::copy(&original.directory(), &target.directory(), &mut go_on);
         assert!(

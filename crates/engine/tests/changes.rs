@@ -1,5 +1,5 @@
-//! The change stream: everything that was committed, once, in commit order, from any
-//! position that is kept, whatever becomes of the database meanwhile.
+//! The change stream: all commits, once, in commit order, from any position that is kept, through
+//! crashes and openings of the database.
 
 #[path = "common/durable.rs"]
 mod durable;
@@ -17,7 +17,7 @@ use io::{Directory, Faults, SimulatedDisk};
 type Changed = (Vec<u8>, Option<Vec<u8>>);
 type Commits = Vec<(Timestamp, Vec<Changed>)>;
 
-/// Keeps more than any of these tests writes.
+/// Log settings that keep more than any of these tests writes.
 const KEEPS_ALL: LogConfig = LogConfig {
     change_retention_bytes: 1 << 40,
     ..LOG
@@ -35,7 +35,7 @@ fn table(database: &Database) -> Arc<Table> {
     database.table("t").expect("made when it was opened")
 }
 
-/// What transaction `number` writes: some records of all lengths, some deletions.
+/// Returns the writes of transaction `number`: some records of all lengths, some deletions.
 fn records(number: u32) -> Vec<Changed> {
     let mut records = BTreeMap::new();
     for part in 0..number % 4 + 1 {
@@ -43,7 +43,7 @@ fn records(number: u32) -> Vec<Changed> {
         let bytes = (number * 577 + part * 91) as usize % 3000;
         records.insert(key, Some(vec![number as u8; bytes]));
     }
-    // It was written by one of the four before, at least once.
+    // The record was written by one of the four transactions before, at least once.
     let earlier = format!("{}", (number.saturating_sub(1) * 7) % 40).into_bytes();
     if number % 3 == 2 && !records.contains_key(&earlier) {
         records.insert(earlier, None);
@@ -60,7 +60,7 @@ fn write(durable: &mut Durable, numbers: Range<u32>, commits: &mut Commits) {
     }
 }
 
-/// The same, in a lane of another session.
+/// Commits one transaction after the other, in a lane of another session.
 fn write_elsewhere(durable: &Durable, numbers: Range<u32>, commits: &mut Commits) {
     write_all_elsewhere(durable, numbers.map(records), commits);
 }
@@ -107,7 +107,7 @@ fn changed(transaction: &ChangedTransaction) -> (Timestamp, Vec<Changed>) {
     (transaction.timestamp(), records)
 }
 
-/// What was committed after a position, up to another.
+/// Returns the commits after one position, up to another.
 fn stream(
     durable: &mut Durable,
     from: ChangesFrom,
@@ -128,7 +128,8 @@ fn stream(
     })
 }
 
-/// From every position that is not older than `oldest`, the stream has what follows.
+/// Checks that the stream from every position that is not older than `oldest` has the commits that
+/// follow.
 fn assert_streams(durable: &mut Durable, commits: &Commits, oldest: Timestamp) {
     let up_to = commits.last().expect("something was committed").0;
     for (index, &(position, _)) in commits.iter().enumerate() {
@@ -187,7 +188,7 @@ fn goes_on_across_checkpoints_crashes_and_openings() {
         if round % 3 == 1 {
             checkpoint(&mut durable);
             write(&mut durable, first + 60..first + 70, &mut commits);
-            // One lane has what is superseded, in a file that it goes on writing.
+            // Superseded blocks of one lane are in a file that the lane goes on writing.
             checkpoint(&mut durable);
         }
         assert_streams(&mut durable, &commits, Timestamp(0));
@@ -242,7 +243,7 @@ fn what_is_kept_is_bounded_and_nothing_is_missing_of_it() {
             assert_streams(&mut durable, &commits, oldest);
         }
         assert!(before > Timestamp(0), "nothing was given up");
-        // Besides, each of three lanes has two segments, and some are free.
+        // Besides, each of three lanes has two segments, and some segments are free.
         assert!(log_bytes(&disk) <= retention + (14 << 20));
         for _ in 0..2 {
             drop(durable);
@@ -278,7 +279,7 @@ fn a_slow_reader_is_told() {
             }
         }
     });
-    // What was read before is right.
+    // Commits that were read before are right.
     let rest = commits
         .iter()
         .position(|commit| commit.0 > position)
@@ -299,7 +300,7 @@ fn a_copy_and_what_follows_is_the_table() {
         let transaction = session.begin(Isolation::Snapshot).unwrap();
         let snapshot = transaction.snapshot();
         let mut copy = BTreeMap::new();
-        // Somebody writes between the snapshot and the copy.
+        // Another transaction writes between the snapshot and the copy.
         let other = session.begin(Isolation::Snapshot).unwrap();
         let write = other.upsert::<Interleaved>(&ours, b"late", b"v");
         write.await.unwrap();
@@ -370,7 +371,7 @@ fn waits_for_what_comes() {
             found
         }
     });
-    // It has begun when somebody else's turn came.
+    // The reader has begun by the time that another task has had its turn.
     durable.run(async |_| interleave::yield_now().await);
     commits.clear();
     write_elsewhere(&durable, 10..20, &mut commits);
@@ -378,8 +379,8 @@ fn waits_for_what_comes() {
     assert!(durable.worker.run_until(task).expect("ends") == commits);
 }
 
-/// A transaction that fails its certification has a timestamp by then, and leaves an
-/// empty transaction in the log: the frontier counts on it, the stream passes it over.
+/// A transaction that fails its certification has a timestamp by then, and leaves an empty
+/// transaction in the log: the frontier counts on it, and the stream passes over it.
 #[test]
 fn what_was_not_certified_is_passed_over() {
     let disk = SimulatedDisk::new(1, Faults::default());
@@ -434,8 +435,8 @@ fn an_end_of_the_session_ends_a_wait() {
     assert!(matches!(ended, Err(ChangesError::Engine(Error::Ended))));
 }
 
-/// The first transaction of a segment was noted as the one behind the large one that had asked for
-/// the segment: a reader that began there passed the large one over, and nobody was told.
+/// The first transaction of a segment was once noted as the one behind the large one that had asked
+/// for the segment: a reader that began there passed over the large one without an error.
 #[test]
 fn a_large_transaction_at_the_beginning_of_a_segment_is_in_the_stream() {
     let disk = SimulatedDisk::new(1, Faults::default());
@@ -531,8 +532,8 @@ fn a_destroyed_history_is_no_silent_loss() {
     write_much(&mut durable, 0..4, &mut commits);
     assert_eq!(oldest(&mut durable), Timestamp(0));
     drop(durable);
-    // What is damaged is damage, and what is missing makes the history shorter: neither
-    // keeps the database from opening.
+    // Damage is reported as damage, and a missing file makes the history shorter: neither keeps the
+    // database from opening.
     assert!(disk.rot("log-00000000", 13_096..13_196, 1));
     let mut durable = open(&disk, KEEPS_ALL);
     let up_to = commits.last().unwrap().0;

@@ -1,7 +1,6 @@
-//! The change stream tells of tables too: which table a record is of, and what was done to
-//! tables, in its place. Random transactions that create, drop, truncate, rename and write
-//! tables, against a model of what each must tell; from every position, across
-//! checkpoints, crashes and openings.
+//! Tables in the change stream: the table of each record, and the events of tables, in their
+//! places. Random transactions create, drop, truncate, rename and write tables, and a model
+//! predicts the changes of each; from every position, across checkpoints, crashes and openings.
 
 #[path = "common/durable.rs"]
 mod durable;
@@ -28,16 +27,16 @@ enum Step {
     Drop(&'static str),
     Truncate(&'static str),
     Rename(&'static str, &'static str),
-    /// A key, and the length of its value; `None` deletes.
+    /// Write of a key, with the length of its value; `None` deletes.
     Write(&'static str, u8, Option<usize>),
-    /// All of these are undone.
+    /// Steps that are all undone.
     Undone(Vec<Step>),
 }
 
-/// A table, by the number that it keeps and the name that it has.
+/// Table, by the number that it keeps and its current name.
 type Named = (u32, String);
 
-/// What a transaction tells.
+/// Change that a transaction must have in the stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Told {
     Created(Named),
@@ -47,20 +46,21 @@ enum Told {
     Record(Named, u8, Option<usize>),
 }
 
-/// The tables as transactions see them: name to number.
+/// Tables as transactions see them: name to number.
 type Tables = BTreeMap<String, u32>;
 
-/// What somebody must be told of the steps of one transaction, and what they leave behind.
+/// Changes that the stream must have for the steps of one transaction, and the state that the steps
+/// leave.
 #[derive(Clone, Default)]
 struct Expected {
     tables: Tables,
-    /// Which records there are: deleting others changes nothing.
+    /// Live records: deleting others changes nothing.
     live: BTreeSet<(u32, u8)>,
     /// Numbers of the tables that the transaction has made, in the order of their making.
     made: std::vec::IntoIter<u32>,
     told: Vec<Told>,
-    /// Records that were written to what tables still have: by table, in the order of
-    /// their first change.
+    /// Writes to records that their tables still have: by table, in the order of their first
+    /// change.
     written: Vec<(u32, u8, Option<usize>)>,
 }
 
@@ -117,14 +117,14 @@ impl Expected {
             Step::Undone(steps) => {
                 let before = self.clone();
                 steps.iter().for_each(|step| self.step(step));
-                // Numbers are not used again.
+                // The numbers of the undone tables stay used: numbers are not used again.
                 let made = std::mem::take(&mut self.made);
                 *self = Expected { made, ..before };
             }
         }
     }
 
-    /// The table loses them.
+    /// Adds the changes of a table's records to the changes, since the table loses them.
     fn tell_records(&mut self, table: &Named) {
         let of_table = |record: &mut (u32, u8, Option<usize>)| record.0 == table.0;
         let records: Vec<_> = self.written.extract_if(.., of_table).collect();
@@ -156,7 +156,7 @@ fn steps(rng: &mut Rng, count: u64, may_undo: bool) -> Vec<Step> {
             3 => Step::Truncate(name),
             4 => Step::Rename(name, NAMES[rng.below(4) as usize]),
             5 => Step::Write(name, rng.below(5) as u8, None),
-            // A few fill a file of the log.
+            // A few such writes fill a file of the log.
             6 => Step::Write(name, rng.below(5) as u8, Some(60_000)),
             7..12 => Step::Write(name, rng.below(5) as u8, Some(rng.below(50) as usize)),
             _ => Step::Undone(steps(rng, 4, false)),
@@ -165,7 +165,7 @@ fn steps(rng: &mut Rng, count: u64, may_undo: bool) -> Vec<Step> {
     (0..count).map(step).collect()
 }
 
-/// Runs steps in a transaction; numbers of the tables that it makes.
+/// Runs steps in a transaction; adds the numbers of the tables that it makes to `made`.
 async fn run(txn: &Transaction, steps: &[Step], made: &mut Vec<u32>) -> Result<(), Error> {
     for step in steps {
         let done = match step {
@@ -202,7 +202,8 @@ async fn run(txn: &Transaction, steps: &[Step], made: &mut Vec<u32>) -> Result<(
 
 type Commits = Vec<(Timestamp, Vec<Told>)>;
 
-/// Commits one transaction, in the lane of `durable` or in another: what it must tell.
+/// Commits one transaction, in the lane of `durable` or in another; returns the changes that the
+/// stream must have.
 fn commit(
     durable: &mut Durable,
     elsewhere: bool,
@@ -226,7 +227,7 @@ fn commit(
                 .submit(move |session: &Rc<Session>| task(session.clone()));
             worker.run_until(task).expect("the task ends")
         });
-        // The frontier may need something of this lane too.
+        // The frontier may need transactions of this lane too.
         while !other.is_finished() {
             durable.run(async |_| interleave::yield_now().await);
         }
@@ -285,7 +286,8 @@ fn stream(
     })
 }
 
-/// From every position that is kept, the stream tells what follows. How many there are.
+/// Checks that the stream from every position that is kept has the changes that follow; returns how
+/// many there are.
 fn assert_streams(durable: &mut Durable, commits: &Commits) -> usize {
     let up_to = commits.last().expect("something was committed").0;
     let oldest = match stream(durable, ChangesFrom::Beginning, Timestamp(1)) {
@@ -383,7 +385,7 @@ fn a_part_of_it_is_kept() {
     }
 }
 
-/// A copy of one table under a name, as a consumer keeps it.
+/// A consumer keeps copies of tables, by number and by name.
 #[test]
 fn who_follows_a_table_by_its_number_or_by_its_name_stays_right() {
     let disk = SimulatedDisk::new(7, Faults::default());
@@ -410,7 +412,8 @@ fn who_follows_a_table_by_its_number_or_by_its_name_stays_right() {
     }
     let up_to = commits[4].0;
     let found = stream(&mut durable, ChangesFrom::Beginning, up_to).unwrap();
-    // By number: nobody reads names. By name: a name is given, taken over and given up.
+    // The copy by number reads no names. The copy by name follows names that are given, taken over
+    // and given up.
     let mut by_number: BTreeMap<u32, Vec<u8>> = BTreeMap::new();
     let mut by_name: BTreeMap<String, Vec<u8>> = BTreeMap::new();
     for told in found.into_iter().flat_map(|(_, told)| told) {
@@ -447,8 +450,8 @@ fn who_follows_a_table_by_its_number_or_by_its_name_stays_right() {
     assert_eq!(by_number, expected.map(|(n, r)| (numbers(n), r)).into());
 }
 
-/// What is told of a table's records is what can be done with them without the table: the
-/// stream of one that was dropped says when they would have expired.
+/// The records of a table in the stream can be used without the table: the stream of a dropped
+/// table tells when its records would have expired.
 #[test]
 fn the_time_to_live_of_a_table_that_was_dropped_is_known() {
     let disk = SimulatedDisk::new(8, Faults::default());
@@ -481,10 +484,10 @@ fn the_time_to_live_of_a_table_that_was_dropped_is_known() {
     assert_eq!(value, b"value");
 }
 
-/// The memory of a table comes back behind a moment of its own on the clock, also if the
-/// table was never there because its transaction rolled back. That moment was no
-/// transaction's, so whoever waited for all that had happened to be durable, as a checkpoint
-/// does and a change stream that begins now, waited until somebody committed something.
+/// The memory of a table comes back behind a moment of its own on the clock, also if the table was
+/// never there because its transaction rolled back. The moment was no transaction's: a checkpoint,
+/// or a change stream that began then, waited for everything so far to be durable until another
+/// transaction committed.
 #[test]
 fn what_moves_the_clock_becomes_durable() {
     let disk = SimulatedDisk::new(9, Faults::default());

@@ -1,4 +1,4 @@
-//! A check finds whatever is wrong with a directory, all of it, and changes nothing.
+//! A check finds all damage of a directory, and changes nothing.
 
 #[path = "common/durable.rs"]
 mod durable;
@@ -13,7 +13,8 @@ use engine::{
 use interleave::Interleaved;
 use io::{Directory, Faults, OpenMode, SimulatedDisk};
 
-/// Two tables, a checkpoint, log files before and after it, and two incarnations.
+/// Makes a directory with two tables, a checkpoint, log files before and after it, and two
+/// incarnations.
 fn directory() -> SimulatedDisk {
     let disk = SimulatedDisk::new(1, Faults::default());
     let mut durable = open(disk.directory()).unwrap();
@@ -21,7 +22,7 @@ fn directory() -> SimulatedDisk {
     durable.create_table("u", b"").unwrap();
     write(&mut durable, 0, 200);
     let taken = durable.run(async |session: Rc<Session>| session.checkpoint().await);
-    // One of each table, and two of the catalog.
+    // One part of each table, and two of the catalog.
     assert_eq!(taken.unwrap().parts, 4);
     write(&mut durable, 100, 300);
     drop(durable);
@@ -45,7 +46,7 @@ fn report(disk: &SimulatedDisk) -> CheckReport {
     check(&disk.directory(), &mut |_| {}).unwrap()
 }
 
-/// All names and contents.
+/// Returns all names and contents.
 fn contents(directory: &Arc<dyn Directory>) -> BTreeMap<String, Vec<u8>> {
     let names = directory.list().unwrap().into_iter();
     names
@@ -73,7 +74,7 @@ fn flip(directory: &Arc<dyn Directory>, name: &str, offset: u64) {
     file.write_at(&[byte[0] ^ 4], offset).unwrap();
 }
 
-/// The needed files, by what they are.
+/// Returns the needed files with contents for which `is` is true.
 fn needed(report: &CheckReport, is: impl Fn(&Contents) -> bool) -> Vec<String> {
     let files = report.files.iter();
     let needed = files.filter(|file| file.state == FileState::Needed && is(&file.contents));
@@ -88,7 +89,7 @@ fn is_part(contents: &Contents) -> bool {
     matches!(contents, Contents::Part(_))
 }
 
-/// Names of the tables, and of the indexes of each with whether it is unique.
+/// Returns the names of the tables, and of the indexes of each, with whether the index is unique.
 fn listed(report: &CheckReport) -> Vec<(&str, Vec<(&str, bool)>)> {
     let tables = report.tables.iter();
     let listed = tables.map(|table| {
@@ -99,8 +100,8 @@ fn listed(report: &CheckReport) -> Vec<(&str, Vec<(&str, bool)>)> {
     listed.collect()
 }
 
-/// Whether in a checkpoint, in the log, or both; and whether the last to open the database
-/// has attached them.
+/// Indexes are listed if the checkpoint, the log, or both have them, and whether or not the last
+/// opening of the database has attached them.
 #[test]
 fn the_indexes_that_the_catalog_records_are_listed() {
     let disk = SimulatedDisk::new(1, Faults::default());
@@ -169,7 +170,7 @@ fn a_sound_directory_is_called_sound_and_described() {
         .map(|table| table.name.as_str())
         .collect();
     assert_eq!(names, ["t", "u"]);
-    // Those of the tables, their definitions and their names.
+    // Records of the tables, their definitions and their names.
     assert_eq!(report.checkpoint.unwrap().records, 204);
     assert_eq!(report.incarnation, 2);
     let transactions = |incarnation| {
@@ -181,7 +182,7 @@ fn a_sound_directory_is_called_sound_and_described() {
     };
     assert_eq!((transactions(1), transactions(2)), (402, 100));
     assert_eq!(needed(&report, is_part).len(), 4);
-    // It says where recovery gets.
+    // The report tells up to where recovery gets.
     let durable = open(disk.directory()).unwrap();
     assert_eq!(report.recovers_to, Some(durable.report.recovered_up_to));
     assert_eq!(report.cut_off, 0);
@@ -206,12 +207,12 @@ fn a_flipped_bit_is_found_in_every_kind_of_file() {
     assert!(names.len() >= 5, "{names:?}");
     for name in names {
         let file = sound.files.iter().find(|file| file.name == name).unwrap();
-        // In a header, in the middle, and (of a log, which may end torn, not) at the end.
+        // In a header, in the middle, and at the end (but not of a log, which may end torn).
         let last = match file.contents {
             Contents::Log(_) => file.used_bytes / 2,
             _ => file.used_bytes - 5000.min(file.used_bytes / 4),
         };
-        // Of the catalog there is one record each, and padding.
+        // A part of the catalog has one record, and padding.
         let is_small = is_part(&file.contents) && file.used_bytes == 4096;
         let (middle, last) = if is_small {
             (66, 75)
@@ -265,7 +266,7 @@ fn missing_files_are_found() {
             file.name == name
                 && matches!(&file.contents, Contents::Log(log) if log.incarnation == 2)
         });
-        // That an incarnation wrote at all is said nowhere but in its log.
+        // Only the log of an incarnation tells that it wrote at all.
         assert_eq!(report.is_sound(), is_last_log, "{name}: {report}");
         assert_eq!(open(disk.directory()).is_ok(), is_last_log, "{name}");
     }
@@ -281,7 +282,7 @@ fn swapped_files_are_found() {
         put(&directory, &names[0], &bytes[1]);
         put(&directory, &names[1], &bytes[0]);
         let report = report(&disk);
-        // A log file's name means nothing.
+        // The name of a log file means nothing.
         assert_eq!(report.is_sound(), is_log_name(&names[0]), "{report}");
         assert_eq!(open(disk.directory()).is_ok(), is_log_name(&names[0]));
     }
@@ -291,8 +292,8 @@ fn is_log_name(name: &str) -> bool {
     name.starts_with("log-")
 }
 
-/// Recovery looked at the numbers in a chunk only, and these are alike in any two
-/// databases that are alike.
+/// Recovery once looked only at the numbers in a chunk, which are alike in any two databases that
+/// are alike.
 #[test]
 fn files_of_another_database_are_found() {
     for is in [is_part, is_log] {
@@ -307,7 +308,7 @@ fn files_of_another_database_are_found() {
 
 #[test]
 fn an_unknown_version_is_named() {
-    // A bit more than the one that is known, or less.
+    // A bit is added to the known version, or removed from it.
     for (is, offset, unknown) in [
         (is_part as fn(&Contents) -> bool, 4, 6),
         (is_log, 4100, 5),

@@ -1,4 +1,4 @@
-//! Records that leave memory and come back, and that nobody can tell.
+//! Records that leave memory and come back without a visible difference.
 
 #[path = "common/durable.rs"]
 mod durable;
@@ -39,7 +39,7 @@ fn open_within(memory_bytes_max: usize, directory: Arc<dyn Directory>) -> Durabl
     open_with(memory_bytes_max, ColdConfig::default(), directory)
 }
 
-/// With cold files of so many bytes, of which as little as possible is to be dead.
+/// Opens a database with cold files of `file_bytes`, whose dead part is to be as small as possible.
 fn open_with_files_of(file_bytes: u64, directory: Arc<dyn Directory>) -> Durable {
     let cold = ColdConfig {
         file_bytes,
@@ -71,7 +71,7 @@ async fn get(transaction: &Transaction, table: &Table, i: u64) -> Option<Vec<u8>
     read.await.unwrap()
 }
 
-/// Runs something on the worker's thread that is not one of its tasks.
+/// Runs work on the worker's thread that is not one of its tasks.
 fn step<T>(durable: &mut Durable, work: impl Future<Output = T>) -> T {
     let mut work = pin!(work);
     loop {
@@ -83,7 +83,7 @@ fn step<T>(durable: &mut Durable, work: impl Future<Output = T>) -> T {
     }
 }
 
-/// A table with so many records.
+/// Makes a table with `count` records.
 fn with_records(durable: &mut Durable, count: u64) -> Arc<Table> {
     let table = durable.create_table("t", b"").unwrap();
     let records = (0..count).map(|i| (key(i), Some(value(i)))).collect();
@@ -91,18 +91,19 @@ fn with_records(durable: &mut Durable, count: u64) -> Arc<Table> {
     table
 }
 
-/// Has all records leave memory that can; how many did.
+/// Demotes all records that can leave memory; returns how many did.
 fn demote_all(durable: &mut Durable) -> u64 {
     demote_in_blocks_of(u64::MAX, durable)
 }
 
-/// The same, so many records in a block at most.
+/// Demotes all records that can leave memory, with at most `looks` records looked at for each block;
+/// returns how many left memory.
 fn demote_in_blocks_of(looks: u64, durable: &mut Durable) -> u64 {
     let before = durable.session().database().stats().demoted;
     durable.run(async move |session: Rc<Session>| {
         session.tend();
-        // Twice around: the first time it notes who was asked for.
-        // It comes by some hundreds at least.
+        // The clock goes around twice: the first time it clears the marks of requests. It passes some
+        // hundreds of records at least.
         let around = 1 + 20_000 / looks.max(500);
         let mut in_vain = 0;
         while in_vain < 3 * around {
@@ -116,7 +117,7 @@ fn demote_in_blocks_of(looks: u64, durable: &mut Durable) -> u64 {
     durable.session().database().stats().demoted - before
 }
 
-/// Compacts cold files until there is nothing to do; how many it went through.
+/// Compacts cold files until there is nothing to do; returns how many it went through.
 fn compact_all(durable: &mut Durable) -> u64 {
     durable.run(async |session: Rc<Session>| {
         let mut files = 0;
@@ -147,7 +148,7 @@ fn damage(directory: &Arc<dyn Directory>, name: &str, i: u64) {
     file.write_at(&[bytes[at] ^ 1], at as u64).unwrap();
 }
 
-/// How many there are, and which is the first.
+/// Returns the number of cold files, and the name of the first.
 fn cold_files(directory: &Arc<dyn Directory>) -> (usize, String) {
     let names = directory.list().unwrap().into_iter();
     let mut names: Vec<_> = names.filter(|name| name.starts_with("cold-")).collect();
@@ -167,7 +168,7 @@ fn demoted_in_blocks_of(looks: u64, durable: &mut Durable, count: u64) -> Arc<Ta
 
 #[test]
 fn many_sessions_open_under_a_small_limit() {
-    // What each counts with for its blocks would be more than all there is.
+    // The blocks that each session reserves memory for would exceed the limit.
     let durable = open_within(
         64 << 20,
         SimulatedDisk::new(1, Faults::default()).directory(),
@@ -225,7 +226,7 @@ fn what_left_memory_is_read_in_points_groups_and_scans() {
     let after = durable.database.memory().version_bytes;
     assert!(after < before / 10, "{after} of {before}");
 
-    // Scans show them, and leave them where they are.
+    // Scans show the cold records, and leave them where they are.
     let all = durable.read(&table);
     let expected: Vec<_> = (0..1000).map(|i| (key(i), value(i))).collect();
     assert!(all == expected);
@@ -298,8 +299,8 @@ fn what_left_memory_is_read_in_points_groups_and_scans() {
     assert_eq!((stats.cold_reads - reads, stats.promoted), (101, 101));
 }
 
-/// The builder waits for memory as a group does, within a turn: there it waited for the
-/// device as well, which nobody looked at meanwhile.
+/// The builder waits for memory as a group does, within a turn. It once waited for the device as well,
+/// and no task looked at the device meanwhile.
 #[test]
 fn an_index_is_built_over_what_left_memory() {
     let disk = SimulatedDisk::new(7, Faults::default());
@@ -422,8 +423,8 @@ fn a_read_of_many_is_one_of_the_device() {
     assert_eq!((stats.cold_reads, stats.promoted), (1, 1));
 }
 
-/// What has come back and was not changed is on the device as it was: nothing is written when it
-/// leaves again, also if it has moved in memory. What was changed is.
+/// A record that has come back and was not changed is still on the device: no write is needed when it
+/// leaves again, even if it has moved in memory. A changed record is written.
 #[test]
 fn what_came_back_unchanged_leaves_without_a_write() {
     let mut durable = open(SimulatedDisk::new(5, Faults::default()).directory());
@@ -453,9 +454,8 @@ fn what_came_back_unchanged_leaves_without_a_write() {
     read_all(&mut durable, 10);
 }
 
-/// What was overwritten, deleted or dropped does not take up room on the device for ever: its
-/// files are emptied, and go with the next checkpoint; not before, since the last one refers to
-/// them.
+/// Overwritten, deleted and dropped records do not take up room on the device for ever: their files are
+/// emptied, and removed with the next checkpoint; not before, since the last checkpoint refers to them.
 #[test]
 fn what_is_dead_leaves_the_device() {
     let disk = SimulatedDisk::new(5, Faults::default());
@@ -471,7 +471,7 @@ fn what_is_dead_leaves_the_device() {
     let (before, (count, first)) = (durable.database.cold_usage(), cold_files(&directory));
     assert!(count > 8 && before.live_bytes == before.bytes, "{before:?}");
 
-    // Of each file most is overwritten.
+    // Most of each file is overwritten.
     let changed = |i: u64| value(i + u64::from(!i.is_multiple_of(5)));
     let changes = (0..10_000u64).filter(|i| !i.is_multiple_of(5));
     let changes = changes.map(|i| (key(i), Some(changed(i)))).collect();
@@ -486,13 +486,13 @@ fn what_is_dead_leaves_the_device() {
         assert!(records.eq((0..10_000).map(|i| (key(i), changed(i)))));
     };
     is_right(&mut durable, &table);
-    // From the last checkpoint, which refers to the old files.
+    // The database recovers from the last checkpoint, which refers to the old files.
     let after_crash = disk.after_crash(1);
     let mut again = open_with_files_of(64 << 10, after_crash.directory());
     let same = again.database.table("t").unwrap();
     is_right(&mut again, &same);
 
-    // Somebody may be about to read there as long as nothing has happened since.
+    // A reader may be about to read there as long as nothing has happened since.
     durable
         .write(&table, vec![(key(0), Some(value(0)))])
         .unwrap();
@@ -513,7 +513,7 @@ fn what_is_dead_leaves_the_device() {
     assert!(report.is_sound(), "{report}");
 }
 
-/// What is in memory as it came from a file that has gone since is written when it leaves again.
+/// A version in memory that came from a file which is gone since is written when it leaves again.
 #[test]
 fn what_came_from_a_file_that_is_gone_is_written_again() {
     let disk = SimulatedDisk::new(5, Faults::default());
@@ -529,7 +529,7 @@ fn what_came_from_a_file_that_is_gone_is_written_again() {
         }
         session.tend();
     });
-    // All but the last, to which blocks may still go.
+    // All files but the last, to which blocks may still go.
     assert_eq!(compact_all(&mut durable), before as u64 - 1);
     durable
         .write(&table, vec![(key(0), Some(value(0)))])
@@ -544,7 +544,7 @@ fn what_came_from_a_file_that_is_gone_is_written_again() {
     assert!(records.eq((0..1000).map(|i| (key(i), value(i)))));
 }
 
-/// A file with a damaged record cannot be emptied. It is kept, and what else was in it is well.
+/// A file with a damaged record cannot be emptied. It is kept, and its other records are well.
 #[test]
 fn a_file_with_a_damaged_record_is_kept() {
     let disk = SimulatedDisk::new(6, Faults::default());
@@ -579,8 +579,7 @@ fn a_file_with_a_damaged_record_is_kept() {
     });
 }
 
-/// Tables whose records have left memory, on a device that takes its time, for a worker that
-/// schedules like this.
+/// Makes a table whose records have left memory, on a slow device, for a worker with this scheduling.
 fn on_slow_device(scheduling: Scheduling, count: u64) -> (Durable, Arc<Table>) {
     let faults = Faults {
         delay_reaps_min: 2,
@@ -603,7 +602,7 @@ const DUAL: Scheduling = Scheduling::DualQueue {
     visit_interval: 2,
 };
 
-/// Adds up records, the first of which it increments, until it commits.
+/// Adds up records, incrementing the first of them, until the transaction commits.
 async fn add_up(session: Rc<Session>, table: Arc<Table>, records: Vec<u64>) -> usize {
     loop {
         let attempt = async {
@@ -643,7 +642,7 @@ fn every_scheduler_runs_the_same_transactions() {
         let tasks: Vec<_> = (0..100)
             .map(|i| {
                 let table = table.clone();
-                // Some meet what others have made hot.
+                // Some tasks meet records that others have made hot.
                 let records = vec![i, 500 + i / 2, 700 + i % 20];
                 let add_up = move |session: &Rc<Session>| add_up(session.clone(), table, records);
                 durable.worker.handle().submit(add_up)
@@ -661,10 +660,10 @@ fn every_scheduler_runs_the_same_transactions() {
         let is_dual = scheduling == DUAL;
         assert_eq!(stats.aborts_read_refused > 0, is_dual, "{scheduling:?}");
         if is_dual || scheduling == RESERVED {
-            // Never more than the one.
+            // Never more than the one read.
             assert_eq!(stats.device_depth_sum, stats.device_reads);
         }
-        // How many the gate lets in of itself depends on how fast they come.
+        // The number of reads that the gate itself lets in depends on how fast they come.
         if scheduling != Scheduling::Pipelined {
             let waits = scheduling == RESERVED;
             assert_eq!(stats.device_reads_held_back > 0, waits, "{scheduling:?}");
@@ -720,7 +719,7 @@ fn who_is_cancelled_in_front_of_the_device_is_not_missed() {
     while durable.worker.step_choices() > 0 {
         durable.worker.step(0);
     }
-    // The one that is read, and some of those that wait.
+    // Removes the task that reads, and some of those that wait.
     tasks.retain({
         let mut at = 0;
         move |_| {
@@ -753,8 +752,8 @@ fn who_reads_many_is_not_refused_for_what_it_reads_itself() {
     assert_eq!((stats.device_reads, stats.device_depth_sum), (6, 6));
 }
 
-/// What a transaction sees does not depend on where records are, and what it may not see
-/// does not leave memory.
+/// A transaction's view does not depend on where records are, and versions that it sees do not leave
+/// memory.
 #[test]
 fn an_older_snapshot_keeps_what_it_sees() {
     let disk = SimulatedDisk::new(4, Faults::default());
@@ -778,12 +777,12 @@ fn an_older_snapshot_keeps_what_it_sees() {
     let new = durable.session().begin(Isolation::Snapshot).unwrap();
     let newer = Some(b"newer".to_vec());
     assert_eq!(read(new, &mut durable), [newer, Some(value(2))]);
-    // Now nobody sees the older one.
+    // Now no snapshot sees the older version.
     durable.session().tend();
     assert!(demote_all(&mut durable) >= 1);
 }
 
-/// Two transactions that each read what the other writes: one of them must abort, wherever the
+/// Two transactions each read a record that the other writes: one of them must abort, wherever the
 /// records were when they were read, and are when the first commits.
 #[test]
 fn marks_of_readers_survive_that_records_leave_and_come_back() {
@@ -913,7 +912,7 @@ fn nobody_can_tell_where_records_are() {
     }
 }
 
-/// A checkpoint refers to cold records, and so does who opens it, whatever comes after them in
+/// A checkpoint refers to cold records, and the opened database does, too, whatever comes after them in
 /// the log; a backup has them; the check knows them.
 #[test]
 fn cold_records_stay_cold_when_the_database_is_opened() {
@@ -922,7 +921,7 @@ fn cold_records_stay_cold_when_the_database_is_opened() {
     let table = demoted_after(&mut durable, 1000);
     let before = durable.run(async |session: Rc<Session>| session.checkpoint().await.unwrap());
     assert!(before.bytes < 100 << 10, "{before:?}");
-    // Some change, some go, and some only leave memory, after it.
+    // After the checkpoint some records change, some are deleted, and some only leave memory.
     let changed = |i| (key(i), Some(b"changed".to_vec()));
     let changes = (0..50).map(changed).chain((50..60).map(|i| (key(i), None)));
     durable.write(&table, changes.collect()).unwrap();
@@ -952,7 +951,7 @@ fn cold_records_stay_cold_when_the_database_is_opened() {
             durable.read(&table).into_iter().eq(model.clone()),
             "{has_others}"
         );
-        // And so on: what was cold before is in the next checkpoint, too.
+        // The records that were cold before are in the next checkpoint, too.
         let again = durable.run(async |session: Rc<Session>| session.checkpoint().await.unwrap());
         assert_eq!(again.records, model.len() as u64 + before.records - 1000);
         disk.crash();
@@ -964,8 +963,8 @@ fn cold_records_stay_cold_when_the_database_is_opened() {
     }
 }
 
-/// A cold file that is gone, or has lost a record, is found by the check; without the file the
-/// database does not open.
+/// The check finds a cold file that is missing, or has lost a record; without the file the database
+/// does not open.
 #[test]
 fn what_is_missing_of_a_cold_file_is_named() {
     let disk = SimulatedDisk::new(11, Faults::default());
@@ -1000,8 +999,8 @@ fn what_is_missing_of_a_cold_file_is_named() {
     assert!(error.to_string().contains(name), "{error}");
 }
 
-/// What is destroyed of cold files is given up by who is told to, record by record, and then the
-/// directory is sound.
+/// With salvage, destroyed records of cold files are given up, one by one, and then the directory is
+/// sound.
 #[test]
 fn what_is_destroyed_of_a_cold_file_is_given_up() {
     let disk = SimulatedDisk::new(11, Faults::default());
@@ -1035,7 +1034,7 @@ fn what_is_destroyed_of_a_cold_file_is_given_up() {
     assert_eq!(kept, []);
 }
 
-/// What the device has lost of a record fails who reads that, and nobody else.
+/// A record that the device has lost fails its readers, and no other transaction.
 #[test]
 fn a_damaged_record_fails_its_readers_alone() {
     let disk = SimulatedDisk::new(6, Faults::default());
@@ -1068,8 +1067,8 @@ fn a_damaged_record_fails_its_readers_alone() {
     });
 }
 
-/// A block in which something could not be read is not relied on: what came back from there
-/// before is written anew when it leaves again, and compaction moves the rest elsewhere.
+/// A block with damage is not relied on: records that came back from there before are written anew when
+/// they leave again, and compaction moves the rest elsewhere.
 #[test]
 fn nothing_is_left_in_a_damaged_block_that_can_be_read() {
     let disk = SimulatedDisk::new(6, Faults::default());
@@ -1089,7 +1088,7 @@ fn nothing_is_left_in_a_damaged_block_that_can_be_read() {
             }
         }
     };
-    // Half of them come back before one of the others is found to be damaged.
+    // Half of the records come back before one of the others is found to be damaged.
     let back = table.clone();
     durable.run(async move |session: Rc<Session>| {
         let transaction = session.begin(Isolation::Snapshot).unwrap();
@@ -1106,8 +1105,8 @@ fn nothing_is_left_in_a_damaged_block_that_can_be_read() {
     let before = stats.demoted_unchanged;
     assert!(demote_in_blocks_of(1, &mut durable) >= 5);
     assert_eq!(durable.database.stats().demoted_unchanged, before);
-    // Nothing is dead but what was written anew: yet all is moved, what is behind the damaged one
-    // in its block, too.
+    // Only the records that were written anew are dead: yet all records are moved, including those
+    // behind the damaged one in its block.
     assert_eq!(compact_all(&mut durable), 1);
     durable.session().tend();
     assert!(durable.database.stats().compacted > 50);
@@ -1124,8 +1123,8 @@ fn nothing_is_left_in_a_damaged_block_that_can_be_read() {
     });
 }
 
-/// A device that often fails to read while files are compacted loses nothing, and does not keep
-/// other files from being emptied.
+/// If the device often fails to read while files are compacted, no record is lost, and other files are
+/// still emptied.
 #[test]
 fn a_device_that_fails_while_files_are_compacted_loses_nothing() {
     let disk = SimulatedDisk::new(14, Faults::default());
@@ -1152,14 +1151,14 @@ fn a_device_that_fails_while_files_are_compacted_loses_nothing() {
 
 const TTL: Duration = Duration::from_micros(100);
 
-/// With small files, at a time that is set by hand.
+/// Opens a database with small files, at a time that is set by hand.
 fn open_at(wall: &WallClock, directory: Arc<dyn Directory>) -> Durable {
     let durable = open_with_files_of(16 << 10, directory);
     assert!(durable.database.set_wall_clock(wall.clone()));
     durable
 }
 
-/// A table whose records expire.
+/// Makes a table whose records expire.
 fn expiring_table(durable: &mut Durable) -> Arc<Table> {
     durable.run(async |session: Rc<Session>| {
         let options = TableOptions { ttl: Some(TTL) };
@@ -1173,7 +1172,7 @@ fn put(durable: &mut Durable, table: &Arc<Table>, records: impl Iterator<Item = 
     durable.write(table, records).unwrap();
 }
 
-/// Deletes what has expired on the device, as far as that is known; how many.
+/// Deletes records on the device that are known to have expired; returns how many.
 fn expire_all(durable: &mut Durable) -> u64 {
     durable.run(async |session: Rc<Session>| {
         let mut expired = 0;
@@ -1188,7 +1187,7 @@ fn expire_all(durable: &mut Durable) -> u64 {
     })
 }
 
-/// What there is still of a table whose records have expired.
+/// Returns the records that are left of a table whose records have expired.
 fn left(durable: &mut Durable, wall: &WallClock, table: &Arc<Table>) -> Vec<Vec<u8>> {
     let now = wall.now();
     wall.set(WallTime(1000));
@@ -1206,9 +1205,9 @@ fn entries(durable: &mut Durable, index: &Index) -> u64 {
     })
 }
 
-/// What has expired on the device is deleted there, with its entries, and its files go: without
-/// a look at the device before all that a file has of a table has expired, and without a read for
-/// each record.
+/// Expired records on the device are deleted, with their entries, and their files are removed: without
+/// a look at the device before all that a file has of a table has expired, and without a read for each
+/// record.
 #[test]
 fn what_expires_on_the_device_is_deleted() {
     let disk = SimulatedDisk::new(15, Faults::default());
@@ -1249,7 +1248,7 @@ fn what_expires_on_the_device_is_deleted() {
     let expected = [7].into_iter().chain(1000..1100);
     assert!(live.eq(expected.map(|i| (key(i), value(i)))));
 
-    // What the check has read leaves again.
+    // Records that the check has read leave again.
     assert_eq!(demote_in_blocks_of(1, &mut durable), 101);
     wall.set(WallTime(1150));
     assert_eq!(expire_all(&mut durable), 101);
@@ -1259,16 +1258,17 @@ fn what_expires_on_the_device_is_deleted() {
     assert_eq!(durable.database.cold_usage().live_bytes, 0);
     put(&mut durable, &table, 0..1);
     take_checkpoint(&mut durable);
-    // The last, to which blocks may still go.
+    // The last file, to which blocks may still go.
     assert_eq!(cold_files(&directory).0, 1);
     for _ in 0..10 {
         durable.session().tend();
     }
-    // With their entries.
+    // Records were removed with their entries.
     assert_eq!(durable.database.stats().records_removed, 2200);
 }
 
-/// The upkeep finds it, after a crash as well: nobody knows then when what is in the files expires.
+/// The upkeep finds expired records after a crash as well: the expiry of the records in the files is
+/// unknown then.
 #[test]
 fn what_has_expired_on_the_device_is_deleted_after_a_crash() {
     for is_deleted_before in [false, true] {
@@ -1288,7 +1288,7 @@ fn what_has_expired_on_the_device_is_deleted_after_a_crash() {
 
         let mut durable = open_at(&wall, disk.after_crash(1).directory());
         let table = durable.database.table("t").unwrap();
-        // A log that nobody waited for is lost, or not.
+        // Log that no commit waited for is lost, or not.
         let expired = left(&mut durable, &wall, &table).len() as u64;
         assert!(is_deleted_before || expired == 1000, "{expired}");
         let upkeep = durable.worker.handle();
@@ -1309,8 +1309,8 @@ fn what_has_expired_on_the_device_is_deleted_after_a_crash() {
     }
 }
 
-/// What is damaged of it is counted, and does not keep the others from being deleted; nobody tries
-/// again and again.
+/// A damaged record among them is counted, and does not keep the others from being deleted; the
+/// deletion is not tried again and again.
 #[test]
 fn a_damaged_record_does_not_keep_others_from_being_deleted() {
     let disk = SimulatedDisk::new(17, Faults::default());
@@ -1342,7 +1342,7 @@ fn a_damaged_record_does_not_keep_others_from_being_deleted() {
     is_left_alone(&mut durable);
     drop((durable, table));
 
-    // Nor when it was opened again, but once.
+    // After the database is opened again, the deletion is tried once.
     let mut durable = open_at(&wall, directory);
     for _ in 0..2 {
         compact_all(&mut durable);
@@ -1353,8 +1353,7 @@ fn a_damaged_record_does_not_keep_others_from_being_deleted() {
     is_left_alone(&mut durable);
 }
 
-/// Compaction deletes what has expired instead of moving it; what it has moved expires where it
-/// is then.
+/// Compaction deletes expired records instead of moving them; moved records expire at their new places.
 #[test]
 fn compaction_deletes_what_has_expired() {
     let disk = SimulatedDisk::new(18, Faults::default());
@@ -1384,8 +1383,8 @@ fn compaction_deletes_what_has_expired() {
     assert_eq!(left(&mut durable, &wall, &table), [[0; 0]; 0]);
 }
 
-/// What was in memory while its file was gone through, and has returned to where it was, is found
-/// when it expires.
+/// Records that were in memory while their file was gone through, and have returned to their places,
+/// are found when they expire.
 #[test]
 fn what_returned_to_its_file_is_deleted_when_it_expires() {
     let disk = SimulatedDisk::new(19, Faults::default());
@@ -1408,7 +1407,7 @@ fn what_returned_to_its_file_is_deleted_when_it_expires() {
             assert_eq!(get(&transaction, &asked, i).await, Some(value(i)));
         }
     });
-    // The count finds the others, and who goes through the file, when they expire.
+    // The count finds the other records, and the pass over the file does when they expire.
     assert_eq!(compact_all(&mut durable), 0);
     assert_eq!(expire_all(&mut durable), 0);
     wall.set(WallTime(1090));
@@ -1420,15 +1419,15 @@ fn what_returned_to_its_file_is_deleted_when_it_expires() {
     assert_eq!(left(&mut durable, &wall, &table), [[0; 0]; 0]);
 }
 
-/// What is hot lies between what has left memory: it is moved together, and then there is room
-/// for something else. Nobody can tell, be it who has read it before or who reads it meanwhile.
+/// Hot records lie between records that have left memory: they are moved together, and then there is
+/// room for something else. No reader sees a difference, whether it has read before or reads meanwhile.
 #[test]
 fn what_stays_in_memory_is_moved_together() {
     let disk = SimulatedDisk::new(12, Faults::default());
     let mut durable = open_within(24 << 20, disk.directory());
     let count = 40_000;
     let table = with_records(&mut durable, count);
-    // Whoever is asked for between two rounds of the clock stays.
+    // A record that is requested between two rounds of the clock stays.
     for _ in 0..3 {
         let hot = table.clone();
         durable.run(async move |session: Rc<Session>| {
@@ -1455,7 +1454,8 @@ fn what_stays_in_memory_is_moved_together() {
         before.version_bytes * 3 < before.version_claimed_bytes,
         "{before:?}"
     );
-    // Two that read what the other writes, as in `marks_of_readers_..`: `a` has read before.
+    // Two transactions each read a record that the other writes, as in `marks_of_readers_..`: `a` has
+    // read before.
     let session = durable.session();
     let begin = || {
         let transaction = session.begin(Isolation::Serializable).unwrap();
@@ -1523,8 +1523,8 @@ async fn write_in_turn(session: &Rc<Session>, table: &Table, records: &[(Vec<u8>
     }
 }
 
-/// Much more than fits into memory is written, read and changed; nobody is told that memory
-/// is exhausted, and no more of it is used than was given.
+/// Much more than fits into memory is written, read and changed; no transaction fails with exhausted
+/// memory, and no more memory is used than was given.
 #[test]
 fn a_table_grows_far_beyond_memory() {
     const LIMIT: usize = 24 << 20;
@@ -1535,7 +1535,8 @@ fn a_table_grows_far_beyond_memory() {
     let upkeep = durable.worker.handle();
     let upkeep = upkeep.submit(|session: &Rc<Session>| session.clone().upkeep());
     let large = |i: u64, turn: u64| (i ^ turn).to_le_bytes().repeat(100);
-    // Several at a time, as clients do: who waits for room waits for the others' end, too.
+    // Several transactions at a time, as clients do: a transaction that waits for room waits for the
+    // others' end, too.
     let mut work = |turn: u64, read: bool| {
         let tasks: Vec<_> = (0..8)
             .map(|part| {
@@ -1579,8 +1580,8 @@ fn a_table_grows_far_beyond_memory() {
     check(&mut durable, &table);
     drop((durable, table));
 
-    // There is no checkpoint: all of it is in the log, twice, and is to be loaded. What has left
-    // memory meanwhile is met again by what comes later.
+    // There is no checkpoint: all records are in the log, twice, and are to be loaded. Records that
+    // have left memory meanwhile are met again by later ones.
     let mut durable = open_within(LIMIT, disk.directory());
     assert_eq!(durable.report.progress.checkpoint_records, 0);
     let memory = durable.database.memory();
@@ -1592,16 +1593,16 @@ fn a_table_grows_far_beyond_memory() {
     check(&mut durable, &table);
 }
 
-/// Bytes of memory where there is little.
+/// Memory limit of tests in which memory is scarce.
 const SCARCE: usize = 24 << 20;
 
-/// Records of 800 bytes, of which 40,000 are more than [`SCARCE`].
+/// Returns a record of 800 bytes; 40,000 of them exceed [`SCARCE`].
 fn large(i: u64) -> Vec<u8> {
     i.to_le_bytes().repeat(100)
 }
 
-/// More than memory holds is written by transactions that could all be open at once: those that
-/// would only wait for room do not begin.
+/// Transactions that could all be open at once write more than memory holds: transactions that would
+/// only wait for room do not begin.
 #[test]
 fn many_that_write_much_wait_their_turn() {
     const TASKS: u64 = 1500;
@@ -1634,8 +1635,8 @@ fn many_that_write_much_wait_their_turn() {
     assert!(records.eq((0..TASKS * RECORDS).map(|i| (key(i), large(i)))));
 }
 
-/// Puts records in with one transaction, some beside each other, until one is refused. Counts what went
-/// in.
+/// Writes records in one transaction, some of them concurrently, until a write is refused. Counts the
+/// records written.
 async fn write_beside_each_other(
     transaction: &Transaction,
     table: &Table,
@@ -1660,8 +1661,9 @@ async fn write_beside_each_other(
     Ok(())
 }
 
-/// The writes of one transaction are in nobody's way but its own, and it would need as much again if it
-/// were run again: it is told that memory is exhausted, and soon. As long as they wait, others begin.
+/// The writes of one transaction are in the way of no other, and the transaction would need as much
+/// again if it were run again: it fails with exhausted memory, and soon. As long as its writes wait,
+/// other transactions begin.
 #[test]
 fn a_transaction_that_is_larger_than_memory_is_told_so_soon() {
     let disk = SimulatedDisk::new(8, Faults::default());
@@ -1707,7 +1709,7 @@ fn a_transaction_that_is_larger_than_memory_is_told_so_soon() {
     assert_eq!(admitted, stood_still);
     assert_eq!(error, Err(Error::MemoryExhausted));
     assert!(waited < Duration::from_secs(5), "{waited:?}");
-    // It has left nothing, and there is room again.
+    // The transaction has left nothing, and there is room again.
     let records = (0..40).map(|i| (key(i), large(i))).collect::<Vec<_>>();
     let expected = records.clone();
     let filled = table.clone();
@@ -1717,7 +1719,7 @@ fn a_transaction_that_is_larger_than_memory_is_told_so_soon() {
     durable.worker.run_until(upkeep).unwrap();
 }
 
-/// A transaction of which memory holds a large part goes on as long as others' records can leave.
+/// A transaction that fills a large part of memory goes on as long as records of others can leave.
 #[test]
 fn room_is_made_for_a_large_transaction() {
     let disk = SimulatedDisk::new(8, Faults::default());
@@ -1746,8 +1748,8 @@ fn room_is_made_for_a_large_transaction() {
     assert!(records.eq((0..in_memory).map(|i| (key(i), large(i)))));
 }
 
-/// Memory is full of records of one size, and others come back: room for them is made although
-/// nobody waits for it.
+/// Memory is full of records of one size, and others come back: room for them is made although no write
+/// waits for it.
 #[test]
 fn records_of_another_size_come_back() {
     const LIMIT: usize = 24 << 20;
@@ -1779,7 +1781,7 @@ fn records_of_another_size_come_back() {
     durable.worker.run_until(upkeep).unwrap();
 }
 
-/// Many records that are asked for once do not drive out those that are asked for often.
+/// Many records that are requested once do not drive out records that are requested often.
 #[test]
 fn who_is_asked_for_once_drives_nobody_out() {
     const OFTEN: u64 = 5000;
@@ -1865,8 +1867,8 @@ fn an_index_is_built_where_there_is_little_room() {
     durable.worker.run_until(upkeep).unwrap();
 }
 
-/// On threads: one demotes and moves records all the time, in memory and on the device, and takes
-/// checkpoints; the other overwrites them, and finds what it has written.
+/// One thread demotes and moves records all the time, in memory and on the device, and takes
+/// checkpoints; another overwrites them, and finds its own writes.
 #[test]
 fn records_leave_and_move_while_others_write_them() {
     const RECORDS: u64 = 3000;
@@ -1890,7 +1892,8 @@ fn records_leave_and_move_while_others_write_them() {
                 let task = worker.handle().submit(move |session: &Rc<Session>| {
                     let session = session.clone();
                     async move {
-                        // Around and around, or the other has read them all again meanwhile.
+                        // The clock goes around repeatedly, or the other thread has read all records
+                        // again meanwhile.
                         for _ in 0..2 {
                             session.demote(u64::MAX).await.unwrap();
                         }
@@ -1913,7 +1916,7 @@ fn records_leave_and_move_while_others_write_them() {
             if turn > 40 && has_seen_all() {
                 break;
             }
-            // Other sizes each time, so that what is freed is something else at once.
+            // The sizes differ each time: freed memory serves something else at once.
             let changed: Vec<_> = (0..RECORDS).filter(|i| (i + turn) % 3 > 0).collect();
             for &i in &changed {
                 model[i as usize].1 = value(i + turn);

@@ -1,4 +1,4 @@
-//! Commands: statements whose reads do not see what they write (`transaction/command.rs`).
+//! Commands: statements whose reads do not see their own writes (`transaction/command.rs`).
 
 #[path = "common/by_hand.rs"]
 mod by_hand;
@@ -51,7 +51,7 @@ fn a_command_sees_what_was_there_before_it() {
         assert_eq!(s.get(&txn, "x").as_deref(), Some("own"));
         assert_eq!(s.get(&txn, "z"), None);
         assert_eq!(s.keys(&txn), ["w", "x", "y"]);
-        // Unique keys are looked at as they are.
+        // Unique keys are looked at in their current state.
         assert_eq!(s.insert(&txn, "z", "again"), Err(Error::DuplicateKey));
         s.insert(&txn, "y", "again").unwrap();
         assert_eq!(s.get(&txn, "y").as_deref(), Some("0"));
@@ -83,7 +83,7 @@ fn a_command_writes_a_row_once() {
         );
     }
     drop(command);
-    // The next one may write it.
+    // The next command may write the record.
     let command = txn.command().unwrap();
     assert_eq!(s.set_row(&txn, "x", "3"), RowOutcome::Done);
     drop(command);
@@ -91,7 +91,8 @@ fn a_command_writes_a_row_once() {
     assert_eq!(s.get(&txn, "y").as_deref(), Some("1"));
 }
 
-/// What the transaction replaces of its own is kept for savepoints and for commands alike.
+/// Versions of its own that the transaction replaces are kept for savepoints and for commands
+/// alike.
 #[test]
 fn commands_and_savepoints_agree_with_a_model() {
     for seed in 0..300 {

@@ -44,7 +44,7 @@ impl Setup {
         self.session.begin(Isolation::Serializable).unwrap()
     }
 
-    /// A table with one record, `key` under itself.
+    /// Makes a table with one record, whose key and value are `key`.
     fn table(&self, name: &str, key: &str) -> Arc<Table> {
         let txn = self.begin();
         let table = create(&txn, name).unwrap();
@@ -97,7 +97,7 @@ fn commit(txn: Transaction) -> Result<(), Error> {
     run_inline(txn.commit()).map(drop)
 }
 
-/// What each transaction is told; those that are told no error commit.
+/// Returns the result of each transaction; those without an error commit.
 fn commit_all(
     txns: impl Iterator<Item = Transaction>,
     does: impl Fn(&Transaction, usize) -> Result<bool, Error>,
@@ -220,7 +220,7 @@ fn between_a_drop_and_a_writer_the_first_to_commit_wins() {
                 commit(dropper).unwrap();
             } else {
                 commit(dropper).unwrap();
-                // The memory of what it has written stays until it ends.
+                // The memory of the transaction's writes stays until it ends.
                 for _ in 0..100 {
                     s.session.tend();
                 }
@@ -231,7 +231,7 @@ fn between_a_drop_and_a_writer_the_first_to_commit_wins() {
     }
 }
 
-/// The skew of which one half is a drop or a truncation: each reads what the other
+/// A write skew of which one half is a drop or a truncation: each transaction reads what the other
 /// replaces, so neither may come first.
 #[test]
 fn a_serializable_reader_and_a_drop_do_not_pass_each_other() {
@@ -261,7 +261,7 @@ fn a_serializable_reader_and_a_drop_do_not_pass_each_other() {
     }
 }
 
-/// What a reader relies on may be that a table is empty: a node, not a record.
+/// A reader may rely on a table's being empty: on a node, not on a record.
 #[test]
 fn who_found_a_table_empty_has_used_it() {
     let s = Setup::new();
@@ -314,7 +314,7 @@ fn drops_of_other_tables_are_nobodys_concern() {
     commit(txn).unwrap();
 }
 
-/// A handle from elsewhere on something that is newer than the snapshot: it was not
+/// A handle from another transaction on a table that is newer than the snapshot: the table was not
 /// there, or had other records, and must not seem to be empty.
 #[test]
 fn a_table_newer_than_the_snapshot_is_not_used() {
@@ -345,7 +345,7 @@ fn a_table_newer_than_the_snapshot_is_not_used() {
             [Err(too_old), Ok(true), Ok(true)]
         );
     }
-    // Who looks anew each time finds what is there now.
+    // A transaction that looks anew each time finds the current table.
     let s = Setup::new();
     s.table("t", "x");
     let txn = s.session.begin(Isolation::ReadCommitted).unwrap();
@@ -353,7 +353,8 @@ fn a_table_newer_than_the_snapshot_is_not_used() {
     assert_eq!(has(&txn, &made, "x"), Ok(true));
 }
 
-/// It was told that its snapshot was too old for the table, which no snapshot has.
+/// The transaction was once told that its snapshot was too old for the table, which no snapshot
+/// has.
 #[test]
 fn a_table_made_and_dropped_by_one_transaction_was_never_there() {
     let s = Setup::new();
@@ -383,8 +384,8 @@ fn a_savepoint_takes_tables_back() {
     assert_eq!(s.database.table_names(), ["before", "t"]);
 }
 
-/// Whoever is in the middle of a scan goes on with the table of his snapshot, wherever
-/// he is suspended while it is dropped, collected around him and created again.
+/// A scan that is under way goes on with the table of its snapshot, wherever it is suspended while
+/// the table is dropped, collected around it and created again.
 #[test]
 fn a_scan_goes_on_through_the_drop_of_its_table() {
     const RECORDS: usize = 60;
@@ -443,7 +444,7 @@ fn cycles_of_create_fill_and_drop_take_no_more_and_more_memory() {
             put(&txn, &table, &key, &key).unwrap();
         }
         commit(txn).unwrap();
-        // Something of every kind: superseded, deleted, and a reader of it all.
+        // Versions of every kind: superseded, deleted, and a reader of all of them.
         let reader = s.begin();
         let txn = s.begin();
         for key in 0..1000 {

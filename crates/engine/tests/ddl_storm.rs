@@ -1,9 +1,9 @@
-//! Threads that create, fill, truncate, rename and drop tables under each other's feet,
-//! and under those that read and write them.
+//! Threads that create, fill, truncate, rename and drop tables, while others read and write the
+//! same tables.
 //!
-//! Each table has, under [`SUM`], the sum of its other records, which every writer keeps
-//! right. So whoever sees half of a transaction, records of another storage, or a table
-//! that is not the one of his snapshot, finds a sum that is wrong.
+//! Each table has, under [`SUM`], the sum of its other records, which every writer keeps right. A
+//! transaction that sees half of another one, records of another storage, or a table that is not
+//! the one of its snapshot finds a wrong sum.
 
 #[path = "common/rng.rs"]
 mod rng;
@@ -28,12 +28,12 @@ const NAMES: u64 = 3;
 const RECORDS: u64 = 40;
 const SUM: &[u8] = b"sum";
 
-/// What succeeded, by kind.
+/// Successful operations, by kind.
 type Counts = BTreeMap<&'static str, usize>;
 
 struct Storm {
     database: Arc<Database>,
-    /// Handles of everybody, for everybody, whatever has become of the tables.
+    /// Handles from all threads, for all threads, including those of tables that are gone.
     handles: Mutex<Vec<Arc<Table>>>,
 }
 
@@ -156,7 +156,7 @@ fn put(txn: &Transaction, table: &Table, key: &[u8], value: u64) -> Result<(), E
     run_inline(txn.upsert::<Sequential>(table, key, &bytes))
 }
 
-/// What a table says its sum is, and what it is.
+/// Returns the sum that a table has under its key, and the actual sum.
 fn sum(txn: &Transaction, table: &Table) -> Result<(u64, u64), Error> {
     let (mut told, mut found) = (0, 0);
     let all = (Bound::Unbounded, Bound::Unbounded);
@@ -191,7 +191,8 @@ impl Storm {
         }
     }
 
-    /// All threads at once, until each has done its steps: what they have done.
+    /// Runs all threads at once, until each has done its steps; returns the counts of their
+    /// operations.
     fn rage(&self, seed: u64) -> Counts {
         let run = |number: u64| {
             let mut thread = Thread {
@@ -221,7 +222,7 @@ impl Storm {
         counts
     }
 
-    /// Compares the tables with the catalog, drops them all, and collects what is left.
+    /// Compares the tables with the catalog, drops all of them, and collects the rest.
     fn clear(&self) -> Usage {
         let session = Session::new(&self.database).unwrap();
         let txn = session.begin(Isolation::Serializable).unwrap();
@@ -271,8 +272,8 @@ fn nobody_sees_half_of_anything_and_all_memory_comes_back() {
         for what in all {
             assert!(counts.contains_key(what), "{what}: {counts:?}");
         }
-        // The catalog keeps what it has needed once. Each storage had a segment and a node
-        // at least.
+        // The catalog keeps the memory that it has once needed. Each storage had a segment and a
+        // node at least.
         let storages = (counts["create"] + counts["truncate"]) as u64;
         assert!(storages > 400, "{counts:?}");
         for usage in after {

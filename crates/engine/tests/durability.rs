@@ -1,4 +1,4 @@
-//! What is acknowledged survives, in order, and nothing else happens to it.
+//! Acknowledged transactions survive, in order, and nothing else changes.
 
 #[path = "common/durable.rs"]
 mod durable;
@@ -69,8 +69,8 @@ fn what_is_acknowledged_survives_crash_after_crash() {
     }
 }
 
-/// To remove a file of a checkpoint took 10 ms where the system discards its blocks,
-/// and all transactions of the worker stood still.
+/// Removing a file of a checkpoint once took 10 ms where the system discards its blocks, and all
+/// transactions of the worker stood still.
 #[test]
 fn checkpoints_use_their_files_again() {
     let disk = SimulatedDisk::new(1, Faults::default());
@@ -84,10 +84,10 @@ fn checkpoints_use_their_files_again() {
         names
     };
     for round in 0..5 {
-        // Less and less, so that something of the earlier use is left in the file.
+        // Each round has less, so that the file keeps a part of its earlier use.
         work(&mut durable, &mut model, round * 1000, 300 - 60 * round);
         let report = durable.run(async |s: std::rc::Rc<engine::Session>| s.checkpoint().await);
-        // One of the table, two of the catalog.
+        // One part of the table, two of the catalog.
         assert_eq!(report.unwrap().parts, 3);
         let newest = 3 * (round + 1).min(2) as usize;
         assert_eq!(
@@ -122,7 +122,7 @@ fn log_buffers_are_part_of_the_memory_limit() {
     assert_eq!(reserved(&durable), LOG.session_bytes());
     let table = durable.create_table("t", b"").unwrap();
     let records = |count: u64| (0..count).map(|i| (key(i), Some(vec![1; 1000]))).collect();
-    // One that is larger than a buffer takes the memory for as long as it needs it.
+    // A transaction that is larger than a buffer takes the memory for as long as it needs it.
     durable.write(&table, records(500)).unwrap();
     durable.write(&table, records(1)).unwrap();
     assert_eq!(reserved(&durable), LOG.session_bytes());

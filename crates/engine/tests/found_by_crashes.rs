@@ -33,9 +33,9 @@ fn with_records(disk: &SimulatedDisk) -> Durable {
     durable
 }
 
-/// Whoever asked for a checkpoint while one was being taken was refused, and ended
-/// the other's claim by dropping one of his own. The next who asked began a second
-/// one, and one of the two renamed the other's unsynced manifest into place.
+/// A task that asked for a checkpoint while one was being taken was refused, and ended the other's claim by dropping
+/// one of its own. The next task that asked began a second checkpoint, and one of the two renamed the other's unsynced
+/// manifest into place.
 #[test]
 fn one_checkpoint_is_taken_at_a_time() {
     let disk = SimulatedDisk::new(1, Faults::default());
@@ -53,9 +53,9 @@ fn one_checkpoint_is_taken_at_a_time() {
     });
 }
 
-/// Zeros that a new segment is filled with are not durable before the blocks that
-/// overwrite them, so a crash may leave a file that ends within the padding of its
-/// last block. The block was taken for whole, and then the file for damaged.
+/// The zeros that a new segment is filled with are not durable before the blocks that overwrite them: a crash may
+/// leave a file that ends within the padding of its last block. The block was taken for whole, and then the file for
+/// damaged.
 #[test]
 fn a_log_may_end_within_padding() {
     let disk = SimulatedDisk::new(1, Faults::default());
@@ -87,8 +87,8 @@ fn copy_cut(from: &dyn Directory, to: &dyn Directory) {
     }
 }
 
-/// A worker that had always something to do, but nothing to log, did not look after
-/// its device: a checkpoint stood still, and so did whoever needed a segment.
+/// A worker that had always something to do, but nothing to log, did not look after its device: a checkpoint stood
+/// still, and so did each transaction that needed a segment.
 #[test]
 fn a_busy_worker_looks_after_its_device() {
     let disk = SimulatedDisk::new(1, Faults::default());
@@ -102,8 +102,8 @@ fn a_busy_worker_looks_after_its_device() {
             tell.store(true, Ordering::Relaxed);
         }
     });
-    // Some yields suffice as a rule; on a machine that is late with everything the checkpoint waits for a while, so as
-    // not to write faster than it should.
+    // Some yields suffice as a rule; on a slow machine the checkpoint waits for a while, so as not to write faster
+    // than it should.
     let patience = Duration::from_secs(30);
     let ended = durable.run(async move |_: Rc<Session>| {
         let begun = Instant::now();
@@ -116,9 +116,8 @@ fn a_busy_worker_looks_after_its_device() {
     drop(checkpoint);
 }
 
-/// Under read committed a write meets the newest version, not only what its snapshot
-/// has. Who was told that the record is gone was told so before the deletion was
-/// durable, and after a crash the record was there.
+/// Under read committed a write meets the newest version, not only the version of its snapshot. A transaction learned
+/// that a record was gone before the deletion was durable, and after a crash the record was there.
 #[test]
 fn a_refusal_depends_on_what_refused() {
     let disk = SimulatedDisk::new(1, Faults::default());
@@ -138,8 +137,8 @@ fn a_refusal_depends_on_what_refused() {
     });
 }
 
-/// Somebody was told that a table had been dropped, and his transaction acknowledged, before
-/// the drop was durable. After a crash the table was there.
+/// A transaction learned that a table had been dropped, and was acknowledged, before the drop was durable. After a
+/// crash the table was there.
 #[test]
 fn the_refusal_of_a_dropped_table_depends_on_its_drop() {
     let disk = SimulatedDisk::new(1, Faults::default());
@@ -160,8 +159,8 @@ fn the_refusal_of_a_dropped_table_depends_on_its_drop() {
     assert!(dropped <= durable_up_to);
 }
 
-/// Somebody used a table by a handle, found nothing in it, and was acknowledged, before the
-/// table's creation was durable. After a crash there was no such table.
+/// A transaction used a table by a handle, found nothing in it, and was acknowledged, before the table's creation was
+/// durable. After a crash there was no such table.
 #[test]
 fn the_use_of_a_table_depends_on_its_creation() {
     let disk = SimulatedDisk::new(1, Faults::default());
@@ -181,9 +180,8 @@ fn the_use_of_a_table_depends_on_its_creation() {
     assert!(made <= durable_up_to);
 }
 
-/// The number of a table that was created and dropped again without ever having a record
-/// was taken for free after a crash: neither a record nor a definition had it. What the
-/// log said of the first one then held for the second.
+/// The number of a table that was created and dropped again without ever having a record was taken for free after a
+/// crash: neither a record nor a definition had it. The log's entries for the first table then held for the second.
 #[test]
 fn the_number_of_a_table_that_came_and_went_is_not_used_again() {
     let disk = SimulatedDisk::new(1, Faults::default());
@@ -200,7 +198,7 @@ fn the_number_of_a_table_that_came_and_went_is_not_used_again() {
     assert!(next > gone, "{next} after {gone}");
 }
 
-/// Transfers take a while from now on.
+/// Makes transfers take a while from now on.
 fn slow_down(disk: &SimulatedDisk) {
     disk.set_faults(Faults {
         delay_reaps_min: 20,
@@ -209,9 +207,9 @@ fn slow_down(disk: &SimulatedDisk) {
     });
 }
 
-/// Chunks of a checkpoint are of different moments, up to its end, and the log up to
-/// there makes them one. When the end of that log had rotted, it was taken for torn,
-/// and what it held was missing although later commits were there.
+/// Chunks of a checkpoint are of different moments, up to its end, and the log up to there makes them one. When the
+/// end of that log had rotted, it was taken for torn, and its transactions were missing although later commits were
+/// there.
 #[test]
 fn a_checkpoint_without_its_log_is_refused() {
     let disk = SimulatedDisk::new(1, Faults::default());
@@ -256,9 +254,8 @@ fn a_checkpoint_without_its_log_is_refused() {
     ));
 }
 
-/// A checkpoint that found a table empty did not wait for what had emptied it. When
-/// that was cut off after a crash, the records were neither in the checkpoint nor in
-/// the log any more.
+/// A checkpoint that found a table empty did not wait for the transaction that had emptied it. When that transaction
+/// was cut off after a crash, the records were neither in the checkpoint nor in the log any more.
 #[test]
 fn a_checkpoint_waits_for_what_emptied_a_table() {
     let disk = SimulatedDisk::new(1, Faults::default());
@@ -298,7 +295,7 @@ fn a_checkpoint_waits_for_what_emptied_a_table() {
             if let Poll::Ready(deleted) = turn {
                 break deleted.unwrap();
             }
-            // It waits for a segment.
+            // The commit waits for a segment.
             other.push();
             yield_now().await;
         };
@@ -315,7 +312,7 @@ fn a_checkpoint_waits_for_what_emptied_a_table() {
     });
 }
 
-/// A database, closed, with so many blocks of the log in segments of some 30 each.
+/// Makes a closed database with so many blocks of the log, in segments of some 30 blocks each.
 fn written_in_small_segments(blocks: u8) -> SimulatedDisk {
     let disk = SimulatedDisk::new(1, Faults::default());
     let small = LogConfig {
@@ -349,12 +346,12 @@ fn the_damaged_file_is_named() {
     }
 }
 
-/// When the last block of an ended incarnation was damaged, a segment that had been
-/// prepared after it and only held an older use's leavings was blamed.
+/// When the last block of an ended incarnation was damaged, a segment was blamed that had been prepared after it and
+/// held only the remains of an earlier use.
 #[test]
 fn a_prepared_segment_is_not_blamed() {
     let disk = written_in_small_segments(30);
-    // The next opening writes down where the log ended.
+    // The next opening writes the end of the log to the manifest.
     drop(open(disk.directory()).unwrap());
     let is_written = |name: &str, offset: u64| {
         let file = disk.directory().open(name, OpenMode::Read, false).unwrap();
@@ -389,7 +386,7 @@ fn the_first_needed_block_is_named() {
     let record = (vec![99], Some(vec![99; 100]));
     durable.write(&table, vec![record]).unwrap();
     drop((table, durable));
-    // The next opening writes down where the log ended.
+    // The next opening writes the end of the log to the manifest.
     drop(open(disk.directory()).unwrap());
     let file = disk.directory();
     let file = file.open("log-00000000", OpenMode::Read, false).unwrap();

@@ -1,11 +1,11 @@
-//! Small disks, filled to the brim: what deletes works, a checkpoint ends, and what was given up is
-//! room again.
+//! Small disks, filled to the brim: deletions work, a checkpoint ends, and the room of deleted data
+//! can be used again.
 //!
-//! The story: a database had filled its disk, its only large table was dropped, and the process
-//! was killed. Opened again, it refused every write for want of room, though a tenth of the disk was
-//! free and one row lived. No checkpoint was due, since nothing had been logged since the opening;
-//! one that was asked for did not end: giving back the dropped table had moved the clock, and
-//! to log that there was no room for a segment.
+//! The story: a database had filled its disk, its only large table was dropped, and the process was
+//! killed. Opened again, it refused every write for want of room, though a tenth of the disk was
+//! free and one row lived. No checkpoint was due, since nothing had been logged since the opening. A
+//! checkpoint on request did not end: giving back the dropped table had moved the clock, and there
+//! was no room for a segment in which to log that.
 
 #[path = "common/durable.rs"]
 mod durable;
@@ -29,21 +29,21 @@ const VALUE_BYTES: usize = 3000;
 /// Records of a transaction that fills a table.
 const BATCH: u64 = 40;
 
-/// Transactions until the disk must have refused one.
+/// Number of transactions after which the disk must have refused one.
 const BATCHES_MAX: u64 = 10_000;
 
-/// What the reserve must suffice for at once: a test deletes no more in a transaction.
+/// Maximum records that a test deletes in a transaction: the reserve must suffice for them at once.
 const DELETED_MAX: usize = 200;
 
-/// Seconds until room that was given up must be room for writes.
+/// Seconds after which room that was given up must be room for writes.
 const PATIENCE_SECONDS: u64 = 20;
 
 type Records = BTreeMap<Vec<u8>, Vec<u8>>;
 
-/// Where the database is.
+/// Disk of the database.
 trait Disk {
     fn directory(&self) -> Arc<dyn Directory>;
-    /// The power fails while `durable` is open.
+    /// Simulates a power failure while `durable` is open.
     fn crash(&mut self, durable: Durable);
 }
 
@@ -87,9 +87,9 @@ impl Disk for Simulated {
     }
 }
 
-/// An open database and what it must have.
+/// Open database, with the content that it must have.
 struct Scene<D> {
-    /// First, so that it is closed before its disk is taken away.
+    /// Database; the first field, so that it is closed before its disk is taken away.
     durable: Option<Durable>,
     disk: D,
     log: LogConfig,
@@ -137,7 +137,7 @@ impl<D: Disk> Scene<D> {
         self.durable().database.table(name).expect("created before")
     }
 
-    /// Makes a table with one record; false without room.
+    /// Makes a table with one record; returns false without room.
     fn create(&mut self, name: &str) -> bool {
         match self.durable().create_table(name, b"described") {
             Ok(_) => {}
@@ -148,7 +148,7 @@ impl<D: Disk> Scene<D> {
         true
     }
 
-    /// One batch; false without room.
+    /// Inserts a batch; returns false without room.
     fn insert(&mut self, name: &str, count: u64) -> bool {
         let keys = self.next_key..self.next_key + count;
         let value = |i: u64| vec![i as u8; VALUE_BYTES];
@@ -176,7 +176,7 @@ impl<D: Disk> Scene<D> {
         );
     }
 
-    /// Deletes up to so many records: there is always room for that.
+    /// Deletes up to `count` records: there is always room for that.
     fn delete(&mut self, name: &str, count: usize) {
         let records = self.tables.get_mut(name).expect("there");
         let keys: Vec<_> = records.keys().take(count).cloned().collect();
@@ -208,7 +208,7 @@ impl<D: Disk> Scene<D> {
         self.tables.get_mut(name).expect("there").clear();
     }
 
-    /// One that fails is as good as none, but it ends.
+    /// Takes a checkpoint; a failure does not matter, but the checkpoint must end.
     fn checkpoint(&mut self) {
         let end = self
             .durable()
@@ -230,7 +230,7 @@ impl<D: Disk> Scene<D> {
         }
     }
 
-    /// After all that is large was deleted, a write finds room before long.
+    /// Checks that a write finds room before long, after everything large was deleted.
     fn expect_room(&mut self, name: &str) {
         let began = Instant::now();
         while !self.insert(name, BATCH) {
@@ -250,7 +250,7 @@ fn simulated(capacity: u64, seed: u64) -> Scene<Simulated> {
     Scene::new(Simulated::new(capacity, seed), LOG)
 }
 
-/// See the module text.
+/// Runs the story of the module's doc.
 fn the_story(mut scene: Scene<impl Disk>) {
     assert!(scene.create("keep") && scene.insert("keep", 1));
     assert!(scene.create("large"));
@@ -261,7 +261,7 @@ fn the_story(mut scene: Scene<impl Disk>) {
     scene.check();
     scene.expect_room("keep");
     scene.checkpoint();
-    // As much as before: nothing is lost for good.
+    // The table takes as much as before: no room is lost for good.
     assert!(scene.create("large"));
     for _ in 0..20 {
         assert!(scene.insert("large", BATCH));
@@ -289,7 +289,7 @@ fn a_checkpoint_ends_when_there_is_no_room_for_a_usual_segment() {
     scene.expect_room("keep");
 }
 
-/// Any order of filling, dropping, deleting, truncating, checkpoints and crashes.
+/// Fills, drops, deletes, truncates, takes checkpoints and crashes in any order.
 fn any_order(mut scene: Scene<impl Disk>, seed: u64, steps: u32) {
     let mut rng = Rng(0x9e37_79b9_7f4a_7c15 ^ (seed + 1));
     assert!(scene.create("keep") && scene.insert("keep", 1));
@@ -332,13 +332,13 @@ fn a_small_disk_is_filled_and_emptied_in_any_order() {
     }
 }
 
-/// A file system of a few megabytes in memory, unmounted at the end.
+/// File system of a few megabytes in memory, unmounted at the end.
 struct Mounted {
     path: std::path::PathBuf,
 }
 
 impl Mounted {
-    /// `None` where mounting is not permitted.
+    /// Mounts a file system; `None` where mounting is not permitted.
     fn new(name: &str, bytes: u64) -> Option<Mounted> {
         let name = format!("weft-full-disk-{name}-{}", std::process::id());
         let path = std::env::temp_dir().join(name);
@@ -370,13 +370,13 @@ impl Disk for Mounted {
         Arc::new(directory.expect("it is there"))
     }
 
-    /// What the system was given is there after a kill.
+    /// Simulates a kill: bytes that the system has taken are there afterwards.
     fn crash(&mut self, durable: Durable) {
         drop(durable);
     }
 }
 
-/// The same on files of the system, with segments of the usual size.
+/// Runs any order of steps on files of the system, with segments of the usual size.
 #[test]
 fn a_small_file_system_is_filled_and_emptied() {
     let Some(mounted) = Mounted::new("story", 100 * MIB) else {

@@ -1,11 +1,10 @@
 //! A lane that has written nothing since the last checkpoint needs no log files, and
 //! one that has needs all of them.
 //!
-//! Recovery used to note how many blocks a lane had ever had, although a checkpoint
-//! had made them superfluous, and freed its files. Once one was used again, the next
-//! opening missed those blocks and refused the directory. On the other hand it looked
-//! for missing files only in incarnations of which some file was left, so that the
-//! loss of all of them went unnoticed.
+//! Recovery used to note how many blocks a lane had ever had, although a checkpoint had made them
+//! superfluous, and freed its files. Once one was used again, the next opening missed those blocks
+//! and refused the directory. On the other hand, recovery looked for missing files only in
+//! incarnations of which some file was left: the loss of all files went unnoticed.
 
 #[path = "common/durable.rs"]
 mod durable;
@@ -23,7 +22,7 @@ fn write(durable: &mut Durable, key: u8) {
     durable.write(&table, vec![record]).expect("commits");
 }
 
-/// The same, in a lane of its own.
+/// Writes a record in a lane of its own.
 fn write_in_another_lane(durable: &Durable, key: u8) {
     let table: std::sync::Arc<Table> = durable.database.table("t").expect("there");
     let session = Session::new(&durable.database).expect("a session");

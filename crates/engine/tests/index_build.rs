@@ -1,5 +1,5 @@
-//! Indexes that are built while writers run: whatever the order in which builder and
-//! writers take their steps, the index is its table's in the end.
+//! Indexes that are built while writers run: for any order of the steps of builder and writers, the
+//! index agrees with its table in the end.
 
 #[path = "common/in_memory.rs"]
 mod in_memory;
@@ -70,7 +70,7 @@ impl Setup {
         run_inline(build.step::<Sequential>())
     }
 
-    /// Steps until records were read whose entries are to be claimed next.
+    /// Takes steps until records were read whose entries are to be claimed next.
     fn step_to_claim(&self, build: &mut IndexBuild) {
         while self.step(build).unwrap() == BuildStep::Waits {}
         if !build.index().options().unique {
@@ -79,7 +79,7 @@ impl Setup {
         assert_eq!(self.step(build), Ok(BuildStep::Advanced));
     }
 
-    /// Extends the reach of a builder by a stride, in which nobody is writing.
+    /// Extends the reach of a builder by a stride in which no transaction is writing.
     fn extend(&self, build: &mut IndexBuild) {
         assert_eq!(self.step(build), Ok(BuildStep::Advanced));
         assert_eq!(self.step(build), Ok(BuildStep::Advanced));
@@ -130,7 +130,8 @@ fn an_index_cannot_be_read_before_it_is_ready_nor_by_older_transactions() {
     assert_eq!(setup.lookup(&index, b"a"), Err(Error::IndexNotReady));
     setup.finish(build);
     assert_eq!(setup.lookup(&index, b"a"), Ok(Some(b"k".to_vec())));
-    // It has no entries for what `old` would have to see, had it changed since.
+    // The index has no entries for the version that `old` would have to see, had the record changed
+    // since.
     let read = old.get_by::<Sequential, _>(&index, b"a", |_, _| ());
     assert_eq!(run_inline(read), Err(Error::Abort(Abort::SnapshotTooOld)));
 }
@@ -149,7 +150,7 @@ fn two_records_with_one_key_stop_a_unique_index_which_leaves_nothing() {
     assert_eq!(index.state(), IndexState::Dropped);
     setup.put(b"l", b"a");
     assert!(setup.table.indexes().is_empty());
-    // Its name is free again.
+    // The name of the index is free again.
     setup.put(b"j", b"b");
     setup.put(b"l", b"c");
     setup.finish(setup.begin(UNIQUE));
@@ -195,16 +196,16 @@ fn a_build_waits_for_transactions_that_do_not_maintain_the_index() {
     for _ in 0..20 {
         assert_eq!(setup.step(&mut build), Ok(BuildStep::Waits));
     }
-    // It has a name and has written nothing.
+    // The transaction has a name and has written nothing.
     run_inline(reader.commit()).unwrap();
     let index = setup.finish(build);
     assert_eq!(setup.lookup(&index, b"a"), Ok(None));
     assert_eq!(setup.lookup(&index, b"b"), Ok(Some(b"k".to_vec())));
 }
 
-/// The builder has read a record; before it claims the entry, the record is changed.
-/// There is no entry that the writer could delete. If it left no tombstone, the
-/// builder would bring an entry in for a key that the record has no more.
+/// The builder has read a record; before it claims the entry, the record is changed. There is no
+/// entry that the writer could delete. If the writer left no tombstone, the builder would enter a
+/// key that the record does not have any more.
 #[test]
 fn what_was_changed_since_the_builder_read_it_is_read_again() {
     let change = |setup: &Setup| setup.put(b"k", b"b");
@@ -235,9 +236,9 @@ fn what_was_changed_since_the_builder_read_it_is_read_again() {
     }
 }
 
-/// As long as the builder has not come to a record, another may take its unique key: one
-/// that has it from then on, once the first has moved away (or expired, as the simulated
-/// crashes found it, seed 1118). The first erased the entry of the other when it went.
+/// As long as the builder has not come to a record, another one may take its unique key: a record
+/// that has the key from then on, once the first has moved away (or expired, as the simulated
+/// crashes found it, seed 1118). The first record once erased the other's entry when it went.
 #[test]
 fn who_leaves_a_key_to_another_leaves_the_entry() {
     let setup = Setup::new();
@@ -252,8 +253,8 @@ fn who_leaves_a_key_to_another_leaves_the_entry() {
     assert_eq!(setup.lookup(&index, b"k"), Ok(Some(b"j".to_vec())));
 }
 
-/// Before the builder has come by, writers leave the index alone. Whoever has done so and
-/// is still open is waited for, whatever he does meanwhile and in the end.
+/// Before the builder has come by, writers leave the index alone. The builder waits for each open
+/// writer that has done so, whatever it does meanwhile and in the end.
 #[test]
 fn the_builder_waits_for_those_who_left_a_record_to_it() {
     type Write = fn(&Setup, &Transaction);
@@ -285,7 +286,7 @@ fn the_builder_waits_for_those_who_left_a_record_to_it() {
                 let is_deleted = std::ptr::fn_addr_eq(first, delete);
                 let is_there = std::ptr::fn_addr_eq(first, insert);
                 let writes_k = !std::ptr::fn_addr_eq(second, insert);
-                // What is gone cannot be changed, what is there cannot be inserted.
+                // A missing record cannot be changed, and an existing one cannot be inserted.
                 if !(is_deleted && writes_k || is_there && !writes_k) {
                     second(&setup, &writer);
                 }
@@ -305,8 +306,8 @@ fn the_builder_waits_for_those_who_left_a_record_to_it() {
     }
 }
 
-/// A writer and the builder want the same entry: the later of them gives way, or takes a
-/// newer snapshot.
+/// A writer and the builder want the same entry: the later of the two gives way, or takes a newer
+/// snapshot.
 #[test]
 fn a_writer_that_the_builder_overtook_gives_way_or_takes_a_newer_snapshot() {
     for may_move in [false, true] {
@@ -348,9 +349,9 @@ fn a_panicking_key_function_ends_the_build_alone() {
     assert!(setup.table.indexes().is_empty());
 }
 
-/// A worker that keeps one transaction in flight begins no other while a builder lets
-/// others have their turn, only while it rests. A builder that looked for company in
-/// between saw nobody, and had the worker for itself until the index was ready.
+/// A worker that keeps one transaction in flight begins no other while a builder yields, only while
+/// the builder rests. A builder that looked for other tasks in between saw none, and had the worker
+/// for itself until the index was ready.
 #[test]
 fn transactions_and_a_builder_share_a_worker_whatever_it_keeps_in_flight() {
     for in_flight in [1, 8] {
@@ -364,7 +365,7 @@ fn transactions_and_a_builder_share_a_worker_whatever_it_keeps_in_flight() {
             ..WorkerConfig::default()
         };
         let mut worker = Worker::new(config, session, Clock::real());
-        // Relaxed: all of it is one thread's.
+        // Relaxed: one thread has all of it.
         let commits = Arc::new(AtomicU32::new(0));
         let (count, written) = (commits.clone(), table.clone());
         worker.set_source(FromFn(move |session: &Rc<Session>| {
@@ -398,8 +399,8 @@ fn transactions_and_a_builder_share_a_worker_whatever_it_keeps_in_flight() {
     }
 }
 
-/// Three writers and a builder, suspended at every touch and resumed in an order
-/// that the seed decides.
+/// Three writers and a builder, suspended at every touch and resumed in an order that the seed
+/// decides.
 #[test]
 fn builders_and_writers_take_their_steps_in_any_order() {
     let mut conflicts = 0;
@@ -410,7 +411,7 @@ fn builders_and_writers_take_their_steps_in_any_order() {
             setup.put(&[key], &[key]);
         }
         let is_unique = rng.below(2) == 0;
-        // Some see the whole table as one stride, others as three.
+        // Some builders see the whole table as one stride, others as three.
         let batch = 1 + rng.below(4) as usize;
         let ready = Cell::new(None);
         let mut futures: Vec<Pin<Box<dyn Future<Output = ()> + '_>>> = Vec::new();
@@ -440,7 +441,7 @@ fn builders_and_writers_take_their_steps_in_any_order() {
     assert!(conflicts > 100, "{conflicts}: they are to meet");
 }
 
-/// Writes any values, or, if it has a number of its own, a new one each time.
+/// Writes any values, or, for a writer with a number of its own, a new one each time.
 async fn write(setup: &Setup, mut rng: Rng, own: Option<u8>) {
     let mut written_before = 0;
     for _ in 0..30 {
@@ -483,8 +484,8 @@ fn truncate(txn: &Transaction) -> Arc<Table> {
     run_inline(txn.truncate_table::<Sequential>("t")).unwrap()
 }
 
-/// An index that becomes ready after the truncation has looked which ones there are would
-/// get lost. So its builder waits for the end of the truncation.
+/// An index that became ready after the truncation had listed the indexes would get lost. Its
+/// builder therefore waits for the end of the truncation.
 #[test]
 fn an_index_does_not_become_ready_beside_a_truncation() {
     let s = Setup::new();
@@ -497,7 +498,7 @@ fn an_index_does_not_become_ready_beside_a_truncation() {
     assert_eq!(build.index().state(), IndexState::Building);
     drop(txn);
     let index = s.finish(build);
-    // The next one takes it along.
+    // The next truncation includes the index.
     let txn = s.session.begin(Isolation::Snapshot).unwrap();
     let new = truncate(&txn);
     run_inline(txn.commit()).unwrap();
@@ -523,14 +524,14 @@ fn an_index_is_not_dropped_beside_a_truncation() {
     assert_eq!(run_inline(s.session.drop_index(&index)), conflict);
     assert_eq!(index.state(), IndexState::Ready);
     run_inline(txn.commit()).unwrap();
-    // By the handle from before.
+    // The index is dropped by the handle from before.
     assert_eq!(run_inline(s.session.drop_index(&index)), Ok(true));
     assert_eq!(index.newest().map(|index| index.state()), None);
     let txn = s.session.begin(Isolation::Snapshot).unwrap();
     assert_eq!(truncate(&txn).indexes().len(), 0);
 }
 
-/// The builder of an index hears that its table is gone.
+/// The builder of an index learns that its table is gone.
 #[test]
 fn an_index_is_not_built_on_a_table_that_was_truncated() {
     let s = Setup::new();

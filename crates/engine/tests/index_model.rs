@@ -2,10 +2,10 @@
 //! two other indexes, against a multi-version model that is simple enough to be
 //! believed: every result of every write, read and scan is predicted exactly.
 //!
-//! In the model an entry is one more record, under its own name, with the conflicts
-//! that records have; and an operation that fails leaves nothing. The same with records
-//! that expire, by a clock that jumps, also back: what has expired is as if it were not
-//! there, to reads by table and by index alike, and is collected now and then.
+//! In the model an entry is one more record, under its own name, with the conflicts that records
+//! have; and an operation that fails leaves nothing. The operations run also with records that
+//! expire, by a clock that jumps, forwards and back: to reads by table and by index alike, an
+//! expired record is absent, and expired records are collected now and then.
 
 #[path = "common/rng.rs"]
 mod rng;
@@ -37,7 +37,7 @@ impl Rng {
         }
     }
 
-    /// Five columns, of few values each, and something behind them.
+    /// Returns a value of five columns, of few values each, and some bytes behind them.
     fn value(&mut self) -> Bytes {
         let mut value: Bytes = (0..5).map(|_| self.below(12) as u8).collect();
         let bytes = [0, 1, 40, 300][self.below(4) as usize];
@@ -50,7 +50,7 @@ impl Rng {
     }
 }
 
-/// A column's value as an index key: some are beginnings of others.
+/// Returns a column's value as an index key: some are prefixes of others.
 fn column(value: u8) -> Bytes {
     match value % 4 {
         0 => vec![0; value as usize],
@@ -59,11 +59,11 @@ fn column(value: u8) -> Bytes {
     }
 }
 
-/// Keys and covered bytes that a record has in an index.
+/// Returns the keys and covered bytes that a record has in an index.
 fn keys_of(index: usize, value: &[u8]) -> BTreeMap<Bytes, Bytes> {
     let covered = value.get(5).map_or(Bytes::new(), |&byte| vec![byte]);
     match index {
-        // Unique; nullable; two columns.
+        // Unique indexes: over one column, nullable, and over two columns.
         0 => [(column(value[0]), Bytes::new())].into(),
         1 if value[1] < 4 => BTreeMap::new(),
         1 => [(column(value[1]), covered)].into(),
@@ -71,7 +71,7 @@ fn keys_of(index: usize, value: &[u8]) -> BTreeMap<Bytes, Bytes> {
             let composite = [column(value[2]), vec![value[3]]].concat();
             [(composite, Bytes::new())].into()
         }
-        // Not unique: one key, and up to two of them.
+        // Indexes that are not unique: one key, and up to two of them.
         3 => [(column(value[3] % 3), covered)].into(),
         _ => [
             (column(value[4]), Bytes::new()),
@@ -95,8 +95,8 @@ fn is_unique(index: usize) -> bool {
     index < 3
 }
 
-/// What is written: a record of the table, or an entry by index, index key and, if
-/// the index is not unique, primary key.
+/// Name of a write's target: a record of the table, or an entry by index, index key and, if the
+/// index is not unique, primary key.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Name {
     Record(Bytes),
@@ -111,8 +111,7 @@ fn entry(index: usize, key: &[u8], primary_key: &[u8]) -> Name {
     Name::Entry(index, key.to_vec(), breaker)
 }
 
-/// A record's value, or an entry's primary key, and until when it is there. None: not
-/// there.
+/// A record's value, or an entry's primary key, with its expiry. `None`: absent.
 type Content = Option<(Bytes, u64)>;
 
 #[derive(Default)]
@@ -126,17 +125,17 @@ struct Open {
     isolation: Isolation,
     snapshot: u64,
     writes: BTreeMap<Name, Content>,
-    /// With what had been written then.
+    /// Savepoints, with the writes up to each.
     savepoints: Vec<(Savepoint, BTreeMap<Name, Content>)>,
-    /// What it has read of others, as long as its snapshot may move.
+    /// Records of others that the transaction has read, as long as its snapshot may move.
     reads: Option<Vec<Name>>,
 }
 
-/// Records that a transaction may have read when its snapshot moves.
+/// Maximum records that a transaction may have read when its snapshot moves.
 const READS_TO_MOVE_MAX: usize = 8;
 
 impl Open {
-    /// Reads what is stored.
+    /// Notes a read of stored content.
     fn note(&mut self, name: &Name) {
         if !self.writes.contains_key(name) {
             if let Some(reads) = &mut self.reads {
@@ -176,7 +175,7 @@ enum Outcome {
 }
 
 struct Run<P> {
-    /// Versions that describe the table.
+    /// Bytes of the versions that describe the table.
     catalog_bytes: u64,
     rng: Rng,
     session: Rc<Session>,
@@ -186,9 +185,9 @@ struct Run<P> {
     open: Vec<Open>,
     duplicates: u64,
     wall: WallClock,
-    /// In microseconds; 0: records live for ever.
+    /// Lifetime in microseconds; 0: records live for ever.
     ttl: u64,
-    /// Collects what has expired, when its clock is moved.
+    /// Session that collects expired records when its clock is moved.
     walker: Rc<Session>,
     walker_clock: Rc<Cell<Duration>>,
     expired: u64,
@@ -253,7 +252,7 @@ impl<P: Policy> Run<P> {
         }
     }
 
-    /// What is stored there, whether it has expired or not.
+    /// Returns the content that is stored under a name, whether it has expired or not.
     fn stored(&self, open: &Open, name: &Name) -> Content {
         match open.writes.get(name) {
             Some(own) => own.clone(),
@@ -273,7 +272,7 @@ impl<P: Policy> Run<P> {
         (until > self.present(open)).then_some(content)
     }
 
-    /// The abort that a write by transaction `me` must meet, if its snapshot does not move
+    /// Returns the abort that a write by transaction `me` must meet, if its snapshot does not move
     /// instead.
     fn conflict(&mut self, me: usize, name: &Name) -> Option<Abort> {
         let open = &self.open[me];
@@ -296,7 +295,7 @@ impl<P: Policy> Run<P> {
         None
     }
 
-    /// What reading a name by transaction `me` means for its snapshot.
+    /// Notes that transaction `me` reads a name, for its snapshot.
     fn note(&mut self, me: usize, name: &Name) {
         match self.stored(&self.open[me], name) {
             Some(_) => self.open[me].note(name),
@@ -347,7 +346,7 @@ impl<P: Policy> Run<P> {
             .set(WallTime(if back { now - step / 2 } else { now + step }));
     }
 
-    /// One walk: a transaction that deletes what has expired, or gives way.
+    /// Models one walk: a transaction that deletes expired records, or gives way.
     fn collect(&mut self) {
         self.open.push(Open {
             txn: self.session.begin(Isolation::Snapshot).unwrap(),
@@ -355,7 +354,7 @@ impl<P: Policy> Run<P> {
             snapshot: self.model.commits,
             writes: BTreeMap::new(),
             savepoints: Vec::new(),
-            // It scans.
+            // The walk scans.
             reads: None,
         });
         let me = self.open.len() - 1;
@@ -503,7 +502,7 @@ impl<P: Policy> Run<P> {
             };
             assert!(ordered, "{rows:?}");
             assert_eq!(rows.len(), expected.len().min(limit));
-            // Which of those with one key come first is the engine's choice.
+            // The engine chooses which of the rows with one key come first.
             if rows.len() == expected.len() {
                 let content = |(key, primary_key, value, covered): &(_, _, _, _)| match covering {
                     false => (
@@ -526,13 +525,13 @@ impl<P: Policy> Run<P> {
         self.open[me].reads = None;
     }
 
-    /// What a write must come to; the transaction's writes are changed accordingly.
+    /// Predicts the outcome of a write, and changes the transaction's writes accordingly.
     fn predict(&mut self, me: usize, key: &Bytes, value: Option<&Bytes>, kind: u64) -> Outcome {
         let record = Name::Record(key.clone());
         let conflict = self.conflict(me, &record);
         let old = self.sees(&self.open[me], &record);
         match (kind, conflict) {
-            // Changing what is not there for the snapshot conflicts with nothing.
+            // Changing a record that is absent for the snapshot conflicts with nothing.
             (2.., Some(abort)) if old.is_some() => return Outcome::Abort(abort),
             (2.., _) if old.is_none() => return Outcome::Done(false),
             (_, Some(abort)) => return Outcome::Abort(abort),
@@ -551,7 +550,7 @@ impl<P: Policy> Run<P> {
         }
     }
 
-    /// What deleting an expired record must come to, if it must fail.
+    /// Predicts the failure of deleting an expired record, if it must fail.
     fn predict_expiry(&mut self, me: usize, key: &Bytes) -> Option<Outcome> {
         match self.conflict(me, &Name::Record(key.clone())) {
             Some(abort) => Some(Outcome::Abort(abort)),
@@ -559,7 +558,7 @@ impl<P: Policy> Run<P> {
         }
     }
 
-    /// The writes of an operation on a record that may be written.
+    /// Returns the writes of an operation on a record that may be written.
     fn predict_operation(
         &mut self,
         me: usize,
@@ -621,7 +620,7 @@ impl<P: Policy> Run<P> {
     fn write(&mut self, me: usize) {
         let (key, value) = (self.rng.key(), self.rng.value());
         let kind = self.rng.below(5);
-        // What is there, where the snapshot moves to if it does.
+        // The current record, at the newer snapshot if the snapshot moves.
         let record = Name::Record(key.clone());
         self.conflict(me, &record);
         let before = self.sees(&self.open[me], &record);
@@ -681,7 +680,7 @@ impl<P: Policy> Run<P> {
             run_inline(txn.delete::<P>(&self.table, &key)).unwrap();
         }
         run_inline(txn.commit()).unwrap();
-        // Those that it did not see, because they had expired.
+        // Records that the transaction did not see, because they had expired.
         self.wall.advance(Duration::from_secs(1000));
         self.walk();
         self.check();

@@ -23,8 +23,8 @@ use in_memory::in_memory;
 use interleave::{Sequential, run_inline};
 use stepping::{Rng, Stepping, finish, interleave, poll, poll_times};
 
-/// A table with two unique indexes and one other, each over one column of a byte; a
-/// column of `-` has no entry, and a column of `!` makes the extractor panic.
+/// A table with two unique indexes and another one, each over one column of a byte; a column of `-`
+/// has no entry, and a column of `!` makes the extractor panic.
 struct Setup {
     session: Rc<Session>,
     table: Arc<Table>,
@@ -72,7 +72,7 @@ impl Setup {
         self.indexes.push(build.index().clone());
     }
 
-    /// Records enough for walks through the trees to suspend.
+    /// Inserts enough records for walks through the trees to suspend.
     fn fill(&self) {
         let txn = self.begin();
         for byte in 128..=u8::MAX {
@@ -109,7 +109,7 @@ impl Setup {
         }
     }
 
-    /// Primary keys and values by index.
+    /// Returns primary keys and values in the order of an index.
     fn by(&self, txn: &Transaction, at: usize) -> String {
         let mut rows = Vec::new();
         let scan = txn.scan_by::<Sequential>(
@@ -193,7 +193,7 @@ fn clean_up_after_abort() {
     // The descriptions of the table and its indexes are there all the time.
     let catalog = used(&setup);
     for last in 0..3 {
-        // All that want one key are aborted; whoever is last leaves nothing.
+        // All transactions that want one key are aborted; the last one leaves nothing.
         let mut all: Vec<_> = (0..3).map(|_| setup.begin()).collect();
         for (at, txn) in all.iter().enumerate() {
             let written = setup.insert(txn, &at.to_string(), "1a.");
@@ -209,8 +209,8 @@ fn clean_up_after_abort() {
     setup.check();
 }
 
-/// An insertion that fails over its index keys has told that the key is free; what it had
-/// done by then is taken back, and others can insert it.
+/// An insertion that fails over its index keys has told that the primary key is free; its changes
+/// so far are taken back, and other transactions can insert the key.
 #[test]
 fn what_a_failed_operation_has_told_is_certified() {
     let setup = Setup::new();
@@ -224,7 +224,7 @@ fn what_a_failed_operation_has_told_is_certified() {
     assert_eq!(setup.insert(&b, "q", "4a."), Err(setup.duplicate_in(1)));
     setup.insert(&a, "q", "5b.").unwrap();
     setup.insert(&b, "p", "6c.").unwrap();
-    // Neither does: phantoms are as coarse as nodes of the index.
+    // The two may not both commit, and neither does: phantoms are as coarse as nodes of the index.
     let committed = [a, b].map(|txn| run_inline(txn.commit()).is_ok());
     assert_ne!(committed, [true; 2], "write skew");
     setup.check();
@@ -242,7 +242,7 @@ fn a_unique_key_passes_from_one_record_to_another_in_one_transaction() {
     setup.insert(&txn, "y", "1b.").unwrap();
     assert_eq!(setup.put(&txn, "x", "1a."), Err(setup.duplicate_in(0)));
     assert!(setup.delete(&txn, "y").unwrap());
-    // Back to where it was, through the tombstones of its own entries.
+    // The record returns to its old keys, through the tombstones of its own entries.
     setup.put(&txn, "x", "1a.").unwrap();
     setup.insert(&txn, "y", "2b.").unwrap();
     setup.commit(txn);
@@ -277,7 +277,7 @@ fn snapshots_read_the_entries_of_their_time() {
     setup.put(&txn, "x", "2b,").unwrap();
     setup.insert(&txn, "y", "1a.").unwrap();
     setup.commit(txn);
-    // Then the record goes, and what can be collected is.
+    // Then the record is deleted, and everything that can be collected is.
     let txn = setup.begin();
     assert!(setup.delete(&txn, "x").unwrap());
     setup.commit(txn);
@@ -330,7 +330,7 @@ fn an_index_key_that_is_too_long_leaves_nothing_of_the_operation() {
     let txn = setup.begin();
     setup.insert(&txn, "x", "1a.").unwrap();
     let before = setup.all(&txn);
-    // The delimiter and the record's number come on top.
+    // The delimiter and the record's number are added.
     let long = format!("2b{}", ".".repeat(KEY_BYTES_MAX - 9));
     let index = setup.indexes[3].number() as usize;
     let expected = Err(Error::IndexKeyTooLong { index });
@@ -350,7 +350,7 @@ fn at_the_memory_limit_operations_happen_or_do_not_and_deletes_go_on() {
     let padding = "x".repeat(100);
     let failed = loop {
         let key = format!("{records:06}");
-        // Every record differs in what is unique.
+        // Every record has different unique keys.
         let value = format!("--.{padding}");
         match setup.insert(&txn, &key, &value) {
             Ok(()) => records += 1,
@@ -359,7 +359,7 @@ fn at_the_memory_limit_operations_happen_or_do_not_and_deletes_go_on() {
     };
     assert_eq!(failed, Error::MemoryExhausted);
     assert!(records > 1000);
-    // Whichever allocation of the operation fails, it leaves nothing.
+    // If any allocation of the operation fails, the operation leaves nothing.
     for at in 0..200 {
         let key = format!("{:06}", records + at);
         let value = format!("--.{}", "y".repeat(at * 3));
@@ -385,7 +385,7 @@ fn at_the_memory_limit_operations_happen_or_do_not_and_deletes_go_on() {
     setup.insert(&txn, "again", "1a.").unwrap();
 }
 
-/// An operation that is dropped at any of its suspension points happened or did not.
+/// An operation that is dropped at any of its suspension points has happened or has not.
 #[test]
 fn a_dropped_operation_leaves_all_or_nothing() {
     type Operation = fn(&Setup, &Transaction, usize) -> Option<Result<bool, Error>>;
@@ -443,8 +443,8 @@ fn a_dropped_operation_leaves_all_or_nothing() {
     }
 }
 
-/// Under a `join`, operations on one table take turns, and each finds what those
-/// before it left.
+/// Under a `join`, operations on one table take turns, and each finds the results of those before
+/// it.
 #[test]
 fn operations_of_one_transaction_do_not_mix() {
     for seed in 1..=200 {
@@ -460,7 +460,7 @@ fn operations_of_one_transaction_do_not_mix() {
             futures.push(Box::pin(async move {
                 let write = txn.upsert::<Stepping>(&setup.table, &key, &value);
                 if gives_up {
-                    // Dropped where it is, with others waiting for their turn.
+                    // The write is dropped where it is, while others wait for their turn.
                     let mut write = pin!(write);
                     for _ in 0..5 {
                         if poll(write.as_mut()).is_ready() {

@@ -49,7 +49,7 @@ impl Setup {
         run_inline(created)
     }
 
-    /// As a statement does: with a lock on the table.
+    /// Writes as a statement does: with a lock on the table.
     fn write(&self, txn: &Transaction, key: &str, value: &str) -> Result<(), Error> {
         run_inline(txn.lock_table(&self.table, RowExclusive, IfLocked::Wait))?;
         self.put(txn, key, value)
@@ -61,14 +61,14 @@ impl Setup {
         indexes.into_iter().map(|index| index.name).collect()
     }
 
-    /// The index agrees with its table.
+    /// Checks that the index agrees with its table.
     fn check(&self, index: &Index) {
         let report = run_inline(self.session.check_index::<Sequential>(index)).unwrap();
         assert_eq!(report.flaw_count, 0, "{report:?}");
     }
 }
 
-/// Index keys and primary keys, as the transaction finds them.
+/// Returns index keys and primary keys, as the transaction finds them.
 fn read(txn: &Transaction, index: &Index) -> Result<Vec<(String, String)>, Error> {
     let mut all = Vec::new();
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
@@ -180,7 +180,7 @@ fn its_maker_waits_for_writers() {
     assert_eq!(read(&c, &index).unwrap().len(), 3);
 }
 
-/// A snapshot that is older than others' records still builds an index with these.
+/// A transaction whose snapshot is older than others' records still builds an index with these.
 #[test]
 fn on_an_old_snapshot_it_has_the_newest_records_and_cannot_be_read_there() {
     let s = setup();
@@ -286,7 +286,7 @@ fn a_dropped_unique_index_is_in_its_dropper_s_way_no_more() {
     }
 }
 
-/// Under another name: that of an index is free again when its drop has committed.
+/// The new index has another name: the old name is free again when the drop has committed.
 #[test]
 fn one_dropped_and_another_made_in_one_transaction() {
     let s = setup();
@@ -352,7 +352,7 @@ fn a_name_that_is_taken_is_refused_and_the_transaction_goes_on() {
     run_inline(a.commit()).unwrap();
 }
 
-/// Whoever observes commits hears what was noted and not rolled back, with the commit.
+/// An observer of commits gets the notes that were not rolled back, with the commit.
 #[test]
 fn notes_are_handed_over_at_the_commit() {
     use std::sync::Mutex;
@@ -378,7 +378,7 @@ fn notes_are_handed_over_at_the_commit() {
     let b = s.begin(Isolation::ReadCommitted);
     b.note_for_commit(Box::new(4_u32)).unwrap();
     drop(b);
-    // Without a write.
+    // The transaction writes nothing.
     let c = s.begin(Isolation::Snapshot);
     c.note_for_commit(Box::new(5_u32)).unwrap();
     let later = run_inline(c.commit()).unwrap();

@@ -1,7 +1,7 @@
 //! Transactions of many writes end in turns with others, and are whole all the same.
 //!
-//! The commit of a COPY of millions of rows kept its worker for half a second: it counted, logged
-//! and stamped them in one go, and so did a rollback.
+//! The commit of a COPY of millions of rows once kept its worker for half a second: it counted, logged and
+//! stamped the rows in one go, and a rollback did so, too.
 
 #[path = "common/durable.rs"]
 mod durable;
@@ -42,7 +42,7 @@ async fn write_all(transaction: &Transaction, table: &Table, first: u8, value_by
     write(transaction, table, 0..WRITES, &vec![first; value_bytes]).await;
 }
 
-/// The first byte of all values, which is the same in all records but for the first, and how many
+/// Returns the first byte of all values, which is the same in all records except the first one, and how many
 /// records there are.
 async fn look<P: Policy>(session: &Rc<Session>, table: &Table) -> (Option<u8>, u64) {
     let transaction = session.begin(Isolation::Snapshot).expect("begins");
@@ -61,7 +61,7 @@ async fn look<P: Policy>(session: &Rc<Session>, table: &Table) -> (Option<u8>, u
     (first, count)
 }
 
-/// Another transaction writes all records, and commits.
+/// Checks that another transaction writes all records, and commits.
 async fn nothing_is_in_the_way(session: &Rc<Session>, table: &Table) {
     let transaction = session.begin(Isolation::Snapshot).unwrap();
     write_all(&transaction, table, 3, 10).await;
@@ -70,8 +70,8 @@ async fn nothing_is_in_the_way(session: &Rc<Session>, table: &Table) {
     assert_eq!(seen, (Some(3), WRITES));
 }
 
-/// Polls a future to its end, and does something whenever it lets others go; it is dropped if that
-/// breaks off.
+/// Polls a future to its end, and calls a function whenever the future yields; the future is dropped if that
+/// function breaks off.
 async fn stepwise<F: Future>(
     future: F,
     mut between: impl FnMut(u64) -> ControlFlow<()>,
@@ -105,7 +105,7 @@ fn with_table(disk: &SimulatedDisk) -> (Durable, Arc<Table>) {
     (durable, table)
 }
 
-/// What is there once it is opened again.
+/// Returns the content of the database after it is opened again.
 fn reopened(disk: &SimulatedDisk) -> (Option<u8>, u64) {
     let mut durable = open(disk.directory()).unwrap();
     let table = durable.database.table("t").unwrap();
@@ -114,13 +114,13 @@ fn reopened(disk: &SimulatedDisk) -> (Option<u8>, u64) {
 
 /// Changes records in an order that is not the one in which they were written.
 async fn rewrite(transaction: &Transaction, table: &Table, records: u64, value: &[u8]) {
-    // A prime that divides no number of records here: each comes once.
+    // A prime that divides no number of records here: each record comes once.
     for i in (0..records).map(|i| i * 7919 % records) {
         write(transaction, table, i..i + 1, value).await;
     }
 }
 
-/// Each change of a record that the transaction had written looked through all of its writes: an UPDATE of
+/// Each change of a record that the transaction had written once looked through all of its writes: an UPDATE of
 /// 80,000 rows that the same transaction had inserted took 3 s, and one of 800,000 would have taken minutes.
 #[test]
 fn records_of_ones_own_are_found_among_many_writes() {
@@ -136,7 +136,7 @@ fn records_of_ones_own_are_found_among_many_writes() {
             write(&transaction, &table, WRITES..2 * WRITES, &[3]).await;
             rewrite(&transaction, &table, 2 * WRITES, &[3; 200]).await;
             transaction.rollback_to(&savepoint).unwrap();
-            // Where writes that were noted have gone are others now.
+            // The places of noted writes that are gone now have other writes.
             write(&transaction, &table, WRITES..WRITES + 1001, &[2]).await;
             rewrite(&transaction, &table, WRITES + 1001, &[4; 50]).await;
             transaction.commit().await.expect("commits");
@@ -148,8 +148,8 @@ fn records_of_ones_own_are_found_among_many_writes() {
     assert_eq!(reopened(&disk), (Some(4), WRITES + 1001));
 }
 
-/// Where many writes are was noted in one go, by an operation that may not wait for memory, or that is alone on
-/// its worker: 83 ms for a million writes.
+/// The places of many writes were once noted in one go, by an operation that may not wait for memory, or that
+/// is alone on its worker: 83 ms for a million writes.
 #[test]
 fn a_record_of_ones_own_is_looked_for_in_turns_by_every_policy() {
     async fn change<P: Policy>(
@@ -175,10 +175,10 @@ fn a_record_of_ones_own_is_looked_for_in_turns_by_every_policy() {
         write(&transaction, &table, 0..MANY, &[1]).await;
         let steps = change::<Sequential>(&transaction, &table, MANY / 2, &[2; 100]).await;
         assert!(steps > 2, "{steps}");
-        // Given up halfway, it is found all the same the next time.
+        // A search that was given up halfway still finds the record the next time.
         let savepoint = transaction.savepoint().unwrap();
         write(&transaction, &table, MANY..2 * MANY, &[1]).await;
-        // Not near the one that was found last.
+        // The key is not near the one that was found last.
         let at = key(MANY / 4);
         let change_it = transaction.update::<Sequential>(&table, &at, &[3]);
         assert!(stepwise(change_it, |step| up_to(2, step)).await.is_none());
@@ -189,7 +189,7 @@ fn a_record_of_ones_own_is_looked_for_in_turns_by_every_policy() {
     });
 }
 
-/// How a transaction gives its locks up.
+/// Ways in which a transaction gives its locks up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LocksEnd {
     Return,
@@ -198,8 +198,8 @@ enum LocksEnd {
     Commit,
 }
 
-/// Each lock looked through all that the transaction had, and so did each record that was locked, then written,
-/// and then taken back.
+/// Each lock once looked through all locks of the transaction, and so did each record that was locked, then
+/// written, and then taken back.
 #[test]
 fn many_locks_are_taken_and_given_up_one_by_one() {
     const LOCKS: u64 = 100_000;
@@ -251,7 +251,7 @@ fn many_locks_are_taken_and_given_up_one_by_one() {
                 }
             }
             assert!(end == LocksEnd::Return || steps > 10, "{end:?}: {steps}");
-            // Nobody has them any more.
+            // No transaction has the locks any more.
             let other = session.begin(Isolation::ReadCommitted).unwrap();
             for i in (0..LOCKS).step_by(999).chain([LOCKS - 1]) {
                 let (at, wait) = (key(i), IfLocked::Skip);
@@ -274,8 +274,8 @@ async fn move_row(transaction: &Transaction, table: &Table, from: u64, to: u64) 
     transaction.note_move(table, &from, &to).expect("is open");
 }
 
-/// The commit of many moved rows found out in one go where they had gone, as it took its timestamp. Here few
-/// rows are moved often: all that the commit has to do besides is soon done.
+/// The commit of many moved rows once found out in one go where they had gone, as it took its timestamp. In
+/// this test few rows are moved often: everything else that the commit has to do is soon done.
 #[test]
 fn where_rows_have_gone_is_found_out_in_turns_before_the_commit() {
     const ROWS: u64 = 200;
@@ -305,7 +305,7 @@ fn where_rows_have_gone_is_found_out_in_turns_before_the_commit() {
                 move_row(&mover, &table, row, 2 * ROWS + row).await;
             }
             assert!(mover.write_count() < 1024);
-            // The row of a key, as the statement finds it that has begun before.
+            // Finds the row of a key, as a statement does that has begun before.
             let find = |row: u64| {
                 let (table, by) = (&table, Some(&finder));
                 let (strength, if_locked) = (Strength::Update, IfLocked::Skip);
@@ -362,7 +362,7 @@ fn a_large_commit_gives_turns_and_is_seen_whole() {
                 let (mut steps, mut is_new) = (0, false);
                 let committed = stepwise(transaction.commit(), |step| {
                     steps = step;
-                    // Without a turn for others: whoever waits for the end here waits for ever.
+                    // The look yields no turn: a wait for the end here would last for ever.
                     let seen = run_inline(look::<Sequential>(&session, &table));
                     let expected = if is_new { Some(round) } else { old };
                     is_new |= seen == (Some(round), WRITES);
@@ -404,7 +404,7 @@ fn what_is_committed_and_not_stamped_yet_can_be_written_at_once() {
                     drop(other.commit());
                     added += 1;
                 }
-                // Before the commit there is nothing that it sees, or something in its way.
+                // Before the commit there is nothing that the other transaction sees, or a write in its way.
                 Ok(false) | Err(Error::Abort(Abort::WriteConflict)) => {
                     assert_eq!(added, 0);
                     refused += 1;
@@ -508,15 +508,15 @@ fn a_large_return_to_a_savepoint_keeps_what_came_before_it() {
     }
 }
 
-/// What was acknowledged, of both kinds, when the disk was copied.
+/// Acknowledged transactions, of both kinds, when the disk was copied.
 struct Copied {
     disk: SimulatedDisk,
     round: u8,
     small: u64,
 }
 
-/// Commits small transactions as long as large ones come, and copies the disk now and then and when a
-/// large one was acknowledged, as it would be after a power failure.
+/// Commits small transactions as long as large ones come. Copies the disk now and then, and when a large one
+/// was acknowledged, in the state after a power failure.
 async fn commit_small_ones(
     session: Rc<Session>,
     table: Arc<Table>,
@@ -545,8 +545,8 @@ async fn commit_small_ones(
 
 const ROUNDS: u8 = 3;
 
-/// Small transactions of the same session go on beside large ones, and what was acknowledged of
-/// either survives, whatever the moment of the crash.
+/// Small transactions of the same session go on beside large ones, and acknowledged transactions of both kinds
+/// survive a crash at any moment.
 #[test]
 fn large_and_small_commits_of_a_lane_survive_together() {
     for seed in 0..4 {
@@ -640,13 +640,13 @@ fn a_transaction_that_is_too_large_is_rolled_back_and_gives_its_memory_back() {
     });
 }
 
-/// How a transaction ends that was aborted.
+/// Ways in which an aborted transaction ends.
 #[derive(Clone, Copy, Debug)]
 enum End {
     RolledBack,
     Undone,
     Dropped,
-    /// After so many turns.
+    /// The transaction is given up after so many turns.
     GivenUp(u64),
 }
 
@@ -667,7 +667,7 @@ fn a_large_transaction_that_is_aborted_keeps_others_waiting_until_its_owner_ends
             transaction.commit().await.expect("commits");
             let large = session.begin(Isolation::Snapshot).unwrap();
             large.will_be_undone_in_turns();
-            // Its snapshot does not move.
+            // The snapshot of the transaction does not move.
             large.snapshot();
             write(&large, &table, 1..WRITES, &[2; 10]).await;
             let small = session.begin(Isolation::Snapshot).unwrap();
@@ -675,7 +675,7 @@ fn a_large_transaction_that_is_aborted_keeps_others_waiting_until_its_owner_ends
             small.commit().await.expect("commits");
             let refused = large.upsert::<Interleaved>(&table, &key(0), &[2]).await;
             assert!(matches!(refused, Err(Error::Abort(_))), "{refused:?}");
-            // Nothing can be done with it.
+            // The transaction can do nothing any more.
             let again = large.upsert::<Interleaved>(&table, &key(5), &[3]).await;
             assert_eq!(again.err(), refused.err());
             assert!(large.savepoint().is_err());
@@ -751,7 +751,7 @@ fn an_index_that_cannot_be_unique_is_taken_back_in_turns() {
     durable.run(async move |session: Rc<Session>| {
         let transaction = session.begin(Isolation::Snapshot).unwrap();
         for i in 0..WRITES {
-            // The last one has the value of the first.
+            // The last record has the value of the first.
             let value = key(i % (WRITES - 1));
             let at = key(i);
             let upsert = transaction.upsert::<Interleaved>(&table, &at, &value);

@@ -18,7 +18,7 @@ use steps::Stepped;
 const BOTH: [Isolation; 2] = [Isolation::ReadCommitted, Isolation::Snapshot];
 const TOO_OLD: Error = Error::Abort(Abort::SnapshotTooOld);
 
-/// Its transactions wait for each other.
+/// Makes a setup whose transactions wait for each other.
 fn waiting() -> Setup {
     Setup {
         on_conflict: OnConflict::Wait,
@@ -43,7 +43,7 @@ impl Setup {
         run_inline(txn.lock::<Sequential, _>(&self.table, key, strength, if_locked, text))
     }
 
-    /// No record is in the lock table.
+    /// Checks that no record is in the lock table.
     fn check_nothing_left(&self) {
         assert_eq!(self.session.database().memory().reserved_bytes, 0);
         let txn = self.session.begin(Isolation::ReadCommitted).unwrap();
@@ -85,7 +85,7 @@ fn an_update_of_what_was_deleted_meanwhile_finds_nothing_and_keeps_no_lock() {
     run_inline(a.commit()).unwrap();
     assert_eq!(write.step(), Some(Ok(false)));
     drop(write);
-    // Nobody is in the way of a new record.
+    // No transaction is in the way of a new record.
     let c = s.begin(Isolation::ReadCommitted);
     let mut insert = Stepped::new(c.insert::<Sequential>(&s.table, b"x", b"c"));
     assert_eq!(insert.step(), Some(Ok(())));
@@ -144,8 +144,8 @@ fn an_insert_waits_for_an_uncommitted_insert_of_its_key() {
     }
 }
 
-/// Waiting writers are served in the order of their coming, and whoever comes while
-/// the record is being handed over is behind them.
+/// Waiting writers are served in the order of their coming, and a writer that comes while the record is being
+/// handed over is behind them.
 #[test]
 fn first_come_first_served() {
     let s = waiting();
@@ -211,7 +211,7 @@ fn shared_locks_go_together_and_keep_writers_out() {
     assert_eq!(s.lock(&c, "x", Strength::Update, IfLocked::Skip), Ok(None));
     let mut write = Stepped::new(c.update::<Sequential>(&s.table, b"x", b"c"));
     assert_eq!(write.step(), None);
-    // Behind the writer, shared or not.
+    // The lock waits behind the writer, whether it is shared or not.
     let d = s.begin(Isolation::Snapshot);
     assert_eq!(
         s.lock(&d, "x", Strength::Share, IfLocked::Fail),
@@ -288,8 +288,8 @@ fn two_writers_in_opposite_order_are_a_deadlock() {
     }
 }
 
-/// The circle may lead through the queue: `c` waits for `a` only because `b`, which
-/// waits for nobody but `a`, came before it.
+/// The circle may lead through the queue: `c` waits for `a` only because `b`, which waits only for `a`, came
+/// before it.
 #[test]
 fn a_deadlock_through_the_queue_is_found() {
     let s = waiting();
@@ -304,7 +304,7 @@ fn a_deadlock_through_the_queue_is_found() {
     s.put(&b, "z", "b").unwrap();
     let mut second = Stepped::new(b.upsert::<Sequential>(&s.table, b"x", b"b"));
     assert_eq!(second.step(), None);
-    // Behind `b`, though `a` would not mind.
+    // The lock waits behind `b`, though `a` would not mind.
     let mut third = Stepped::new(c.lock::<Sequential, _>(
         &s.table,
         b"x",
@@ -323,7 +323,7 @@ fn a_deadlock_through_the_queue_is_found() {
     s.check_nothing_left();
 }
 
-/// Others may be waiting for `c`, which has a lock; for `b`, which has none, nobody can.
+/// Other transactions may be waiting for `c`, which has a lock; none can wait for `b`, which has no lock.
 #[test]
 fn who_has_locks_goes_before_who_has_none() {
     let s = waiting();
@@ -380,7 +380,7 @@ fn there_is_nothing_to_lock_where_there_is_no_record() {
     s.check_nothing_left();
 }
 
-/// Each takes the first job that nobody has.
+/// Each transaction takes the first free job.
 #[test]
 fn a_scan_that_skips_what_is_locked_serves_a_queue_of_jobs() {
     let s = waiting();
@@ -454,7 +454,7 @@ fn who_gives_up_waiting_leaves_the_queue() {
     assert!(reader.is_woken(), "only the writer was in its way");
     assert_eq!(reader.step(), Some(Ok(Some(()))));
     drop(reader);
-    // A lock that was handed over, and whose waiter went before it heard of it.
+    // A lock was handed over, and its waiter was dropped before it heard of it.
     let mut unheard = Stepped::new(b.upsert::<Sequential>(&s.table, b"x", b"b"));
     assert_eq!(unheard.step(), None);
     drop((a, c));
@@ -467,7 +467,7 @@ fn who_gives_up_waiting_leaves_the_queue() {
     s.check_nothing_left();
 }
 
-/// A sibling under the same `join` is aborted: who waits hears of it.
+/// A sibling under the same `join` is aborted: the waiting operation learns of it.
 #[test]
 fn the_end_of_a_transaction_ends_its_waits() {
     let s = waiting();
@@ -512,7 +512,7 @@ fn a_savepoint_gives_back_the_locks_that_came_after_it() {
     s.check_nothing_left();
 }
 
-/// A tombstone that somebody waits at is not collected under him, and not forgotten.
+/// A tombstone with a waiter is neither collected under the waiter nor forgotten.
 #[test]
 fn a_deleted_record_is_collected_after_its_locks_have_gone() {
     let s = waiting();
@@ -537,8 +537,8 @@ fn a_deleted_record_is_collected_after_its_locks_have_gone() {
     s.check_nothing_left();
 }
 
-/// Two writers of one record that read it first. The loser of the first round begins
-/// again with the record's lock, and so wins the second, whoever else comes.
+/// Two writers of one record read it first. The loser of the first round begins again with the record's lock, and
+/// so wins the second round against any newcomer.
 #[test]
 fn a_retry_keeps_the_lock_it_waited_for() {
     let s = waiting();
@@ -569,8 +569,7 @@ fn a_retry_keeps_the_lock_it_waited_for() {
     s.check_nothing_left();
 }
 
-/// A retry that had not waited (it found the record changed) waits for the record
-/// before it takes its snapshot.
+/// A retry that had not waited (it found the record changed) waits for the record before it takes its snapshot.
 #[test]
 fn a_retry_waits_for_the_record_it_was_aborted_for() {
     let s = waiting();
@@ -594,7 +593,7 @@ fn a_retry_waits_for_the_record_it_was_aborted_for() {
     s.check_nothing_left();
 }
 
-/// An aborted transaction that nobody runs again keeps nothing once it is dropped.
+/// An aborted transaction that is not run again keeps nothing once it is dropped.
 #[test]
 fn what_a_retry_could_inherit_goes_with_the_transaction() {
     let s = waiting();
@@ -611,8 +610,8 @@ fn what_a_retry_could_inherit_goes_with_the_transaction() {
     s.check_nothing_left();
 }
 
-/// The drop of a table does not end the waits for its records: who waits gets his turn,
-/// goes on with the table that his statement sees, and hears of the drop when he commits.
+/// The drop of a table does not end the waits for its records: a waiting transaction gets its turn, goes on with
+/// the table that its statement sees, and learns of the drop when it commits.
 #[test]
 fn who_waits_for_a_record_of_a_dropped_table_gets_his_turn() {
     let dropped = Error::Abort(Abort::TableDropped);
@@ -643,7 +642,7 @@ fn who_waits_for_a_record_of_a_dropped_table_gets_his_turn() {
 }
 
 impl Setup {
-    /// A write that keeps the record's key.
+    /// Makes a write that keeps the record's key.
     fn change(&self, txn: &Transaction, key: &str, value: &str) {
         let change = |_: &[u8], new: &mut Vec<u8>| {
             new.extend_from_slice(value.as_bytes());
@@ -668,14 +667,14 @@ const ALL: [Isolation; 3] = [
     Isolation::Serializable,
 ];
 
-/// A reference to a record and a change of what it does not refer to excluded each other, and on a
-/// snapshot one of them was aborted.
+/// A reference to a record and a change of columns that it does not refer to once excluded each other, and on a
+/// snapshot one of the two transactions was aborted.
 #[test]
 fn a_key_share_goes_beside_writes_that_keep_the_key() {
     for level in ALL {
         let s = waiting();
         let (a, b) = (s.begin(Isolation::ReadCommitted), s.begin(level));
-        // The snapshot of `b` is older than all that follows.
+        // The snapshot of `b` is older than the following writes.
         s.get(&b, "y");
         let before = s.begin(Isolation::ReadCommitted);
         s.change(&before, "x", "before");
@@ -757,7 +756,7 @@ fn a_writer_that_has_kept_a_key_waits_to_delete_it() {
     }
 }
 
-/// Each of two holds on to what the other one wants to delete.
+/// Each of two transactions holds on to a key that the other one wants to delete.
 #[test]
 fn two_that_hold_on_to_a_key_and_delete_it_are_a_deadlock() {
     let s = waiting();
@@ -778,7 +777,7 @@ fn two_that_hold_on_to_a_key_and_delete_it_are_a_deadlock() {
     s.check_nothing_left();
 }
 
-/// What a transaction holds is what it has written and locked, whichever of the two it returns from.
+/// A transaction holds a record that it has written and locked, whichever of the two it returns from.
 #[test]
 fn a_savepoint_gives_back_the_strength_that_came_after_it() {
     for (deletes, commits) in [(true, true), (true, false), (false, true), (false, false)] {
@@ -825,9 +824,9 @@ fn change(s: &Setup, txn: &Transaction, key: &str) {
     assert_eq!(run_inline(write).unwrap().outcome, RowOutcome::Done);
 }
 
-/// The return gave the stronger lock up while the write that had asked for it still stood: the lock table
-/// kept it until the end. What was told to the transaction then was not what its list of locks said, and its next
-/// deletion of the record asked for the lock for ever.
+/// The return gave the stronger lock up while the write that had asked for it still stood: the lock table kept it
+/// until the end. The answer to the transaction then disagreed with its list of locks, and its next deletion of
+/// the record asked for the lock for ever.
 #[test]
 fn a_return_to_a_savepoint_weakens_the_lock_of_a_record_that_was_deleted_since() {
     for in_turns in [false, true] {

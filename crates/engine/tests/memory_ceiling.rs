@@ -1,4 +1,4 @@
-//! The memory limit covers what transactions remember, not only what tables hold.
+//! The memory limit covers the lists of transactions, not only the contents of tables.
 
 #[path = "common/by_hand.rs"]
 mod by_hand;
@@ -13,7 +13,7 @@ use by_hand::{Setup, in_memory::in_memory};
 use engine::{Abort, DatabaseConfig, Direction, Error, Isolation, TransactionOptions};
 use interleave::{Sequential, run_inline};
 
-/// Bytes that the process has on its heap.
+/// Allocator that counts the bytes that the process has on its heap.
 struct Counting;
 
 static HEAP_BYTES: AtomicUsize = AtomicUsize::new(0);
@@ -55,7 +55,7 @@ fn fill(s: &Setup, records: u32) {
     }
 }
 
-// One test: the heap is the whole process's.
+// A single test: the heap is the whole process's.
 #[test]
 fn what_transactions_remember_counts_and_is_given_back() {
     let s = Setup::new();
@@ -67,7 +67,7 @@ fn what_transactions_remember_counts_and_is_given_back() {
     assert_eq!(s.keys(&reader).len(), 50_002);
     let (heap_now, listed_now) = (heap_bytes(), listed_bytes(&s));
     assert!(heap_now > heap + 500_000, "reads are remembered");
-    // Half of the last doubling may not be counted yet.
+    // Half of the last doubling of a list may not be counted yet.
     assert!(listed_now - listed > (heap_now - heap) * 45 / 100);
     drop(reader);
 
@@ -91,7 +91,7 @@ fn what_transactions_remember_counts_and_is_given_back() {
     reads_go_on_at_the_limit();
 }
 
-/// A small limit, filled up to the last record.
+/// A small limit is filled up to the last record.
 fn reads_go_on_at_the_limit() {
     let (session, table) = in_memory(DatabaseConfig::with_memory(8 << 20));
     let mut records = 0_u32;
@@ -113,7 +113,7 @@ fn reads_go_on_at_the_limit() {
         let visit = |_: &[u8], _: &[u8]| ControlFlow::Continue(());
         run_inline(txn.scan::<Sequential>(&table, range, Direction::Forward, visit))
     };
-    // Others have what is left of the limit.
+    // Other users have the rest of the limit.
     let rest = session.database().arena().clone();
     let usage = rest.usage();
     let left = usage.limit_bytes - usage.claimed_bytes - usage.listed_bytes;

@@ -1,6 +1,5 @@
-//! Random operations of several open transactions, against a multi-version model
-//! that is simple enough to be believed: every result, every abort included, is
-//! predicted exactly.
+//! Random operations of several open transactions, against a multi-version model that is simple
+//! enough to be believed: every result, including every abort, is predicted exactly.
 
 #[path = "common/in_memory.rs"]
 mod in_memory;
@@ -53,15 +52,15 @@ struct Open {
     isolation: Isolation,
     snapshot: u64,
     writes: BTreeMap<Key, Option<Value>>,
-    /// What it has read of others, as long as its snapshot may move.
+    /// Records of others that the transaction has read, as long as its snapshot may move.
     reads: Option<Vec<Key>>,
 }
 
-/// Records that a transaction may have read when its snapshot moves.
+/// Maximum records that a transaction may have read when its snapshot moves.
 const READS_TO_MOVE_MAX: usize = 8;
 
 impl Open {
-    /// Reads a record that is there.
+    /// Notes a read of a record that exists.
     fn note(&mut self, key: &Key) {
         if !self.writes.contains_key(key) {
             if let Some(reads) = &mut self.reads {
@@ -94,11 +93,11 @@ struct Run {
     rng: Rng,
     session: Rc<Session>,
     table: Arc<Table>,
-    /// Versions that describe the table.
+    /// Bytes of the versions that describe the table.
     catalog_bytes: u64,
     model: Model,
     open: Vec<Open>,
-    /// Snapshots that moved.
+    /// Number of snapshots that moved.
     moves: u64,
 }
 
@@ -131,7 +130,7 @@ impl Run {
         }
     }
 
-    /// The abort that a write of `key` by transaction `me` must meet, if its snapshot does
+    /// Returns the abort that a write of `key` by transaction `me` must meet, if its snapshot does
     /// not move instead.
     fn conflict(&mut self, me: usize, key: &Key) -> Option<Abort> {
         let open = &self.open[me];
@@ -286,7 +285,7 @@ impl Run {
         self.open[me].reads = None;
     }
 
-    /// All records, in pieces, whose values have to be those that there are.
+    /// Scans all records, in pieces; their values have to be the expected ones.
     fn scan_unordered(&mut self, me: usize) {
         let limit = 1 + self.rng.below(200) as usize;
         let open = &self.open[me];
@@ -327,7 +326,7 @@ impl Run {
         let before = self.sees(open, &key);
         let seen = before.is_some();
         let (table, txn) = (&self.table, &open.txn);
-        // What happened, as an error or the new content of the key.
+        // The result, as an error or the new content of the key.
         let (result, expected) = match kind {
             0 => {
                 let expected = match conflict {
@@ -348,7 +347,7 @@ impl Run {
                 )
             }
             _ => {
-                // Changing what is not there for the snapshot conflicts with nothing.
+                // Changing a record that is absent for the snapshot conflicts with nothing.
                 let expected = match conflict {
                     Some(abort) if seen => Err(Error::Abort(abort)),
                     _ => Ok(seen),

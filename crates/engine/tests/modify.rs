@@ -1,6 +1,6 @@
-//! Records that are changed in one operation: what the change is shown, and what becomes of
-//! it. Two transactions, stepped by hand. (What it comes to among all other operations:
-//! `model.rs`, `index_model.rs`.)
+//! Records that are changed in one operation: the value that the change is shown, and its result.
+//! Two transactions, stepped by hand. (For the operation among all others, see `model.rs` and
+//! `index_model.rs`.)
 
 #[path = "common/by_hand.rs"]
 mod by_hand;
@@ -23,7 +23,7 @@ const LEVELS: [Isolation; 3] = [
     Isolation::Serializable,
 ];
 
-/// Puts another character behind what is there.
+/// Appends another character to the current value.
 async fn append(s: &Setup, txn: &Transaction, key: &str, more: &str) -> Result<bool, Error> {
     let modify = txn.modify::<Sequential>(&s.table, key.as_bytes(), |old, new| {
         new.extend_from_slice(old);
@@ -58,7 +58,7 @@ fn a_change_is_shown_what_the_transaction_has_written() {
     }
 }
 
-/// A read and an update would find, at the second, that the record has changed.
+/// A read followed by an update would find, at the update, that the record has changed.
 #[test]
 fn who_has_read_nothing_else_changes_what_is_there_now() {
     for level in LEVELS {
@@ -124,7 +124,7 @@ fn a_change_that_breaks_off_leaves_the_record_and_was_a_read() {
         let skewed = committed == [true; 2];
         assert_eq!(skewed, level != Isolation::Serializable, "{level:?}");
     }
-    // Of its own.
+    // The record is the transaction's own.
     let s = Setup::new();
     let txn = s.begin(Isolation::Snapshot);
     s.put(&txn, "x", "0").unwrap();

@@ -1,4 +1,4 @@
-//! A snapshot that moves instead of an abort: when it does, and when it must not
+//! Snapshots that move instead of an abort, and snapshots that must not move
 //! (`transaction/refresh.rs`). Two or three transactions, stepped by hand.
 
 #[path = "common/by_hand.rs"]
@@ -15,14 +15,14 @@ use steps::Stepped;
 
 const TOO_OLD: Error = Error::Abort(Abort::SnapshotTooOld);
 
-/// Every level that has one snapshot for all operations.
+/// Levels that have one snapshot for all operations.
 const LEVELS: [(Isolation, Certifier); 3] = [
     (Isolation::Snapshot, Certifier::Ssn),
     (Isolation::Serializable, Certifier::Ssn),
     (Isolation::Serializable, Certifier::Validation),
 ];
 
-/// A database, and the level of its transactions.
+/// A database, with the level of its transactions.
 struct At {
     setup: Setup,
     isolation: Isolation,
@@ -140,7 +140,7 @@ fn what_was_read_and_is_current_does_not_hold_the_snapshot() {
         assert_eq!(s.lock(&late, "z").unwrap().as_deref(), Some("0"));
         s.put_at_once("y", "1");
         s.put(&late, "y", "2").unwrap();
-        // Once more: it is current at the newer snapshot as well.
+        // The snapshot moves once more: the record is current at the newer snapshot as well.
         s.put_at_once("new", "1");
         s.put(&late, "new", "2").unwrap();
         assert_eq!(s.moves(), 2);
@@ -148,7 +148,8 @@ fn what_was_read_and_is_current_does_not_hold_the_snapshot() {
     });
 }
 
-/// Somebody has written what was read, and has not committed: it is current.
+/// Another transaction has written the record that was read, and has not committed: the read
+/// version is current.
 #[test]
 fn an_uncommitted_version_changes_nothing() {
     at_each_level(|s| {
@@ -162,7 +163,7 @@ fn an_uncommitted_version_changes_nothing() {
     });
 }
 
-/// A lost update, a read skew: what snapshots are there to forbid.
+/// A lost update, a read skew: snapshots exist to forbid them.
 #[test]
 fn what_was_read_and_has_changed_holds_the_snapshot() {
     at_each_level(|s| {
@@ -179,7 +180,7 @@ fn what_was_read_and_has_changed_holds_the_snapshot() {
     });
 }
 
-/// The value is the old one again, the version is not.
+/// The value is the old one again; the version is not.
 #[test]
 fn what_was_read_and_deleted_and_inserted_again_has_changed() {
     at_each_level(|s| {
@@ -192,7 +193,7 @@ fn what_was_read_and_deleted_and_inserted_again_has_changed() {
     });
 }
 
-/// Snapshot isolation does not note what was absent; serializable transactions do.
+/// Snapshot isolation does not note absent records; serializable transactions do.
 #[test]
 fn what_was_absent_holds_the_snapshot_unless_it_is_noted_and_still_absent() {
     at_each_level(|s| {
@@ -268,7 +269,7 @@ fn own_writes_do_not_hold_the_snapshot() {
     });
 }
 
-/// What the write has told (there is such a record) is not kept true any more.
+/// The information that the write returned (there is such a record) is not kept true any more.
 #[test]
 fn a_write_that_was_taken_back_holds_the_snapshot() {
     at_each_level(|s| {
@@ -298,7 +299,7 @@ fn a_savepoint_does_not_hold_the_snapshot() {
     });
 }
 
-/// Whoever copies at a snapshot and follows the change stream from there.
+/// A consumer copies at a snapshot and follows the change stream from there.
 #[test]
 fn who_knows_the_snapshot_keeps_it() {
     at_each_level(|s| {
@@ -324,7 +325,7 @@ fn an_operation_under_way_holds_the_snapshot() {
     });
 }
 
-/// It has seen that there is such a table.
+/// The transaction has seen that there is such a table.
 #[test]
 fn a_dropped_table_holds_the_snapshot() {
     at_each_level(|s| {
@@ -342,8 +343,8 @@ fn a_dropped_table_holds_the_snapshot() {
     });
 }
 
-/// Seed 687 of the simulated crashes: told that there is no such table, because another was
-/// just making it, a transaction moved its snapshot to where there is one.
+/// Seed 687 of the simulated crashes: a transaction learned that there is no such table, because
+/// another transaction was just making it, and then moved its snapshot to where there is one.
 #[test]
 fn a_table_that_was_not_there_yet_holds_the_snapshot() {
     at_each_level(|s| {
@@ -357,7 +358,7 @@ fn a_table_that_was_not_there_yet_holds_the_snapshot() {
     });
 }
 
-/// What snapshot isolation notes is bounded; a serializable transaction notes all.
+/// The notes of snapshot isolation are bounded; a serializable transaction notes all reads.
 #[test]
 fn many_reads_hold_the_snapshot_where_only_a_few_are_noted() {
     at_each_level(|s| {
@@ -374,7 +375,8 @@ fn many_reads_hold_the_snapshot_where_only_a_few_are_noted() {
     });
 }
 
-/// What it has read stays in place for its certification, though its snapshot is newer.
+/// Versions that the transaction has read stay in place for its certification, though its snapshot
+/// is newer.
 #[test]
 fn what_it_has_read_is_not_collected_when_it_has_moved() {
     at_each_level(|s| {
@@ -394,7 +396,7 @@ fn what_it_has_read_is_not_collected_when_it_has_moved() {
     });
 }
 
-/// Each reads what the other writes, and one of them has moved in between.
+/// Each transaction reads a record that the other writes, and one of them has moved in between.
 #[test]
 fn write_skew_stays_forbidden_after_a_move() {
     at_each_level(|s| {
@@ -412,8 +414,8 @@ fn write_skew_stays_forbidden_after_a_move() {
     });
 }
 
-/// The report has seen the deposit and not the withdrawal, which so must not come before
-/// it; that the withdrawal has moved in between does not help.
+/// The report has seen the deposit and not the withdrawal, so the withdrawal must not come before
+/// it; the move of the withdrawal in between does not help.
 #[test]
 fn the_read_only_anomaly_stays_forbidden_after_a_move() {
     at_each_level(|s| {

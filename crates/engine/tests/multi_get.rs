@@ -21,7 +21,7 @@ fn amac_coroutine_and_chosen_groups_answer_as_single_gets_do() {
         run_inline(load.upsert::<Sequential>(&table, &key(i), &i.to_le_bytes())).unwrap();
     }
     run_inline(load.commit()).unwrap();
-    // Versions newer than the reader's snapshot, and uncommitted ones.
+    // The table has versions newer than the reader's snapshot, and uncommitted ones.
     let reader = session.begin(Isolation::Snapshot).unwrap();
     let writer = session.begin(Isolation::Snapshot).unwrap();
     for i in (0..5000).step_by(10) {
@@ -32,7 +32,7 @@ fn amac_coroutine_and_chosen_groups_answer_as_single_gets_do() {
     for i in (1..5000).step_by(10) {
         run_inline(open.upsert::<Sequential>(&table, &key(i), b"uncommitted")).unwrap();
     }
-    // It tries both ways first.
+    // The choice tries both ways first.
     let mut choice = GroupChoice::default();
     for group in (0..5000).collect::<Vec<u64>>().chunks(10) {
         let keys: Vec<Vec<u8>> = group.iter().map(|&i| key(i)).collect();

@@ -1,5 +1,5 @@
-//! What is a phantom, and what happens only near by: a transaction that has looked for keys
-//! commits unless something appears among those. All keys here fit into one node of the index.
+//! Phantoms, and changes that happen only near by: a transaction that has looked for keys commits
+//! unless a record appears among these keys. All keys here fit into one node of the index.
 
 #[path = "common/by_hand.rs"]
 mod by_hand;
@@ -13,9 +13,8 @@ use by_hand::Setup;
 use engine::{Abort, Certifier, Direction, Error, Isolation, Transaction};
 use interleave::{Sequential, run_inline};
 
-/// Whether a transaction that looks, and then writes, commits if others do something
-/// meanwhile. Before, there are `d`, `h`, `x`, `y`, and deleted, but perhaps not collected,
-/// `e` and `t`.
+/// Whether a transaction that looks, and then writes, commits if `others` run meanwhile. Before,
+/// there are `d`, `h`, `x`, `y`, and deleted, but perhaps not collected, `e` and `t`.
 fn commits(look: impl Fn(&Setup, &Transaction), others: impl Fn(&Setup)) -> bool {
     let outcomes = [Certifier::Ssn, Certifier::Validation].map(|certifier| {
         let setup = Setup::with(certifier);
@@ -86,7 +85,7 @@ fn insertions_into_a_range_are_phantoms() {
 
 #[test]
 fn an_insertion_that_was_deleted_again_is_a_phantom() {
-    // Who wants the key after that finds a tombstone without the reader's mark.
+    // A transaction that wants the key after that finds a tombstone without the reader's mark.
     let both = |setup: &Setup| {
         setup.put_at_once("f", "1");
         setup.delete_at_once("f");
@@ -142,7 +141,7 @@ fn a_scan_has_looked_no_farther_than_it_went() {
 #[test]
 fn a_scan_that_was_given_up_may_have_looked_anywhere_in_the_node() {
     let given_up = |setup: &Setup, txn: &Transaction| {
-        // It panics while it visits, as a user's closure may.
+        // The scan panics while it visits, as a user's closure may.
         let visit = |_: &[u8], _: &[u8]| -> ControlFlow<()> { panic!("on purpose") };
         let range = (Included(&b"c"[..]), Excluded(&b"k"[..]));
         let scan = txn.scan::<Sequential>(&setup.table, range, Direction::Forward, visit);
@@ -164,7 +163,8 @@ fn an_absent_key_is_a_range_of_its_own() {
     }
 }
 
-/// It has seen its own records, or will: they are nobody else's phantoms.
+/// The transaction has seen its own records, or will: no other transaction's phantoms are among
+/// them.
 #[test]
 fn own_writes_in_a_range_are_known() {
     let writes = |setup: &Setup, txn: &Transaction| {

@@ -39,7 +39,7 @@ fn the_present_has_what_others_have_committed_and_what_oneself_has_written() {
         let present = txn.read_present().unwrap();
         assert_eq!(setup.keys(&present), ["changed", "mine", "theirs"]);
         assert_eq!(setup.get(&present, "changed").as_deref(), Some("new"));
-        // It follows the transaction, and the present.
+        // The view follows the transaction, and the present.
         setup.insert(&txn, "mine too", "new").unwrap();
         setup.delete_at_once("theirs");
         assert_eq!(setup.keys(&present), ["changed", "mine", "mine too"]);
@@ -62,7 +62,7 @@ fn it_writes_nothing_and_its_end_ends_nothing() {
     run_inline(txn.commit()).unwrap();
     let after = setup.begin(Isolation::Snapshot);
     assert_eq!(setup.get(&after, "a").as_deref(), Some("new"));
-    // The reader's context serves others now, to whom it means nothing.
+    // The reader's context serves other transactions now; its old status means nothing to them.
     let other = setup.begin(Isolation::Snapshot);
     setup.update(&other, "a", "newest").unwrap();
     assert_eq!(setup.get(&after, "a").as_deref(), Some("new"));

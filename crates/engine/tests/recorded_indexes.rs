@@ -1,4 +1,4 @@
-//! Indexes in the catalog: after a database was opened again, nobody writes a table without
+//! Indexes in the catalog: after a database was opened again, no transaction writes a table without
 //! the indexes that it had, until they are attached or dropped.
 
 #[path = "common/durable.rs"]
@@ -31,7 +31,7 @@ struct Setup {
 }
 
 impl Setup {
-    /// With a table `t` in which `a` is `1`.
+    /// Makes a database with a table `t` in which `a` is `1`.
     fn new() -> Setup {
         let disk = SimulatedDisk::new(1, Faults::default());
         let durable = open(disk.directory()).unwrap();
@@ -93,7 +93,7 @@ impl Setup {
         })
     }
 
-    /// In a transaction of its own.
+    /// Runs an operation in a transaction of its own.
     fn ddl<T: Send + 'static>(
         &mut self,
         what: impl AsyncFnOnce(&Transaction) -> Result<T, Error> + Send + 'static,
@@ -106,7 +106,7 @@ impl Setup {
         })
     }
 
-    /// Names of the indexes, and whether they are there.
+    /// Returns the names of the indexes, and whether they are attached.
     fn indexes(&mut self) -> Vec<(String, bool)> {
         let listed = self.ddl(async |txn: &Transaction| txn.list_indexes::<Interleaved>("t").await);
         let listed = listed.unwrap().into_iter();
@@ -153,7 +153,7 @@ fn a_table_is_read_and_not_written_until_its_index_is_attached() {
     s.put("b", "2").unwrap();
     let duplicate = s.put("c", "1");
     assert!(matches!(duplicate, Err(Error::DuplicateIndexKey { .. })));
-    // It was not recorded a second time.
+    // The index was not recorded a second time.
     s = s.crash();
     assert_eq!(s.indexes(), [("i".to_owned(), false)]);
 }
@@ -188,7 +188,7 @@ fn what_is_attached_must_be_what_was_recorded() {
     assert!(!s.is_refused("i"));
 }
 
-/// An attachment that fails, or is given up, leaves the table as it was: refusing.
+/// An attachment that fails, or is given up, leaves the table as it was: it refuses writes.
 #[test]
 fn a_build_that_is_given_up_attaches_nothing() {
     let mut s = Setup::new();
@@ -196,7 +196,7 @@ fn a_build_that_is_given_up_attaches_nothing() {
     s.create("i", UNIQUE).unwrap();
     s = s.crash();
     let table = s.table();
-    // A function that is not what it was.
+    // The extracting function is not the original one.
     let failed = s.durable.run(async move |session: Rc<Session>| {
         let constant: Extractor = Arc::new(|_, _, keys| keys.push(b"x"));
         let build = session.begin_index(&table, "i", UNIQUE, constant)?;
@@ -224,7 +224,7 @@ fn an_index_is_dropped_and_renamed_without_being_attached() {
     assert!(s.is_refused("j"));
     s = s.crash();
     assert!(s.is_refused("j"));
-    // Nothing before the commit, nor without.
+    // Without a commit, nothing changes.
     let failed = s.ddl(async |txn: &Transaction| {
         txn.drop_index_named::<Interleaved>("j").await?;
         Err::<(), _>(Error::DuplicateKey)
@@ -261,8 +261,8 @@ fn an_index_that_is_there_is_dropped_and_renamed_with_its_record() {
     s.put("c", "1").unwrap();
 }
 
-/// A transaction that truncates a table, before or after it drops an index, leaves the new
-/// storage without it; a truncation alone leaves it refusing.
+/// A transaction that truncates a table, before or after it drops an index, leaves the new storage
+/// without it; after a truncation alone, the new storage still refuses writes.
 #[test]
 fn missing_indexes_follow_their_table_through_a_truncation() {
     let mut s = Setup::new();
@@ -283,7 +283,7 @@ fn missing_indexes_follow_their_table_through_a_truncation() {
     assert!(!s.is_refused("j"));
 }
 
-/// Names are those of tables, too; a name that is taken is found in the end.
+/// Tables and indexes share names; a name that is taken is found at the end of the build.
 #[test]
 fn an_index_with_the_name_of_a_table_is_not_made() {
     let mut s = Setup::new();
@@ -293,13 +293,14 @@ fn an_index_with_the_name_of_a_table_is_not_made() {
     assert_eq!(s.indexes(), []);
 }
 
-/// Runs the steps of a build up to a crash. However far it came: without a record there
-/// is no index, with one nobody writes without it.
+/// Runs the steps of a build up to a crash. After any number of steps: without a record there is no
+/// index, and with a record no transaction writes without it.
 #[test]
 fn an_index_is_recorded_or_not_wherever_its_build_meets_a_crash() {
     let (mut recorded, mut steps) = (false, 0);
     while !recorded {
-        // Whether the last step, which may be that of the record, has waited for the disk.
+        // Whether the last step, which may be the one that writes the record, has waited for the
+        // disk.
         for waits in [false, true] {
             let mut s = Setup::new();
             let table = s.table();

@@ -1,5 +1,4 @@
-//! What transactions, stepped by hand, make of single records: own writes, deletions,
-//! collection, history.
+//! Single records under transactions, stepped by hand: own writes, deletions, collection, history.
 
 #[path = "common/by_hand.rs"]
 mod by_hand;
@@ -54,8 +53,8 @@ fn a_record_inserted_and_deleted_at_once_leaves_nothing_behind() {
     run_inline(b.commit()).unwrap();
 }
 
-/// How many transactions to keep in flight is found by what gets most done. Counted when
-/// its transaction ended, work came in such lumps that the number wandered.
+/// The worker finds the number of transactions to keep in flight by the work done. Work that was
+/// counted when its transaction ended came in lumps, and the number wandered.
 #[test]
 fn work_counts_when_it_is_done_and_not_when_it_is_undone() {
     let s = Setup::new();
@@ -133,7 +132,7 @@ fn a_deleted_key_can_be_inserted_before_and_after_its_collection() {
 #[test]
 fn an_old_snapshot_keeps_its_history_until_it_ends() {
     let s = Setup::new();
-    // Two records are there; the rest describes their table.
+    // Two records exist; the other bytes describe their table.
     let catalog = s.session.database().memory().version_bytes - 2 * 32;
     let old = s.begin(Isolation::Snapshot);
     for i in 0..100 {
@@ -159,7 +158,7 @@ fn an_old_snapshot_keeps_its_history_until_it_ends() {
 
 #[test]
 fn a_table_of_another_database_is_refused() {
-    // It was accepted once: its node numbers were followed in the wrong arena.
+    // The foreign table was accepted once: its node numbers were followed in the wrong arena.
     let (s, other) = (Setup::new(), Setup::new());
     let txn = s.begin(Isolation::Snapshot);
     let read = txn.get::<Sequential, _>(&other.table, b"x", <[u8]>::to_vec);

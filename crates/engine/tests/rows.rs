@@ -1,5 +1,5 @@
-//! Rows that a statement has found, under read committed, and that others have changed since: what
-//! is then written or locked is the row, wherever it lies, and nothing else (`transaction/row.rs`).
+//! Rows that a statement has found, under read committed, and that other transactions have changed since: a write or
+//! lock then reaches the row, wherever it lies, and nothing else (`transaction/row.rs`).
 
 #[path = "common/by_hand.rs"]
 mod by_hand;
@@ -25,7 +25,7 @@ fn found(outcome: RowOutcome, moved_to: Option<&str>) -> RowFound {
 }
 
 impl Setup {
-    /// As an update of the key in SQL.
+    /// Moves a row as an update of its key does in SQL.
     fn move_row(&self, txn: &Transaction, from: &str, to: &str) {
         let value = self.get(txn, from).unwrap();
         assert_eq!(self.delete(txn, from), Ok(true));
@@ -34,7 +34,7 @@ impl Setup {
             .unwrap();
     }
 
-    /// Appends a letter to a row that `txn` has found; what it was before.
+    /// Appends a letter to a row that `txn` has found; returns the row's previous value.
     fn mark(&self, txn: &Transaction, key: &str) -> (RowFound, Option<String>) {
         let mut before = None;
         let change = |old: &[u8], new: &mut Vec<u8>| {
@@ -56,7 +56,7 @@ impl Setup {
         (locked.found, locked.read)
     }
 
-    /// Finds a row that the transaction will write next; its value.
+    /// Finds a row that the transaction will write next; returns its value.
     fn find_row(&self, txn: &Transaction, key: &str) -> Option<String> {
         run_inline(txn.find_row::<Sequential, _>(&self.table, key.as_bytes(), text)).unwrap()
     }
@@ -93,8 +93,8 @@ fn a_row_is_followed_to_its_new_key() {
     assert_eq!(s.keys(&reader), ["v", "y"]);
 }
 
-/// What is put under a key that has become free is another row: of the same transaction, where the
-/// chain of versions shows no tombstone, or of a later one.
+/// A row that is put under a key which has become free is another row: of the same transaction, where the chain of
+/// versions shows no tombstone, or of a later one.
 #[test]
 fn a_row_that_was_replaced_is_gone() {
     for apart in [false, true] {
@@ -114,7 +114,7 @@ fn a_row_that_was_replaced_is_gone() {
         assert_eq!(s.lock_row(&txn, "x").0, found(RowOutcome::Absent, None));
         assert_eq!(s.delete_row(&txn, "x"), found(RowOutcome::Absent, None));
         drop(statement);
-        // The next statement finds it.
+        // The next statement finds the row.
         let statement = txn.statement_snapshot().unwrap();
         assert_eq!(s.lock_row(&txn, "x").1.as_deref(), Some("new"));
         drop(statement);
@@ -162,7 +162,7 @@ fn what_was_undone_is_not_followed() {
     drop(statement);
 }
 
-/// Without the transaction that has found it, a row is what lies under the key.
+/// If the transaction has not found the row, the row is the record under the key.
 #[test]
 fn a_key_alone_is_not_followed() {
     let s = Setup::new();
@@ -179,7 +179,7 @@ fn a_key_alone_is_not_followed() {
     drop(statement);
 }
 
-/// A transaction that has found a row by its key, or by an index, descends no more to write or to lock it.
+/// A transaction that has found a row by its key, or by an index, does not descend again to write or to lock it.
 #[test]
 fn a_row_that_was_found_is_written_without_another_descent() {
     let s = Setup::new();
@@ -210,7 +210,7 @@ fn a_row_that_was_found_is_written_without_another_descent() {
         assert_eq!(run_inline(found).unwrap().as_deref(), Some("y"));
         assert_eq!(s.delete_row(&txn, "y").outcome, RowOutcome::Done);
         assert_eq!(spared(), before + 3);
-        // Found by nobody.
+        // The transaction has not found the row.
         s.mark(&txn, "x");
         assert_eq!(spared(), before + 3);
         drop(statement);
@@ -218,8 +218,8 @@ fn a_row_that_was_found_is_written_without_another_descent() {
     }
 }
 
-/// The place where a row was found is worth something as long as the statement's snapshot is open: afterwards another
-/// record may lie there.
+/// The place where a row was found is valid as long as the statement's snapshot is open: afterwards another record
+/// may lie there.
 #[test]
 fn a_place_is_forgotten_with_the_snapshot() {
     let s = Setup::new();
@@ -229,7 +229,7 @@ fn a_place_is_forgotten_with_the_snapshot() {
     drop(statement);
     s.at_once(|other| assert_eq!(s.delete(other, "x"), Ok(true)));
     s.collect();
-    // Enough to take the place of `x`.
+    // Enough records to take the place of `x`.
     s.at_once(|other| {
         for at in 0..5_000 {
             s.insert(other, &format!("new {at}"), "new").unwrap();
@@ -259,8 +259,8 @@ fn the_place_of_a_row_that_was_taken_back_is_not_written_to() {
     run_inline(txn.commit()).unwrap();
 }
 
-/// Random transactions move, delete, insert and change rows that each have a name; a statement that
-/// has seen the table before them finds each of its rows by that name, or finds that it is gone.
+/// Random transactions move, delete, insert and change rows that each have a name. A statement that has seen the
+/// table before them finds each of its rows by that name, or finds that it is gone.
 #[test]
 fn rows_are_followed_as_a_model_says() {
     for seed in 0..400 {
@@ -270,7 +270,7 @@ fn rows_are_followed_as_a_model_says() {
             s.delete(txn, "x").unwrap();
             s.delete(txn, "y").unwrap();
         });
-        // Keys, and the names of their rows.
+        // Keys, with the names of their rows.
         let mut model: BTreeMap<String, String> = BTreeMap::new();
         let mut names = 0;
         let mut history = |model: &mut BTreeMap<String, String>, rng: &mut Rng, count: u64| {
@@ -319,7 +319,7 @@ fn rows_are_followed_as_a_model_says() {
         history(&mut model, &mut rng, 4);
         for (key, row) in &before {
             let now = model.iter().find(|(_, other)| *other == row);
-            // Where it was found, or by its key alone.
+            // The row is looked for where it was found, or by its key alone.
             if seed % 2 == 0 {
                 assert_eq!(s.find_row(&txn, key).as_ref(), Some(row), "seed {seed}");
             }

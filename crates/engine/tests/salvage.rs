@@ -1,9 +1,9 @@
-//! Salvage opens a damaged directory with what is left, and a checkpoint makes that
-//! sound again.
+//! Salvage opens a damaged directory with the data that is left, and a checkpoint makes the
+//! directory sound again.
 //!
-//! It used to refuse damaged checkpoint parts and blocks of unknown versions like any
-//! opening, and a log file with a destroyed header stayed where it was, so that the
-//! next opening was refused as well.
+//! Salvage once refused damaged checkpoint parts and blocks of unknown versions like any opening,
+//! and a log file with a destroyed header stayed where it was: the next opening was refused as
+//! well.
 
 #[path = "common/durable.rs"]
 mod durable;
@@ -27,7 +27,8 @@ fn checkpoint(durable: &mut Durable) {
     taken.expect("a checkpoint");
 }
 
-/// 400 records in the checkpoint (two chunks and more), 300 in the log behind it.
+/// Makes a directory with 400 records in the checkpoint (two chunks and more), and 300 in the log
+/// behind it.
 fn directory() -> SimulatedDisk {
     let disk = SimulatedDisk::new(1, Faults::default());
     let mut durable = open(disk.directory()).unwrap();
@@ -47,7 +48,7 @@ fn flip(disk: &SimulatedDisk, name: &str, offset: u64) {
     file.write_at(&[!byte[0]], offset).unwrap();
 }
 
-/// The log file with the first blocks behind the checkpoint.
+/// Returns the log file with the first blocks behind the checkpoint.
 fn log_file(disk: &SimulatedDisk) -> String {
     let report = inspect::check(&disk.directory(), &mut |_| {}).unwrap();
     let mut needed = report.files.iter().filter(|file| {
@@ -61,9 +62,10 @@ fn log_file(disk: &SimulatedDisk) -> String {
 fn what_is_left_is_brought_back_and_sound_again() {
     let log = log_file(&directory());
     for (name, offset, kept) in [
-        // The second chunk of the checkpoint, and nothing but the checkpoint's records.
+        // The second chunk of the checkpoint is destroyed, and with it only records of the
+        // checkpoint.
         ("checkpoint-00000000", 300 << 10, 300..700),
-        // A version that nobody knows.
+        // The version is unknown.
         ("checkpoint-00000000", 4, 300..310),
         (&log, 100 * 4096 + 4, 400..700),
         (&log, 100 * 4096 + 100, 400..700),

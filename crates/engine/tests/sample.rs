@@ -1,4 +1,4 @@
-//! Samples of tables show what a transaction sees, and count what is there.
+//! Samples of tables show the records that a transaction sees, and count the occupied places.
 
 #[path = "common/in_memory.rs"]
 mod in_memory;
@@ -29,7 +29,7 @@ fn all_places_of_a_table_are_all_its_records() {
     }
     run_inline(writer.commit()).unwrap();
 
-    // What was there before: the new records are counted, and not shown.
+    // The sample shows the old records: the new ones are counted, and not shown.
     let places = 0..table.records_estimate();
     let mut shown = Vec::new();
     let show = |value: &[u8]| shown.push(u64::from_le_bytes(value.try_into().unwrap()));
@@ -39,7 +39,7 @@ fn all_places_of_a_table_are_all_its_records() {
     assert_eq!(shown, (0..1_000).collect::<Vec<_>>());
     assert_eq!(occupied, 1_100);
 
-    // A later transaction sees what was changed, and not what was deleted.
+    // A later transaction sees changed records, and no deleted ones.
     let later = session.begin(Isolation::Snapshot).unwrap();
     let all: Vec<u64> = places.collect();
     let mut changed = 0;

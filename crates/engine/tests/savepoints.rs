@@ -1,6 +1,5 @@
-//! Savepoints: a transaction that returns to one is as it was when that was made, and
-//! nobody else notices. Random transactions against copies of a `BTreeMap`, and the
-//! rules by name.
+//! Savepoints: a transaction that returns to a savepoint is as it was when the savepoint was made, and no other
+//! transaction notices. Random transactions against copies of a `BTreeMap`, and the rules by name.
 
 #[path = "common/in_memory.rs"]
 mod in_memory;
@@ -73,8 +72,8 @@ impl Rng {
     }
 }
 
-/// One transaction of random writes, savepoints, returns and releases, nested as it
-/// comes, and its end: afterwards the database holds what the model says.
+/// Runs one transaction of random writes, savepoints, returns and releases, nested at random, up to its end:
+/// afterwards the database holds the model's contents.
 fn transact(setup: &Setup, rng: &mut Rng, before: &Contents) -> Contents {
     let txn = setup.begin();
     let mut now = before.clone();
@@ -137,8 +136,8 @@ fn a_transaction_returns_to_what_it_was() {
     }
 }
 
-/// What savepoints keep is freed: by the end of the transaction, whichever, and when
-/// the last savepoint is released.
+/// Versions that savepoints keep are freed: by the end of the transaction, of any kind, and when the last
+/// savepoint is released.
 #[test]
 fn no_memory_stays_behind() {
     let setup = Setup::new();
@@ -181,8 +180,8 @@ fn no_memory_stays_behind() {
     }
 }
 
-/// A savepoint that stayed while others were made and released within it kept each version of a record that was
-/// written meanwhile: 200,000 updates of one row, 200,000 versions.
+/// A savepoint that stayed while others were made and released within it once kept each version of a record
+/// that was written meanwhile: 200,000 updates of one row, 200,000 versions.
 #[test]
 fn savepoints_that_come_and_go_within_another_keep_nothing() {
     let setup = Setup::new();
@@ -193,7 +192,7 @@ fn savepoints_that_come_and_go_within_another_keep_nothing() {
     for depth in 1..4 {
         let txn = setup.begin();
         setup.put(&txn, b"x", &[0; 100]);
-        // Each with what it is to restore.
+        // Savepoints, with the contents that each is to restore.
         let mut around = Vec::new();
         for level in 1..=depth {
             around.push((txn.savepoint().unwrap(), setup.contents(&txn)));
@@ -230,7 +229,7 @@ fn savepoints_that_come_and_go_within_another_keep_nothing() {
     }
 }
 
-/// A command goes on to see what it has replaced when a savepoint around it is released.
+/// A command still sees the versions that it has replaced after a savepoint around it is released.
 #[test]
 fn a_release_around_a_command_takes_nothing_from_it() {
     for is_within in [false, true] {
@@ -287,7 +286,7 @@ fn savepoints_are_between_operations_and_of_their_own_transaction() {
     let (txn, other) = (setup.begin(), setup.begin());
     let savepoint = txn.savepoint().unwrap();
     assert_eq!(other.rollback_to(&savepoint), Err(Error::NoSuchSavepoint));
-    // An operation that has begun and not ended.
+    // The operation has begun and not ended.
     let mut visited = 0;
     let all = (Bound::Unbounded, Bound::Unbounded);
     setup.put(&txn, b"x", b"1");
@@ -306,7 +305,7 @@ fn savepoints_are_between_operations_and_of_their_own_transaction() {
     run_inline(txn.commit()).unwrap();
 }
 
-/// What was written again after a savepoint is logged once, as it is in the end.
+/// A record that is written again after a savepoint is logged once, with its final value.
 #[test]
 fn records_written_twice_have_one_commit() {
     let setup = Setup::new();
@@ -320,8 +319,8 @@ fn records_written_twice_have_one_commit() {
     assert_eq!(setup.committed()[&b"x"[..]], b"22");
 }
 
-/// A serializable transaction relies on what was absent. Records that it inserted and
-/// took back come and go there by its own hand.
+/// A serializable transaction relies on absent records. Records that it inserted and took back come and go
+/// there by its own hand.
 #[test]
 fn a_return_to_a_savepoint_is_no_phantom() {
     let setup = Setup::new();

@@ -1,4 +1,4 @@
-//! Scans that others have turns in: of many records of which none is shown, and in pieces that
+//! Scans that yield to other tasks: over many records of which none is shown, and in pieces that
 //! end among records with one index key.
 
 #[path = "common/in_memory.rs"]
@@ -31,8 +31,8 @@ fn load(session: &Rc<Session>, table: &Table, records: u64, value: impl Fn(u64) 
     run_inline(load.commit()).unwrap();
 }
 
-/// With one task in flight nothing suspends at its touches, and a scan that shows nothing comes
-/// back to nobody: it went over all records in one slice.
+/// With one task in flight no scan suspends at its touches, and a scan that shows nothing never
+/// returned to its caller: it once went over all records in one slice.
 #[test]
 fn a_scan_over_records_that_nobody_sees_lets_others_have_turns() {
     let (session, table) = in_memory(DatabaseConfig::with_memory(256 << 20));

@@ -1,5 +1,5 @@
-//! What the operations of one statement see under read committed. (That each operation alone sees
-//! what is committed when it begins: `anomalies.rs`.)
+//! Visibility for the operations of one statement under read committed. (`anomalies.rs` tests that
+//! each operation alone sees the commits before its beginning.)
 
 #[path = "common/by_hand.rs"]
 mod by_hand;
@@ -27,7 +27,7 @@ fn a_statement_sees_one_moment_and_its_own_writes() {
     assert_eq!(s.keys(&txn), ["own", "x", "z"]);
 }
 
-/// It is not the snapshot that a write compares itself with.
+/// A write is not compared with the statement's snapshot.
 #[test]
 fn within_a_statement_writes_take_the_newest_version() {
     let s = Setup::new();
@@ -43,7 +43,7 @@ fn within_a_statement_writes_take_the_newest_version() {
     });
     assert_eq!(run_inline(modify), Ok(true));
     assert_eq!(shown, b"1");
-    // Nor does a key count as free that somebody has taken since.
+    // A key that another transaction has taken since does not count as free.
     assert_eq!(s.insert(&txn, "z", "2"), Err(Error::DuplicateKey));
     drop(statement);
     run_inline(txn.commit()).unwrap();
@@ -67,7 +67,7 @@ fn what_a_statement_saw_can_be_seen_again() {
     assert_eq!(s.get(&txn, "x").as_deref(), Some("3"));
     let again = txn.statement_snapshot_at(kept).unwrap();
     assert_eq!(s.get(&txn, "x").as_deref(), Some("0"));
-    // One moment at a time.
+    // The scan sees one moment at a time.
     assert_eq!(
         txn.statement_snapshot_at(kept).err(),
         Some(Error::OperationUnderWay)

@@ -1,4 +1,4 @@
-//! Locks on whole tables: who waits for whom, stepped by hand.
+//! Locks on whole tables and the order of their waits, stepped by hand.
 
 #[path = "common/by_hand.rs"]
 mod by_hand;
@@ -34,7 +34,8 @@ impl Setup {
         run_inline(txn.lock_table(&self.table, mode, IfLocked::Fail))
     }
 
-    /// Nobody has anything: the strongest lock can be had, and then nothing is guarded.
+    /// Checks that no transaction holds a lock: the strongest lock can be had, and then nothing is
+    /// guarded.
     fn check_nothing_left(&self) {
         let txn = self.transaction();
         self.try_lock(&txn, AccessExclusive).unwrap();
@@ -65,7 +66,7 @@ fn modes_exclude_each_other_between_transactions_and_never_within_one() {
     };
     for (at, held) in TableLockMode::ALL.into_iter().enumerate() {
         for (other, wanted) in TableLockMode::ALL.into_iter().enumerate() {
-            // The least mode that each excludes; shares go with themselves.
+            // The weakest mode that each mode excludes; shares do not exclude each other.
             let first = [7, 6, 4, 3, 2, 2, 1, 0][at];
             let expected = other >= first && !(held == Share && wanted == Share);
             assert_eq!(excludes(held, wanted), expected, "{held:?}, {wanted:?}");
@@ -107,7 +108,7 @@ fn who_wants_a_strong_lock_waits_for_weak_ones_and_hears_of_their_end() {
         assert!(lock.is_woken());
         assert_eq!(lock.step(), Some(Ok(())));
         drop(lock);
-        // A third waits now, though its mode is weak.
+        // A third transaction waits now, though its mode is weak.
         let c = s.transaction();
         let mut weak = Stepped::new(c.lock_table(&s.table, AccessShare, IfLocked::Wait));
         assert_eq!(weak.step(), None);
@@ -119,8 +120,8 @@ fn who_wants_a_strong_lock_waits_for_weak_ones_and_hears_of_their_end() {
     }
 }
 
-/// The slot of a context is used by the next transaction at once. Who waited for the first must
-/// neither wait for the second nor be told of a deadlock with it.
+/// The slot of a context is used by the next transaction at once. A transaction that waited for the
+/// first one must neither wait for the second nor be told of a deadlock with it.
 #[test]
 fn a_context_that_is_used_again_is_not_taken_for_its_predecessor() {
     let s = setup();
@@ -130,8 +131,8 @@ fn a_context_that_is_used_again_is_not_taken_for_its_predecessor() {
     let mut strong = Stepped::new(b.lock_table(&s.table, Exclusive, IfLocked::Wait));
     assert_eq!(strong.step(), None);
     drop(a);
-    // In the context of `a`. It locks the other table, and waits for `b`, which is about to get
-    // the first.
+    // `c` has the context of `a`. It locks the other table, and waits for `b`, which is about to
+    // get the first.
     let c = s.transaction();
     run_inline(c.lock_table(&other, RowExclusive, IfLocked::Fail)).unwrap();
     let mut weak = Stepped::new(c.lock_table(&s.table, RowExclusive, IfLocked::Wait));
@@ -150,7 +151,7 @@ fn two_tables_locked_in_both_orders_are_a_deadlock() {
     let s = setup();
     let other = s.another_table("u");
     let (a, b) = (s.transaction(), s.transaction());
-    // Weak locks, which are nowhere but with their owners as yet.
+    // Weak locks are known only to their owners as yet.
     s.try_lock(&a, RowExclusive).unwrap();
     run_inline(b.lock_table(&other, RowExclusive, IfLocked::Fail)).unwrap();
     let mut first = Stepped::new(a.lock_table(&other, Share, IfLocked::Wait));
@@ -204,9 +205,9 @@ fn two_who_share_a_table_and_both_want_to_write_it_are_a_deadlock() {
     s.check_nothing_left();
 }
 
-/// A reader of each of two tables that asks for the other table as well, and in each queue somebody
-/// who wants to change the table. The search passed over who stands in a queue when it looked
-/// for what that one waits for, so all four waited for ever.
+/// A reader of each of two tables asks for the other table as well, and in each queue a transaction
+/// wants to change the table. The search passed over transactions in a queue when it looked for the
+/// ones that they wait for: all four waited for ever.
 #[test]
 fn a_reader_passes_who_waits_if_all_would_wait_for_each_other() {
     let s = setup();
@@ -235,7 +236,7 @@ fn a_reader_passes_who_waits_if_all_would_wait_for_each_other() {
     s.check_nothing_left();
 }
 
-/// The wait that closes the cycle cannot be avoided; another one in it can.
+/// The wait that closes the cycle cannot be avoided; another wait in it can.
 #[test]
 fn another_waiter_passes_if_that_resolves_a_deadlock() {
     let s = setup();
@@ -323,7 +324,7 @@ fn who_gives_up_waiting_lets_those_behind_pass() {
     s.check_nothing_left();
 }
 
-/// The lock was handed over and nobody has looked when the future is dropped.
+/// The lock was handed over, and the future is dropped before it was polled again.
 #[test]
 fn a_lock_that_nobody_heard_of_is_given_up() {
     let s = setup();

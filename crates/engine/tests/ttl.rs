@@ -1,5 +1,5 @@
-//! Records that expire: what reads, writes, locks, indexes and recovery make of them, by
-//! a clock that is set by hand.
+//! Records that expire, under reads, writes, locks, indexes and recovery, by a clock that is set by
+//! hand.
 
 #[path = "common/durable.rs"]
 mod durable;
@@ -30,14 +30,15 @@ const ALL: (Bound<&[u8]>, Bound<&[u8]>) = (Bound::Unbounded, Bound::Unbounded);
 struct Setup {
     database: Arc<Database>,
     session: Rc<Session>,
-    /// Moves the session's collection on.
+    /// Time that moves the session's collection on.
     time: Rc<Cell<Duration>>,
     wall: WallClock,
     table: Arc<Table>,
 }
 
 impl Setup {
-    /// At 1000, with an empty table. Nothing is collected until [`Setup::collect`].
+    /// Makes a setup at time 1000, with an empty table. Nothing is collected until
+    /// [`Setup::collect`].
     fn new() -> Setup {
         let database = Database::new(DatabaseConfig::with_memory(64 << 20)).unwrap();
         let wall = WallClock::manual(WallTime(1000));
@@ -60,7 +61,7 @@ impl Setup {
         self.session.begin(isolation).unwrap()
     }
 
-    /// In a transaction of its own.
+    /// Writes a record in a transaction of its own.
     fn put(&self, key: &str, value: &str) {
         let txn = self.begin(Isolation::Snapshot);
         put(&txn, &self.table, key, value).unwrap();
@@ -71,7 +72,7 @@ impl Setup {
         get(&self.begin(Isolation::Snapshot), &self.table, key)
     }
 
-    /// One walk through all tables, and what can be freed.
+    /// Runs one walk through all tables, and frees what can be freed.
     fn collect(&self) {
         self.time.set(self.time.get() + Duration::from_secs(100));
         for _ in 0..50 {
@@ -87,7 +88,7 @@ impl Setup {
         build.index().clone()
     }
 
-    /// By the values.
+    /// Begins an index by the values.
     fn begin_index(&self, unique: bool) -> IndexBuild {
         let options = IndexOptions {
             unique,
@@ -137,7 +138,7 @@ fn keys(txn: &Transaction, table: &Table) -> Vec<String> {
     keys
 }
 
-/// What both kinds of scans by an index find, which must be the same records.
+/// Returns the keys that both kinds of scans by an index find, which must be the same records.
 fn keys_by(txn: &Transaction, index: &Index) -> Vec<String> {
     let (mut read, mut covered) = (Vec::new(), Vec::new());
     run_inline(
@@ -169,7 +170,7 @@ fn a_record_lives_for_its_time_and_no_longer() {
     assert_eq!(setup.get("a"), None);
     let txn = setup.begin(Isolation::Snapshot);
     assert_eq!(keys(&txn, &setup.table), [""; 0]);
-    // Clocks that go back make it come back.
+    // A clock that goes back makes the record come back.
     setup.wall.set(WallTime(1050));
     assert_eq!(setup.get("a"), Some("1".to_owned()));
 }
@@ -203,7 +204,7 @@ fn a_transaction_has_one_present() {
         None,
         "each operation has its own"
     );
-    // What is written lives for its time from the transaction's present on.
+    // A written record lives for its time from the transaction's present on.
     put(&old, &setup.table, "b", "1").unwrap();
     assert_eq!(get(&old, &setup.table, "b"), Some("1".to_owned()));
     run_inline(old.commit()).unwrap();
@@ -277,7 +278,7 @@ fn an_expired_record_cannot_be_locked() {
 }
 
 /// A lock that was waited for is of no use if the record has expired meanwhile: the next
-/// in the queue gets it.
+/// transaction in the queue gets it.
 #[test]
 fn a_record_that_expires_while_it_is_waited_for_is_absent() {
     let setup = Setup::new();
@@ -305,8 +306,8 @@ fn a_record_that_expires_while_it_is_waited_for_is_absent() {
     assert_eq!(run_inline(lock(&waiter)), Ok(None));
 }
 
-/// The reader has found the record expired; who brings it back comes after him in every
-/// serial order, as if it had inserted it.
+/// The reader has found the record expired; a transaction that brings it back comes after the
+/// reader in every serial order, as if it had inserted the record.
 #[test]
 fn an_expired_record_that_was_passed_over_was_read() {
     let setup = Setup::new();
@@ -338,7 +339,7 @@ fn indexes_forget_what_has_expired() {
         setup.put("a", "1");
         setup.wall.set(WallTime(1050));
         setup.put("b", "2");
-        // Nothing changes but the expiry.
+        // Only the expiry changes.
         setup.put("c", "3");
         setup.wall.set(WallTime(1099));
         setup.put("c", "3");
@@ -377,7 +378,8 @@ fn the_unique_key_of_an_expired_record_is_free() {
     let txn = setup.begin(Isolation::Snapshot);
     assert_eq!(keys_by(&txn, &index), ["b"]);
     setup.check(&index, 1);
-    // The other was deleted: there are not two with one key, whatever the clock says.
+    // The other record was deleted: there are not two records with one key, whatever the clock
+    // says.
     setup.wall.set(WallTime(1001));
     let txn = setup.begin(Isolation::Snapshot);
     assert_eq!(keys(&txn, &setup.table), ["b"]);
@@ -402,7 +404,7 @@ fn who_claims_the_key_of_an_expired_record_conflicts_with_who_revives_it() {
     setup.check(&index, 1);
 }
 
-/// Taken back with the operation that it was a part of.
+/// The deletion is taken back with the operation that it was a part of.
 #[test]
 fn an_operation_that_fails_brings_back_what_it_deleted_as_expired() {
     let setup = Setup::new();
@@ -518,8 +520,8 @@ fn collection_gives_way_to_who_writes() {
     assert_eq!(setup.get("a"), Some("2".to_owned()));
 }
 
-/// Whoever sees a record alive, because its present is an earlier one, and the session
-/// that collects it have no order but that of their writes.
+/// A transaction that sees a record alive, because its present is earlier, and the session that
+/// collects the record have no order except that of their writes.
 #[test]
 fn who_writes_what_was_collected_meanwhile_aborts() {
     let setup = Setup::new();
@@ -610,7 +612,7 @@ fn values_that_leave_no_room_for_the_expiry_are_refused() {
     run_inline(txn.commit()).unwrap();
 }
 
-/// Through log and checkpoint; and the change stream tells expiries and deletions.
+/// Expiries survive in log and checkpoint, and the change stream has expiries and deletions.
 #[test]
 fn expiries_survive_reopening() {
     let disk = SimulatedDisk::new(1, Faults::default());
@@ -649,7 +651,7 @@ fn expiries_survive_reopening() {
     );
     wall.set(WallTime(1110));
     assert_eq!(durable.read(&table), []);
-    // Who collects does not wait for the log to have a file; this one does.
+    // The collector does not wait for the log to have a file; this write does.
     durable.write(&table, one("late")).unwrap();
     while durable.database.stats().expired < 2 {
         durable.session().tend();

@@ -1,5 +1,5 @@
-//! Tables whose records expire, beyond the database that made them: in backups, for who
-//! follows the change stream, and in what the tools tell of a directory.
+//! Tables whose records expire, beyond the database that made them: in backups, for followers of
+//! the change stream, and in the tools' reports of a directory.
 
 #[path = "common/durable.rs"]
 mod durable;
@@ -32,7 +32,7 @@ fn put(durable: &mut Durable, table: &Arc<Table>, key: &str) {
     durable.write(table, vec![record]).unwrap();
 }
 
-/// A database with a record in its checkpoint that expires at 1100, and one in the log that
+/// Makes a database with a record in its checkpoint that expires at 1100, and one in the log that
 /// expires at 1150.
 fn database(disk: &SimulatedDisk) -> (Durable, WallClock, Arc<Table>) {
     let (mut durable, wall) = open(disk, 1000);
@@ -60,7 +60,7 @@ fn keys(durable: &mut Durable, table: &Arc<Table>) -> Vec<String> {
 fn a_backup_has_the_time_to_live_and_every_expiry() {
     let disk = SimulatedDisk::new(1, Faults::default());
     let (durable, wall, _) = database(&disk);
-    // Both have expired by now; nobody has deleted them, and the backup does not ask.
+    // Both records have expired by now; no session has deleted them, and the backup does not ask.
     wall.set(WallTime(2000));
     let go_on = &mut |_: &_| ControlFlow::Continue(());
     let copies = [2, 3].map(|seed| SimulatedDisk::new(seed, Faults::default()));
@@ -71,7 +71,7 @@ fn a_backup_has_the_time_to_live_and_every_expiry() {
         (disk.directory(), copies[1].directory());
     backup::copy(&from, &offline, go_on).unwrap();
     for copy in copies {
-        // Whoever opens it has a clock of his own.
+        // Each opening of the backup has a clock of its own.
         for (at, expected) in [
             (1099, &["early", "late"][..]),
             (1100, &["late"]),
@@ -82,7 +82,7 @@ fn a_backup_has_the_time_to_live_and_every_expiry() {
             assert_eq!(table.ttl(), Some(TTL));
             assert_eq!(keys(&mut durable, &table), expected, "at {at}");
         }
-        // What is written there lives as long.
+        // Records that are written there live as long.
         let (mut durable, wall) = open(&copy, 3000);
         let table = durable.database.table("t").unwrap();
         put(&mut durable, &table, "new");
@@ -93,13 +93,13 @@ fn a_backup_has_the_time_to_live_and_every_expiry() {
     }
 }
 
-/// A copy kept by who follows: with the expiries that he is told he answers as the
-/// database does at every moment, and what is deleted there in the end goes here too.
+/// A follower keeps a copy: with the expiries in the stream it answers as the database does at
+/// every moment, and records that the database deletes in the end are deleted in the copy, too.
 #[test]
 fn a_follower_answers_as_the_database_does() {
     let disk = SimulatedDisk::new(4, Faults::default());
     let (mut durable, mut wall, mut table) = database(&disk);
-    // Written again, it lives longer.
+    // A record that is written again lives longer.
     put(&mut durable, &table, "early");
     let mut copy: BTreeMap<String, WallTime> = BTreeMap::new();
     let mut ttl = None;
@@ -160,7 +160,7 @@ fn a_follower_answers_as_the_database_does() {
 fn the_tools_tell_how_long_records_live_and_when_each_expires() {
     let disk = SimulatedDisk::new(5, Faults::default());
     let (mut durable, _, table) = database(&disk);
-    // A table that is gone when somebody looks, and one of its records.
+    // A table that is gone by the time of the look, and one of its records.
     durable.run(async |session: Rc<Session>| session.truncate_table("t").await.unwrap());
     let current = durable.run(async |session: Rc<Session>| {
         let txn = session.begin(engine::Isolation::Snapshot).unwrap();

@@ -1,9 +1,9 @@
-//! A worker whose thread has turned to something else is in nobody's way.
+//! A worker whose thread has turned to something else does not block other sessions.
 //!
-//! A checkpoint ended while the empty commit that it had logged was still in its session's
-//! buffer: another session's block had made durable what the checkpoint waited for. That commit
-//! counted in what all later blocks claimed, so nobody's commit was acknowledged any more until
-//! that thread came back to its worker.
+//! A checkpoint ended while the empty commit that it had logged was still in its session's buffer:
+//! another session's block had made durable what the checkpoint waited for. The empty commit
+//! counted in the claims of all later blocks: no commit was acknowledged any more until that thread
+//! came back to its worker.
 
 #[path = "common/durable.rs"]
 mod durable;
@@ -26,7 +26,7 @@ fn worker(database: &Arc<Database>) -> Worker<Session> {
     Worker::new(WorkerConfig::default(), session, Clock::real())
 }
 
-/// Writes a record; whether that was acknowledged with nobody at work but this worker.
+/// Writes a record; returns whether the commit was acknowledged while only this worker ran.
 fn is_acknowledged(
     durable: &Durable,
     worker: &mut Worker<Session>,
@@ -46,7 +46,7 @@ fn is_acknowledged(
     if durability == Durability::Relaxed {
         return worker.run_until(task).expect("ends").is_ok();
     }
-    // Coming to rest it writes what it has, and tells its tasks when it works again.
+    // A worker that comes to rest writes its buffers, and wakes its tasks when it works again.
     (0..100).any(|_| {
         worker.run_until_idle();
         let polled = Pin::new(&mut task).poll(&mut Context::from_waker(Waker::noop()));

@@ -1,31 +1,33 @@
-//! Advisory locks: what users lock by numbers that mean something to them.
+//! Advisory locks: locks on numbers that mean something to users.
 //!
-//! They are sessions' locks, not transactions': one may outlive the transaction that took it, and is
-//! kept when that is rolled back. So they are no part of the engine's lock table; one table for the
-//! database has them ([`AdvisoryLocks`]), and each session knows what it holds and until when
-//! ([`SessionLocks`], `advisory/held.rs`).
+//! An advisory lock belongs to a session, not to a transaction: it may outlive the transaction that
+//! took it, and is kept when that is rolled back. Advisory locks are therefore no part of the
+//! engine's lock table; one table for the database has them ([`AdvisoryLocks`]), and each session
+//! knows what it holds and until when ([`SessionLocks`], `advisory/held.rs`).
 //!
 //! # Invariants
 //! - *Counted*: a session may take a lock again and again, and holds it until it has given it back
 //!   as often. It never waits for itself.
-//! - *Order*: first come, first served. Who comes while others wait goes behind them, even if what is
-//!   held would let it pass; but who holds the lock already, and wants it more strongly, would close a
-//!   cycle behind them, and goes before those who hold nothing.
-//! - *One wait*: a session carries out one statement at a time, so it waits for one lock at most.
-//! - *No lost hand-over*: a lock is handed over under the latch, by who gives it back, and what
-//!   changes under the latch with it is whether the waiter waits. A wait that is given up leaves the
-//!   queue, or gives back what was handed to it. The waker is left under the same latch, by a poll
-//!   that has found its session waiting there, and is called without it.
+//! - *Order*: first come, first served. A session that comes while others wait goes behind them,
+//!   even if the locks held would let it pass. A session that already holds the lock, and wants it
+//!   more strongly, would close a cycle behind them, and goes before the waiters that hold nothing.
+//! - *One wait*: a session carries out one statement at a time, and therefore waits for one lock at
+//!   most.
+//! - *No lost hand-over*: a session that gives a lock back hands it over under the latch, and under
+//!   the same latch it changes whether the waiter waits. A wait that is given up leaves the queue,
+//!   or gives back what was handed to it. The waker is left under the same latch, by a poll that
+//!   has found its session waiting there, and is called without it.
 //!
 //! # Deadlocks
-//! Who is about to wait looks whether those it waits for wait, directly or not, for itself: for
-//! the holders of a lock, and those before it in its queue, which have to go first. Its own wait is
-//! what closes a cycle if there is one: of those who wait already none begins to wait for somebody
-//! else, because nobody passes them but a holder, for whom they wait as it is. So it looks once, and
-//! fails with 40P01.
+//! A session that is about to wait checks whether any session that it would wait for waits,
+//! directly or not, for it. It would wait for the holders of the lock, and for those before it in
+//! the queue, which have to go first. Its own wait is what closes a cycle if there is one: a
+//! session that already waits never begins to wait for another one, because only a holder passes
+//! it, and it waits for the holder anyway. One check before the wait therefore suffices; if it
+//! finds a cycle, the request fails with 40P01.
 //!
-//! Cycles that go through rows or tables as well are in two graphs, and are not found: `lock_timeout`,
-//! `statement_timeout` or a cancel ends them.
+//! Cycles that go through rows or tables as well are in two graphs, and are not found:
+//! `lock_timeout`, `statement_timeout` or a cancel ends them.
 
 mod held;
 #[cfg(test)]
@@ -49,7 +51,7 @@ use types::{Result, SqlError, SqlState};
 pub use self::held::SessionLocks;
 use logical::relation::Strength;
 
-/// What is locked: one number or two, which are different spaces.
+/// Key of an advisory lock: one number or two. The two forms are separate key spaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Key {
     /// One `bigint`, as in `pg_advisory_lock(key)`.
@@ -58,12 +60,12 @@ pub enum Key {
     Two(i32, i32),
 }
 
-/// Whether locks of two sessions on one key may be held at once.
+/// Returns whether locks of two sessions on one key may be held at once.
 fn are_compatible(one: Strength, other: Strength) -> bool {
     one == Strength::Shared && other == Strength::Shared
 }
 
-/// A session, among those that lock.
+/// A session, as an owner of advisory locks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Owner(u64);
 
@@ -77,7 +79,7 @@ pub struct AdvisoryLocks {
 #[derive(Default)]
 struct Table {
     locks: HashMap<Key, Lock>,
-    /// What each session waits for that does.
+    /// Key that each waiting session waits for.
     waits: HashMap<Owner, Key>,
 }
 
@@ -117,7 +119,7 @@ impl Lock {
         self.holders.iter().any(|holder| holder.owner == owner)
     }
 
-    /// Whether no other holder minds.
+    /// Returns whether the locks of all other holders are compatible with `strength`.
     fn is_free_for(&self, owner: Owner, strength: Strength) -> bool {
         let mut others = self.holders.iter().filter(|holder| holder.owner != owner);
         others.all(|holder| holder.goes_with(strength))
@@ -153,7 +155,7 @@ impl Lock {
         self.queue.insert(at.unwrap_or(self.queue.len()), waiter);
     }
 
-    /// Those for whom one that waits here has to wait.
+    /// Returns the owners that `owner`, which waits in this queue, has to wait for.
     fn before(&self, owner: Owner) -> Vec<Owner> {
         let mut ahead = Vec::new();
         for waiter in &self.queue {
@@ -171,7 +173,7 @@ impl Lock {
 }
 
 impl Table {
-    /// Takes a lock if nobody has to be waited for; whether it did.
+    /// Takes a lock if no other session has to be waited for; returns whether it was taken.
     fn take(&mut self, owner: Owner, key: Key, strength: Strength) -> bool {
         let lock = self.locks.entry(key).or_default();
         let may_pass = lock.queue.is_empty() || lock.is_held_by(owner);
@@ -182,7 +184,7 @@ impl Table {
         takes
     }
 
-    /// Hands a lock over to those whose turn it is.
+    /// Hands a lock over to the waiters whose turn it is; returns their wakers.
     fn hand_over(&mut self, key: Key) -> Vec<Waker> {
         let mut wakers = Vec::new();
         let Some(lock) = self.locks.get_mut(&key) else {
@@ -202,7 +204,7 @@ impl Table {
         wakers
     }
 
-    /// Gives a lock back that is held.
+    /// Gives back a lock that `owner` holds; returns the wakers of sessions that have it now.
     fn give_back(&mut self, owner: Owner, key: Key, strength: Strength) -> Vec<Waker> {
         if let Some(lock) = self.locks.get_mut(&key) {
             for holder in &mut lock.holders {
@@ -217,7 +219,8 @@ impl Table {
         self.hand_over(key)
     }
 
-    /// Takes a session out of the queue that it waits in.
+    /// Takes a session out of the queue that it waits in; returns the wakers of sessions that no
+    /// longer wait.
     fn withdraw(&mut self, owner: Owner) -> Vec<Waker> {
         let Some(key) = self.waits.remove(&owner) else {
             return Vec::new();
@@ -228,7 +231,7 @@ impl Table {
         self.hand_over(key)
     }
 
-    /// Whether a session that waits does so for itself.
+    /// Returns whether the wait of `owner` is, directly or not, a wait for itself.
     fn is_deadlocked(&self, owner: Owner) -> bool {
         let mut seen = HashSet::new();
         let mut next = vec![owner];
@@ -253,19 +256,19 @@ impl AdvisoryLocks {
     }
 
     fn latch(&self) -> MutexGuard<'_, Table> {
-        // It is never left half changed.
+        // A panic never leaves the table half changed.
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a lock if nobody has to be waited for; whether it did.
+    /// Takes a lock if no other session has to be waited for; returns whether it was taken.
     fn try_take(&self, owner: Owner, key: Key, strength: Strength) -> bool {
         self.latch().take(owner, key, strength)
     }
 
-    /// Takes a lock when it is one's turn, within a time.
+    /// Takes a lock as soon as it is the session's turn, and fails if that takes too long.
     ///
     /// # Errors
-    /// 40P01; 55P03 if the time is over.
+    /// 40P01 on a deadlock; 55P03 if the time is over.
     ///
     /// # Cancellation
     /// Dropping the future gives up the place in the queue.
@@ -330,7 +333,7 @@ fn wake(wakers: Vec<Waker>) {
     wakers.into_iter().for_each(Waker::wake);
 }
 
-/// A place in a queue.
+/// The place of one session in a queue.
 struct Waiting<'l> {
     locks: &'l AdvisoryLocks,
     owner: Owner,
@@ -340,7 +343,7 @@ struct Waiting<'l> {
 }
 
 impl Waiting<'_> {
-    /// Whether the lock was handed over; if not, this is to be woken.
+    /// Returns whether the lock was handed over; if not, `waker` will be woken.
     fn is_over(&mut self, waker: &Waker) -> bool {
         let mut table = self.locks.latch();
         self.is_over = !table.waits.contains_key(&self.owner);

@@ -1,25 +1,25 @@
 //! Executing plans: operators that hand batches of rows upwards, when they are asked.
 //!
-//! An [`Operator`] is the running side of a [`Plan`](planner::plan::Plan). It is asked for some rows, adds them to a
-//! batch of the asker's, and waits for whatever it has to: reads of the engine are leaves that the
-//! worker resumes directly, however deep in operators they are. Nothing runs ahead of the asker,
-//! so who takes no rows makes no work.
+//! An [`Operator`] is the running side of a [`Plan`](planner::plan::Plan). It is asked for some
+//! rows, adds them to a batch of the caller's, and waits where it has to: reads of the engine are
+//! leaves that the worker resumes directly, however deep in operators they are. No operator runs
+//! ahead of its caller, and a caller that takes no rows causes no work.
 //!
-//! | operators | file |
+//! | part | file |
 //! | --- | --- |
 //! | from plans to operators; both as one | `open.rs`; `opened.rs` |
 //! | rows from tables; ranges of keys | `scan.rs`; `key.rs` |
 //! | relations of the system's | `system.rs` |
 //! | filters, computed columns | `simple.rs` |
-//! | joins: by hash, by lookup, by nesting; what the first two hand over | `hash_join.rs`, `index_join.rs`, `loop_join.rs`; `pairs.rs` |
+//! | joins: by hash, by lookup, by nesting; output of the first two | `hash_join.rs`, `index_join.rs`, `loop_join.rs`; `pairs.rs` |
 //! | rows by their keys: by hash, in an array | `partners.rs`, `dense.rs` |
 //! | subqueries, their rows by hash; functions that wait; sequences; shared relations | `apply.rs`, `matches.rs`; `waiting_calls.rs`; `sequences.rs`; `shared.rs` |
 //! | sorting, limits; sets | `sort.rs`, `merge_sort.rs`, `limit.rs`; `set.rs`, `distinct.rs` |
-//! | what all of them may take; what they cost | `budget.rs`; `measure.rs` |
+//! | memory and time of an execution; its measurement | `budget.rs`; `measure.rs` |
 //! | rows that a client sends | `received.rs` |
 //! | groups; functions that return sets | `aggregate.rs`; `functions.rs` |
 //! | inserting, updating, deleting; one row of these; MERGE | `insert.rs`, `change.rs`, `new_row.rs`; `change_row.rs`; `merge.rs` |
-//! | what foreign keys have to hear of; many keys at once | `key_changes.rs`; `lock_rows.rs` |
+//! | keys changed under foreign keys; locks on many keys at once | `key_changes.rs`; `lock_rows.rs` |
 
 mod aggregate;
 mod apply;
@@ -87,15 +87,15 @@ pub use self::{
     waiting_calls::VOID,
 };
 
-/// Rows that are found for a join at once, at most, but for those of one key.
+/// Maximum rows that are found for a join at once, unless they have one key.
 const ROWS_AT_ONCE: usize = 4096;
 
-/// What an execution has besides its operators.
+/// The surroundings of an execution's operators.
 #[derive(Clone, Copy)]
 pub struct Run<'r> {
     /// Transaction of the statement, which writes and locks.
     pub transaction: &'r Transaction,
-    /// What reads: the transaction, or one that sees the present beside it.
+    /// Transaction for reads: the statement's, or one that sees the present beside it.
     pub reads: &'r Transaction,
     /// Session settings by which values are read and written, such as the time zone.
     pub settings: &'r Settings,
@@ -109,7 +109,7 @@ pub struct Run<'r> {
     pub parameters: &'r Rows,
     /// State that all operators of the execution share, such as rows that the client sends.
     pub shared: &'r SharedRows,
-    /// What the execution may take.
+    /// Memory and time that the execution may take.
     pub budget: &'r Budget,
     /// Keys for rows of tables without a primary key.
     pub row_numbers: &'r RowNumbers,
@@ -119,21 +119,23 @@ pub struct Run<'r> {
     pub advisory: &'r SessionLocks,
     /// Log of changed keys, by which foreign keys are checked when the statement ends.
     pub key_changes: &'r KeyChanges<'r>,
-    /// Keys are looked up one after the other, and wait for each cache miss.
+    /// Whether keys are looked up one after the other, each waiting for its cache miss.
     pub is_sequential: bool,
 }
 
 impl Run<'_> {
-    /// So many rows were looked at: gives the worker's other tasks a turn when this one is over, and
-    /// whoever wants the statement to be given up. A statement that finds all that it reads in the
-    /// cache waits for nothing else, so each loop that can be long calls this; for each of its rows if
-    /// one may take long, as those do that expressions are computed for.
+    /// Counts `rows` that were looked at; once the turn is over, gives the worker's other tasks a
+    /// turn and lets a request to give up the statement take effect. A statement that finds all
+    /// that it reads in the cache waits for nothing else, so each loop that can be long calls this;
+    /// a loop calls it for each of its rows if one row may take long, as it may where expressions
+    /// are computed.
     #[inline]
     pub async fn pause(&self, rows: usize) {
         self.turn().pause(rows).await;
     }
 
-    /// Gives others a turn if what programs did with large values has taken this one: where rows are counted later.
+    /// Gives other tasks a turn if work on large values has used up this one. A caller that counts
+    /// its rows later needs it.
     #[inline]
     pub(crate) async fn catch_up(&self) {
         if self.turn().is_due() {
@@ -141,18 +143,19 @@ impl Run<'_> {
         }
     }
 
-    /// How much of its turn the execution has had.
+    /// Returns the measure of how much of its turn the execution has had.
     #[inline]
     pub fn turn(&self) -> &Turn {
         self.budget.turn()
     }
 
-    /// What the execution holds.
+    /// Returns the memory that the execution holds.
     pub fn memory(&self) -> &Rc<Memory> {
         self.budget.memory()
     }
 
-    /// What functions may use, keeping what they make in `scratch`, which is the execution's.
+    /// Returns a context for functions that keeps what they make in `scratch`, an arena of the
+    /// execution's.
     pub fn context<'a>(&'a self, scratch: &'a Scratch) -> Context<'a> {
         scratch.charge_to(self.memory());
         Context {
@@ -164,12 +167,12 @@ impl Run<'_> {
         }
     }
 
-    /// What programs run in, keeping what they make in `scratch`.
+    /// Returns a machine for programs that keeps what they make in `scratch`.
     pub fn machine<'a>(&'a self, scratch: &'a Scratch) -> Machine<'a> {
         Machine::new(self.context(scratch), self.parameters.row(0)).in_turn(self.turn())
     }
 
-    /// The same with other parameters.
+    /// Returns a run that differs in its `parameters` only.
     pub fn with<'a>(&'a self, parameters: &'a Rows) -> Run<'a> {
         Run {
             parameters,
@@ -177,7 +180,8 @@ impl Run<'_> {
         }
     }
 
-    /// These parameters and some values of a row: what a query within it is asked with.
+    /// Returns the run's parameters followed by the values of `row` at `positions`: the parameters
+    /// of a query within the row's query.
     pub(crate) fn extended(&self, row: &[Value<'_>], positions: &[usize]) -> Rows {
         let own = self.parameters.row(0);
         let mut extended = Rows::new(own.len() + positions.len());
@@ -190,31 +194,31 @@ impl Run<'_> {
     }
 }
 
-/// An answer to come.
+/// The future of an operator's answer.
 pub type Step<'f> = Pin<Box<dyn Future<Output = Result<bool>> + 'f>>;
 
-/// A plan while it runs.
+/// The running side of a plan.
 pub trait Operator {
-    /// Adds rows to `out`, around [`BATCH_ROWS`] at most; false, and no rows, at the end. `out` is
-    /// empty when it is called.
+    /// Adds rows to `out`, around [`BATCH_ROWS`] at most; returns false, and adds no rows, at the
+    /// end. `out` is empty when it is called.
     ///
     /// # Errors
-    /// Those of expressions and of the engine. The execution is over then.
+    /// Errors of expressions and of the engine. The execution is over then.
     ///
     /// # Cancellation
     /// Dropping the future ends the execution; its transaction can go on from a savepoint.
     fn next<'f>(&'f mut self, run: &'f Run<'_>, out: &'f mut Rows) -> Step<'f>;
 
-    /// Reads what it has still to read of tables, and keeps it, so that nothing that is written from
-    /// now on is in its rows; false if it cannot, and has all rows to be taken from it for that.
-    /// Those can which lock rows, and are not to lock rows that nobody has asked for, and those that
-    /// only hand on what they are given.
+    /// Reads the rest of what the operator needs from tables, and keeps it, so that nothing written
+    /// from now on is in its rows. Returns false if the operator cannot do so, and the caller has
+    /// to take all of its rows instead. An operator can do so if it locks rows, since it must not
+    /// lock rows that no caller has asked for, or if it only hands on what it is given.
     ///
     /// # Errors
-    /// As [`Operator::next`].
+    /// Errors of [`Operator::next`].
     ///
     /// # Cancellation
-    /// As [`Operator::next`].
+    /// Dropping the future ends the execution, as with [`Operator::next`].
     fn settle<'f>(&'f mut self, _: &'f Run<'_>) -> Step<'f> {
         Box::pin(std::future::ready(Ok(false)))
     }
@@ -228,7 +232,7 @@ pub struct Input<'p> {
     operator: Box<dyn Operator + 'p>,
     /// Batch that the operator gave last; empty before the first.
     pub batch: Rows,
-    /// Rows of the batch that were looked at.
+    /// Number of the batch's rows that were looked at.
     pub taken: usize,
 }
 
@@ -242,7 +246,8 @@ impl<'p> Input<'p> {
         }
     }
 
-    /// Whether there are rows that were not looked at; gets some if needed.
+    /// Returns whether there are rows that were not looked at; reads a batch if the last one is
+    /// used up.
     pub async fn more(&mut self, run: &Run<'_>) -> Result<bool> {
         if self.taken < self.batch.len() {
             return Ok(true);
@@ -255,7 +260,7 @@ impl<'p> Input<'p> {
         Ok(more)
     }
 
-    /// All rows that are left.
+    /// Returns all rows that are left.
     pub async fn all(&mut self, run: &Run<'_>) -> Result<Rows> {
         let mut rows = Rows::new(self.batch.width());
         while self.more(run).await? {
@@ -268,14 +273,14 @@ impl<'p> Input<'p> {
         Ok(rows)
     }
 
-    /// Has all rows in the batch before the first is looked at.
+    /// Reads all rows into the batch before the first is looked at.
     pub(crate) async fn read_all(&mut self, run: &Run<'_>) -> Result<()> {
         self.batch = self.all(run).await?;
         self.taken = 0;
         Ok(())
     }
 
-    /// As [`Operator::settle`].
+    /// Settles the operator: see [`Operator::settle`].
     pub fn settle<'f>(&'f mut self, run: &'f Run<'_>) -> Step<'f> {
         self.operator.settle(run)
     }

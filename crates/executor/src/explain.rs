@@ -1,15 +1,15 @@
 //! EXPLAIN: plans as trees that people and programs read, and what an execution of them has done.
 //!
-//! | what | file |
+//! | part | file |
 //! | --- | --- |
 //! | expressions as SQL | `expression.rs` |
-//! | what columns are called | `names.rs` |
-//! | what operators do, and with what | `describe.rs` |
-//! | where time went | `time.rs` |
-//! | as lines; as JSON | `text.rs`; `json.rs` |
+//! | names of columns | `names.rs` |
+//! | operators and their properties | `describe.rs` |
+//! | distribution of time | `time.rs` |
+//! | output as lines; as JSON | `text.rs`; `json.rs` |
 //!
-//! The estimates of operators are in `planner/plan/explained.rs`.
-//! How an execution is measured is in `execute/measure.rs`.
+//! The estimates of operators are in `planner/plan/explained.rs`. The measurement of an execution
+//! is in `execute/measure.rs`.
 
 mod describe;
 mod expression;
@@ -24,28 +24,28 @@ pub use self::{describe::describe, json::json, names::Names, text::lines};
 use crate::execute::{Measurement, Measurements};
 use planner::plan::Estimate;
 
-/// An operator, described.
+/// A description of one operator.
 pub struct Node {
-    /// What it is: `Hash Join`, `Scan on account`.
+    /// Title, such as `Hash Join` or `Scan on account`.
     pub title: String,
-    /// Conditions, keys and the like, by what they are.
+    /// Conditions, keys and similar properties, each with its name.
     pub(crate) properties: Vec<(&'static str, String)>,
-    /// The expressions that it gives, told only if asked for.
+    /// Output expressions of the operator, shown only if asked for.
     pub output: Option<String>,
-    /// Its number among the plan's operators, and what is expected of it; of what only groups
-    /// operators, nothing.
+    /// Number of the operator in the plan, and its estimate; `None` for a node that only groups
+    /// operators.
     pub operator: Option<(usize, Estimate)>,
-    /// Where its rows come from, and what that is if it is not simply the input.
+    /// Inputs of the operator, each with its role unless it is simply the input.
     pub inputs: Vec<(Option<&'static str>, Node)>,
 }
 
-/// What is told besides the plan.
+/// Choice of what EXPLAIN shows besides the plan.
 pub struct Told<'m> {
-    /// If the statement was carried out.
+    /// Measurements, if the statement was carried out.
     pub measurements: Option<&'m Measurements>,
-    /// What is expected of the operators.
+    /// Whether the estimates of the operators are shown.
     pub costs: bool,
-    /// What the operators give.
+    /// Whether the output expressions of the operators are shown.
     pub verbose: bool,
     /// Planning time; `None` leaves it out, as `SUMMARY OFF` does.
     pub planning: Option<Duration>,
@@ -64,32 +64,33 @@ impl Told<'_> {
         Some(self.measurements?.operator(number))
     }
 
-    /// The most bytes that the execution has held at once; told with its time.
+    /// Returns the most bytes that the execution has held at once; `None` if the execution time is
+    /// left out.
     fn peak_bytes(&self) -> Option<usize> {
         self.execution?;
         Some(self.measurements?.peak_bytes)
     }
 
-    /// Of the execution outside its operators, if its time was measured.
+    /// Returns the measurement of the execution outside its operators, if its time was measured.
     fn outside(&self) -> Option<Measurement> {
         self.measurements?.execution()
     }
 }
 
 impl Measurement {
-    /// Rows of a loop, on average.
+    /// Returns the average number of rows per loop.
     fn rows_per_loop(&self) -> f64 {
         self.rows as f64 / self.loops.max(1) as f64
     }
 
-    /// A time of all loops as that of one, in milliseconds.
+    /// Returns the average per loop, in milliseconds, of a `time` that covers all loops.
     fn per_loop(&self, time: Duration) -> f64 {
         time.as_secs_f64() * 1e3 / self.loops.max(1) as f64
     }
 }
 
-/// As people read it.
+/// Returns `time` in milliseconds, rounded for people to read.
 fn milliseconds(time: Duration) -> f64 {
-    // A microsecond is as exact as it gets.
+    // The result is rounded to a microsecond.
     (time.as_secs_f64() * 1e6).round() / 1e3
 }

@@ -1,8 +1,8 @@
-//! The entries that indexes have of a table's rows.
+//! The entries of indexes, computed from a table's rows.
 //!
 //! An entry is computed by programs from the columns that the index is over. It depends on the row
-//! alone: expressions of indexes are immutable (`logical/bind/index.rs`), so there is no session, no clock
-//! and no catalog here.
+//! alone: expressions of indexes are immutable (`logical/bind/index.rs`), which is why no session,
+//! clock or catalog is needed here.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use planner::{
 };
 use syntax::phase;
 
-/// Makes the functions by which indexes are maintained.
+/// Maker of the functions by which indexes are maintained.
 pub struct RowKeys;
 
 impl IndexKeys for RowKeys {
@@ -60,18 +60,18 @@ impl IndexKeys for RowKeys {
 /// A column that an index is computed from.
 struct Input {
     position: usize,
-    /// What rows have there that are older than the column.
+    /// Value of the column in rows that are older than it.
     missing: OwnedValue,
 }
 
 struct Extract {
     rows: Arc<RowLayout>,
     inputs: Vec<Input>,
-    /// Over the inputs, as the others.
+    /// Condition of a partial index, over the inputs.
     predicate: Option<Program>,
     keys: Vec<(Program, KeyColumn)>,
     settings: Settings,
-    /// Keys with a NULL are told apart by what their row lies under.
+    /// Whether keys with a NULL are kept apart by the key of their row.
     nulls_differ: bool,
 }
 
@@ -104,8 +104,9 @@ impl Extract {
         })
     }
 
-    /// A row that cannot be read, or whose entry cannot be computed, has none. It was not written
-    /// so while the index was there: what its expressions raise is raised before.
+    /// Adds the entry of a record to `keys`. A row that cannot be read, or whose entry cannot be
+    /// computed, has none. No such row was written while the index was there: errors of the index's
+    /// expressions are raised before the write.
     fn keys(&self, key: &[u8], record: &[u8], keys: &mut Keys) {
         if let Ok(Some(entry)) = self.entry(key, record) {
             keys.push(&entry);
@@ -147,7 +148,7 @@ impl Extract {
     }
 }
 
-/// The environment of functions that ask for none.
+/// An environment for functions that need none.
 struct Nobody;
 
 impl Environment for Nobody {

@@ -1,11 +1,12 @@
-//! What is known of tables' values, found by looking at a sample of their rows.
+//! Statistics of tables' values, found by looking at a sample of their rows.
 //!
 //! A sample is taken by the places of records (`engine::Transaction::sample`), which have nothing
 //! to do with their values; a table of any size costs as many point reads as the sample has rows,
-//! and a small table is read wholly. Where they are kept: `catalog/statistics.rs`; what is made of
-//! them: `planner/plan/estimate`.
+//! and a small table is read wholly. The statistics are kept in `catalog/statistics.rs` and used in
+//! `planner/plan/estimate`.
 //!
-//! Of places without records the sample tells how many rows there are, which nobody counts.
+//! The share of places without records tells how many rows there are; the engine keeps no count of
+//! them.
 
 mod column;
 
@@ -25,23 +26,25 @@ use batch::Rows;
 use catalog::{Table, TableStatistics, from_engine};
 use planner::plan::row_layout;
 
-/// Rows that ANALYZE looks at: PostgreSQL's number for its default target of 100 common values
-/// and as many parts of the histogram.
+/// Number of rows that ANALYZE looks at: PostgreSQL's number for its default target of 100 common
+/// values and as many parts of the histogram.
 pub const SAMPLE_ROWS: u64 = 30_000;
-/// Rows that are looked at for a statement that waits to be planned: some milliseconds' work.
+/// Number of rows that are looked at for a statement that waits to be planned: some milliseconds'
+/// work.
 pub const QUICK_SAMPLE_ROWS: u64 = 5_000;
-/// Places that are looked at between two looks at the task's turn.
+/// Number of places that are looked at between two checks of the task's turn.
 const PLACES_AT_ONCE: usize = 64;
-/// Values of more bytes are counted as different from all others, and not kept.
+/// Longest value, in bytes, that is kept; a longer value is counted as different from all others.
 const VALUE_BYTES_MAX: usize = 256;
 
-/// Looks at some rows of a table, as a transaction sees them; of all columns, or of these.
+/// Looks at up to `rows_max` rows of `table`, as `transaction` sees them, and returns statistics of
+/// all live columns, or of `columns`.
 ///
 /// # Errors
-/// The engine's; XX001 for records that are none.
+/// Errors of the engine; XX001 for a damaged record.
 ///
 /// # Suspension
-/// Memory waits, and turns of others.
+/// Suspends for waits for memory and for turns of other tasks.
 pub async fn gathered(
     transaction: &Transaction,
     table: &Table,
@@ -56,8 +59,8 @@ pub async fn gathered(
     let mut sample = Sample::new(table, wanted)?;
     let places = table.storage().records_estimate();
     let looked_at = places.min(rows_max);
-    // One place of each of equal parts of the table. The same ones for the same table, so that a
-    // run can be repeated.
+    // The table is divided into equal parts, and one place of each is chosen. The places are the
+    // same for the same table, so that a run can be repeated.
     let mut random = fastrand::Rng::with_seed(u64::from(table.id.0) ^ places);
     let chosen = (0..usize::try_from(looked_at).unwrap_or(usize::MAX)).map(|part| {
         let part = part as u64;
@@ -97,14 +100,14 @@ pub async fn gathered(
     Ok(found)
 }
 
-/// Rows of a sample.
+/// The rows of a sample.
 struct Sample {
     layout: RowLayout,
-    /// By position in the table.
+    /// Positions of the columns in the table.
     columns: Vec<usize>,
     rows: Rows,
     seen: Vec<Seen>,
-    /// Where a value is written down to see how long it is.
+    /// Buffer in which a value is encoded to measure its length.
     buffer: Vec<u8>,
 }
 
@@ -167,7 +170,7 @@ impl Sample {
     }
 }
 
-/// Bytes of a value in a row.
+/// Returns the number of bytes of `value` in a row.
 fn width(seen: &Seen, value: Value<'_>, buffer: &mut Vec<u8>) -> Result<usize> {
     Ok(match value {
         Value::Null => 0,
@@ -182,7 +185,7 @@ fn width(seen: &Seen, value: Value<'_>, buffer: &mut Vec<u8>) -> Result<usize> {
     })
 }
 
-/// Bytes of each value of a type, 0 if they differ.
+/// Returns the number of bytes of each value of `ty`, 0 if they differ.
 fn fixed_width(ty: Type) -> usize {
     usize::try_from(ty.length()).unwrap_or(0)
 }

@@ -1,21 +1,22 @@
-//! The rows of the system's relations, made from the picture of the catalog that a statement sees.
+//! The rows of the system's relations, made from the version of the catalog that a statement sees.
 //!
-//! What relations there are, and their columns, is in `catalog/system.rs`; here is what is in those
-//! that are not queries over others. Nothing is stored: whoever reads one has all of its rows made,
-//! in memory, and conditions and joins are the ordinary ones. Those that nobody fills are empty.
+//! The relations and their columns are listed in `catalog/system.rs`; this module makes the rows of
+//! those that are not queries over others. Nothing is stored: a scan of a relation has all of its
+//! rows made, in memory, and conditions and joins are the ordinary ones. A relation for which no
+//! code makes rows is empty.
 //!
 //! | rows | file |
 //! | --- | --- |
 //! | tables, indexes, sequences, views; their columns | `classes.rs`, `attributes.rs` |
-//! | constraints and indexes; what depends on what | `constraints.rs`, `dependencies.rs` |
+//! | constraints and indexes; dependencies | `constraints.rs`, `dependencies.rs` |
 //! | types, enums; functions, operators, casts | `types.rs`, `routines.rs` |
 //! | schemas, databases, roles; comments | `names.rs`; `comments.rs` |
 //! | access methods, collations and the like, which are the same everywhere | `fixed.rs` |
 //! | sessions, settings | `activity.rs` |
 //!
-//! `objects.rs` answers what functions ask about objects, `definitions.rs` and
-//! `expressions.rs` write objects as the statements that make them. PostgreSQL's own types and functions
-//! are in `catalog/postgres.rs`.
+//! `objects.rs` answers what functions ask about objects, `definitions.rs` and `expressions.rs`
+//! write objects as the statements that make them. PostgreSQL's own types and functions are in
+//! `catalog/postgres.rs`.
 
 mod activity;
 mod attributes;
@@ -40,24 +41,24 @@ use catalog::{Catalog, ObjectId, system};
 
 pub use self::objects::Lookup;
 
-/// Where rows come from.
+/// Source of the rows of a system relation.
 pub struct Source<'s> {
     /// Catalog that the statement sees.
     pub catalog: &'s Catalog,
     /// Session and database, for settings, sessions and names.
     pub environment: &'s dyn Environment,
-    /// Where values are kept that are made for a row.
+    /// Arena for values that are made for a row.
     pub scratch: &'s Scratch,
 }
 
-/// Takes rows, and keeps the columns of them that were asked for.
+/// A collector of rows, which keeps only the columns that were asked for.
 struct Emitter<'e> {
     rows: Rows,
     columns: &'e [usize],
 }
 
 impl Emitter<'_> {
-    /// A row with all of the relation's columns.
+    /// Adds a row; `values` has all of the relation's columns.
     fn row(&mut self, values: &[Value<'_>]) {
         let wanted = self.columns.iter();
         let wanted = wanted.map(|at| values.get(*at).copied().unwrap_or(Value::Null));
@@ -65,10 +66,10 @@ impl Emitter<'_> {
     }
 }
 
-/// The rows of a relation of the system: these columns of it.
+/// Returns the rows of the system relation `relation`, with only its `columns`.
 ///
 /// # Errors
-/// Those of making values, which are mistakes of ours.
+/// Errors of making values; each of them is a fault of Weft.
 pub fn rows(relation: ObjectId, columns: &[usize], source: &Source<'_>) -> Result<Rows> {
     let mut out = Emitter {
         rows: Rows::new(columns.len()),
@@ -100,10 +101,10 @@ pub fn rows(relation: ObjectId, columns: &[usize], source: &Source<'_>) -> Resul
     Ok(out.rows)
 }
 
-/// The role that everything belongs to: the one that a database has from the beginning.
+/// Role that owns everything: the first role of a database.
 const OWNER: Value<'static> = Value::Oid(10);
 
-/// No object.
+/// Number that stands for no object.
 const NONE: Value<'static> = Value::Oid(0);
 
 const YES: Value<'static> = Value::Bool(true);
@@ -113,7 +114,7 @@ fn oid(id: ObjectId) -> Value<'static> {
     Value::Oid(id.0)
 }
 
-/// A `"char"`; the blank stands for none.
+/// Returns `letter` as a `"char"`; the blank stands for no character.
 fn letter(letter: char) -> Value<'static> {
     Value::Char(match letter {
         ' ' => 0,
@@ -125,12 +126,12 @@ fn small(number: usize) -> Value<'static> {
     Value::Int2(i16::try_from(number).unwrap_or(i16::MAX))
 }
 
-/// A column's number, of its position.
+/// Returns the number of the column at `position`.
 fn attribute_number(position: u16) -> i16 {
     i16::try_from(position).map_or(i16::MAX, |position| position.saturating_add(1))
 }
 
-/// An array of columns' numbers, of their positions.
+/// Returns an array of the numbers of the columns at `positions`.
 fn attribute_numbers<'s>(positions: &[u16], scratch: &'s Scratch) -> Result<Value<'s>> {
     let numbers: Vec<Value<'_>> = positions
         .iter()
@@ -139,14 +140,14 @@ fn attribute_numbers<'s>(positions: &[u16], scratch: &'s Scratch) -> Result<Valu
     Array::of(Scalar::Int2, &numbers, scratch).map(Value::Array)
 }
 
-/// `int2vector` or `oidvector`.
+/// Returns an `int2vector` or `oidvector` of `values`.
 fn vector<'s>(element: Scalar, values: &[Value<'_>], scratch: &'s Scratch) -> Result<Value<'s>> {
     let length = u32::try_from(values.len()).unwrap_or(u32::MAX);
     let dimension = ::types::array::Dimension { length, lower: 0 };
     Array::build(element, &[dimension], values, scratch).map(Value::Array)
 }
 
-/// The number of a type.
+/// Returns the number of the type `ty`.
 fn type_number(ty: Type) -> Value<'static> {
     Value::Oid(ty.oid())
 }

@@ -1,18 +1,18 @@
 //! Index joins: many lookups in one structure, by every technique that hides their cache misses.
 //!
-//! The experiments are those of paper 003 (section 5), and what it proposes beyond them (section 6).
-//! A *structure* is built whose answers are known by construction: a sorted array, a CSB+-tree
-//! over an unsorted one, hash tables, dictionary-encoded columns. *Contenders* then answer lists of
-//! keys, one technique each, and [`measure`] says what a lookup took.
+//! The experiments are those of paper 003 (section 5), and its proposals beyond them (section 6). A
+//! *structure* is built whose answers are known by construction: a sorted array, a CSB+-tree over
+//! an unsorted one, hash tables, dictionary-encoded columns. *Contenders* then answer lists of
+//! keys, one technique each, and [`measure`] reports the time of a lookup.
 //!
-//! How it is measured:
-//! - A list is drawn anew for each contender and each time, so that no cache remembers it from the
+//! Method of measurement:
+//! - A list is drawn anew for each contender and each time, so no cache remembers it from the
 //!   contender before.
-//! - In each repeat contenders take turns, list by list, beginning with another one each time; what
-//!   counts of a repeat is the median over its lists. Ratios are taken within a repeat.
-//! - Techniques with a group size are tried with each beforehand, on lists of their own; the best
-//!   is then measured, as in the paper.
-//! - Answers are verified after every list, out of its time.
+//! - In each repeat contenders take turns, list by list, beginning with another one each time; the
+//!   median over its lists is the result of a repeat. Ratios are taken within a repeat.
+//! - Techniques with a group size are tried with each size beforehand, on lists of their own; the
+//!   best is then measured, as in the paper.
+//! - Answers are verified after every list, outside its measured time.
 //! - The machine's limit, random independent lines of the same memory, is measured in each
 //!   repeat, except where the memory is not one array.
 
@@ -52,47 +52,46 @@ pub use population::{Lists, Population, sorted_value};
 pub use report::{chart, report};
 pub use technique::Technique;
 
-/// What to measure.
+/// Settings of the measurement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    /// The experiments, one after the other.
+    /// The experiments, run one after another.
     pub experiments: Vec<Experiment>,
-    /// Bytes of the structures, growing.
+    /// Sizes of the structures in bytes, growing.
     pub bytes: Vec<u64>,
-    /// What keys are.
+    /// Type of the keys.
     pub keys: Keys,
-    /// Keys looked up at once.
+    /// Numbers of keys looked up at once.
     pub lists: Vec<u64>,
     /// Whether lists are sorted before they are looked up.
     pub is_sorted: bool,
-    /// How many of 100 keys are absent.
+    /// Share of keys that are absent, in percent.
     pub absent_percent: f64,
-    /// Techniques to compare; each experiment takes those that it has.
+    /// Techniques to compare; each experiment takes those of them that apply to it.
     pub techniques: Vec<Technique>,
     /// Group sizes to choose the best of.
     pub groups: Vec<u64>,
     /// Rows of the columns that are queried.
     pub rows: u64,
-    /// Lists that each contender answers in each repeat.
+    /// Number of lists that each contender answers in each repeat.
     pub batches: u32,
-    /// Repeats, at least 1.
+    /// Number of repeats, at least 1.
     pub repeats: u32,
     /// Seed of every random choice.
     pub seed: u64,
 }
 
-/// Bytes that a structure can have: what has more entries than a code of 32 bits can tell apart
-/// is refused.
+/// Bounds of a structure's size in bytes: codes of 32 bits must tell its entries apart.
 const BYTES: RangeInclusive<u64> = 1 << 10..=8 << 30;
 /// Most keys in a list.
 const LIST_MAX: u64 = 1 << 24;
 /// Most rows of a column.
 const ROWS_MAX: u64 = 1 << 31;
-/// Keys in a list for experiments that are not about it.
+/// Keys in a list for experiments that do not vary the length of lists.
 const LIST: u64 = 10_000;
 
 impl Settings {
-    /// Refuses what cannot be measured.
+    /// Checks that the settings can be measured.
     ///
     /// # Errors
     /// [`Error::Input`] that says what to give instead.
@@ -141,7 +140,7 @@ impl Settings {
         Ok(())
     }
 
-    /// Refuses what no chart can show.
+    /// Checks that a chart can show the settings.
     ///
     /// # Errors
     /// [`Error::Input`] when there is not exactly one experiment, or it measures nothing.
@@ -154,7 +153,7 @@ impl Settings {
         }
     }
 
-    /// One line that says what is measured.
+    /// Returns a line that says what is measured.
     pub fn description(&self) -> String {
         let experiments: Vec<_> = self.experiments.iter().map(|one| one.name()).collect();
         format!(
@@ -168,14 +167,14 @@ impl Settings {
         )
     }
 
-    /// The size of list for experiments that are not about it: 10,000 keys if that is among
-    /// those asked for, otherwise the first.
+    /// Returns the length of lists for experiments that do not vary it: 10,000 keys if that is
+    /// among the lengths asked for, otherwise the first of them.
     fn list(&self) -> usize {
         let list = self.lists.iter().find(|&&list| list == LIST);
         *list.unwrap_or(&self.lists[0]) as usize
     }
 
-    /// Lists of that size over so many sorted values.
+    /// Returns lists of the length [`Self::list`] over `values` sorted values.
     fn lists_of(&self, values: u64) -> Lists {
         Lists {
             values,
@@ -187,76 +186,79 @@ impl Settings {
     }
 }
 
-/// What one technique came to in one structure.
+/// Results of one technique on one structure.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Join {
     /// Always `"join"`, as every result names its benchmark.
     pub benchmark: &'static str,
     /// The experiment.
     pub experiment: Experiment,
-    /// What was looked up in.
+    /// Name of the structure.
     pub structure: &'static str,
     /// The technique.
     pub mode: Technique,
-    /// What keys are.
+    /// Type of the keys.
     pub keys: Keys,
-    /// Bytes of the structure: of an array, a table, or the values of a dictionary; what else
-    /// belongs to it comes on top.
+    /// Bytes of the structure: of an array, a table, or the values of a dictionary; other parts of
+    /// it come on top.
     pub bytes: u64,
-    /// Its entries.
+    /// Entries of the structure.
     pub entries: u64,
-    /// Rows of the column; `None`: it is no column.
+    /// Rows of the column; `None` for other structures.
     pub rows: Option<u64>,
-    /// Keys looked up at once; for a build, those inserted.
+    /// Keys looked up at once; for a build, keys inserted at once.
     pub list: usize,
-    /// Whether they were sorted before.
+    /// Whether the keys were sorted before.
     pub is_sorted: bool,
-    /// Lookups in flight; `None`: one after the other. Of the automatic choice, the last one.
+    /// Lookups in flight; `None` for one after another. For the automatic choice, the last number
+    /// chosen.
     pub group: Option<usize>,
-    /// Whether it was the best of several.
+    /// Whether the group size was the best of several.
     pub is_best_group: bool,
-    /// Repeats.
+    /// Number of repeats.
     pub repeats: u32,
     /// Lookups per second.
     pub operations_per_second: f64,
-    /// Median, least and greatest of them over the repeats.
+    /// Median, least and greatest lookups per second over the repeats.
     pub operations_per_second_spread: Spread,
     /// Nanoseconds of a lookup, or of a query for each key in its list.
     pub nanoseconds_per_lookup: Spread,
-    /// The part of them that encodes the list; `None`: not a query.
+    /// Part of the nanoseconds in which the list is encoded; `None` if the experiment is no query.
     pub encode_nanoseconds_per_lookup: Option<Spread>,
-    /// The part of them that searches rows for the codes; `None`: not a query.
+    /// Part of the nanoseconds in which rows are searched for the codes; `None` if the experiment
+    /// is no query.
     pub scan_nanoseconds_per_lookup: Option<Spread>,
-    /// How many times the speed of the sequential execution. `None` without that, and for it.
+    /// Speed as a multiple of the sequential technique's. `None` without a sequential technique,
+    /// and for it.
     pub times_sequential: Option<Spread>,
-    /// Which technique that is.
+    /// The sequential technique.
     pub sequential_mode: Option<Technique>,
-    /// Time of a lookup against that in the smallest structure, over the same of the logarithms of
-    /// their entries: 1 where memory does not matter. `None` for the smallest, and where lookups
-    /// take no logarithm of steps.
+    /// Time of a lookup relative to that in the smallest structure, divided by the ratio of the
+    /// logarithms of their entries: 1 where memory does not matter. `None` for the smallest
+    /// structure, and where lookups do not take a logarithmic number of steps.
     pub growth_beyond_logarithm: Option<f64>,
     /// Random independent cache lines of the same memory that the machine loads per second.
     pub limit_lines_per_second: Option<f64>,
-    /// What the cost model says the group size should be.
+    /// Group size that the cost model estimates.
     pub group_estimate: Option<usize>,
-    /// What it was told: nanoseconds of a lookup sequentially, in the cache, and interleaved
-    /// there.
+    /// Costs that the estimate is made from: nanoseconds of a lookup sequentially, in the cache,
+    /// and interleaved in the cache.
     pub costs_ns: Option<[f64; 3]>,
     /// Whether every answer was right.
     pub verified: bool,
 }
 
-/// What came out.
+/// Results of [`measure`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
-    /// Of experiments that measure: each technique on each structure.
+    /// Results of experiments that measure: each technique on each structure.
     Measured(Vec<Join>),
-    /// Of [`Experiment::Lines`].
+    /// Results of [`Experiment::Lines`].
     Counted(Vec<Lines>),
 }
 
 impl Outcome {
-    /// Whether every answer was right.
+    /// Returns whether every answer was right.
     pub fn is_verified(&self) -> bool {
         match self {
             Self::Measured(results) => results.iter().all(|one| one.verified),
@@ -265,7 +267,7 @@ impl Outcome {
     }
 }
 
-/// Carries the experiments out.
+/// Runs the experiments of `settings`.
 ///
 /// # Errors
 /// [`Error::Input`] when the settings cannot be measured, [`Error::Run`] when a structure cannot be

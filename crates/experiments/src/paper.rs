@@ -1,16 +1,15 @@
-//! The published experiments that Weft can be put to: those of CoroBase (paper 000) and of
+//! The published experiments that can be repeated with Weft: those of CoroBase (paper 000) and of
 //! MosaicDB (paper 001).
 //!
-//! An [`Experiment`] is data: what is varied ([`Axis`]), what is compared ([`Series`]), how
-//! large it is on a small machine ([`Experiment::plans`]), and what its authors published
-//! ([`Published`]). [`run()`] puts Weft to it and gives [`Findings`], which are written as
-//! tables and rows ([`output`]), drawn ([`drawing`]) and set beside the published figures
-//! on a page ([`report`]).
+//! An [`Experiment`] is data: the quantity that is varied ([`Axis`]), the executions that are
+//! compared ([`Series`]), its size on a small machine ([`Experiment::plans`]), and the figures that
+//! its authors published ([`Published`]). [`run()`] repeats it with Weft and gives [`Findings`],
+//! which are written as tables and rows ([`output`]), drawn ([`drawing`]) and set beside the
+//! published figures on a page ([`report`]).
 //!
-//! Published are numbers of other engines on larger machines. Ratios between series are
-//! therefore what is compared; they are taken within each repeat. Where a figure of the
-//! paper shows a curve whose values its text does not give, nothing is quoted but what the
-//! text says.
+//! The published numbers are those of other engines on larger machines. Ratios between series are
+//! therefore compared; they are taken within each repeat. If a figure of the paper shows a curve
+//! whose values its text does not give, only the text is quoted.
 
 use bench::comparison::Asked;
 use bench::measure::{Flusher, InFlight, Isolation, Measurement};
@@ -50,7 +49,7 @@ impl Paper {
     /// Every paper, in the order of their numbers.
     pub const ALL: [Self; 2] = [Self::CoroBase, Self::MosaicDb];
 
-    /// What its engine is called.
+    /// Returns the name of the paper's engine.
     pub fn name(self) -> &'static str {
         match self {
             Self::CoroBase => "CoroBase",
@@ -58,7 +57,7 @@ impl Paper {
         }
     }
 
-    /// The number that experiments are named after.
+    /// Returns the number that experiments are named after.
     pub fn number(self) -> &'static str {
         match self {
             Self::CoroBase => "000",
@@ -66,7 +65,7 @@ impl Paper {
         }
     }
 
-    /// Who published it, and where.
+    /// Returns the authors, the title and the place of publication.
     pub fn citation(self) -> &'static str {
         match self {
             Self::CoroBase => {
@@ -80,7 +79,7 @@ impl Paper {
         }
     }
 
-    /// What it was measured on.
+    /// Returns a description of the paper's machine.
     pub fn machine(self) -> &'static str {
         match self {
             Self::CoroBase => {
@@ -94,7 +93,8 @@ impl Paper {
         }
     }
 
-    /// Figures and tables of its evaluation that are no experiment here, and why.
+    /// Returns the figures and tables of the paper's evaluation that are no experiment here, each
+    /// with the reason.
     pub fn left_out(self) -> &'static [(&'static str, &'static str)] {
         match self {
             Self::CoroBase => corobase::LEFT_OUT,
@@ -103,19 +103,19 @@ impl Paper {
     }
 }
 
-/// Which of the measured numbers an experiment is about.
+/// The measured quantity that an experiment is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantity {
     /// Operations per second.
     Operations,
     /// Transactions per second.
     Transactions,
-    /// Time of half the transactions.
+    /// Median latency of the transactions.
     Latency,
 }
 
 impl Quantity {
-    /// Its value in one measurement.
+    /// Returns the value of the quantity in one measurement.
     pub fn of(self, measurement: &Measurement) -> f64 {
         match self {
             Self::Operations => measurement.operations_per_second,
@@ -124,7 +124,7 @@ impl Quantity {
         }
     }
 
-    /// What it is called, with the unit that people read it in.
+    /// Returns the name of the quantity, with the unit that people read it in.
     pub fn title(self) -> &'static str {
         match self {
             Self::Operations => "million operations per second",
@@ -133,7 +133,7 @@ impl Quantity {
         }
     }
 
-    /// A value in that unit.
+    /// Converts a value into that unit.
     pub fn readable(self, value: f64) -> f64 {
         match self {
             Self::Operations => value / 1e6,
@@ -142,22 +142,22 @@ impl Quantity {
     }
 }
 
-/// What is varied.
+/// The quantity that is varied.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Axis {
-    /// Its name in rows.
+    /// Name in rows.
     pub name: &'static str,
-    /// Its name for people.
+    /// Name for people.
     pub title: &'static str,
-    /// Its values, ascending.
+    /// Values, ascending.
     pub values: &'static [f64],
 }
 
-/// The name of the axis whose values grow and shrink with the experiment.
+/// Name of the axis whose values grow and shrink with the experiment.
 const RECORDS: &str = "records";
 
 impl Axis {
-    /// The values for an experiment of this scale, ascending, each once.
+    /// Returns the values for an experiment of this scale, ascending, each once.
     pub fn points(&self, scale: f64) -> Vec<f64> {
         let mut points = self.values.to_vec();
         if self.name == RECORDS {
@@ -169,7 +169,7 @@ impl Axis {
         points
     }
 
-    /// A value as people write it.
+    /// Returns `value` as people write it.
     pub fn label(&self, value: f64) -> String {
         match self.name {
             RECORDS => short_count(value as u64),
@@ -179,18 +179,18 @@ impl Axis {
     }
 }
 
-/// One of the things an experiment compares.
+/// One of the executions that an experiment compares.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Series {
-    /// What its counterpart is called in the paper, if it has one.
+    /// Name of its counterpart in the paper, if it has one.
     pub paper: Option<&'static str>,
-    /// How transactions are executed.
+    /// Execution of the transactions.
     pub mode: Mode,
-    /// What they see of each other.
+    /// Isolation level of the transactions.
     pub isolation: Isolation,
-    /// How many are in flight, where that is not the experiment's.
+    /// Number of transactions in flight, where it differs from the experiment's.
     pub in_flight: Option<u32>,
-    /// Who writes the log, where there is one.
+    /// Threads that write the log, where there is one.
     pub flusher: Option<Flusher>,
 }
 
@@ -236,7 +236,7 @@ impl Series {
         }
     }
 
-    /// Its name in results: the mode, and what else tells it from others.
+    /// Returns the name in results: the mode, and the properties that tell the series from others.
     pub fn name(&self) -> String {
         let mut name = self.with_isolation(self.mode.name());
         if let Some(in_flight) = self.in_flight {
@@ -248,7 +248,7 @@ impl Series {
         name
     }
 
-    /// `name` and the isolation, unless that is the usual one.
+    /// Returns `name` and the isolation level, unless that is the usual one.
     fn with_isolation(&self, name: &str) -> String {
         match self.isolation {
             Isolation::Snapshot => name.to_owned(),
@@ -256,7 +256,7 @@ impl Series {
         }
     }
 
-    /// Whether a measurement of the experiment is one of this series.
+    /// Returns whether a measurement of the experiment is one of this series.
     pub fn has(&self, measurement: &Measurement) -> bool {
         self.mode == measurement.mode
             && self.isolation == measurement.isolation
@@ -264,7 +264,7 @@ impl Series {
             && self.runs_in(measurement.in_flight)
     }
 
-    /// Whether it is measured where so many transactions are in flight.
+    /// Returns whether the series is measured where this number of transactions is in flight.
     fn runs_in(&self, in_flight: InFlight) -> bool {
         self.in_flight
             .is_none_or(|own| in_flight == InFlight::Fixed(own))
@@ -274,41 +274,41 @@ impl Series {
 /// One figure or table of a paper as a benchmark.
 #[derive(Debug)]
 pub struct Experiment {
-    /// What it is asked for by: the paper's number and the figure's.
+    /// Id of the experiment on the command line: the paper's number and the figure's.
     pub id: &'static str,
-    /// Where it was published.
+    /// The paper in which it was published.
     pub paper: Paper,
-    /// The section that describes it.
+    /// Section of the paper that describes it.
     pub section: &'static str,
-    /// Where its results stand there.
+    /// Figure or table of the paper that has its results.
     pub figure: &'static str,
-    /// What it is about.
+    /// Subject of the experiment.
     pub title: &'static str,
-    /// What is varied.
+    /// Quantity that is varied.
     pub x: Axis,
-    /// What is compared, in the order of reports; the first is what others are measured
-    /// against.
+    /// Executions that are compared, in the order of reports; the others are measured against the
+    /// first.
     pub series: &'static [Series],
-    /// What is looked at.
+    /// Quantity that is measured.
     pub quantity: Quantity,
-    /// Whether the paper shows it as a multiple of the first series.
+    /// Whether the paper shows the quantity as a multiple of the first series.
     pub relative: bool,
-    /// What the paper found, in a sentence.
+    /// Finding of the paper, in a sentence.
     pub finding: &'static str,
-    /// The numbers that its text gives.
+    /// Numbers that the paper's text gives.
     pub published: &'static [Published],
-    /// How our set-up differs, beside the machine, in a sentence or two.
+    /// Differences of our set-up, beside the machine, in a sentence or two.
     pub differences: &'static str,
-    /// What is asked of the engine at a value of the axis, at scale 1, but for the series.
+    /// Request to the engine at a value of the axis, at scale 1, except for the series.
     asks: Asks,
 }
 
-/// Every experiment, in the order of the papers.
+/// Returns every experiment, in the order of the papers.
 pub fn all() -> impl Iterator<Item = &'static Experiment> {
     corobase::EXPERIMENTS.iter().chain(mosaicdb::EXPERIMENTS)
 }
 
-/// The experiments asked for by id, in the order of the papers, each once; all of them for
+/// Returns the experiments of the given ids, in the order of the papers, each once; all of them for
 /// `all`.
 ///
 /// # Errors
@@ -329,9 +329,9 @@ pub fn named(ids: &[String]) -> Result<Vec<&'static Experiment>> {
 }
 
 impl Experiment {
-    /// What is run at each value of the axis. Series that differ in the number in flight
-    /// need a run for each; those that have one transaction in flight are in all of these, so
-    /// that ratios against them can be taken within each repeat.
+    /// Returns the runs at each value of the axis. Series that differ in the number in flight need
+    /// a run for each; those that have one transaction in flight are in all of these, so that
+    /// ratios against them can be taken within each repeat.
     ///
     /// # Errors
     /// [`Error::Input`] for settings out of range, and where the machine is too small.
@@ -371,7 +371,7 @@ impl Experiment {
         })
     }
 
-    /// The place in the paper that it is from.
+    /// Returns the place in the paper that the experiment is from.
     pub fn source(&self) -> String {
         format!(
             "{}, {} (section {})",

@@ -1,4 +1,5 @@
-//! What `to_date` and `to_timestamp` found in a text, and the day and time that it means.
+//! Fields that `to_date` and `to_timestamp` found in a text, and the day and time that they
+//! mean.
 
 use types::{
     Result, SqlError, SqlState,
@@ -11,26 +12,26 @@ use types::{
 
 use super::read::invalid;
 
-/// Which calendar the fields of a pattern belong to.
+/// Calendar that the fields of a pattern belong to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Convention {
     Gregorian,
     IsoWeek,
 }
 
-/// What was found in the text; 0 is what was not, as in PostgreSQL.
+/// Fields found in the text; 0 for a field that was not found, as in PostgreSQL.
 #[derive(Default)]
 pub(super) struct Found {
     pub(super) convention: Option<Convention>,
     pub(super) century: i64,
     pub(super) year: i64,
-    /// How many digits the pattern has for the year.
+    /// Number of digits that the pattern has for the year.
     pub(super) year_digits: usize,
     pub(super) before: bool,
     pub(super) month: i64,
     pub(super) day: i64,
     pub(super) day_of_year: i64,
-    /// From 1, Sunday.
+    /// Day of the week from 1, Sunday.
     pub(super) day_of_week: i64,
     pub(super) week: i64,
     pub(super) week_of_month: i64,
@@ -58,7 +59,7 @@ pub(super) fn out_of_range(text: &str) -> SqlError {
     )
 }
 
-/// The year nearest to 2020 with these last digits.
+/// Returns the year nearest to 2020 with these last digits.
 pub(super) fn guessed(year: i64) -> i64 {
     match year {
         0..70 => year + 2000,
@@ -70,7 +71,8 @@ pub(super) fn guessed(year: i64) -> i64 {
 }
 
 impl Found {
-    /// The year, counted through 0 for 1 BC; `None` if neither a year nor a century was found.
+    /// Returns the year, counted through 0 for 1 BC; `None` if neither a year nor a century
+    /// was found.
     fn counted_year(&self) -> Option<i64> {
         let century = if self.before {
             -self.century
@@ -96,7 +98,7 @@ impl Found {
         Some(if year < 0 { year + 1 } else { year })
     }
 
-    /// The day, since 2000-01-01.
+    /// Returns the day, counted from 2000-01-01.
     pub(super) fn days(&self, text: &str) -> Result<i64> {
         let wrong = || out_of_range(text);
         let found_year = self.counted_year();
@@ -178,7 +180,7 @@ impl Found {
         Ok(days_from_civil(year, month, 1) + day - 1)
     }
 
-    /// The time of the day.
+    /// Returns the time of the day.
     pub(super) fn time(&self, text: &str) -> Result<i64> {
         let of_day = self.seconds_of_day;
         let or = |found: i64, otherwise: i64| if found == 0 { otherwise } else { found };
@@ -212,7 +214,7 @@ impl Found {
             + fraction)
     }
 
-    /// Microseconds east of Greenwich, if the text says it.
+    /// Returns the microseconds east of Greenwich, if the text gives an offset.
     pub(super) fn offset(&self, text: &str) -> Result<Option<i64>> {
         if self.offset_sign == 0 {
             return Ok(None);

@@ -7,7 +7,7 @@ use super::{roman::roman, time::ordinal, token::Case};
 /// A piece of the pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Piece {
-    /// A digit; with a zero where there is none.
+    /// A digit; true if a zero is written where the number has none.
     Digit(bool),
     Group,
     Point,
@@ -20,21 +20,21 @@ enum Piece {
     Plain(char),
 }
 
-/// How a sign is written that stands at the number itself.
+/// Form of a sign that stands at the number itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Anchored {
-    /// Where there is nothing else: a blank for a plus.
+    /// No other sign is given: a blank stands for a plus.
     Default,
     /// `S` in front, `S` behind.
     Before,
     Behind,
     /// `PR`
     Brackets,
-    /// By `MI`, `PL` or `SG` elsewhere.
+    /// The sign is written by `MI`, `PL` or `SG` elsewhere.
     None,
 }
 
-/// A pattern of numbers that was read.
+/// A parsed pattern of numbers.
 pub struct NumberPattern {
     pieces: Vec<Piece>,
     anchored: Anchored,
@@ -117,7 +117,7 @@ fn parse(text: &str) -> Result<NumberPattern> {
                             Anchored::Before
                         };
                     }
-                    // Says nothing, since where it would a zero is shown nevertheless.
+                    // `B` has no effect, since a zero is shown nevertheless.
                     'B' | 'b' => {}
                     'V' | 'v' => shifting = true,
                     'L' | 'l' => pattern.pieces.push(Piece::Plain(' ')),
@@ -138,8 +138,8 @@ fn parse(text: &str) -> Result<NumberPattern> {
     Ok(pattern)
 }
 
-/// Adds quoted text, in which a backslash makes the next character plain, and says how many bytes it
-/// has with the quote that ends it.
+/// Adds quoted text, in which a backslash makes the next character plain, and returns its length in
+/// bytes with the closing quote.
 fn unquoted(text: &str, pieces: &mut Vec<Piece>) -> usize {
     let mut characters = text.chars();
     while let Some(character) = characters.next() {
@@ -156,7 +156,7 @@ fn is_digit(piece: &Piece) -> bool {
     matches!(piece, Piece::Digit(_))
 }
 
-/// The digits before and behind the point, and whether the number is negative.
+/// The digits before and behind the point, and the sign of a number.
 struct Digits {
     whole: String,
     fraction: String,
@@ -183,10 +183,10 @@ impl NumberPattern {
         parse(text)
     }
 
-    /// Writes a number. Floats are given as `value` too, and keep the digits that their type has.
+    /// Writes a number. A float is passed as `value` too, and keeps the digits that its type has.
     ///
     /// # Errors
-    /// 0A000 for `EEEE`, and those of arithmetic with the number.
+    /// 0A000 for `EEEE`; an error of arithmetic with the number.
     pub fn write<'a>(
         &self,
         value: Value<'a>,
@@ -243,7 +243,7 @@ impl NumberPattern {
             .iter()
             .filter(|piece| is_digit(piece))
             .count();
-        // A name has a fraction only where it is too long, and is replaced by `#`.
+        // A name has a fraction only if it is too long, and is replaced by `#`.
         if is_named && digits.whole.len() <= slots {
             digits.fraction.clear();
         }
@@ -251,13 +251,13 @@ impl NumberPattern {
     }
 }
 
-/// A float with at most so many digits behind the point, and no more digits in all than the type
-/// has for sure.
+/// Formats a float with at most `scale` digits behind the point, and at most `digits` digits in all,
+/// the reliable ones of its type.
 fn float_text(value: f64, scale: usize, digits: usize) -> String {
     if !value.is_finite() {
         let sign = if value == f64::NEG_INFINITY { "-" } else { "" };
         let name = if value.is_nan() { "NaN" } else { "Infinity" };
-        // Without a fraction where the name alone has more characters than the type digits.
+        // No fraction if the name alone has more characters than the type has digits.
         let fraction = match digits.checked_sub(name.len()) {
             Some(left) => "#".repeat(scale.min(left)),
             None => String::new(),
@@ -380,7 +380,8 @@ fn plain(pattern: &NumberPattern, piece: Piece, negative: bool, out: &mut String
     }
 }
 
-/// The point and what is behind it. Without filling, zeros at the end go unless `0` asks for them.
+/// Writes the point and the fraction. With `FM`, zeros at the end are dropped unless `0` asks for
+/// them.
 fn fraction(
     pattern: &NumberPattern,
     pieces: &[Piece],

@@ -20,17 +20,17 @@ struct Reader<'t> {
     rest: &'t str,
 }
 
-/// How many characters a number may have.
+/// Width of a number in characters.
 #[derive(Clone, Copy)]
 enum Width {
-    /// So many, because another number follows at once.
+    /// Exactly this many, because another number follows at once.
     Exactly(usize),
     /// As many as there are.
     Any,
 }
 
 impl Reader<'_> {
-    /// Passes over blanks, and says how many.
+    /// Skips blanks, and returns their number.
     fn skip_blanks(&mut self) -> i64 {
         let rest = self.rest.trim_start();
         let skipped = self.rest.len() - rest.len();
@@ -38,7 +38,7 @@ impl Reader<'_> {
         skipped as i64
     }
 
-    /// A number, which may have a sign, and how many characters it has.
+    /// Reads a number, which may have a sign; returns it and its length in characters.
     fn number(&mut self, width: Width, what: &str) -> Result<(i64, usize)> {
         self.skip_blanks();
         let remaining = |wanted: usize| self.rest.chars().take(wanted).count();
@@ -83,7 +83,7 @@ impl Reader<'_> {
         Ok((number.into(), length))
     }
 
-    /// One of several names, in any case.
+    /// Reads one of several names, in any case; returns its position.
     fn name<'n>(&mut self, names: impl Iterator<Item = &'n str>, what: &str) -> Result<usize> {
         for (position, name) in names.enumerate() {
             let begins = self
@@ -101,7 +101,7 @@ impl Reader<'_> {
         )
     }
 
-    /// Passes over one character.
+    /// Skips one character.
     fn skip_character(&mut self) {
         let mut characters = self.rest.chars();
         characters.next();
@@ -120,7 +120,7 @@ fn set(field: &mut i64, value: i64, what: &str) -> Result<()> {
     Ok(())
 }
 
-/// The calendar that a field is of.
+/// Returns the calendar that a field belongs to.
 fn convention(field: Field) -> Option<Convention> {
     match field {
         Field::IsoYear(_) | Field::IsoDayOfYear | Field::IsoDayOfWeek | Field::IsoWeek => {
@@ -153,7 +153,7 @@ fn agree(field: Field, found: &mut Found) -> Result<()> {
     Ok(())
 }
 
-/// Digits behind the point as such of a second's thousandths or millionths.
+/// Scales the digits behind the point of a second to thousandths or millionths.
 fn scaled(number: i64, digits: usize, places: u32) -> i64 {
     let missing = places.saturating_sub(u32::try_from(digits).unwrap_or(u32::MAX));
     number * 10i64.pow(missing)
@@ -240,7 +240,7 @@ fn read_field(
         }
         Field::MonthNumber => set(&mut found.month, number(2, "MM")?.0, "MM")?,
         Field::MonthRoman => {
-            // Longer numerals before those that they begin with.
+            // Longer numerals before their prefixes.
             let numerals = [8, 3, 7, 2, 12, 6, 4, 11, 9, 1, 5, 10];
             let names: Vec<String> = numerals.iter().map(|month| roman(*month)).collect();
             let at = reader.name(names.iter().map(String::as_str), "RM")?;
@@ -303,7 +303,7 @@ fn is_separator(character: char) -> bool {
     character.is_ascii_graphic() && !character.is_ascii_alphanumeric()
 }
 
-/// Whether a number before a token may have as many digits as there are, because no digit follows.
+/// Returns whether a number before a token may have any number of digits, because no digit follows.
 fn ends_number(next: Option<&Token>) -> bool {
     match next {
         Some(Token::Field { field, .. }) => matches!(
@@ -330,7 +330,7 @@ fn read(text: &str, pattern: &str) -> Result<Found> {
     let mut found = Found::default();
     let mut reader = Reader { rest: text };
     let tokens: Vec<_> = Tokens::of(pattern).collect();
-    // Characters passed over beyond those that the pattern has.
+    // Number of characters skipped beyond those that the pattern has.
     let mut surplus = 0i64;
     for (position, token) in tokens.iter().enumerate() {
         if reader.rest.is_empty() {
@@ -375,10 +375,10 @@ fn read(text: &str, pattern: &str) -> Result<Found> {
     Ok(found)
 }
 
-/// Reads a date, and gives the time at which it begins.
+/// Reads a date, and returns the time at which it begins.
 ///
 /// # Errors
-/// 22007 for a text or a pattern that has no date, 22008 for one that is out of range.
+/// 22007 for a text or a pattern that has no date, 22008 for a date that is out of range.
 pub fn read_date(text: &str, pattern: &str) -> Result<i64> {
     let found = read(text, pattern)?;
     let days = found.days(text)?;
@@ -389,10 +389,10 @@ pub fn read_date(text: &str, pattern: &str) -> Result<i64> {
     check_timestamp(midnight)
 }
 
-/// Reads a moment, in a zone if the text does not say how far east it is.
+/// Reads a moment, in `zone` if the text has no offset from Greenwich.
 ///
 /// # Errors
-/// As of [`read_date`]; 0A000 for a zone's name.
+/// 22007 for a text or a pattern that has no date, 22008 for one that is out of range; 0A000 for a zone's name.
 pub fn read_moment(text: &str, pattern: &str, zone: &TimeZone) -> Result<i64> {
     let found = read(text, pattern)?;
     found.time(text)?;
@@ -404,13 +404,13 @@ pub fn read_moment(text: &str, pattern: &str, zone: &TimeZone) -> Result<i64> {
     let Some(digits) = found.precision else {
         return Ok(moment);
     };
-    // Halves go away from zero.
+    // Halves are rounded away from zero.
     let unit = 10i64.pow(6u32.saturating_sub(digits));
     let half = if moment < 0 { -unit / 2 } else { unit / 2 };
     check_timestamp((moment + half) / unit * unit)
 }
 
-/// Reads the digits, the point and the sign of a text; what else is there does not count. `None` for an empty pattern.
+/// Reads the digits, the point and the sign of a text, and ignores the rest. Returns `None` for an empty pattern.
 ///
 /// # Errors
 /// 22P02 for a text without digits, 42601 for a pattern with two decimal points.

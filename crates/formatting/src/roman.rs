@@ -16,7 +16,7 @@ const PARTS: [(u32, &str); 13] = [
     (1, "I"),
 ];
 
-/// In capitals; nothing for 0.
+/// Returns the number in capitals; an empty text for 0.
 pub(super) fn roman(mut number: u32) -> String {
     let mut text = String::new();
     for (value, letters) in PARTS {

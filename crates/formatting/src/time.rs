@@ -41,24 +41,24 @@ pub(super) const DAYS: [&str; 7] = [
     "Saturday",
 ];
 
-/// What is written.
+/// Fields of a time or interval that is written.
 struct Fields {
     year: i64,
-    /// Before Christ.
+    /// Whether the year is before Christ.
     before: bool,
-    /// Of intervals it may be negative.
+    /// Month; may be negative for an interval.
     month: i64,
-    /// The month that Roman numerals tell, if any: of intervals counted backwards from the year's end.
+    /// Month for Roman numerals, if any; for an interval, counted backwards from the year's end.
     numeral: u32,
     day: i64,
-    /// Since 2000-01-01, of dates.
+    /// Days since 2000-01-01, for a date.
     days: Option<i64>,
     century: i64,
-    /// Of the day, or of the interval.
+    /// Microseconds of the day, or of the interval.
     microseconds: i64,
     /// Seconds east of Greenwich.
     offset: Option<i32>,
-    /// What the zone is called then; nothing without one.
+    /// Name of the zone at that time; empty without a zone.
     zone: String,
 }
 
@@ -113,7 +113,7 @@ impl Fields {
     }
 }
 
-/// What a date must be there for.
+/// Returns the days of a date; fails for an interval.
 fn calendar(fields: &Fields) -> Result<i64> {
     fields.days.ok_or_else(|| {
         SqlError::new(
@@ -124,7 +124,7 @@ fn calendar(fields: &Fields) -> Result<i64> {
     })
 }
 
-/// A number with zeros in front to a width.
+/// Pads a number to `width` with zeros in front, unless `fill` is set.
 fn padded(number: i64, width: usize, fill: bool) -> String {
     if fill {
         return number.to_string();
@@ -132,7 +132,7 @@ fn padded(number: i64, width: usize, fill: bool) -> String {
     format!("{number:0width$}")
 }
 
-/// The same for times and years, whose sign has a place of its own.
+/// Pads like [`padded`] times and years, whose sign has a place of its own.
 fn padded_behind_sign(number: i64, width: usize, fill: bool) -> String {
     padded(number, if number < 0 { width + 1 } else { width }, fill)
 }
@@ -272,7 +272,7 @@ fn field(fields: &Fields, field: Field, case: Case, fill: bool) -> Result<String
     })
 }
 
-/// What an ordinal ends with.
+/// Returns the suffix of an ordinal.
 pub(super) fn ordinal(digits: &str) -> &'static str {
     let number: u32 = digits
         .get(digits.len().saturating_sub(2)..)
@@ -316,10 +316,10 @@ fn format(fields: &Fields, pattern: &str) -> Result<Option<String>> {
     Ok(Some(out))
 }
 
-/// Writes a local time; `None` for infinities and an empty pattern.
+/// Writes a local time; returns `None` for infinities and an empty pattern.
 ///
 /// # Errors
-/// None: a local time has all that a pattern can ask for.
+/// None: a local time has every field that a pattern can ask for.
 pub fn write_local(time: i64, pattern: &str) -> Result<Option<String>> {
     if !is_finite_timestamp(time) {
         return Ok(None);
@@ -327,7 +327,7 @@ pub fn write_local(time: i64, pattern: &str) -> Result<Option<String>> {
     format(&Fields::of_local(time, None), pattern)
 }
 
-/// Writes a moment as it is in a zone; `None` for infinities and an empty pattern.
+/// Writes a moment as it is in `zone`; returns `None` for infinities and an empty pattern.
 ///
 /// # Errors
 /// 22008 if there is no such time in the zone.
@@ -341,10 +341,10 @@ pub fn write_moment(time: i64, zone: &TimeZone, pattern: &str) -> Result<Option<
     format(&fields, pattern)
 }
 
-/// Writes an interval; `None` for an empty pattern.
+/// Writes an interval; returns `None` for an empty pattern.
 ///
 /// # Errors
-/// 22007 if the pattern asks for what dates alone have.
+/// 22007 if the pattern asks for a field that only dates have.
 pub fn write_interval(interval: Interval, pattern: &str) -> Result<Option<String>> {
     format(&Fields::of_interval(interval), pattern)
 }

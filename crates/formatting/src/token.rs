@@ -1,6 +1,6 @@
 //! Patterns of dates and times, taken apart.
 
-/// What a pattern asks for.
+/// Field of a pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Field {
     Hour12,
@@ -9,14 +9,14 @@ pub(super) enum Field {
     Second,
     Millisecond,
     Microsecond,
-    /// So many digits of a second.
+    /// This many digits of a second.
     Fraction(u32),
     SecondsOfDay,
     Meridiem {
         dots: bool,
     },
     YearWithComma,
-    /// The last so many digits.
+    /// This many last digits of the year.
     Year(usize),
     IsoYear(usize),
     Era {
@@ -45,7 +45,7 @@ pub(super) enum Field {
     Offset,
 }
 
-/// In which letters a name is wanted.
+/// Letters in which a name is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Case {
     Upper,
@@ -68,9 +68,9 @@ pub(super) enum Token {
     Field {
         field: Field,
         case: Case,
-        /// Without blanks and zeros in front.
+        /// Whether blanks and zeros in front are left out.
         fill: bool,
-        /// With `st`, `nd`, `rd`, `th`; in capitals or not.
+        /// Suffix `st`, `nd`, `rd` or `th`, in this case.
         ordinal: Option<Case>,
     },
     /// A character of quoted text.
@@ -81,7 +81,7 @@ pub(super) enum Token {
 
 use Field as F;
 
-/// Longer names before those that they begin with.
+/// Longer names before their prefixes.
 const FIELDS: &[(&str, Field)] = &[
     ("SSSSS", F::SecondsOfDay),
     ("SSSS", F::SecondsOfDay),
@@ -141,7 +141,7 @@ const FIELDS: &[(&str, Field)] = &[
 /// The pattern's parts in order.
 pub(super) struct Tokens<'p> {
     rest: &'p str,
-    /// Within quotes.
+    /// Whether the rest begins within quotes.
     quoted: bool,
 }
 

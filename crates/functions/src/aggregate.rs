@@ -1,10 +1,10 @@
 //! Aggregates: one value for many rows.
 //!
 //! An executor [starts](Aggregate::start) a [`State`] for each group, gives it rows, and asks for
-//! the result. `DISTINCT`, `FILTER` and `ORDER BY` are its business: what is accumulated is what
-//! counts, in the order of arrival. Strict aggregates are not told of rows with a NULL.
+//! the result. The executor handles `DISTINCT`, `FILTER` and `ORDER BY`: every row that is
+//! accumulated counts, in the order of arrival. Strict aggregates are not given rows with a NULL.
 //!
-//! States own what they keep. Counts, sums and averages of integers and floats, and smallest and
+//! States own their values. Counts, sums and averages of integers and floats, and smallest and
 //! greatest values of fixed width need no memory beyond [`State`] itself.
 
 mod arithmetic;
@@ -35,26 +35,26 @@ pub(crate) static TABLES: &[&[Function]] = &[
     pairs::FUNCTIONS,
 ];
 
-/// Takes a row's arguments, which were taken into account before all that stay, back; false, and the
-/// state is of no use, where that cannot be done exactly.
+/// Takes back a row's arguments, which were accumulated before all rows that stay. Returns false,
+/// after which the state is of no use, if that cannot be done exactly.
 pub type Remove = for<'a> fn(&Context<'a>, &mut State, &[Value<'a>]) -> Result<bool>;
 
-/// How an aggregate is calculated.
+/// The functions that calculate an aggregate.
 #[derive(Clone, Copy)]
 pub struct Aggregate {
-    /// The state before any row.
+    /// Returns the state before any row.
     pub start: fn() -> State,
-    /// Takes a row's arguments into account. Of ordered-set aggregates these are the sorted
-    /// values, one for each row, in order.
+    /// Accumulates a row's arguments. For ordered-set aggregates these are the sorted values, one
+    /// for each row, in order.
     pub accumulate: for<'a> fn(&Context<'a>, &mut State, &[Value<'a>]) -> Result<()>,
-    /// The result so far; more rows may follow. `direct` has the direct arguments of an
-    /// ordered-set aggregate, others have none.
+    /// Returns the result so far; more rows may follow. `direct` has the direct arguments of an
+    /// ordered-set aggregate, and is empty for others.
     pub finish: for<'a> fn(&Context<'a>, &State, direct: &[Value<'a>]) -> Result<Value<'a>>,
-    /// Of aggregates that can take rows back, as frames that slide ask for it.
+    /// Takes rows back for sliding frames, if the aggregate can.
     pub remove: Option<Remove>,
-    /// The aggregate gives one of its values: `min` and `max`.
+    /// The order of an aggregate that returns one of its values: `min` and `max`.
     pub extreme: Option<Extreme>,
-    /// How many of the function's parameters are direct arguments, if it is an ordered-set
+    /// Number of the function's parameters that are direct arguments, if it is an ordered-set
     /// aggregate, to be called with `WITHIN GROUP (ORDER BY ...)`.
     pub direct: Option<usize>,
 }
@@ -75,7 +75,7 @@ impl Aggregate {
         }
     }
 
-    /// Whether states grow with the rows that they have seen.
+    /// Returns whether states grow with the rows that they have seen.
     pub fn keeps(&self) -> bool {
         let state = (self.start)();
         matches!(
@@ -100,7 +100,7 @@ impl Aggregate {
     }
 }
 
-/// What an aggregate remembers of the rows of a group.
+/// State of an aggregate after some rows of a group.
 pub struct State(Inner);
 
 enum Inner {
@@ -134,22 +134,22 @@ enum Inner {
     Many(Many),
 }
 
-/// Values that are kept, all of them.
+/// Kept values, all of them.
 #[derive(Default)]
 struct Many {
     values: Vec<Kept>,
-    /// Bytes of their own buffers.
+    /// Bytes of the values' own buffers.
     bytes: usize,
 }
 
-/// A state of another aggregate was given.
+/// Returns the error for a state of another aggregate.
 #[cold]
 fn mismatch() -> SqlError {
     SqlError::new(SqlState::INTERNAL_ERROR, "an aggregate has another's state")
 }
 
 impl State {
-    /// Of aggregates that keep all values.
+    /// Returns the state of an aggregate that keeps all values.
     pub(crate) fn many() -> Self {
         Self(Inner::Many(Many::default()))
     }
@@ -165,7 +165,7 @@ impl State {
         Ok(())
     }
 
-    /// What was kept, in the statement's memory.
+    /// Returns the kept values in the statement's memory.
     pub(crate) fn values<'a>(&self, scratch: &'a Scratch) -> Result<&'a [Value<'a>]> {
         let Inner::Many(Many { values, .. }) = &self.0 else {
             return Err(mismatch());
@@ -177,8 +177,8 @@ impl State {
         Ok(copies.into_bump_slice())
     }
 
-    /// Bytes on the heap, about; for executors that bound their memory. Takes the same time however
-    /// much there is.
+    /// Returns the approximate bytes on the heap, for executors that bound their memory. Takes the
+    /// same time for any number of values.
     pub fn heap_bytes(&self) -> usize {
         match &self.0 {
             Inner::Text(Some(text)) => text.capacity(),

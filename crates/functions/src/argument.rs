@@ -1,23 +1,23 @@
-//! Between values and Rust's types, so that functions are written over the latter.
+//! Conversions between values and Rust's types, so that functions are written over the latter.
 //!
 //! The binder has cast each argument to its parameter's type before a function sees it; a value
-//! that does not fit is a fault of ours, and is answered with an internal error, not a panic.
+//! that does not fit is a fault of ours, and gives an internal error, not a panic.
 
 use types::{Array, Interval, Jsonb, Numeric, Result, SqlError, SqlState, Value};
 
-/// What a parameter of a function can be.
+/// A type that a parameter of a function can have.
 pub(crate) trait Argument<'a>: Sized {
-    /// The value as this type.
+    /// Returns the value as this type.
     fn of(value: Value<'a>) -> Option<Self>;
 }
 
-/// What a function can return.
+/// A type that a function can return.
 pub(crate) trait Outcome<'a> {
-    /// As a value.
+    /// Converts the result to a value.
     fn outcome(self) -> Result<Value<'a>>;
 }
 
-/// The argument at a position, as the type that the function wants.
+/// Returns the argument at a position, as the type that the function wants.
 pub(crate) fn take<'a, T: Argument<'a>>(arguments: &[Value<'a>], position: usize) -> Result<T> {
     arguments
         .get(position)
@@ -49,7 +49,7 @@ pub(crate) struct TimeTz(pub(crate) i64, pub(crate) i32);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Timestamp(pub(crate) i64);
 
-/// `timestamptz`: the same, in UTC.
+/// `timestamptz`: microseconds since 2000-01-01 00:00:00 UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct TimestampTz(pub(crate) i64);
 
@@ -57,7 +57,7 @@ pub(crate) struct TimestampTz(pub(crate) i64);
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Json<'a>(pub(crate) &'a str);
 
-/// `oid` and what is like it.
+/// `oid` and its aliases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Oid(pub(crate) u32);
 

@@ -19,23 +19,24 @@ pub(crate) static FUNCTIONS: &[&[Function]] = &[
 ];
 pub(crate) static OPERATORS: &[&[Function]] = &[edit::OPERATORS, inspect::OPERATORS];
 
-/// The elements in the order of storage, for an array that is made from them.
+/// Returns the elements in the order of storage, for an array that is made from them.
 fn elements<'a>(context: &Context<'_>, array: Array<'a>) -> Result<Vec<Value<'a>>> {
     room_for(context, array.len(), array.as_stored().len())?;
     array.iter().collect()
 }
 
-/// Asks for a list of so many values, and for an array of so many bytes that is made from it.
+/// Asks for the memory of a list of `values` values, and of an array of `bytes` bytes made
+/// from it.
 ///
 /// # Errors
-/// 54000 beyond what an array may have, 53200 beyond what the statement may hold.
+/// 54000 beyond the limit of arrays, 53200 beyond the statement's limit.
 fn room_for(context: &Context<'_>, values: usize, bytes: usize) -> Result<()> {
     context.make_room(bytes)?;
     let list = values.saturating_mul(size_of::<Value<'_>>());
     context.scratch.ask(list.saturating_add(bytes))
 }
 
-/// The same array with other elements, as many.
+/// Returns an array of the same shape with other elements.
 fn reshaped<'a>(
     context: &Context<'a>,
     shape: Array<'_>,
@@ -45,7 +46,7 @@ fn reshaped<'a>(
     Array::build(shape.element(), &dimensions, values, context.scratch)
 }
 
-/// The element type that a polymorphic call has, by one of its arguments.
+/// Returns the element type of a polymorphic call, by one of its arguments.
 fn element_of(context: &Context<'_>, position: usize) -> Result<Scalar> {
     match context.argument_type(position) {
         Type::Array(scalar) | Type::Scalar(scalar) => Ok(scalar),
@@ -56,7 +57,7 @@ fn element_of(context: &Context<'_>, position: usize) -> Result<Scalar> {
     }
 }
 
-/// 0A000, for functions over one dimension.
+/// Returns 0A000, for functions over one dimension.
 fn only_one_dimension(what: &'static str) -> SqlError {
     SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, what)
 }

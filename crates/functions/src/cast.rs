@@ -1,6 +1,6 @@
-//! Casts: which there are, when they are done unasked, and how.
+//! Casts: the existing ones, the contexts that apply them, and their implementation.
 //!
-//! Lengths and precisions are not their business: the binder applies the column's
+//! Casts ignore lengths and precisions: the binder applies the column's
 //! [`TypeModifier`](types::TypeModifier) to the result.
 
 mod convert;
@@ -13,10 +13,10 @@ use crate::Context;
 pub(crate) use convert::to_numeric;
 pub use table::casts;
 
-/// What asks for a cast, and so how much it may lose.
+/// Origin of a cast, which decides how much it may lose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CastContext {
-    /// Nothing in the statement: an argument, an operand.
+    /// No request in the statement: an argument, an operand.
     Implicit,
     /// A value is put into a column.
     Assignment,
@@ -31,7 +31,7 @@ pub(crate) enum Method {
     /// The value is of the other type as it is.
     Same,
     Convert(Conversion),
-    /// It is written, and read as the other type.
+    /// The value is written, and read as the other type.
     ThroughText,
 }
 
@@ -43,9 +43,9 @@ pub struct Cast {
     method: Method,
 }
 
-/// The cast from a type to another in this context, if there is one.
+/// Returns the cast from a type to another in this context, if there is one.
 ///
-/// From [`Type::Unknown`] to all types: a literal's text is read.
+/// [`Type::Unknown`] is cast to all types: a literal's text is read.
 pub fn cast(from: Type, to: Type, context: CastContext) -> Option<Cast> {
     let method = match (from, to) {
         _ if from == to => Method::Same,
@@ -69,7 +69,8 @@ fn scalar_method(from: Scalar, to: Scalar, context: CastContext) -> Option<Metho
     }
 }
 
-/// Everything can become a string in an assignment, and strings everything if they are told to.
+/// Returns the cast through text: every type to a string in an assignment, and strings to every
+/// type if the cast is explicit.
 fn through_text(from: Type, to: Type, context: CastContext) -> Option<Method> {
     let assigned = context >= CastContext::Assignment && to.category() == Category::String;
     let explicit = context == CastContext::Explicit && from.category() == Category::String;
@@ -77,26 +78,27 @@ fn through_text(from: Type, to: Type, context: CastContext) -> Option<Method> {
 }
 
 impl Cast {
-    /// The type that values have before.
+    /// Returns the type of the argument.
     pub fn from(&self) -> Type {
         self.from
     }
 
-    /// The type that values have after it.
+    /// Returns the type of the result.
     pub fn to(&self) -> Type {
         self.to
     }
 
-    /// Whether values stay as they are, so that nothing has to be done.
+    /// Returns whether values stay as they are, so that nothing has to be done.
     pub fn is_free(&self) -> bool {
         matches!(self.method, Method::Same)
     }
 
-    /// The value as the other type; NULL stays NULL.
+    /// Converts the value to the other type; NULL stays NULL.
     ///
     /// # Errors
     ///
-    /// 22003 if it has no room in the type, 22P02 and the like if its text is none of the type.
+    /// 22003 if the value does not fit in the type, 22P02 and similar if its text is none of
+    /// the type.
     pub fn apply<'a>(&self, context: &Context<'a>, value: Value<'a>) -> Result<Value<'a>> {
         match (self.method, self.from, self.to) {
             (Method::Same, ..) => Ok(value),

@@ -1,8 +1,8 @@
 //! `=`, `<>`, `<`, `<=`, `>`, `>=` of all types.
 //!
-//! Each entry says which comparison it is, so that whoever compiles a plan can do `int4 = int4`
-//! without a call. Orders are those of PostgreSQL's default b-tree operator classes; text is
-//! ordered by its bytes (`C`).
+//! Each entry names its comparison, so that a compiler of plans can do `int4 = int4` without a
+//! call. Orders are those of PostgreSQL's default b-tree operator classes; text is ordered by
+//! its bytes (`C`).
 
 mod mixed;
 
@@ -22,7 +22,7 @@ use crate::{
     integer::Wide,
 };
 
-/// The six operators over a pair of types, from a function that orders.
+/// Defines the six operators over a pair of types, from a function that orders.
 macro_rules! six {
     ($left:expr, $right:expr, $order:expr) => {
         [
@@ -72,7 +72,7 @@ fn floats(_: &Context<'_>, left: Double, right: Double) -> Compared {
     Ok(order_floats(left.0, right.0))
 }
 
-/// NaN is equal to itself and greater than all else; the zeros are equal.
+/// Orders floats. NaN is equal to itself and greater than all else; the zeros are equal.
 #[inline]
 pub(crate) fn order_floats(left: f64, right: f64) -> Ordering {
     left.partial_cmp(&right)
@@ -93,12 +93,12 @@ fn numerics(_: &Context<'_>, left: Numeric<'_>, right: Numeric<'_>) -> Compared 
     Ok(left.compare(right))
 }
 
-/// Whatever has no form of its own here.
+/// Orders values of types without a form of their own here.
 fn values(_: &Context<'_>, left: Value<'_>, right: Value<'_>) -> Compared {
     Ok(types::compare::compare(left, right))
 }
 
-/// Rows, whose fields have to be alike in number and type.
+/// Orders rows, whose fields must be alike in number and type.
 fn records(context: &Context<'_>, left: Value<'_>, right: Value<'_>) -> Compared {
     if let (Value::Record(left), Value::Record(right)) = (left, right) {
         alike(left, right, context.environment.names())?;
@@ -187,12 +187,12 @@ static SAME: &[[Function; 6]] = &[
 pub(crate) static OPERATORS: &[Function] = SAME.as_flattened();
 pub(crate) static MIXED: &[Function] = mixed::OPERATORS.as_flattened();
 
-/// `IS DISTINCT FROM`: as `<>`, but NULL is a value like others. `equal` is the body of the `=`
-/// between the types.
+/// Computes `IS DISTINCT FROM`: like `<>`, but NULL is a value like others. `equal` is the body
+/// of the `=` between the types.
 ///
 /// # Errors
 ///
-/// Those of the comparison.
+/// Returns the error of the comparison.
 pub fn is_distinct<'a>(
     context: &Context<'a>,
     equal: ScalarFunction,

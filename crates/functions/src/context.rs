@@ -1,38 +1,38 @@
-//! What a function may use beside its arguments: memory, settings, the session.
+//! The context of a function beside its arguments: memory, settings, the session.
 //!
-//! A [`Context`] is made by whoever evaluates expressions, once for a batch, and is cheap to copy.
-//! It is no place for values of rows.
+//! The evaluator of expressions makes a [`Context`] once for a batch; it is cheap to copy. Values of rows do
+//! not belong in it.
 
 use patterns::Patterns;
 use types::{Names, NoNames, Result, Scratch, Settings, Sink, SqlError, SqlState, Type, Value};
 
 use crate::objects::{NoObjects, Objects};
 
-/// Values of fewer bytes are made without asking: what is in the arena is charged after each row.
+/// Values of fewer bytes are made without asking: the arena's growth is charged after each row.
 const SMALL_BYTES: usize = 8 << 10;
 
-/// What a function may use beside its arguments.
+/// The context of a function beside its arguments.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
-    /// Where values that are made are kept.
+    /// Memory for new values.
     pub scratch: &'a Scratch,
-    /// How values are written and read: the time zone, the order of dates.
+    /// Settings for writing and reading values: the time zone, the order of dates.
     pub settings: &'a Settings,
-    /// The session that asks.
+    /// Session of the statement.
     pub environment: &'a dyn Environment,
     /// Patterns that were compiled before.
     pub patterns: &'a Patterns,
-    /// The types of the arguments, for functions that are [typed](crate::Function#structfield.typed); others
-    /// do not look at them.
+    /// Types of the arguments, for functions that are [typed](crate::Function#structfield.typed); others do
+    /// not use them.
     pub argument_types: &'a [Type],
 }
 
 impl<'a> Context<'a> {
-    /// Asks for the memory of a value of so many bytes that is about to be made. For values that are
-    /// larger than what they are made from.
+    /// Asks for the memory of a value of `bytes` bytes that is about to be made. Used for values that are
+    /// larger than their arguments.
     ///
     /// # Errors
-    /// 54000 beyond what any value may have, 53200 beyond what the statement may hold.
+    /// 54000 beyond the limit of any value, 53200 beyond the statement's limit.
     pub(crate) fn make_room(&self, bytes: usize) -> Result<()> {
         if bytes < SMALL_BYTES {
             return Ok(());
@@ -41,12 +41,12 @@ impl<'a> Context<'a> {
         self.scratch.ask(bytes)
     }
 
-    /// A text in the statement's memory.
+    /// Copies a text to the statement's memory.
     pub(crate) fn text(&self, text: &str) -> &'a str {
         self.scratch.alloc_str(text)
     }
 
-    /// What the text of values depends on.
+    /// Returns the context that the text of values depends on.
     pub fn types(&self) -> types::Context<'a> {
         types::Context {
             settings: self.settings,
@@ -60,20 +60,20 @@ impl<'a> Context<'a> {
         types::text::write(value, ty, &self.types(), out)
     }
 
-    /// What was appended, as text.
+    /// Returns the appended bytes as text.
     pub(crate) fn finish_text(&self, bytes: bumpalo::collections::Vec<'a, u8>) -> Result<&'a str> {
         std::str::from_utf8(bytes.into_bump_slice())
             .map_err(|_| SqlError::new(SqlState::INTERNAL_ERROR, "text is not UTF-8"))
     }
 
-    /// The text of a value that is not NULL.
+    /// Returns the text of a value that is not NULL.
     pub(crate) fn text_of(&self, value: Value<'_>, ty: Type) -> Result<&'a str> {
         let mut out = bumpalo::collections::Vec::new_in(self.scratch);
         self.write(value, ty, &mut out)?;
         self.finish_text(out)
     }
 
-    /// The type of an argument of a typed function; `Unknown` where nobody said it.
+    /// Returns the type of an argument of a typed function; `Unknown` if it was not given.
     pub(crate) fn argument_type(&self, position: usize) -> Type {
         self.argument_types
             .get(position)
@@ -82,63 +82,63 @@ impl<'a> Context<'a> {
     }
 }
 
-/// A session, as functions ask about it. Times are microseconds since 2000-01-01 in UTC.
+/// A session as functions see it. Times are microseconds since 2000-01-01 in UTC.
 pub trait Environment {
-    /// What users have made: enums and relations.
+    /// Returns the names of user-defined objects: enums and relations.
     fn names(&self) -> &dyn Names {
         &NoNames
     }
 
-    /// The catalog that the statement sees.
+    /// Returns the catalog that the statement sees.
     fn objects(&self) -> &dyn Objects {
         &NoObjects
     }
 
-    /// When the transaction began.
+    /// Returns when the transaction began.
     fn transaction_time(&self) -> i64;
 
-    /// When the statement began.
+    /// Returns when the statement began.
     fn statement_time(&self) -> i64;
 
-    /// When the server began.
+    /// Returns when the server began.
     fn start_time(&self) -> i64 {
         self.transaction_time()
     }
 
-    /// The time now.
+    /// Returns the time now.
     fn clock_time(&self) -> i64;
 
-    /// Random bits for `random()`, of the session's own sequence.
+    /// Returns random bits for `random()`, of the session's own sequence.
     fn random(&self) -> u64;
 
-    /// Begins the session's random sequence again, for `setseed()`.
+    /// Restarts the session's random sequence, for `setseed()`.
     fn seed(&self, seed: f64);
 
-    /// The user whose rights count.
+    /// Returns the user whose rights count.
     fn current_user(&self) -> &str;
 
-    /// The user who connected.
+    /// Returns the user who connected.
     fn session_user(&self) -> &str {
         self.current_user()
     }
 
-    /// The database.
+    /// Returns the name of the database.
     fn database(&self) -> &str;
 
-    /// The first schema of the search path that exists.
+    /// Returns the first schema of the search path that exists.
     fn schema(&self) -> Option<&str>;
 
-    /// The schemas of the search path that exist, in order; with `implicit`, also those that are
+    /// Returns the schemas of the search path that exist, in order; with `implicit`, also those that are
     /// searched without being in it.
     fn schemas(&self, implicit: bool) -> Vec<&str> {
         let implicit = implicit.then_some("pg_catalog");
         implicit.into_iter().chain(self.schema()).collect()
     }
 
-    /// What `version()` says.
+    /// Returns the result of `version()`.
     fn version(&self) -> &str;
 
-    /// The value of a setting, as `SHOW` displays it; `None` if there is no such setting.
+    /// Returns the value of a setting, as `SHOW` displays it; `None` if there is no such setting.
     fn setting(&self, _name: &str) -> Option<String> {
         None
     }
@@ -155,17 +155,17 @@ pub trait Environment {
         Err(SqlError::unsupported(format!("setting \"{name}\"")))
     }
 
-    /// The value that the session has got last from a sequence, by its number.
+    /// Returns the last value that the session took from a sequence, by the sequence's number.
     ///
     /// # Errors
     ///
-    /// 55000 if there is none; 42P01 and 42809 if that is no sequence.
+    /// 55000 if there is none; 42P01 and 42809 if the number belongs to no sequence.
     fn current_value(&self, sequence: u32) -> Result<i64> {
         let message = format!("could not open relation with OID {sequence}");
         Err(SqlError::new(SqlState::UNDEFINED_TABLE, message))
     }
 
-    /// The value that the session has got last from any sequence.
+    /// Returns the last value that the session took from any sequence.
     ///
     /// # Errors
     ///
@@ -177,6 +177,6 @@ pub trait Environment {
         ))
     }
 
-    /// The number of the session, for `pg_backend_pid()`.
+    /// Returns the number of the session, for `pg_backend_pid()`.
     fn process_id(&self) -> i32;
 }

@@ -1,6 +1,7 @@
 //! Functions and operators of dates, times and intervals.
 //!
-//! The calendar and the zones are `types::datetime`'s; here is what SQL makes of them.
+//! The calendar and the zones are `types::datetime`'s; this module has SQL's use of
+//! them.
 
 mod arithmetic;
 mod extract;
@@ -37,13 +38,13 @@ pub(crate) static FUNCTIONS: &[&[Function]] = &[
 ];
 pub(crate) static OPERATORS: &[&[Function]] = &[arithmetic::OPERATORS];
 
-/// 22008.
+/// Returns 22008 with a message.
 #[cold]
 pub(crate) fn out_of_range(what: &'static str) -> SqlError {
     SqlError::new(SqlState::DATETIME_FIELD_OVERFLOW, what)
 }
 
-/// The day of a local time; infinities stay.
+/// Returns the day of a local time; infinities stay.
 pub(crate) fn date_of(time: i64) -> i32 {
     match time {
         TIMESTAMP_INFINITY => DATE_INFINITY,
@@ -52,12 +53,12 @@ pub(crate) fn date_of(time: i64) -> i32 {
     }
 }
 
-/// The time of the day.
+/// Returns the time of the day.
 pub(crate) fn time_of(time: i64) -> i64 {
     time.rem_euclid(MICROSECONDS_PER_DAY)
 }
 
-/// The local time at which a day begins; infinities stay.
+/// Returns the local time at which a day begins; infinities stay.
 pub(crate) fn midnight(days: i32) -> Result<i64> {
     match days {
         DATE_INFINITY => Ok(TIMESTAMP_INFINITY),
@@ -69,7 +70,7 @@ pub(crate) fn midnight(days: i32) -> Result<i64> {
     }
 }
 
-/// A moment in the session's zone; infinities stay.
+/// Converts a moment to the session's zone; infinities stay.
 pub(crate) fn to_local(context: &Context<'_>, time: i64) -> Result<i64> {
     context
         .settings
@@ -78,7 +79,7 @@ pub(crate) fn to_local(context: &Context<'_>, time: i64) -> Result<i64> {
         .ok_or_else(timestamp_out_of_range)
 }
 
-/// A local time of the session's zone as a moment; infinities stay.
+/// Converts a local time of the session's zone to a moment; infinities stay.
 pub(crate) fn to_utc(context: &Context<'_>, time: i64) -> Result<i64> {
     context
         .settings

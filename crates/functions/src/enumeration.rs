@@ -1,7 +1,7 @@
-//! What functions say of an enum type: its first label, its last, and those between two.
+//! Functions of enum types: the first label, the last, and the labels between two.
 //!
-//! They look at the type of their argument, which may be NULL. The labels of a type are the
-//! catalog's to know (`types::Names`).
+//! The functions use the type of their argument, which may be NULL. The catalog knows the
+//! labels of a type (`types::Names`).
 
 use types::{Array, EnumId, Result, Scalar, SqlError, SqlState, Type, Value};
 
@@ -52,7 +52,8 @@ fn last<'a>(context: &Context<'a>, _: &[Value<'a>]) -> Result<Value<'a>> {
     outermost(context, |positions| positions.last())
 }
 
-/// All labels; with two arguments those from the first to the second, where NULL is no bound.
+/// Returns all labels; with two arguments those from the first to the second, where NULL is
+/// no bound.
 fn range<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Value<'a>> {
     let id = argument_enum(context)?;
     let bound = |at: usize, none: u32| match arguments.get(at) {

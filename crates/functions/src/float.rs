@@ -45,7 +45,7 @@ pub(crate) fn underflow() -> SqlError {
     )
 }
 
-/// 22003, `input is out of range`.
+/// Returns 22003, `input is out of range`.
 #[cold]
 pub(crate) fn input_out_of_range() -> SqlError {
     SqlError::new(
@@ -54,7 +54,7 @@ pub(crate) fn input_out_of_range() -> SqlError {
     )
 }
 
-/// The result, unless it is infinite although none of the operands was.
+/// Returns the result, unless it is infinite although no operand was.
 #[inline]
 pub(crate) fn not_overflowed(result: f64, operands: &[f64]) -> Result<f64> {
     if result.is_infinite() && !operands.iter().any(|operand| operand.is_infinite()) {

@@ -1,4 +1,4 @@
-//! What is known of a function or an operator: its signature and how it is called.
+//! Description of a function or an operator: its signature and its body.
 //!
 //! Entries are `static`; the registry finds them once, when a statement is bound, and evaluation
 //! calls through the pointer. An operator is an entry whose name is its symbol.
@@ -7,11 +7,11 @@ use types::{Result, Scalar, Type, Value};
 
 use crate::{Context, aggregate::Aggregate, set::SetFunction, window::WindowFunction};
 
-/// A function of single values. Arguments are as many as the resolved call has, each of its
-/// parameter's type or NULL; a strict function is never called with a NULL.
+/// A function of single values. It has as many arguments as the resolved call, each of its parameter's
+/// type or NULL; a strict function is never called with a NULL.
 pub type ScalarFunction = for<'a> fn(&Context<'a>, &[Value<'a>]) -> Result<Value<'a>>;
 
-/// What a parameter or a result may be.
+/// Type of a parameter or a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Parameter {
     /// This type.
@@ -37,7 +37,7 @@ impl Parameter {
         !matches!(self, Self::Of(_) | Self::Any)
     }
 
-    /// The type, unless that depends on the call.
+    /// Returns the type, unless it depends on the call.
     pub fn fixed(self) -> Option<Type> {
         match self {
             Self::Of(ty) => Some(ty),
@@ -46,14 +46,14 @@ impl Parameter {
     }
 }
 
-/// Whether results can be known before, or used again.
+/// The conditions under which a result is the same for the same arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Volatility {
-    /// The same result for the same arguments, always.
+    /// The result is always the same.
     Immutable,
-    /// Within a statement.
+    /// The result is the same within a statement.
     Stable,
-    /// Not even that.
+    /// The result may differ even within a statement.
     Volatile,
 }
 
@@ -75,7 +75,7 @@ pub enum Comparison {
 }
 
 impl Comparison {
-    /// The comparison that says the same with its sides exchanged.
+    /// Returns the comparison that is equivalent with its sides exchanged.
     #[must_use]
     pub fn commuted(self) -> Self {
         match self {
@@ -87,7 +87,7 @@ impl Comparison {
         }
     }
 
-    /// The comparison that is true where this one is false.
+    /// Returns the comparison that is true where this one is false.
     #[must_use]
     pub fn negated(self) -> Self {
         match self {
@@ -102,7 +102,7 @@ impl Comparison {
 }
 
 /// Binary functions of which a left-deep chain, `((a || b) || c) || d`, is one call with all operands.
-/// Each link by itself would copy what the links before it have made: a chain of texts would take
+/// Each link by itself would copy the result of the links before it: a chain of texts would take
 /// memory and time with the square of its length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Chain {
@@ -115,7 +115,7 @@ pub enum Chain {
 }
 
 impl Chain {
-    /// The function of all operands. It looks at [`Context::argument_types`], and is strict if the
+    /// Returns the function of all operands. It uses [`Context::argument_types`], and is strict if the
     /// links are.
     pub fn body(self) -> ScalarFunction {
         match self {
@@ -126,7 +126,7 @@ impl Chain {
     }
 }
 
-/// How a function is called.
+/// Body of a function.
 #[derive(Clone, Copy)]
 pub enum Body {
     /// One value for one row.
@@ -135,37 +135,37 @@ pub enum Body {
     Set(SetFunction),
     /// One value for many rows.
     Aggregate(&'static Aggregate),
-    /// One value for a row within its window; aggregates can be used so too.
+    /// One value for a row within its window; aggregates can be window functions too.
     Window(WindowFunction),
 }
 
 /// A function or an operator.
 #[derive(Clone, Copy)]
 pub struct Function {
-    /// Its name, or symbol.
+    /// Name, or symbol.
     pub name: &'static str,
-    /// Its parameters. Of an ordered-set aggregate the direct ones come first.
+    /// Parameters. Direct ones of an ordered-set aggregate come first.
     pub parameters: &'static [Parameter],
     /// Whether the last parameter, an array or [`Parameter::Any`], takes any number of arguments.
     pub variadic: bool,
-    /// How many of the last parameters may be left out; the body knows what that means.
+    /// Number of last parameters that may be left out; the body handles their absence.
     pub optional: usize,
-    /// What it returns; of a set, what each row is.
+    /// Result; for a set, the result of each row.
     pub result: Parameter,
     /// Names and types of the columns, if a row of the set has several.
     pub columns: &'static [(&'static str, Parameter)],
-    /// Whether it is NULL as soon as an argument is, without being called. Aggregates that are
-    /// strict are not told of rows with a NULL.
+    /// Whether the result is NULL, without a call, as soon as an argument is. Strict aggregates are
+    /// not given rows with a NULL.
     pub strict: bool,
-    /// Whether its results can be known before.
+    /// Volatility of the results.
     pub volatility: Volatility,
-    /// Whether it looks at [`Context::argument_types`].
+    /// Whether the function uses [`Context::argument_types`].
     pub typed: bool,
-    /// The comparison that it is, if it is one, over all types of its parameters.
+    /// The comparison of which this is the implementation, over all types of its parameters.
     pub comparison: Option<Comparison>,
-    /// The chain that it is a link of, if it can be one.
+    /// The chain of which this can be a link.
     pub chain: Option<Chain>,
-    /// How it is called.
+    /// The implementation.
     pub body: Body,
 }
 
@@ -201,7 +201,7 @@ impl Function {
         Self::new(name, parameters, result, Body::Scalar(body))
     }
 
-    /// It is called with NULLs too.
+    /// Makes the function accept NULLs.
     pub(crate) const fn lenient(mut self) -> Self {
         self.strict = false;
         self
@@ -248,8 +248,8 @@ impl Function {
     }
 }
 
-/// An entry whose body is a Rust function over [`Argument`](crate::argument::Argument)s; one per
-/// parameter, after the context if the entry says so.
+/// Defines an entry whose body is a Rust function over [`Argument`](crate::argument::Argument)s; one
+/// per parameter, after the context if the entry says so.
 macro_rules! entry {
     ($name:literal ($($parameter:expr),*) -> $result:expr, in context $body:expr) => {
         $crate::function::Function::scalar(
@@ -283,7 +283,7 @@ macro_rules! entry {
 }
 pub(crate) use entry;
 
-/// The next argument; the parameter is there for the macro's repetition.
+/// Returns the next argument; the parameter is there for the macro's repetition.
 #[inline]
 pub(crate) fn next<'a, T: crate::argument::Argument<'a>>(
     arguments: &[Value<'a>],
@@ -293,7 +293,7 @@ pub(crate) fn next<'a, T: crate::argument::Argument<'a>>(
     crate::argument::take(arguments, position.next().unwrap_or(usize::MAX))
 }
 
-/// Parameters by their types' names, for the tables.
+/// Defines parameters by their types' names, for the tables.
 macro_rules! names {
     ($kind:ident: $($name:ident $scalar:ident;)*) => {$(
         pub(crate) const $name: Parameter = Parameter::Of(Type::$kind(Scalar::$scalar));

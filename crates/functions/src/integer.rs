@@ -1,7 +1,7 @@
 //! Operators and functions of `smallint`, `integer` and `bigint`.
 //!
-//! PostgreSQL has each for several pairs of widths. Here one body widens what it gets to 64 bits
-//! and narrows what it returns, which the compiler sees through.
+//! PostgreSQL has each for several pairs of widths. Here one body widens its arguments to 64
+//! bits and narrows its result, which the compiler optimises away.
 
 mod functions;
 mod operators;
@@ -15,12 +15,12 @@ use crate::argument::{Argument, Outcome};
 
 /// One of the integer types.
 pub(crate) trait Integer: Copy + Into<i64> + TryFrom<i64> {
-    /// What its type is called in messages.
+    /// Name of the type in messages.
     const NAME: &'static str;
-    /// Its width in bits.
+    /// Width in bits.
     const BITS: u32;
 
-    /// The integer of this type, or an error if it has no room.
+    /// Returns the integer of this type, or an error if it does not fit.
     #[inline]
     fn narrow(wide: i64) -> Result<Self> {
         Self::try_from(wide).map_err(|_| out_of_range(Self::NAME))
@@ -42,7 +42,7 @@ impl Integer for i64 {
     const BITS: u32 = 64;
 }
 
-/// 22003, `integer out of range`.
+/// Returns 22003, `integer out of range`.
 #[cold]
 pub(crate) fn out_of_range(name: &str) -> SqlError {
     SqlError::new(
@@ -51,7 +51,7 @@ pub(crate) fn out_of_range(name: &str) -> SqlError {
     )
 }
 
-/// 22012.
+/// Returns 22012.
 #[cold]
 pub(crate) fn division_by_zero() -> SqlError {
     SqlError::new(SqlState::DIVISION_BY_ZERO, "division by zero")

@@ -1,7 +1,7 @@
 //! Functions and operators of `json` and `jsonb`.
 //!
 //! `jsonb` is navigated in its stored form. `json` is text that is known to be well formed, and
-//! what is taken out of it is a part of that text (`scan.rs`).
+//! values taken out of it are parts of that text (`scan.rs`).
 
 mod aggregates;
 mod build;

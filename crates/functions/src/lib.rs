@@ -1,11 +1,11 @@
-//! PostgreSQL's functions, operators, casts and aggregates, and which of them a statement means.
+//! PostgreSQL's functions, operators, casts and aggregates, and their resolution in statements.
 //!
 //! Everything is found when a statement is bound: [`resolve_function`], [`resolve_operator`],
-//! [`cast`] and [`common_type`] are pure functions over types. What they find is called through a
-//! plain pointer, with a [`Context`] and values, and needs no memory but the statement's arena.
+//! [`cast`] and [`common_type`] are pure functions over types. Their results are called through a
+//! plain pointer, with a [`Context`] and values, and need no memory but the statement's arena.
 //!
-//! Nothing here knows tables, plans or the engine. `COALESCE`, `NULLIF`, `GREATEST`, `CASE` and
-//! the like are the binder's, which asks for types only.
+//! Nothing here knows tables, plans or the engine. The binder handles `COALESCE`, `NULLIF`,
+//! `GREATEST`, `CASE` and the like, and asks only for types.
 
 #![warn(missing_docs)]
 

@@ -1,7 +1,8 @@
-//! Functions that look objects up: what they are called, how they are defined, who may use them.
+//! Functions that look objects up: their names, definitions and privileges.
 //!
-//! What there is, a session knows ([`Objects`]); here are the functions' names and signatures. There
-//! are no privileges on single objects: whoever is connected may do everything with what exists.
+//! A session knows the objects ([`Objects`]); this module has the functions' names and signatures.
+//! There are no privileges on single objects: a connected role may do everything with existing
+//! objects.
 
 mod definitions;
 mod privileges;
@@ -13,11 +14,11 @@ use types::Result;
 
 use crate::Function;
 
-/// Stands between the plain and the pretty form of an expression where catalogs have one. Only
-/// `pg_get_expr` makes sense of that, as of PostgreSQL's trees.
+/// Separator between the plain and the pretty form of an expression where catalogs have one. Only
+/// `pg_get_expr` understands it, as PostgreSQL's own reads its trees.
 pub const BETWEEN_FORMS: char = '\u{1f}';
 
-/// Which catalog an object is in: a name or number means something in one only.
+/// Catalog of an object: a name or number has a meaning in one only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ObjectClass {
     /// `pg_class`
@@ -38,11 +39,11 @@ pub enum ObjectClass {
     Collation,
     /// `pg_opclass` and `pg_opfamily`
     OperatorClass,
-    /// Kinds of which there are none.
+    /// Kinds without any objects.
     Other,
 }
 
-/// What a size is asked of.
+/// Subject of a request for a size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SizeOf {
     /// The relation alone.
@@ -53,52 +54,51 @@ pub enum SizeOf {
     Total,
 }
 
-/// The catalog that a session sees, as functions ask about it. Answers are `None` where there is no
-/// such object.
+/// The catalog that a session sees, for functions. Answers are `None` if there is no such object.
 pub trait Objects {
-    /// Whether there is an object of a number.
+    /// Returns whether there is an object of a number.
     fn exists(&self, _class: ObjectClass, _oid: u32) -> bool {
         false
     }
 
-    /// The object that is called so, quoted and qualified as in SQL.
+    /// Returns the object of a name, quoted and qualified as in SQL.
     fn named(&self, _class: ObjectClass, _name: &str) -> Option<u32> {
         None
     }
 
-    /// Whether its name alone finds it.
+    /// Returns whether an object is found by its name alone.
     fn is_visible(&self, _class: ObjectClass, _oid: u32) -> Option<bool> {
         None
     }
 
-    /// The name of a role.
+    /// Returns the name of a role.
     fn role_name(&self, _oid: u32) -> Option<&str> {
         None
     }
 
-    /// The statement that makes an index, or what it is ordered by at a position from 1; pretty as
+    /// Returns the statement that makes an index, or its key at a position from 1; pretty as
     /// constraints are.
     fn index_definition(&self, _oid: u32, _column: Option<u32>, _pretty: bool) -> Option<String> {
         None
     }
 
-    /// A constraint as it stands in a definition of a table; with as few parentheses as PostgreSQL
-    /// has if it is asked to be pretty, and as many as it has otherwise.
+    /// Returns a constraint as it stands in a definition of a table; if pretty, with as few
+    /// parentheses as PostgreSQL then has, otherwise with as many as it has.
     fn constraint_definition(&self, _oid: u32, _pretty: bool) -> Option<String> {
         None
     }
 
-    /// The query of a view.
+    /// Returns the query of a view.
     fn view_definition(&self, _oid: u32) -> Option<String> {
         None
     }
 
-    /// The parameters of a function, and what it returns.
+    /// Returns the parameters of a function, and its result.
     fn signature(&self, _oid: u32) -> Option<(String, String)> {
         None
     }
 
-    /// The sequence that goes with a column.
+    /// Returns the sequence that belongs to a column.
     ///
     /// # Errors
     /// 42P01 and 42703 if there is no such table or column.
@@ -106,24 +106,24 @@ pub trait Objects {
         Ok(None)
     }
 
-    /// What is said of an object of one of the system's catalogs, or of any of them, or of a column of
-    /// it, by number.
+    /// Returns the comment on an object of one of the system's catalogs, or of any of them, or on a
+    /// column of it, by number.
     fn comment(&self, _catalog: Option<&str>, _oid: u32, _column: i32) -> Option<&str> {
         None
     }
 
-    /// Bytes, roughly.
+    /// Returns the approximate bytes of an object.
     fn size(&self, _of: SizeOf, _oid: u32) -> Option<i64> {
         None
     }
 
-    /// Bytes of all that is in the database, roughly.
+    /// Returns the approximate bytes of the whole database.
     fn database_size(&self) -> i64 {
         0
     }
 }
 
-/// Where there is no catalog.
+/// The objects without a catalog: there are none.
 #[derive(Debug, Clone, Copy)]
 pub struct NoObjects;
 

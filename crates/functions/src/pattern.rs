@@ -1,7 +1,7 @@
 //! The functions and operators of patterns: `LIKE`, `SIMILAR TO`, and regular expressions.
 //!
-//! The crate `patterns` compiles and matches; this module says which function takes which pattern, and what a match
-//! becomes.
+//! The crate `patterns` compiles and matches; this module chooses the pattern of each function, and the use of a
+//! match.
 
 mod functions;
 mod sql;
@@ -18,7 +18,7 @@ pub(crate) use functions::{FUNCTIONS, SETS};
 pub(crate) use sql::{FUNCTIONS as SQL_FUNCTIONS, OPERATORS as SQL_OPERATORS};
 pub(crate) use substring::{FUNCTIONS as SUBSTRING_FUNCTIONS, OPERATORS};
 
-/// A pattern of PostgreSQL's, compiled.
+/// Compiles a PostgreSQL pattern.
 fn compile(context: &Context<'_>, pattern: &str, options: Options) -> Result<Rc<Pattern>> {
     context.patterns.get(pattern, options)
 }

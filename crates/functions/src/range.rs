@@ -1,7 +1,7 @@
-//! How far values are apart: what bounds of `RANGE` frames ask, for each type that has distances.
+//! Distances between values for the bounds of `RANGE` frames, for each type that has distances.
 //!
-//! The rules are PostgreSQL's `in_range` support functions: NaN is greater than all and near itself
-//! alone; an infinite distance from an infinity that lies the other way reaches everything.
+//! The rules are PostgreSQL's `in_range` support functions: NaN is greater than all and near only
+//! itself; an infinite distance from an infinity that lies the other way reaches everything.
 
 use types::{Interval, Numeric, Result, SqlError, SqlState, Value, compare::compare};
 
@@ -10,12 +10,12 @@ use crate::{
     datetime::{self, add_local, add_zoned, negated},
 };
 
-/// Whether a value is not greater (`below`), or not less, than another one with a distance added or
-/// subtracted. None of them is NULL. The distance is an interval where values are dates or times, and
+/// Returns whether `value` is not greater (`below`), or not less, than `base` with `distance` added
+/// or subtracted. None of them is NULL. The distance is an interval if values are dates or times, and
 /// of their type, any integer or `double precision` otherwise.
 ///
 /// # Errors
-/// 22013 for a negative distance, 22008 for times that there are not, 0A000 for other types.
+/// 22013 for a negative distance, 22008 for times out of range, 0A000 for other types.
 pub fn is_in_range<'a>(
     context: &Context<'a>,
     value: Value<'a>,
@@ -105,7 +105,7 @@ pub fn is_in_range<'a>(
     Ok(within(compare(value, limit)))
 }
 
-/// A number, as far as it matters where there is no limit to compare with.
+/// Size of a number, as far as it matters if there is no limit to compare with.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Size {
     Finite,
@@ -133,8 +133,8 @@ impl Size {
     }
 }
 
-/// The answer for NaN, and for an infinite distance from an infinity that lies the other way; `None`
-/// where there is a limit.
+/// Returns the answer for NaN, and for an infinite distance from an infinity that lies the other way;
+/// `None` if there is a limit.
 fn beyond_limits([value, base, distance]: [Size; 3], subtracts: bool, below: bool) -> Option<bool> {
     let other_way = match subtracts {
         true => Size::Infinite,

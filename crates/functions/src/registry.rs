@@ -1,6 +1,6 @@
-//! Where functions and operators are found by name.
+//! The registry, which finds functions and operators by name.
 //!
-//! The tables are static and belong to the modules that have the bodies; what is here is only the
+//! The tables are static and belong to the modules that have the bodies; this module has only the
 //! index over them, made at the first look. Statements look when they are bound, never later.
 
 use std::{collections::HashMap, sync::LazyLock};
@@ -20,17 +20,17 @@ fn index(tables: &[&'static [&'static [Function]]]) -> Index {
     index
 }
 
-/// The functions of a name, in no order; none if there is no such name.
+/// Returns the functions of a name, in no order; none if there is no such name.
 pub fn functions(name: &str) -> &'static [&'static Function] {
     FUNCTIONS.get(name).map_or(&[], Vec::as_slice)
 }
 
-/// The operators of a symbol, in no order; prefix operators have one parameter.
+/// Returns the operators of a symbol, in no order; prefix operators have one parameter.
 pub fn operators(symbol: &str) -> &'static [&'static Function] {
     OPERATORS.get(symbol).map_or(&[], Vec::as_slice)
 }
 
-/// All functions, for `pg_proc`.
+/// Returns all functions, for `pg_proc`.
 pub fn all_functions() -> impl Iterator<Item = &'static Function> {
     crate::tables::FUNCTIONS
         .iter()
@@ -40,7 +40,7 @@ pub fn all_functions() -> impl Iterator<Item = &'static Function> {
         .flatten()
 }
 
-/// All operators, for `pg_operator`.
+/// Returns all operators, for `pg_operator`.
 pub fn all_operators() -> impl Iterator<Item = &'static Function> {
     crate::tables::OPERATORS
         .iter()

@@ -1,7 +1,7 @@
-//! Which function, operator or common type a statement means: PostgreSQL 15, chapter 10.
+//! Resolution of functions, operators and common types in statements: PostgreSQL 15, chapter 10.
 //!
-//! Pure functions over types. What has no type yet ([`Type::Unknown`]: a literal, a parameter) fits
-//! everywhere, and takes the type that the choice gives it.
+//! The functions are pure, over types. An expression without a type ([`Type::Unknown`]: a literal,
+//! a parameter) fits everywhere, and takes the type that the choice gives it.
 
 mod candidates;
 mod common;
@@ -17,16 +17,16 @@ pub use common::{common_type, matching_types};
 pub use function::{cast_by_name, resolve_function};
 pub use operator::resolve_operator;
 
-/// What a call means.
+/// Meaning of a call.
 #[derive(Clone)]
 pub struct Resolved {
-    /// What is to be called.
+    /// The function to call.
     pub function: &'static Function,
-    /// The types that the arguments are to be cast to, one for each.
+    /// Types that the arguments are to be cast to, one for each.
     pub arguments: Vec<Type>,
-    /// The type of the result.
+    /// Type of the result.
     pub result: Type,
-    /// Arguments from this position on are to be gathered into one array of this element type.
+    /// Position from which arguments are gathered into one array, and its element type.
     pub gather: Option<(usize, Scalar)>,
 }
 

@@ -1,6 +1,6 @@
 //! Functions of sequences.
 //!
-//! `nextval` and `setval` have to wait for what is stored, which functions cannot (`waiting.rs`).
+//! `nextval` and `setval` have to wait for stored data, which functions cannot (`waiting.rs`).
 
 use types::Result;
 

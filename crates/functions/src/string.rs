@@ -1,7 +1,7 @@
 //! Functions and operators of text and of bytes.
 //!
-//! Positions count characters from 1, as in SQL. What has to be made is made in the statement's
-//! memory; parts of arguments are borrowed from them.
+//! Positions count characters from 1, as in SQL. New values are made in the statement's memory;
+//! parts of arguments are borrowed from them.
 
 mod affixes;
 mod bytes;
@@ -39,10 +39,10 @@ pub(crate) use concat::{OPERATORS, concatenate_texts};
 pub(crate) use quote::write_literal;
 pub use quote::{quoted_identifier, quoted_literal, write_identifier};
 
-/// What a value may have at most, as in PostgreSQL: a gigabyte, less the header that it has there.
+/// Maximum bytes of a value, as in PostgreSQL: a gigabyte, less the header that it has there.
 const BYTES_MAX: usize = (1 << 30) - 1 - 4;
 
-/// Adds a text again and again, by the kilobyte where it is shorter.
+/// Appends a text `times` times, by the kilobyte if it is shorter.
 pub(crate) fn push_repeated(out: &mut bumpalo::collections::String<'_>, text: &str, times: usize) {
     const PIECE_BYTES: usize = 1024;
     let together = (PIECE_BYTES / text.len().max(1)).clamp(1, times.max(1));
@@ -55,7 +55,7 @@ pub(crate) fn push_repeated(out: &mut bumpalo::collections::String<'_>, text: &s
     }
 }
 
-/// 54000, before anything is made that is too long.
+/// Fails with 54000 before a value is made that is too long.
 pub(crate) fn check_length(bytes: usize) -> Result<()> {
     if bytes > BYTES_MAX {
         return Err(SqlError::new(
@@ -66,7 +66,8 @@ pub(crate) fn check_length(bytes: usize) -> Result<()> {
     Ok(())
 }
 
-/// The byte at which the character with this number, from 0, begins; the end if there is none.
+/// Returns the byte at which the character with this number, from 0, begins; the end if there is
+/// none.
 pub(crate) fn byte_of(text: &str, character: usize) -> usize {
     if text.is_ascii() {
         return character.min(text.len());
@@ -76,7 +77,7 @@ pub(crate) fn byte_of(text: &str, character: usize) -> usize {
         .map_or(text.len(), |(byte, _)| byte)
 }
 
-/// The number of characters.
+/// Returns the number of characters.
 pub(crate) fn characters(text: &str) -> usize {
     text.chars().count()
 }

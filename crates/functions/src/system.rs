@@ -1,4 +1,4 @@
-//! What functions say of the session, of types, and of nothing in particular.
+//! Functions about the session and about types, and others.
 
 use types::{Result, Scalar, SqlError, SqlState, Type, TypeModifier, Value};
 
@@ -36,7 +36,7 @@ fn schemas<'a>(context: &Context<'a>, implicit: bool) -> Result<types::Array<'a>
     types::Array::of(Scalar::Name, &all, context.scratch)
 }
 
-/// Version 4: random, of the operating system's source.
+/// Returns a UUID of version 4: random, of the operating system's source.
 fn random_uuid<'a>(context: &Context<'a>) -> Result<&'a [u8; 16]> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(|error| {
@@ -58,7 +58,8 @@ fn type_name<'a>(context: &Context<'a>, name: &str) -> Option<Oid> {
     Some(Oid(id.0))
 }
 
-/// The value of a setting; NULL if there is none and the second argument says so.
+/// Returns the value of a setting; NULL if there is none and the second argument
+/// allows it.
 fn setting<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Value<'a>> {
     let name: &str = take(arguments, 0)?;
     let may_be_missing = arguments.len() == 2 && take(arguments, 1)?;

@@ -1,7 +1,7 @@
 //! Functions that have to wait, or lock beyond their statement: sleeping, advisory locks.
 //!
-//! Functions cannot wait: who evaluates expressions calls these himself, row by row, and what is
-//! here only tells their types.
+//! Functions cannot wait: the evaluator of expressions carries these out itself, row by row, and
+//! this module only has their types.
 
 use types::{Result, SqlError, Value};
 

@@ -1,7 +1,7 @@
 //! Window functions: a value for a row that depends on its partition.
 //!
-//! The executor has the partition, sorted, and shows it through [`Partition`]. Aggregates over
-//! frames are its business.
+//! The executor has the partition, sorted, and shows it through [`Partition`]. The executor
+//! handles aggregates over frames.
 
 use types::{Result, SqlError, SqlState, Value};
 
@@ -9,32 +9,33 @@ use crate::function::{Body, FLOAT8, Function, INT4, INT8, Parameter};
 
 /// A row's view of its partition. Rows, peers and frames are numbered from 0.
 pub trait Partition<'a> {
-    /// How many rows the partition has.
+    /// Returns the number of rows in the partition.
     fn rows(&self) -> usize;
 
-    /// The current row.
+    /// Returns the current row.
     fn row(&self) -> usize;
 
-    /// The first row that is equal to the current one by `ORDER BY`, and the first behind those.
+    /// Returns the first row that is equal to the current one by `ORDER BY`, and the first
+    /// behind those.
     fn peers(&self) -> (usize, usize);
 
-    /// How many groups of such rows are before the current one's.
+    /// Returns the number of groups of equal rows before the current one's.
     fn groups_before(&self) -> usize;
 
-    /// A row of the frame by its number in it; `None` behind its end.
+    /// Returns a row of the frame by its number in it; `None` behind its end.
     fn framed(&self, number: usize) -> Option<usize>;
 
-    /// How many rows the frame has.
+    /// Returns the number of rows in the frame.
     fn frame_rows(&self) -> usize;
 
-    /// An argument of the call, evaluated at a row.
+    /// Returns an argument of the call, evaluated at a row.
     ///
     /// # Errors
     ///
-    /// Those of its evaluation.
+    /// Returns the error of the evaluation.
     fn argument(&self, row: usize, position: usize) -> Result<Value<'a>>;
 
-    /// How many arguments the call has.
+    /// Returns the number of arguments of the call.
     fn arguments(&self) -> usize;
 }
 
@@ -45,7 +46,7 @@ fn number(count: usize) -> Value<'static> {
     Value::Int8(count as i64)
 }
 
-/// A number that is an argument at the current row.
+/// Returns a number that is an argument at the current row.
 fn argument(partition: &dyn Partition<'_>, position: usize) -> Result<Option<i32>> {
     match partition.argument(partition.row(), position)? {
         Value::Int4(number) => Ok(Some(number)),
@@ -60,7 +61,7 @@ fn percent_rank(partition: &dyn Partition<'_>) -> f64 {
     }
 }
 
-/// Buckets of which the first have one row more where they are not equal.
+/// Returns the current row's bucket; the first buckets have one row more if they are not equal.
 fn bucket<'a>(partition: &dyn Partition<'a>) -> Result<Value<'a>> {
     let Some(buckets) = argument(partition, 0)? else {
         return Ok(Value::Null);
@@ -82,7 +83,7 @@ fn bucket<'a>(partition: &dyn Partition<'a>) -> Result<Value<'a>> {
     Ok(Value::Int4(bucket as i32 + 1))
 }
 
-/// The first argument at a row so many before or after.
+/// Returns the first argument at a row an offset before or after.
 fn shifted<'a>(partition: &dyn Partition<'a>, direction: i64) -> Result<Value<'a>> {
     let offset = match partition.arguments() {
         1 => 1,

@@ -182,7 +182,7 @@ fn samples<'a>(scalar: Scalar, scratch: &'a Scratch) -> Vec<Value<'a>> {
     }
 }
 
-/// What a parameter may get, and the type it then has.
+/// Returns the values that a parameter may get, and the type it then has.
 fn choices<'a>(parameter: Parameter, scratch: &'a Scratch) -> (Type, Vec<Value<'a>>) {
     let arrays = |scalar: Scalar| {
         let all = samples(scalar, scratch);
@@ -203,7 +203,7 @@ fn choices<'a>(parameter: Parameter, scratch: &'a Scratch) -> (Type, Vec<Value<'
     }
 }
 
-/// Every combination, but of each parameter no more than keeps their number bounded.
+/// Returns every combination, with as few values of each parameter as keep their number bounded.
 fn combinations<'a>(choices: &[Vec<Value<'a>>]) -> Vec<Vec<Value<'a>>> {
     const MOST: usize = 20_000;
     let mut all = vec![Vec::new()];
@@ -223,7 +223,7 @@ fn combinations<'a>(choices: &[Vec<Value<'a>>]) -> Vec<Vec<Value<'a>>> {
     all
 }
 
-/// A partition of one row whose arguments are these.
+/// A partition of one row with these arguments.
 struct Single<'v, 'a>(&'v [Value<'a>]);
 
 impl<'a> Partition<'a> for Single<'_, 'a> {
@@ -309,7 +309,7 @@ fn extreme_arguments_are_answered() {
                 patterns: &patterns,
                 argument_types: &types,
             };
-            // What makes a gigabyte on demand is told by its name.
+            // Functions that make a gigabyte on demand, by name.
             if matches!(
                 function.name,
                 "repeat" | "lpad" | "rpad" | "array_fill" | "format" | "to_char"

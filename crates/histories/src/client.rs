@@ -1,4 +1,4 @@
-//! A client: one transaction after the other, until the batch is over.
+//! A client: one transaction after another, until the batch is over.
 
 use std::{
     future::{Future, poll_fn},
@@ -23,11 +23,11 @@ use crate::{
     settings::Settings,
 };
 
-/// What a closure returns that wants to be rolled back.
+/// Error of a closure that wants to be rolled back.
 const ROLLED_BACK: &str = "rolled back by its client";
 const CANCELLED: &str = "dropped by its client";
 
-/// What the clients of a batch share.
+/// State that the clients of a batch share.
 pub(crate) struct Shared {
     pub(crate) database: Database,
     pub(crate) table: Records,
@@ -37,7 +37,7 @@ pub(crate) struct Shared {
     pub(crate) over: AtomicBool,
 }
 
-/// What a transaction is to do.
+/// Description of a transaction to run.
 #[derive(Clone)]
 struct Plan {
     steps: Vec<Step>,
@@ -55,14 +55,14 @@ struct Plan {
 pub(crate) async fn client(shared: &Shared, seed: u64) {
     let mut dice = Dice::new(seed);
     let mut process = shared.recorder.process();
-    // Relaxed: one more or less does not matter.
+    // Relaxed: one transaction more or less does not matter.
     while !shared.over.load(Ordering::Relaxed) {
         let (steps, read_only) = shared.generator.next(&mut dice);
         let plan = Plan {
             steps,
             options: TransactionOptions {
                 isolation: shared.settings.engine_isolation(),
-                // The other half only happens to write nothing.
+                // The other half is not declared read-only, although it writes nothing.
                 read_only: read_only && dice.chance(500),
             },
             rolls_back: dice.chance(shared.settings.rollbacks),
@@ -89,13 +89,14 @@ pub(crate) async fn client(shared: &Shared, seed: u64) {
     }
 }
 
-/// In a closure, with the database's retries. Whether its end is known.
+/// Runs `plan` in a closure, with the database's retries. Returns whether the outcome is known.
 async fn run(shared: &Shared, plan: Plan, attempts: &Arc<Attempts>) -> bool {
     let result = submit(shared, plan, attempts).await;
     conclude(attempts, result)
 }
 
-/// The same, dropped after some turns.
+/// Runs `plan` in a closure that is dropped after `turns` turns. Returns whether the outcome is
+/// known.
 async fn cancelled(shared: &Shared, plan: Plan, attempts: &Arc<Attempts>, turns: usize) -> bool {
     let mut running = pin!(submit(shared, plan, attempts));
     let mut left = turns;
@@ -161,7 +162,7 @@ async fn carry_out(doing: &Doing<'_>, plan: &Plan) -> Result<()> {
     Ok(())
 }
 
-/// Lets others go first.
+/// Yields to other tasks.
 async fn pause() {
     let mut paused = false;
     poll_fn(|context| {
@@ -174,7 +175,7 @@ async fn pause() {
     .await;
 }
 
-/// Call by call, without retries.
+/// Runs `plan` call by call, without retries. Returns whether the outcome is known.
 async fn interactive(shared: &Shared, plan: &Plan, attempts: &Arc<Attempts>) -> bool {
     attempts.begin();
     let transaction = match shared.database.begin_with(plan.options).await {
@@ -197,7 +198,7 @@ async fn interactive(shared: &Shared, plan: &Plan, attempts: &Arc<Attempts>) -> 
     conclude(attempts, result)
 }
 
-/// Writes the outcome down; whether it is known.
+/// Records the outcome of the last attempt, and returns whether it is known.
 fn conclude(attempts: &Attempts, result: Result<()>) -> bool {
     match result {
         Ok(()) => attempts.end(Outcome::Committed, None),
@@ -210,7 +211,7 @@ fn conclude(attempts: &Attempts, result: Result<()>) -> bool {
     true
 }
 
-/// Whether nothing remains of a transaction that ended with this error.
+/// Returns whether nothing remains of a transaction that ended with `error`.
 fn is_abort(error: &Error) -> bool {
     matches!(
         error,
@@ -224,7 +225,7 @@ fn is_abort(error: &Error) -> bool {
     )
 }
 
-/// An error's name.
+/// Returns the name of `error` in words.
 fn why(error: &Error) -> String {
     match error {
         Error::Abort(abort) => words(&format!("{abort:?}")),
@@ -234,7 +235,7 @@ fn why(error: &Error) -> String {
     }
 }
 
-/// `WriteConflict` as "write conflict".
+/// Splits a name into words: `WriteConflict` becomes "write conflict".
 fn words(name: &str) -> String {
     let mut words = String::new();
     for letter in name.chars() {

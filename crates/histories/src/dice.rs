@@ -4,7 +4,7 @@ use isolation::generate::Choices;
 use rand::{Rng as _, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// A stream of choices.
+/// A stream of random choices.
 #[derive(Clone, Debug)]
 pub(crate) struct Dice(Xoshiro256PlusPlus);
 
@@ -13,12 +13,12 @@ impl Dice {
         Dice(Xoshiro256PlusPlus::seed_from_u64(seed))
     }
 
-    /// The seed of another stream.
+    /// Returns a seed for another stream.
     pub(crate) fn seed(&mut self) -> u64 {
         self.0.next_u64()
     }
 
-    /// True `per_mille` times in a thousand.
+    /// Returns `true` `per_mille` times in a thousand.
     pub(crate) fn chance(&mut self, per_mille: u32) -> bool {
         self.below(1000) < per_mille as usize
     }

@@ -1,5 +1,5 @@
-//! Generated transactions on the threads of a Weft database, their histories, and what
-//! the checker says of them.
+//! Generated transactions on the threads of a Weft database, their histories, and the checker's
+//! verdict on them.
 //!
 //! ```
 //! use std::time::Duration;
@@ -11,19 +11,18 @@
 //! # Ok::<(), histories::Failed>(())
 //! ```
 //!
-//! A run goes in *batches*: transactions run for a while, all of them end, everything is
-//! read once more, and the batch's history is checked while nothing runs. Records are not
-//! used again in a later batch, so each can be judged alone. With crashes, the disk loses
-//! its power in the middle of a batch, the database is opened from what is left of it, and
-//! the batch goes on.
+//! A run goes in *batches*: transactions run for a while, all of them end, everything is read once
+//! more, and the batch's history is checked while nothing runs. Records are not used again in a
+//! later batch, so each can be judged alone. With crashes, the disk loses its power in the middle
+//! of a batch, the database is opened from the files that are left, and the batch goes on.
 //!
-//! | what | where |
+//! | subject | where |
 //! | --- | --- |
-//! | what a run is | [`Settings`] |
+//! | settings of a run | [`Settings`] |
 //! | batches, crashes | [`run()`], `run.rs` |
-//! | clients: one after the other, each transaction in one of several styles | `client.rs` |
+//! | clients: one transaction after another, each in one of several styles | `client.rs` |
 //! | carrying operations out and writing them down | `operations.rs`, `record.rs` |
-//! | what came out | [`Summary`] |
+//! | results | [`Summary`] |
 
 mod client;
 mod dice;

@@ -1,4 +1,4 @@
-//! Carrying planned operations out, in a closure on a worker or call by call.
+//! Carries out planned operations, in a closure on a worker or call by call.
 
 use isolation::{
     generate::Step,
@@ -17,23 +17,23 @@ const LIST: u8 = 1;
 
 /// An open transaction.
 pub(crate) enum Open<'t> {
-    /// In a closure.
+    /// A transaction in a closure.
     Inside(&'t Transaction),
-    /// Driven from outside.
+    /// A transaction that is driven from outside.
     Outside(&'t InteractiveTransaction),
 }
 
-/// A transaction with its table and what is written down of it.
+/// A transaction with its table and the record of its attempts.
 pub(crate) struct Doing<'t> {
     pub(crate) open: Open<'t>,
     pub(crate) table: &'t Records,
     pub(crate) attempts: &'t Attempts,
-    /// Whether it locks what it reads in order to change it.
+    /// Whether the transaction locks the records that it reads in order to change them.
     pub(crate) locks: bool,
 }
 
 impl Doing<'_> {
-    /// Carries one operation out and writes it down.
+    /// Carries `step` out and records it.
     pub(crate) async fn step(&self, step: Step) -> Result<()> {
         let action = match step {
             Step::Read(key) => Action::Read {
@@ -70,7 +70,7 @@ impl Doing<'_> {
         Ok(())
     }
 
-    /// Carries one operation out, and takes it back.
+    /// Carries `step` out, and undoes it.
     pub(crate) async fn step_undone(&self, step: Step) -> Result<()> {
         let mark = self.attempts.mark();
         match &self.open {
@@ -89,7 +89,7 @@ impl Doing<'_> {
         Ok(())
     }
 
-    /// Reads a record and writes that down; whether it was there.
+    /// Reads the record of `key` and records the read; returns whether the record was there.
     async fn read_to_change(&self, key: Key) -> Result<bool> {
         let found = self.get_to_change(key).await?;
         let there = found.is_some();

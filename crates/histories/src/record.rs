@@ -1,9 +1,9 @@
-//! Writing transactions down while they run.
+//! Records transactions while they run.
 //!
-//! A transaction that is retried has several *attempts*, each a transaction of the
-//! history; that a next one begins tells that the one before was aborted. An attempt is
-//! written down operation by operation, and shared with whoever carries it out: should
-//! that one be dropped, what it did is still there, with its outcome unknown.
+//! A transaction that is retried has several *attempts*, each a transaction of the history; the
+//! beginning of the next attempt tells that the one before was aborted. An attempt is recorded
+//! operation by operation, and shared with the task that carries it out: if the task is dropped,
+//! the operations of the attempt are still there, with an unknown outcome.
 
 use std::sync::{
     Arc, Mutex, MutexGuard, PoisonError,
@@ -12,7 +12,7 @@ use std::sync::{
 
 use isolation::history::{Action, Operation, Outcome, Transaction, Value, Version};
 
-/// What all clients of a run share.
+/// State that all clients of a run share.
 #[derive(Debug, Default)]
 pub(crate) struct Recorder {
     order: AtomicU64,
@@ -23,10 +23,10 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    /// The next number of the history's order.
+    /// Returns the next number of the history's order.
     fn next(&self) -> u64 {
-        // SeqCst: the order must agree with what happens on all threads; an operation
-        // that ended before another began has drawn before it.
+        // SeqCst: the order must agree with real time on all threads; an operation that ended
+        // before another began has drawn its number before it.
         self.order.fetch_add(1, Ordering::SeqCst)
     }
 
@@ -34,7 +34,7 @@ impl Recorder {
         self.processes.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Attempts that a client is about to make.
+    /// Begins the record of the attempts that a client is about to make.
     pub(crate) fn attempts(self: &Arc<Recorder>, process: u64) -> Arc<Attempts> {
         let attempts = Arc::new(Attempts {
             recorder: self.clone(),
@@ -47,12 +47,12 @@ impl Recorder {
         attempts
     }
 
-    /// Transactions that have ended so far.
+    /// Returns how many transactions have ended so far.
     pub(crate) fn ended(&self) -> u64 {
         self.ended.load(Ordering::Relaxed)
     }
 
-    /// Takes everything that was written down.
+    /// Takes all recorded transactions.
     pub(crate) fn take(&self) -> Vec<Transaction> {
         let attempts = std::mem::take(&mut *lock(&self.attempts));
         let mut all = Vec::new();
@@ -64,8 +64,9 @@ impl Recorder {
     }
 }
 
-/// What an operation has told of others' writes, as a read or an attempt without effect, if
-/// that can be said: an update or a deletion that succeeded does not know of what.
+/// Returns the part of `action` that tells of other transactions' writes, as a read or an attempt
+/// without effect. An update or a deletion that succeeded does not know the version that it
+/// replaced, and returns `None`.
 fn told_by(action: Action) -> Option<Action> {
     match action {
         Action::Read { .. } | Action::Scan { .. } => Some(action),
@@ -85,22 +86,24 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The attempts at one transaction. See the module text.
+/// The attempts at one transaction; see the module text.
 #[derive(Debug)]
 pub(crate) struct Attempts {
     recorder: Arc<Recorder>,
     process: u64,
-    /// The order before the next attempt begins. The database begins it before whoever
-    /// carries it out is asked for anything, and threads may stand still in between; so
-    /// this is drawn when it is submitted, or when the one before has done its work.
+    /// The order before the next attempt begins. The database begins an attempt before it first
+    /// polls the task that carries it out, and threads may stand still in between; the number is
+    /// therefore drawn when the transaction is submitted, or when the attempt before has done its
+    /// work.
     begins: AtomicU64,
-    /// Numbers that the last attempt has used; what was undone is not used again.
+    /// Count of version numbers that the last attempt has used; a number whose write was undone is
+    /// not used again.
     written: AtomicU64,
     made: Mutex<Vec<Transaction>>,
 }
 
 impl Attempts {
-    /// An attempt begins; the one before it, if any, was aborted.
+    /// Records that an attempt begins; the attempt before it, if any, was aborted.
     pub(crate) fn begin(&self) {
         // Relaxed: attempts are made one after the other.
         let begun = self.begins.load(Ordering::Relaxed);
@@ -117,7 +120,7 @@ impl Attempts {
         });
     }
 
-    /// An operation has ended.
+    /// Records an operation that has ended.
     pub(crate) fn note(&self, action: Action) {
         let ended = self.recorder.next();
         if let Some(last) = lock(&self.made).last_mut() {
@@ -125,14 +128,15 @@ impl Attempts {
         }
     }
 
-    /// What has been done so far, to return to.
+    /// Returns the number of operations so far, to return to.
     pub(crate) fn mark(&self) -> usize {
         lock(&self.made)
             .last()
             .map_or(0, |last| last.operations.len())
     }
 
-    /// What was done since `mark` was undone. What it has told stays.
+    /// Removes the operations since `mark`, which were undone. Their observations of other
+    /// transactions stay.
     pub(crate) fn undone(&self, mark: usize) {
         let mut made = lock(&self.made);
         if let Some(last) = made.last_mut() {
@@ -147,12 +151,13 @@ impl Attempts {
         }
     }
 
-    /// The attempt has done its work and is to be committed, or made again.
+    /// Records that the attempt has done its work: it is committed, or made again.
     pub(crate) fn done(&self) {
         self.begins.store(self.recorder.next(), Ordering::Relaxed);
     }
 
-    /// A number that nobody else writes: the attempt's, and which one it is of those.
+    /// Returns a version number that no other write uses: made of the attempt's number and a count
+    /// of the attempt's writes.
     pub(crate) fn unique(&self) -> Version {
         let made = lock(&self.made);
         let number = made.last().map_or(0, |last| last.number);
@@ -160,14 +165,14 @@ impl Attempts {
         number * 1000 + self.written.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Why the attempt will be aborted.
+    /// Records why the attempt will be aborted.
     pub(crate) fn because(&self, why: &str) {
         if let Some(last) = lock(&self.made).last_mut() {
             last.why = Some(why.to_owned());
         }
     }
 
-    /// The last attempt has ended.
+    /// Records how the last attempt has ended.
     pub(crate) fn end(&self, outcome: Outcome, why: Option<&str>) {
         let ended = self.recorder.next();
         self.end_last(ended, outcome, why);

@@ -1,4 +1,4 @@
-//! Runs: batches of transactions, crashes among them.
+//! Runs: batches of transactions, with crashes among them.
 
 use std::{
     fmt,
@@ -25,7 +25,7 @@ use crate::{
 };
 
 const TABLE: &str = "records";
-/// How often the watch is told, and the end of a batch looked for.
+/// Interval at which the watch is told of progress, and the end of a batch is looked for.
 const GLANCE: Duration = Duration::from_millis(20);
 /// Longest time between two crashes.
 const CRASH_INTERVAL: Duration = Duration::from_millis(300);
@@ -34,7 +34,7 @@ const LOCK_TIMEOUT: Duration = Duration::from_millis(500);
 /// Groups that one transaction reads at the end of a batch.
 const GROUPS_AT_ONCE: u64 = 64;
 
-/// Why a run failed, besides what its history shows.
+/// Reason for which a run failed, apart from anomalies in its history.
 #[derive(Debug)]
 pub struct Failed(String);
 
@@ -52,11 +52,12 @@ impl From<weft::Error> for Failed {
     }
 }
 
-/// Who is told how a run goes on.
+/// Observer of a run, and its changes to the database's options.
 pub struct Watch<'w> {
-    /// Every now and then: how long transactions have run, and how many have ended.
+    /// Called regularly with the time for which transactions have run, and the number of those that
+    /// have ended.
     pub progress: Box<dyn FnMut(Duration, u64) + 'w>,
-    /// Changes the database's options before it is opened.
+    /// Changes the database's options before the database is opened.
     pub options: Box<dyn Fn(Options) -> Options + 'w>,
 }
 
@@ -69,11 +70,11 @@ impl Default for Watch<'_> {
     }
 }
 
-/// Runs transactions and checks their histories. Ends early if an anomaly is observed
-/// that the level forbids.
+/// Runs transactions as `settings` say and checks their histories. Ends early after an anomaly that
+/// the level forbids.
 ///
 /// # Errors
-/// When the database cannot be opened or read.
+/// Fails when the database cannot be opened or read.
 pub fn run(settings: &Settings, watch: &mut Watch<'_>) -> Result<Summary, Failed> {
     let mut run = Run {
         settings,
@@ -114,11 +115,11 @@ impl Run<'_, '_> {
             isolation: self.settings.engine_isolation(),
             certifier: self.settings.certifier,
             on_conflict: self.settings.on_conflict,
-            // Circles through what a client waits for are not the database's to find.
+            // The database cannot find deadlocks that run through a wait of a client.
             lock_timeout: Some(LOCK_TIMEOUT),
             data_dir: self.settings.data_dir.clone(),
-            // Not Auto: that stops interleaving where everything is in the cache, and
-            // here transactions are to meet.
+            // `Auto` would stop interleaving when everything is in the cache, and transactions are
+            // to meet here.
             in_flight: InFlight::Fixed(8),
             ..Options::default()
         });
@@ -134,7 +135,7 @@ impl Run<'_, '_> {
         Ok((database, table))
     }
 
-    /// Runs a batch and checks it.
+    /// Runs a batch and checks its history.
     fn batch(&mut self, opened: Opened) -> Result<Opened, Failed> {
         let generator = Arc::new(Generator::new(self.settings.shape, self.first_key));
         let ended = self.recorder.ended();
@@ -163,8 +164,8 @@ impl Run<'_, '_> {
         enough || self.time_is_up(begin.elapsed())
     }
 
-    /// Whether transactions have run long enough, with those that have run for `since`,
-    /// and crashed often enough.
+    /// Returns whether transactions have run long enough, counting those that have run for `since`,
+    /// and whether the database has crashed often enough.
     fn time_is_up(&self, since: Duration) -> bool {
         self.summary.running + since >= self.settings.running
             && self.summary.crashes >= u64::from(self.settings.crashes)
@@ -208,7 +209,7 @@ impl Run<'_, '_> {
         if let Some(disk) = self.disk.as_ref().filter(|_| crashed) {
             disk.unplug();
         }
-        // Relaxed: joining the threads waits for whoever did not see it.
+        // Relaxed: joining the threads waits for the clients that did not see the flag.
         shared.over.store(true, Ordering::Relaxed);
         for thread in threads {
             thread
@@ -222,7 +223,7 @@ impl Run<'_, '_> {
         self.reopen(shared)
     }
 
-    /// When the power is to fail in a stretch, if it is.
+    /// Draws the time after which the power fails in this stretch, if it does.
     fn crash_after(&mut self) -> Option<Duration> {
         let left = u64::from(self.settings.crashes).checked_sub(self.summary.crashes + 1)?;
         let time = self.settings.running.saturating_sub(self.summary.running);
@@ -230,7 +231,7 @@ impl Run<'_, '_> {
         Some(share.mul_f64(0.2 + self.dice.below(1000) as f64 / 1000.0))
     }
 
-    /// Opens what is left after the power has failed.
+    /// Opens the files that are left after the power has failed.
     fn reopen(&mut self, shared: Shared) -> Result<Opened, Failed> {
         shared.database.close();
         drop(shared);
@@ -242,7 +243,7 @@ impl Run<'_, '_> {
         self.open()
     }
 
-    /// Reads all records of a batch, in transactions of a further process.
+    /// Reads all records of a batch, in transactions of another process of the history.
     fn read_all(&self, opened: &Opened, keys: std::ops::Range<u64>) -> Result<(), Failed> {
         let (database, table) = opened;
         let process = self.recorder.process();

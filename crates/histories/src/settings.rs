@@ -1,47 +1,48 @@
-//! What a run is.
+//! Settings of a run.
 
 use std::{path::PathBuf, time::Duration};
 
 use isolation::{Isolation, Level, generate::Shape};
 use weft::{Certifier, OnConflict};
 
-/// What a run is.
+/// Settings of a run.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// How long transactions run, checking not counted.
+    /// Time for which transactions run; checking is not counted.
     pub running: Duration,
     /// Worker threads of the database.
     pub workers: usize,
     /// Clients per worker, each with one transaction under way.
     pub clients: usize,
-    /// Decides what transactions do; not how they meet.
+    /// Seed of the transactions' operations; their interleaving is not determined by it.
     pub seed: u64,
-    /// The level they run at.
+    /// Isolation level of the transactions.
     pub isolation: Isolation,
-    /// How serializable transactions are certified.
+    /// Certifier of serializable transactions.
     pub certifier: Certifier,
-    /// What a write does that meets another transaction's.
+    /// Reaction of a write to another transaction's uncommitted write.
     pub on_conflict: OnConflict,
-    /// Transactions that lock what they read in order to change it, in thousands.
+    /// Share of transactions that lock the records that they read in order to change them, per
+    /// mille.
     pub locks: u32,
-    /// Operations that are undone again, in thousands.
+    /// Share of operations that are undone, per mille.
     pub undone: u32,
-    /// Whether cycles that need the order of time are failures too. They are with every
-    /// level and certifier.
+    /// Whether cycles that need the order of time are failures too. They are failures at every
+    /// level and with every certifier.
     pub strict: bool,
-    /// What they do.
+    /// Shape of the transactions.
     pub shape: Shape,
-    /// Where the database is kept: an empty or missing directory. `None`: in memory.
+    /// Directory of the database, empty or missing; `None` for a database in memory.
     pub data_dir: Option<PathBuf>,
-    /// Times that the power of a simulated disk fails in a run. Not with `data_dir`.
+    /// Number of times that the power of a simulated disk fails in a run; not with `data_dir`.
     pub crashes: u32,
-    /// Transactions that end by their client's wish, in thousands.
+    /// Share of transactions that their client rolls back, per mille.
     pub rollbacks: u32,
-    /// Transactions that are dropped in the middle, in thousands.
+    /// Share of transactions that are dropped in the middle, per mille.
     pub cancellations: u32,
-    /// Transactions after which a batch is over.
+    /// Number of transactions after which a batch is over.
     pub batch: usize,
-    /// Keep all transactions in [`crate::Summary::history`].
+    /// Whether all transactions are kept in [`crate::Summary::history`].
     pub keep_history: bool,
 }
 
@@ -70,7 +71,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The level that the history must be of.
+    /// Returns the level that the history must satisfy.
     pub fn level(&self) -> Level {
         Level {
             isolation: self.isolation,
@@ -78,7 +79,7 @@ impl Settings {
         }
     }
 
-    /// The engine's level of that name.
+    /// Returns the engine's level of the same name.
     pub(crate) fn engine_isolation(&self) -> weft::Isolation {
         match self.isolation {
             Isolation::ReadCommitted => weft::Isolation::ReadCommitted,

@@ -1,4 +1,4 @@
-//! What came out of a run.
+//! Results of a run.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -10,57 +10,57 @@ use isolation::{
 /// Explanations kept of each anomaly.
 const EXAMPLES_MAX: usize = 3;
 
-/// An anomaly that was observed.
+/// An anomaly that was observed, with examples.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Observed {
     /// Occurrences found.
     pub count: u64,
-    /// There may be more.
+    /// Whether there may be more occurrences.
     pub more: bool,
-    /// Some of them, the shortest first: words, and a drawing.
+    /// Shortest occurrences, the shortest first: words, and a drawing.
     pub examples: Vec<(String, String)>,
 }
 
-/// What came out of a run.
+/// Results of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
-    /// Transactions, each attempt counted.
+    /// Number of transactions, each attempt counted.
     pub transactions: u64,
-    /// Those that committed.
+    /// Number of transactions that committed.
     pub committed: u64,
-    /// Those that did not, by reason.
+    /// Numbers of transactions that did not commit, by reason.
     pub aborted: BTreeMap<String, u64>,
-    /// Those of which nobody knows, by reason.
+    /// Numbers of transactions whose outcome is unknown, by reason.
     pub unknown: BTreeMap<String, u64>,
-    /// Of those, the ones that others saw.
+    /// Number of unknown transactions whose writes were seen by others.
     pub unknown_committed: u64,
-    /// Operations of transactions that committed.
+    /// Number of operations of transactions that committed.
     pub operations: u64,
     /// Edges of all graphs.
     pub edges: Edges,
-    /// Batches.
+    /// Number of batches.
     pub batches: u64,
-    /// Crashes.
+    /// Number of crashes.
     pub crashes: u64,
-    /// How long transactions ran.
+    /// Time for which transactions ran.
     pub running: Duration,
-    /// How long histories were checked.
+    /// Time for which histories were checked.
     pub checking: Duration,
-    /// All anomalies.
+    /// Observations of all anomalies.
     pub observed: BTreeMap<Anomaly, Observed>,
-    /// All transactions, if they were to be kept.
+    /// All transactions, if they are kept.
     pub history: Vec<Transaction>,
 }
 
 impl Summary {
-    /// The summary of one history.
+    /// Returns the summary of one history.
     pub fn of(history: &[Transaction], verdict: &Verdict) -> Summary {
         let mut summary = Summary::default();
         summary.add(history, verdict);
         summary
     }
 
-    /// Counts a history in.
+    /// Adds a history and its verdict.
     pub(crate) fn add(&mut self, history: &[Transaction], verdict: &Verdict) {
         self.batches += 1;
         self.transactions += verdict.transactions;
@@ -97,19 +97,19 @@ impl Summary {
         }
     }
 
-    /// The anomalies that a level forbids, the worst first.
+    /// Returns the anomalies that `level` forbids, the worst first.
     pub fn forbidden(&self, level: Level) -> impl Iterator<Item = (Anomaly, &Observed)> {
         let all = self.observed.iter().map(|(&anomaly, it)| (anomaly, it));
         all.filter(move |&(anomaly, _)| level.forbids(anomaly))
     }
 
-    /// The anomalies that a level allows, the worst first.
+    /// Returns the anomalies that `level` allows, the worst first.
     pub fn allowed(&self, level: Level) -> impl Iterator<Item = (Anomaly, &Observed)> {
         let all = self.observed.iter().map(|(&anomaly, it)| (anomaly, it));
         all.filter(move |&(anomaly, _)| !level.forbids(anomaly))
     }
 
-    /// Whether the run kept to a level.
+    /// Returns whether the run satisfies `level`.
     pub fn satisfies(&self, level: Level) -> bool {
         self.forbidden(level).next().is_none()
     }

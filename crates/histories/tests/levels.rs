@@ -1,4 +1,4 @@
-//! Levels hold on threads, and what they allow is seen to happen.
+//! Levels hold on threads, and the anomalies that they allow are seen to happen.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ fn settings(isolation: Isolation) -> Settings {
     }
 }
 
-/// Runs, and explains what must not be.
+/// Runs transactions, and panics with an explanation if their history has a forbidden anomaly.
 #[track_caller]
 fn must_hold(settings: &Settings) -> Summary {
     let summary = run(settings, &mut Watch::default()).expect("the run goes through");

@@ -1,7 +1,7 @@
-//! Nanoseconds per lookup in a CSB+-tree over an unsorted array, sequentially and interleaved, and
-//! the ratio of the two within each repeat; then the same of lookups that ignore fingerprints. Every answer is checked. Arguments: number of values,
-//! rounded up to a power of two (default 16777216), in flight (default 24), `u32`, `u64` or `string`
-//! (default `u32`), `absent` to look up what is not there. `--test`: tiny, checks only.
+//! Nanoseconds per lookup in a CSB+-tree over an unsorted array, sequentially and interleaved, and the ratio of the two
+//! within each repeat; then both for lookups that ignore fingerprints. Every answer is checked. Arguments: number of
+//! values, rounded up to a power of two (default 16777216), in flight (default 24), `u32`, `u64` or `string` (default
+//! `u32`), `absent` to look up absent keys. `--test`: tiny, checks only.
 #![allow(clippy::print_stdout)]
 
 use std::time::Instant;
@@ -10,8 +10,8 @@ use index::csb::{CodesOnly, CsbTree, StringHeap, Values};
 use interleave::{Execution, Lookup, look_up_all};
 
 const REPEATS: usize = 5;
-/// Odd, and its inverse modulo each power of two up to 2^32: values arrive in an order that is a
-/// permutation, so that the codes in the order of their values are known without sorting.
+/// Factor: odd, with an inverse modulo each power of two up to 2^32. Values arrive in an order that is a permutation,
+/// so that the codes in the order of their values are known without sorting.
 const FACTOR: u32 = 0x9E37_79B1;
 
 fn inverse() -> u32 {
@@ -38,7 +38,7 @@ fn main() {
         lookups,
         is_absent: has("absent"),
     };
-    // Even numbers are there, odd ones are not.
+    // Even numbers are there, odd ones are absent.
     if has("string") {
         let text = |rank: u32| format!("key {rank:011}").into_bytes();
         let mut heap = StringHeap::new();
@@ -68,7 +68,7 @@ struct Bench {
 }
 
 impl Bench {
-    /// What is looked up: another part of it in each repeat.
+    /// Returns the keys to look up: another part of them in each repeat.
     fn asked(&self) -> impl Iterator<Item = u32> {
         let (mask, odd) = (self.mask, u32::from(self.is_absent));
         let mut state = 1_u64;
@@ -118,7 +118,7 @@ impl Bench {
     }
 }
 
-/// Nanoseconds per lookup. Checks what is found.
+/// Returns nanoseconds per lookup. Checks the results.
 fn ns<K: Copy, S: Lookup<K, Found = Option<u32>>>(
     structure: &S,
     (keys, expected): (&[K], &[Option<u32>]),

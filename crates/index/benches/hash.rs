@@ -33,8 +33,7 @@ fn main() {
             .wrapping_add(1_442_695_040_888_963_407);
         state >> 32
     };
-    // Each number once, in an order of its own; odd factor: a permutation of the numbers below a
-    // power of two.
+    // Each number comes once, in an order of its own; odd factor: a permutation of the numbers below a power of two.
     let mask = entries.next_power_of_two() as u64 - 1;
     let shuffled = |n: u64| n.wrapping_mul(0x9E37_79B9_7F4A_7C15) & mask;
     let pairs: Vec<(u64, u32)> = (0..=mask)
@@ -134,7 +133,7 @@ fn main() {
     report.print(table.bytes());
 }
 
-/// Independent reads of lines of so much memory, one a key: what no probe can be faster than.
+/// Reads independent lines of `bytes` of memory, one a key: no probe can be faster.
 fn limit(bytes: usize, keys: &[u64]) {
     let words = bytes / size_of::<u64>();
     let mut memory = memory::on_huge_pages(words).expect("memory");
@@ -150,7 +149,7 @@ fn limit(bytes: usize, keys: &[u64]) {
     println!("  {:18} {ns:7.1}", "limit");
 }
 
-/// Times of each technique, one a repeat.
+/// Times of each technique, one per repeat.
 struct Report {
     name: &'static str,
     ns: [Vec<f64>; TECHNIQUES.len()],

@@ -14,7 +14,7 @@ const MODES: [&str; 5] = ["limit/line", "sequential", "prefetch", "amac", "corou
 const REPEATS: usize = 5;
 
 fn key(number: u64) -> [u8; 8] {
-    // Odd factor: a permutation of the numbers.
+    // The factor is odd: a permutation of the numbers.
     number.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes()
 }
 
@@ -32,7 +32,7 @@ fn main() {
     let tree = Tree::new(&local).expect("memory");
     let pin = local.pin();
     let started = Instant::now();
-    // Interleaved only to load fast; the answer is checked below.
+    // Values of the keys are checked below.
     for number in 0..keys {
         run_inline(tree.insert::<Sequential>(&local, &pin, &key(number), number)).expect("memory");
     }
@@ -99,8 +99,8 @@ fn limit(arena: &Arena, wanted: &[[u8; 8]]) {
     for key in wanted {
         let line = u64::from_be_bytes(*key).wrapping_mul(0xd134_2543_de82_ef95) >> 20;
         let offset = (line % lines) as usize * LINE_BYTES;
-        // SAFETY: within the claimed part of the reservation, which is mapped;
-        // nobody writes while the bench reads.
+        // SAFETY: within the claimed part of the reservation, which is mapped; no thread writes
+        // while the bench reads.
         sum = sum.wrapping_add(unsafe { base.add(offset).cast::<u64>().read_volatile() });
     }
     black_box(sum);

@@ -108,7 +108,7 @@ fn compare<T: Copy + Ord>(name: &str, options: &Options, element: impl Fn(usize)
     let mut places = vec![0; options.lookups];
     for _ in 0..if options.is_tiny { 1 } else { REPEATS } {
         for (name, _, body, ns) in &mut rows {
-            // Other keys each time: what was looked up before is in the cache.
+            // Other keys each time: the lines of earlier lookups are in the cache.
             let expected: Vec<usize> = (0..options.lookups)
                 .map(|_| {
                     state ^= state << 13;

@@ -1,7 +1,7 @@
-//! Lookups in other ways, for comparison. Not what the engine runs.
+//! Lookups in other ways, for comparison. The engine does not run them.
 //!
-//! In sorted arrays: [`binary_search`]; in hash tables: [`hash`](mod@hash). Multi-get of the tree, in three ways, which
-//! all share the node search with the tree; only the control flow is their own:
+//! Lookups in sorted arrays are in [`binary_search`], lookups in hash tables in [`hash`](mod@hash). Multi-get of the
+//! tree has three ways, which share the node search with the tree; only the control flow is their own:
 //! - [`multi_get_sequential`]: one after the other, no prefetch;
 //! - [`multi_get_amac`]: a hand-written state machine per lookup ([`AmacGet`]),
 //!   a group of them in a ring (asynchronous memory access chaining);
@@ -21,10 +21,10 @@ use crate::tree::Tree;
 pub use amac::{AmacGet, Step, multi_get_amac};
 pub use coroutines::multi_get_coroutines;
 
-/// Looks `keys` up one after the other. `answers[i]` is the value of `keys[i]`.
+/// Looks `keys` up under `pin`, one after the other. `answers[i]` is the value of `keys[i]`.
 ///
 /// # Panics
-/// When there are fewer answers than keys.
+/// Panics if there are fewer answers than keys.
 pub fn multi_get_sequential<K: AsRef<[u8]>>(
     tree: &Tree,
     pin: &Pin<'_>,

@@ -10,7 +10,7 @@ use crate::{
     tree::Tree,
 };
 
-/// What a tree is made of.
+/// Parts of a tree, counted.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Stats {
     /// Keys in the tree.
@@ -23,9 +23,9 @@ pub struct Stats {
     pub interior_nodes: u64,
     /// Border nodes of all layers.
     pub border_nodes: u64,
-    /// Children that interior nodes have, of 16 each.
+    /// Children of all interior nodes; each has room for 16.
     pub children: u64,
-    /// Entries that border nodes have, of 15 each.
+    /// Entries of all border nodes; each has room for 15.
     pub entries: u64,
     /// Suffix records.
     pub suffixes: u64,
@@ -39,26 +39,25 @@ struct Visit {
     level: usize,
     depth: usize,
     low: u64,
-    /// `None`: no upper bound.
+    /// First slice after the range; `None`: no upper bound.
     high: Option<u64>,
 }
 
-/// What was found in one layer: its borders from left to right.
+/// Borders found in one layer, from left to right.
 type Borders = Vec<NodeId>;
 
 impl Tree {
-    /// Node counts and fill.
+    /// Returns node counts and fill.
     ///
-    /// Exact while nobody changes the tree.
+    /// The counts are exact while no operation changes the tree.
     pub fn stats(&self, pin: &Pin<'_>) -> Stats {
         self.walk(pin)
     }
 
-    /// Checks every structural invariant of the tree; nobody may change it
-    /// meanwhile.
+    /// Checks every structural invariant of the tree; no operation may change the tree meanwhile.
     ///
     /// # Panics
-    /// With the name of the invariant that is broken.
+    /// Panics with the name of the invariant that is broken.
     pub fn check_invariants(&self, pin: &Pin<'_>) {
         self.walk(pin);
     }

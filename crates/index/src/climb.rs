@@ -1,23 +1,20 @@
 //! The way up: from a latched node to its latched parent.
 //!
-//! Nodes have no parent pointers (an interior node has no room for one, and
-//! splits and removals, which alone need it, are one in several operations and
-//! have just touched the path). The parent is found by descending again, without
-//! suspending, and is latched and checked.
+//! Nodes have no parent pointers (an interior node has no room for one, and only splits and
+//! removals need it, which are one in several operations and have just touched the path). The
+//! parent is found by descending again, without suspending, and is latched and checked.
 //!
 //! # Order of latches
-//! All latches are taken in one order, so nobody waits in a circle: deeper layer
-//! before upper layer; within a layer lower level before upper level; within a
-//! level left before right. Who waits for a node that is *marked* waits for
-//! somebody who has all the latches he needs, because marking comes after the
-//! last latch.
+//! All latches are taken in one order, so that no cycle of waits arises: deeper layer before upper
+//! layer; within a layer lower level before upper level; within a level left before right. A waiter
+//! for a node that is *marked* waits for an operation that has all the latches it needs, because
+//! marking comes after the last latch.
 //!
 //! # Why the parent is found
-//! The caller holds the latch of a node that is linked: a node's creator keeps
-//! its latch until its parent knows it, and it cannot be unlinked or moved
-//! without its latch. Its layer is not empty, so it cannot be unlinked either.
-//! Descents fail only when others change nodes of the path meanwhile, and then
-//! those made progress.
+//! The caller holds the latch of a node that is linked: a node's creator keeps its latch until its
+//! parent knows it, and it cannot be unlinked or moved without its latch. Its layer is not empty,
+//! so it cannot be unlinked either. Descents fail only when other operations change nodes of the
+//! path meanwhile, and then those made progress.
 
 use crate::{
     key::{PIECE_BYTES, Piece},
@@ -25,7 +22,7 @@ use crate::{
     tree::Tree,
 };
 
-/// A latched parent and where its child is.
+/// A latched parent and the place of its child.
 pub(crate) struct Parent<'t> {
     pub(crate) interior: &'t Interior,
     pub(crate) latch: Latch<'t>,
@@ -39,16 +36,16 @@ pub(crate) struct Link<'t> {
     pub(crate) slot: usize,
 }
 
-/// Where a walk down a layer has ended.
+/// End of a walk down a layer.
 enum Reached<'t> {
-    /// At the node above the one that was looked for.
+    /// The node above the one that was looked for.
     Above(&'t Interior),
     Border(&'t Border),
 }
 
 impl Tree {
-    /// Latches the parent of `child`, a latched node that is not a root. `key`
-    /// leads to its layer and `slice` to it.
+    /// Latches the parent of `child`, a latched node that is not a root. `key` leads to its layer
+    /// and `slice` to the node.
     pub(crate) fn latch_parent(
         &self,
         key: &[u8],
@@ -107,7 +104,7 @@ impl Tree {
         }
     }
 
-    /// The root of the layer at `depth` on the way of `key`, which exists.
+    /// Returns the root of the layer at `depth` on the way of `key`, which exists.
     fn layer_root(&self, key: &[u8], depth: usize) -> NodeId {
         'tree: loop {
             let mut root = self.root();
@@ -133,7 +130,7 @@ impl Tree {
         }
     }
 
-    /// The border for `slice`, most probably: it may have moved since.
+    /// Returns the border for `slice`, most probably: the slice may have moved since.
     fn border_below(&self, root: NodeId, slice: u64) -> Option<&Border> {
         match self.walk_down(root, slice, None)? {
             Reached::Border(border) => Some(border),

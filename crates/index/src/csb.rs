@@ -2,17 +2,16 @@
 //! side (Rao and Ross, "Making B+-trees cache conscious in main memory", SIGMOD 2000), in the
 //! form of a column store's Delta dictionary (paper 003 sections 2.1 and 5.5).
 //!
-//! Values lie elsewhere, in an array in order of arrival that the caller owns ([`Values`]); the
-//! leaves have their places there, *codes*. So comparing with what is in a leaf is one more access:
-//! a lookup suspends at each node below the root and at each value that it compares with.
+//! Values lie elsewhere, in an array in order of arrival that the caller owns ([`Values`]); the leaves hold the values'
+//! places in it, *codes*. Comparing with a value of a leaf is therefore one more access: a lookup suspends at each node
+//! below the root and at each value that it compares with.
 //!
-//! That a leaf has a byte of a hash beside each code is ours: a lookup compares with the value that it
-//! finds and seldom with another one, of an absent key with none. A search by comparisons, as in the
-//! paper, costs three to four accesses in place of one, and took up to twice as long, sequentially and
-//! interleaved (`benches/csb.rs`; it is kept as `CodesOnly`, behind the feature `baselines`). Insertions
-//! do search so.
+//! In addition to the paper's form, a leaf has a byte of a hash beside each code: a lookup compares with the value that
+//! it finds and seldom with another one, for an absent key with none. A search by comparisons, as in the paper, costs
+//! three to four accesses in place of one, and took up to twice as long, sequentially and interleaved
+//! (`benches/csb.rs`; it is kept as `CodesOnly`, behind the feature `baselines`). Insertions do search by comparisons.
 //!
-//! | what | where |
+//! | part | file |
 //! | --- | --- |
 //! | nodes, groups of them, their numbers | `nodes.rs` |
 //! | building from sorted codes | `bulk.rs` |
@@ -21,11 +20,10 @@
 //! | arrays of values | `values.rs` |
 //!
 //! # Shape
-//! A node with `n` separators has `n + 1` children, which are the first ones of a *group* of nodes; the
-//! separator between two children is not greater than any value of the second one's, and greater
-//! than all of the first one's. An inner node is two lines, a leaf one. All leaves are
-//! equally deep. A group has room for as many nodes as a parent can have children (a *full* CSB+-tree:
-//! it trades memory for splits that move nodes within a group).
+//! A node with `n` separators has `n + 1` children, which are the first ones of a *group* of nodes; the separator
+//! between two children is not greater than any value of the second child, and greater than all values of the first. An
+//! inner node is two lines, a leaf one. All leaves are equally deep. A group has room for as many nodes as a parent can
+//! have children (a *full* CSB+-tree: it trades memory for splits that move nodes within a group).
 
 mod bulk;
 mod cursor;
@@ -50,15 +48,15 @@ const INNER: Point = Point::new("csb inner node");
 const LEAF: Point = Point::new("csb leaf");
 const VALUE: Point = Point::new("csb value");
 
-/// Inner levels of a tree, at most: each has at least four children a node.
+/// Maximum inner levels of a tree: each inner node has at least four children.
 const HEIGHT_MAX: usize = 16;
 
-/// A tree of codes. `S` is what inner nodes have of values.
+/// A tree of codes. `S` is the form in which inner nodes hold values.
 #[derive(Clone, Debug)]
 pub struct CsbTree<S: Separator> {
     inner: Pool<Inner<S>>,
     leaves: Pool<Leaf>,
-    /// The group whose first node is the root; of leaves if the height is 0.
+    /// Group whose first node is the root; a group of leaves if the height is 0.
     root: u32,
     height: usize,
     len: usize,
@@ -71,10 +69,10 @@ impl<S: Separator> Default for CsbTree<S> {
 }
 
 impl<S: Separator> CsbTree<S> {
-    /// Children of a node, at most.
+    /// Maximum children of a node.
     const FAN_OUT: usize = S::COUNT + 1;
 
-    /// An empty one. Nothing is allocated.
+    /// Returns an empty tree. Nothing is allocated.
     pub fn new() -> Self {
         Self {
             inner: Pool::new(Self::FAN_OUT),
@@ -85,39 +83,39 @@ impl<S: Separator> CsbTree<S> {
         }
     }
 
-    /// Codes in it.
+    /// Returns the number of codes.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no codes.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Levels of inner nodes.
+    /// Returns the number of levels of inner nodes.
     pub fn height(&self) -> usize {
         self.height
     }
 
-    /// Bytes of all groups.
+    /// Returns the bytes of all groups.
     pub fn bytes(&self) -> usize {
         self.inner.bytes() + self.leaves.bytes()
     }
 
-    /// The tree over these values, to be looked up in. They must be those that its codes are of.
+    /// Returns the tree over `values`, to be looked up in. The values must be those that the tree's codes stand for.
     pub fn over<'t, V: Stored<Separator = S>>(&'t self, values: &'t V) -> Over<'t, V> {
         Over { tree: self, values }
     }
 
-    /// The codes, in the order of their values.
+    /// Returns the codes, in the order of their values.
     pub fn codes(&self) -> impl Iterator<Item = u32> + '_ {
         let mut cursor = Cursor::new();
         std::iter::from_fn(move || cursor.next(self))
     }
 }
 
-/// A tree with the values that its codes are of.
+/// A tree with the values that its codes stand for.
 #[derive(Debug)]
 pub struct Over<'t, V: Stored> {
     tree: &'t CsbTree<V::Separator>,
@@ -132,7 +130,7 @@ impl<V: Stored> Clone for Over<'_, V> {
 
 impl<V: Stored> Copy for Over<'_, V> {}
 
-/// Whether a separator is not greater than the key. Suspends if the value decides.
+/// Tells whether a separator is not greater than the key. Suspends if the value decides.
 macro_rules! is_at_most {
     ($policy:ty, $values:expr, $separator:expr, $key:expr) => {{
         let separator = $separator;
@@ -147,7 +145,8 @@ macro_rules! is_at_most {
     }};
 }
 
-/// The leaf where a key belongs, touched. A macro, so that it is a part of the coroutine it stands in.
+/// Goes down to the leaf where a key belongs, and touches it. A macro, so that it is a part of the coroutine it stands
+/// in.
 macro_rules! descend {
     ($policy:ty, $over:expr, $key:expr) => {{
         let Over { tree, values } = *$over;
@@ -160,7 +159,7 @@ macro_rules! descend {
             let (mut low, mut size) = (0, node.count as usize);
             while size > 0 {
                 let half = size.div_ceil(2);
-                // SAFETY: within the separators that the node has.
+                // SAFETY: the index is within the separators that the node has.
                 let separator = unsafe { *node.keys.as_ref().get_unchecked(low + half - 1) };
                 let passes = is_at_most!($policy, values, separator, $key);
                 low = std::hint::select_unpredictable(passes, low + half, low);
@@ -205,8 +204,8 @@ impl<K: Copy, V: Values<K>> Lookup<K> for Over<'_, V> {
     }
 }
 
-/// The lookup of a tree whose leaves have nothing but codes, as those of paper 003 section 5.5: a binary
-/// search in the leaf compares with values.
+/// Lookup in a tree whose leaves hold only codes, as those of paper 003 section 5.5 do: a binary search in the leaf
+/// compares with values.
 #[cfg(feature = "baselines")]
 pub struct CodesOnly<'t, V: Stored>(pub Over<'t, V>);
 

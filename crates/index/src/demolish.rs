@@ -1,7 +1,7 @@
-//! Demolishing a tree that nobody uses any more, a little at a time.
+//! Demolition of a tree that no thread uses any more, a little at a time.
 //!
-//! Only nodes that are linked belong to a tree; what was unlinked before is with the
-//! epochs already. So a walk from the root meets each block that is left exactly once.
+//! A tree consists only of nodes that are linked; nodes unlinked before are with the epochs
+//! already. A walk from the root therefore meets each remaining block exactly once.
 
 use memory::Local;
 
@@ -10,10 +10,10 @@ use crate::{
     tree::Tree,
 };
 
-/// How far the demolition of one tree is.
+/// Progress of the demolition of one tree.
 #[derive(Debug)]
 pub struct Demolition {
-    /// Nodes that are reached by nobody else, not yet freed.
+    /// Nodes reachable only from here, not yet freed.
     nodes: Vec<NodeId>,
 }
 
@@ -21,8 +21,8 @@ impl Tree {
     /// Begins to free all memory of the tree.
     ///
     /// # Safety
-    /// From now on nobody uses the tree, and no pin is open under which somebody did.
-    /// The demolition is begun once.
+    /// No thread uses the tree from now on, and no pin is open under which a thread did. The
+    /// demolition is begun once.
     pub unsafe fn demolish(&self) -> Demolition {
         Demolition {
             nodes: vec![self.root()],
@@ -31,8 +31,8 @@ impl Tree {
 }
 
 impl Demolition {
-    /// Frees some `budget` nodes of `tree`, the one that the demolition is of; whether
-    /// all are gone.
+    /// Frees some `budget` nodes of `tree`, the tree that the demolition is of; returns whether all
+    /// are gone.
     pub fn go_on(&mut self, tree: &Tree, local: &Local, budget: usize) -> bool {
         tree.nodes.debug_assert_local(local);
         for _ in 0..budget {

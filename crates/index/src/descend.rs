@@ -3,9 +3,8 @@
 //! Every operation goes this way; it is the hottest loop of the engine.
 //!
 //! # Validation
-//! Each step reads a child's id from an interior node, then the child's version,
-//! then asks whether the interior node is unchanged. Reading the child's version
-//! *before* that question is what closes the gap:
+//! Each step reads a child's id from an interior node, then the child's version, then checks that
+//! the interior node is unchanged. Reading the child's version *before* that check closes the gap:
 //!
 //! ```text
 //! reader at P, wants slice s            splitter of C
@@ -25,9 +24,9 @@
 //! the range may have changed, it starts again from the outermost root.
 //!
 //! # Form
-//! [`Descent`] is the way as a cursor that is advanced from one touch to the next.
-//! The operations, which suspend between, own the loop; so the compiler sees one
-//! flat coroutine, whose state is the cursor.
+//! [`Descent`] is a cursor on the way, advanced from one touch to the next. The operations, which
+//! suspend between touches, own the loop; the compiler therefore sees one flat coroutine, whose
+//! state is the cursor.
 
 use interleave::{Point, Policy};
 
@@ -45,25 +44,25 @@ pub(crate) const SUFFIX_POINT: Point = Point::new("index.suffix");
 #[derive(Clone, Copy)]
 pub(crate) struct Descent<'t, const TOUCHED: usize> {
     slice: u64,
-    /// The interior node that named `child`, at `version`; `None` at the root.
+    /// Interior node that named `child`, at `version`; `None` at the root.
     parent: Option<&'t Interior>,
     version: Version,
     child: NodeId,
     level: u8,
 }
 
-/// What comes next on the way.
+/// Next action on the way.
 pub(crate) enum Onward<'t> {
-    /// Touch this, then advance.
+    /// Touch these bytes, then advance.
     Touch(*const u8, usize),
     /// Arrived at the border; it was responsible for the slice at this version.
     Border(&'t Border, Version),
-    /// Something has moved: start again from the outermost root.
+    /// A node has moved: start again from the outermost root.
     Moved,
 }
 
 impl<'t, const TOUCHED: usize> Descent<'t, TOUCHED> {
-    /// The way from `root`, of the layer at `depth`, to the border for `slice`.
+    /// Returns a cursor on the way from `root`, of the layer at `depth`, to the border for `slice`.
     #[inline(always)]
     pub(crate) fn new(root: NodeId, depth: usize, slice: u64) -> Self {
         Descent {
@@ -75,13 +74,13 @@ impl<'t, const TOUCHED: usize> Descent<'t, TOUCHED> {
         }
     }
 
-    /// How deep into the layer the cursor is.
+    /// Returns how deep into the layer the cursor is.
     #[inline(always)]
     pub(crate) fn level(&self) -> u8 {
         self.level
     }
 
-    /// What to touch before the first `advance`, in layers below the outermost.
+    /// Returns the memory to touch before the first `advance`, in layers below the outermost.
     #[inline(always)]
     pub(crate) fn root_touch(&self, tree: &Tree) -> (*const u8, usize) {
         (tree.nodes.address(self.child), TOUCHED)
@@ -133,8 +132,8 @@ impl<'t, const TOUCHED: usize> Descent<'t, TOUCHED> {
     }
 }
 
-/// The version under which to go on in an interior node that has changed since
-/// `version`; `None` when its range may have changed.
+/// Returns the version under which to go on in an interior node that has changed since `version`;
+/// `None` if its range may have changed.
 #[cold]
 fn refreshed(interior: &Interior, version: Version) -> Option<Version> {
     let now = interior.word.stable();
@@ -142,13 +141,12 @@ fn refreshed(interior: &Interior, version: Version) -> Option<Version> {
 }
 
 impl Tree {
-    /// Goes from the root of the layer at `depth` to the border for `slice`,
-    /// touching the first `TOUCHED` bytes of it. The border was responsible for
-    /// `slice` at the version returned. `None` when something has moved: start
-    /// again from the outermost root.
+    /// Goes from the root of the layer at `depth` to the border for `slice`, touching the first
+    /// `TOUCHED` bytes of it. The border was responsible for `slice` at the version returned.
+    /// Returns `None` if a node has moved: start again from the outermost root.
     ///
     /// # Suspension
-    /// At each node below the hot levels.
+    /// Suspends at each node below the hot levels.
     #[inline]
     pub(crate) async fn descend<P: Policy, const TOUCHED: usize>(
         &self,

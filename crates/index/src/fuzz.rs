@@ -12,7 +12,7 @@ use crate::{Batch, Direction, InsertError, Inserted, Tree};
 
 pub use choices::{Choices, smoke, special_float};
 
-/// A key. Long runs make layers.
+/// Draws a key. Long runs make layers.
 fn key(source: &mut Choices<'_>) -> Vec<u8> {
     let shape = source.byte();
     source.string(shape, 3)
@@ -29,10 +29,10 @@ fn bound(source: &mut Choices<'_>) -> Bound<Vec<u8>> {
 /// Runs the operations that `data` encodes.
 ///
 /// # Panics
-/// When the tree and the model disagree, or an invariant is broken.
+/// Panics if the tree and the model disagree, or an invariant is broken.
 pub fn run(data: &[u8]) {
     let mut source = Choices::new(data);
-    // Small enough to be exhausted now and then.
+    // The arena is small enough to be exhausted now and then.
     let limit_bytes = (128 + usize::from(source.byte()) * 4) << 10;
     let Ok(arena) = Arena::new(limit_bytes) else {
         return;

@@ -1,9 +1,8 @@
 //! Insertion.
 //!
-//! The way down suspends, the change does not: the whole border is touched
-//! before its latch is taken, and from there to the release there is no
-//! suspension. Between reaching the border (at version v) and latching it
-//! anything may happen:
+//! The descent suspends, the change does not: the whole border is touched before its latch is
+//! taken, and from there to the release there is no suspension. Between reaching the border (at
+//! version v) and latching it anything may happen:
 //!
 //! ```text
 //! inserter of k                         others
@@ -29,7 +28,7 @@ use crate::{
     tree::Tree,
 };
 
-/// What an insertion found.
+/// Result of an insertion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Inserted {
     /// The key was absent and is now there.
@@ -38,13 +37,13 @@ pub enum Inserted {
     Present(u64),
 }
 
-/// Why an insertion did nothing.
+/// Reason why an insertion did nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InsertError {
-    /// The memory limit is reached. Retryable once memory was freed.
+    /// The memory limit is reached. The insertion may be retried once memory was freed.
     Exhausted,
-    /// The key has more than [`KEY_BYTES_MAX`] bytes. Not retryable.
+    /// The key has more than [`KEY_BYTES_MAX`] bytes. A retry is useless.
     KeyTooLong,
 }
 
@@ -77,25 +76,26 @@ pub(crate) struct Newcomer<'k> {
 }
 
 impl<'k> Newcomer<'k> {
-    /// What follows the piece.
+    /// Returns the bytes after the piece.
     pub(crate) fn suffix(&self) -> &'k [u8] {
         &self.key[(self.depth + 1) * PIECE_BYTES..]
     }
 }
 
 impl Tree {
-    /// Inserts `key` with `value` if absent; otherwise changes nothing and says
-    /// what is there.
+    /// Inserts `key` with `value` if absent; otherwise changes nothing and returns the present
+    /// value.
     ///
     /// # Errors
-    /// [`InsertError::KeyTooLong`]; [`InsertError::Exhausted`], in which case
-    /// the tree is as before.
+    /// [`InsertError::KeyTooLong`] if the key is longer than [`KEY_BYTES_MAX`];
+    /// [`InsertError::Exhausted`] if the memory limit is reached, in which case the tree is as
+    /// before.
     ///
     /// # Suspension
-    /// Before the change, at each line that is probably not in the cache.
+    /// Suspends before the change, at each line that is probably not in the cache.
     ///
     /// # Cancellation
-    /// Dropping the future before it is ready has changed nothing.
+    /// A future dropped before it is ready has changed nothing.
     #[inline]
     pub fn insert<P: Policy>(
         &self,
@@ -107,13 +107,13 @@ impl Tree {
         self.insert_observed::<P, ()>(local, pin, key, value, ())
     }
 
-    /// [`Tree::insert`] that reports the node versions it changed.
+    /// Inserts as [`Tree::insert`] does, and reports the node versions changed to the observer.
     ///
     /// # Errors
-    /// As for [`Tree::insert`].
+    /// The errors of [`Tree::insert`].
     ///
     /// # Suspension
-    /// As for [`Tree::insert`].
+    /// Suspends where [`Tree::insert`] does.
     pub async fn insert_observed<P: Policy, O: Observer>(
         &self,
         local: &Local,
@@ -149,8 +149,8 @@ impl Tree {
                         depth += 1;
                         continue;
                     }
-                    // It will be compared under the latch, where there is no
-                    // time for a cache miss.
+                    // The record will be compared under the latch, where there is no time for a
+                    // cache miss.
                     let word = entry.suffix();
                     let address = self.nodes.suffix_address(word);
                     P::touch(SUFFIX_POINT, address, word.record_bytes()).await;
@@ -169,8 +169,8 @@ impl Tree {
         }
     }
 
-    /// Puts the newcomer in the border that was responsible for it at
-    /// `version`. `None` when it is not any more, or a layer has come between.
+    /// Puts the newcomer in the border that was responsible for it at `version`. Returns `None` if
+    /// the border is not responsible any more, or a layer has come between.
     fn insert_here<O: Observer>(
         &self,
         local: &Local,
@@ -220,7 +220,7 @@ impl Tree {
         Ok(Some(Inserted::New))
     }
 
-    /// The entry for a newcomer, with its suffix record if it needs one.
+    /// Returns the entry for a newcomer, with its suffix record if it needs one.
     pub(crate) fn new_entry(
         &self,
         local: &Local,
@@ -245,7 +245,7 @@ impl Tree {
         })
     }
 
-    /// Takes back what `new_entry` made, if it was not linked.
+    /// Frees the memory that `new_entry` took, if the entry was not linked.
     pub(crate) fn free_entry(&self, local: &Local, entry: Entry) {
         if entry.code == Code::SUFFIX {
             self.nodes.free_suffix(local, entry.suffix());

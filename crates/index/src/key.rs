@@ -27,7 +27,7 @@ pub(crate) struct Piece {
 }
 
 impl Piece {
-    /// The first piece of `tail`, a key without the pieces of upper layers.
+    /// Returns the first piece of `tail`, a key without the pieces of upper layers.
     #[inline(always)]
     pub(crate) fn of(tail: &[u8]) -> Piece {
         match tail.first_chunk::<PIECE_BYTES>() {
@@ -46,7 +46,7 @@ impl Piece {
     #[inline]
     fn short(tail: &[u8]) -> Piece {
         let slice = match (tail.first_chunk(), tail.last_chunk()) {
-            // Where they overlap they say the same. (To copy them to eight zeros would be a
+            // Overlapping bytes are equal in both. (Copying the tail to eight zeros would be a
             // call.)
             (Some(first), Some(last)) => {
                 let (first, last) = (u32::from_be_bytes(*first), u32::from_be_bytes(*last));
@@ -68,15 +68,15 @@ impl Piece {
         self.class == LONG
     }
 
-    /// One byte that differs for most different slices.
+    /// Returns one byte that differs for most different slices.
     #[inline(always)]
     pub(crate) fn fingerprint(self) -> u8 {
         fingerprint(self.slice)
     }
 }
 
-/// One byte that differs for most different slices: the top of a multiplicative
-/// hash, so that dense integers (which differ in the low bits only) spread.
+/// Returns one byte that differs for most different slices: the top of a multiplicative hash, so
+/// that dense integers (which differ in the low bits only) spread.
 #[inline(always)]
 pub(crate) fn fingerprint(slice: u64) -> u8 {
     (slice.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8

@@ -1,9 +1,8 @@
 //! New layers: two keys that share a slice.
 //!
-//! The old key's suffix and the newcomer's may share further slices. The new
-//! layers, one per shared slice, are built bottom-up and privately, and become
-//! visible at once when the border's word is replaced; so running out of memory
-//! half-way frees them and leaves no trace.
+//! The old key's suffix and the newcomer's may share further slices. The new layers, one per shared
+//! slice, are built bottom-up and privately, and become visible at once when the border's word is
+//! replaced; if memory runs out half-way, they are freed and leave no trace.
 
 use memory::{Exhausted, Local};
 
@@ -16,8 +15,8 @@ use crate::{
 };
 
 impl Tree {
-    /// A layer that holds the rest of `old` and of the newcomer. The rests
-    /// differ. Returns its root.
+    /// Makes a layer that holds the rest of `old` and of the newcomer. The rests differ. Returns
+    /// the layer's root.
     pub(crate) fn new_layer(
         &self,
         local: &Local,
@@ -53,7 +52,7 @@ impl Tree {
         Ok(root)
     }
 
-    /// A border with two keys whose first pieces differ.
+    /// Makes a border with two keys whose first pieces differ.
     fn new_pair(
         &self,
         local: &Local,
@@ -96,9 +95,9 @@ impl Tree {
         }
     }
 
-    /// Reports the borders of what `new_layer` made as parts of what was `above`'s
-    /// range. The border above must still be latched and marked, so that nobody else
-    /// is in them.
+    /// Reports the borders that `new_layer` made as parts of the former range of `above`. The
+    /// border `above` must still be latched and marked, so that no other operation is in the new
+    /// borders.
     pub(crate) fn report_layer<O: Observer>(&self, above: NodeId, root: NodeId, observer: &mut O) {
         let mut next = Some(root);
         while let Some(id) = next {
@@ -109,7 +108,7 @@ impl Tree {
         }
     }
 
-    /// Takes back layers that `new_layer` built and never linked.
+    /// Frees layers that `new_layer` built and never linked.
     fn free_layer(&self, local: &Local, mut root: NodeId) {
         loop {
             let border = self.nodes.at(root).border();

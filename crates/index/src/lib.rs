@@ -8,34 +8,32 @@
 //! an `async fn` generic over [`interleave::Policy`]: sequential, prefetching
 //! and interleaved execution are instances of it.
 //!
-//! This crate knows no transactions, versions or records. What it offers them is
-//! node versions ([`Observer`]) to detect that a range has changed.
+//! This crate knows no transactions, versions or records. It offers transactions node versions
+//! ([`Observer`]) to detect that a range has changed.
 //!
 //! # Rules that all operations follow
-//! 1. A suspension voids what was read optimistically: versions are compared
-//!    after it.
-//! 2. No latch is held across a suspension. What a change needs is touched
-//!    first; between latch and release nothing suspends.
+//! 1. A suspension voids optimistic reads: versions are compared after it.
+//! 2. No latch is held across a suspension. The memory that a change needs is touched first;
+//!    between latch and release nothing suspends.
 //! 3. Every operation runs under an epoch pin, which keeps nodes it may still
 //!    read in place after they were unlinked.
 //! 4. An operation that runs out of memory has changed nothing.
 //! 5. A future dropped before it is ready has changed nothing: changes happen in
 //!    the poll that completes it.
 //!
-//! # Where things are
-//! Nodes and all raw pointers: `node.rs` and below. Down: `descend.rs`; up:
-//! `climb.rs`, which also states the order of latches. Operations: `get.rs`,
-//! `insert.rs` (`split.rs`, `layer.rs`), `remove.rs` (`unlink.rs`), `scan.rs`. The end
-//! of a whole tree: `demolish.rs`.
+//! # Files
+//! Nodes and all raw pointers: `node.rs` and below. The way down: `descend.rs`; the way up:
+//! `climb.rs`, which also states the order of latches. Operations: `get.rs`, `insert.rs`
+//! (`split.rs`, `layer.rs`), `remove.rs` (`unlink.rs`), `scan.rs`. The end of a whole tree:
+//! `demolish.rs`.
 //!
 //! # Deviations from Masstree
 //! - Nodes are named by 32-bit line numbers, and an interior node is 3 lines with
 //!   fan-out 16, without a parent pointer.
 //! - A border's first line has fingerprints and length codes of all slots, so a
 //!   lookup reads two of its five lines, and of an absent key one.
-//! - A layer's root is changed in place of a lazily corrected link: whoever
-//!   replaces the root holds the latch of the border that names it, so a
-//!   validated link is never stale.
+//! - A layer's root is changed in place of a lazily corrected link: the operation that replaces the
+//!   root holds the latch of the border that names it, so a validated link is never stale.
 //! - Latches of a split are all taken and its memory allocated before anything
 //!   is changed, so that running out of memory needs no undoing.
 //! - An emptied border's range goes to whichever neighbour shares its surviving

@@ -1,18 +1,16 @@
 //! Point lookup, as steps from one touch to the next.
 //!
-//! This is the only body of a lookup. [`look_up!`](crate::look_up) awaits each touch
-//! under a policy: for [`Tree::get`], and for the engine within its own operations, so
-//! that a whole read is one coroutine; the AMAC baseline keeps several lookups in a
-//! ring. Steps rather than an `async fn`, because a coroutine within a coroutine costs
-//! an indirect jump and a register spill per switch.
+//! This is the only body of a lookup. [`look_up!`](crate::look_up) awaits each touch under a
+//! policy: for [`Tree::get`], and for the engine within its own operations, so that a whole read is
+//! one coroutine; the AMAC baseline keeps several lookups in a ring. A lookup consists of steps
+//! rather than being an `async fn`, because a coroutine within a coroutine costs an indirect jump
+//! and a register spill per switch.
 //!
-//! Normally two lines of the border: the header, whose fingerprints and codes
-//! tell which slot may hold the key (one line and done when none does), then the
-//! line of that slot. Everything read is validated against the version under
-//! which the border was reached; a change that keeps the border's range repeats
-//! only the border. A suffix record is immutable, so the lookup is over, for
-//! the purpose of ordering, when the word that names it is validated; what
-//! comes after is a comparison.
+//! A lookup normally reads two lines of the border: the header, whose fingerprints and codes tell
+//! which slot may hold the key (one line and done if none does), then the line of that slot. All
+//! reads are validated against the version under which the border was reached; a change that keeps
+//! the border's range repeats only the border. A suffix record is immutable, so the lookup is over,
+//! for the purpose of ordering, when the word that names it is validated; the rest is a comparison.
 
 use memory::{LINE_BYTES, Pin};
 
@@ -24,16 +22,16 @@ use crate::{
     tree::Tree,
 };
 
-/// What a step came to.
+/// Result of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// This memory (address, bytes) is read next.
+    /// Memory (address, bytes) that is read next.
     Touch(*const u8, usize),
     /// The lookup is over.
     Done(Option<u64>),
 }
 
-/// Where a lookup goes on.
+/// Place where a lookup goes on.
 #[derive(Clone, Copy)]
 enum Stage<'t> {
     /// At the outermost root, or at a prefetched node.
@@ -48,8 +46,8 @@ enum Stage<'t> {
     Suffix(SuffixWord),
 }
 
-/// Brings a [`Lookup`] to its end and gives the value of its key, if there is one.
-/// Suspends under the policy at each touch, which it names by the point and the depth.
+/// Steps a [`Lookup`] to its end and evaluates to the value of its key, if there is one. Suspends
+/// under the policy at each touch, which is named by the point and the depth.
 ///
 /// A macro, because it is to be a part of the coroutine that it stands in: see the
 /// module text.
@@ -67,20 +65,20 @@ macro_rules! look_up {
     };
 }
 
-/// One lookup under way. Step it until it is done, all under one pin.
+/// A lookup under way. Step it until it is done, all under one pin.
 pub struct Lookup<'t, 'k> {
     tree: &'t Tree,
     stage: Stage<'t>,
     piece: Piece,
     tail: &'k [u8],
     key: &'k [u8],
-    /// The border, at its version, that shows the key to be there, or absent.
+    /// Border, at its version, that shows the key to be there, or absent.
     found_in: Option<(&'t Border, Version)>,
     touches: u8,
 }
 
 impl<'t, 'k> Lookup<'t, 'k> {
-    /// A lookup of `key`; nothing is read yet.
+    /// Returns a lookup of `key`; nothing is read yet.
     #[inline]
     pub fn new(tree: &'t Tree, _pin: &Pin<'_>, key: &'k [u8]) -> Lookup<'t, 'k> {
         let piece = Piece::of(key);
@@ -95,14 +93,14 @@ impl<'t, 'k> Lookup<'t, 'k> {
         }
     }
 
-    /// Touches so far: how deep into its work the lookup is.
+    /// Returns the touches so far: how deep into its work the lookup is.
     #[inline(always)]
     pub fn touches(&self) -> u8 {
         self.touches
     }
 
-    /// Goes on to the next touch or to the end. Whoever calls brings the memory
-    /// it is told to touch into the cache, or not, before it calls again.
+    /// Goes on to the next touch or to the end. The caller brings the memory that it is told to
+    /// touch into the cache, or does not, before it calls again.
     #[inline(always)]
     pub fn step(&mut self) -> Step {
         self.touches = self.touches.wrapping_add(1);
@@ -131,7 +129,7 @@ impl<'t, 'k> Lookup<'t, 'k> {
         }
     }
 
-    /// The border on which the answer depends, once the lookup is done.
+    /// Returns the border on which the answer depends, once the lookup is done.
     #[inline]
     pub fn found_in(&self) -> Option<NodeVersion> {
         let (border, version) = self.found_in?;
@@ -179,8 +177,7 @@ impl<'t, 'k> Lookup<'t, 'k> {
         self.conclude(border, version, entry)
     }
 
-    /// Validates what was read of the border; `None` when the range may have
-    /// moved.
+    /// Validates the reads of the border; returns `None` if the range may have moved.
     #[inline(always)]
     fn conclude(&mut self, border: &'t Border, version: Version, entry: Entry) -> Option<Step> {
         if border.word.has_changed_since(version) {

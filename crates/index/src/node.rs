@@ -10,11 +10,11 @@
 //!   was found unchanged since a stable version. Such an id named a node that was
 //!   linked at that moment, and the epoch pin that every operation holds keeps
 //!   its memory a node of the same kind until the operation ends.
-//! - *Borders stay borders*: their memory serves nothing else, and the version word
-//!   goes on counting when it is used again. So whether a border is still what it
-//!   was can be asked without a pin ([`crate::NodeVersion::is_current`]).
-//! - *All atomic*: every field of a node that others can see is an atomic. A
-//!   reader may see a mixture of old and new fields, never a torn one.
+//! - *Borders stay borders*: their memory serves nothing else, and the version word goes on
+//!   counting when it is used again. A check whether a border is unchanged therefore needs no pin
+//!   ([`crate::NodeVersion::is_current`]).
+//! - *All atomic*: every field of a node that other threads can see is an atomic. A reader may see
+//!   a mixture of old and new fields, never a torn one.
 
 mod border;
 mod interior;
@@ -45,17 +45,17 @@ pub(crate) const INTERIOR_KEYS: usize = 15;
 pub(crate) const BORDER_BYTES: usize = 5 * LINE_BYTES;
 pub(crate) const INTERIOR_BYTES: usize = 3 * LINE_BYTES;
 
-/// Levels no layer ever exceeds: a level needs at least eight times as many
-/// insertions as the one above, and nobody lives to see 2^64 of them.
+/// Levels no layer ever exceeds: a level needs at least eight times as many insertions as the level
+/// above, and no machine makes 2^64 of them.
 pub(crate) const HEIGHT_MAX: usize = 24;
 
-/// The name of a node: its distance from the arena's base in cache lines.
+/// Name of a node: its distance from the arena's base in cache lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct NodeId(pub(crate) u32);
 
 impl NodeId {
-    /// No node. (A node has three lines or more, so none starts at the last
-    /// line that 32 bits can name.)
+    /// No node. (A node has three lines or more, so no node starts at the last line that 32 bits
+    /// can name.)
     pub(crate) const NONE: NodeId = NodeId(u32::MAX);
 
     #[inline(always)]
@@ -68,8 +68,7 @@ impl NodeId {
     }
 }
 
-/// A node of either kind, for as long as `'n`, which no operation makes longer
-/// than its pin.
+/// A node of either kind, for as long as `'n`, which no operation makes longer than its pin.
 #[derive(Clone, Copy)]
 pub(crate) struct NodeRef<'n> {
     address: NonNull<u8>,
@@ -84,18 +83,20 @@ impl<'n> NodeRef<'n> {
         unsafe { self.address.cast().as_ref() }
     }
 
-    /// The node as an interior node, which the caller has seen it to be.
+    /// Returns the node as an interior node, which the caller has seen it to be.
     #[inline(always)]
     pub(crate) fn interior(self) -> &'n Interior {
         debug_assert!(!self.word().current().is_border());
-        // SAFETY: as in `word`; the caller saw the kind, which never changes.
+        // SAFETY: the memory is a node for `'n`, as in `word`; the caller saw the kind, which never
+        // changes.
         unsafe { self.address.cast().as_ref() }
     }
 
-    /// The node as a border node, which the caller has seen it to be.
+    /// Returns the node as a border node, which the caller has seen it to be.
     #[inline(always)]
     pub(crate) fn border(self) -> &'n Border {
-        // SAFETY: as in `word`; the caller saw the kind, which never changes.
+        // SAFETY: the memory is a node for `'n`, as in `word`; the caller saw the kind, which never
+        // changes.
         unsafe { self.address.cast().as_ref() }
     }
 }
@@ -106,10 +107,10 @@ pub(crate) struct Nodes {
     arena: Arc<Arena>,
 }
 
-// SAFETY: `base` is the address of memory owned by `arena`, which is Send and
-// Sync; what lies there is only reached through atomics.
+// SAFETY: `base` is the address of memory owned by `arena`, which is Send and Sync; the memory is
+// only reached through atomics.
 unsafe impl Send for Nodes {}
-// SAFETY: as above.
+// SAFETY: shared access reaches the memory through atomics only, as for Send.
 unsafe impl Sync for Nodes {}
 
 impl Nodes {
@@ -127,7 +128,7 @@ impl Nodes {
         );
     }
 
-    /// Follows a validated link.
+    /// Follows a validated link. Returns the node.
     #[inline(always)]
     pub(crate) fn at(&self, id: NodeId) -> NodeRef<'_> {
         debug_assert!(id.is_some());
@@ -138,7 +139,7 @@ impl Nodes {
         }
     }
 
-    /// Where the node is, for prefetches of links not validated yet.
+    /// Returns the address of the node, for prefetches of links not validated yet.
     #[inline(always)]
     pub(crate) fn address(&self, id: NodeId) -> *const u8 {
         self.base.as_ptr().wrapping_add(id.0 as usize * LINE_BYTES)
@@ -159,7 +160,7 @@ impl Nodes {
         self.id_of(node)
     }
 
-    /// A new border node with nothing in it.
+    /// Allocates a border node with nothing in it.
     pub(crate) fn new_border(
         &self,
         local: &Local,
@@ -169,15 +170,14 @@ impl Nodes {
         let block = local
             .allocate(BORDER_BYTES, Purpose::Border)?
             .cast::<Border>();
-        // SAFETY: the block has the size and alignment of a border; what lies in it
-        // is zeros or a former border, and either is a border to whoever only
-        // stores into it.
+        // SAFETY: the block has the size and alignment of a border; its content is zeros or a
+        // former border, and both are valid borders for code that only stores into it.
         let border = unsafe { block.as_ref() };
         border.renew(version, lowest);
         Ok(border)
     }
 
-    /// A new interior node without children.
+    /// Allocates an interior node without children.
     pub(crate) fn new_interior(
         &self,
         local: &Local,
@@ -191,22 +191,22 @@ impl Nodes {
         }
     }
 
-    /// The version word of what was a border once.
+    /// Returns the version word of a node that was a border once.
     #[inline]
     pub(crate) fn former_border(arena: &Arena, id: NodeId) -> &VersionWord {
-        // SAFETY: only borders' ids are asked for, made by `id_of` from blocks of this
-        // arena, and those stay borders (*borders stay borders*).
+        // SAFETY: callers ask only for borders' ids, made by `id_of` from blocks of this arena, and
+        // those stay borders (*borders stay borders*).
         unsafe { arena.base().add(id.0 as usize * LINE_BYTES).cast().as_ref() }
     }
 
-    /// Takes back a border that was never linked.
+    /// Frees a border that was never linked.
     pub(crate) fn free_border(&self, local: &Local, border: &Border) {
         let block = NonNull::from(border).cast();
         // SAFETY: allocated by `new_border`; the caller never linked it.
         unsafe { local.free(block, BORDER_BYTES, Purpose::Border) };
     }
 
-    /// Takes back an interior node that was never linked.
+    /// Frees an interior node that was never linked.
     pub(crate) fn free_interior(&self, local: &Local, interior: &Interior) {
         let block = NonNull::from(interior).cast();
         // SAFETY: allocated by `new_interior`; the caller never linked it.
@@ -216,9 +216,8 @@ impl Nodes {
     /// Gives a border that was unlinked to the epochs.
     pub(crate) fn retire_border(&self, local: &Local, border: &Border) {
         let block = NonNull::from(border).cast();
-        // SAFETY: allocated by `new_border`; the caller, who set the deleted bit
-        // (so nobody else does the same), has unlinked it from parent and
-        // neighbours.
+        // SAFETY: allocated by `new_border`; the caller, which alone set the deleted bit, has
+        // unlinked the border from parent and neighbours.
         unsafe { local.retire(block, BORDER_BYTES, Purpose::Border) };
     }
 

@@ -1,12 +1,10 @@
-//! What an operation depended on, in terms of node versions.
+//! Dependences of an operation, in terms of node versions.
 //!
-//! A reader that found a key absent, or a range to hold certain keys, depended
-//! on the border nodes it looked at: every insertion, removal or split that
-//! could change the answer changes the version of one of them. A transaction
-//! that wants to be serializable keeps the pairs and asks at commit whether they
-//! are current ([`NodeVersion::is_current`]). Its own changes change versions
-//! too; they are reported as before and after, so that it can bring its notes up
-//! to date.
+//! A reader that found a key absent, or a range to hold certain keys, depended on the border nodes
+//! it looked at: every insertion, removal or split that could change the answer changes the version
+//! of one of them. A transaction that wants to be serializable keeps the pairs and checks at commit
+//! that they are current ([`NodeVersion::is_current`]). Its own changes change versions too; they
+//! are reported as before and after, so that the transaction can bring its notes up to date.
 
 use memory::Arena;
 
@@ -33,10 +31,10 @@ impl NodeVersion {
         }
     }
 
-    /// Whether nothing has happened to the node since it was observed. No pin is
-    /// needed: a border's version goes on counting when its memory is used again.
+    /// Returns whether the node has not changed since it was observed. No pin is needed: a border's
+    /// version goes on counting when its memory is used again.
     ///
-    /// `arena` is that of the tree that was observed.
+    /// `arena` is the arena of the tree that was observed.
     #[inline]
     pub fn is_current(self, arena: &Arena) -> bool {
         // Equality also fails while the node is in the middle of a change.
@@ -44,24 +42,24 @@ impl NodeVersion {
     }
 }
 
-/// Told which node versions an operation depended on. `()` is told nothing and
-/// costs nothing.
+/// Receiver of the node versions that an operation depended on. The observer `()` receives nothing
+/// and costs nothing.
 pub trait Observer {
-    /// False when nothing needs to be reported.
+    /// Whether versions need to be reported.
     const ACTIVE: bool;
 
-    /// The answer depends on `node`.
+    /// Notes that the answer depends on `node`.
     fn depended(&mut self, node: NodeVersion);
 
-    /// The operation itself moved a node from `before` to `after`.
+    /// Notes that the operation itself moved a node from `before` to `after`.
     fn changed(&mut self, before: NodeVersion, after: NodeVersion);
 
-    /// The operation's change of `from` moved part of its range to a new node, beside
-    /// it or in a layer below: who depended on `from` depends on `node` too.
+    /// Notes that the operation's change of `from` moved part of its range to a new node, beside it
+    /// or in a layer below: operations that depended on `from` depend on `node` too.
     fn divided(&mut self, from: NodeId, node: NodeVersion);
 
-    /// The operation unlinked `gone`, which was empty, and gave its range to `into`: who
-    /// depended on `gone` depends on `into` now.
+    /// Notes that the operation unlinked `gone`, which was empty, and gave its range to `into`:
+    /// operations that depended on `gone` depend on `into` now.
     fn absorbed(&mut self, gone: NodeVersion, into: NodeVersion);
 }
 

@@ -1,4 +1,4 @@
-//! Random numbers for tests, the same for the same seed (xorshift64*).
+//! Random numbers for tests, determined by the seed (xorshift64*).
 
 pub(crate) fn random(seed: u64) -> impl FnMut() -> u64 {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;

@@ -1,4 +1,4 @@
-//! Removal of a key. What becomes of an emptied border: `unlink.rs`.
+//! Removal of a key. Emptied borders are unlinked in `unlink.rs`.
 
 use std::future::Future;
 
@@ -19,14 +19,14 @@ enum Removal {
 }
 
 impl Tree {
-    /// Removes `key` if its value is `expected` (`None`: whatever it is).
-    /// Returns the value removed.
+    /// Removes `key` if its value is `expected` (`None`: whatever its value). Returns the value
+    /// removed.
     ///
     /// # Suspension
-    /// Before the change, at each line that is probably not in the cache.
+    /// Suspends before the change, at each line that is probably not in the cache.
     ///
     /// # Cancellation
-    /// Dropping the future before it is ready has changed nothing.
+    /// A future dropped before it is ready has changed nothing.
     #[inline]
     pub fn remove<P: Policy>(
         &self,
@@ -38,11 +38,11 @@ impl Tree {
         self.remove_observed::<P, ()>(local, pin, key, expected, ())
     }
 
-    /// [`Tree::remove`] that reports the node versions it changed. (A border that is
-    /// unlinked because it became empty is dead for every other observer.)
+    /// Removes as [`Tree::remove`] does, and reports the node versions changed to the observer. (A
+    /// border that is unlinked because it became empty is dead for every other observer.)
     ///
     /// # Suspension
-    /// As for [`Tree::remove`].
+    /// Suspends where [`Tree::remove`] does.
     pub async fn remove_observed<P: Policy, O: Observer>(
         &self,
         local: &Local,

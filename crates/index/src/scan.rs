@@ -1,10 +1,9 @@
 //! Ordered scans, one border node per step.
 //!
-//! A scan knows where it is in two ways. The *mark* is a key (with a flag
-//! whether that key itself is still due): everything before it, in scan order,
-//! has been handed out. It is always right, and a descent by it always finds the
-//! way back. The *place* is a node and spares that descent; it is given up for
-//! the mark whenever something does not fit:
+//! A scan knows its position in two ways. The *mark* is a key (with a flag whether that key itself
+//! is still due): all keys before it, in scan order, have been handed out. The mark is always
+//! right, and a descent by it always finds the way back. The *place* is a node and spares that
+//! descent; it is given up for the mark whenever a check fails:
 //!
 //! - Forward to the right neighbour: it must not be deleted. Its range may have
 //!   grown downward (it took over an empty neighbour's), never upward at its
@@ -20,10 +19,10 @@
 //! ```
 //! - Into a deeper layer by its root: it must still be a living root.
 //!
-//! Each node's entries are copied at one version and validated before anything
-//! is made of them; suffix records, which are immutable, are fetched after that.
-//! So each batch is consistent by itself and a scan as a whole is not a
-//! snapshot: who needs one observes the versions ([`crate::Observer`]).
+//! Each node's entries are copied at one version and validated before they are used; suffix
+//! records, which are immutable, are fetched after that. Each batch is therefore consistent by
+//! itself, and a scan as a whole is not a snapshot: a caller that needs one observes the versions
+//! ([`crate::Observer`]).
 //!
 //! In a deeper layer with prefix `K` (the pieces above it), going up again means
 //! the mark "just after everything that begins with K" forward and "K and what
@@ -46,7 +45,7 @@ use crate::{
 
 pub use batch::Batch;
 
-/// Which way a scan goes.
+/// Direction of a scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// Ascending keys.
@@ -55,19 +54,18 @@ pub enum Direction {
     Backward,
 }
 
-/// How to find the next border. Ids are good only under the pin they were read
-/// under.
+/// Way to the next border. Ids are valid only under the pin they were read under.
 #[derive(Clone, Copy, Debug)]
 enum Place {
-    /// By the mark.
+    /// A descent by the mark.
     ByMark,
-    /// The right neighbour of the last one.
+    /// The right neighbour of the last border.
     Next(NodeId),
-    /// The left neighbour of the last one, `of`.
+    /// The left neighbour of the last border, `of`.
     Prev { node: NodeId, of: NodeId },
     /// The first border, in scan order, of the layer with this root.
     Inside(NodeId),
-    /// Nowhere: the range is exhausted.
+    /// No border: the range is exhausted.
     Exhausted,
 }
 
@@ -78,17 +76,17 @@ pub struct Scan<'t> {
     direction: Direction,
     mark: Mark,
     end: Bound<Vec<u8>>,
-    /// The pieces above the layer of `place`.
+    /// Pieces above the layer of `place`.
     prefix: Vec<u8>,
     place: Place,
-    /// The epoch of the pin under which `place` was found.
+    /// Epoch of the pin under which `place` was found.
     epoch: u64,
 }
 
-/// Where the scan is, by name.
+/// Position of a scan, by key.
 #[derive(Debug)]
 struct Mark {
-    /// False: nothing was handed out yet and the range has no bound.
+    /// Whether the mark counts; false: no key was handed out yet and the range has no bound.
     is_set: bool,
     is_due: bool,
     key: Vec<u8>,
@@ -102,8 +100,8 @@ impl Mark {
         self.key.extend_from_slice(key);
     }
 
-    /// The part of the mark in the layer below `prefix`; `None` when the mark
-    /// lies outside, and so before, all of that layer.
+    /// Returns the part of the mark in the layer below `prefix`; `None` if the mark lies outside,
+    /// and so before, all of that layer.
     fn tail(&self, prefix: &[u8]) -> Option<&[u8]> {
         let tail = self.key.strip_prefix(prefix)?;
         // A deeper layer's keys are all longer than its prefix.
@@ -112,7 +110,7 @@ impl Mark {
 }
 
 impl Tree {
-    /// A scan of the keys within `range` in `direction`. The bounds are copied.
+    /// Returns a scan of the keys within `range` in `direction`. The bounds are copied.
     pub fn scan<'t>(
         &'t self,
         range: (Bound<&[u8]>, Bound<&[u8]>),
@@ -144,14 +142,14 @@ impl Tree {
 }
 
 impl Scan<'_> {
-    /// Fills `batch` with the next keys in order: at least one, all of one
-    /// border node at one version. False when the range is exhausted.
+    /// Fills `batch` with the next keys in order: at least one, all of one border node at one
+    /// version. Returns false if the range is exhausted.
     ///
-    /// Between calls the scan remembers a node. It notices when a pin of
-    /// another epoch is used and then finds its way by name.
+    /// Between calls the scan remembers a node. The scan notices when a pin of another epoch is
+    /// used and then finds its way by the mark.
     ///
     /// # Suspension
-    /// At each line that is probably not in the cache.
+    /// Suspends at each line that is probably not in the cache.
     #[inline]
     pub fn next<P: Policy>(
         &mut self,
@@ -161,17 +159,17 @@ impl Scan<'_> {
         self.next_observed::<P, ()>(pin, batch, ())
     }
 
-    /// Forgets the node position. The next step finds its way by name.
+    /// Forgets the node position. The next step finds its way by the mark.
     pub fn release(&mut self) {
         if !matches!(self.place, Place::Exhausted) {
             self.place = Place::ByMark;
         }
     }
 
-    /// [`Scan::next`] that reports every border it read.
+    /// Fills `batch` as [`Scan::next`] does, and reports every border it read.
     ///
     /// # Suspension
-    /// As for [`Scan::next`].
+    /// Suspends where [`Scan::next`] does.
     pub async fn next_observed<P: Policy, O: Observer>(
         &mut self,
         pin: &Pin<'_>,
@@ -236,7 +234,7 @@ impl Scan<'_> {
         true
     }
 
-    /// The slice whose border comes next when a layer is entered from its root.
+    /// Returns the slice whose border comes next when a layer is entered from its root.
     fn slice_wanted(&self) -> u64 {
         match (self.mark.tail(&self.prefix), self.direction) {
             (Some(tail), _) => Piece::of(tail).slice,
@@ -245,9 +243,9 @@ impl Scan<'_> {
         }
     }
 
-    /// Copies what is due from a border, up to the first layer, and returns the
-    /// neighbour to go to afterwards. `None` when the border is not, or no
-    /// longer, what it was at `version`, or not where it must be.
+    /// Copies the entries due from a border, up to the first layer, and returns the neighbour to go
+    /// to afterwards. Returns `None` if the border has changed since `version`, or is not where it
+    /// must be.
     fn collect(&self, border: &Border, version: Version, batch: &mut Batch) -> Option<NodeId> {
         let entries = &mut batch.entries;
         entries.len = 0;
@@ -263,7 +261,7 @@ impl Scan<'_> {
             if from.is_some_and(|from| self.is_before(entry.piece(), from)) {
                 continue;
             }
-            // A mixture of versions may have a count of up to 15, as any.
+            // A mixture of versions may have a count of up to 15, as any version.
             entries.all[entries.len] = entry;
             entries.len += 1;
             if entry.code == Code::LAYER {
@@ -281,8 +279,8 @@ impl Scan<'_> {
         }
     }
 
-    /// Whether an entry comes before the mark's piece and is no longer due. A
-    /// long piece that equals the mark's is decided by what follows it.
+    /// Returns whether an entry comes before the mark's piece and is no longer due. A long piece
+    /// that equals the mark's is decided by the bytes after it.
     #[inline]
     fn is_before(&self, piece: Piece, mark: Piece) -> bool {
         if piece == mark {
@@ -294,8 +292,7 @@ impl Scan<'_> {
         }
     }
 
-    /// Announces the suffix records of the collected entries and returns one to
-    /// wait for.
+    /// Announces the suffix records of the collected entries and returns one to wait for.
     fn prefetch_suffixes<P: Policy>(&self, batch: &Batch) -> Option<(*const u8, usize)> {
         let mut last = None;
         for entry in &batch.entries.all[..batch.entries.len] {
@@ -309,8 +306,7 @@ impl Scan<'_> {
         last
     }
 
-    /// Makes keys of the collected entries. Returns the layer to go into, if
-    /// that is what comes next.
+    /// Makes keys of the collected entries. Returns the layer to go into, if that comes next.
     fn hand_out(&mut self, batch: &mut Batch) -> Option<Entry> {
         for index in 0..batch.entries.len {
             let entry = batch.entries.all[index];
@@ -366,7 +362,7 @@ impl Scan<'_> {
         }
     }
 
-    /// Whether all of the layer below `piece` lies beyond the end.
+    /// Returns whether all of the layer below `piece` lies beyond the end.
     fn is_layer_beyond(&self, piece: &[u8; PIECE_BYTES]) -> bool {
         let (Bound::Included(end) | Bound::Excluded(end)) = &self.end else {
             return false;

@@ -6,10 +6,10 @@
 //! - [`PagedArray`]: a sorted array under levels of separators in pages, for fewer misses of the
 //!   cache and of the translation buffer.
 //!
-//! What is there does not change; more may be added behind the last. All are found in by
-//! [`interleave::Lookup`], whose answer is that of the standard library's `binary_search`: `Ok` with the
-//! place of the key, of equal elements always the *first*; or `Err` with the place where it would have
-//! to be inserted. One body each (paper 003, listing 5).
+//! Elements of an array do not change; more may be added behind the last. All arrays are searched by
+//! [`interleave::Lookup`], whose answer is that of the standard library's `binary_search`: `Ok` with the place of the
+//! key, of equal elements always the *first*; or `Err` with the place where the key would have to be inserted. Each
+//! array has one body (paper 003, listing 5).
 
 #![allow(
     clippy::manual_async_fn,

@@ -7,10 +7,9 @@
 //!    full. On failure free them and release the latches, unmarked.
 //! 3. *Change* everything, then release. Nothing can fail here.
 //!
-//! The upper half of a node moves to a new right sibling. Of readers that were
-//! on their way to the moved half, those at a changed node see its split counter
-//! (or wait while it is marked), those above see the ancestor changed
-//! (`descend.rs`).
+//! The upper half of a node moves to a new right sibling. Readers that were on their way to the
+//! moved half notice: those at a changed node see its split counter (or wait while it is marked),
+//! those above see the ancestor changed (`descend.rs`).
 //!
 //! Entries of one slice stay together (see `key.rs`). At the right end of a
 //! layer, when keys come in ascending order, the left node stays full; at the
@@ -29,13 +28,13 @@ use crate::{
     tree::Tree,
 };
 
-/// Where the topmost new node will be named.
+/// Place where the topmost new node will be named.
 enum Top<'t> {
-    /// In an ancestor that has room.
+    /// An ancestor that has room.
     Parent(Parent<'t>),
-    /// In a new root of the outermost layer.
+    /// A new root of the outermost layer.
     Tree,
-    /// In a new root of a deeper layer, named by this border.
+    /// A new root of a deeper layer, named by this border.
     Layer(Link<'t>),
 }
 
@@ -128,8 +127,8 @@ impl Tree {
         Ok(())
     }
 
-    /// Latches upwards from a full border up to where the topmost new node will be named.
-    /// Returns that, the full ancestors on the way, and the highest node that is split.
+    /// Latches upwards from a full border up to the place where the topmost new node will be named.
+    /// Returns that place, the full ancestors on the way, and the highest node that is split.
     fn latch_ancestors<'t, 'f>(
         &'t self,
         border: &Border,
@@ -163,8 +162,8 @@ impl Tree {
         (top, &mut full[..full_len], child)
     }
 
-    /// Names the topmost new node, which has the keys from `separator` on, or the new
-    /// root that it is under.
+    /// Names the topmost new node, which has the keys from `separator` on, or the new root above
+    /// it.
     fn name<O: Observer>(
         &self,
         top: Top<'_>,
@@ -191,7 +190,7 @@ impl Tree {
         }
     }
 
-    /// The right siblings of full ancestors, and the new root if one is needed.
+    /// Allocates the right siblings of full ancestors, and the new root if one is needed.
     fn allocate_interiors<'t>(
         &'t self,
         local: &Local,
@@ -242,7 +241,7 @@ impl Tree {
     }
 }
 
-/// The entries of a full border and the new one, in order.
+/// Returns the entries of a full border and the new one, in order.
 fn ordered(border: &Border, rank: usize, entry: Entry) -> [Entry; BORDER_SLOTS + 1] {
     let mut entries = [entry; BORDER_SLOTS + 1];
     for (i, slot) in border.permutation().slots().enumerate() {
@@ -251,8 +250,8 @@ fn ordered(border: &Border, rank: usize, entry: Entry) -> [Entry; BORDER_SLOTS +
     entries
 }
 
-/// How many of the entries stay left. Both sides get at least one, and entries
-/// of one slice stay together.
+/// Returns how many of the entries stay left. Both sides get at least one, and entries of one slice
+/// stay together.
 fn split_point(
     entries: &[Entry; BORDER_SLOTS + 1],
     at_right_end: bool,

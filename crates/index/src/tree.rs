@@ -9,10 +9,10 @@ use crate::{
     sync::{AtomicU32, Ordering},
 };
 
-/// Levels of the outermost layer that are reached without a touch: the root and
-/// the two levels below it. At the usual ten children per node they have about a
-/// hundred nodes of 192 bytes, and every operation reads one of each, so they stay
-/// in the caches; a switch would cost more than such a hit.
+/// Levels of the outermost layer that are reached without a touch: the root and the two levels
+/// below it. At the usual ten children per node they have about a hundred nodes of 192 bytes, and
+/// every operation reads one of each level, so they stay in the caches; a switch would cost more
+/// than such a hit.
 ///
 /// With debug assertions only the root is hot, so that tests of small trees
 /// suspend wherever large ones do.
@@ -29,10 +29,10 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// An empty tree in the arena of `local`.
+    /// Makes an empty tree in the arena of `local`.
     ///
     /// # Errors
-    /// [`Exhausted`] when the arena has no room for one node.
+    /// [`Exhausted`] if the arena has no room for one node.
     pub fn new(local: &Local) -> Result<Tree, Exhausted> {
         let nodes = Nodes::new(local.arena());
         let root = nodes.new_border(local, Version::NEW_BORDER.rooted(), 0)?;
@@ -40,14 +40,14 @@ impl Tree {
         Ok(Tree { nodes, root })
     }
 
-    /// The root of the outermost layer, most probably.
+    /// Returns the root of the outermost layer, most probably.
     #[inline(always)]
     pub(crate) fn root(&self) -> NodeId {
         // Acquire: pairs with `set_root`.
         NodeId(self.root.load(Ordering::Acquire))
     }
 
-    /// Called with the latch of the old root held.
+    /// Replaces the root of the outermost layer. The caller holds the latch of the old root.
     pub(crate) fn set_root(&self, root: NodeId) {
         // Release: the new root's content comes first.
         self.root.store(root.0, Ordering::Release);

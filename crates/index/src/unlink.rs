@@ -1,19 +1,16 @@
 //! Unlinking empty borders, the ancestors that hold nothing else, and layers.
 //!
-//! A border that became empty is latched again together with its neighbours,
-//! left to right, and looked at anew: it may have been filled or unlinked in
-//! between. Then its ancestors are latched upward as long as they have no other
-//! child (the *chain*), to the first that has one (the *survivor*), or to the
-//! root when the whole layer is empty.
+//! A border that became empty is latched again together with its neighbours, left to right, and
+//! checked anew: it may have been filled or unlinked in between. Then its ancestors are latched
+//! upward as long as they have no other child (the *chain*), to the first that has one (the
+//! *survivor*), or to the root if the whole layer is empty.
 //!
-//! # Who takes the range over
-//! The survivor loses one child and the key beside it. If there is a child to
-//! the left, the range falls to it: the rightmost border below it is the left
-//! neighbour, whose range ends where the next one's begins, so nothing in it
-//! changes but `next`. If the child was the survivor's first, the range falls to
-//! the right: the leftmost border below it is the right neighbour, whose
-//! `lowest` is lowered. No other separator is affected in either case, so
-//! nothing above the survivor changes.
+//! # Heir of the range
+//! The survivor loses one child and the key beside it. If there is a child to the left, the range
+//! falls to it: the rightmost border below it is the left neighbour, whose range ends where the
+//! next one's begins, so that only its `next` changes. If the child was the survivor's first, the
+//! range falls to the right: the leftmost border below it is the right neighbour, whose `lowest` is
+//! lowered. No other separator is affected in either case, so nothing above the survivor changes.
 //!
 //! ```text
 //! reader of k (absent)                   remover of the border B of k
@@ -32,8 +29,8 @@
 //! upper layer's border, which may thereby become empty itself.
 //!
 //! # Observers
-//! The remover's own is told who has taken the range over, and of every border whose
-//! version changes on the way. For all others the unlinked border is a change.
+//! The remover's own observer is told the border that has taken the range over, and every border
+//! whose version changes on the way. For all other observers the unlinked border is a change.
 
 use memory::Local;
 
@@ -44,11 +41,11 @@ use crate::{
     tree::Tree,
 };
 
-/// What was latched above an empty border.
+/// Node latched above an empty border.
 enum Above<'t> {
     /// An ancestor with other children.
     Survivor(Parent<'t>),
-    /// The root; there is nothing else in the layer. Its id.
+    /// The root, by its id; there is nothing else in the layer.
     WholeLayer(NodeId),
 }
 
@@ -72,7 +69,7 @@ impl Tree {
         }
     }
 
-    /// Returns the border of the upper layer if that has become empty.
+    /// Unlinks one border. Returns the border of the upper layer if that has become empty.
     fn unlink_one<'t, O: Observer>(
         &'t self,
         local: &Local,
@@ -85,7 +82,7 @@ impl Tree {
         let (left, mut latch) = self.latch_with_left(border, id)?;
         let before = latch.version();
         let mut right = border.next().some().map(|right| {
-            // Linked as long as its left neighbour is latched.
+            // The right border stays linked as long as its left neighbour is latched.
             let right = self.nodes.at(right).border();
             (right, right.word.latch())
         });
@@ -152,8 +149,8 @@ impl Tree {
         }
     }
 
-    /// Latches the left neighbour, if any, then `border`. `None` when there is
-    /// nothing to unlink any more.
+    /// Latches the left neighbour, if any, then `border`. Returns `None` if there is nothing to
+    /// unlink any more.
     fn latch_with_left<'t>(
         &'t self,
         border: &'t Border,
@@ -178,9 +175,9 @@ impl Tree {
             if latch.version().is_deleted() || border.permutation().len() > 0 {
                 return None;
             }
-            // No left neighbour stays so: a new border is always right of
-            // another. But the one that was seen may have been unlinked before
-            // it was latched; then it was found deleted above.
+            // A border without a left neighbour keeps none: a new border is always right of
+            // another. But a neighbour that was seen may have been unlinked before it was latched;
+            // then it was found deleted above.
             return Some((left, latch));
         }
     }
@@ -229,8 +226,8 @@ impl Tree {
         }
     }
 
-    /// Reports that the range of `gone`, which was empty at this version, is the other
-    /// border's now, whose latch is about to publish that.
+    /// Reports that the range of `gone`, which was empty at this version, now belongs to `into`,
+    /// whose latch is about to publish the change.
     fn report_absorbed<O: Observer>(
         &self,
         (gone, before): (&Border, Version),
@@ -244,10 +241,9 @@ impl Tree {
         }
     }
 
-    /// If the survivor is a root with one child left, that child becomes the
-    /// root. It is below the survivor in the order of latches, so it is only
-    /// tried; when somebody else has it, the layer stays one level taller than
-    /// it need be.
+    /// Makes the survivor's last child the root, if the survivor is a root with one child left. The
+    /// child is below the survivor in the order of latches, so its latch is only tried; if another
+    /// operation holds it, the layer stays one level taller than it need be.
     fn lower_root<O: Observer>(
         &self,
         local: &Local,

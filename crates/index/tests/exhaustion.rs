@@ -30,7 +30,7 @@ fn an_exhausted_insertion_changes_nothing() {
                         if failures % 100 == 1 {
                             tree.check_invariants(&pin);
                         }
-                        // Room for some more.
+                        // Make room for some more keys.
                         for _ in 0..8 {
                             let Some((key, value)) = model.pop_first() else {
                                 break;

@@ -1,5 +1,5 @@
-//! One thread, many operations under way: every touch suspends, and which one
-//! goes on is drawn from a seed.
+//! One thread, many operations under way: every touch suspends, and the operation that goes on is
+//! drawn from a seed.
 //!
 //! Each key is used by one operation at a time, so its answer is known; the
 //! trees are small, so that operations meet in the same nodes all the time.
@@ -25,7 +25,7 @@ use memory::Local;
 
 type Model = Rc<RefCell<World>>;
 
-/// What is certainly true of keys that no operation is changing.
+/// Facts that are certain of keys that no operation is changing.
 #[derive(Default)]
 struct World {
     present: BTreeMap<Vec<u8>, u64>,
@@ -72,8 +72,8 @@ async fn operation(tree: &Tree, local: &Local, model: Model, mix: Mix, span: u64
     model.borrow_mut().busy.remove(&key);
 }
 
-/// What was there, untouched, from beginning to end is found; what never was is
-/// not.
+/// Checks a scan: keys that were there, untouched, from beginning to end are found; keys that never
+/// were are not.
 async fn scan(tree: &Tree, local: &Local, model: Model, rng: &mut Rng, mix: Mix, span: u64) {
     let direction = if rng.below(2) == 0 {
         Direction::Forward
@@ -118,7 +118,7 @@ async fn scan(tree: &Tree, local: &Local, model: Model, rng: &mut Rng, mix: Mix,
             drop(pin);
             pin = local.pin();
         }
-        // Whoever was touched in between is no longer certain.
+        // A key that was touched in between is no longer certain.
         let world = model.borrow();
         stable.retain(|key, value| {
             world.present.get(key) == Some(value) && !world.busy.contains(key)
@@ -127,8 +127,8 @@ async fn scan(tree: &Tree, local: &Local, model: Model, rng: &mut Rng, mix: Mix,
     let world = model.borrow();
     for (key, value) in &stable {
         if world.present.get(key) == Some(value) && !world.busy.contains(key) {
-            // It may have been removed and put back with another value, which
-            // `stable` has dropped; with random values never with the same.
+            // The key may have been removed and put back with another value, which `stable` has
+            // dropped; with random values never with the same.
             assert_eq!(
                 found.get(key),
                 Some(value),
@@ -150,7 +150,7 @@ fn run(mix: Mix, span: u64, in_flight: usize, operations: u64, seed: u64) {
     while started < operations || !slots.is_empty() {
         if started < operations && slots.len() < in_flight {
             started += 1;
-            // Grows and shrinks: the mixes reach nothing and come back.
+            // The tree grows and shrinks: the mixes empty it and come back.
             slots.push(Box::pin(operation(
                 tree,
                 local,

@@ -62,7 +62,7 @@ fn run(mix: Mix, span: u64, rounds: u64, seed: u64) {
     let (tree, local) = (&setup.tree, &setup.local);
     let mut model = Model::new();
     for round in 0..rounds {
-        // Grows, then shrinks, again and again, sometimes to nothing.
+        // The tree grows, then shrinks, again and again, sometimes to nothing.
         let removals = [1, 5, 9][round as usize % 3];
         for _ in 0..span {
             let key = mix.key(&mut rng, span);
@@ -98,7 +98,7 @@ fn run(mix: Mix, span: u64, rounds: u64, seed: u64) {
         assert_eq!(tree.stats(&local.pin()).keys, model.len() as u64);
         check_scans(&setup, &model, mix, span, &mut rng);
     }
-    // To nothing, and again.
+    // The tree shrinks to nothing, twice.
     for round in 0..2 {
         let mut keys: Vec<_> = model.keys().cloned().collect();
         if round == 1 {

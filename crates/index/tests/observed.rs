@@ -1,6 +1,5 @@
-//! What an observer is told suffices: whoever keeps the node versions that he depended
-//! on, and brings them up to date with his own insertions and removals, notices every
-//! insertion by others of what he did not find.
+//! The reports to an observer suffice: an observer that keeps the node versions that it depended on, and brings them up
+//! to date with its own insertions and removals, notices every insertion by others of a key that it did not find.
 
 #[path = "support/common.rs"]
 mod common;
@@ -14,7 +13,7 @@ use common::{MIXES, Mix, Rng, Setup, setup};
 use index::{Batch, Direction, Inserted, NodeId, NodeVersion, Observer};
 use interleave::{Sequential, run_inline};
 
-/// Node versions that were depended on.
+/// Node versions that an observer depended on.
 #[derive(Default)]
 struct Notes(HashMap<NodeId, u64>);
 
@@ -85,8 +84,8 @@ fn scan(setup: &Setup, low: &[u8], high: &[u8], direction: Direction, notes: &mu
     while run_inline(scan.next_observed::<Sequential, _>(&pin, &mut batch, &mut *notes)) {}
 }
 
-/// One observer among keys of a mix; then somebody else inserts something that the
-/// observer has not found. How often that could be tried.
+/// Runs one observer among keys of a mix; then another operation inserts a key that the observer has not found. Returns
+/// how often that could be tried.
 fn observe(mix: Mix, span: u64, rng: &mut Rng) -> u64 {
     let setup = setup(64 << 20);
     let mut there = BTreeSet::new();
@@ -96,7 +95,7 @@ fn observe(mix: Mix, span: u64, rng: &mut Rng) -> u64 {
     }
     let mut notes = Notes::default();
     let (mut ranges, mut missed) = (Vec::new(), BTreeSet::new());
-    // What the observer has inserted, and may remove again.
+    // Keys that the observer has inserted, and may remove again.
     let mut own: BTreeSet<Vec<u8>> = BTreeSet::new();
     for _ in 0..1 + rng.below(60) {
         let key = mix.key(rng, span);
@@ -137,7 +136,7 @@ fn observe(mix: Mix, span: u64, rng: &mut Rng) -> u64 {
             }
         }
     }
-    // Mostly all of them, so that nodes and layers go.
+    // Mostly all of the observer's keys, so that nodes and layers go.
     if rng.below(3) > 0 {
         for key in std::mem::take(&mut own) {
             assert!(remove(&setup, &key, &mut notes));
@@ -149,7 +148,7 @@ fn observe(mix: Mix, span: u64, rng: &mut Rng) -> u64 {
         let key = mix.key(rng, span);
         let was_expected_absent =
             missed.contains(&key) || ranges.iter().any(|(low, high)| *low <= key && key <= *high);
-        // What the observer has inserted itself it did not miss.
+        // A key that the observer has inserted itself was not missed.
         if was_expected_absent && !own.contains(&key) && insert(&setup, &key, None) {
             assert!(
                 !notes.are_current(&setup),
@@ -161,9 +160,9 @@ fn observe(mix: Mix, span: u64, rng: &mut Rng) -> u64 {
     0
 }
 
-/// Seed 102 of the simulation's preset `ssn`: a transaction scanned, then inserted two
-/// keys that share their first eight bytes. So it made a layer, which it had not been
-/// told to depend on; another inserted a third such key, and both committed.
+/// Seed 102 of the simulation's preset `ssn`: a transaction scanned, then inserted two keys that share their first
+/// eight bytes. The transaction thereby made a layer, which it had not been told to depend on; another inserted a third
+/// such key, and both committed.
 #[test]
 fn what_was_absent_is_noticed_when_others_insert_it() {
     for mix in MIXES {
@@ -176,7 +175,8 @@ fn what_was_absent_is_noticed_when_others_insert_it() {
     }
 }
 
-/// Who inserts and removes again has changed nothing for himself. Levels of trees and whole layers come and go with them.
+/// An observer that inserts and removes again has changed nothing for itself. Levels of trees and whole layers come and
+/// go with its keys.
 #[test]
 fn a_wave_of_own_keys_that_comes_and_goes_is_no_change() {
     for mix in MIXES {
@@ -204,7 +204,7 @@ fn a_wave_of_own_keys_that_comes_and_goes_is_no_change() {
     }
 }
 
-/// As `what_was_absent_is_noticed_when_others_insert_it`, in three lines, without chance.
+/// The case of `what_was_absent_is_noticed_when_others_insert_it`, in three lines, without chance.
 #[test]
 fn a_layer_made_by_the_observer_belongs_to_what_it_observed() {
     let setup = setup(64 << 20);

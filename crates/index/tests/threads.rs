@@ -1,5 +1,5 @@
-//! Several threads on one tree. Every key has one owner, who knows what it must
-//! find; everybody scans everything.
+//! Several threads on one tree. Every key has one owner, which knows what it must find; every
+//! thread scans all keys.
 
 #![allow(clippy::print_stdout, reason = "a failing test shows its seed")]
 
@@ -19,7 +19,7 @@ use memory::Local;
 
 const THREADS: u64 = 4;
 
-/// The owner of a key is its hash; the value says so too.
+/// Returns the owner of a key, by its hash; the value names the owner too.
 fn owner(key: &[u8]) -> u64 {
     key.iter().fold(7u64, |hash, &byte| {
         hash.wrapping_mul(31).wrapping_add(byte.into())
@@ -76,7 +76,7 @@ fn work(tree: &Tree, local: &Local, me: u64, mix: Mix, span: u64, rounds: u64, s
     local.go_idle();
 }
 
-/// A scan finds every key of its owner, who changes none meanwhile, and keys of
+/// Checks that a scan finds every key of its owner, which changes none meanwhile, and keys of
 /// others only with values that their owners write.
 fn scan(tree: &Tree, local: &Local, me: u64, mine: &BTreeMap<Vec<u8>, u64>, rng: &mut Rng) {
     let direction = [Direction::Forward, Direction::Backward][rng.below(2) as usize];

@@ -1,11 +1,10 @@
-//! What one switch costs, and that nesting adds nothing to it.
+//! Benchmark of the cost of one switch, which shows that nesting adds nothing to it.
 //!
-//! A task runs operations of ten or of a hundred touches at the bottom of 1, 5 or
-//! 20 nested `async fn` levels; sixteen such tasks take turns. All memory is in the
-//! cache, so that only switching is seen, and the cost of entering and leaving the
-//! levels once per operation, which the longer operations spread. Compared are direct resumption (a leaf around each
-//! operation), polling from the root (no leaf), and both with every level boxed
-//! behind `dyn Future`, which the compiler cannot flatten.
+//! A task runs operations of ten or of a hundred touches at the bottom of 1, 5 or 20 nested `async fn` levels; sixteen
+//! such tasks take turns. All memory is in the cache, so that only two costs are seen: switching, and entering and
+//! leaving the levels once per operation, which the longer operations spread. The rows compare direct resumption (a
+//! leaf around each operation), polling from the root (no leaf), and both with every level boxed behind `dyn Future`,
+//! which the compiler cannot flatten.
 //!
 //! `cargo bench -p interleave --bench switch`; otherwise it runs tiny, as a test.
 
@@ -27,7 +26,7 @@ const DEPTHS: [usize; 3] = [1, 5, 20];
 
 static LINES: [u64; 512] = [1; 512];
 
-/// One operation: dependent reads.
+/// Does one operation: dependent reads.
 async fn operation(seed: u64, touches: u64) -> u64 {
     let mut sum = seed;
     for _ in 0..touches {
@@ -38,7 +37,7 @@ async fn operation(seed: u64, touches: u64) -> u64 {
     sum
 }
 
-/// What runs at the bottom of the levels.
+/// Work at the bottom of the levels.
 trait Work: 'static {
     fn run(self, seed: u64, touches: u64) -> impl Future<Output = u64> + 'static;
 }
@@ -87,8 +86,7 @@ fn five_boxed<W>(work: W) -> FiveBoxed<W> {
     Boxed(Boxed(Boxed(Boxed(Boxed(work)))))
 }
 
-/// Nanoseconds per switch. Checks the sum, which each level makes larger by the
-/// seed.
+/// Returns the nanoseconds per switch. Checks the sum, to which each level adds the seed.
 fn measure<W: Work>(make: fn() -> W, depth: usize, operations: u64, touches: u64) -> f64 {
     let config = WorkerConfig {
         in_flight: InFlight::Fixed(IN_FLIGHT),
@@ -120,7 +118,7 @@ fn measure<W: Work>(make: fn() -> W, depth: usize, operations: u64, touches: u64
 
 type Measure = Box<dyn Fn(u64, u64) -> f64>;
 
-/// A row per way of running, a column per depth.
+/// Returns a row per way of running, a column per depth.
 fn rows() -> Vec<(&'static str, [Measure; 3])> {
     fn at<W: Work>(make: fn() -> W, depth: usize) -> Measure {
         Box::new(move |operations, touches| measure(make, depth, operations, touches))
@@ -182,7 +180,7 @@ fn main() {
         for (name, measures) in rows() {
             let best = measures.map(|measure| {
                 let operations = (operations / touches).max(2);
-                // The least of several: whatever else ran only adds.
+                // The least of several measurements: interruptions only add time.
                 let (start, mut best) = (Instant::now(), measure(operations, touches));
                 while start.elapsed() < least {
                     best = best.min(measure(operations, touches));

@@ -98,12 +98,12 @@ fn build(entries: usize) -> Table {
     table
 }
 
-/// A permutation of 0..entries, if `entries` is a power of two.
+/// Returns the place of `number` in a permutation of 0..entries, if `entries` is a power of two.
 fn scattered(number: u64, entries: usize) -> u64 {
     number.wrapping_mul(0x2545_F491_4F6C_DD1D) & (entries as u64 - 1)
 }
 
-/// Keys in random order; about one in eight is not in the table.
+/// Returns keys in random order; about one in eight is not in the table.
 fn keys(lookups: usize, entries: usize) -> impl Iterator<Item = u64> + 'static {
     let mut state = 0x853C_49E6_748F_EA9B_u64;
     (0..lookups).map(move |_| {

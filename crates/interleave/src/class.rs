@@ -1,39 +1,38 @@
 //! The two classes of tasks: [`Class`], and how they share a worker: [`Shares`].
 //!
-//! A task begins as *interactive*. One that has had the worker for
-//! [`WorkerConfig::batch_after_us`](crate::WorkerConfig::batch_after_us) since it began, or since
-//! its client was last waited for ([`Wait::Request`](crate::Wait::Request)), becomes *batch*:
-//! users declare nothing. Each class has a rotation of its own. Interactive tasks go first for
-//! as long as their class has not had more than its share; then batch tasks do. A class that has
-//! nothing to do gives its share to the other, and is owed little for it ([`CREDIT_MAX`]): it
-//! goes first when it comes back, and does not make up for all of the time that it was away.
+//! A task begins as *interactive*. A task that has had the worker for
+//! [`WorkerConfig::batch_after_us`](crate::WorkerConfig::batch_after_us) since it began, or since it last waited for
+//! its client ([`Wait::Request`](crate::Wait::Request)), becomes *batch*: users declare nothing. Each class has a
+//! rotation of its own. Interactive tasks go first for as long as their class has not had more than its share; then
+//! batch tasks do. A class that has nothing to do gives its share to the other, and is owed little for it
+//! ([`CREDIT_MAX`]): it goes first when it comes back, and does not make up for all of the time that it was away.
 //!
 //! # Invariant: neither class starves
-//! While both have something to do, of any stretch of time the batch class has its share, but
-//! for the credit, one slice and a stint. [`Shares::next`] chooses the class that has had less, and stays with
-//! one for a stint: a change of classes costs readings of the clock, and what is in the caches.
+//! While both classes have something to do, the batch class has its share of any stretch of time, but for the credit,
+//! one slice and a stint. [`Shares::next`] chooses the class that has had less, and stays with a class for a stint: a
+//! change of classes costs readings of the clock, and the contents of caches.
 
 use std::time::Duration;
 
-/// What a class that was away is owed, at most: what interactive tasks may take at once
-/// before a batch task has its next slice.
+/// Maximum credit of a class that was away: the time that interactive tasks may take at once before a batch task has
+/// its next slice.
 const CREDIT_MAX: Duration = Duration::from_millis(2);
 
-/// For how long a class goes on at least while both have something to do, where each has half of the time (where shares
-/// are uneven, the one with more goes on longer: 0.8 ms of 99 percent). About what
-/// lies between two readings of the clock where resumptions are quick; less than one where they are not.
+/// Shortest time for which a class goes on while both have something to do, where each has half of the time (where
+/// shares are uneven, the class with more goes on longer: 0.8 ms of 99 percent). About the time between two readings of
+/// the clock where resumptions are quick; less than one resumption where they are not.
 const STINT: Duration = Duration::from_micros(16);
 
-/// How far a class is ahead or behind when the other one goes on, in the units of [`Shares`].
+/// Lead of a class at which the other one goes on, in the units of [`Shares`].
 const MARGIN: i64 = STINT.as_nanos() as i64 / 2 * 50;
 
-/// Which of the two rotations a task is in.
+/// One of the two rotations that a task is in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Class {
     #[default]
     Interactive,
-    /// It has had the worker for long without waiting for its client.
+    /// The task has had the worker for long without waiting for its client.
     Batch,
 }
 
@@ -46,12 +45,11 @@ impl Class {
     }
 }
 
-/// Which class had how much.
+/// Time that each class had.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shares {
     batch_percent: i64,
-    /// By how much interactive tasks are ahead, in nanoseconds times percent: each class's time,
-    /// times the share of the other.
+    /// Lead of interactive tasks, in nanoseconds times percent: each class's time, times the share of the other.
     lead: i64,
 }
 
@@ -63,7 +61,7 @@ impl Shares {
         }
     }
 
-    /// The class that goes on after `last`, of which each has something to do or has not.
+    /// Returns the class that goes on after `last`; `interactive` and `batch` say whether each has something to do.
     #[inline]
     pub(crate) fn next(&self, last: Class, interactive: bool, batch: bool) -> Class {
         let margin = match last {
@@ -77,7 +75,7 @@ impl Shares {
         }
     }
 
-    /// A class has had the worker for so long. `others`: the other class had something to do.
+    /// Charges `time` on the worker to `class`; `others` says whether the other class had something to do.
     pub(crate) fn charge(&mut self, class: Class, time: Duration, others: bool) {
         let nanoseconds = i64::try_from(time.as_nanos()).unwrap_or(i64::MAX >> 8);
         let credit = CREDIT_MAX.as_nanos() as i64;
@@ -86,7 +84,7 @@ impl Shares {
                 self.lead = self
                     .lead
                     .saturating_add(nanoseconds.saturating_mul(self.batch_percent));
-                // Nobody was there to be overtaken.
+                // No task was there to be overtaken.
                 if !others {
                     self.lead = self.lead.min(0);
                 }
@@ -108,7 +106,7 @@ mod tests {
 
     const SLICE: Duration = Duration::from_micros(100);
 
-    /// Time of each class, of so many slices.
+    /// Returns the time of each class, in slices out of `slices`.
     fn run(shares: &mut Shares, slices: u32, hungry: impl Fn(u32) -> (bool, bool)) -> [u32; 2] {
         let mut had = [0; 2];
         let mut class = Class::Interactive;
@@ -139,7 +137,7 @@ mod tests {
     fn a_class_that_is_alone_has_all_and_pays_for_none_of_it() {
         let mut shares = Shares::new(50);
         assert_eq!(run(&mut shares, 1000, |_| (true, false)), [1000, 0]);
-        // A batch task that comes then has half, not all that it missed.
+        // A batch task that comes now has half, not all that it missed.
         let [interactive, batch] = run(&mut shares, 100, |_| (true, true));
         assert!(interactive.abs_diff(batch) <= 2, "{interactive} {batch}");
     }
@@ -154,7 +152,7 @@ mod tests {
             shares.charge(class, SLICE, true);
             class == Class::Batch
         });
-        // Its credit: two milliseconds of slices.
+        // The credit: two milliseconds of slices.
         assert_eq!(first, Some(21));
         let had = run(&mut shares, 100, |_| (true, true));
         assert!(had[0].abs_diff(had[1]) <= 2, "{had:?}");
@@ -172,7 +170,7 @@ mod tests {
             had[class.index()] += 1;
             shares.charge(class, Duration::from_nanos(100), true);
         }
-        // In 16 milliseconds.
+        // Changes within 16 milliseconds.
         assert!((900..=1100).contains(&changes), "{changes}");
         assert!(had[0].abs_diff(had[1]) <= 200, "{had:?}");
     }

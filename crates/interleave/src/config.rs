@@ -1,61 +1,61 @@
-//! How a worker runs.
+//! Configuration of a worker.
 
-/// How many transactions are kept in flight (in the hot rotation) per worker.
+/// Number of tasks kept in flight (in the hot rotation) per worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InFlight {
-    /// Chosen while running: starts at 8, moves where more gets done in the time that it
-    /// takes, and stops suspending where nothing misses the cache.
+    /// Chosen while running: starts at 8, moves to where more gets done per unit of time, and stops
+    /// suspending where nothing misses the cache.
     Auto,
-    /// Always this many (1 to 1024). With 1 nothing suspends.
+    /// Always this many (1 to 1024). With 1 no task suspends.
     Fixed(usize),
 }
 
-/// When the next task takes the place of a finished one, or of one that waits for the device
-/// ([`Wait::Device`](crate::Wait::Device)). Tasks that wait for other events have left the
-/// rotation in all of them, and come back to it when they are woken. What is said of reads that
-/// wait or are refused, whoever carries out the reads sees to
+/// Rule by which the next task takes the place of a finished one, or of one that waits for the
+/// device ([`Wait::Device`](crate::Wait::Device)). Under all rules, tasks that wait for other
+/// events have left the rotation, and come back to it when they are woken. The local carries out
+/// the reads, hence also the waits and refusals of reads described here
 /// ([`WorkerLocal::schedule`](crate::WorkerLocal::schedule)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scheduling {
-    /// One task at a time; while it waits for the device no other begins, and the worker
-    /// polls until it is ready (paper 001, section 6.2, "sequential"). [`InFlight`] does not
-    /// matter.
+    /// One task at a time; while it waits for the device no other begins, and the worker polls
+    /// until the read is ready (paper 001, section 6.2, "sequential"). [`InFlight`] is ignored.
     Sequential,
-    /// When the whole batch has finished, with those that wait for the device (paper 000,
-    /// algorithm 1, and paper 001, section 4.2, "storage-aware batch"): meanwhile the others
-    /// are resumed, and completions are looked at before they are.
+    /// New tasks begin when the whole batch has finished, tasks that wait for the device included
+    /// (paper 000, algorithm 1, and paper 001, section 4.2, "storage-aware batch"): meanwhile the
+    /// other tasks of the batch are resumed, and the worker looks for completions before each
+    /// round.
     StrictBatch,
-    /// At once, of a finished one; who waits for the device keeps his place of the number in
-    /// flight (paper 001, section 4.3, "pipelined"). So that there are places left for those
-    /// who need none of the device, only some may wait for it: who is one too many does not
-    /// get his read begun until one of them has ended, and waits for that in his place.
+    /// A finished task is replaced at once; a task that waits for the device keeps its place of the
+    /// number in flight (paper 001, section 4.3, "pipelined"). To leave places for tasks that do
+    /// not need the device, only some tasks may wait for it: the read of a task in excess does not
+    /// begin until another read has ended, and the task waits for that in its place.
     Reserved {
-        /// How many reads may be under way. Range 1 to 1024; the paper has half of those in
-        /// flight.
+        /// Maximum reads under way. Range 1 to 1024; the paper has half of those in flight.
         device_slots: usize,
     },
-    /// At once, also of one that waits for the device: that is in a queue of its own. When its
-    /// read has ended, it waits in a staging area for a place in the rotation, before those
-    /// that are new (paper 001, section 4.4, "dual-queue pipelined"). If the queue is full, the
-    /// read is refused, and the task has to give up.
+    /// A finished task is replaced at once, and so is a task that waits for the device: it moves to
+    /// a queue of its own. After its read has ended, it waits in a staging area for a place in the
+    /// rotation, before new tasks (paper 001, section 4.4, "dual-queue pipelined"). If the queue is
+    /// full, the read is refused, and the task has to give up.
     DualQueue {
-        /// How many reads may be under way. Range 1 to 1024; the paper has 16.
+        /// Maximum reads under way. Range 1 to 1024; the paper has 16.
         cold_slots: usize,
-        /// Completions are looked at when so many tasks have finished, when nothing else is
-        /// to be done, or when no task has finished for a long time. At least 1; the paper
-        /// has 8.
+        /// Finished tasks from one look for completions to the next; the worker also looks when
+        /// nothing else is to be done, or when no task has finished for a long time. At least 1;
+        /// the paper has 8.
         visit_interval: u32,
     },
-    /// At once, also of one that waits for the device. That is back in the rotation as soon as
-    /// it is seen that its read has ended; no read is refused. How many reads are under way
-    /// and how often completions are looked at is found while running: the latter as often as
-    /// brings some each time, and at least every [`VISIT_DELAY_US_MAX`] microseconds or so.
+    /// A finished task is replaced at once, and so is a task that waits for the device. The latter
+    /// is back in the rotation as soon as the worker sees that its read has ended; no read is
+    /// refused. The number of reads under way and the frequency of looks for completions are found
+    /// while running: looks come so often that each brings some completions, and at least every
+    /// [`VISIT_DELAY_US_MAX`] microseconds or so.
     #[default]
     Pipelined,
 }
 
 impl Scheduling {
-    /// The slots named in it, and by what name.
+    /// Returns the number of device slots of this rule, with the name of its field.
     fn slots(self) -> Option<(&'static str, usize)> {
         match self {
             Scheduling::Reserved { device_slots } => Some(("device_slots", device_slots)),
@@ -72,26 +72,24 @@ pub struct WorkerConfig {
     pub in_flight: InFlight,
     /// Default: [`Scheduling::Pipelined`].
     pub scheduling: Scheduling,
-    /// Tasks that may be open at once, in flight or parked; more wait in the
-    /// queue. Range 1 to 2^20, default 65,536.
+    /// Maximum tasks open at once, in flight or parked; more wait in the queue. Range 1 to 2^20,
+    /// default 65,536.
     pub open_tasks_max: usize,
-    /// How long an idle worker polls before it sleeps in the kernel, in
-    /// microseconds. Default 20.
+    /// Time for which an idle worker polls before it sleeps in the kernel, in microseconds. Default 20.
     pub idle_spin_us: u32,
-    /// A task that has had the worker for so long, in microseconds, since it began or since
-    /// its client's last request, is *batch* from then on: it takes nobody's place of those in
-    /// flight, and interactive tasks go first, within their share. At least 1, default 2,000:
-    /// some ten slices.
+    /// Time on the worker, in microseconds, since a task began or since its client's last request,
+    /// after which the task is *batch*: it takes no place of those in flight, and interactive tasks
+    /// go first, within their share. At least 1, default 2,000: some ten slices.
     pub batch_after_us: u32,
-    /// Which share of the worker batch tasks have while interactive ones want all of it, in
+    /// Share of the worker that batch tasks have while interactive tasks want all of it, in
     /// percent. Range 1 to 99, default 50.
     pub batch_percent: u8,
 }
 
-/// The most tasks a worker keeps in flight.
+/// Maximum tasks that a worker keeps in flight.
 pub const IN_FLIGHT_MAX: usize = 1024;
 
-/// About how long a completion is not looked at, at most, under [`Scheduling::Pipelined`], in
+/// Longest time until a completion is looked at under [`Scheduling::Pipelined`], roughly, in
 /// microseconds.
 pub const VISIT_DELAY_US_MAX: u64 = 200;
 
@@ -109,10 +107,10 @@ impl Default for WorkerConfig {
 }
 
 impl WorkerConfig {
-    /// Checks the ranges.
+    /// Checks the ranges of all fields.
     ///
     /// # Errors
-    /// A sentence that names the field, its value and its range.
+    /// Returns a sentence that names the field, its value and its range.
     pub fn validate(&self) -> Result<(), String> {
         if let InFlight::Fixed(n) = self.in_flight
             && !(1..=IN_FLIGHT_MAX).contains(&n)

@@ -1,15 +1,13 @@
 //! Memory that is given back to the system in steps: [`Gradual`].
 //!
-//! The system takes some fifteen megabytes back in a millisecond, so a list of some hundred
-//! megabytes that is dropped holds its worker far longer than a slice ([`SLICE_US_MAX`](crate::SLICE_US_MAX)).
-//! What is left on a worker's thread joins a queue of the thread's, and the worker gives back
-//! [`RELEASED_AT_ONCE`] bytes of it at each look around, of which there is one after the other while
-//! nothing else is to be done. Elsewhere memory is given back at once.
+//! The system takes some fifteen megabytes back in a millisecond, so a list of some hundred megabytes that is dropped
+//! holds its worker far longer than a slice ([`SLICE_US_MAX`](crate::SLICE_US_MAX)). A container dropped on a worker's
+//! thread joins a queue of the thread, and the worker gives back [`RELEASED_AT_ONCE`] bytes of the queue at each look
+//! around; while it has nothing else to do, look follows look. On other threads memory is given back at once.
 //!
-//! The queue belongs to the thread and is touched by nobody else. It is as long as there are large
-//! containers; whoever makes them again and again awaits [`released`] in between, so that memory that
-//! is on its way back does not pile up. A thread that ends, or turns to something other than its worker,
-//! gives back the rest at once.
+//! The queue belongs to the thread and is touched by no other. Its length is bounded only by the number of large
+//! containers; a task that makes them again and again awaits [`released`] in between, so that memory that is on its way
+//! back does not pile up. A thread that ends, or turns to something other than its worker, gives back the rest at once.
 
 use std::{
     cell::{Cell, RefCell},
@@ -21,20 +19,20 @@ use std::{
 
 use crate::{task::end, worker::on_worker_thread};
 
-/// Bytes that are given back at once, about: some 70 microseconds.
+/// Bytes given back at once, roughly: some 70 microseconds.
 pub const RELEASED_AT_ONCE: usize = 1 << 20;
 
 /// A container whose memory can be given back in steps.
 pub trait Release {
-    /// Bytes that it takes.
+    /// Returns the bytes that the container takes.
     fn bytes(&self) -> usize;
 
-    /// Gives back about [`RELEASED_AT_ONCE`] bytes, with what they contained. Whether no more are left
-    /// than may be given back at once.
+    /// Gives back about [`RELEASED_AT_ONCE`] bytes, with their contents. Returns whether no more are left than may be
+    /// given back at once.
     fn release(&mut self) -> bool;
 }
 
-/// From the last element on. The elements' own memory is to be little beside theirs.
+/// Releases from the last element on. Memory that the elements own is to be little beside the vector's.
 impl<T> Release for Vec<T> {
     fn bytes(&self) -> usize {
         size_of::<T>().saturating_mul(self.capacity())
@@ -84,12 +82,12 @@ impl<T: Release + Default> Drop for Gradual<T> {
 }
 
 thread_local! {
-    /// In the order in which they were left.
+    /// Containers to be given back, in the order in which they were dropped.
     static QUEUE: RefCell<VecDeque<Box<dyn Release>>> = const { RefCell::new(VecDeque::new()) };
-    /// How many were left, and how many of these have been given back.
+    /// Number of containers dropped, and how many of these have been given back.
     static LEFT: Cell<u64> = const { Cell::new(0) };
     static RELEASED: Cell<u64> = const { Cell::new(0) };
-    /// Who waits until so many have been given back: one for each task at most.
+    /// Tasks that wait until a number of containers has been given back: one entry for each task at most.
     static WAITING: RefCell<Vec<(u64, Waker)>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -99,21 +97,21 @@ fn leave(container: Box<dyn Release>) {
     LEFT.set(LEFT.get() + 1);
 }
 
-/// Whether something of this thread waits to be given back.
+/// Returns whether a container of this thread waits to be given back.
 #[inline]
 pub(crate) fn is_left() -> bool {
     LEFT.get() != RELEASED.get()
 }
 
-/// Gives back a step's worth of what is left.
+/// Gives back a step's worth of the queue.
 #[cold]
 pub(crate) fn release_some() {
-    // What a container drops may leave something in turn: the queue is not borrowed meanwhile.
+    // The drop of a container's contents may leave another container in turn: the queue is not borrowed meanwhile.
     let Some(mut first) = QUEUE.with_borrow_mut(VecDeque::pop_front) else {
         return;
     };
     let mut is_over = true;
-    // Whoever panics is dropped, and over.
+    // A container that panics is dropped, and over.
     end(None, || {
         is_over = first.release();
         if !is_over {
@@ -131,15 +129,15 @@ pub(crate) fn release_some() {
     }
 }
 
-/// Gives back all that is left, at once.
+/// Gives back the whole queue, at once.
 pub(crate) fn release_all() {
     while is_left() {
         release_some();
     }
 }
 
-/// Waits until what has been left on this thread so far is given back. An event, which the worker
-/// brings about by itself.
+/// Waits until the containers left on this thread so far are given back. The wait is an event, which the worker brings
+/// about by itself.
 pub async fn released() {
     let until = LEFT.get();
     poll_fn(|context| {

@@ -1,10 +1,10 @@
 //! Groups: bodies that wait for memory beside each other, within one turn.
 //!
-//! Slots are for transactions. Work of the engine's own that comes in many like pieces,
-//! such as the removal of deleted records, need not be spread over them: it runs as a
-//! *group*, a ring of bodies that are polled in turn, where each touch gives the others
-//! the time that its memory takes. So it has its misses overlapped whatever the worker
-//! keeps in flight, its caller knows what it cost, and nobody else runs in between.
+//! Slots are for transactions. Work of the engine's own that comes in many like pieces, such as the
+//! removal of deleted records, need not be spread over them: it runs as a *group*, a ring of bodies
+//! that are polled in turn, where each touch gives the others the time that its memory takes. A
+//! group has its misses overlapped whatever the worker keeps in flight, its caller knows its cost,
+//! and no other task runs in between.
 
 use std::{
     array,
@@ -22,12 +22,12 @@ use crate::{
 /// has under way.
 const GROUP: usize = 12;
 
-/// Prefetches and lets the others of a [`together`] go on meanwhile. The worker does not
-/// hear of it: what awaits such a body outside of one is never resumed.
+/// Prefetches and lets the others of a [`together`] go on meanwhile. The worker does not hear of
+/// it: a task that awaits such a body outside a `together` is never resumed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Grouped;
 
-/// The wait for memory within a group: pending once, whoever polls.
+/// Wait for memory within a group: pending once, whatever polls it.
 #[derive(Debug)]
 #[must_use = "a touch waits only when it is awaited"]
 pub struct GroupTouch {
@@ -70,11 +70,11 @@ impl Policy for Grouped {
     }
 }
 
-/// Runs bodies of a policy beside each other, some at a time, begun in their order;
-/// `done` is given what each came to.
+/// Runs bodies of a policy beside each other, some at a time, begun in their order; `done` is given
+/// the output of each.
 ///
 /// # Suspension
-/// Memory waits, as the policy says. [`Grouped`]: none. Its bodies are polled until
+/// Waits for memory, as the policy says. [`Grouped`] never suspends: its bodies are polled until
 /// they are ready, so they must wait for memory only.
 ///
 /// # Cancellation
@@ -86,7 +86,7 @@ pub async fn together<P: Policy, F: Future>(
     let mut bodies = bodies.into_iter();
     let mut ring: [Option<F>; GROUP] = array::from_fn(|_| bodies.next());
     poll_fn(|context| {
-        // Its touches would wait for the worker if they knew of it.
+        // Touches of the body would wait for the worker if they knew of it.
         let mut apart = Context::from_waker(Waker::noop());
         let context = if P::IS_GROUPED { &mut apart } else { context };
         loop {
@@ -152,10 +152,10 @@ mod tests {
 
     #[test]
     fn a_touch_lets_the_others_of_its_group_go_on_and_nobody_else() {
-        // `run_inline` refuses whatever suspends.
+        // `run_inline` refuses bodies that suspend.
         assert_eq!(run::<Grouped>(6).0, [1, 2, 4, 5, 2, 5]);
         assert_eq!(run::<Sequential>(6).0, [1, 2, 2, 4, 5, 5]);
-        // Outside a worker there is nobody to wait for.
+        // Outside a worker there is no other task to wait for.
         assert_eq!(run::<Interleaved>(6).0, [1, 2, 2, 4, 5, 5]);
     }
 }

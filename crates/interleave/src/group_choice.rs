@@ -1,10 +1,10 @@
-//! Whether groups of bodies had better be interleaved: found out while they come.
+//! Choice whether groups of bodies are interleaved, measured while they run.
 //!
-//! The number of tasks that a worker keeps in flight says nothing about the pieces of one task: a
-//! lone statement may look up a hundred thousand keys, all of which miss. Who runs many groups of like
-//! bodies keeps a [`GroupChoice`]: some groups are run one way and some the other, and the way whose
-//! fastest group was faster is taken until the next sample. The fastest, because whatever
-//! interrupts a thread makes groups slower and none faster.
+//! The number of tasks that a worker keeps in flight says nothing about the pieces of one task: a lone statement may
+//! look up a hundred thousand keys, all of which miss. Code that runs many groups of like bodies keeps a
+//! [`GroupChoice`]: a sample runs some groups one way and some the other, and the way whose fastest group was faster is
+//! taken until the next sample. The fastest group counts because interruptions of a thread make groups slower and none
+//! faster.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ const SAMPLE: u32 = 3;
 /// Groups from the beginning of one sample to the next: a sample costs some percent at most.
 const EVERY: u32 = 256;
 
-/// What groups have cost, interleaved and not.
+/// Costs of groups, interleaved and not.
 #[derive(Clone, Debug, Default)]
 pub struct GroupChoice {
     groups: u32,
@@ -23,7 +23,7 @@ pub struct GroupChoice {
 }
 
 impl GroupChoice {
-    /// Whether the next group is to be interleaved.
+    /// Returns whether the next group is to be interleaved.
     pub fn interleaves(&self) -> bool {
         match self.groups % EVERY {
             at if at < 2 * SAMPLE => at.is_multiple_of(2),
@@ -31,7 +31,7 @@ impl GroupChoice {
         }
     }
 
-    /// The group that was asked for took so long for so many bodies.
+    /// Notes that the group asked for last took `took` for `bodies` bodies.
     pub fn note(&mut self, took: Duration, bodies: usize) {
         let at = self.groups % EVERY;
         if at < 2 * SAMPLE {
@@ -50,14 +50,15 @@ impl GroupChoice {
 mod tests {
     use super::*;
 
-    /// How many of so many groups were interleaved, where a body takes so long.
+    /// Returns how many of `groups` groups were interleaved, where a body takes `cost` nanoseconds (interleaved,
+    /// sequential).
     fn interleaved(choice: &mut GroupChoice, groups: u32, cost: (u64, u64)) -> u32 {
         let mut count = 0;
         for group in 0..groups {
             let (is_interleaved, bodies) = (choice.interleaves(), 64);
             count += u32::from(is_interleaved);
             let cost = if is_interleaved { cost.0 } else { cost.1 };
-            // Something interrupts now and then.
+            // An interruption now and then.
             let interrupted = u64::from(group.is_multiple_of(3)) * 1_000_000;
             choice.note(
                 Duration::from_nanos(cost * bodies + interrupted),

@@ -1,4 +1,4 @@
-//! What other threads send to a worker, and how they rouse it.
+//! Messages of other threads to a worker, and how these threads rouse it.
 //!
 //! # Sleeping without missing a message
 //! The worker announces that it sleeps, fences, looks into the inbox once more
@@ -10,10 +10,9 @@
 //!   fence(SeqCst)                  fence(SeqCst)
 //!   inbox empty? -> park           asleep? -> unpark
 //! ```
-//! Of the two fences one is first, so at least one side sees the other's write
-//! (store buffering is excluded). `park` returns at once when `unpark` came before
-//! it. `sleeper.rs` and `wake.rs` are checked by loom, and
-//! `tests/hostile.rs` runs under the thread sanitizer.
+//! One of the two fences is first, so at least one side sees the other's write (store buffering is
+//! excluded). `park` returns at once when `unpark` came before it. `sleeper.rs` and `wake.rs` are
+//! checked by loom, and `tests/hostile.rs` runs under the thread sanitizer.
 
 use std::{
     marker::PhantomData,
@@ -48,7 +47,7 @@ pub(crate) enum Message<L: 'static> {
     Wake(Arc<WakeHandle>),
     Cancel(Arc<Ticket>),
     Order(Order<L>),
-    /// Nothing but the end of a sleep.
+    /// Ends a sleep and does nothing else.
     Rouse,
 }
 
@@ -57,7 +56,7 @@ pub(crate) struct Inbox<L: 'static> {
     queue: SegQueue<Message<L>>,
     sleeper: Sleeper,
     closed: AtomicBool,
-    /// Tasks sent and not yet finished, for choosing the least loaded worker.
+    /// Tasks sent and not yet finished, for choosing the less loaded worker.
     pub(crate) open: AtomicU64,
     pub(crate) stats: Published,
     pub(crate) longest: Longest,
@@ -77,12 +76,12 @@ impl<L: 'static> Inbox<L> {
         })
     }
 
-    /// Sends, unless the worker is gone; then the message is dropped.
+    /// Sends `message`, unless the worker is gone; then the message is dropped.
     pub(crate) fn send(&self, message: Message<L>) {
         self.queue.push(message);
         self.sleeper.rouse();
-        // The worker may have closed and drained between our caller's look and
-        // the push; then nobody else would drop the message.
+        // The worker may have closed and drained between the caller's check and the push; then only
+        // this call can drop the message.
         if self.closed.load(Ordering::SeqCst) {
             self.drain();
         }
@@ -116,8 +115,8 @@ impl<L: 'static> Inbox<L> {
         self.queue.is_empty()
     }
 
-    /// Sleeps until a message comes or `at_most` is over: by `sleep`, if the worker
-    /// has its own way ([`Inbox::rouse_by`]).
+    /// Sleeps until a message comes or `at_most` is over: by `sleep`, if the worker has its own way
+    /// ([`Inbox::rouse_by`]).
     pub(crate) fn sleep(&self, at_most: Option<Duration>, sleep: impl FnOnce(Option<Duration>)) {
         self.sleeper.sleep(at_most, || self.queue.is_empty(), sleep);
     }

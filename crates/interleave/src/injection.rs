@@ -1,8 +1,8 @@
-//! The seam for simulators: something that is told about every named suspension
-//! point and may panic there. Without the feature `simulation` it is nothing.
+//! The seam for simulators: a hook that is told about every named suspension point and may panic
+//! there. Without the feature `simulation` the module does nothing.
 //!
-//! Crates with points of their own, such as latches for which a thread waits, tell it
-//! with [`passed`].
+//! Crates with points of their own, such as latches that a thread waits for, report these with
+//! [`passed`].
 
 use crate::policy::Point;
 
@@ -17,8 +17,8 @@ mod enabled {
         static HOOK: RefCell<Option<Hook>> = const { RefCell::new(None) };
     }
 
-    /// Calls `hook` at every suspension point that is passed on this thread while
-    /// `run` runs. The hook may panic: the panic then comes out of that point.
+    /// Calls `hook` at every suspension point that is passed on this thread while `run` runs. The
+    /// hook may panic: the panic then comes out of that point.
     pub fn with_injector<R>(hook: impl FnMut(Point) + 'static, run: impl FnOnce() -> R) -> R {
         struct Restore(Option<Hook>);
         impl Drop for Restore {
@@ -30,18 +30,18 @@ mod enabled {
         run()
     }
 
-    /// Whether this thread has something that is told. It has not while it is being told.
+    /// Returns whether this thread has a hook. A hook that is running does not count.
     pub fn is_injected() -> bool {
         HOOK.with_borrow(|hook| hook.is_some())
     }
 
-    /// Tells of a point that is passed on this thread.
+    /// Reports to the hook a point that is passed on this thread.
     ///
     /// # Panics
-    /// If the hook does.
+    /// Panics if the hook does.
     pub fn passed(point: Point) {
-        // Taken out while it runs, so that it is put back after a panic too and
-        // a point passed inside the hook is not reported to it.
+        // The hook is taken out while it runs, so that it is put back after a panic too and a point
+        // passed inside the hook is not reported to it.
         struct Return(Option<Hook>);
         impl Drop for Return {
             fn drop(&mut self) {

@@ -1,26 +1,25 @@
 //! Sequential or interleaved, and how many in flight: chosen while running.
 //!
-//! An [`Interleaver`] looks up batches of keys in one structure ([`Lookup`]). What is faster it finds
-//! out by *samples*: pieces of the batches themselves, looked up one way and the other, alternately. Of
-//! each way the median counts, so nothing that interrupts the thread decides.
+//! An [`Interleaver`] looks up batches of keys in one structure ([`Lookup`]). It finds out the faster way by *samples*:
+//! pieces of the batches themselves, looked up one way and the other, alternately. The median of each way counts, so
+//! that interruptions of the thread do not decide.
 //!
-//! # How many
+//! # Number in flight
 //! Paper 003 section 3: stalls are hidden when as many lookups are in flight as
 //! `G >= T_stall / (T_compute + T_switch) + 1`. All three are measured ([`Costs`]), on the pieces that are looked up
 //! sequentially:
 //! - sequentially: `T_compute + T_stall`;
-//! - and again, now that what they touch is in the cache: `T_compute`;
-//! - and interleaved, still in the cache: `T_compute + T_switch`.
+//! - sequentially again, with the pieces' memory in the cache: `T_compute`;
+//! - interleaved, still in the cache: `T_compute + T_switch`.
 //!
-//! The second and third time are extra work. The formula gives the least number at which nothing
-//! stalls if every wait takes equally long; waits differ, and a miss of the translation buffer delays
-//! the misses behind it, so twice as many are in flight (measured: `weft-bench join --experiment
-//! group-sizes`).
+//! The second and third lookups are extra work. The formula gives the least number at which nothing stalls if every
+//! wait takes equally long; waits differ, and a miss of the translation buffer delays the misses behind it, so twice as
+//! many are in flight (measured: `weft-bench join --experiment group-sizes`).
 //!
-//! # Whether at all
-//! The other pieces are looked up interleaved, with that number in flight: what is faster by these
-//! pieces is done with all keys until the next sample. Samples become rarer while they agree, and
-//! one is due at once where batches take much longer than the sample said.
+//! # Choice of the way
+//! The other pieces are looked up interleaved, with that number in flight: the way that is faster by these pieces
+//! serves all keys until the next sample. Samples become rarer while they agree, and a sample is due at once where
+//! batches take much longer than the sample said.
 
 use std::{
     hint::black_box,
@@ -29,21 +28,21 @@ use std::{
 
 use crate::lookup::{Execution, Lookup, look_up_all};
 
-/// What a lookup was measured to cost, in nanoseconds.
+/// Measured costs of a lookup, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Costs {
-    /// Sequentially, memory as it was: `T_compute + T_stall`.
+    /// Sequential, memory as it was: `T_compute + T_stall`.
     pub sequential: f64,
-    /// Sequentially, in the cache: `T_compute`.
+    /// Sequential, in the cache: `T_compute`.
     pub cached: f64,
     /// Interleaved, in the cache: `T_compute + T_switch`.
     pub switched: f64,
-    /// Interleaved, memory as it was: what stalls are left, and switches.
+    /// Interleaved, memory as it was: the stalls that are left, and switches.
     pub interleaved: f64,
 }
 
 impl Costs {
-    /// The faster execution.
+    /// Returns the faster execution.
     pub fn execution(&self) -> Execution {
         match self.interleaved * PAYS < self.sequential {
             true => Execution::in_flight(self.in_flight()),
@@ -51,7 +50,7 @@ impl Costs {
         }
     }
 
-    /// How many in flight hide what can be hidden.
+    /// Returns the number in flight that hides the stalls that can be hidden.
     fn in_flight(&self) -> usize {
         let stall = (self.sequential - self.cached).max(0.0);
         let least = stall / self.switched.max(1.0) + 1.0;
@@ -61,28 +60,27 @@ impl Costs {
 
 /// Keys of a piece of a sample.
 const PIECE: usize = 128;
-/// Fewer are none: lookups begin and end together, and do not overlap as those of a longer list do.
+/// Fewer keys make no piece: lookups begin and end together, and do not overlap as those of a longer list do.
 const PIECE_MIN: usize = 32;
 /// Pieces of each way in a sample.
 const PAIRS: usize = 4;
 /// Lookups between two samples at first, and where they agree.
 const SAMPLE_EVERY: (u64, u64) = (1 << 16, 1 << 20);
-/// So much faster must interleaving be.
+/// Factor by which interleaving must be faster to be chosen.
 const PAYS: f64 = 1.05;
-/// In flight, against what the formula gives.
+/// Number in flight, as a multiple of the formula's result.
 const SLACK: f64 = 2.0;
-/// Interleaved at all, at least so many: sequential lookups overlap somewhat out of order, which makes stalls
-/// look shorter than they are (measured: hash probes gain up to 32).
+/// Minimum in flight where lookups are interleaved: sequential lookups overlap somewhat out of order, which makes
+/// stalls look shorter than they are (measured: hash probes gain up to 32).
 const IN_FLIGHT_MIN: usize = 16;
-/// A batch of at least so many lookups says what one took.
+/// Minimum lookups of a batch whose time is compared with the sample.
 const BATCH_MEASURED: usize = 256;
-/// Sequential lookups may take so many times what the sample said.
+/// Multiple of the sample's cost above which a sequential lookup counts as too slow.
 const STRAYED: f64 = 2.0;
-/// Batches in a row that took too long before it is looked at anew: one may have been interrupted.
+/// Batches in a row that took too long before a new sample is due: a single batch may have been interrupted.
 const STRAYS: u32 = 2;
 
-/// Runs lookups in one structure, as is fastest. Keep it for the structure: it remembers what
-/// was measured.
+/// Runs lookups in one structure the faster way. Keep an interleaver for its structure: it remembers its measurements.
 #[derive(Clone, Debug)]
 pub struct Interleaver {
     execution: Option<Execution>,
@@ -91,14 +89,14 @@ pub struct Interleaver {
     sample: Sample,
     /// Lookups until the next sample.
     due: u64,
-    /// And from that to the one behind it, if they agree.
+    /// Lookups from that sample to the next, if the two agree.
     interval: u64,
     /// Batches in a row that took too long.
     strays: u32,
 }
 
 impl Interleaver {
-    /// One that finds out how.
+    /// Returns an interleaver that finds out the faster way.
     pub fn auto() -> Interleaver {
         Interleaver {
             execution: None,
@@ -111,7 +109,7 @@ impl Interleaver {
         }
     }
 
-    /// One that always does as told.
+    /// Returns an interleaver that always runs lookups as `execution` says.
     pub fn fixed(execution: Execution) -> Interleaver {
         Interleaver {
             execution: Some(execution),
@@ -120,18 +118,17 @@ impl Interleaver {
         }
     }
 
-    /// How lookups run at present. `None`: nothing is known yet.
+    /// Returns how lookups run at present; `None` if nothing is known yet.
     pub fn execution(&self) -> Option<Execution> {
         self.execution
     }
 
-    /// What was measured last. `None`: nothing yet.
+    /// Returns the costs measured last; `None` if there are none yet.
     pub fn costs(&self) -> Option<Costs> {
         self.costs
     }
 
-    /// Looks all keys up; `found` is given the place of each key in `keys` and what was found, in
-    /// any order.
+    /// Looks all `keys` up; `found` is given the place of each key in `keys` and what was found, in any order.
     pub fn look_up_all<K: Copy, S: Lookup<K>>(
         &mut self,
         structure: &S,
@@ -150,9 +147,9 @@ impl Interleaver {
         }
     }
 
-    /// How `keys` had better be looked up by somebody else: for bodies that must not run twice, such as
-    /// those that hand out what they find as they go. If it is time for a sample, it is looked
-    /// up here, and what is found is dropped.
+    /// Returns how the caller had better look up `keys` itself: for bodies that must not run twice, such as those that
+    /// hand out what they find as they go. If a sample is due, its keys are looked up here, and their results are
+    /// dropped.
     pub fn choose<K: Copy, S: Lookup<K>>(&mut self, structure: &S, keys: &[K]) -> Execution {
         self.sample(structure, keys, &mut |_, one| drop(one));
         self.present()
@@ -163,8 +160,7 @@ impl Interleaver {
         self.execution.unwrap_or(start)
     }
 
-    /// Goes on with the sample, if it is time for one, as far as the keys reach: how many have been looked
-    /// up.
+    /// Goes on with the sample, if one is due, as far as `keys` reach. Returns how many keys have been looked up.
     fn sample<K: Copy, S: Lookup<K>>(
         &mut self,
         structure: &S,
@@ -185,7 +181,7 @@ impl Interleaver {
         from
     }
 
-    /// A sample is over.
+    /// Takes in the `costs` of a finished sample.
     fn learn(&mut self, costs: Costs) {
         let execution = costs.execution();
         let is_interleaved = |one| matches!(one, Execution::Interleaved(_));
@@ -200,7 +196,7 @@ impl Interleaver {
         self.strays = 0;
     }
 
-    /// A batch took so long for each lookup.
+    /// Takes in that lookups of a batch took `nanoseconds` each.
     fn watch(&mut self, nanoseconds: f64) {
         let (Some(costs), Some(execution)) = (self.costs, self.execution) else {
             return;
@@ -214,7 +210,7 @@ impl Interleaver {
             false => 0,
         };
         if self.strays == STRAYS {
-            // It is not as it was: whichever way is faster now.
+            // Conditions have changed: either way may be faster now.
             self.due = 0;
             self.interval = SAMPLE_EVERY.0;
         }
@@ -252,7 +248,7 @@ impl Sample {
         self.switched[pair] = again(Execution::in_flight(IN_FLIGHT_MIN));
     }
 
-    /// Of so many pairs; how they came out interleaved counts when there are all.
+    /// Returns the costs by the first `pairs` pairs; the interleaved cost counts only when all pairs are there.
     fn costs(&self, pairs: usize) -> Costs {
         Costs {
             sequential: median(self.sequential, pairs),
@@ -262,21 +258,21 @@ impl Sample {
         }
     }
 
-    /// What has been measured, if all has; the next sample begins.
+    /// Returns the costs if the sample is complete; the next sample begins.
     fn take_costs(&mut self) -> Option<Costs> {
         let is_over = self.pieces == 2 * PAIRS;
         is_over.then(|| std::mem::take(self).costs(PAIRS))
     }
 }
 
-/// Of the first so many.
+/// Returns the median of the first `count` values.
 fn median(mut all: [f64; PAIRS], count: usize) -> f64 {
     let some = &mut all[..count];
     some.sort_by(f64::total_cmp);
     (some[(count - 1) / 2] + some[count / 2]) / 2.0
 }
 
-/// Nanoseconds of a lookup.
+/// Returns the nanoseconds of a lookup.
 fn timed<K: Copy, S: Lookup<K>>(
     structure: &S,
     keys: &[K],
@@ -298,7 +294,7 @@ mod tests {
     use crate::{Point, Policy};
     use std::cell::Cell;
 
-    /// Doubles numbers, and counts how often it was asked.
+    /// A structure that doubles numbers, and counts its lookups.
     #[derive(Default)]
     struct Doubles {
         begun: Cell<usize>,
@@ -316,7 +312,7 @@ mod tests {
         }
     }
 
-    /// How many lookups were more than one for each key.
+    /// Returns how many lookups there were beyond one for each key.
     fn extra(interleaver: &mut Interleaver, keys: &[usize]) -> usize {
         let doubles = Doubles::default();
         let mut answers = vec![None; keys.len()];
@@ -332,7 +328,7 @@ mod tests {
         doubles.begun.get() - keys.len()
     }
 
-    /// Lookups of a whole sample that are more than one for each key.
+    /// Lookups of a whole sample beyond one for each key.
     const EXTRA: usize = 2 * PAIRS * PIECE;
 
     #[test]
@@ -405,7 +401,7 @@ mod tests {
         assert_eq!(costs(100.0, 99.0).execution(), Execution::Sequential);
         // 1 + 700 / 140 = 6, and slack: 12, and at least 16.
         assert_eq!(costs(800.0, 200.0).execution(), Execution::in_flight(16));
-        // 1 + 1400 / 140 = 11, and slack.
+        // 1 + 1400 / 140 = 11, and slack: 22.
         assert_eq!(costs(1500.0, 200.0).execution(), Execution::in_flight(22));
         assert_eq!(costs(9e9, 200.0).execution(), Execution::in_flight(64));
     }

@@ -8,8 +8,8 @@
 //! has finished, and then finds its output ready.
 //!
 //! Rules that make this equivalent to polling from the root:
-//! 1. Each root poll starts with nothing armed, and so does each task. What is
-//!    armed afterwards was polled during this very root poll.
+//! 1. Each root poll starts with nothing armed, and so does each task. Any leaf armed afterwards
+//!    was polled during this very root poll.
 //! 2. If more than one thing waits for memory in one root poll (two leaves under
 //!    a `join`, a touch outside any leaf), nothing stays armed: `ambiguous`. If all
 //!    of them are inside one leaf, that leaf is armed instead.
@@ -18,15 +18,15 @@
 //! 4. A leaf arms itself and a touch suspends only if the context they are
 //!    polled with is the slot's own. Combinators that bring their own wakers
 //!    (`FuturesUnordered`) would never be told; under them a touch does not wait.
-//! 5. A leaf that is polled or dropped, by whomever, is disarmed first.
+//! 5. A leaf that is polled or dropped, by any code, is disarmed first.
 //! 6. A panic that comes out of a leaf resumed directly does not end the task: the
 //!    root is polled next, and gets the panic from the leaf.
 //! 7. An [`Observed`](crate::Observed) future in which something waits for memory counts as one
-//!    more thing that does: `ambiguous`. So the root is polled next, or, if all of it is inside one
-//!    leaf, that one (rule 2), and on the way down the observer.
+//!    more thing that does: `ambiguous`. Hence the root is polled next, or, if all waits are inside
+//!    one leaf, that leaf (rule 2), and on the way down the observer.
 //!
-//! So whenever a leaf is resumed directly, it is the only thing in the task that
-//! waits, and polling the root would have led to it and nowhere else.
+//! Hence, whenever a leaf is resumed directly, it is the only thing in the task that waits, and
+//! polling the root would have led to it and nowhere else.
 //!
 //! # Safety argument
 //! The resume function is called with the leaf's address, from the scheduler,
@@ -45,15 +45,14 @@
 //!   `tests/leaf.rs` and `tests/reentrancy.rs` pass under Miri with tree borrows
 //!   (`MIRIFLAGS="-Zmiri-tree-borrows -Zmiri-permissive-provenance"`), which found
 //!   that a count on the slot must be taken from its own `Weak`, not from a `&Slot`.
-//! - *Reentrancy.* A direct resumption goes past whatever guards the leaf above: a
-//!   task that keeps the leaf in an `Rc<RefCell<Pin<Box<_>>>>` locks the cell when it
-//!   polls, the scheduler does not. So the leaf's body, or anything it calls, may
-//!   get at the leaf, in safe code. Two facts close this. While the body of a leaf
-//!   runs *directly*, its slot says so (`direct`): polling the leaf then panics, and
-//!   dropping it aborts the process, since nothing else keeps its memory from
-//!   being freed under the running body. While the body runs under an *ordinary
-//!   poll*, the poller holds the leaf exclusively and it is not armed anywhere
-//!   (rule 5), so that no worker that the body runs can resume it.
+//! - *Reentrancy.* A direct resumption goes past the guards above the leaf: a task that keeps the
+//!   leaf in an `Rc<RefCell<Pin<Box<_>>>>` locks the cell when it polls, the scheduler does not.
+//!   The leaf's body, or anything it calls, may therefore get at the leaf, in safe code. Two facts
+//!   close this. While the body of a leaf runs *directly*, its slot says so (`direct`): polling the
+//!   leaf then panics, and dropping it aborts the process, since nothing else keeps its memory from
+//!   being freed under the running body. While the body runs under an *ordinary poll*, the poller
+//!   holds the leaf exclusively and it is not armed anywhere (rule 5), so that no worker that the
+//!   body runs can resume it.
 
 use std::{
     cell::{Cell, UnsafeCell},
@@ -70,8 +69,8 @@ use crate::{
     task::drop_quietly,
 };
 
-/// A future that the scheduler resumes directly. Wrap each operation that touches
-/// memory in one; whatever is awaited above it then costs nothing per switch.
+/// A future that the scheduler resumes directly. Wrap each operation that touches memory in one;
+/// the levels above it then cost nothing per switch.
 ///
 /// A leaf adds nothing to what its body may do: it may wait for events too, and
 /// may be dropped at any time (but not from within its own body: that aborts the
@@ -80,11 +79,11 @@ use crate::{
 /// those resumptions. Wrappers that catch panics do see the body's panics.
 ///
 /// # Panics
-/// When polled from within its own body, or again after it has finished.
+/// Panics if the leaf is polled from within its own body, or again after it has finished.
 #[must_use = "a leaf runs only when it is awaited"]
 pub struct Leaf<F: Future> {
     state: UnsafeCell<State<F>>,
-    /// The slot this leaf was armed in since it was last polled.
+    /// Slot that this leaf was armed in since it was last polled.
     slot: Cell<Option<Rc<Slot>>>,
     _pinned: PhantomPinned,
 }
@@ -116,22 +115,21 @@ impl<F: Future> Leaf<F> {
         std::ptr::from_ref(self).cast()
     }
 
-    /// Polls the body: from an ordinary poll, or directly, without the levels
-    /// above. True when it has finished; its output is in the state. (One place
-    /// for both, so that the compiler puts the body right here.)
+    /// Polls the body: from an ordinary poll, or directly, without the levels above. Returns true
+    /// when the body has finished; its output is in the state. (One place for both, so that the
+    /// compiler puts the body right here.)
     ///
     /// # Safety
-    /// `leaf` is the address of a pinned and live `Leaf<F>`. Either an ordinary
-    /// poll has it exclusively, or it is armed, and its slot marked as direct
-    /// during the call.
+    /// `leaf` is the address of a pinned and live `Leaf<F>`. Either an ordinary poll has the leaf
+    /// exclusively, or the leaf is armed, and its slot marked as direct during the call.
     #[inline(never)]
     unsafe fn advance(leaf: *const (), context: &mut Context<'_>) -> bool {
         // SAFETY: the caller's promise. Only a shared reference is made to the
         // leaf itself.
         let leaf = unsafe { &*leaf.cast::<Leaf<F>>() };
-        // SAFETY: this call alone uses the state: an ordinary poll is exclusive
-        // and finds the leaf disarmed; a direct one keeps ordinary ones away
-        // (module text). The reference ends with this call.
+        // SAFETY: this call alone uses the state: an ordinary poll is exclusive and finds the leaf
+        // disarmed; a direct poll keeps ordinary polls away (module text). The reference ends with
+        // this call.
         let state = unsafe { &mut *leaf.state.get() };
         let State::Running(body) = state else {
             return true;
@@ -154,8 +152,8 @@ impl<F: Future> Leaf<F> {
         }));
     }
 
-    /// Disarms before an ordinary poll (rule 5), and lets out the panic of the
-    /// last direct resumption (rule 6).
+    /// Disarms the leaf before an ordinary poll (rule 5), and lets out the panic of the last direct
+    /// resumption (rule 6).
     #[inline]
     fn part(&self) {
         if let Some(slot) = self.slot.take() {
@@ -174,8 +172,8 @@ impl<F: Future> Leaf<F> {
         }
     }
 
-    /// Polls the body in a root poll of `slot`, and arms the leaf if that makes
-    /// sense (rule 2). True when it has finished.
+    /// Polls the body in a root poll of `slot`, and arms the leaf if rule 2 says so. Returns true
+    /// when the body has finished.
     ///
     /// # Safety
     /// An ordinary poll has the leaf exclusively.
@@ -186,7 +184,7 @@ impl<F: Future> Leaf<F> {
         let finished = unsafe { Self::advance(self.address(), context) };
         let waits_beyond_an_inner_leaf = slot.ambiguous.get();
         if finished {
-            // Whatever waited inside has been given up.
+            // Waits inside the body have been given up.
             slot.armed.set(None);
         } else if waits_beyond_an_inner_leaf {
             self.arm(slot);
@@ -196,7 +194,7 @@ impl<F: Future> Leaf<F> {
     }
 }
 
-/// What had been noted before a leaf's body was polled.
+/// Notes of the slot from before a leaf's body was polled.
 struct Outside<'s> {
     slot: &'s Slot,
     armed: Option<Armed>,
@@ -229,8 +227,8 @@ impl<'s> Outside<'s> {
 }
 
 impl Drop for Outside<'_> {
-    /// The body has panicked. Somebody above may catch that; then nothing that
-    /// was noted in this root poll is to be relied upon.
+    /// Notes that the body has panicked. Code above may catch the panic; then nothing that was
+    /// noted in this root poll is to be relied upon.
     fn drop(&mut self) {
         self.slot.ambiguous.set(true);
     }
@@ -243,22 +241,21 @@ impl<F: Future> Future for Leaf<F> {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
         let leaf = self.as_ref().get_ref();
         leaf.part();
-        // SAFETY: `poll` has the leaf exclusively, and it is not armed. The same
-        // holds for the other blocks below.
+        // SAFETY: `poll` has the leaf exclusively, and it is not armed.
         let running = matches!(unsafe { &*leaf.state.get() }, State::Running(_));
         if running {
             let finished = with_slot(context, |slot, context| match slot {
-                // Inside a leaf that is resumed directly, that one stays armed.
-                // SAFETY: as above.
+                // Inside a leaf that is resumed directly, the outer leaf stays armed.
+                // SAFETY: `poll` has this leaf exclusively, and it is not armed.
                 Some(slot) if !slot.is_direct() => unsafe { leaf.poll_in(slot, context) },
-                // SAFETY: as above.
+                // SAFETY: `poll` has the leaf exclusively, and it is not armed.
                 _ => unsafe { Self::advance(leaf.address(), context) },
             });
             if !finished {
                 return Poll::Pending;
             }
         }
-        // SAFETY: as above.
+        // SAFETY: `poll` has the leaf exclusively, and it is not armed.
         match unsafe { &mut *leaf.state.get() } {
             State::Finished(output) => match output.take() {
                 Some(output) => Poll::Ready(output),

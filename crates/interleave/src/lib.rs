@@ -1,31 +1,30 @@
 //! A coroutine runtime that hides cache misses.
 //!
-//! Write a lookup as an `async fn` generic over a [`Policy`], call
-//! `P::touch(..).await` before memory that is probably not in the cache, and a
-//! [`Worker`] interleaves as many lookups as the machine has misses to overlap.
-//! The same source runs sequentially under [`Sequential`] and with mere
-//! prefetches under [`Prefetching`].
+//! Write a lookup as an `async fn` generic over a [`Policy`], call `P::touch(..).await` before
+//! memory that is probably not in the cache, and a [`Worker`] interleaves as many lookups as the
+//! machine has misses to overlap. One source serves both: it runs sequentially under [`Sequential`]
+//! and with mere prefetches under [`Prefetching`].
 //!
-//! | what | where |
+//! | purpose | items |
 //! | --- | --- |
 //! | one body, three executions | [`Policy`], [`Sequential`], [`Prefetching`], [`Interleaved`] |
 //! | many lookups in one structure, on this thread | [`Lookup`], [`Interleaver`] |
 //! | many like bodies within one turn | [`together`], [`Grouped`] |
 //! | directly resumable operations | [`Leaf`] |
-//! | what is seldom, and waits long | [`Nested`] |
-//! | what is waited for | [`Wait`], [`noting`], [`Scheduling`] |
-//! | to compute for long, and hold nobody up | [`Turn`], [`yield_now`], [`LongSlice`] |
-//! | to see each resumption and wait | [`Observed`], [`noted_wait`] |
+//! | rare operations that wait long | [`Nested`] |
+//! | kinds of wait | [`Wait`], [`noting`], [`Scheduling`] |
+//! | long computations that hold up no other task | [`Turn`], [`yield_now`], [`LongSlice`] |
+//! | observers of each resumption and wait | [`Observed`], [`noted_wait`] |
 //! | one thread's scheduler | [`Worker`], [`WorkerConfig`] |
-//! | what comes from outside, as bytes to sockets do | [`Outside`] |
+//! | events from outside, such as bytes to sockets | [`Outside`] |
 //! | threads | [`Runtime`] |
 //! | tasks from any thread or runtime | [`Handle::submit`], [`JoinHandle`] |
 //! | closed loops without allocation | [`Source`] |
 //!
-//! A worker distinguishes three kinds of wait: *memory* (a [`Touch`]: the slot is
-//! resumed after the others had a turn), *device* ([`Wait::Device`]) and *event* (any other
-//! `Pending`); in both the slot is parked until its waker is called. What kind of event it is
-//! can be noted, for counters and observers. The crate knows nothing of databases.
+//! A worker distinguishes three kinds of wait: *memory* (a [`Touch`]: the slot is resumed after the
+//! others had a turn), *device* ([`Wait::Device`]) and *event* (any other `Pending`); for device
+//! and event the slot is parked until its waker is called. The kind of an event can be noted, for
+//! counters and observers. The crate knows nothing of databases.
 
 mod class;
 mod config;
@@ -83,7 +82,7 @@ pub use turn::{Turn, turn_is_over};
 pub use wait::{Noting, Wait, note_wait, noted_wait, noting};
 pub use worker::{Handle, Rouser, Worker, WorkerLocal};
 
-/// The README's example, compiled and run with the tests.
+/// The README's examples, compiled and run with the tests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -1,8 +1,8 @@
 //! Many lookups in one structure, on the calling thread: one after the other, or some beside each
 //! other, polled in turn.
 //!
-//! A structure implements [`Lookup`] with one body. No worker is involved, and nothing is allocated per
-//! lookup. Which is faster an [`Interleaver`](crate::Interleaver) finds out.
+//! A structure implements [`Lookup`] with one body. No worker is involved, and nothing is allocated per lookup. An
+//! [`Interleaver`](crate::Interleaver) finds out which way is faster.
 
 use std::{
     future::Future,
@@ -19,8 +19,8 @@ use crate::{
 
 /// A structure in which keys are looked up.
 ///
-/// The body is an `async fn` that awaits [`Policy::touch`] before it reads memory that
-/// is probably not in the cache, and nothing else. It is run sequentially and interleaved.
+/// The body is an `async fn` that awaits [`Policy::touch`] before it reads memory that is probably not in the cache,
+/// and nothing else. The body is run sequentially and interleaved.
 ///
 /// ```
 /// use interleave::{Interleaver, Lookup, Point, Policy};
@@ -51,27 +51,27 @@ use crate::{
 /// assert_eq!(found, [true, false, true]);
 /// ```
 pub trait Lookup<K: Copy> {
-    /// What a lookup finds.
+    /// Result of a lookup.
     type Found;
 
-    /// Looks one key up.
+    /// Looks `key` up.
     ///
     /// # Suspension
-    /// Memory waits only: what waits for anything else would never be woken.
+    /// The body may wait for memory only: a body that waits for anything else would never be woken.
     fn look_up<P: Policy>(&self, key: K) -> impl Future<Output = Self::Found>;
 }
 
-/// How lookups run.
+/// Way in which lookups run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Execution {
     /// One after the other, without prefetches or suspensions.
     Sequential,
-    /// So many beside each other.
+    /// The given number of lookups beside each other.
     Interleaved(NonZeroUsize),
 }
 
 impl Execution {
-    /// So many in flight, at most [`Execution::IN_FLIGHT_MAX`]; none: sequential.
+    /// Returns the execution with `lookups` in flight, at most [`Execution::IN_FLIGHT_MAX`]; sequential for 0.
     pub fn in_flight(lookups: usize) -> Execution {
         match NonZeroUsize::new(lookups.min(Execution::IN_FLIGHT_MAX)) {
             Some(lookups) => Execution::Interleaved(lookups),
@@ -79,12 +79,12 @@ impl Execution {
         }
     }
 
-    /// More in flight than any core has misses under way.
+    /// Maximum lookups in flight: more than any core has misses under way.
     pub const IN_FLIGHT_MAX: usize = 64;
 }
 
-/// Looks all keys up as told; `found` is given the place of each key in `keys` and what was
-/// found. In the order of the keys if sequential, else in any.
+/// Looks all `keys` up as `execution` says; `found` is given the place of each key in `keys` and what was found.
+/// Results come in the order of the keys if sequential, else in any order.
 pub fn look_up_all<K: Copy, S: Lookup<K>>(
     structure: &S,
     keys: &[K],
@@ -99,7 +99,7 @@ pub fn look_up_all<K: Copy, S: Lookup<K>>(
     };
     let mut keys = keys.iter().copied().enumerate();
     let begin = |(at, key)| (at, structure.look_up::<Grouped>(key));
-    // Who has ended stays in its place until another takes it: no flag is looked at but the number.
+    // An ended body stays in its place until another takes it: the number alone tells that it has ended.
     let mut ring: Vec<_> = keys.by_ref().take(in_flight.get()).map(begin).collect();
     let mut context = Context::from_waker(Waker::noop());
     let mut live = ring.len();
@@ -127,8 +127,8 @@ pub fn look_up_all<K: Copy, S: Lookup<K>>(
     }
 }
 
-/// Marks a place of the ring whose lookup has ended, and no other is left. No place of a key: slices
-/// of keys that have a size are shorter, and those of others are not that long.
+/// Marks a place of the ring whose lookup has ended when no key is left. No place of a key equals it: slices of keys
+/// that have a size are shorter, and those of others are not that long.
 const ENDED: usize = usize::MAX;
 
 #[cfg(all(test, not(loom)))]
@@ -139,7 +139,7 @@ mod tests {
 
     const POINT: Point = Point::new("test");
 
-    /// Numbers from which the key is found in so many steps, and how many lookups were begun.
+    /// Numbers whose lookups take as many steps as the key says, and counters of lookups begun and under way.
     struct Steps {
         begun: Cell<usize>,
         under_way: Cell<usize>,

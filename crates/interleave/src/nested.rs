@@ -1,8 +1,8 @@
 //! Operations that may nest.
 //!
-//! A leaf lies in the frame of who calls it, and is resumed directly. What is seldom, and waits
-//! for a device or an event, had better not make every frame larger, nor the way of those who
-//! pass it by longer: it lies in a box of its own, and all that it costs others is a branch
+//! A leaf lies in the frame of its caller, and is resumed directly. An operation that is rare, and
+//! waits for a device or an event, had better not make every frame larger, nor lengthen the path of
+//! tasks that pass it by: it lies in a box of its own, and costs other tasks no more than a branch
 //! (selective nesting, paper 001 section 4.1).
 
 use std::{
@@ -37,7 +37,7 @@ impl<T> Drop for Nested<'_, T> {
     #[cold]
     #[inline(never)]
     fn drop(&mut self) {
-        // SAFETY: it is dropped once, here, and not used any more.
+        // SAFETY: the future is dropped once, here, and not used any more.
         unsafe { ManuallyDrop::drop(&mut self.0) };
     }
 }

@@ -1,4 +1,4 @@
-//! Tasks whose every resumption somebody wants to see: [`Observed`].
+//! Tasks whose every resumption is to be seen: [`Observed`].
 
 use std::{
     future::Future,
@@ -8,19 +8,19 @@ use std::{
 
 use crate::slot::with_slot;
 
-/// Has whatever is inside resumed from here, also where it waits for memory: no
-/// [`Leaf`](crate::Leaf) within is resumed directly. So those between here and there see each
-/// resumption and each wait, and can tell how long they took, and for what
+/// A future whose inside is resumed from here, also where it waits for memory: no
+/// [`Leaf`](crate::Leaf) within is resumed directly. The levels between this future and the inner
+/// waits see each resumption and each wait, and can tell how long they took, and for what
 /// ([`noted_wait`](crate::noted_wait)).
 ///
-/// It costs a poll of each level per wait. Other tasks do not notice. If it lies within a leaf
-/// itself, that leaf is resumed directly, and polls it.
+/// An observed future costs a poll of each level per wait. Other tasks do not notice. If it lies
+/// within a leaf itself, that leaf is resumed directly, and polls it.
 ///
 /// # Suspension
-/// As the future inside.
+/// Waits as the future inside does.
 ///
 /// # Cancellation
-/// As of the future inside.
+/// Drops the future inside.
 #[derive(Debug)]
 #[must_use = "futures do nothing unless polled"]
 pub struct Observed<F>(F);
@@ -42,7 +42,8 @@ impl<F: Future + Unpin> Future for Observed<F> {
                 if let Some(slot) = slot
                     && slot.noted().is_hot
                 {
-                    // As if something waited beside the leaf (rule 7 of `leaf.rs`).
+                    // Note a wait beside the leaf (rule 7 of `leaf.rs`), so that the root is polled
+                    // next.
                     slot.ambiguous.set(true);
                 }
             });

@@ -1,34 +1,35 @@
-//! What a worker listens to beside its device: sockets.
+//! Event sources that a worker attends to beside its device: sockets.
 
 use std::{os::fd::RawFd, time::Duration};
 
 use crate::worker::Rouser;
 
-/// Something that tasks of one worker wait for and that comes from outside, as bytes to a socket
-/// do. The worker looks after it: between rounds, and while it sleeps. See
-/// [`WorkerLocal`](crate::WorkerLocal), whose hooks these are a part of.
+/// A source of events from outside that tasks of one worker wait for, such as bytes to a socket.
+/// The worker attends to it between rounds, and while it sleeps. See
+/// [`WorkerLocal`](crate::WorkerLocal), whose hooks call these methods.
 pub trait Outside: Send + Sync + 'static {
-    /// Called again and again while the worker has nothing to resume and does not sleep yet, as
-    /// [`WorkerLocal::poll`](crate::WorkerLocal::poll): wakes the tasks for which something has
-    /// come. It need not look each time.
+    /// Wakes the tasks whose events have come. Called again and again while the worker has nothing
+    /// to resume and does not sleep yet, as [`WorkerLocal::poll`](crate::WorkerLocal::poll) is. An
+    /// implementation need not look at each call.
     fn poll_idle(&self);
 
-    /// Sleeps until something comes, the rouser is called (or has been since the last sleep) or
-    /// `at_most` is over. Wakes nobody yet: for who wakes a task the worker would still be asleep,
-    /// and have to be roused.
+    /// Sleeps until an event comes, the rouser is called (or has been since the last sleep) or
+    /// `at_most` is over. Wakes no task yet: a waker called from here would take the worker to be
+    /// asleep, and rouse it.
     fn sleep(&self, at_most: Option<Duration>);
 
-    /// After a sleep, this one or that of the device: wakes the tasks for which something has come.
+    /// Wakes the tasks whose events have come, after a sleep of this source or of the device.
     fn take_in(&self);
 
-    /// Between two slices ([`WorkerLocal::look_outside`](crate::WorkerLocal::look_outside)): as
-    /// [`Outside::take_in`]. It need not look each time, but one of few times.
+    /// Wakes the tasks whose events have come, between two slices
+    /// ([`WorkerLocal::look_outside`](crate::WorkerLocal::look_outside)). An implementation need
+    /// not look at each call, but at one of a few.
     fn look(&self);
 
-    /// Ends sleeps.
+    /// Returns a rouser, which ends sleeps.
     fn rouser(&self) -> Rouser;
 
-    /// A descriptor that is readable while [`Outside::take_in`] would find something: who sleeps
-    /// in a way of his own wakes up by it.
+    /// Returns a descriptor that is readable while [`Outside::take_in`] would find something: a
+    /// sleep that is not [`Outside::sleep`] listens to it.
     fn descriptor(&self) -> RawFd;
 }

@@ -7,10 +7,9 @@
 //! and a memory wait (paper 003 section 4 does the same with a boolean template
 //! parameter; the three-way form and the adaptive switch are ours).
 //!
-//! Which of them runs is fixed at compile time. The interleaved execution can
-//! still fall back at run time: when the worker has found that nothing misses
-//! the cache, [`Policy::suspends`] is false and leaf operations run the
-//! sequential body instead (see `leaf.rs`).
+//! The execution is fixed at compile time. The interleaved execution can still fall back at run
+//! time: when the worker has found that nothing misses the cache, [`Policy::suspends`] is false and
+//! leaf operations run the sequential body instead (see `leaf.rs`).
 
 use std::{
     future::{Future, Ready, ready},
@@ -20,9 +19,9 @@ use std::{
 
 use crate::{prefetch::prefetch, slot, touch::Touch};
 
-/// A suspension point: its name, for simulators and messages, and how deep into
-/// its work a body is that comes by more than once. Slots that wait at the same
-/// point and depth are resumed together (see `stage.rs`).
+/// A suspension point: its name, for simulators and messages, and a depth, for bodies that pass the
+/// point more than once. Slots that wait at the same point and depth are resumed together (see
+/// `stage.rs`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Point {
     name: &'static str,
@@ -31,7 +30,7 @@ pub struct Point {
 }
 
 impl Point {
-    /// The point called `name`.
+    /// Returns the point called `name`.
     #[inline(always)]
     pub const fn new(name: &'static str) -> Point {
         let (bytes, mut place, mut at) = (name.as_bytes(), 0_u32, 0);
@@ -45,7 +44,7 @@ impl Point {
         }
     }
 
-    /// The same point, `depth` levels down a structure or rounds into a loop.
+    /// Returns this point, `depth` levels down a structure or rounds into a loop.
     #[inline(always)]
     pub const fn at(self, depth: u8) -> Point {
         Point {
@@ -54,13 +53,13 @@ impl Point {
         }
     }
 
-    /// The name.
+    /// Returns the point's name.
     pub const fn name(self) -> &'static str {
         self.name
     }
 }
 
-/// How a body reaches memory that may not be in the cache.
+/// Way in which a body reaches memory that may not be in the cache.
 pub trait Policy: Copy + Default + Send + Sync + 'static {
     /// Name for people and reports.
     const NAME: &'static str;
@@ -72,26 +71,26 @@ pub trait Policy: Copy + Default + Send + Sync + 'static {
     /// prefetch.
     const PREFETCHES: bool = true;
 
-    /// Whether [`Policy::touch`] suspends for the others of a group, and not for those
-    /// of the worker (`group.rs`).
+    /// Whether [`Policy::touch`] suspends for the other bodies of a group, and not for those of the
+    /// worker (`group.rs`).
     const IS_GROUPED: bool = false;
 
-    /// What [`Policy::touch`] returns.
+    /// Future that [`Policy::touch`] returns.
     type Touch: Future<Output = ()>;
 
-    /// Announces that the `bytes` at `address` are read next, and waits for them
-    /// as the policy says. Any address is allowed: nothing is dereferenced.
+    /// Announces at `point` that the `bytes` at `address` are read next, and waits for them as the
+    /// policy says. Any address is allowed: nothing is dereferenced.
     ///
     /// # Suspension
-    /// May suspend: whatever was read optimistically before must be validated
-    /// after it, and no latch may be held across it.
+    /// May suspend: data read optimistically before a touch must be validated after it, and no
+    /// latch may be held across it.
     fn touch<T: ?Sized>(point: Point, address: *const T, bytes: usize) -> Self::Touch;
 
-    /// Announces a read without waiting.
+    /// Announces a read of `bytes` at `address` without waiting.
     fn prefetch<T: ?Sized>(address: *const T, bytes: usize);
 
-    /// Whether leaf operations should run as suspending coroutines now. False
-    /// outside a worker's slot and where the worker found suspending useless.
+    /// Returns whether leaf operations should run as suspending coroutines now. False outside a
+    /// worker's slot and where the worker found suspending useless.
     fn suspends() -> bool;
 }
 
@@ -171,10 +170,10 @@ impl Policy for Interleaved {
     }
 }
 
-/// Awaits a body of the form `object.method(arguments)`, an `async fn` whose first
-/// generic parameter is the policy, as a leaf: directly resumable where the
-/// policy suspends now, in place where it does not. What would suspend still prefetches
-/// there: a worker that found suspending useless did not find that nothing misses.
+/// Awaits a body of the form `object.method(arguments)`, an `async fn` whose first generic
+/// parameter is the policy, as a leaf: directly resumable where the policy suspends now, in place
+/// where it does not. A touch that would suspend still prefetches in place: a worker that found
+/// suspending useless did not find that nothing misses.
 ///
 /// A macro, because the three executions are three instances of a generic
 /// function that is not a value.
@@ -194,7 +193,7 @@ macro_rules! leaf {
 /// Runs a body of a policy that never suspends, in place.
 ///
 /// # Panics
-/// When the body suspends after all: it then has a wait that is not a touch.
+/// Panics if the body suspends: it then has a wait that is not a touch.
 #[inline(always)]
 pub fn run_inline<F: Future>(body: F) -> F::Output {
     let mut context = Context::from_waker(Waker::noop());

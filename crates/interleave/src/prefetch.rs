@@ -2,7 +2,7 @@
 
 const LINE_BYTES: usize = 64;
 
-/// Asks for the line that holds `address`. Never faults, whatever the address.
+/// Prefetches the line that holds `address`. Never faults, whatever the address.
 #[inline(always)]
 pub(crate) fn prefetch_line(address: *const u8) {
     #[cfg(miri)]
@@ -24,7 +24,7 @@ pub(crate) fn prefetch_line(address: *const u8) {
     }
 }
 
-/// Asks for every line of `bytes` bytes at `address`.
+/// Prefetches every line of `bytes` bytes at `address`.
 #[inline(always)]
 pub(crate) fn prefetch(address: *const u8, bytes: usize) {
     let first = address.addr() & (LINE_BYTES - 1);

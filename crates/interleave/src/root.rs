@@ -41,7 +41,7 @@ impl<F: Future<Output = ()>> Erased<F> {
     }
 
     /// # Safety
-    /// As for `poll`; the future is not used again.
+    /// The contract of `poll`; the future is not used again.
     unsafe fn drop(future: NonNull<u8>) {
         // SAFETY: the caller's promise.
         unsafe { future.cast::<F>().drop_in_place() };
@@ -61,18 +61,18 @@ impl Root {
         self.future.is_none()
     }
 
-    /// Name of the type of the future that is held, or empty.
+    /// Returns the type name of the future that is held, or an empty string.
     pub(crate) fn type_name(&self) -> &'static str {
         self.future.map_or("", |vtable| (vtable.name)())
     }
 
-    /// Bytes of the buffer: the largest future held so far.
+    /// Returns the bytes of the buffer: the size of the largest future held so far.
     pub(crate) fn bytes(&self) -> usize {
         self.layout.size()
     }
 
-    /// Puts what `make` returns into the storage. If `make` panics, the storage
-    /// stays empty.
+    /// Puts the future that `make` returns into the storage. If `make` panics, the storage stays
+    /// empty.
     #[inline]
     pub(crate) fn emplace<F: Future<Output = ()> + 'static>(&mut self, make: impl FnOnce() -> F) {
         assert!(self.is_empty(), "a root holds one future at a time");
@@ -109,8 +109,7 @@ impl Root {
         poll
     }
 
-    /// Drops the future, if any. Should its drop panic, the storage is empty
-    /// nevertheless.
+    /// Drops the future, if any. The storage is empty afterwards even if the drop panics.
     #[inline]
     pub(crate) fn clear(&mut self) {
         if let Some(vtable) = self.future.take() {
@@ -120,7 +119,7 @@ impl Root {
         }
     }
 
-    /// Gives the storage up. It must be empty.
+    /// Frees the buffer. The storage must be empty.
     pub(crate) fn release(&mut self) {
         debug_assert!(self.is_empty());
         if self.layout.size() > 0 {

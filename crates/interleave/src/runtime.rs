@@ -18,14 +18,15 @@ use crate::{
     worker::{Handle, Worker, WorkerLocal},
 };
 
-/// The stack of a worker's thread: address space, of which memory is taken only for what is used.
-/// The polls of a task nest as deep as its futures do, so whoever makes futures from data bounds
-/// how deep they nest; SQL's operators are the deepest (`PLAN_DEPTH_MAX` of the crate `logical`).
+/// Stack of a worker's thread, in bytes: address space, of which memory is taken only for the pages
+/// used. Polls of a task nest as deep as its futures do, so code that makes futures from data
+/// bounds how deep they nest; SQL's operators are the deepest (`PLAN_DEPTH_MAX` of the crate
+/// `logical`).
 const STACK_BYTES: usize = 16 << 20;
 
-/// A group of workers, one thread each. Dropping it shuts them down gracefully,
-/// and waits for that, except on one of its own threads: then the workers end
-/// when their tasks have.
+/// A group of workers, one thread each. Dropping a runtime shuts its workers down gracefully and
+/// waits for their end, except on one of its own threads: then the workers end when their tasks
+/// have.
 pub struct Runtime<L: WorkerLocal> {
     handles: Arc<[Handle<L>]>,
     threads: Vec<thread::JoinHandle<()>>,
@@ -41,15 +42,13 @@ impl<L: WorkerLocal> std::fmt::Debug for Runtime<L> {
 }
 
 impl<L: WorkerLocal> Runtime<L> {
-    /// Starts `workers` threads named `{name}-0`, `{name}-1`, …; each calls
-    /// `local` with its number for what its tasks share; if that fails, so does the
-    /// start. With `pin`, worker `i`
-    /// stays on the i-th core that this process may use.
+    /// Starts `workers` threads named `{name}-0`, `{name}-1`, …; each thread calls `local` with its
+    /// number to make the value that its tasks share. With `pin`, worker `i` stays on the i-th core
+    /// that this process may use.
     ///
     /// # Errors
-    /// `InvalidInput` when there are no workers or [`WorkerConfig::validate`]
-    /// refuses `config`; what the system says when it refuses a thread; the error of
-    /// `local`.
+    /// `InvalidInput` if `workers` is 0 or [`WorkerConfig::validate`] refuses `config`; the
+    /// system's error if it refuses a thread; the error of `local`.
     pub fn start(
         name: &str,
         workers: usize,
@@ -87,7 +86,7 @@ impl<L: WorkerLocal> Runtime<L> {
                     if let Some(core) = core {
                         core_affinity::set_for_current(core);
                     }
-                    // The starter waits for it; should it be gone, so is the work.
+                    // The starter waits for this message; if the starter is gone, so is the work.
                     match local(number) {
                         Ok(local) => {
                             let mut worker = Worker::new(config, Rc::new(local), Clock::real());
@@ -107,12 +106,12 @@ impl<L: WorkerLocal> Runtime<L> {
         Ok(runtime)
     }
 
-    /// The workers' handles.
+    /// Returns the workers' handles.
     pub fn handles(&self) -> &Arc<[Handle<L>]> {
         &self.handles
     }
 
-    /// The handle of the less loaded of two workers chosen in turn.
+    /// Returns the handle of the less loaded of two workers chosen in turn.
     pub fn pick(&self) -> &Handle<L> {
         let turn = self.next.fetch_add(1, Ordering::Relaxed);
         let count = self.handles.len();
@@ -127,7 +126,7 @@ impl<L: WorkerLocal> Runtime<L> {
         }
     }
 
-    /// Sum of the workers' counters.
+    /// Returns the sum of the workers' counters.
     pub fn stats(&self) -> WorkerStats {
         let mut sum = WorkerStats::default();
         for handle in self.handles.iter() {
@@ -151,12 +150,12 @@ impl<L: WorkerLocal> Runtime<L> {
             .iter()
             .any(|worker| worker.thread().id() == this)
         {
-            // The last owner was a task. Waiting here would wait for that task.
+            // The last owner was a task. Waiting for the threads would wait for that task.
             self.threads.clear();
         }
         for thread in self.threads.drain(..) {
-            // A worker contains its tasks' panics; should one have died all the
-            // same, its tasks have been told so.
+            // A worker contains its tasks' panics; if a worker has died all the same, its tasks
+            // have been told so.
             let _ = thread.join();
         }
     }

@@ -15,7 +15,7 @@ use crate::{
 pub(crate) struct Sleeper {
     asleep: AtomicBool,
     thread: Mutex<Option<Thread>>,
-    /// Set if the worker does not park its thread but sleeps in its own way.
+    /// Rouser, set if the worker does not park its thread but sleeps in its own way.
     rouser: OnceLock<Rouser>,
 }
 
@@ -28,14 +28,14 @@ impl Sleeper {
         }
     }
 
-    /// From now on senders call `rouser` instead of unparking the thread.
+    /// Has senders call `rouser` instead of unparking the thread from now on.
     pub(crate) fn rouse_by(&self, rouser: Rouser) {
         // A worker is given its local once.
         let _ = self.rouser.set(rouser);
     }
 
-    /// Calls `sleep` if `idle` holds after the announcement; without a rouser of
-    /// its own, the thread is parked instead.
+    /// Calls `sleep` if `idle` holds after the announcement; without a rouser, the thread is parked
+    /// instead.
     pub(crate) fn sleep(
         &self,
         at_most: Option<Duration>,
@@ -53,7 +53,7 @@ impl Sleeper {
         self.asleep.store(false, Ordering::Relaxed);
     }
 
-    /// Announces sleep; whether it is still right to park.
+    /// Announces sleep; returns whether it is still right to park.
     fn announce(&self, idle: impl Fn() -> bool) -> bool {
         self.asleep.store(true, Ordering::Relaxed);
         // Pairs with the fence in `must_rouse`.
@@ -89,8 +89,8 @@ mod tests {
     use super::*;
     use std::sync::Arc;
 
-    /// Whatever the interleaving, a message that is sent is either seen by the
-    /// sleeper's last look or its sender decides to rouse.
+    /// In every interleaving, a message that is sent is seen by the sleeper's last look, or its
+    /// sender decides to rouse.
     #[test]
     fn a_message_is_seen_or_its_sender_rouses() {
         loom::model(|| {

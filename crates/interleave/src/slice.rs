@@ -1,25 +1,25 @@
-//! Slices: for how long a task holds its worker, told to others.
+//! Slices: for how long a task holds its worker.
 //!
-//! A *slice* is what a task does between two moments at which its worker can do something
-//! else. It is to be no longer than [`SLICE_US_MAX`]: whoever computes for longer gives the
-//! others a turn in between ([`Turn`](crate::Turn)). The worker measures slices
-//! (`worker/pace.rs`), counts those that were too long, and keeps the longest.
+//! A *slice* is what a task does between two moments at which its worker can do something else. A slice is to be no
+//! longer than [`SLICE_US_MAX`]: a task that computes for longer gives the others a turn in between
+//! ([`Turn`](crate::Turn)). The worker measures slices (`worker/pace.rs`), counts those that were too long, and keeps
+//! the longest.
 
 use std::{fmt, sync::Mutex, time::Duration};
 
 use crate::slot::{self, current};
 
-/// The longest that a task is to hold its worker, in microseconds.
+/// The longest time that a task is to hold its worker, in microseconds.
 pub const SLICE_US_MAX: u64 = 200;
 
 pub(crate) const SLICE_MAX: Duration = Duration::from_micros(SLICE_US_MAX);
 
-/// What a task calls itself: a kind and a number, as in "client 17".
+/// Label that a task gives itself: a kind and a number, as in "client 17".
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Label {
-    /// What the task serves.
+    /// Kind of thing that the task serves.
     pub kind: &'static str,
-    /// Which of its kind it is.
+    /// Number within the kind.
     pub number: u64,
 }
 
@@ -29,22 +29,21 @@ impl fmt::Display for Label {
     }
 }
 
-/// Names the running task, for whoever reads [`LongSlice`]. Without a name, it has that of its
-/// future's type. Outside a worker this does nothing.
+/// Labels the running task, for readers of [`LongSlice`]. A task without a label is known by its future's type. Outside
+/// a worker this does nothing.
 pub fn label(kind: &'static str, number: u64) {
     current(|slot| {
         slot.set_label(Label { kind, number });
     });
 }
 
-/// The longest of the slices of the running task's worker that were too long, as
-/// [`Handle::longest_slice`](crate::Handle::longest_slice).
+/// Returns the longest of the slices of the running task's worker that were too long, as
+/// [`Handle::longest_slice`](crate::Handle::longest_slice) does.
 pub fn longest_slice() -> Option<LongSlice> {
     slot::longest_slice()
 }
 
-/// Forgets the longest slice of the running task's worker: the next one that is too long is the
-/// longest.
+/// Forgets the longest slice of the running task's worker: the next slice that is too long is the longest.
 pub fn forget_longest_slice() {
     slot::forget_longest_slice();
 }
@@ -53,15 +52,15 @@ pub fn forget_longest_slice() {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LongSlice {
-    /// How long the worker was held; at most this, if `among` is more than 1.
+    /// Time for which the worker was held; an upper bound if `among` is more than 1.
     pub duration: Duration,
-    /// What the task calls itself ([`label`]); empty if it does not.
+    /// Label of the task ([`label`]); empty if it gave itself none.
     pub label: Label,
-    /// Name of the type of the task's future; empty after the task's last slice. "the worker between
-    /// tasks" where the worker itself took the time.
+    /// Type name of the task's future; empty after the task's last slice. "the worker between tasks" where the worker
+    /// itself took the time.
     pub future: &'static str,
-    /// Resumptions since the clock was read before: the task is one of so many. 1 unless
-    /// switches had been quick until then.
+    /// Resumptions between the two readings of the clock: the slice belongs to one of them. 1 unless switches had been
+    /// quick until then.
     pub among: u32,
 }
 

@@ -1,29 +1,28 @@
 //! Slots: where a root future lives and how it is resumed.
 //!
 //! # What a slot is
-//! A worker owns slots. A slot holds one task's root future in storage that is
-//! reused from task to task, the waker that names the slot, and two notes that a
-//! poll leaves behind for the scheduler: *which kind of wait* made it return
-//! `Pending`, and *which leaf*, if exactly one, is to be resumed directly. Why that
-//! is allowed is the subject of `leaf.rs`.
+//! A worker owns slots. A slot holds one task's root future in storage that is reused from task to
+//! task, the waker that names the slot, and two notes that a poll leaves behind for the scheduler:
+//! *which kind of wait* made it return `Pending`, and *which leaf*, if exactly one, is to be
+//! resumed directly. The module `leaf.rs` explains why direct resumption is allowed.
 //!
 //! # The three kinds of wait, as seen here
 //! - *Memory*: a [`Touch`](crate::Touch) was polled under the slot's own context and noted
 //!   [`Wait::Memory`]. The scheduler comes back without being told to.
-//! - *Device*: somebody noted [`Wait::Device`], no matter under whose context, and memory is not
-//!   waited for besides.
-//! - *Event*: everything else, whatever was noted. As for a device, the slot leaves the hot
-//!   rotation, and whoever completes the wait calls the waker.
+//! - *Device*: a future noted [`Wait::Device`], no matter under whose context, and the task does
+//!   not wait for memory besides.
+//! - *Event*: everything else, whatever was noted. The slot leaves the hot rotation, as it does for
+//!   a device, and the completer of the wait calls the waker.
 //!
-//! # Fields, and who may touch them when
-//! Only the worker's thread reaches a slot. `root` is borrowed by a root poll and,
-//! between resumptions, by the worker; nobody else. All other state is in cells.
+//! # Fields, and access to them
+//! Only the worker's thread reaches a slot. `root` is borrowed by a root poll and, between
+//! resumptions, by the worker; by nothing else. All other state is in cells.
 //! - `armed`: the leaf to resume directly. Set by leaves during a root poll, cleared
 //!   by [`Slot::poll_root`], by a wake, by the leaf itself and by [`Slot::vacate`], so
 //!   that a slot never carries a leaf of one task over to the next.
 //! - `direct`: true exactly while the armed leaf's body is on the stack, called from
-//!   [`Slot::resume`]. Left true when that call unwinds, which is how
-//!   [`Slot::postpone`] knows whose panic it was.
+//!   [`Slot::resume`]. Left true when that call unwinds, by which [`Slot::postpone`] knows that the
+//!   panic came from the leaf.
 //! - `fallen`: the panic of a leaf that was resumed directly, kept until the root
 //!   polls that leaf.
 //! - `noted`, `ambiguous`: notes of the current poll, see `wait.rs` and `leaf.rs`.
@@ -54,11 +53,11 @@ thread_local! {
     static CURRENT: Cell<*const Slot> = const { Cell::new(std::ptr::null()) };
 }
 
-/// Why the last poll returned `Pending`.
+/// Reason why the last poll returned `Pending`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Noted {
     pub(crate) wait: Wait,
-    /// It stays in the rotation; otherwise somebody will call the waker.
+    /// Whether the slot stays in the rotation; otherwise its waker will be called.
     pub(crate) is_hot: bool,
 }
 
@@ -69,14 +68,14 @@ impl Noted {
     };
 }
 
-/// How a resumption ended.
+/// Outcome of a resumption.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Resumed {
     Pending(Noted),
     Done,
 }
 
-/// What a panic carries.
+/// Payload of a panic.
 pub(crate) type Payload = Box<dyn Any + Send>;
 
 pub(crate) type ResumeLeaf = unsafe fn(*const (), &mut Context<'_>) -> bool;
@@ -84,7 +83,7 @@ pub(crate) type ResumeLeaf = unsafe fn(*const (), &mut Context<'_>) -> bool;
 #[derive(Clone, Copy)]
 pub(crate) struct Armed {
     pub(crate) leaf: *const (),
-    /// Polls the leaf's body; true when it has finished.
+    /// Polls the leaf's body; returns true when the body has finished.
     pub(crate) resume: ResumeLeaf,
 }
 
@@ -93,29 +92,30 @@ struct Fallen {
     payload: Payload,
 }
 
-/// What a direct resumption needs comes first and is one line.
+/// A slot. The fields that a direct resumption needs come first and take one line.
 #[repr(C, align(64))]
 pub(crate) struct Slot {
     pub(crate) armed: Cell<Option<Armed>>,
-    /// The worker's rotation: who comes after this slot.
+    /// Next slot of the worker's rotation.
     pub(crate) next: Cell<Option<NonNull<Slot>>>,
     waker: Waker,
     /// Address of the wake handle, which identifies contexts of this slot.
     identity: *const (),
     direct: Cell<bool>,
     noted: Cell<Noted>,
-    /// Where the slot waits, or last waited, for memory.
+    /// Suspension point at which the slot waits, or last waited, for memory.
     stage: Cell<Stage>,
-    /// Something besides the armed leaf waits for memory: resume at the root.
+    /// Whether something besides the armed leaf waits for memory: the next resumption is at the
+    /// root.
     pub(crate) ambiguous: Cell<bool>,
     /// Whether touches suspend (the worker's adaptive switch).
     suspends: Cell<bool>,
-    /// Whether the task is interactive or batch. The worker's alone.
+    /// Class of the task: interactive or batch. Used by the worker alone.
     class: Cell<Class>,
-    /// Processor time that the task has had since it began or its client was last
-    /// waited for, sampled: see `worker/pace.rs`.
+    /// Processor time of the task since it began or since it last waited for its client, sampled:
+    /// see `worker/pace.rs`.
     spent: Cell<Duration>,
-    /// What the task calls itself.
+    /// Label that the task gave itself.
     label: Cell<Label>,
     this: Weak<Slot>,
     fallen: Cell<Option<Box<Fallen>>>,
@@ -162,7 +162,7 @@ impl Slot {
         self.wake.index()
     }
 
-    /// Which of the two classes the task belongs to.
+    /// Returns the class of the task.
     #[inline(always)]
     pub(crate) fn class(&self) -> Class {
         self.class.get()
@@ -174,14 +174,14 @@ impl Slot {
         self.spent.set(Duration::ZERO);
     }
 
-    /// Charges processor time to the task. All that it has had.
+    /// Charges processor time to the task. Returns all time charged since it was last reset.
     pub(crate) fn charge(&self, time: Duration) -> Duration {
         let spent = self.spent.get() + time;
         self.spent.set(spent);
         spent
     }
 
-    /// What the task calls itself.
+    /// Returns the label that the task gave itself.
     pub(crate) fn label(&self) -> Label {
         self.label.get()
     }
@@ -190,20 +190,20 @@ impl Slot {
         self.label.set(label);
     }
 
-    /// A counted reference, for a leaf that arms itself.
+    /// Returns a counted reference, for a leaf that arms itself.
     pub(crate) fn counted(&self) -> Option<Rc<Slot>> {
         self.this.upgrade()
     }
 
-    /// The next resumption polls the root (rule 3 of `leaf.rs`).
+    /// Disarms any leaf: the next resumption polls the root (rule 3 of `leaf.rs`).
     pub(crate) fn disarm_any(&self) {
         self.armed.set(None);
     }
 
-    /// The root's storage.
+    /// Returns the root's storage.
     ///
     /// # Safety
-    /// Not while the slot is being resumed, and one borrow at a time.
+    /// The slot is not being resumed, and no other borrow of the root is live.
     #[allow(clippy::mut_from_ref)] // The worker is the single owner, by the contract above.
     pub(crate) unsafe fn root(&self) -> &mut Root {
         // SAFETY: exclusive by the caller's promise.
@@ -213,21 +213,21 @@ impl Slot {
     /// Drops the task, if there is one, and all notes about it.
     ///
     /// # Safety
-    /// As for [`Slot::root`].
+    /// The contract of [`Slot::root`].
     pub(crate) unsafe fn vacate(&self) {
         self.armed.set(None);
         self.direct.set(false);
         self.forget_fallen();
-        // SAFETY: the caller's promise. What the task's drop runs has no access to
-        // the worker, hence none to this storage.
+        // SAFETY: the caller's promise. Code run by the task's drop has no access to the worker,
+        // hence none to this storage.
         unsafe { self.root() }.clear();
     }
 
     /// Resumes the armed leaf, or polls the root.
     ///
     /// # Safety
-    /// On the owning worker's thread, not from within a resumption of this slot,
-    /// with a future in the root.
+    /// The caller runs on the owning worker's thread, not within a resumption of this slot, and the
+    /// root holds a future.
     #[inline]
     pub(crate) unsafe fn resume(&self) -> Resumed {
         let _current = Entered::new(self);
@@ -251,8 +251,8 @@ impl Slot {
         self.armed.set(None);
         self.ambiguous.set(false);
         self.noted.set(Noted::NOTHING);
-        // SAFETY: the callers promise that no other resumption of this slot runs,
-        // and nobody else borrows the root meanwhile.
+        // SAFETY: the callers promise that no other resumption of this slot runs, and nothing else
+        // borrows the root meanwhile.
         match unsafe { (*self.root.get()).poll(context) } {
             Poll::Ready(()) => {
                 // The next task must not find a leaf that this one left behind.
@@ -269,13 +269,14 @@ impl Slot {
         }
     }
 
-    /// Where the slot waits, or last waited, for memory.
+    /// Returns the suspension point at which the slot waits, or last waited, for memory.
     #[inline(always)]
     pub(crate) fn stage(&self) -> Stage {
         self.stage.get()
     }
 
-    /// Notes that something is to stay in the rotation. Whether it does.
+    /// Notes that the task waits at `stage` and is to stay in the rotation. Returns whether touches
+    /// suspend: if not, nothing is noted.
     #[inline(always)]
     pub(crate) fn touched(&self, stage: Stage) -> bool {
         let suspends = self.suspends.get();
@@ -285,15 +286,15 @@ impl Slot {
                 wait: Wait::Memory,
                 is_hot: true,
             });
-            // A leaf around the touch takes this back and arms itself.
+            // A leaf around the touch clears this flag and arms itself.
             self.ambiguous.set(true);
         }
         suspends
     }
 
-    /// Notes that the task gives the others a turn, and stays in the rotation. (The
-    /// rotation of a worker that keeps one task in flight is left between two turns
-    /// like any other.)
+    /// Notes that the task gives the others a turn, and stays in the rotation. (A task leaves the
+    /// rotation of a worker that keeps one task in flight between two turns as it does any other
+    /// rotation.)
     pub(crate) fn yielded(&self, stage: Stage) {
         self.stage.set(stage);
         self.noted.set(Noted {
@@ -303,7 +304,7 @@ impl Slot {
         self.ambiguous.set(true);
     }
 
-    /// Notes what is waited for until the waker is called.
+    /// Notes the kind of wait until the waker is called.
     pub(crate) fn note(&self, wait: Wait) {
         let noted = self.noted.get();
         if !noted.is_hot && wait > noted.wait {
@@ -318,13 +319,13 @@ impl Slot {
         self.noted.get()
     }
 
-    /// Whether the armed leaf's body is on the stack.
+    /// Returns whether the armed leaf's body is on the stack.
     #[inline]
     pub(crate) fn is_direct(&self) -> bool {
         self.direct.get()
     }
 
-    /// Whether the body of `leaf` is on the stack, called directly.
+    /// Returns whether the body of `leaf` is on the stack, called directly.
     pub(crate) fn is_inside(&self, leaf: *const ()) -> bool {
         self.direct.get() && self.is_armed(leaf)
     }
@@ -335,8 +336,7 @@ impl Slot {
             .is_some_and(|armed| std::ptr::eq(armed.leaf, leaf))
     }
 
-    /// Forgets `leaf`; returns the panic that came out of it when it was last
-    /// resumed.
+    /// Forgets `leaf`; returns the panic that came out of the leaf's last resumption.
     pub(crate) fn part(&self, leaf: *const ()) -> Option<Payload> {
         if self.is_armed(leaf) {
             self.armed.set(None);
@@ -349,10 +349,9 @@ impl Slot {
         None
     }
 
-    /// Takes in the panic that has come out of [`Slot::resume`]. If it came
-    /// straight from a leaf, it is kept until the root polls that leaf and gets it
-    /// from there, so that whoever catches panics in between has the chance.
-    /// Otherwise it is returned: the task is over.
+    /// Takes in the panic that has come out of [`Slot::resume`]. A panic that came straight from a
+    /// leaf is kept until the root polls that leaf and gets it from there, so that code in between
+    /// can catch it. Any other panic is returned: the task is over.
     pub(crate) fn postpone(&self, payload: Payload) -> Option<Payload> {
         match (self.direct.replace(false), self.armed.take()) {
             (true, Some(armed)) => {
@@ -396,8 +395,8 @@ impl Drop for Entered {
     }
 }
 
-/// Runs `f` with the slot that is being resumed with this very context, if it is
-/// one (rule 4 of `leaf.rs`).
+/// Runs `f` with the slot that is being resumed with `context`, if there is one (rule 4 of
+/// `leaf.rs`).
 #[inline(always)]
 pub(crate) fn with_slot<R>(
     context: &mut Context<'_>,
@@ -411,8 +410,8 @@ pub(crate) fn with_slot<R>(
     f(own, context)
 }
 
-/// Runs `f` with the slot that is being resumed on this thread, if there is one. Whose waker
-/// is in use does not matter.
+/// Runs `f` with the slot that is being resumed on this thread, if there is one, whatever waker is
+/// in use.
 #[inline(always)]
 pub(crate) fn current<R>(f: impl FnOnce(&Slot) -> R) -> Option<R> {
     let current = CURRENT.get();
@@ -420,30 +419,30 @@ pub(crate) fn current<R>(f: impl FnOnce(&Slot) -> R) -> Option<R> {
     unsafe { current.as_ref() }.map(f)
 }
 
-/// Whether the running code is in a slot whose touches suspend.
+/// Returns whether the running code is in a slot whose touches suspend.
 #[inline(always)]
 pub(crate) fn in_suspending_slot() -> bool {
     current(|slot| slot.suspends.get()).unwrap_or(false)
 }
 
-/// The clock of the worker whose slot is being resumed on this thread, and when it
-/// was last read between two resumptions.
+/// Returns the clock of the worker whose slot is being resumed on this thread, and the worker's
+/// last reading between two resumptions.
 pub(crate) fn time() -> Option<(Duration, Duration)> {
     current(|slot| (slot.timers.now(), slot.timers.read_at()))
 }
 
-/// The longest slice of the worker whose slot is being resumed on this thread.
+/// Returns the longest slice of the worker whose slot is being resumed on this thread.
 pub(crate) fn longest_slice() -> Option<LongSlice> {
     current(|slot| slot.timers.longest()).flatten()
 }
 
-/// Forgets it.
+/// Forgets the longest slice of the worker whose slot is being resumed on this thread.
 pub(crate) fn forget_longest_slice() {
     current(|slot| slot.timers.set_longest(None));
 }
 
-/// The timers of the worker whose slot is being resumed on this thread: a timer calls the waker
-/// that it was given.
+/// Returns the timers of the worker whose slot is being resumed on this thread. A timer calls the
+/// waker that it was given.
 pub(crate) fn timers() -> Option<Rc<Timers>> {
     current(|slot| slot.timers.clone())
 }

@@ -1,16 +1,14 @@
-//! Stages and cohorts: which slots go on together.
+//! Stages and cohorts: the slots that go on together.
 //!
-//! The price of switching between coroutines is less the instructions than the
-//! branch predictor. Every resumption ends in jumps to wherever the coroutine
-//! left off, and when slots are resumed in turn, each at another place, those
-//! jumps are mispredicted; worse, a mispredicted branch on memory that has not
-//! arrived yet keeps the processor from running ahead into the next coroutine.
-//! So the worker resumes *cohorts*: all slots that wait at the same suspension
-//! point and depth, one after the other (after Larus and Parkes, "Using Cohort
-//! Scheduling to Enhance Server Performance", 2002). Cohorts form by themselves:
-//! the largest goes on and takes in whoever waits where it arrives, so that
-//! slots that do the same work soon go in step. A stage that was passed over
-//! gains weight until its turn comes, so nobody starves.
+//! The price of switching between coroutines is less the instructions than the branch predictor.
+//! Every resumption ends in jumps to wherever the coroutine left off, and when slots are resumed in
+//! turn, each at another place, those jumps are mispredicted; worse, a mispredicted branch on
+//! memory that has not arrived yet keeps the processor from running ahead into the next coroutine.
+//! The worker therefore resumes *cohorts*: all slots that wait at the same suspension point and
+//! depth, one after the other (after Larus and Parkes, "Using Cohort Scheduling to Enhance Server
+//! Performance", 2002). Cohorts form by themselves: the largest goes on and takes in the slots that
+//! wait where it arrives, so that slots that do the same work soon go in step. A stage that was
+//! passed over gains weight until its turn comes, so no slot starves.
 //!
 //! Each stage has a queue of its own. To go through all slots and skip those of
 //! other stages would be a badly predicted branch again.
@@ -19,13 +17,13 @@ use crate::policy::Point;
 
 const STAGES: usize = 64;
 
-/// Where a slot waits: a small number made of the point's name and depth. Two
-/// points that share one are resumed together, which is harmless.
+/// Suspension point of a slot: a small number made of the point's name and depth. Slots of two
+/// points that share a number are resumed together, which is harmless.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Stage(u8);
 
 impl Stage {
-    /// Constant where the point is.
+    /// Returns the stage of `point`; a constant where the point is constant.
     #[inline(always)]
     pub(crate) fn of(point: Point) -> Stage {
         Stage(point.place)
@@ -37,13 +35,12 @@ impl Stage {
     }
 }
 
-/// Choices after which a single slot outweighs all others together. Less
-/// patience would move it on before the others come by and take it in; more
-/// would let it wait for longer than a few rounds of them.
+/// Choices after which a single slot outweighs all others together. With less patience the slot
+/// would move on before the others come by and take it in; with more it would wait for longer than
+/// a few rounds of them.
 const PATIENCE: u32 = 32;
 
-/// What can be chained: a name of something that has room for the name of the
-/// next one.
+/// Name of an object that can be chained: the object has room for the name of the next one.
 pub(crate) trait Chained: Copy + PartialEq {
     fn next(self) -> Option<Self>;
     fn set_next(self, next: Self);
@@ -55,7 +52,7 @@ struct Queue<T> {
     first: Option<T>,
     last: Option<T>,
     len: u32,
-    /// Times the stage was passed over while somebody waited there.
+    /// Times the stage was passed over while a slot waited there.
     passed_over: u32,
 }
 
@@ -64,15 +61,14 @@ struct Queue<T> {
 /// would be as many lines more.)
 #[derive(Debug)]
 pub(crate) struct Cohorts<T> {
-    /// Bit `i`: somebody waits at stage `i`.
+    /// Set of occupied stages; bit `i`: a slot waits at stage `i`.
     occupied: u64,
-    /// Of the cohort, those that have not had their turn, from the first to the
-    /// last of them.
+    /// First slot of the cohort that has not had its turn; `cohort_last` is the last.
     cohort: Option<T>,
     cohort_last: Option<T>,
-    /// The one that has its turn or had it last.
+    /// Slot that has its turn or had it last.
     current: Option<T>,
-    /// All that wait, or are in the cohort and have not left.
+    /// Number of slots that wait, or are in the cohort and have not left.
     len: usize,
     waiting: [Queue<T>; STAGES],
 }
@@ -105,14 +101,14 @@ impl<T: Chained> Cohorts<T> {
         self.len == 0
     }
 
-    /// A slot joins.
+    /// Adds a slot, which waits at `stage`.
     #[inline]
     pub(crate) fn join(&mut self, slot: T, stage: Stage) {
         self.len += 1;
         self.wait(slot, stage);
     }
 
-    /// A slot that has had its turn waits for the next one.
+    /// Has a slot that has had its turn wait for the next one at `stage`.
     #[inline(always)]
     pub(crate) fn wait(&mut self, slot: T, stage: Stage) {
         let queue = &mut self.waiting[stage.index()];
@@ -125,18 +121,18 @@ impl<T: Chained> Cohorts<T> {
         queue.last = Some(slot);
     }
 
-    /// A slot that has had its turn elsewhere is one of these; it has still to wait.
+    /// Counts a slot that has had its turn elsewhere as one of these; it has still to wait.
     pub(crate) fn enter(&mut self) {
         self.len += 1;
     }
 
-    /// A slot that has had its turn leaves.
+    /// Counts out a slot that has had its turn and leaves.
     #[inline]
     pub(crate) fn leave(&mut self) {
         self.len -= 1;
     }
 
-    /// Takes out a slot that waits. Whether it did.
+    /// Takes out a slot that waits. Returns whether it waited.
     pub(crate) fn remove(&mut self, slot: T) -> bool {
         let found =
             (0..STAGES).any(|stage| self.take_out(stage, |_, other| other == slot).is_some());
@@ -144,7 +140,7 @@ impl<T: Chained> Cohorts<T> {
         found
     }
 
-    /// For simulators: gives the `choice`-th slot that waits its turn.
+    /// Gives a turn to the `choice`-th slot that waits, for simulators.
     pub(crate) fn choose_nth(&mut self, choice: usize) -> T {
         assert!(choice < self.len, "there are {} choices", self.len);
         let (mut stage, mut choice) = (0, choice as u32);
@@ -156,7 +152,7 @@ impl<T: Chained> Cohorts<T> {
             .expect("the stage has so many")
     }
 
-    /// Takes the slot that `is_it` names, by place or itself, out of its stage.
+    /// Takes the slot that `is_it` selects, by place or itself, out of its stage.
     fn take_out(&mut self, stage: usize, is_it: impl Fn(u32, T) -> bool) -> Option<T> {
         let queue = &mut self.waiting[stage];
         let (mut next, len) = (queue.first.take(), std::mem::take(&mut queue.len));
@@ -175,8 +171,8 @@ impl<T: Chained> Cohorts<T> {
         taken
     }
 
-    /// Makes the slots that are to go on next the cohort; returns how many they
-    /// are. The last cohort has had its turns.
+    /// Makes the slots that are to go on next the cohort; returns how many there are. The last
+    /// cohort has had its turns.
     #[inline]
     pub(crate) fn choose(&mut self) -> u32 {
         debug_assert!(self.cohort.is_none());
@@ -195,7 +191,7 @@ impl<T: Chained> Cohorts<T> {
         std::mem::take(&mut queue.len)
     }
 
-    /// The largest stage, waiting time considered.
+    /// Returns the largest stage, waiting time considered.
     fn heaviest(&mut self) -> usize {
         let (mut best, mut weight) = (0, 0);
         let mut stages = self.occupied;
@@ -212,26 +208,26 @@ impl<T: Chained> Cohorts<T> {
         best
     }
 
-    /// The next slot of the cohort to have its turn.
+    /// Returns the next slot of the cohort to have its turn.
     #[inline(always)]
     pub(crate) fn next(&mut self) -> Option<T> {
         let slot = self.cohort?;
-        // What comes after the last one is out of date.
+        // The last slot's link is out of date.
         let is_last = self.cohort_last == Some(slot);
         self.cohort = if is_last { None } else { slot.next() };
         self.current = Some(slot);
         Some(slot)
     }
 
-    /// Ends the cohort's turns early: the slots that have not had theirs wait for the next
-    /// ones, before those who came later. How many they are.
+    /// Ends the cohort's turns early: the slots that have not had theirs wait for the next ones,
+    /// before those that came later. Returns how many they are.
     #[cold]
     pub(crate) fn interrupt(&mut self, stage: impl Fn(T) -> Stage) -> u32 {
         let Some(first) = self.cohort.take() else {
             return 0;
         };
         let last = self.cohort_last.expect("a cohort has a last one");
-        // They waited at one stage, whose number `stage` may have in another form.
+        // The slots waited at one stage, whose number `stage` may have in another form.
         let stage = stage(first).index();
         let mut left = 1;
         let mut at = first;
@@ -250,12 +246,12 @@ impl<T: Chained> Cohorts<T> {
         left
     }
 
-    /// The slot that had its turn last.
+    /// Returns the slot that had its turn last.
     pub(crate) fn last(&self) -> Option<T> {
         self.current
     }
 
-    /// The slot that is having its turn.
+    /// Returns the slot that is having its turn.
     pub(crate) fn current(&self) -> T {
         self.current.expect("a cohort is having its turns")
     }
@@ -281,7 +277,7 @@ mod tests {
         }
     }
 
-    /// Who has a turn next.
+    /// Returns the slots that have a turn next.
     fn chosen(cohorts: &mut Cohorts<u8>) -> Vec<u8> {
         let size = cohorts.choose();
         let turns: Vec<u8> = std::iter::from_fn(|| cohorts.next()).collect();
@@ -319,7 +315,7 @@ mod tests {
             turns.iter().for_each(|&slot| cohorts.wait(slot, stage));
             larger += u32::from(stage == Stage(1));
         }
-        // The larger one has more turns, not all.
+        // The larger stage has more turns, not all.
         assert!((100..=180).contains(&larger), "{larger}");
     }
 
@@ -352,7 +348,7 @@ mod tests {
         assert_eq!(chosen(&mut cohorts), [2, 3, 4, 5, 0, 1]);
         assert_eq!(cohorts.interrupt(|_| Stage(3)), 0);
         (0..6).for_each(|slot| cohorts.wait(slot, Stage(3)));
-        // Nobody waits there when it is cut off.
+        // No slot waits there when the cohort is cut off.
         cohorts.choose();
         cohorts.next();
         cohorts.wait(0, Stage(5));

@@ -5,14 +5,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 macro_rules! counters {
     ($($(#[$doc:meta])* $name:ident),* $(,)?) => {
-        /// What workers did since they started. Sums are over workers.
+        /// Work of workers since they started. Sums are over workers.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         #[non_exhaustive]
         pub struct WorkerStats { $($(#[$doc])* pub $name: u64),* }
 
         impl WorkerStats {
-            /// Adds another worker's counters. The largest frame stays the largest, and the
-            /// longest slice the longest.
+            /// Adds the counters of `other`. The largest frame stays the largest, and the longest
+            /// slice the longest.
             pub fn merge(&mut self, other: &WorkerStats) {
                 let frame_bytes_max = self.frame_bytes_max.max(other.frame_bytes_max);
                 let slice_ns_max = self.slice_ns_max.max(other.slice_ns_max);
@@ -43,21 +43,21 @@ counters! {
     tasks_finished,
     /// Tasks that panicked.
     tasks_panicked,
-    /// Tasks dropped because nobody waited for them any more.
+    /// Tasks dropped because no handle waited for them any more.
     tasks_cancelled,
     /// Times a slot was resumed.
     resumptions,
-    /// Waits for memory: suspensions behind a prefetch, and to let others have a turn.
+    /// Waits for memory: suspensions behind a prefetch, and turns given to other tasks.
     waits_memory,
-    /// Waits for the device to read, or for leave to ask it.
+    /// Waits for a read of the device, or for permission to start one.
     waits_device,
-    /// Waits for events, whatever they are: those that follow, timers, other tasks.
+    /// Waits for events of any kind, those listed next included: timers, other tasks.
     waits_event,
-    /// Of these, waits for a lock ([`Wait::Lock`](crate::Wait::Lock)).
+    /// Waits for a lock ([`Wait::Lock`](crate::Wait::Lock)), included in `waits_event`.
     waits_lock,
-    /// Of these, waits for a log ([`Wait::Log`](crate::Wait::Log)).
+    /// Waits for a log ([`Wait::Log`](crate::Wait::Log)), included in `waits_event`.
     waits_log,
-    /// Of these, waits for a client ([`Wait::Client`](crate::Wait::Client)).
+    /// Waits for a client ([`Wait::Client`](crate::Wait::Client)), included in `waits_event`.
     waits_client,
     /// Times a worker went to sleep in the kernel.
     sleeps,
@@ -67,7 +67,7 @@ counters! {
     tasks_batch,
     /// Slices longer than [`SLICE_US_MAX`](crate::SLICE_US_MAX): a task held its worker.
     slices_long,
-    /// Nanoseconds of the longest of them (a level, not a count); see
+    /// Nanoseconds of the longest slice (a level, not a count); see
     /// [`Handle::longest_slice`](crate::Handle::longest_slice).
     slice_ns_max,
     /// Bytes of the largest root future seen (a level, not a count).

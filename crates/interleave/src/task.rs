@@ -1,4 +1,4 @@
-//! Tasks: what is submitted, how its result comes back, how it is cancelled.
+//! Tasks: submission, results, cancellation.
 
 use std::{
     cell::RefCell,
@@ -23,15 +23,15 @@ use crate::{
     worker,
 };
 
-/// Why a task has no result.
+/// Reason why a task has no result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Lost {
-    /// It panicked; the panic's message.
+    /// The task panicked; the panic's message.
     Panicked(String),
     /// The worker was shut down before or while the task ran.
     Closed,
-    /// The calling thread is a worker: blocking it would wait for itself.
+    /// The calling thread is a worker: blocking it would make it wait for itself.
     WouldBlockWorker,
 }
 
@@ -49,8 +49,7 @@ impl fmt::Display for Lost {
 
 impl std::error::Error for Lost {}
 
-/// Where a task's future is put. Consumed by [`Place::put`]; a place that is
-/// not used starts nothing.
+/// Place for a task's future. Consumed by [`Place::put`]; a place that is not used starts nothing.
 pub struct Place<'s> {
     root: &'s mut Root,
 }
@@ -70,8 +69,8 @@ impl<'s> Place<'s> {
 /// A supply of tasks that the worker draws from whenever it has room: a closed
 /// loop of clients, a batch to work off.
 pub trait Source<L>: 'static {
-    /// Puts the next task into `place`, or leaves it: the source is then
-    /// dropped and not asked again.
+    /// Puts the next task into `place`, or leaves it empty: the source is then dropped and not
+    /// asked again.
     fn next(&mut self, local: &Rc<L>, place: Place<'_>);
 }
 
@@ -92,8 +91,8 @@ where
     }
 }
 
-/// As [`FromFn`], but the closure returns what makes the future, in its place: a frame
-/// of a kilobyte is not moved there.
+/// A source like [`FromFn`] whose closure returns a maker of the future, which is called in the
+/// future's place: a frame of a kilobyte is not moved there.
 #[derive(Debug)]
 pub struct InPlace<M>(pub M);
 
@@ -114,10 +113,10 @@ where
 /// Identity of a submitted task, shared between its handle and its worker.
 #[derive(Debug)]
 pub(crate) struct Ticket {
-    /// Nobody waits for the task any more.
+    /// Whether no handle waits for the task any more.
     pub(crate) cancelled: AtomicBool,
-    /// Index of the slot that runs it. Written and read by the worker alone; it
-    /// says nothing about whether the task still runs.
+    /// Index of the slot that runs the task. Written and read by the worker alone; it does not say
+    /// whether the task still runs.
     pub(crate) slot: AtomicU32,
 }
 
@@ -126,10 +125,10 @@ thread_local! {
     static PANIC: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Drops a task by `drop_task`, of which no panic comes out. With a `payload`, the
-/// task ends because of it, and its handle is told so.
+/// Drops a task by `drop_task`, whose panics are contained. With a `payload`, the task ends because
+/// of that panic, and its handle is told so.
 pub(crate) fn end(payload: Option<Payload>, drop_task: impl FnOnce()) {
-    /// What an outer `end` on this stack had set.
+    /// The message that an outer `end` on this stack had set.
     struct Outer(Option<String>);
     impl Drop for Outer {
         fn drop(&mut self) {
@@ -146,8 +145,8 @@ pub(crate) fn end(payload: Option<Payload>, drop_task: impl FnOnce()) {
     }
 }
 
-/// Sets the message of the panic, returns the one before. A worker may be dropped
-/// while its thread ends and the thread-local is gone; nobody needs it then.
+/// Sets the message of the panic, returns the one before. A worker may be dropped while its thread
+/// ends and the thread-local is gone; no task needs the message then.
 fn set_panic(message: Option<String>) -> Option<String> {
     PANIC
         .try_with(|panic| panic.replace(message))
@@ -163,15 +162,15 @@ fn message(payload: &Payload) -> String {
         .unwrap_or_else(|| "a value that is not text".to_owned())
 }
 
-/// Drops what a panic carried. Its drop may panic in turn, and the payload of that
-/// again; the chain is cut by leaking the second.
+/// Drops the payload of a panic. Its drop may panic in turn, and the payload of that panic again;
+/// the chain is cut by leaking the second.
 pub(crate) fn drop_quietly(payload: Payload) {
     if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
         std::mem::forget(second);
     }
 }
 
-/// The sending end of a result. Dropped unused, it says why.
+/// The sending end of a result. If dropped unused, it sends the reason.
 struct Completion<T: Send + 'static> {
     sender: Option<oneshot::Sender<Result<T, Lost>>>,
     lost: Lost,
@@ -180,7 +179,7 @@ struct Completion<T: Send + 'static> {
 impl<T: Send + 'static> Completion<T> {
     fn send(&mut self, value: T) {
         if let Some(sender) = self.sender.take() {
-            // The receiver may be gone; then nobody wants the value.
+            // The receiver may be gone; then the value is not wanted.
             let _ = sender.send(Ok(value));
         }
     }
@@ -196,12 +195,11 @@ impl<T: Send + 'static> Drop for Completion<T> {
 
 /// The root future of a submitted task.
 ///
-/// Written by hand because an `async` block that panics drops what it holds while
-/// still unwinding, when nobody knows the message yet. This one keeps the
-/// completion until [`end`] drops it.
+/// Written by hand because an `async` block that panics drops what it holds while still unwinding,
+/// before the message is known. `Task` keeps the completion until [`end`] drops it.
 struct Task<F: Future<Output: Send + 'static>> {
-    /// Structurally pinned. Dropped before the completion speaks: a task has
-    /// cleaned up when its handle hears of it.
+    /// Structurally pinned. Dropped before the completion is sent: a task has cleaned up when its
+    /// handle hears of it.
     future: Option<F>,
     completion: Completion<F::Output>,
 }
@@ -223,7 +221,7 @@ impl<F: Future<Output: Send + 'static>> Future for Task<F> {
 
 impl<F: Future<Output: Send + 'static>> Drop for Task<F> {
     fn drop(&mut self) {
-        // Taken before anything else is dropped: the message is for this task.
+        // The message is taken before anything else is dropped: it is for this task.
         if let Some(message) = set_panic(None) {
             self.completion.lost = Lost::Panicked(message);
         }
@@ -260,7 +258,7 @@ where
     }
 }
 
-/// A task and its handle, for [`Message::Start`].
+/// Sends a task by [`Message::Start`] and returns its handle.
 pub(crate) fn submit<L, T, M, F>(inbox: &Arc<Inbox<L>>, make: M) -> JoinHandle<T, L>
 where
     L: 'static,
@@ -295,7 +293,7 @@ where
 #[must_use = "dropping a join handle cancels its task"]
 pub struct JoinHandle<T, L: 'static> {
     receiver: Option<oneshot::Receiver<Result<T, Lost>>>,
-    /// What has been received, and not been asked for yet.
+    /// Result that has been received, and not been asked for yet.
     received: Option<Result<T, Lost>>,
     inbox: Arc<Inbox<L>>,
     ticket: Arc<Ticket>,
@@ -311,7 +309,8 @@ impl<T, L: 'static> JoinHandle<T, L> {
     /// Blocks the calling thread until the task has ended.
     ///
     /// # Errors
-    /// As awaiting it; [`Lost::WouldBlockWorker`] on a worker's own thread.
+    /// [`Lost::WouldBlockWorker`] on a worker's own thread; otherwise the error that awaiting the
+    /// handle returns.
     pub fn wait(self) -> Result<T, Lost> {
         if worker::on_worker_thread() {
             return Err(Lost::WouldBlockWorker);
@@ -319,12 +318,12 @@ impl<T, L: 'static> JoinHandle<T, L> {
         pollster::block_on(self)
     }
 
-    /// Lets the task run on without anybody waiting for it.
+    /// Lets the task run on with no handle that waits for it.
     pub fn detach(mut self) {
         self.receiver = None;
     }
 
-    /// Whether the result is there (or will never be).
+    /// Returns whether the result has come (or never will).
     pub(crate) fn is_ready(&mut self) -> bool {
         let received = self.receiver.as_mut().map(oneshot::Receiver::try_recv);
         if let Some(Ok(None)) = received {
@@ -338,7 +337,7 @@ impl<T, L: 'static> JoinHandle<T, L> {
     }
 }
 
-/// Nothing in it is pinned with it.
+/// No field is pinned with the handle.
 impl<T, L: 'static> Unpin for JoinHandle<T, L> {}
 
 impl<T, L: 'static> Future for JoinHandle<T, L> {

@@ -24,12 +24,12 @@ pub enum Clock {
 }
 
 impl Clock {
-    /// The operating system's monotonic clock, starting now.
+    /// Returns the operating system's monotonic clock, starting now.
     pub fn real() -> Clock {
         Clock::Real(Instant::now())
     }
 
-    /// Time since the clock's start.
+    /// Returns the time since the clock's start.
     pub fn now(&self) -> Duration {
         match self {
             Clock::Real(start) => start.elapsed(),
@@ -37,7 +37,7 @@ impl Clock {
         }
     }
 
-    /// How long the calling thread has had a processor, if the clock is real: a call of the system.
+    /// Returns the processor time of the calling thread, if the clock is real: by a system call.
     pub(crate) fn thread_time(&self) -> Option<Duration> {
         match self {
             Clock::Real(_) => Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).ok(),
@@ -55,7 +55,7 @@ pub(crate) struct Timers {
     /// time limit) is taken out at once.
     pending: RefCell<BTreeMap<Key, Waker>>,
     sequence: Cell<u64>,
-    /// When the worker last read the clock between two resumptions.
+    /// Time at which the worker last read the clock between two resumptions.
     read_at: Cell<Duration>,
     /// The worker's longest slice, for its tasks.
     longest: Cell<Option<LongSlice>>,
@@ -76,8 +76,8 @@ impl Timers {
         self.clock.now()
     }
 
-    /// When the worker last read the clock between two resumptions: what runs now has run
-    /// for no longer.
+    /// Returns the time at which the worker last read the clock between two resumptions: the
+    /// running task has run for no longer.
     #[inline]
     pub(crate) fn read_at(&self) -> Duration {
         self.read_at.get()
@@ -109,14 +109,14 @@ impl Timers {
         drop(waker);
     }
 
-    /// Wakes everything that is due.
+    /// Wakes every task whose timer is due.
     pub(crate) fn fire(&self) {
         if self.pending.borrow().is_empty() {
             return;
         }
         let now = self.clock.now();
         while let Some(waker) = self.due(now) {
-            // Perhaps the waker of a combinator: foreign code.
+            // The waker may be a combinator's: foreign code.
             end(None, || waker.wake());
         }
     }
@@ -127,7 +127,7 @@ impl Timers {
         (entry.key().0 <= now).then(|| entry.remove())
     }
 
-    /// Time until the next deadline.
+    /// Returns the time until the next deadline.
     pub(crate) fn next(&self) -> Option<Duration> {
         let pending = self.pending.borrow();
         let (&(deadline, _), _) = pending.first_key_value()?;
@@ -135,8 +135,8 @@ impl Timers {
     }
 }
 
-/// Waits `duration`, as an event: the slot leaves the hot rotation. Outside a
-/// worker's slot it does not wait.
+/// Returns a future that waits `duration`, as an event: the slot leaves the hot rotation. The
+/// future does not wait outside a worker's slot.
 pub fn sleep(duration: Duration) -> Sleep {
     Sleep {
         duration,
@@ -145,7 +145,7 @@ pub fn sleep(duration: Duration) -> Sleep {
     }
 }
 
-/// See [`sleep`].
+/// A wait for a duration; see [`sleep`].
 #[must_use = "a sleep waits only when it is awaited"]
 pub struct Sleep {
     duration: Duration,
@@ -157,7 +157,7 @@ pub struct Sleep {
 struct Registered {
     timers: Rc<Timers>,
     key: Key,
-    /// The waker in that entry, so that spurious polls do not add another.
+    /// Waker in that entry, kept so that spurious polls do not add another entry.
     waker: Waker,
 }
 

@@ -48,14 +48,14 @@ impl Future for Touch {
     }
 }
 
-/// Lets every other slot have a turn ([`Wait::Turn`](crate::Wait::Turn)), and the worker look
-/// at what has come from outside. The task stays in the rotation. Outside a worker it returns
-/// at once.
+/// Lets every other slot have a turn ([`Wait::Turn`](crate::Wait::Turn)), and the worker look for
+/// events from outside. The task stays in the rotation. Outside a worker the future returns at
+/// once.
 pub fn yield_now() -> YieldNow {
     YieldNow { suspended: false }
 }
 
-/// See [`yield_now`].
+/// A turn given to the other slots; see [`yield_now`].
 #[derive(Debug)]
 #[must_use = "a yield waits only when it is awaited"]
 pub struct YieldNow {

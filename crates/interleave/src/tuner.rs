@@ -1,40 +1,34 @@
-//! How many in flight: found by trying.
+//! Number of tasks in flight: found by trying.
 //!
-//! The published rule G >= T_stall / (T_compute + T_switch) + 1 (paper 003
-//! section 4) needs times nobody knows beforehand, and conflicts between
-//! transactions in flight are not in it. So the worker starts at 8 and compares
-//! neighbours (and "no suspension at all") in short windows by the useful work
-//! done in them. A candidate is measured between two windows of the incumbent,
-//! whose mean is its yardstick.
+//! The published rule G >= T_stall / (T_compute + T_switch) + 1 (paper 003 section 4) needs times that are unknown
+//! beforehand, and leaves out conflicts between transactions in flight. The worker therefore starts at 8 and compares
+//! neighbours (and "no suspension at all") in short windows by the useful work done in them. A candidate is measured
+//! between two windows of the incumbent, whose mean is its yardstick.
 //!
-//! Windows are noisy: tasks differ, and so does the machine from one millisecond to the
-//! next. How much windows of the incumbent differ among themselves tells by how much a trial
-//! may be wrong, and a candidate is tried until the mean of its trials is clear of its
-//! margin by that. More in flight must be better, fewer only not worse: what conflicts and
-//! latency cost in the long run, a window does not show. Trials become rarer while nothing
-//! changes, so that their cost vanishes.
+//! Windows are noisy: tasks differ, and so does the machine from one millisecond to the next. The differences among
+//! windows of the incumbent tell by how much a trial may be wrong, and a candidate is tried until the mean of its
+//! trials is clear of its margin by that. A larger number must be better, a smaller one only not worse: a window does
+//! not show the long-run costs of conflicts and latency. Trials become rarer while nothing changes, so that their cost
+//! vanishes.
 //!
-//! Tasks in flight together may end together, and where work counts only then, it does so
-//! in lumps. So a window lasts until many times as many have ended as are in flight. After
-//! a change to more, those that were added have begun and not ended; after one to fewer,
-//! those that are too many still end: a window begins when both have, or the larger number
-//! would look worse than it is. And tasks differ, so a window has some hundred of them.
+//! Tasks in flight together may end together, and where work counts only at the end, it comes in lumps. A window
+//! therefore lasts until many times as many tasks have ended as are in flight. After a change to more, the added tasks
+//! have begun and not ended; after a change to fewer, the excess tasks still end: a window begins when both have ended,
+//! or the larger number would look worse than it is. Tasks also differ, so a window has some hundred of them.
 //!
-//! Where tasks wait for each other, windows that begin too early mislead the other way: those
-//! who are added run at first, and join the queue later; and with fewer in flight the queue
-//! is worked off first. So several generations come and go before a window begins; and
-//! whether half of those in flight wait is looked at besides: then they are too many,
+//! If tasks wait for each other, windows that begin too early mislead the other way: added tasks run at first, and join
+//! the queue later; and with fewer in flight the queue is worked off first. Several generations therefore come and go
+//! before a window begins. The tuner also checks whether half of the tasks in flight wait: then they are too many,
 //! whatever the rate is.
 //!
-//! Tasks that wait for the device have cost the worker when they asked and count when they are
-//! answered: a number that begins more of them than it ends looks worse than it is. So after a
-//! change those that wait are answered before a window begins, and a window lasts until
-//! several times as many were.
+//! Tasks that wait for the device have cost the worker when they asked and count when they are answered: a number that
+//! begins more of them than it ends looks worse than it is. After a change, waits under way are therefore answered
+//! before a window begins, and a window lasts until several times as many were.
 //!
-//! Where tasks wait for clients, a worker has nothing to do now and then, and a window would seldom end
-//! before that: the number in flight stayed what it was before the clients came. So time at rest does not
-//! count, unless the device was waited for. Tasks that serve a connection do not end, so that each of their windows
-//! lasts 20 ms: a change of load is noticed after some tenths of a second of work, five seconds at most.
+//! If tasks wait for clients, a worker has nothing to do now and then, and a window would seldom end before that: the
+//! number in flight stayed what it was before the clients came. Time at rest therefore does not count, unless the
+//! worker waited for the device. Tasks that serve a connection do not end, so that each of their windows lasts 20 ms: a
+//! change of load is noticed after some tenths of a second of work, five seconds at most.
 //!
 //! Being wrong for a while costs speed, never correctness.
 
@@ -45,46 +39,46 @@ const START: usize = 3;
 /// Length of a window and of the time left out after a change, in nanoseconds.
 const WINDOW_NS: u64 = 400_000;
 const SETTLE_NS: u64 = 100_000;
-/// A window with less work, fewer tasks ended, or fewer for each that is in flight, is
-/// prolonged, up to this length; likewise the time left out.
+/// Longest window: a window with less work, fewer tasks ended, or fewer for each task in flight, is prolonged up to
+/// this length; likewise the time left out.
 const WINDOW_NS_MAX: u64 = 20_000_000;
 const PROGRESS_MIN: u64 = 64;
 const TASKS_MIN: u64 = 256;
 const GENERATIONS_MIN: u64 = 24;
 const GENERATIONS_SETTLE: u64 = 8;
-/// The same of those that wait for the device.
+/// Answers of the device for each task that waits for it, as `GENERATIONS_MIN` and `GENERATIONS_SETTLE` count tasks
+/// ended.
 const ANSWERS_MIN: u64 = 6;
 const ANSWERS_SETTLE: u64 = 2;
 
 const PAUSE_WINDOWS_MIN: u32 = 2;
 const PAUSE_WINDOWS_MAX: u32 = 256;
-/// So many may all wait for each other.
+/// Tasks in flight of which all may wait for each other.
 const CROWD_MIN: usize = 2;
-/// A candidate with more in flight must be this much better to win, as a share; one with
-/// fewer need not be worse.
+/// Margin by which a candidate with more in flight must be better to win, as a share; one with fewer need not be worse.
 const MARGIN_UP: f64 = 0.02;
 const MARGIN_DOWN: f64 = -0.005;
-/// Trials of a candidate at most, before it has won or lost.
+/// Maximum trials of a candidate before it has won or lost.
 const TRIALS_MAX: u32 = 8;
-/// Not to suspend, which may be far away, is tried more rarely where it was so much worse.
+/// Gain of "no suspension", which may be far away, below which it is tried more rarely.
 const FAR_OFF: f64 = -0.15;
 const SKIPS: u32 = 4;
-/// What one trial is taken to be wrong by, at least, as a share.
+/// Least error that one trial is assumed to have, as a share.
 const NOISE_MIN: f64 = 0.01;
-/// By so many times that must a candidate be clear of its margin to win. To lose, once.
+/// Errors by which a candidate must be clear of its margin to win. To lose, one error suffices.
 const ERRORS_TO_WIN: f64 = 2.0;
-/// The most that two windows are taken to differ by.
+/// Maximum gain that one window is taken to have over another.
 const GAIN_MAX: f64 = 0.5;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Phase {
-    /// Incumbent runs; this many more windows before the next trial.
+    /// The incumbent runs; this many more windows before the next trial.
     Pause(u32),
-    /// Incumbent's window before a trial.
+    /// The incumbent's window before a trial.
     Before,
-    /// Candidate's window; the rate before it.
+    /// The candidate's window; the rate before it.
     Trial { candidate: usize, before: f64 },
-    /// Incumbent's window after a trial.
+    /// The incumbent's window after a trial.
     After {
         candidate: usize,
         before: f64,
@@ -97,21 +91,21 @@ pub(crate) struct Tuner {
     incumbent: usize,
     phase: Phase,
     pause: u32,
-    /// Which kind of candidate is tried next.
+    /// Kind of candidate that is tried next.
     turn: usize,
-    /// The one that has been tried and has neither won nor lost.
+    /// Candidate that has been tried and has neither won nor lost.
     open: Option<Gains>,
-    /// Turns in which not to suspend is not tried: it was out of the question.
+    /// Turns in which "no suspension" is not tried: it was out of the question.
     skips: u32,
-    /// How much windows of the same number differ, as a share: a moving mean.
+    /// Difference between windows of the same number, as a share: a moving mean.
     noise: f64,
     /// Trials since anything changed.
     quiet: u32,
     /// Time in which the worker had something to do, when the window began.
     window_from_ns: u64,
-    /// Time in which it had nothing to do, all together.
+    /// Total time in which the worker had nothing to do.
     rested_ns: u64,
-    /// What has to have happened before the window begins; nothing within it.
+    /// Events required before the window begins; `None` within it.
     settles_after: Option<Settled>,
     from: Totals,
     started: bool,
@@ -120,7 +114,7 @@ pub(crate) struct Tuner {
     crowded: u32,
 }
 
-/// What the trials of a candidate came to: by how much it was better, as a share.
+/// Result of the trials of a candidate: by how much it was better, as a share.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Gains {
     candidate: usize,
@@ -128,38 +122,38 @@ struct Gains {
     sum: f64,
 }
 
-/// What a worker has done since it began.
+/// Work of a worker since it began.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Totals {
     /// Useful work, in any unit.
     pub(crate) progress: u64,
     /// Tasks that have ended.
     pub(crate) finished: u64,
-    /// Waits for the device that have.
+    /// Waits for the device that have ended.
     pub(crate) answered: u64,
 }
 
 /// Tasks that wait now.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Waiting {
-    /// For others.
+    /// Tasks that wait for other tasks.
     pub(crate) for_tasks: usize,
     pub(crate) for_device: usize,
-    /// Whether all do.
+    /// Whether all tasks wait.
     pub(crate) are_all: bool,
 }
 
-/// When a change has come to bear.
+/// Totals at which a change has come to bear.
 #[derive(Clone, Copy, Debug)]
 struct Settled {
-    /// Tasks that have ended since.
+    /// Tasks that have ended since the change.
     finished: u64,
-    /// Waits for the device that have.
+    /// Waits for the device that have ended since the change.
     answered: u64,
 }
 
-/// By how much one rate is better than another: as a logarithm, so that as much more and
-/// as much less are even; bounded, since there are windows in which the machine stood still.
+/// Returns by how much rate `to` is better than rate `from`: as a logarithm, so that gains and losses are even;
+/// bounded, since there are windows in which the machine stood still.
 fn gain(from: f64, to: f64) -> f64 {
     let least = f64::MIN_POSITIVE;
     (to.max(least).ln() - from.max(least).ln()).clamp(-GAIN_MAX, GAIN_MAX)
@@ -186,7 +180,7 @@ impl Tuner {
         }
     }
 
-    /// The number to keep in flight now.
+    /// Returns the number to keep in flight now.
     pub(crate) fn in_flight(&self) -> usize {
         match self.phase {
             Phase::Trial { candidate, .. } => LADDER[candidate],
@@ -194,13 +188,13 @@ impl Tuner {
         }
     }
 
-    /// What the worker would settle on now.
+    /// Returns the number that the worker would settle on now.
     pub(crate) fn settled(&self) -> usize {
         LADDER[self.incumbent]
     }
 
-    /// The worker had nothing to do for so long. Windows leave that out: what counts is the work done in
-    /// the time that it took. After a long rest another kind of work may come, and the window begins anew.
+    /// Notes that the worker had nothing to do for `nanoseconds`. Windows leave rests out: the rate is work per busy
+    /// time. After a long rest another kind of work may come, and the window begins anew.
     pub(crate) fn rested(&mut self, nanoseconds: u64) {
         self.rested_ns += nanoseconds;
         if nanoseconds >= WINDOW_NS_MAX {
@@ -213,8 +207,8 @@ impl Tuner {
         self.started = false;
     }
 
-    /// Reports time, what was done until now, and how many wait. True if
-    /// [`Tuner::in_flight`] may have changed.
+    /// Takes in the time, the totals until now, and the tasks that wait. Returns true if [`Tuner::in_flight`] may have
+    /// changed.
     pub(crate) fn tick(&mut self, now_ns: u64, totals: Totals, waiting: Waiting) -> bool {
         let now_ns = now_ns.saturating_sub(self.rested_ns);
         let at_device = waiting.for_device as u64;
@@ -224,7 +218,7 @@ impl Tuner {
         }
         let before = self.in_flight();
         let elapsed = now_ns.saturating_sub(self.window_from_ns);
-        // Less than before, where much was taken back.
+        // The progress is less than before where much was taken back.
         let done = totals.progress.saturating_sub(self.from.progress);
         let finished = totals.finished.wrapping_sub(self.from.finished);
         let answered = totals.answered.wrapping_sub(self.from.answered);
@@ -235,7 +229,7 @@ impl Tuner {
             }
             return false;
         }
-        // A worker at rest has no newcomers who would be in the way of those it waits for.
+        // A worker at rest has no new tasks that would be in the way of those it waits for.
         if !waiting.are_all {
             self.reports += 1;
             self.crowded += u32::from(before > CROWD_MIN && 2 * waiting.for_tasks >= before);
@@ -246,7 +240,7 @@ impl Tuner {
         if elapsed < WINDOW_NS || (!is_telling && elapsed < WINDOW_NS_MAX) {
             return false;
         }
-        // Where tasks do not end, as those of connections, a smaller number shortens no queue.
+        // If tasks do not end, as those of connections do not, a smaller number shortens no queue.
         if 2 * self.crowded > self.reports && finished >= before as u64 {
             self.give_way();
         } else {
@@ -261,8 +255,8 @@ impl Tuner {
         changed
     }
 
-    /// Opens a window, when there were `before` in flight and others at the device, that
-    /// begins once what runs now has come to bear.
+    /// Opens a window, with `before` in flight and `at_device` at the device until now, that begins once the tasks now
+    /// running have come to bear.
     fn open(&mut self, now_ns: u64, totals: Totals, before: usize, at_device: u64) {
         self.started = true;
         self.begin(now_ns, totals);
@@ -306,7 +300,7 @@ impl Tuner {
         };
     }
 
-    /// There are too many: goes one down, or stays there if only a trial had so many.
+    /// Goes one down, since there are too many, or stays if only a trial had so many.
     fn give_way(&mut self) {
         self.phase = match self.phase {
             Phase::Trial { .. } => self.lost(),
@@ -318,8 +312,7 @@ impl Tuner {
         };
     }
 
-    /// Takes in by how much a candidate was better in a trial, after which the incumbent's
-    /// rate is `now`.
+    /// Takes in by how much a candidate was better in a trial, after which the incumbent's rate is `now`.
     fn weigh(&mut self, candidate: usize, gain: f64, now: f64) -> Phase {
         let none = Gains {
             candidate,
@@ -370,7 +363,7 @@ impl Tuner {
         Phase::Pause(self.pause)
     }
 
-    /// The one that is still open, else in turn: no suspension, the next larger, the next
+    /// Returns the candidate that is still open, else the next in turn: no suspension, the next larger, the next
     /// smaller.
     fn candidate(&self) -> usize {
         if let Some(open) = self.open {
@@ -399,8 +392,8 @@ impl Tuner {
 mod tests {
     use super::*;
 
-    /// A machine whose rate depends on the number in flight alone. Tasks are of `work`
-    /// units each, and those in flight end together.
+    /// A machine whose rate depends on the number in flight alone. Each task takes `work` units, and the tasks in
+    /// flight end together.
     struct Machine {
         tuner: Tuner,
         now: u64,
@@ -476,14 +469,13 @@ mod tests {
         }
     }
 
-    /// TPC-C ran one at a time, though four were faster: a larger number in flight begins
-    /// long tasks of which none has ended when the window does, and what a smaller one
-    /// ends it has not begun.
+    /// TPC-C ran one at a time, though four were faster: a larger number in flight begins long tasks of which none has
+    /// ended when the window does, and a smaller number ends tasks that it has not begun.
     #[test]
     fn long_tasks_among_short_ones_do_not_speak_for_fewer() {
         let rate = |n: usize| 0.001 * if n == 1 { 0.88 } else { 1.0 };
         let (mut tuner, mut totals) = (Tuner::new(), Totals::default());
-        // What each task in flight has left, all at the same pace; of eight, one is long.
+        // Work that each task in flight has left, all at the same pace; of eight, one is long.
         let (mut tasks, mut begun): (Vec<f64>, u64) = (Vec::new(), 0);
         let mut length = || {
             begun = begun.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
@@ -514,8 +506,8 @@ mod tests {
         assert!(alone * 5 < steps, "{alone} of {steps} steps alone");
     }
 
-    /// Tasks as different as those of TPC-C, of which some fifty end in a millisecond: a share
-    /// of the best rate, and the mean number in flight.
+    /// Returns the share of the best rate and the mean number in flight, for tasks as different as those of TPC-C, of
+    /// which some fifty end in a millisecond.
     fn with_noise(seed: u64, windows: u32, rate: impl Fn(usize) -> f64) -> (f64, f64) {
         let best = LADDER.map(&rate).into_iter().fold(0.0, f64::max);
         let (mut tuner, mut totals) = (Tuner::new(), Totals::default());
@@ -576,10 +568,9 @@ mod tests {
         )
     }
 
-    /// TPC-C on two workers went up and down between 4 and 32, though beyond eight its
-    /// transactions are in each other's way: with tasks so different, among neighbours that
-    /// take a tenth of the machine now and then, three per cent more in two windows say
-    /// nothing. (Of the best rate, this model itself takes four per cent.)
+    /// TPC-C on two workers went up and down between 4 and 32, though beyond eight its transactions are in each other's
+    /// way: with tasks so different, among neighbours that take a tenth of the machine now and then, three per cent
+    /// more in two windows say nothing. (This model itself takes four per cent of the best rate.)
     #[test]
     fn noise_does_not_make_it_wander() {
         let overlap = |n: usize, half: f64| 0.0017 * n as f64 / (n as f64 + half);
@@ -604,8 +595,8 @@ mod tests {
         }
     }
 
-    /// TPC-C with one warehouse ran with 64 in flight, most of which waited, though two were
-    /// faster: each step up was better for a window, until those added had joined the queue.
+    /// TPC-C with one warehouse ran with 64 in flight, most of which waited, though two were faster: each step up was
+    /// better for a window, until the added transactions had joined the queue.
     #[test]
     fn who_mostly_wait_for_each_other_are_too_many() {
         let (mut tuner, mut now, mut totals) = (Tuner::new(), 0, Totals::default());
@@ -646,14 +637,14 @@ mod tests {
         let answers = 10 * (ANSWERS_SETTLE + 2 * ANSWERS_MIN);
         assert_eq!(in_flight_after(answers - 10, 1), incumbent);
         assert_ne!(in_flight_after(answers + 10, 1), incumbent);
-        // A device that stands still does not keep it from going on.
+        // A device that stands still does not keep the tuner from going on.
         let windows = 3 * WINDOW_NS_MAX / SETTLE_NS;
         assert_ne!(in_flight_after(windows + 3, u64::MAX), incumbent);
     }
 
-    /// TPC-C of clients on sockets kept the number in flight that it had found, or not, while tables were
-    /// loaded: the worker had nothing to do for a moment before any window had ended, and began anew. With
-    /// eight, each of Delivery's statements gave way to the others a hundred times.
+    /// TPC-C of clients on sockets kept the number in flight that it had found, or not, while tables were loaded: the
+    /// worker had nothing to do for a moment before any window had ended, and began anew. With eight in flight, each of
+    /// Delivery's statements gave way to the others a hundred times.
     #[test]
     fn who_rests_now_and_then_learns_all_the_same() {
         let settled_with_rests_of = |nanoseconds: u64| {
@@ -666,7 +657,7 @@ mod tests {
             machine.tuner.settled()
         };
         assert_eq!(settled_with_rests_of(WINDOW_NS), 1);
-        // Another kind of work may come after a long one.
+        // Another kind of work may come after a long rest.
         assert_eq!(settled_with_rests_of(WINDOW_NS_MAX), LADDER[START]);
     }
 

@@ -9,32 +9,31 @@ use std::{cell::Cell, time::Duration};
 
 use crate::{slot, touch::yield_now};
 
-/// A turn ends when it has lasted for so long: three quarters of the bound, since what is done
-/// between two readings comes on top of it. Between two turns the worker looks around, which takes
-/// some microseconds.
+/// Length of a turn: three quarters of the bound, since the work between two readings comes on top. Between two turns
+/// the worker looks around, which takes some microseconds.
 const TURN: Duration = Duration::from_micros(150);
 
-/// Between two readings of the clock, about.
+/// Time between two readings of the clock, roughly.
 const READING: Duration = Duration::from_micros(15);
 
-/// Units of a turn at most: what a turn makes has a bound, whatever the clock says.
+/// Maximum units of a turn: the output of a turn has a bound, whatever the clock says.
 const UNITS_MAX: u32 = 16 * 1024;
 
-/// Units of a turn in which the clock stands still, as a simulation's does.
+/// Maximum units of a turn in which the clock stands still, as a simulation's does.
 const UNITS_STILL_MAX: u32 = 4096;
 
 /// Units before the clock is read for the first time.
 const UNITS_FIRST: u32 = 64;
 
-/// Whether the running task has had the worker for a turn's length, since others last had a turn:
-/// for whoever does so much between two looks that a reading of the clock is nothing to it. Outside
-/// a worker no turn ends.
+/// Returns whether the running task has had the worker for a turn's length since other tasks last had a turn. For code
+/// that does so much between two checks that a reading of the clock costs nothing beside it. Outside a worker no turn
+/// ends.
 pub fn turn_is_over() -> bool {
     slot::time().is_some_and(|(now, began)| now.saturating_sub(began) >= TURN)
 }
 
-/// How much of its turn a task has had. A part of the task: whoever computes on its behalf
-/// counts in the same one.
+/// Share of a turn that a task has used. Belongs to the task: all code that computes on the task's behalf counts in one
+/// `Turn`.
 #[derive(Debug)]
 pub struct Turn {
     /// Units until the clock is read.
@@ -45,8 +44,8 @@ pub struct Turn {
     step: Cell<u32>,
     /// Units since the turn began.
     units: Cell<u32>,
-    /// Whether some of them were reckoned by [`owe`](Turn::owe): however quick they were, no more than [`UNITS_FIRST`] are
-    /// planned for that.
+    /// Whether some of the units were estimates ([`owe`](Turn::owe)): at most [`UNITS_FIRST`] are planned after these,
+    /// however quick they were.
     is_reckoned: Cell<bool>,
     read_at: Cell<Duration>,
 }
@@ -65,8 +64,8 @@ impl Default for Turn {
 }
 
 impl Turn {
-    /// Counts units of work that were done. Whether the turn is over: the task is to await
-    /// [`yield_now`], and the next one begins.
+    /// Counts `units` of work that were done. Returns whether the turn is over: the task then awaits [`yield_now`], and
+    /// the next turn begins.
     #[inline]
     pub fn spend(&self, units: usize) -> bool {
         match (self.left.get() as usize).checked_sub(units) {
@@ -78,7 +77,7 @@ impl Turn {
         }
     }
 
-    /// Counts units of work that were done, and gives the others a turn when this one is over.
+    /// Counts `units` of work that were done, and gives the others a turn when this turn is over.
     #[inline]
     pub async fn pause(&self, units: usize) {
         if self.spend(units) {
@@ -86,8 +85,8 @@ impl Turn {
         }
     }
 
-    /// Counts units that the work of one is worth, as it was reckoned: the clock is read at the next count, if these are
-    /// many.
+    /// Counts `units` as an estimate of work whose parts are not counted. The clock is read at the next count if
+    /// `units` is large.
     #[inline]
     pub fn owe(&self, units: usize) {
         let left = (self.left.get() as usize).saturating_sub(units);
@@ -95,14 +94,14 @@ impl Turn {
         self.is_reckoned.set(true);
     }
 
-    /// Whether the clock is read at the next count.
+    /// Returns whether the clock is read at the next count.
     #[inline]
     pub fn is_due(&self) -> bool {
         self.left.get() == 0
     }
 
-    /// Counts one unit. Whether the clock is to be read, which [`spend`](Self::spend) of nothing does: for loops in which a
-    /// branch is all that there is room for.
+    /// Counts one unit. Returns whether the clock is to be read, by calling [`spend`](Self::spend) with 0: for loops
+    /// that have room for no more than a branch.
     #[inline]
     pub fn tick(&self) -> bool {
         let left = self.left.get().saturating_sub(1);
@@ -110,7 +109,7 @@ impl Turn {
         left == 0
     }
 
-    /// Has the clock read after no more than so many units, at least one.
+    /// Has the clock read after no more than `units`, at least one.
     #[inline]
     pub fn read_within(&self, units: u32) {
         let surplus = self.left.get().saturating_sub(units.max(1));
@@ -118,8 +117,7 @@ impl Turn {
         self.planned.set(self.planned.get() - surplus);
     }
 
-    /// How many units to do before the next count, of so many: as many as are known to take no
-    /// more than a part of a turn.
+    /// Returns how many of `units` to do before the next count: as many as are known to take only a part of a turn.
     #[inline]
     pub fn piece(&self, units: usize) -> usize {
         units.min(4 * self.step.get() as usize)
@@ -131,7 +129,7 @@ impl Turn {
         let done = u32::try_from(done).unwrap_or(u32::MAX);
         let of_turn = self.units.get().saturating_add(done);
         let Some((now, began)) = slot::time() else {
-            // Nobody waits.
+            // No task waits outside a worker.
             self.left.set(self.planned.get());
             return false;
         };
@@ -160,7 +158,8 @@ impl Turn {
         };
         let step = step.clamp(1, UNITS_STILL_MAX);
         self.step.set(step);
-        // No more than what is left of the turn. That it is over by time is told again at once if nobody has heeded it.
+        // Plan no more than what is left of the turn. An end by time that was not heeded is reported again at the next
+        // count.
         let planned = match is_over {
             true => 1,
             false => step.min(most - self.units.get()),

@@ -1,27 +1,27 @@
-//! How often completions are looked at while tasks wait for the device.
+//! Frequency of looks for completions while tasks wait for the device.
 //!
-//! A look that finds nothing costs a few loads; one that finds something may cost a system call,
-//! which one completion pays as well as many. So looks had better be so far apart that each
-//! brings some, but not so far that who waits notices. Intervals are in rounds: the clock is
-//! read only when there is a look.
+//! A look that finds nothing costs a few loads; a look that finds something may cost a system call,
+//! as much for one completion as for many. Looks are therefore so far apart that each brings some
+//! completions, but not so far that waiting tasks notice. Intervals are in rounds: the clock is
+//! read only at a look.
 //!
-//! With a look, the device also gets what was asked of it since the last one: a virtual disk
-//! takes several us of the processor each time it is told of something, however much that is.
-//! Looks that are adapted are close enough together for that to suffice. With one transaction of
-//! ten storage-bound, 2 reads each, looks at most so far apart:
+//! A look also hands over to the device the requests made since the last look: a virtual disk takes
+//! several us of the processor for each notification, however much it announces. Adapted looks are
+//! close enough together for that to suffice. The table is for one transaction of ten
+//! storage-bound, 2 reads each, by the longest time between two looks:
 //!
 //! | | 20 us | 50 us | 100 us | 200 us | 400 us | 800 us |
 //! | --- | --- | --- | --- | --- | --- | --- |
 //! | in-memory transactions, thousand/s | 264 | 277 | 286 | 304 | 316 | 347 |
 //! | a storage-bound one takes, median | 0.28 ms | 0.36 | 0.50 | 0.77 | 1.5 | 4.3 |
 //!
-//! While a worker has nothing else to do, it hands over at once.
+//! A worker that has nothing else to do hands over at once.
 
 use std::time::Duration;
 
 use crate::config::{Scheduling, VISIT_DELAY_US_MAX};
 
-/// What one look is to bring.
+/// Completions that one look is to bring.
 const COMPLETIONS_WANTED: u32 = 16;
 const DELAY_MAX: Duration = Duration::from_micros(VISIT_DELAY_US_MAX);
 const ROUNDS_MAX: u32 = 1 << 16;
@@ -31,14 +31,14 @@ const ROUNDS_WITHOUT_END: u32 = 1024;
 pub(crate) enum Visits {
     /// Before every round.
     Always,
-    /// When so many tasks have finished; or after [`ROUNDS_WITHOUT_END`], since tasks may go
-    /// round and round until a completion is seen.
+    /// When `interval` tasks have finished since the last look; or after [`ROUNDS_WITHOUT_END`],
+    /// since tasks may go round and round until a completion is seen.
     Finished {
         interval: u32,
         last: u64,
         rounds: u32,
     },
-    /// As often as is found to be best.
+    /// As often as measurement finds best.
     Adapted(Adapted),
 }
 
@@ -46,10 +46,10 @@ pub(crate) enum Visits {
 pub(crate) struct Adapted {
     /// Rounds from one look to the next.
     interval: u32,
-    /// Rounds until the next.
+    /// Rounds until the next look.
     left: u32,
     last: Duration,
-    /// Tasks woken since.
+    /// Tasks woken since the last look.
     brought: u32,
 }
 
@@ -73,7 +73,7 @@ impl Visits {
         }
     }
 
-    /// From now on there is something to look for.
+    /// Begins to look: from now on a task waits for the device.
     pub(crate) fn begin(&mut self, now: Duration, finished: u64) {
         match self {
             Visits::Always => {}
@@ -84,28 +84,28 @@ impl Visits {
         }
     }
 
-    /// Rounds may last longer from now on: how many there are between two looks has to be found
-    /// anew.
+    /// Starts anew to find how many rounds there are between two looks: rounds may last longer from
+    /// now on.
     pub(crate) fn rounds_change(&mut self) {
         if let Visits::Adapted(adapted) = self {
             (adapted.interval, adapted.left) = (1, 1);
         }
     }
 
-    /// Whether a look hands over what the device is asked for, so that nobody else has to.
+    /// Returns whether a look hands over what the device is asked for, so that nothing else has to.
     pub(crate) fn hand_over(&self) -> bool {
         matches!(self, Visits::Adapted(_))
     }
 
-    /// The last look has woken a task.
+    /// Notes that the last look has woken a task.
     pub(crate) fn brought(&mut self) {
         if let Visits::Adapted(adapted) = self {
             adapted.brought += 1;
         }
     }
 
-    /// Whether it is time for a look, before a round; `finished` tasks have ended until now,
-    /// which is later than `about`.
+    /// Returns whether it is time for a look, before a round; `finished` tasks have ended until
+    /// now, which is later than `about`.
     pub(crate) fn is_due(
         &mut self,
         finished: u64,
@@ -159,7 +159,8 @@ impl Adapted {
 mod tests {
     use super::*;
 
-    /// Rounds of so long, with so many completions a second: mean time between two looks.
+    /// Returns the mean time between two looks, for rounds of length `round` and
+    /// `completions_per_second`.
     fn delay(round: Duration, completions_per_second: u64) -> Duration {
         let mut visits = Visits::new(Scheduling::Pipelined);
         visits.begin(Duration::ZERO, 0);
@@ -183,19 +184,19 @@ mod tests {
     #[test]
     fn looks_bring_some_each_but_are_not_far_apart() {
         let round = Duration::from_nanos(300);
-        // As many as are wanted come within the time.
+        // As many completions as are wanted come within the time.
         let often = delay(round, 1_000_000).as_nanos();
         assert!((10_000..28_000).contains(&often), "{often}");
-        // They do not.
+        // Fewer completions come.
         let seldom = delay(round, 10_000).as_nanos();
         assert!((100_000..=220_000).contains(&seldom), "{seldom}");
-        // A round takes as long.
+        // A round takes as long as the longest delay.
         let long = Duration::from_micros(VISIT_DELAY_US_MAX);
         assert!((long..=2 * long).contains(&delay(long, 10_000)));
     }
 
-    /// Storage-bound transactions took 30 ms now and then: a round in which nothing suspends has
-    /// thirty whole transactions, and hundreds of rounds went by without a look.
+    /// A round in which nothing suspends has thirty whole transactions: hundreds of rounds went by
+    /// without a look, and storage-bound transactions took 30 ms now and then.
     #[test]
     fn rounds_that_become_longer_do_not_put_off_the_next_look() {
         let mut visits = Visits::new(Scheduling::Pipelined);
@@ -213,8 +214,8 @@ mod tests {
         assert_eq!(rounds, 1);
     }
 
-    /// One task that computes for long makes each round as long as its turns: completions
-    /// were not looked at for a tenth of a second.
+    /// One task that computes for long makes each round as long as its turns: completions were not
+    /// looked at for a tenth of a second.
     #[test]
     fn a_look_is_not_put_off_by_rounds_that_suddenly_are_long() {
         let mut visits = Visits::new(Scheduling::Pipelined);
@@ -243,7 +244,7 @@ mod tests {
             .filter(|&n| visits.is_due(n, Duration::ZERO, now))
             .collect();
         assert_eq!(due, [108, 116, 124]);
-        // None of them finishes.
+        // None of the tasks finishes.
         let due = (0..5000)
             .filter(|_| visits.is_due(129, Duration::ZERO, now))
             .count();

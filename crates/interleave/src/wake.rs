@@ -25,7 +25,7 @@ use std::{sync::Arc, task::Wake};
 
 use crate::sync::{AtomicBool, Ordering};
 
-/// Where wakes go.
+/// Destination of wakes.
 pub(crate) trait Waking: Send + Sync {
     fn enqueue(&self, handle: Arc<WakeHandle>);
 }
@@ -49,12 +49,12 @@ impl WakeHandle {
         self.into()
     }
 
-    /// The slot to resume.
+    /// Returns the index of the slot to resume.
     pub(crate) fn index(&self) -> u32 {
         self.index
     }
 
-    /// Called by the worker before it polls.
+    /// Clears the notification; called by the worker before it polls.
     pub(crate) fn clear(&self) {
         self.notified.swap(false, Ordering::AcqRel);
     }
@@ -82,8 +82,8 @@ mod tests {
     use super::*;
     use std::collections::VecDeque;
 
-    /// An inbox small enough to model: what matters here is `notified`, and that
-    /// the queue hands over what was put in.
+    /// An inbox small enough to model: only `notified` matters here, and that the queue hands over
+    /// what was put in.
     #[derive(Default)]
     struct Queue(loom::sync::Mutex<VecDeque<Arc<WakeHandle>>>);
 
@@ -94,7 +94,7 @@ mod tests {
     }
 
     impl Queue {
-        /// The worker's part: take a wake in, clear it, poll.
+        /// Does the worker's part: takes a wake in, clears it, polls.
         fn receive(&self, poll: impl FnOnce()) -> bool {
             let Some(handle) = self.0.lock().unwrap().pop_front() else {
                 return false;
@@ -105,8 +105,8 @@ mod tests {
         }
     }
 
-    /// Each of `wakers` threads publishes an event and wakes, while the worker
-    /// takes wakes in. Events are published relaxed, so that only the protocol
+    /// Checks all interleavings of `wakers` threads, each of which publishes an event and wakes,
+    /// with a worker that takes wakes in. Events are published relaxed, so that only the protocol
     /// orders them. When no wake is left, the last poll has seen every event.
     fn no_event_is_missed(wakers: usize, already_notified: bool) {
         loom::model(move || {

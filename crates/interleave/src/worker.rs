@@ -1,12 +1,10 @@
 //! The worker: one thread's scheduler.
 //!
-//! A worker has a *hot rotation* (slots that wait for memory, resumed a cohort at
-//! a time, so that nobody waits for ever), parked slots (waiting for an event or a device,
-//! found again through their wakers; what those take of the room is up to
-//! [`Scheduling`]) and a queue of tasks that wait for room.
-//! Nothing in the rotation allocates, takes a latch or touches memory that other
-//! threads write; inbox, timers and housekeeping are looked at once per round or
-//! more rarely.
+//! A worker has a *hot rotation* (slots that wait for memory, resumed a cohort at a time, so that
+//! no slot waits for ever), parked slots (waiting for an event or a device, found again through
+//! their wakers; their use of the room depends on [`Scheduling`]) and a queue of tasks that wait
+//! for room. Nothing in the rotation allocates, takes a latch or touches memory that other threads
+//! write; inbox, timers and housekeeping are looked at once per round or more rarely.
 //!
 //! A worker needs no thread of its own: [`Worker::run`] turns the calling thread
 //! into one, [`Worker::run_until`] lends it for one task, and the `step_*`
@@ -18,11 +16,11 @@
 //! - A panic in a task ends that task: it is caught around the rotation (so that
 //!   the rotation itself pays nothing), the slot's future is dropped, the others
 //!   go on. A panic of a leaf that was resumed directly first goes to the root.
-//! - Whatever else is foreign is called or dropped within [`end`], or has its
-//!   own place where a panic is caught. Only the worker's [`WorkerLocal`] is trusted.
-//! - Such code never gets hold of the worker itself: what it sends arrives in the
-//!   inbox and is looked at between two rounds. Hence [`Slot::root`] is borrowed
-//!   once at a time. Orders do get the worker, between rounds, and may call anything.
+//! - Other foreign code is called or dropped within [`end`], or has its own place where a panic is
+//!   caught. Only the worker's [`WorkerLocal`] is trusted.
+//! - Foreign code never gets hold of the worker itself: its messages arrive in the inbox and are
+//!   looked at between two rounds. Hence [`Slot::root`] is borrowed once at a time. Orders do get
+//!   the worker, between rounds, and may call anything.
 
 mod admission;
 mod device;
@@ -68,15 +66,15 @@ use crate::{
 
 /// Resumptions (a finished task counts as several, and so does time) between two housekeepings.
 const HOUSEKEEPING_INTERVAL: u64 = 2048;
-/// What a look around counts for: where resumptions are long, there is a housekeeping every
-/// eighth time, about a millisecond after the last.
+/// Weight of a look around, in resumptions: where resumptions are long, there is a housekeeping
+/// every eighth time, about a millisecond after the last.
 const LOOK_WEIGHT: u64 = HOUSEKEEPING_INTERVAL / 8;
 
 thread_local! {
     static WORKERS_ON_THREAD: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Whether a worker is running on this thread.
+/// Returns whether a worker is running on this thread.
 pub(crate) fn on_worker_thread() -> bool {
     WORKERS_ON_THREAD.get() > 0
 }
@@ -100,11 +98,11 @@ impl Drop for Running {
 enum Whereabouts {
     Free,
     Hot,
-    /// Waits for an event.
+    /// The slot waits for an event.
     Parked,
-    /// Waits for the device.
+    /// The slot waits for the device.
     AtDevice,
-    /// The device has answered; waits for room in the rotation.
+    /// The device has answered; the slot waits for room in the rotation.
     Staged,
 }
 
@@ -117,11 +115,11 @@ impl HotSlot {
         HotSlot(NonNull::from(&**slot))
     }
 
-    /// The slot.
+    /// Returns the slot.
     ///
     /// # Safety
-    /// While the worker lives that it belongs to: [`Worker::slots`] keeps it, and
-    /// its entries are never removed.
+    /// The worker that the slot belongs to lives: [`Worker::slots`] keeps the slot, and its entries
+    /// are never removed.
     #[inline(always)]
     unsafe fn get<'w>(self) -> &'w Slot {
         // SAFETY: the caller's promise.
@@ -132,25 +130,25 @@ impl HotSlot {
 impl Chained for HotSlot {
     #[inline(always)]
     fn next(self) -> Option<HotSlot> {
-        // SAFETY: only the worker's rotation asks, while the worker lives.
+        // SAFETY: only the worker's rotation calls this, while the worker lives.
         unsafe { self.get() }.next.get().map(HotSlot)
     }
 
     #[inline(always)]
     fn set_next(self, next: HotSlot) {
-        // SAFETY: as above.
+        // SAFETY: only the worker's rotation calls this, while the worker lives.
         unsafe { self.get() }.next.set(Some(next.0));
     }
 }
 
-/// One thread's scheduler. See the module text.
+/// One thread's scheduler; see the module text.
 pub struct Worker<L: 'static> {
     local: Rc<L>,
     inbox: Arc<Inbox<L>>,
     config: WorkerConfig,
     timers: Rc<Timers>,
     clock: Clock,
-    /// All slots by index, and where each is.
+    /// All slots by index, and the whereabouts of each.
     slots: Vec<(Rc<Slot>, Whereabouts, Option<Arc<Ticket>>)>,
     free: Vec<u32>,
     frames: Frames,
@@ -162,18 +160,18 @@ pub struct Worker<L: 'static> {
     pace: Pace,
     queue: VecDeque<(Box<dyn Start<L>>, Arc<Ticket>)>,
     source: Option<Box<dyn Source<L>>>,
-    /// The source is being called, or has panicked when it was.
+    /// Whether the source is being called, or has panicked in a call.
     asks_source: bool,
     in_flight: usize,
-    /// Of `in_flight`, what is not taken by tasks that wait for the device.
+    /// Part of `in_flight` that tasks that wait for the device leave free.
     room: usize,
-    /// Who finishes is replaced at once.
+    /// Whether a finished task is replaced at once.
     refills: bool,
     /// Tasks that wait for the device.
     at_device: usize,
-    /// Some of them have begun to since it was handed what they want.
+    /// Whether some of these tasks began to wait after the last hand-over to the device.
     asked_device: bool,
-    /// Slots of tasks that it has answered, and that wait for room.
+    /// Slots of tasks that the device has answered, and that wait for room.
     staging: VecDeque<u32>,
     visits: Visits,
     tuner: Option<Tuner>,
@@ -183,7 +181,7 @@ pub struct Worker<L: 'static> {
 }
 
 impl<L: WorkerLocal> Worker<L> {
-    /// A worker for the thread that will run it.
+    /// Returns a worker for the thread that will run it.
     pub fn new(config: WorkerConfig, local: Rc<L>, clock: Clock) -> Worker<L> {
         let mut worker = Worker {
             local,
@@ -220,14 +218,14 @@ impl<L: WorkerLocal> Worker<L> {
         worker
     }
 
-    /// For other threads (and this one) to send tasks.
+    /// Returns a handle by which threads, this one included, send tasks.
     pub fn handle(&self) -> Handle<L> {
         Handle {
             inbox: self.inbox.clone(),
         }
     }
 
-    /// What the worker carries for its tasks.
+    /// Returns the data that the worker carries for its tasks.
     pub fn local(&self) -> &Rc<L> {
         &self.local
     }
@@ -284,13 +282,12 @@ impl<L: WorkerLocal> Worker<L> {
         self.publish();
     }
 
-    /// Works until `task`, of this worker or another, has ended, and returns its
-    /// result. This worker's other tasks make progress meanwhile and stay where
-    /// they are afterwards; what other workers wait for is not left undone
-    /// ([`WorkerLocal::leave`]).
+    /// Works until `task`, of this worker or another, has ended, and returns its result. This
+    /// worker's other tasks make progress meanwhile and stay where they are afterwards; nothing is
+    /// left undone that other workers wait for ([`WorkerLocal::leave`]).
     ///
     /// # Errors
-    /// As awaiting the task.
+    /// Returns the error that awaiting the task returns.
     pub fn run_until<T>(&mut self, mut task: JoinHandle<T, L>) -> Result<T, Lost> {
         let _running = Running::new();
         // A task of another worker would not rouse this one.
@@ -307,8 +304,8 @@ impl<L: WorkerLocal> Worker<L> {
         }
     }
 
-    /// Works until nothing is left to do but wait for events from outside. Its own
-    /// timers and devices are waited for, unless the clock is moved by hand.
+    /// Works until nothing is left to do but wait for events from outside. The worker waits for its
+    /// own timers and devices, unless the clock is moved by hand.
     pub fn run_until_idle(&mut self) {
         let _running = Running::new();
         loop {
@@ -330,7 +327,7 @@ impl<L: WorkerLocal> Worker<L> {
         }
     }
 
-    /// Before the thread turns to something else.
+    /// Prepares for the thread to do something else.
     fn leave(&self) {
         gradual::release_all();
         if matches!(self.clock, Clock::Real(_)) {
@@ -343,7 +340,7 @@ impl<L: WorkerLocal> Worker<L> {
         self.free.len() == self.slots.len() && self.queue.is_empty() && self.inbox.is_empty()
     }
 
-    /// Whether no slot can be resumed.
+    /// Returns whether no slot can be resumed.
     #[inline]
     fn is_at_rest(&self) -> bool {
         self.hot.iter().all(Cohorts::is_empty)
@@ -441,9 +438,9 @@ impl<L: 'static> Wake for Onlooker<L> {
 
 impl<L: 'static> Drop for Worker<L> {
     fn drop(&mut self) {
-        // What is dropped here may want to block on a task; it is refused.
+        // A value dropped here may try to block on a task; this is refused.
         let _running = Running::new();
-        // First: what is dropped here may send tasks, which nobody would run.
+        // The inbox closes first: a value dropped here may send tasks, which no worker would run.
         self.inbox.close();
         while let Some((task, _)) = self.queue.pop_front() {
             end(None, || drop(task));

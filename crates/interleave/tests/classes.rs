@@ -1,6 +1,5 @@
-//! Interactive and batch tasks, on a clock that tasks move by what they compute: neither class
-//! starves, tasks begin and sockets are looked at beside tasks that compute for ever, and a slice
-//! that was long is told, with the task's name.
+//! Interactive and batch tasks, on a clock that tasks move by their computations: neither class starves, tasks begin
+//! and sockets are looked at beside tasks that compute for ever, and a long slice is reported with the task's name.
 
 use std::{
     cell::{Cell, RefCell},
@@ -15,7 +14,7 @@ use interleave::{
     WorkerConfig, WorkerLocal, label, note_wait, yield_now,
 };
 
-/// The clock, and what happened.
+/// The clock, and a record of events.
 #[derive(Default)]
 struct Machine {
     now: Rc<Cell<Duration>>,
@@ -24,12 +23,12 @@ struct Machine {
     /// Slices of tasks, by the tasks' numbers.
     slices: RefCell<Vec<u64>>,
     done: Cell<bool>,
-    /// Of a client who asks again whenever the worker looks.
+    /// Waker of a client that asks again whenever the worker looks.
     client: RefCell<Option<Waker>>,
 }
 
 impl Machine {
-    /// Computes for so long.
+    /// Computes for `microseconds`.
     fn compute(&self, microseconds: u64) {
         self.now
             .set(self.now.get() + Duration::from_micros(microseconds));
@@ -69,7 +68,7 @@ fn worker(in_flight: usize, batch_percent: u8) -> Worker<Machine> {
     Worker::new(config, Rc::new(machine), clock)
 }
 
-/// Computes in slices of so many microseconds until the machine says that it is enough.
+/// Submits a task that computes in slices of `microseconds` until the machine is done.
 fn hog(worker: &Worker<Machine>, number: u64, microseconds: u64) {
     let task = worker.handle().submit(move |machine: &Rc<Machine>| {
         let machine = machine.clone();
@@ -84,7 +83,7 @@ fn hog(worker: &Worker<Machine>, number: u64, microseconds: u64) {
     task.detach();
 }
 
-/// Computes in so many slices, and tells the time when it is done.
+/// Submits a task that computes in a number of slices and returns the time of its end.
 fn short(
     worker: &Worker<Machine>,
     slices: u32,
@@ -136,7 +135,7 @@ fn an_interactive_task_waits_for_one_slice_of_a_batch_task() {
         let task = short(&worker, 3, 10);
         let waited = worker.run_until(task).unwrap() - before;
         assert!(waited <= Duration::from_micros(100 + 3 * 10), "{waited:?}");
-        // Its client thinks.
+        // The client of the task thinks.
         let pause = short(&worker, 0, 0);
         worker.run_until(pause).unwrap();
     }
@@ -161,7 +160,7 @@ fn each_class_has_its_share_while_both_want_all() {
         let took = machine.now.get() - before;
         let batch = Duration::from_micros(100) * (machine.count(0) - slices) as u32;
         let share = 100.0 * batch.as_secs_f64() / took.as_secs_f64();
-        // A client that waits for its answer leaves the worker alone for a moment.
+        // A client that waits for its answer leaves the worker idle for a moment.
         let expected = f64::from(percent);
         assert!(
             (expected - 3.0..=expected + 25.0).contains(&share),
@@ -172,8 +171,8 @@ fn each_class_has_its_share_while_both_want_all() {
     }
 }
 
-/// A client who asks again at once is seen by the look that follows its answer. What its short requests take is its
-/// class's, though the clock is not read after each.
+/// A client that asks again at once is seen by the look that follows its answer. The time of its short requests is
+/// charged to its class, though the clock is not read after each.
 #[test]
 fn a_client_who_asks_again_at_each_look_leaves_batch_tasks_their_share() {
     for microseconds in [1, 5, 10, 60] {
@@ -294,7 +293,7 @@ fn a_slice_that_is_long_is_counted_and_named() {
 #[test]
 fn whatever_comes_from_outside_is_looked_at_between_any_two_slices() {
     let mut worker = worker(16, 50);
-    // All of them in one cohort: a round of it would take a second.
+    // All hogs are in one cohort: a round of it would take a second.
     (0..16).for_each(|number| hog(&worker, number, 60_000));
     let task = short(&worker, 10, 60_000);
     worker.run_until(task).unwrap();
@@ -323,8 +322,8 @@ fn a_turn_ends_after_so_many_units_where_the_clock_stands_still() {
     assert_eq!(worker.run_until(task), Ok(100_000 / 4096));
 }
 
-/// A scan whose batch was full when its turn was over left the pause to whoever took the batch, who had counted
-/// less than the clock was read after: count(*) over six million rows held its worker for 4 ms each time.
+/// A scan whose batch was full when its turn was over left the pause to the task that took the batch, whose count was
+/// below the one at which the clock is read: count(*) over six million rows held its worker for 4 ms each time.
 #[test]
 fn a_turn_that_is_over_is_told_until_others_have_theirs() {
     for unheeded in [0, 1, 5] {

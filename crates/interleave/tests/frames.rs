@@ -1,4 +1,4 @@
-//! The memory of frames: the worker's local is told of it, may bound it, and gets it back.
+//! Memory of frames: the worker's local is told of it, may bound it, and gets it back.
 
 use std::{
     cell::Cell,
@@ -37,14 +37,14 @@ fn worker() -> Worker<Ledger> {
     Worker::new(config, Rc::default(), clock)
 }
 
-/// What a task waits for, for ever.
+/// Thing that a task waits for, for ever.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum For {
     Client,
     Device,
 }
 
-/// Tasks that wait until they are dropped.
+/// Submits tasks that wait until they are dropped.
 fn wait(worker: &mut Worker<Ledger>, tasks: usize, what: For) -> Vec<JoinHandle<(), Ledger>> {
     let handle = worker.handle();
     let submit = |_| {
@@ -80,7 +80,7 @@ fn frames_are_told_of_and_given_up_when_nobody_needs_them() {
     }
     let left = ledger.bytes.get();
     assert!(left < all / 4, "{left} of {all}");
-    // They serve again.
+    // The places serve again.
     let waiting = wait(&mut worker, 2000, For::Client);
     assert_eq!(ledger.places.get(), 2000);
     assert_eq!(ledger.bytes.get(), all);
@@ -92,15 +92,15 @@ fn who_has_a_limit_to_keep_bounds_the_tasks_that_wait_for_the_device() {
     let mut worker = worker();
     let ledger = worker.local().clone();
     ledger.at_device_max.set(Some(50));
-    // Who waits for a client, perhaps for ever, keeps nobody out.
+    // A task that waits for a client, perhaps for ever, keeps no task out.
     let clients = wait(&mut worker, 300, For::Client);
     assert_eq!(ledger.places.get(), 300);
     let waiting = wait(&mut worker, 100, For::Device);
-    // And whoever ran already when so many waited.
+    // A task that ran already when so many waited may wait too.
     let places = ledger.places.get();
     assert!((350..350 + IN_FLIGHT).contains(&places), "{places}");
     drop((clients, waiting));
-    // Nor does a bound of none keep everybody out for ever.
+    // A bound of 0 does not keep all tasks out for ever.
     ledger.at_device_max.set(Some(0));
     worker.step_housekeep();
     let tasks: Vec<_> = (0..10)

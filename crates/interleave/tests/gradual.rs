@@ -1,5 +1,5 @@
-//! Memory that tasks leave is given back in steps beside the tasks, in the order in which it was left,
-//! and to the end before the thread turns to something else.
+//! Memory that tasks leave is given back in steps beside the tasks, in the order in which it was left, and to the end
+//! before the thread does something else.
 
 use std::{cell::Cell, rc::Rc, time::Duration};
 
@@ -13,13 +13,13 @@ use interleave::{
 struct Machine {
     now: Rc<Cell<Duration>>,
     taken: Rc<Cell<usize>>,
-    /// Steps that were taken since the worker last looked at its sockets, at most.
+    /// Maximum steps taken between two looks of the worker at its sockets.
     unlooked: Cell<usize>,
     looked_at: Cell<usize>,
 }
 
 impl Machine {
-    /// A container that takes so many steps, of which the last is its drop.
+    /// Returns a container that takes `steps`, of which the last is its drop.
     fn container(&self, steps: usize) -> Gradual<Steps> {
         Gradual::from(Steps {
             left: steps,
@@ -94,7 +94,7 @@ fn whoever_awaits_what_was_left_does_not_await_what_is_left_later() {
             machine.taken.get()
         }
     });
-    // Leaves more and more.
+    // The task leaves more and more memory.
     let later = worker.handle().submit(|machine: &Rc<Machine>| {
         let machine = machine.clone();
         async move {

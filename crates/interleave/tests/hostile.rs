@@ -1,5 +1,5 @@
-//! Foreign code that panics, blocks or sends where it should not: the worker and
-//! its other tasks survive, and nobody waits for ever.
+//! Foreign code that panics, blocks or sends where it should not: the worker and its other tasks
+//! survive, and no caller waits for ever.
 
 use std::{
     cell::{Cell, RefCell},
@@ -52,7 +52,7 @@ fn a_queued_task_whose_drop_panics_does_not_kill_the_worker() {
     let bomb = Bomb;
     let queued = handle.submit(move |_| async move { drop(bomb) });
     worker.run_until_idle();
-    drop(queued); // Found in the queue.
+    drop(queued); // The worker finds it in the queue.
     worker.run_until_idle();
     drop(open);
     let (late, bomb) = (handle.clone(), Bomb);
@@ -62,8 +62,8 @@ fn a_queued_task_whose_drop_panics_does_not_kill_the_worker() {
     assert_eq!(handle.open_tasks(), 0);
 }
 
-/// The same at the end of a worker: queued tasks' drops panicked out of its own
-/// drop, before anybody who waited had been told.
+/// Drops of queued tasks panicked out of the worker's own drop, before waiting callers had been
+/// told.
 #[test]
 fn dropping_a_worker_survives_what_its_tasks_own() {
     let mut worker = Worker::new(config(1), Rc::new(()), Clock::real());
@@ -87,7 +87,7 @@ fn dropping_a_worker_survives_what_its_tasks_own() {
     assert_eq!(parked.wait(), Err(Lost::Closed));
     assert_eq!(queued.wait(), Err(Lost::Closed));
     assert_eq!(sent.wait(), Err(Lost::Closed));
-    // Nor is any of them, or one refused, counted as open for ever.
+    // Neither a lost task nor a refused one is counted as open for ever.
     assert_eq!(handle.submit(|_| async {}).wait(), Err(Lost::Closed));
     assert_eq!(handle.open_tasks(), 0);
 }
@@ -178,9 +178,9 @@ fn a_source_that_panics_after_it_has_put_a_task_is_cleaned_up() {
     }
 }
 
-/// A completion dropped during *any* unwinding was set aside until its task's
-/// panic would be known. Dropped by another panic on another thread, it was never
-/// sent, and whoever waited for the task did so for ever.
+/// A completion dropped during *any* unwinding was set aside until its task's panic would be known.
+/// Dropped by another panic on another thread, it was never sent, and a caller that waited for the
+/// task did so for ever.
 #[test]
 fn a_worker_dropped_by_an_unwinding_thread_tells_everybody_who_waits() {
     let (sender, receiver) = mpsc::channel();
@@ -193,7 +193,7 @@ fn a_worker_dropped_by_an_unwinding_thread_tells_everybody_who_waits() {
             panic!("the owner's own fault");
         });
         assert!(caught.is_err());
-        // Still alive, so that nothing is cleaned up by the thread's end.
+        // The task is still alive, so that nothing is cleaned up by the thread's end.
         receiver_end(sender);
     });
     fn receiver_end<T>(sender: mpsc::Sender<T>) {
@@ -333,8 +333,8 @@ fn a_full_worker_is_idle() {
     assert_eq!(worker.handle().open_tasks(), 0);
 }
 
-/// With a clock moved by hand, `run_until_idle` waited in real time for a timer
-/// that nobody would ever make due.
+/// With a clock moved by hand, `run_until_idle` waited in real time for a timer that never became
+/// due.
 #[test]
 fn a_clock_moved_by_hand_is_not_waited_for() {
     let now = Rc::new(Cell::new(Duration::ZERO));
@@ -461,7 +461,8 @@ fn threads_submit_wait_cancel_and_wake_at_once() {
                     let other = runtime.pick().clone();
                     let task = runtime.pick().submit(move |_| async move {
                         yield_now().await;
-                        // Across workers: its end wakes this slot from there.
+                        // The inner task runs on another worker: its end wakes this slot from
+                        // there.
                         let inner = other.submit(move |_| async move {
                             yield_now().await;
                             number

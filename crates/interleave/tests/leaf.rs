@@ -104,7 +104,7 @@ fn a_single_slot_in_flight_does_not_suspend() {
     assert_eq!(run(1, 5, |_| async { Leaf::new(touch()).await }), 0);
 }
 
-/// A join written by hand: polls both until both are ready.
+/// Joins two futures, written by hand: polls both until both are ready.
 async fn join<A: Future, B: Future>(a: A, b: B) -> (A::Output, B::Output) {
     let (mut a, mut b) = (Box::pin(a), Box::pin(b));
     let (mut x, mut y) = (None, None);
@@ -167,7 +167,7 @@ fn a_leaf_left_behind_while_another_wait_goes_on_is_harmless() {
                 touch().await;
                 5
             }));
-            // Polled once, so armed; then the task waits for other things.
+            // The leaf was polled once, hence is armed; then the task waits for other things.
             std::future::poll_fn(|context| {
                 assert!(abandoned.as_mut().poll(context).is_pending());
                 Poll::Ready(())
@@ -251,7 +251,7 @@ fn a_leaf_that_outlives_its_worker_is_dropped_safely() {
 
 #[test]
 fn under_a_foreign_waker_a_touch_does_not_wait() {
-    // As under `FuturesUnordered`: nobody would call that waker.
+    // A foreign waker, as under `FuturesUnordered`, is called by no worker.
     let done = Rc::new(Cell::new(false));
     let flag = done.clone();
     run(2, 1, move |_| {

@@ -1,4 +1,4 @@
-//! An observed task is resumed from its observer each time, and everybody else as ever.
+//! An observed task is resumed from its observer each time, and every other task as ever.
 
 use std::{
     cell::RefCell,
@@ -28,10 +28,10 @@ async fn touch() {
     Interleaved::touch(Point::new("test"), &raw const WORD, 8).await;
 }
 
-/// What a watched future's polls came to: the wait that each noted, or its end.
+/// Log of a watched future's polls: the wait that each noted, or the end.
 type Log = Rc<RefCell<Vec<Option<Wait>>>>;
 
-/// Notes what each poll of it comes to.
+/// A future that logs the result of each of its polls.
 struct Watched<F> {
     inner: F,
     log: Log,
@@ -84,7 +84,7 @@ thread_local! {
     static LOGS: RefCell<Vec<(u32, Log)>> = RefCell::default();
 }
 
-/// The log under this number, of this thread.
+/// Returns the log with this number, of this thread.
 fn log(number: u32) -> Log {
     LOGS.with_borrow_mut(|logs| {
         if let Some((_, log)) = logs.iter().find(|(known, _)| *known == number) {
@@ -108,7 +108,7 @@ fn an_observer_sees_each_wait_and_its_kind_and_the_answer_is_the_same() {
     let mut seen = vec![Some(Wait::Memory); 15];
     seen.extend([Some(Wait::Turn), None]);
     assert_eq!(*log(0).borrow(), seen);
-    // Who is not observed goes on as ever: there its leaf is resumed past the watcher.
+    // A task that is not observed goes on as ever: its leaf is resumed past the watcher.
     assert_eq!(*log(1).borrow(), [Some(Wait::Memory), None]);
     assert_eq!(worker.handle().stats().waits_memory, 2 * 16);
 }
@@ -162,7 +162,7 @@ fn an_observed_leaf_beside_another_wait_is_resumed_through_both() {
     assert_eq!(log(0).borrow().len(), 17);
 }
 
-/// Pending until somebody else has had a turn; somebody calls its waker.
+/// Waits until another task has had a turn; its waker is called then.
 async fn event() {
     let mut is_over = false;
     poll_fn(|context| {
@@ -187,7 +187,7 @@ fn kinds_of_events_are_told_and_counted() {
                 for wait in [Wait::Lock, Wait::Log, Wait::Log, Wait::Client, Wait::Device] {
                     noting(wait, pin!(event())).await;
                 }
-                // Nobody but a touch waits for memory.
+                // Only a touch waits for memory.
                 noting(Wait::Memory, pin!(event())).await;
                 yield_now().await;
                 sleep(Duration::from_micros(1)).await;
@@ -249,7 +249,7 @@ fn a_panic_in_an_observed_leaf_comes_out_where_it_is_awaited() {
             }
         })
         .await;
-        // It goes on as any task, with leaves that are resumed directly.
+        // The task goes on as any task, with leaves that are resumed directly.
         Leaf::new(touch()).await;
         caught
     });

@@ -1,4 +1,4 @@
-//! The README's examples are the ones that are run.
+//! The README's examples equal the examples that are run.
 
 #[test]
 fn the_readme_shows_the_code_of_the_example() {

@@ -1,5 +1,5 @@
-//! What a task may do to its own leaf, or to a leaf of another task, in safe code.
-//! Each test tells how the first version of leaf resumption fell for it.
+//! Attempts of a task, in safe code, on its own leaf or on a leaf of another task. Each test tells
+//! how the first version of leaf resumption failed.
 
 use std::{
     cell::{Cell, RefCell},
@@ -25,7 +25,7 @@ fn worker(in_flight: usize) -> Worker<()> {
     Worker::new(config, Rc::new(()), Clock::real())
 }
 
-/// A worker with one task drawn from a source.
+/// Makes a worker with one task drawn from a source.
 fn with_task<F: Future<Output = ()> + 'static>(in_flight: usize, task: F) -> Worker<()> {
     let mut worker = worker(in_flight);
     let mut task = Some(task);
@@ -85,7 +85,7 @@ fn a_leaf_polled_from_within_its_own_body_panics() {
     );
 }
 
-/// The same way led to a freed leaf under a running body. Nothing but ending the
+/// A direct resumption also led to a freed leaf under a running body. Nothing but ending the
 /// process keeps a `Box` from being freed once its content has been dropped.
 #[cfg(all(unix, not(miri)))] // Runs itself as a second process.
 #[test]
@@ -178,7 +178,7 @@ fn a_leaf_left_behind_by_one_task_is_not_resumed_in_the_next() {
                 touch().await;
             }
         })));
-        // Submitted tasks are `Send`; what they share here is handed over by hand.
+        // Submitted tasks are `Send`; the shared leaf is handed over by hand.
         thread_local! { static SHARED: RefCell<Option<Shared>> = const { RefCell::new(None) } }
         SHARED.set(Some(shared.clone()));
         let mut worker = worker(2);
@@ -228,8 +228,8 @@ impl<F: Future> Future for CatchUnwind<F> {
     }
 }
 
-/// A direct resumption went past whoever would have caught the panic: the task
-/// survived when its leaf panicked at once, and died when it did so later.
+/// A direct resumption went past the code that would have caught the panic: the task survived when
+/// its leaf panicked at once, and died when it did so later.
 #[test]
 fn a_leafs_panic_reaches_those_above_it_whenever_it_happens() {
     for touches in 0..3 {
@@ -319,9 +319,9 @@ fn a_leaf_around_a_join_of_leaves_is_resumed_itself() {
     assert_eq!(polls.get(), 2);
 }
 
-/// A panic below a leaf used to leave the note "nothing else waits for memory"
-/// behind, whatever had been noted before. With the panic caught, a leaf was then
-/// resumed alone beside a touch that nobody came back to.
+/// A panic below a leaf used to leave the note "nothing else waits for memory" behind, whatever had
+/// been noted before. With the panic caught, a leaf was then resumed alone beside a touch that the
+/// scheduler did not come back to.
 #[test]
 fn a_caught_panic_does_not_hide_another_wait() {
     let done = Rc::new(Cell::new(false));

@@ -1,5 +1,5 @@
-//! Schedulers, over tasks of which some wait for a device: they differ in who runs when, not
-//! in what comes out.
+//! Schedulers, over tasks of which some wait for a device: the order of tasks differs, the results
+//! do not.
 
 use std::{
     cell::{Cell, RefCell},
@@ -15,15 +15,15 @@ use interleave::{
     yield_now,
 };
 
-/// Answers a read when it has been looked at so often since it was handed over.
+/// A device that answers a read after a number of looks since the hand-over.
 #[derive(Default)]
 struct Device {
     delay: Cell<u64>,
     looks: Cell<u64>,
-    /// Of begun reads: when they are answered, once they are handed over.
+    /// Begun reads, with the look at which each is answered, once it is handed over.
     reads: RefCell<Vec<Read>>,
     hand_overs: Cell<u64>,
-    /// What happened, in order.
+    /// Events in order.
     log: RefCell<Vec<Event>>,
 }
 
@@ -93,7 +93,7 @@ impl WorkerLocal for Device {
         self.under_way() > 0
     }
 
-    /// It is answered only when it is looked at.
+    /// A read is answered only at a look.
     fn before_sleep(&self) -> Option<Duration> {
         (self.under_way() > 0).then_some(Duration::ZERO)
     }
@@ -145,11 +145,11 @@ fn worker(scheduling: Scheduling, in_flight: usize, delay: u64) -> Worker<Device
     config.validate().unwrap();
     let device = Device::default();
     device.delay.set(delay);
-    // Nothing takes time, and no sleep comes in between.
+    // All operations take no time, and no sleep comes in between.
     Worker::new(config, Rc::new(device), Clock::Manual(Rc::default()))
 }
 
-/// A task that waits for memory, then `reads` times for the device, then for memory.
+/// Submits a task that waits for memory, then `reads` times for the device, then for memory.
 fn submit(worker: &Worker<Device>, number: u64, reads: u64) -> JoinHandle<u64, Device> {
     worker.handle().submit(move |device| {
         let device = device.clone();
@@ -172,7 +172,7 @@ fn finish(worker: &mut Worker<Device>, tasks: impl IntoIterator<Item = JoinHandl
     }
 }
 
-/// Every third task reads, once or twice.
+/// Returns how often a task reads: every third task reads, once or twice.
 fn reads_of(number: u64) -> u64 {
     if number.is_multiple_of(3) {
         1 + number % 2
@@ -191,7 +191,7 @@ fn run(scheduling: Scheduling, count: u64) -> Worker<Device> {
     worker
 }
 
-/// Before each event, which tasks were open.
+/// Returns the tasks that were open before each event.
 fn open_before(worker: &Worker<Device>) -> Vec<(Event, Vec<u64>)> {
     let mut open = Vec::new();
     let mut all = Vec::new();
@@ -292,7 +292,7 @@ fn in_two_queues_who_was_answered_comes_before_those_who_are_new() {
         .position(|&event| event == Event::Ends(0))
         .unwrap();
     let begun = |event: &&Event| matches!(event, Event::Begins(_));
-    // One place becomes free for it, the other one is refilled while it is used.
+    // One place becomes free for the read, the other one is refilled while it is used.
     assert!(
         log[looked..ended].iter().filter(begun).count() <= 2,
         "{log:?}"
@@ -320,7 +320,7 @@ fn cold_tasks_do_not_starve_among_hot_ones() {
 
 #[test]
 fn what_tasks_of_a_round_want_is_handed_over_at_once() {
-    // Where looks are adapted, they hand over as well, and nobody else does.
+    // Adapted looks hand over as well, and nothing else does.
     for (scheduling, expected) in [(Scheduling::StrictBatch, 1), (Scheduling::Pipelined, 0)] {
         let mut worker = worker(scheduling, 8, 1);
         let tasks: Vec<_> = (0..8).map(|number| submit(&worker, number, 1)).collect();

@@ -50,9 +50,9 @@ fn results_come_back_to_threads_and_to_runtimes() {
     assert_eq!(pollster::block_on(task), Ok(5));
 }
 
-/// The channel by which results came back freed its memory while the worker was still about
-/// to wake the reader, who was gone (issue 87 of the crate oneshot): generated histories, with
-/// clients that lose patience, ended in a segmentation fault.
+/// The channel by which results came back freed its memory while the worker was still about to wake the reader, which
+/// was gone (issue 87 of the crate oneshot): generated histories, with clients that lose patience, ended in a
+/// segmentation fault.
 #[test]
 fn a_handle_can_be_dropped_while_its_result_arrives() {
     const ROUNDS: u64 = 300_000;
@@ -220,7 +220,7 @@ fn the_calling_thread_can_be_the_worker() {
 
 #[test]
 fn timers_fire_in_order() {
-    // By hand: on a slow machine the second task may begin to sleep late.
+    // The clock is moved by hand: on a slow machine the second task may begin to sleep late.
     let now = Rc::new(std::cell::Cell::new(Duration::ZERO));
     let mut worker = Worker::new(config(4), Rc::new(()), Clock::Manual(now.clone()));
     let log = Arc::new(std::sync::Mutex::new(Vec::new()));
@@ -261,7 +261,7 @@ fn an_idle_runtime_sleeps() {
     }
 }
 
-/// A worker that had nothing else to wait for than a sleep without an end died: its clock overflowed.
+/// A worker that waited only for a sleep without an end died: its clock overflowed.
 #[test]
 fn a_worker_sleeps_beside_a_sleep_without_an_end() {
     let runtime = runtime(1);
@@ -379,8 +379,8 @@ fn who_waits_for_others_leaves_less_room() {
     }
 }
 
-/// A worker that had nothing to do slept with a task in its queue, which had no room because others waited
-/// for each other: nothing woke the worker when that task had waited long enough.
+/// An idle worker slept with a task in its queue, which had no room because others waited for each other: nothing woke
+/// the worker when that task had waited long enough.
 #[test]
 fn an_idle_worker_begins_the_first_in_the_queue_though_there_is_no_room() {
     struct Waiting;
@@ -418,7 +418,7 @@ fn a_bound_on_open_tasks_that_is_lowered_holds() {
             (number > 0).then_some(async move {
                 open.set(open.get() + 1);
                 most.set(most.get().max(open.get()));
-                // Parked, so that others could begin.
+                // The task is parked, so that others could begin.
                 sleep(Duration::from_micros(200)).await;
                 open.set(open.get() - 1);
             })

@@ -1,8 +1,8 @@
-//! What a transfer costs through each backend: durable writes in turn to a file
+//! Benchmark of the cost of a transfer through each backend: durable writes in turn to a file
 //! filled with zeros, and reads of random blocks, at several depths.
 //!
-//! `cargo bench -p io --bench device [-- DIRECTORY]`; otherwise it runs tiny, as a
-//! test. Everything read is compared with what was written.
+//! `cargo bench -p io --bench device [-- DIRECTORY]`; otherwise it runs tiny, as a test. All bytes
+//! read are compared with those written.
 
 #![allow(clippy::print_stdout, reason = "a program that reports to people")]
 
@@ -26,11 +26,11 @@ struct Extent {
 struct Outcome {
     operations: usize,
     elapsed: Duration,
-    /// Of each operation, in order of length.
+    /// Latency of each operation, in order of length.
     latencies: Vec<Duration>,
 }
 
-/// What the block at `offset` holds.
+/// Returns the content of the block at `offset`.
 fn stamp(offset: u64) -> [u8; 8] {
     (offset | 1).to_le_bytes()
 }

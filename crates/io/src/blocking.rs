@@ -1,12 +1,12 @@
 //! A channel of blocking calls, for systems that forbid `io_uring` (containers often
 //! do).
 //!
-//! [`Channel::submit`] makes the call and keeps what came of it until it is reaped.
-//! A worker therefore stands still for the length of each transfer; no threads are
-//! made to hide that, since threads on the transaction path are what Weft avoids.
+//! [`Channel::submit`] makes the call and keeps its result until it is reaped. A worker therefore
+//! stands still for the length of each transfer; no threads are made to hide that, since threads on
+//! the transaction path are what Weft avoids.
 //!
-//! A durable write is one `pwritev2` with `RWF_DSYNC`, or where the file system does
-//! not know the flag, `pwrite` and `fdatasync`.
+//! A durable write is one `pwritev2` with `RWF_DSYNC`, or `pwrite` and `fdatasync` if the file
+//! system does not know the flag.
 
 use std::{
     io,
@@ -17,7 +17,7 @@ use std::{
 
 use crate::channel::{Action, Channel, Completion, Operation, Rouse};
 
-/// The most that one call transfers on Linux, less a page to stay aligned.
+/// Maximum bytes that one call transfers on Linux, less a page to stay aligned.
 pub(crate) const TRANSFER_BYTES_MAX: usize = 0x7fff_0000;
 
 #[derive(Debug, Default)]
@@ -27,15 +27,15 @@ pub(crate) struct BlockingChannel {
     bell: Arc<Bell>,
 }
 
-/// Makes the calls.
+/// Maker of blocking calls.
 #[derive(Debug, Default)]
 pub(crate) struct BlockingCalls {
-    /// The flag was refused once.
+    /// Whether the flag was refused once.
     without_dsync: bool,
 }
 
 impl BlockingCalls {
-    /// Makes the call.
+    /// Makes the call for `operation`.
     pub(crate) fn complete(&mut self, mut operation: Operation) -> Completion {
         let result = self.transfer(&mut operation);
         Completion {
@@ -79,7 +79,7 @@ impl BlockingCalls {
                 }
             }
             Action::Sync => {
-                // SAFETY: takes no memory.
+                // SAFETY: the call takes no memory.
                 retried(|| unsafe { libc::fsync(descriptor) } as isize)
             }
             Action::Write | Action::WriteDurable => {
@@ -88,7 +88,7 @@ impl BlockingCalls {
                 let written =
                     retried(|| unsafe { libc::pwrite(descriptor, start, length, offset) })?;
                 if operation.action == Action::WriteDurable {
-                    // SAFETY: takes no memory.
+                    // SAFETY: the call takes no memory.
                     retried(|| unsafe { libc::fdatasync(descriptor) } as isize)?;
                 }
                 Ok(written)
@@ -136,7 +136,7 @@ impl Channel for BlockingChannel {
     }
 }
 
-/// What a sleeping channel listens for.
+/// Signal that a sleeping channel listens for.
 #[derive(Debug, Default)]
 pub(crate) struct Bell {
     rung: Mutex<bool>,

@@ -24,13 +24,13 @@ pub struct Buffer {
     capacity: usize,
 }
 
-// SAFETY: it owns its memory.
+// SAFETY: the buffer owns its memory.
 unsafe impl Send for Buffer {}
 // SAFETY: shared access only reads.
 unsafe impl Sync for Buffer {}
 
 impl Buffer {
-    /// An empty buffer with room for at least `bytes`, rounded up.
+    /// Returns an empty buffer with room for at least `bytes`, rounded up.
     pub fn with_capacity(bytes: usize) -> Buffer {
         let capacity = round_up(bytes.max(1));
         let layout = Self::layout(capacity);
@@ -45,7 +45,7 @@ impl Buffer {
         }
     }
 
-    /// A buffer of `bytes` zeros.
+    /// Returns a buffer of `bytes` zeros.
     pub fn zeroed(bytes: usize) -> Buffer {
         let mut buffer = Buffer::with_capacity(bytes);
         buffer.set_len(bytes);
@@ -56,21 +56,21 @@ impl Buffer {
         Layout::from_size_align(capacity, BLOCK_BYTES).expect("a buffer fits the address space")
     }
 
-    /// Bytes that fit.
+    /// Returns the number of bytes that fit.
     pub fn capacity(&self) -> usize {
         self.capacity
     }
 
-    /// Sets the length; what lies beyond the old one is whatever was there before.
+    /// Sets the length. Bytes beyond the old length are whatever was there before.
     ///
     /// # Panics
-    /// If it exceeds the capacity.
+    /// Panics if `length` exceeds the capacity.
     pub fn set_len(&mut self, length: usize) {
         assert!(length <= self.capacity, "{length} of {}", self.capacity);
         self.length = length;
     }
 
-    /// Empties it.
+    /// Empties the buffer.
     pub fn clear(&mut self) {
         self.length = 0;
     }
@@ -127,7 +127,7 @@ impl Deref for Buffer {
 
     #[inline(always)]
     fn deref(&self) -> &[u8] {
-        // SAFETY: allocated, initialised, within the capacity.
+        // SAFETY: the bytes are allocated, initialised and within the capacity.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.length) }
     }
 }
@@ -135,7 +135,7 @@ impl Deref for Buffer {
 impl DerefMut for Buffer {
     #[inline(always)]
     fn deref_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as for `deref`, and borrowed mutably.
+        // SAFETY: the bytes are allocated, initialised, within the capacity, and borrowed mutably.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.length) }
     }
 }

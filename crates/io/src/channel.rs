@@ -1,10 +1,10 @@
-//! One thread's way to the device.
+//! Connection of one thread to the device.
 
 use std::{fmt, io, os::fd::RawFd, sync::Arc, time::Duration};
 
 use crate::{buffer::Buffer, directory::File};
 
-/// What to do with a file.
+/// Kind of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Fill the buffer's range from the file.
@@ -13,76 +13,77 @@ pub enum Action {
     Write,
     /// Write the buffer's range; complete only when it is durable (as `RWF_DSYNC`).
     WriteDurable,
-    /// Make the file's contents and length durable; of a directory
-    /// ([`crate::Directory::as_file`]), its names. The buffer is left alone. For rare
-    /// occasions: a kernel thread may come and go for it.
+    /// Make the file's contents and length durable; for a directory
+    /// ([`crate::Directory::as_file`]), its names. The buffer is left alone. For rare occasions:
+    /// the kernel may start a thread for a sync.
     Sync,
 }
 
 /// One transfer, on its way to the device.
 #[derive(Debug)]
 pub struct Operation {
-    /// Names the operation when it completes.
+    /// Name of the operation in its completion.
     pub token: u64,
-    /// What to do.
+    /// Kind of the transfer.
     pub action: Action,
-    /// With which file.
+    /// File that is read or written.
     pub file: Arc<dyn File>,
-    /// Where in the file, in bytes.
+    /// Offset in the file, in bytes.
     pub offset: u64,
-    /// From or to here: all of its length.
+    /// Source or destination of the transfer: all of the buffer's length.
     pub buffer: Buffer,
 }
 
 /// A transfer that has ended.
 #[derive(Debug)]
 pub struct Completion {
-    /// The operation's.
+    /// Token of the operation.
     pub token: u64,
-    /// The operation's.
+    /// Buffer of the operation.
     pub buffer: Buffer,
-    /// Bytes transferred, which may be fewer than asked for (end of file, or the
-    /// device's whim; whoever wants the rest asks again), or why not.
+    /// Bytes transferred, or the error. The bytes may be fewer than asked for (end of file, or the
+    /// device's whim; a caller that wants the rest asks again).
     pub result: io::Result<usize>,
 }
 
 /// One thread's submissions and completions. Operations that are under way may
 /// complete in any order and do not see each other's effects.
 ///
-/// Dropping a channel waits until nothing is under way: the kernel must not write
-/// to memory that was given back.
+/// Dropping a channel waits until no operation is under way: the kernel must not write to memory
+/// that was given back.
 pub trait Channel: fmt::Debug {
-    /// Hands an operation to the device. Errors are part of its completion.
+    /// Hands `operation` to the device. Errors are part of its completion.
     fn submit(&mut self, operation: Operation);
 
-    /// The same, but the device may hear of it as late as with the next call of
-    /// [`Channel::flush`], [`Channel::reap`] or [`Channel::wait`]: many go together for the
-    /// price of one.
+    /// Queues `operation`: the device may hear of it as late as with the next call of
+    /// [`Channel::flush`], [`Channel::reap`] or [`Channel::wait`]. Many queued operations go
+    /// together for the price of one.
     fn queue(&mut self, operation: Operation) {
         self.submit(operation);
     }
 
-    /// Hands over what is queued.
+    /// Hands over the queued operations.
     fn flush(&mut self) {}
 
-    /// Moves what has completed to `completions`. Does not block; costs a few
-    /// nanoseconds when nothing has.
+    /// Moves ended operations to `completions`. Does not block; costs a few nanoseconds if there
+    /// are none.
     fn reap(&mut self, completions: &mut Vec<Completion>);
 
-    /// Operations submitted and not reaped.
+    /// Returns the number of operations submitted and not reaped.
     fn outstanding(&self) -> usize;
 
-    /// Blocks until something can be reaped, the channel is roused, or `at_most` is
-    /// over; spuriously too. A rouse that came since the last wait ends it at once.
+    /// Blocks until a completion can be reaped, the channel is roused, or `at_most` is over; may
+    /// also return spuriously. A rouse that came since the last wait ends the wait at once.
     fn wait(&mut self, at_most: Option<Duration>);
 
-    /// From now on waits end as well while this descriptor is readable. It is to stay open for
-    /// as long as the channel lives. False: the channel cannot, and waits only for its own.
+    /// Has waits end as well while `descriptor` is readable. The descriptor is to stay open for as
+    /// long as the channel lives. Returns false if the channel cannot do that, and waits only for
+    /// its own operations.
     fn watch(&mut self, _descriptor: RawFd) -> bool {
         false
     }
 
-    /// Ends waits, from any thread.
+    /// Returns a rouser, which ends waits from any thread.
     fn rouser(&self) -> Arc<dyn Rouse>;
 }
 

@@ -1,21 +1,21 @@
 //! Names and files: the side of storage that is shared by all threads.
 //!
-//! Everything here may block its caller for as long as the device likes; it is for
-//! opening, recovery and rare changes. Reads and writes on the transaction path go
-//! through a [`crate::Channel`].
+//! All calls here may block its caller for as long as the device likes; they are for opening,
+//! recovery and rare changes. Reads and writes on the transaction path go through a
+//! [`crate::Channel`].
 
 use std::{fmt, io, sync::Arc};
 
 use crate::channel::Channel;
 
-/// What a file is opened for.
+/// Access for which a file is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpenMode {
-    /// To read a file that exists.
+    /// Reading of an existing file.
     Read,
-    /// To read and write a file that exists.
+    /// Reading and writing of an existing file.
     Write,
-    /// To read and write a new file; an existing one is an error.
+    /// Reading and writing of a new file; an existing one is an error.
     Create,
 }
 
@@ -26,47 +26,46 @@ pub enum OpenMode {
 /// [`Directory::sync`] has succeeded; a file's contents only once a durable write
 /// or [`File::sync`] has.
 pub trait Directory: Send + Sync + fmt::Debug {
-    /// Names of all files, in order.
+    /// Returns the names of all files, in order.
     fn list(&self) -> io::Result<Vec<String>>;
 
-    /// Opens a file. With `direct`, transfers bypass the system's cache where the
-    /// backend can; offsets, lengths and buffers must then be multiples of
-    /// [`crate::BLOCK_BYTES`].
+    /// Opens the file `name`. With `direct`, transfers bypass the system's cache where the backend
+    /// can; offsets, lengths and buffers must then be multiples of [`crate::BLOCK_BYTES`].
     fn open(&self, name: &str, mode: OpenMode, direct: bool) -> io::Result<Arc<dyn File>>;
 
-    /// Removes a file.
+    /// Removes the file `name`.
     fn remove(&self, name: &str) -> io::Result<()>;
 
-    /// Renames a file, replacing what had the new name.
+    /// Renames the file `from` to `to`, replacing a file of that name.
     fn rename(&self, from: &str, to: &str) -> io::Result<()>;
 
     /// Makes names durable.
     fn sync(&self) -> io::Result<()>;
 
-    /// The directory itself, for [`crate::Action::Sync`] and nothing else.
+    /// Returns the directory itself, for [`crate::Action::Sync`] and nothing else.
     fn as_file(&self) -> io::Result<Arc<dyn File>>;
 
-    /// Keeps others from opening the directory, until the lock is dropped.
+    /// Keeps other processes and handles from opening the directory, until the lock is dropped.
     ///
     /// # Errors
-    /// `WouldBlock` if somebody else holds it.
+    /// `WouldBlock` if the lock is held already.
     fn lock(&self) -> io::Result<DirectoryLock>;
 
-    /// Bytes that can still be written, as far as is known.
+    /// Returns the bytes that can still be written, as far as is known.
     fn free_bytes(&self) -> io::Result<u64>;
 
-    /// A channel for the calling thread.
+    /// Returns a channel for the calling thread.
     fn channel(&self) -> io::Result<Box<dyn Channel>>;
 
-    /// Where it is, for messages.
+    /// Returns the location of the directory, for messages.
     fn location(&self) -> String;
 
-    /// Which backend the channels have and why, for messages: "io_uring", or
+    /// Returns the backend of the channels and the reason for it, for messages: "io_uring", or
     /// "blocking (io_uring: Operation not permitted)".
     fn backend(&self) -> String;
 }
 
-/// Holds a directory; dropped, it is free again.
+/// Lock on a directory; dropping it frees the directory.
 pub struct DirectoryLock(#[allow(dead_code, reason = "held")] pub Box<dyn Send + Sync>);
 
 impl fmt::Debug for DirectoryLock {
@@ -77,20 +76,19 @@ impl fmt::Debug for DirectoryLock {
 
 /// An open file.
 pub trait File: Send + Sync + fmt::Debug {
-    /// Its length in bytes.
+    /// Returns the length in bytes.
     fn length(&self) -> io::Result<u64>;
 
-    /// Fills as much of `bytes` as the file has from `offset` on; the number of
-    /// bytes read, which is short only at the end of the file.
+    /// Fills as much of `bytes` as the file has from `offset` on. Returns the number of bytes read,
+    /// which is short only at the end of the file.
     fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<usize>;
 
     /// Writes all of `bytes` at `offset`.
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()>;
 
-    /// Reserves blocks for the first `bytes`, and makes the file that long if it is
-    /// shorter: writes there need no new blocks, which is what makes a channel of
-    /// io_uring fall back to threads of the kernel. A backend that cannot does
-    /// nothing.
+    /// Reserves blocks for the first `bytes`, and makes the file that long if it is shorter: writes
+    /// there need no new blocks, and new blocks would make a channel of io_uring fall back to
+    /// threads of the kernel. A backend that cannot reserve does nothing.
     ///
     /// # Errors
     /// `StorageFull` if there is no room.
@@ -101,11 +99,13 @@ pub trait File: Send + Sync + fmt::Debug {
     /// Makes contents and length durable.
     fn sync(&self) -> io::Result<()>;
 
-    /// The file's identity for the channels of the same backend: a descriptor, or
-    /// a number of the simulated disk.
+    /// Returns the file's identity for the channels of the same backend: a descriptor, or a number
+    /// of the simulated disk.
     fn handle(&self) -> u64;
 }
 
+/// Checks the name of a file.
+///
 /// # Errors
 /// `InvalidInput` if no file can have this name.
 pub(crate) fn check_name(name: &str) -> io::Result<()> {

@@ -1,6 +1,6 @@
-//! One thread that makes the calls of all channels of a directory: a dedicated flusher, as
-//! engines have it whose workers do not write their own log. Weft does without; this is
-//! what it is compared with.
+//! One thread that makes the calls of all channels of a directory: a dedicated flusher, as in
+//! engines whose workers do not write their own log. Weft does without one; the flusher serves for
+//! comparison.
 //!
 //! ```text
 //!   channel (a worker)                    flusher
@@ -11,14 +11,14 @@
 //! ```
 //!
 //! # No lost wake
-//! The flusher looks at the queue and waits for more under the queue's mutex, which whoever
-//! pushes has held: the push is seen, or the notification comes after the wait has begun.
-//! A channel that waits does so at its bell, which stays rung until a wait ends by it; the
-//! flusher rings it after it has put the completion on the desk.
+//! The flusher looks at the queue and waits for more under the queue's mutex, which the pushing
+//! channel has held: the push is seen, or the notification comes after the wait has begun. A
+//! channel waits at its bell, which stays rung until a wait ends by it; the flusher rings the bell
+//! after it has put the completion on the desk.
 //!
 //! # The end
-//! Channels wait at their end until nothing of theirs is under way. The thread ends when the
-//! directory and all channels are gone, which is when nobody can push any more.
+//! A channel waits at its end until none of its operations is under way. The thread ends when the
+//! directory and all channels are gone, when no channel can push any more.
 
 use std::{
     io,
@@ -35,7 +35,7 @@ use crate::{
     channel::{Channel, Completion, Operation, Rouse},
 };
 
-/// The thread. Ends, with all that was submitted done, when it is dropped.
+/// The flusher thread. Dropping it ends the thread, with all submitted operations done.
 #[derive(Debug)]
 pub(crate) struct Flusher {
     work: Arc<Work>,
@@ -54,11 +54,11 @@ struct Queue {
     is_closed: bool,
 }
 
-/// Where one channel's completions are put.
+/// Place for one channel's completions.
 #[derive(Debug, Default)]
 struct Desk {
     done: Mutex<Vec<Completion>>,
-    /// Completions put there since the beginning.
+    /// Number of completions put there since the beginning.
     ready: AtomicUsize,
     bell: Arc<Bell>,
 }
@@ -71,7 +71,7 @@ impl Flusher {
     /// Starts the thread.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error if it refuses the thread.
     pub(crate) fn start() -> io::Result<Arc<Flusher>> {
         let work = Arc::new(Work::default());
         let its = work.clone();
@@ -83,7 +83,7 @@ impl Flusher {
         }))
     }
 
-    /// A channel for the calling thread.
+    /// Returns a channel for the calling thread.
     pub(crate) fn channel(self: &Arc<Self>) -> FlusherChannel {
         FlusherChannel {
             flusher: self.clone(),
@@ -95,7 +95,7 @@ impl Flusher {
 }
 
 impl Work {
-    /// The thread's life.
+    /// Runs the thread: carries out operations until the flusher is dropped.
     fn carry_out(&self) {
         let mut calls = BlockingCalls::default();
         loop {
@@ -127,13 +127,13 @@ impl Drop for Flusher {
         lock(&self.work.queue).is_closed = true;
         self.work.arrived.notify_all();
         if let Some(thread) = self.thread.take() {
-            // It has panicked only if a completion had: nothing is left to say here.
+            // The thread has panicked only if a completion had: nothing is left to report here.
             let _ = thread.join();
         }
     }
 }
 
-/// One worker's way to the thread.
+/// Channel of one worker to the thread.
 #[derive(Debug)]
 pub(crate) struct FlusherChannel {
     flusher: Arc<Flusher>,

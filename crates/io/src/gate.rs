@@ -1,21 +1,23 @@
-//! A gate in front of the device: how many reads of one thread may be under way.
+//! A gate in front of the device, which bounds the reads of one thread under way.
 //!
-//! A device takes more at once than helps it: beyond some depth a read only waits inside it
-//! instead of in front of it, where it can still be overtaken by what is more urgent, and where
-//! it does not delay the writes of the log. So whoever is to read asks for a [`Pass`]. If all are
-//! given away he waits, or is refused, as the [`GateRule`] has it.
+//! A device takes more at once than helps it: beyond some depth a read only waits inside the device
+//! instead of in front of it, where more urgent reads can still overtake it, and where it does not
+//! delay the writes of the log. A reader therefore asks for a [`Pass`]. If all passes are given
+//! away the reader waits, or is refused, as the [`GateRule`] says.
 //!
 //! # Order
-//! First come, first served among those of one [`Priority`]. Interactive ones go first, but of
-//! [`TURNS`] who are let in while both kinds wait one is of the other kind, so that nobody waits
-//! for ever. Nobody overtakes who waits: while somebody does, all passes are given away.
+//! Waiters of one [`Priority`] are served first come, first served. Interactive waiters go first,
+//! but of [`TURNS`] that are let in while both kinds wait one is of the other kind, so that no
+//! waiter waits for ever. A newcomer does not overtake a waiter: while there is one, all passes are
+//! given away.
 //!
-//! # How long a pass is held
-//! Until the device has ended the transfer ([`crate::Port::begin_through`]), also if nobody waits
-//! for that any more: what counts is what the device has to do. Dropped before that, it is free
-//! at once. So who holds passes may wait for another one.
+//! # Duration of a pass
+//! A pass is held until the device has ended the transfer ([`crate::Port::begin_through`]), also if
+//! no task waits for the transfer any more: the device's work is what counts. A pass that is
+//! dropped before its read begins is free at once. A holder of passes may therefore wait for
+//! another one.
 //!
-//! Nothing here is synchronised: a gate belongs to a thread, as its port does.
+//! The gate is not synchronised: it belongs to a thread, as its port does.
 
 mod depth;
 #[cfg(test)]
@@ -35,50 +37,50 @@ use std::{
 use self::depth::DepthFinder;
 pub use self::depth::{DEPTH_MAX, DEPTH_START};
 
-/// So many are let in, while both kinds wait, for each that is not urgent.
+/// Waiters let in, while both kinds wait, for each that is not urgent.
 pub const TURNS: u32 = 8;
 
-/// How urgent a read is.
+/// Urgency of a read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Priority {
-    /// Somebody waits for it.
+    /// A task waits for the read.
     #[default]
     Interactive,
-    /// It had better be done some time.
+    /// The read may be done at any later time.
     Batch,
 }
 
-/// How many reads may be under way.
+/// Maximum reads under way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Depth {
-    /// As many as the device gets more done with: starts at [`DEPTH_START`], and stays
-    /// between 1 and [`DEPTH_MAX`].
+    /// As many as the device gets most done with: starts at [`DEPTH_START`], and stays between 1
+    /// and [`DEPTH_MAX`].
     #[default]
     Adapted,
     /// Always this many; at least one.
     Fixed(usize),
 }
 
-/// What happens to a read when all passes are given away.
+/// Treatment of a read when all passes are given away.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WhenFull {
-    /// It waits in line.
+    /// The read waits in line.
     #[default]
     Wait,
-    /// It is refused.
+    /// The read is refused.
     Refuse,
 }
 
-/// What a gate goes by.
+/// Rule of a gate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GateRule {
-    /// How many it lets in.
+    /// Maximum reads let in.
     pub depth: Depth,
-    /// What it does with the others.
+    /// Treatment of other reads.
     pub when_full: WhenFull,
 }
 
-/// All passes are given away.
+/// Error: all passes are given away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Full;
 
@@ -90,7 +92,7 @@ impl fmt::Display for Full {
 
 impl std::error::Error for Full {}
 
-/// What went through a gate since it was made.
+/// Counters of the reads through a gate since it was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct GateStats {
@@ -102,40 +104,40 @@ pub struct GateStats {
     pub refused: u64,
     /// Reads that had to wait and were let in.
     pub waits: u64,
-    /// For how long, all of them together, in nanoseconds.
+    /// Time that all these reads waited together, in nanoseconds.
     pub waited_ns: u64,
-    /// Sum over the reads begun of how many were then under way, with this one:
-    /// divided by `begun`, the depth that was used.
+    /// Sum, over the reads begun, of the reads then under way, the begun one included: divided by
+    /// `begun`, the depth that was used.
     pub depth_sum: u64,
 }
 
-/// One thread's gate. See the module text.
+/// One thread's gate; see the module text.
 pub struct Gate {
-    /// The present.
+    /// Clock of the gate.
     clock: Box<dyn Fn() -> Duration>,
     rule: Cell<GateRule>,
     finder: RefCell<DepthFinder>,
-    /// How many are let in now.
+    /// Number of reads let in now.
     depth: Cell<usize>,
     /// Passes given away.
     open: Cell<usize>,
-    /// By priority.
+    /// Waiters by priority.
     waiting: RefCell<[VecDeque<Rc<Waiter>>; 2]>,
-    /// Urgent ones let in since another one was, while both kinds waited.
+    /// Urgent waiters let in since another one was, while both kinds waited.
     turn: Cell<u32>,
     stats: Cell<GateStats>,
 }
 
-/// Somebody in line.
+/// A reader in line.
 struct Waiter {
     since: Duration,
-    /// `None`: he has been let in.
+    /// Waker of the reader; `None` once the reader has been let in.
     waker: RefCell<Option<Waker>>,
 }
 
 impl Gate {
-    /// A gate that lets in as many as helps the device. `clock` says what time it is, from any
-    /// beginning.
+    /// Returns a gate that lets in as many reads as helps the device. `clock` returns the time
+    /// since any fixed moment.
     pub fn new(clock: impl Fn() -> Duration + 'static) -> Rc<Gate> {
         let now = clock();
         Rc::new(Gate {
@@ -150,7 +152,7 @@ impl Gate {
         })
     }
 
-    /// Changes the rule. Who waits already is not refused any more.
+    /// Changes the rule. A reader that waits already is not refused any more.
     pub fn set_rule(&self, rule: GateRule) {
         self.rule.set(rule);
         self.depth.set(match rule.depth {
@@ -160,22 +162,22 @@ impl Gate {
         self.let_in();
     }
 
-    /// How many are let in now.
+    /// Returns the number of reads let in now.
     pub fn depth(&self) -> usize {
         self.depth.get()
     }
 
-    /// Passes given away.
+    /// Returns the number of passes given away.
     pub fn open(&self) -> usize {
         self.open.get()
     }
 
-    /// Reads that wait for a pass.
+    /// Returns the number of reads that wait for a pass.
     pub fn waiting(&self) -> usize {
         self.waiting.borrow().iter().map(VecDeque::len).sum()
     }
 
-    /// What went through it.
+    /// Returns the counters.
     pub fn stats(&self) -> GateStats {
         self.stats.get()
     }
@@ -183,15 +185,16 @@ impl Gate {
     /// Asks for a pass.
     ///
     /// # Errors
-    /// [`Full`], if the rule is to refuse.
+    /// [`Full`] if all passes are given away and the rule is to refuse.
     ///
     /// # Cancellation
-    /// Dropping the future is harmless.
+    /// Dropping the future gives up the place in line.
     pub fn enter(self: &Rc<Self>, priority: Priority) -> Entry {
         self.entry(priority, self.rule.get().when_full)
     }
 
-    /// The same for who has had a pass and needs another one to get on: he is never refused.
+    /// Asks for a pass for a reader that has had one and needs another to get on: this entry is
+    /// never refused.
     pub fn enter_again(self: &Rc<Self>, priority: Priority) -> Entry {
         self.entry(priority, WhenFull::Wait)
     }
@@ -220,7 +223,7 @@ impl Gate {
         self.let_in();
     }
 
-    /// Lets in who waits, as far as there is room.
+    /// Lets waiters in, as far as there is room.
     fn let_in(&self) {
         while self.open.get() < self.depth.get() {
             let Some(waiter) = self.next() else { return };
@@ -231,7 +234,7 @@ impl Gate {
                 stats.waits += 1;
                 stats.waited_ns += waited.as_nanos() as u64;
             });
-            // Foreign code: nothing is borrowed.
+            // The waker is foreign code: nothing is borrowed.
             if let Some(waker) = waker {
                 waker.wake();
             }
@@ -264,13 +267,13 @@ impl fmt::Debug for Gate {
     }
 }
 
-/// Waiting for a [`Pass`].
+/// A wait for a [`Pass`].
 #[must_use = "nobody waits in line who is not polled"]
 pub struct Entry {
     gate: Rc<Gate>,
     priority: Priority,
     when_full: WhenFull,
-    /// In line, or let in and not yet told.
+    /// Waiter in line, or let in and not yet told.
     waiter: Option<Rc<Waiter>>,
 }
 
@@ -284,7 +287,7 @@ impl Future for Entry {
             if let Some(known) = &mut *waker {
                 let old = (!known.will_wake(context.waker()))
                     .then(|| std::mem::replace(known, context.waker().clone()));
-                // A waker's end may be foreign code's.
+                // The drop of a waker may be foreign code.
                 drop(waker);
                 drop(old);
                 return Poll::Pending;
@@ -317,7 +320,7 @@ impl Drop for Entry {
             return;
         };
         if waiter.waker.borrow().is_none() {
-            // He was let in and will never know.
+            // The reader was let in and will never know.
             self.gate.take_back();
             return;
         }
@@ -339,7 +342,7 @@ impl fmt::Debug for Entry {
 pub struct Pass(Rc<Gate>);
 
 impl Pass {
-    /// Its read begins.
+    /// Counts the begin of the pass's read.
     pub(crate) fn begin(&self) {
         let open = self.0.open.get() as u64;
         self.0.count(|stats| {
@@ -348,7 +351,7 @@ impl Pass {
         });
     }
 
-    /// The device has ended its read.
+    /// Counts the end of the pass's read, and gives the pass back.
     pub(crate) fn end(self) {
         let gate = &self.0;
         gate.count(|stats| stats.completed += 1);

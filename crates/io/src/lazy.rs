@@ -1,28 +1,27 @@
-//! A directory of the operating system that loses what was not synced when its
-//! process is killed.
+//! A directory of the operating system that loses unsynced changes when its process is killed.
 //!
-//! SIGKILL takes nothing that the system has been given: its cache outlives the
-//! process. Here, what is not durable is not given to the system. It is held in the
-//! process's memory, so that a kill does to the real files what a power cut may.
+//! SIGKILL does not undo what the system has been given: the system's cache outlives the process.
+//! This directory does not give the system changes that are not durable. They are held in the
+//! process's memory, so that a kill does to the real files what a power cut may do.
 //!
-//! | what | is held until |
+//! | change | held until |
 //! | --- | --- |
 //! | bytes of [`crate::Action::Write`] and [`File::write_at`] | a sync of the file, or a durable write to the same place |
 //! | the length that a write or [`File::reserve`] made | a sync of the file; a durable write needs no more than its own end |
 //! | names created, renamed, removed | a sync of the directory |
-//! | an operation of a channel, even a durable write | some reaps later, in any order |
+//! | an operation of a channel, even a durable write | a later reap, in any order |
 //!
-//! A durable write and a sync go to the real file through the channel of the real
-//! [`Backend`]. Reads see what is held. A new file lies in a directory of its own
-//! below, `unsynced`, until its name is synced; what is left in there was lost.
+//! A durable write and a sync go to the real file through the channel of the real [`Backend`].
+//! Reads see held bytes. A new file lies in a directory below, `unsynced`, until its name is
+//! synced; files that are left there were lost.
 //!
-//! The system may also write earlier than it is asked to. With
-//! [`Laziness::early_per_mille`], so does this: a write, or all names up to one.
+//! The system may also write earlier than it is asked to. With [`Laziness::early_per_mille`], so
+//! does this directory: a write, or all names up to one.
 //!
-//! # What is not modelled
+//! # Limits of the model
 //! - Names reach the real directory in the order of their changes.
-//! - A held write is lost or kept as a whole. (What a kill interrupts is torn.)
-//! - Nothing fails: for that, see [`crate::SimulatedDisk`].
+//! - A held write is lost or kept as a whole. (A write that a kill interrupts is torn.)
+//! - Calls do not fail: for failures, see [`crate::SimulatedDisk`].
 
 mod channel;
 mod file;
@@ -51,22 +50,22 @@ use crate::{
     simulated::Planted,
 };
 
-/// Below the directory; holds the files whose names are not synced.
+/// Subdirectory that holds the files whose names are not synced.
 const UNSYNCED: &str = "unsynced";
 
-/// What a [`LazyDirectory`] does of its own accord.
+/// Behaviour of a [`LazyDirectory`] beyond that of its calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Laziness {
-    /// Decides when operations begin, and what is written early.
+    /// Seed of the choices: when operations begin, and which changes are written early.
     pub seed: u64,
-    /// How likely a change is made on the real files at once, per mille.
+    /// Chance that a change is made on the real files at once, per mille.
     pub early_per_mille: u32,
     /// A bug to plant.
     pub planted: Option<Planted>,
 }
 
-/// A directory of the operating system that loses what was not synced when its process
-/// is killed. To be opened by one process at a time.
+/// A directory of the operating system that loses unsynced changes when its process is killed. May
+/// be opened by one process at a time.
 #[derive(Debug)]
 pub struct LazyDirectory(Arc<Shared>);
 
@@ -84,11 +83,12 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl LazyDirectory {
-    /// Opens the directory, creating it (durably) if it is missing. What was lost
-    /// before is removed.
+    /// Opens the directory at `path`, creating it (durably) if it is missing. Files that were lost
+    /// before are removed.
     ///
     /// # Errors
-    /// As for [`RealDirectory::open`]; if a file cannot be opened for writing.
+    /// The errors of [`RealDirectory::open`]; the system's error if a file cannot be opened for
+    /// writing.
     pub fn open(
         path: impl AsRef<Path>,
         backend: Backend,
@@ -124,7 +124,7 @@ impl LazyDirectory {
 }
 
 impl Shared {
-    /// Whether the change that was just made is not held.
+    /// Returns whether the change that was just made is not held.
     fn is_early(&self) -> bool {
         lock(&self.dice).chance(self.laziness.early_per_mille)
     }
@@ -137,8 +137,8 @@ impl Shared {
         self.skips_syncs() || self.laziness.planted == Some(Planted::SkipDurableWrite)
     }
 
-    /// Gives the system the names that are to be synced; false if a planted bug does
-    /// not.
+    /// Gives the system the names that are to be synced; returns false if a planted bug keeps them
+    /// back.
     fn write_names_back(&self) -> io::Result<bool> {
         if self.laziness.planted == Some(Planted::LoseDirectorySync) {
             return Ok(false);

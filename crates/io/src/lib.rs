@@ -1,15 +1,15 @@
 //! The storage driver: files, and transfers that a coroutine can wait for.
 //!
-//! | what | where |
+//! | purpose | items |
 //! | --- | --- |
 //! | names, files, locks; blocking | [`Directory`], [`File`] |
 //! | one thread's submissions and completions | [`Channel`] |
-//! | the same as futures | [`Port`], [`Transfer`] |
-//! | how many reads may be under way | [`Gate`], [`Pass`] |
+//! | one thread's transfers as futures | [`Port`], [`Transfer`] |
+//! | bound on the reads under way | [`Gate`], [`Pass`] |
 //! | memory for direct transfers | [`Buffer`] |
 //! | a directory of the operating system | [`RealDirectory`], [`Backend`] |
 //! | a disk in memory that fails (feature `simulation`) | `SimulatedDisk`, `Faults`, `Planted` |
-//! | real files that a kill does to what a power cut does (the same) | `LazyDirectory`, `Laziness` |
+//! | real files on which a kill acts as a power cut does (feature `simulation`) | `LazyDirectory`, `Laziness` |
 //!
 //! Only for Linux.
 //!

@@ -23,13 +23,13 @@ use crate::{
     gate::Pass,
 };
 
-/// One thread's transfers. Nothing completes unless somebody calls
-/// [`Port::poll`] or [`Port::wait`]: the thread's worker does, between resumptions.
+/// One thread's transfers. A transfer completes only in calls of [`Port::poll`] or [`Port::wait`]:
+/// the thread's worker makes these, between resumptions.
 pub struct Port {
     channel: RefCell<Box<dyn Channel>>,
     transfers: RefCell<Transfers>,
     outstanding: Cell<usize>,
-    /// Reused between polls.
+    /// Completions; reused between polls.
     completions: RefCell<Vec<Completion>>,
 }
 
@@ -42,13 +42,13 @@ struct Transfers {
 enum State {
     Free,
     Pending(Option<Waker>, Option<Pass>),
-    /// Nobody waits for it any more.
+    /// No future waits for the transfer any more.
     Abandoned(Option<Pass>),
     Done(Buffer, io::Result<usize>),
 }
 
 impl Port {
-    /// A port over `channel`.
+    /// Returns a port over `channel`.
     pub fn new(channel: Box<dyn Channel>) -> Rc<Port> {
         Rc::new(Port {
             channel: RefCell::new(channel),
@@ -58,7 +58,7 @@ impl Port {
         })
     }
 
-    /// Begins a transfer of all of `buffer` from or to `offset`.
+    /// Begins a transfer of all of `buffer` from or to `offset` of `file`.
     ///
     /// # Cancellation
     /// Dropping the transfer does not stop it.
@@ -74,12 +74,12 @@ impl Port {
         transfer
     }
 
-    /// The same of a read that has a pass, which it holds until it has ended. The device
-    /// hears of it with the next [`Port::flush`], [`Port::poll`] or [`Port::wait`]: of all that
-    /// were begun since the last at once.
+    /// Begins a read that has a `pass`, which it holds until it has ended. The device hears of it
+    /// with the next [`Port::flush`], [`Port::poll`] or [`Port::wait`], together with all reads
+    /// begun since the last of these.
     ///
     /// # Cancellation
-    /// As for [`Port::begin`].
+    /// Dropping the transfer does not stop it.
     pub fn begin_through(
         self: &Rc<Self>,
         pass: Pass,
@@ -93,7 +93,7 @@ impl Port {
         transfer
     }
 
-    /// Hands over what was begun through a gate.
+    /// Hands over the reads begun through a gate.
     pub fn flush(&self) {
         self.channel.borrow_mut().flush();
     }
@@ -128,7 +128,7 @@ impl Port {
         (transfer, operation)
     }
 
-    /// Takes in what has completed and wakes who waits for it; how many.
+    /// Takes in completions and wakes the tasks that wait for them. Returns their number.
     #[inline]
     pub fn poll(&self) -> usize {
         if self.outstanding.get() == 0 {
@@ -155,7 +155,7 @@ impl Port {
                 }
                 State::Free | State::Done(..) => unreachable!("a transfer completes once"),
             };
-            // Foreign code, which must not find anything borrowed.
+            // The following is foreign code, which must not find anything borrowed.
             drop(transfers);
             if let Some(pass) = pass {
                 pass.end();
@@ -168,25 +168,25 @@ impl Port {
         count
     }
 
-    /// Transfers under way.
+    /// Returns the number of transfers under way.
     pub fn outstanding(&self) -> usize {
         self.outstanding.get()
     }
 
-    /// Blocks until something has completed, the port is roused, or `at_most` is
-    /// over, and takes in what has completed.
+    /// Blocks until a transfer has completed, the port is roused, or `at_most` is over, and takes
+    /// in completions.
     pub fn wait(&self, at_most: Option<Duration>) {
         self.channel.borrow_mut().wait(at_most);
         self.poll();
     }
 
-    /// From now on waits end as well while this descriptor is readable, if the channel can do
-    /// that: see [`Channel::watch`].
+    /// Has waits end as well while `descriptor` is readable, if the channel can do that: see
+    /// [`Channel::watch`].
     pub fn watch(&self, descriptor: RawFd) -> bool {
         self.channel.borrow_mut().watch(descriptor)
     }
 
-    /// Ends waits, from any thread.
+    /// Returns a rouser, which ends waits from any thread.
     pub fn rouser(&self) -> Arc<dyn Rouse> {
         self.channel.borrow().rouser()
     }
@@ -206,12 +206,12 @@ impl fmt::Debug for Port {
 #[must_use = "a transfer goes on without being awaited, but nobody learns how it ended"]
 pub struct Transfer {
     port: Rc<Port>,
-    /// `None` once its end was taken.
+    /// Index of the transfer; `None` once its result was taken.
     index: Option<u32>,
 }
 
 impl Transfer {
-    /// The end of the transfer, if it has come (and was not taken before).
+    /// Returns the result of the transfer, if it has ended (and the result was not taken before).
     pub fn try_take(&mut self) -> Option<(Buffer, io::Result<usize>)> {
         let index = self.index?;
         let mut transfers = self.port.transfers.borrow_mut();
@@ -227,10 +227,10 @@ impl Transfer {
         Some((buffer, result))
     }
 
-    /// Blocks the thread until the transfer has ended.
+    /// Blocks the thread until the transfer has ended. Returns its result.
     ///
     /// # Panics
-    /// If its end was taken before.
+    /// Panics if the result was taken before.
     pub fn block(mut self) -> (Buffer, io::Result<usize>) {
         loop {
             if let Some(end) = self.try_take() {
@@ -257,7 +257,7 @@ impl Future for Transfer {
             && !known.as_ref().is_some_and(|known| known.will_wake(waker))
         {
             let old = known.replace(waker.clone());
-            // A waker's end may be that of its task, and of other transfers in it.
+            // The drop of a waker may drop its task, and other transfers in it.
             drop(transfers);
             drop(old);
         }
@@ -278,7 +278,7 @@ impl Drop for Transfer {
         if !matches!(old, State::Pending(..)) {
             transfers.free.push(index);
         }
-        // Its waker's end may be that of other transfers.
+        // The drop of the waker may drop other transfers.
         drop(transfers);
         drop(old);
     }

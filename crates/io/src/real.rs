@@ -1,8 +1,8 @@
 //! A directory of the operating system.
 //!
-//! Names, locks and control calls go through `std::fs`; transfers through the
-//! [`Channel`] of the chosen [`Backend`]. Only Linux: direct transfers, `RWF_DSYNC`
-//! and `io_uring` are its.
+//! Names, locks and control calls go through `std::fs`; transfers through the [`Channel`] of the
+//! chosen [`Backend`]. Only for Linux: direct transfers, `RWF_DSYNC` and `io_uring` are Linux
+//! interfaces.
 //!
 //! A file is opened up to twice. The *cached* descriptor goes through the page cache
 //! and takes any offset and length; the *direct* one, for files opened as `direct`
@@ -33,44 +33,44 @@ use crate::{
     uring::UringChannel,
 };
 
-/// Held by whoever has the directory open; not listed.
+/// Name of the file that is locked while the directory is open; not listed.
 const LOCK: &str = "LOCK";
 
-/// How channels transfer.
+/// Way in which channels transfer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Backend {
-    /// `io_uring` if the system lets us, blocking calls otherwise.
+    /// `io_uring` if the system permits it, blocking calls otherwise.
     #[default]
     Auto,
     /// `io_uring`, or an error.
     Uring,
     /// Blocking calls, made when an operation is submitted.
     Blocking,
-    /// Blocking calls, made by one thread for all channels: a dedicated flusher, as other
-    /// engines have it. For comparison.
+    /// Blocking calls, made by one thread for all channels: a dedicated flusher, as other engines
+    /// have. For comparison.
     Thread,
 }
 
 /// A directory of the operating system.
 pub struct RealDirectory {
     path: PathBuf,
-    /// To sync names and to ask for free space.
+    /// Handle to sync names and to ask for free space.
     handle: fs::File,
-    /// Channels use `io_uring`.
+    /// Whether channels use `io_uring`.
     uring: bool,
-    /// Channels use this thread.
+    /// Thread that channels use, if any.
     flusher: Option<Arc<Flusher>>,
-    /// May use blocking calls where a ring cannot be had.
+    /// Whether blocking calls may be used where a ring cannot be had.
     lenient: bool,
-    /// Why a ring could not be had, if it was wanted.
+    /// Reason why a ring could not be had, if it was wanted.
     refusal: OnceLock<String>,
 }
 
 impl RealDirectory {
-    /// Opens the directory, creating it (durably) if it is missing.
+    /// Opens the directory at `path`, creating it (durably) if it is missing.
     ///
     /// # Errors
-    /// What the system says; with [`Backend::Uring`], why there can be no ring.
+    /// The system's error; with [`Backend::Uring`], the reason why there can be no ring.
     pub fn open(path: impl AsRef<Path>, backend: Backend) -> io::Result<RealDirectory> {
         let path = path.as_ref();
         create(path).map_err(|error| explain(error, "cannot create", path))?;
@@ -109,7 +109,7 @@ impl RealDirectory {
     }
 }
 
-/// Creates a directory and what leads to it, each made durable in its parent.
+/// Creates a directory and its missing parents, each made durable in its parent.
 fn create(path: &Path) -> io::Result<()> {
     if path.is_dir() {
         return Ok(());
@@ -121,14 +121,14 @@ fn create(path: &Path) -> io::Result<()> {
     };
     create(parent)?;
     match fs::create_dir(path) {
-        // Somebody else was quicker.
+        // Another process was quicker.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => {}
         result => result?,
     }
     fs::File::open(parent)?.sync_all()
 }
 
-/// The error with what was tried and on which path, of the same kind.
+/// Returns an error of the same kind whose text names the attempt and the path.
 fn explain(error: io::Error, tried: &str, path: &Path) -> io::Error {
     io::Error::new(
         error.kind(),
@@ -136,7 +136,7 @@ fn explain(error: io::Error, tried: &str, path: &Path) -> io::Error {
     )
 }
 
-/// The error's text without "(os error 1)".
+/// Returns the error's text without "(os error 1)".
 fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     match text.find(" (os error") {
@@ -150,7 +150,7 @@ impl Directory for RealDirectory {
         let mut names = Vec::new();
         for entry in fs::read_dir(&self.path)? {
             let entry = entry?;
-            // A name that is not UTF-8 is not ours.
+            // A name that is not UTF-8 does not belong to the engine.
             let Ok(name) = entry.file_name().into_string() else {
                 continue;
             };
@@ -251,15 +251,15 @@ impl Directory for RealDirectory {
     }
 }
 
-/// The file that says that the directory is open.
+/// The lock on the file that marks the directory as open.
 ///
-/// Closing it would not do: a process that another thread has just forked has the descriptor too,
-/// until it runs its program, and with it the lock.
+/// Closing the file would not release the lock: a process that another thread has just forked has
+/// the descriptor too, until it runs its program, and with it the lock.
 struct Locked(fs::File);
 
 impl Drop for Locked {
     fn drop(&mut self) {
-        // It fails for no reason but a descriptor that is not open.
+        // Unlocking fails only on a descriptor that is not open.
         let _ = self.0.unlock();
     }
 }

@@ -1,13 +1,12 @@
 //! A disk in memory that tears, loses, reorders, corrupts, fills up and fails, all
 //! from one seed.
 //!
-//! A file has two contents: the *live* one, which programs see, and the *durable*
-//! one, which a crash leaves; names likewise. In between lie the writes and the
-//! changes of names that were not synced, and the operations under way. A crash
-//! keeps any of these: writes sector by sector (512 bytes; parts of more than that
-//! for writes over 64 KiB), names one by one. Afterwards what is durable is what is
-//! live, and all directories, files and channels of before are dead: their calls
-//! fail.
+//! A file has two contents: the *live* one, which programs see, and the *durable* one, which a
+//! crash leaves; names likewise have two states. In between lie the writes and the changes of names
+//! that were not synced, and the operations under way. A crash keeps any of these: writes sector by
+//! sector (512 bytes; parts of more than that for writes over 64 KiB), names one by one. Afterwards
+//! the live contents are the durable ones, and all earlier directories, files and channels are
+//! dead: their calls fail.
 //!
 //! ```
 //! use io::{Faults, OpenMode, SimulatedDisk};
@@ -29,16 +28,16 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 //!
-//! Equal seeds and equal calls give equal outcomes. That holds on one thread; with
-//! more, the schedule is part of the calls.
+//! Equal seeds and equal calls give equal outcomes. This holds on one thread; with more threads,
+//! the schedule is part of the calls.
 //!
-//! # What is not simulated
+//! # Limits of the simulation
 //! - Direct transfers and the page cache differ only in that the former must be
 //!   aligned.
 //! - A rename is all or nothing.
-//! - Space is that of contents; names and metadata take none.
+//! - Only contents take space; names and metadata take none.
 //!
-//! | what | where |
+//! | part | file |
 //! | --- | --- |
 //! | sparse bytes | `image.rs` |
 //! | a file's two images and what lies between | `content.rs` |
@@ -88,7 +87,7 @@ impl Shared {
 }
 
 impl SimulatedDisk {
-    /// An empty disk with one directory.
+    /// Returns an empty disk with one directory.
     pub fn new(seed: u64, faults: Faults) -> SimulatedDisk {
         Self::with(seed, State::new(seed, faults, Storage::default(), 0))
     }
@@ -100,7 +99,7 @@ impl SimulatedDisk {
         }))
     }
 
-    /// The directory, until the next crash.
+    /// Returns the directory, until the next crash.
     pub fn directory(&self) -> Arc<dyn Directory> {
         Arc::new(SimulatedDirectory {
             shared: self.0.clone(),
@@ -108,15 +107,15 @@ impl SimulatedDisk {
         })
     }
 
-    /// The power fails and comes back: what was not synced is kept or lost, all
-    /// handles are dead, the lock is free, and [`SimulatedDisk::crash_after`] is over.
+    /// Lets the power fail and come back: unsynced changes are kept or lost, all handles are dead,
+    /// the lock is free, and [`SimulatedDisk::crash_after`] is over.
     pub fn crash(&self) {
         self.0.lock().crash();
     }
 
-    /// The disk as it would be found if the power failed now, with faults and planted
-    /// bug of this one. This one goes on undisturbed, so many crashes of one moment
-    /// can be looked at.
+    /// Returns the disk as it would be found if the power failed now, with this disk's faults and
+    /// planted bug. This disk goes on undisturbed, so that many crashes of one moment can be looked
+    /// at.
     pub fn after_crash(&self, seed: u64) -> SimulatedDisk {
         Self::with(seed, self.0.lock().after_crash(seed))
     }
@@ -129,18 +128,18 @@ impl SimulatedDisk {
         self.0.lock().changes_left = Some(changes);
     }
 
-    /// The power fails now, but does not come back before [`SimulatedDisk::crash`]:
-    /// until then every call fails.
+    /// Lets the power fail now, without coming back before [`SimulatedDisk::crash`]: until then
+    /// every call fails.
     pub fn unplug(&self) {
         self.0.lock().unplug();
     }
 
-    /// Whether the power has failed.
+    /// Returns whether the power has failed.
     pub fn is_unplugged(&self) -> bool {
         self.0.lock().unplugged
     }
 
-    /// From now on, these faults.
+    /// Sets the faults from now on.
     pub fn set_faults(&self, faults: Faults) {
         self.0.lock().faults = faults;
     }
@@ -150,13 +149,13 @@ impl SimulatedDisk {
         self.0.lock().planted = bug;
     }
 
-    /// What was done so far.
+    /// Returns the operations so far.
     pub fn counts(&self) -> Counts {
         self.0.lock().counts
     }
 
-    /// Flips `bits` random bits in a range of a file, on the disk; false, and nothing
-    /// flipped, if there is no such file or it does not reach into the range.
+    /// Flips `bits` random bits in a range of a file, on the disk. Returns false, and flips
+    /// nothing, if there is no such file or it does not reach into the range.
     pub fn rot(&self, name: &str, range: Range<u64>, bits: u32) -> bool {
         let mut state = self.0.lock();
         let State { storage, dice, .. } = &mut *state;
@@ -177,8 +176,8 @@ impl SimulatedDisk {
         true
     }
 
-    /// Flips a random bit of all there are on the disk: in which file, and at which
-    /// byte. `None` if there are none.
+    /// Flips one random bit of all bits on the disk. Returns the file and the byte; `None` if the
+    /// disk has no bits.
     pub fn rot_anywhere(&self) -> Option<(String, u64)> {
         let mut state = self.0.lock();
         let State { storage, dice, .. } = &mut *state;

@@ -1,14 +1,13 @@
 //! A channel over a ring of its own.
 //!
-//! Two queues in memory shared with the kernel: submissions, which a system call hands over,
-//! one operation at once or many that were queued together, and completions, which are taken
-//! without any.
-//! The ring belongs to the thread that made it (single issuer). Where the kernel
-//! can, completion work is deferred until this thread asks for it, and a flag in
-//! shared memory says that there is some, so looking for completions is two loads
-//! and no interrupt ever disturbs a transaction.
+//! Two queues in memory shared with the kernel: submissions, which a system call hands over, one
+//! operation at once or many that were queued together, and completions, which are taken without a
+//! system call. The ring belongs to the thread that made it (single issuer). If the kernel can,
+//! completion work is deferred until this thread asks for it, and a flag in shared memory says that
+//! there is some, so looking for completions is two loads and no interrupt ever disturbs a
+//! transaction.
 //!
-//! # Who owns what the kernel writes to
+//! # Ownership of memory that the kernel writes to
 //!
 //! 1. An [`Operation`], with its buffer and its file, moves into `operations` before
 //!    the kernel hears of it, and stays until its completion was taken from the ring.
@@ -19,31 +18,30 @@
 //! 3. Dropping the channel waits for every completion. If the kernel refuses even
 //!    that, the operations are leaked.
 //!
-//! So no buffer is freed, handed out or reused while the kernel may write to it, and
-//! no descriptor is closed under it.
+//! No buffer is therefore freed, handed out or reused while the kernel may write to it, and no
+//! descriptor is closed under it.
 //!
 //! # Full queues
 //!
-//! What the kernel does not take at once (`EAGAIN`, `EBUSY`, or as many under way as
-//! the completion queue has room for) waits in `backlog` and is tried again by later
-//! calls. The submission queue thus never holds more than it has room for, and the
-//! completion queue cannot overflow.
+//! An operation that the kernel does not take at once (`EAGAIN`, `EBUSY`, or as many under way as
+//! the completion queue has room for) waits in `backlog` and is tried again by later calls. The
+//! submission queue thus never holds more than it has room for, and the completion queue cannot
+//! overflow.
 //!
 //! # Durability without kernel threads
 //!
-//! A durable write carries `RWF_DSYNC`. On a direct file whose blocks exist (filled
-//! with zeros beforehand) the kernel submits it to the device without blocking. A
-//! sync operation, or a write that must allocate, makes it start worker threads
-//! (`io-wq`) that show up as threads of the process for a while. So files are reserved
-//! before they are written ([`crate::File::reserve`]; there is a test that no thread
-//! is started), and sync operations are for new names only.
+//! A durable write carries `RWF_DSYNC`. On a direct file whose blocks exist (filled with zeros
+//! beforehand) the kernel submits it to the device without blocking. A sync operation, or a write
+//! that must allocate, makes it start worker threads (`io-wq`) that show up as threads of the
+//! process for a while. Files are therefore reserved before they are written
+//! ([`crate::File::reserve`]; there is a test that no thread is started), and sync operations are
+//! for new names only.
 //!
-//! A device without forced unit access (`queue/fua` is 0) needs a flush after the
-//! write, which a worker of the kernel, bound to a processor, sends off (`dio` among
-//! the `kworker`s; not a thread of this process). A busy thread would keep it
-//! waiting; `uring/slice.rs` sees to it that it does not.
+//! A device without forced unit access (`queue/fua` is 0) needs a flush after the write, which a
+//! worker of the kernel, bound to a processor, sends off (`dio` among the `kworker`s; not a thread
+//! of this process). A busy thread would keep that worker waiting; `uring/slice.rs` prevents this.
 //!
-//! # Why nothing is registered
+//! # Why files and buffers are not registered
 //!
 //! Registered files, buffers and ring descriptors were tried on a virtual disk with
 //! O_DIRECT, in three rounds (two for reads eight at a time), always plain first, on
@@ -52,15 +50,15 @@
 //! | transfer | thousand/s | processor us each |
 //! | --- | --- | --- |
 //! | durable write, 4 KiB, 1 at a time | 13-18, 16-17 | 9.0-10.9, 8.8-9.8 |
-//! | the same, 8 at a time | 38-53, 46-49 | 4.6-6.7, 4.3-5.4 |
+//! | durable write, 4 KiB, 8 at a time | 38-53, 46-49 | 4.6-6.7, 4.3-5.4 |
 //! | durable write, 64 KiB, 1 at a time | 11-12, 12-16 | 11.1-13.1, 8.1-10.2 |
-//! | the same, 8 at a time | 17-30, 20-31 | 5.2-9.8, 4.4-5.5 |
+//! | durable write, 64 KiB, 8 at a time | 17-30, 20-31 | 5.2-9.8, 4.4-5.5 |
 //! | read, 4 KiB, 8 at a time | 63-72, 57-86 | 4.2-5.5, 3.5-4.3 |
 //!
-//! So nothing certain for 4 KiB, but 64 KiB writes were cheaper in every round, by
-//! 15 to 46 % of their processor time. It is left out because every buffer and file
-//! would then belong to one thread's ring; should large writes come to matter,
-//! registered buffers are the first thing to measure again.
+//! Nothing is certain for 4 KiB, but 64 KiB writes were cheaper in every round, by 15 to 46 % of
+//! their processor time. Registration is left out because every buffer and file would then belong
+//! to one thread's ring; should large writes come to matter, registered buffers are the first thing
+//! to measure again.
 
 mod ring;
 mod rouser;
@@ -85,15 +83,15 @@ use crate::{
 
 /// `user_data` of the poll for rouses; no index is as large.
 const ROUSED: u64 = u64::MAX;
-/// Of that for the descriptor that is watched beside.
+/// `user_data` of the poll of the descriptor that is watched besides.
 const WATCHED: u64 = u64::MAX - 1;
 
-/// How long to sleep at most when the kernel has yet to take an operation.
+/// Longest sleep while the kernel has yet to take an operation.
 const RETRY: Duration = Duration::from_millis(1);
 
 pub(crate) struct UringChannel {
     ring: Ring,
-    /// What the kernel may be writing to; see the module's rules.
+    /// Operations whose memory the kernel may be writing to; see the module's rules.
     operations: Vec<Option<Operation>>,
     free: Vec<u32>,
     /// Indices of operations that were never queued, oldest first.
@@ -103,18 +101,20 @@ pub(crate) struct UringChannel {
     queued: VecDeque<u64>,
     /// Operations the kernel has taken and not completed.
     taken: usize,
-    /// Ended, but not reaped.
+    /// Operations that ended, but were not reaped.
     completed: Vec<Completion>,
     rouser: Arc<Rouser>,
-    /// The kernel watches the rouser's descriptor.
+    /// Whether the kernel watches the rouser's descriptor.
     armed: bool,
     /// Another descriptor that ends waits, and whether the kernel watches it.
     watched: Option<(RawFd, bool)>,
 }
 
 impl UringChannel {
+    /// Makes a channel with a ring of its own.
+    ///
     /// # Errors
-    /// Why there can be no ring.
+    /// The reason why there can be no ring.
     pub(crate) fn new() -> io::Result<UringChannel> {
         slice::lengthen();
         Ok(UringChannel {
@@ -131,16 +131,16 @@ impl UringChannel {
         })
     }
 
-    /// Whether a ring can be had and works.
+    /// Checks that a ring can be had and works.
     ///
     /// # Errors
-    /// Why not.
+    /// The reason why not.
     pub(crate) fn probe() -> io::Result<()> {
         Ring::new()?.try_nop()
     }
 
-    /// Hands what it can of queue and backlog to the kernel, which also runs completion work
-    /// that it has put off, if that is wanted.
+    /// Hands as much as it can of queue and backlog to the kernel, which also runs completion work
+    /// that it has put off, if `deferred` says so.
     fn hand_over(&mut self, deferred: Deferred) {
         loop {
             self.fill_queue();
@@ -177,7 +177,7 @@ impl UringChannel {
         }
     }
 
-    /// The kernel has taken so many of the entries in the submission queue.
+    /// Notes that the kernel has taken `taken` of the entries in the submission queue.
     fn note_taken(&mut self, taken: usize) {
         for user_data in self.queued.drain(..taken) {
             match (user_data, &mut self.watched) {
@@ -189,8 +189,8 @@ impl UringChannel {
         }
     }
 
-    /// The ring is beyond repair and will submit nothing more, so that the entry in
-    /// its queue is never read: ends what the kernel has not taken.
+    /// Ends the operations that the kernel has not taken: the ring is beyond repair and will submit
+    /// nothing more, so that the entries in its queue are never read.
     #[cold]
     fn refuse(&mut self, error: &io::Error) {
         let queued = std::mem::take(&mut self.queued).into_iter();
@@ -210,11 +210,11 @@ impl UringChannel {
             .expect("an operation completes once")
     }
 
-    /// Hands over what is queued, and takes all completions from the ring: with one call of the
-    /// system for both.
+    /// Hands over the queued entries, and takes all completions from the ring: with one system call
+    /// for both.
     fn collect(&mut self, completions: &mut Vec<Completion>) {
         self.hand_over(Deferred::Run);
-        // What came before that call is done with, and the flag is clear.
+        // Completion work from before that call is done, and the flag is clear.
         self.ring.run_deferred();
         while let Some((user_data, result)) = self.ring.next_completion() {
             if user_data == ROUSED {
@@ -234,17 +234,17 @@ impl UringChannel {
         self.flush();
     }
 
-    /// The same, keeping them for the next reap.
+    /// Collects completions, and keeps them for the next reap.
     fn collect_here(&mut self) {
         let mut completed = std::mem::take(&mut self.completed);
         self.collect(&mut completed);
-        // What the flush may have refused.
+        // The flush may have refused operations.
         completed.append(&mut self.completed);
         self.completed = completed;
     }
 
-    /// Puts what is to end a wait into the submission queue, which is empty: the wait itself
-    /// hands it over.
+    /// Puts the entries that end a wait into the submission queue, which is empty: the wait itself
+    /// hands them over.
     fn arm(&mut self) {
         debug_assert!(self.queued.is_empty());
         if !self.armed {
@@ -259,14 +259,14 @@ impl UringChannel {
         let poll = PollAdd::new(Fd(descriptor), libc::POLLIN as u32)
             .build()
             .user_data(user_data);
-        // SAFETY: no memory is involved, and the kernel holds on to what the descriptor refers
+        // SAFETY: no memory is involved, and the kernel keeps the object that the descriptor refers
         // to.
         unsafe { self.ring.push(&poll) };
         self.queued.push_back(user_data);
     }
 }
 
-/// What asks the kernel for an operation.
+/// Returns the entry that asks the kernel for an operation.
 fn entry(operation: &mut Operation) -> squeue::Entry {
     let file = Fd(operation.file.handle() as RawFd);
     let length = operation.buffer.len().min(TRANSFER_BYTES_MAX) as u32;
@@ -349,7 +349,7 @@ impl Channel for UringChannel {
             self.ring.wait(Some(at_most))
         };
         if waited.is_err() {
-            // Never seen; a caller that comes back at once should not spin.
+            // This failure was never seen; a caller that comes back at once should not spin.
             thread::sleep(RETRY);
         }
         self.rouser.end_wait();

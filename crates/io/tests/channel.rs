@@ -1,4 +1,4 @@
-//! What every channel does, whichever backend it has.
+//! Behaviour of every channel, whichever backend it has.
 
 #[path = "common/backends.rs"]
 mod backends;
@@ -93,7 +93,7 @@ fn what_is_queued_goes_together_and_completes() {
             .collect();
         tokens.sort_unstable();
         assert_eq!(tokens, Vec::from_iter(0..COUNT));
-        // Nobody has to flush who looks.
+        // A reap hands over queued operations without a flush.
         channel.queue(read(7));
         let end = complete(&mut *channel, 1).pop().unwrap();
         assert_eq!((end.token, end.result.unwrap()), (7, BLOCK_BYTES));
@@ -179,13 +179,13 @@ fn a_rouse_from_another_thread_ends_a_wait() {
                 channel.wait(Some(LONG));
             });
             assert!(start.elapsed() < LONG);
-            // What came after a spurious end must not end the next iteration's.
+            // A rouse after a spurious end must not end the next iteration's wait.
             channel.wait(Some(Duration::ZERO));
         }
     });
 }
 
-/// While it is readable, that is: not only when it becomes so.
+/// The descriptor ends waits while it is readable: not only when it becomes so.
 #[test]
 fn a_descriptor_that_is_watched_ends_waits() {
     on_each(|directory| {
@@ -203,7 +203,7 @@ fn a_descriptor_that_is_watched_ends_waits() {
         channel.wait(Some(LONG));
         ours.read_exact(&mut [0; 2]).unwrap();
         assert!(begin.elapsed() < LONG);
-        // What the kernel still had to say of it is heard by now, or ends one more.
+        // A last report of the kernel on the descriptor is heard by now, or ends one more wait.
         channel.wait(Some(Duration::from_millis(2)));
         let silent = Instant::now();
         channel.wait(Some(Duration::from_millis(20)));

@@ -1,4 +1,4 @@
-//! What every directory does, whichever backend it has.
+//! Behaviour of every directory, whichever backend it has.
 
 #[path = "common/backends.rs"]
 mod backends;
@@ -100,12 +100,13 @@ fn a_lock_is_free_after_drop_though_a_child_still_has_its_descriptor() {
         std::fs::read_link(entry.path()).is_ok_and(|file| file == place.0.join("LOCK"))
     });
     let numbers = of_lock.map(|entry| entry.file_name().into_string().unwrap());
-    // All of them before the first copy, which the list would go on with.
+    // All numbers are listed before the first copy, which the list would go on with.
     let numbers: Vec<String> = numbers.collect();
     let children: Vec<_> = numbers
         .into_iter()
         .map(|number| {
-            // SAFETY: it copies the descriptor of an open file; what it gives is ours alone.
+            // SAFETY: the call copies the descriptor of an open file; the copy belongs to the test
+            // alone.
             unsafe { OwnedFd::from_raw_fd(libc::dup(number.parse().unwrap())) }
         })
         .collect();

@@ -1,6 +1,5 @@
-//! Where `io_uring` is forbidden, as container runtimes do by a system call filter,
-//! blocking calls take its place and say why. In a program of its own, since the
-//! filter stays.
+//! If `io_uring` is forbidden, as container runtimes do by a system call filter, blocking calls
+//! take its place and say why. The test is a program of its own, since the filter stays.
 
 #[path = "common/backends.rs"]
 mod backends;
@@ -10,7 +9,7 @@ use std::{io::ErrorKind, mem::offset_of, sync::Arc};
 use backends::{Place, block_of, complete, zeroed};
 use io::{Action, BLOCK_BYTES, Backend, Directory, Operation, RealDirectory};
 
-/// From now on this thread may not set up rings.
+/// Forbids this thread to set up rings, from now on.
 fn forbid() {
     let instruction = |code: u32, jump_unless: u8, value: u32| libc::sock_filter {
         code: code as u16,
@@ -37,7 +36,7 @@ fn forbid() {
         len: filter.len() as u16,
         filter: filter.as_mut_ptr(),
     };
-    // SAFETY: takes no memory.
+    // SAFETY: the call takes no memory.
     let promised = unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) };
     assert_eq!(promised, 0);
     // SAFETY: the program is valid during the call, which copies it.

@@ -1,7 +1,6 @@
-//! Durable writes to a direct file that exists on the disk are made by this thread
-//! and the device: the kernel starts no workers, which would be listed among the
-//! threads of the process. In a program of its own, where no other test's threads
-//! come and go.
+//! Durable writes to a direct file that exists on the disk are made by this thread and the device:
+//! the kernel starts no workers, which would be listed among the threads of the process. The test
+//! is a program of its own, where no other test's threads come and go.
 
 #[path = "common/backends.rs"]
 mod backends;
@@ -26,7 +25,7 @@ fn the_ring_starts_no_threads() {
     writes_to_reserved_blocks_start_no_thread();
 }
 
-/// New files as the engine makes them: reserved, then written from front to back.
+/// Writes new files as the engine makes them: reserved, then written from front to back.
 fn writes_to_reserved_blocks_start_no_thread() {
     const WRITE_BYTES: usize = 64 * BLOCK_BYTES;
     let place = Place::new();

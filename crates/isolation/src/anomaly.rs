@@ -2,15 +2,16 @@
 //!
 //! The names of cycles are Adya's (*Weak Consistency: A Generalized Theory and
 //! Optimistic Implementations for Distributed Transactions*, 1999), as refined by
-//! Elle (Kingsbury and Alvaro, VLDB 2020). A cycle consists of edges: *ww* (one
-//! replaced what the other wrote), *wr* (one read what the other wrote), *rw* (one
-//! replaced what the other had read; an *anti-dependency*), and of orders that a
-//! client can see: *process* (one process ran both) and *real time* (one had ended
-//! before the other began).
+//! Elle (Kingsbury and Alvaro, VLDB 2020). A cycle consists of edges: *ww* (a
+//! transaction replaced a version that another wrote), *wr* (a transaction read a
+//! version that another wrote), *rw* (a transaction replaced a version that another
+//! had read; an *anti-dependency*), and of orders that a client can see: *process*
+//! (one process ran both) and *real time* (the first had ended before the second
+//! began).
 
 use std::fmt;
 
-/// What a cycle of dependencies is made of.
+/// Class of a cycle, by the dependencies that it consists of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Cycle {
     /// Only ww: writes of two transactions are interleaved (dirty write).
@@ -27,24 +28,25 @@ pub enum Cycle {
     G2,
 }
 
-/// Which order a cycle needs beyond dependencies.
+/// Order that a cycle needs beyond dependencies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Order {
-    /// None.
+    /// No further order.
     None,
-    /// That of transactions of one process.
+    /// Order of the transactions of one process.
     Process,
-    /// That of time.
+    /// Order of time.
     Realtime,
 }
 
-/// An anomaly's name. The greater, the weaker levels forbid it.
+/// Name of an anomaly. The greater it is, the weaker are the levels that forbid it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Anomaly {
-    /// A transaction does not see its own writes, or a scan what it was asked for.
+    /// A transaction does not see its own writes, or a scan misses records of its
+    /// range.
     Internal,
-    /// A value was read that nobody wrote.
+    /// A value was read that no transaction wrote.
     Garbage,
     /// An element is in a list twice.
     DuplicateElement,
@@ -63,7 +65,7 @@ pub enum Anomaly {
 }
 
 impl Anomaly {
-    /// The name in the literature.
+    /// Returns the name in the literature.
     pub fn name(self) -> &'static str {
         use self::{Cycle as C, Order as O};
         match self {
@@ -96,7 +98,7 @@ impl Anomaly {
         }
     }
 
-    /// What people call it.
+    /// Returns the meaning in plain words.
     pub fn meaning(self) -> &'static str {
         match self {
             Anomaly::Internal => "a transaction contradicts itself",

@@ -35,11 +35,11 @@ const RW: Kinds = bit(Kind::Rw) | bit(Kind::RwPredicate);
 const PROCESS: Kinds = bit(Kind::Process);
 const REALTIME: Kinds = PROCESS | bit(Kind::Realtime) | bit(Kind::Time) | bit(Kind::WrIfStrict);
 
-/// Which walks through the graph are meant.
+/// A walk through the graph that a class of cycles permits.
 #[derive(Clone, Copy)]
 pub(crate) struct Rule {
     kinds: Kinds,
-    /// Never two anti-dependencies in a row.
+    /// Permits no two anti-dependencies in a row.
     nonadjacent: bool,
 }
 
@@ -58,7 +58,8 @@ impl Rule {
         }
     }
 
-    /// In which layer an edge ends that leaves from this one, if it may.
+    /// Returns the layer in which an edge of `kind` ends that leaves from `layer`, if
+    /// the rule permits it.
     fn step(self, layer: u32, kind: Kind) -> Option<u32> {
         if self.kinds & bit(kind) == 0 {
             return None;
@@ -71,9 +72,9 @@ impl Rule {
     }
 }
 
-/// Edges looked at in one search, at most, once it has found something.
+/// Maximum edges examined in one search once it has found something.
 const WORK_MAX: u64 = 20_000_000;
-/// Cycles that one search finds, at most.
+/// Maximum cycles that one search finds.
 const CYCLES_MAX: usize = 500;
 
 /// Finds cycles of all classes.
@@ -119,7 +120,8 @@ pub(crate) fn find(graph: &Graph, findings: &mut Findings<'_>) {
     }
 }
 
-/// The component of each state, or zero if that is itself alone. `None` if all are.
+/// Returns the component of each state, zero for a state that is a component by itself.
+/// Returns `None` if all states are.
 fn components(graph: &Graph, rule: Rule) -> Option<Vec<u32>> {
     let mut states = DiGraph::<(), (), u32>::with_capacity(graph.nodes * 2, graph.edges.len() * 2);
     for _ in 0..graph.nodes * 2 {
@@ -148,11 +150,11 @@ fn components(graph: &Graph, rule: Rule) -> Option<Vec<u32>> {
 
 struct Cycles {
     found: Vec<Vec<Step>>,
-    /// There may be more.
+    /// Whether there may be more.
     more: bool,
 }
 
-/// For each edge of the kinds `starts`, the shortest way back by `rule`.
+/// Finds, for each edge of the kinds `starts`, the shortest way back by `rule`.
 fn cycles(graph: &Graph, components: &[u32], starts: Kinds, rule: Rule) -> Cycles {
     let mut cycles = Cycles {
         found: Vec::new(),
@@ -185,7 +187,7 @@ fn cycles(graph: &Graph, components: &[u32], starts: Kinds, rule: Rule) -> Cycle
     cycles
 }
 
-/// The steps of a cycle from transaction to transaction: moments are left out.
+/// Returns the steps of a cycle from transaction to transaction; moments are left out.
 fn steps(graph: &Graph, first: &Edge, way: &[Edge]) -> Vec<Step> {
     let mut steps = Vec::new();
     let mut from = None;

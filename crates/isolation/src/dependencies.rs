@@ -2,9 +2,9 @@
 //!
 //! | edge | if |
 //! | --- | --- |
-//! | ww | one wrote a version that follows the other's |
-//! | wr | one read the other's version |
-//! | rw | one wrote a version that follows what the other had read, or not found |
+//! | ww | the first wrote a version that the second's write follows |
+//! | wr | the second read a version that the first wrote |
+//! | rw | the second wrote a version that follows what the first had read or not found |
 //!
 //! Only the next version counts: later ones are reached through ww.
 
@@ -17,8 +17,8 @@ use crate::{
     versions::{Absence, Follower, How, Versions},
 };
 
-/// All dependencies of a history, and the lost updates that show on the way. With
-/// `strict`, those as well that only strict levels have.
+/// Collects all dependencies of a history, and the lost updates that show on the
+/// way. With `strict`, adds those that only strict levels have.
 pub(crate) fn all(
     history: &[Transaction],
     observations: &Observations,
@@ -49,7 +49,7 @@ struct Dependencies<'h> {
 }
 
 impl Dependencies<'_> {
-    /// The transaction that made a version, if it counts.
+    /// Returns the transaction that made a version, if it counts.
     fn writer(&self, key: Key, version: Version) -> Option<usize> {
         writer(self.observations, key, version)
     }
@@ -120,7 +120,8 @@ impl Dependencies<'_> {
         }
     }
 
-    /// A record was there: after it was made, and before it was deleted.
+    /// Notes that `transaction` saw a record: after it was made, and before it was
+    /// deleted.
     fn present(&mut self, transaction: usize, key: Key) {
         let Some(life) = self.versions.lives.get(&key) else {
             return;
@@ -142,7 +143,7 @@ fn writer(observations: &Observations, key: Key, version: Version) -> Option<usi
     observations.counts[writer].then_some(writer)
 }
 
-/// Looks at versions that several others follow.
+/// Reports versions that several others follow.
 fn branches(
     history: &[Transaction],
     observations: &Observations,
@@ -174,7 +175,7 @@ fn branches(
     }
 }
 
-/// A version for people.
+/// Formats a version for display.
 pub(crate) fn shown(version: Version) -> String {
     match version {
         UNBORN => "nothing".to_owned(),

@@ -11,8 +11,8 @@ use crate::{
 };
 
 impl Finding {
-    /// The finding in words: what the transactions did, and why that is a
-    /// contradiction.
+    /// Explains the finding in words: what the transactions did, and why
+    /// that is a contradiction.
     pub fn explain(&self, history: &[Transaction]) -> String {
         let mut text = format!("{}\n", self.anomaly);
         let keys = self.keys();
@@ -41,7 +41,7 @@ impl Finding {
         text
     }
 
-    /// The finding as a drawing, in the language of Graphviz.
+    /// Draws the finding in the language of Graphviz.
     pub fn dot(&self, history: &[Transaction]) -> String {
         let mut text = format!("digraph \"{}\" {{\n", self.anomaly);
         text.push_str("  node [shape=box, fontname=monospace];\n");
@@ -84,7 +84,7 @@ fn kind(kind: Kind) -> &'static str {
 }
 
 impl Finding {
-    /// The records that a cycle is about.
+    /// Returns the records that a cycle is about.
     fn keys(&self) -> Option<Vec<Key>> {
         match &self.evidence {
             Evidence::Story(_) => None,
@@ -102,7 +102,8 @@ impl Finding {
     }
 }
 
-/// A transaction in one line; what concerns none of `keys` is left out.
+/// Formats a transaction in one line; operations on none of `keys` are
+/// left out.
 fn transaction(it: &Transaction, keys: Option<&[Key]>) -> String {
     let mut operations: Vec<String> = Vec::new();
     for operation in &it.operations {

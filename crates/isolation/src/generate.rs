@@ -1,10 +1,10 @@
-//! Workloads: what generated transactions do.
+//! Workloads: the operations of generated transactions.
 //!
 //! Records lie in *groups* of neighbouring keys. A group has a few lists and registers,
-//! which everybody fights for, and many *rows*, which are made once, changed and deleted
-//! under scans of the group. Some groups are in use at a time; one that has seen enough
-//! writes is given up for a new one, so lists stay short and ranges small however long a
-//! run takes.
+//! which all transactions contend for, and many *rows*, which are made once, changed and
+//! deleted under scans of the group. Some groups are in use at a time; a group that has
+//! seen enough writes is replaced by a new one, so lists stay short and ranges small
+//! however long a run takes.
 //!
 //! ```text
 //! key = group * 64 + place       place  0..8   lists
@@ -25,13 +25,13 @@ const ROWS: Key = GROUP_KEYS - LISTS - REGISTERS;
 /// Writes after which a group is given up.
 const WRITES_MAX: u64 = 240;
 
-/// Where choices come from.
+/// A source of choices.
 pub trait Choices {
-    /// A number below `bound`, which is not zero.
+    /// Returns a number below `bound`, which is not zero.
     fn below(&mut self, bound: usize) -> usize;
 }
 
-/// How likely the operations are, relative to each other.
+/// Likelihood of each operation, relative to the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mix {
     /// Read a list or a register.
@@ -53,7 +53,7 @@ pub struct Mix {
 }
 
 impl Mix {
-    /// All kinds of operations.
+    /// A mix of all kinds of operations.
     pub const ALL: Mix = Mix {
         read: 30,
         append: 25,
@@ -79,18 +79,18 @@ impl Mix {
     }
 }
 
-/// What transactions are made of.
+/// The composition of transactions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shape {
     /// Operations.
     pub mix: Mix,
-    /// Lists and registers in use at a time, about.
+    /// Approximate number of lists and registers in use at a time.
     pub keys: usize,
-    /// How much the first ones are preferred: 0 not at all, 1 much.
+    /// Preference for the first keys: 0 none, 1 strong.
     pub skew: f64,
-    /// Most operations of a transaction.
+    /// Maximum operations of a transaction.
     pub operations_max: usize,
-    /// Transactions that only read, in thousands.
+    /// Transactions that only read, in thousandths.
     pub read_only: u32,
 }
 
@@ -127,18 +127,18 @@ pub enum Step {
     Delete(Key),
 }
 
-/// Plans transactions, from any number of threads.
+/// A planner of transactions, for any number of threads.
 #[derive(Debug)]
 pub struct Generator {
     shape: Shape,
-    /// Lists and registers of each group that are used.
+    /// Lists, and registers, of each group that are used.
     hot: Key,
     /// The first group's first key.
     first: Key,
     groups: Box<[Group]>,
 }
 
-/// A place for one group after the other.
+/// A slot that holds one group after another.
 #[derive(Debug, Default)]
 struct Group {
     generation: AtomicU64,
@@ -147,8 +147,8 @@ struct Group {
 }
 
 impl Generator {
-    /// A generator of transactions of this shape, on keys from `first` on, a multiple of
-    /// [`GROUP_KEYS`].
+    /// Returns a generator of transactions of `shape`, on keys from `first` on, a
+    /// multiple of [`GROUP_KEYS`].
     pub fn new(shape: Shape, first: Key) -> Generator {
         let hot = (shape.keys as Key / 2).clamp(1, LISTS);
         let groups = (shape.keys as Key).div_ceil(2 * hot).max(1);
@@ -160,14 +160,14 @@ impl Generator {
         }
     }
 
-    /// All keys that were used so far are below this one.
+    /// Returns a key above all keys that were used so far.
     pub fn end(&self) -> Key {
         let generation = |group: &Group| group.generation.load(Ordering::Relaxed);
         let newest = self.groups.iter().map(generation).max().unwrap_or(0);
         self.first + (newest + 1) * self.groups.len() as Key * GROUP_KEYS
     }
 
-    /// The next transaction's operations, and whether it only reads.
+    /// Returns the next transaction's operations, and whether it only reads.
     pub fn next(&self, choices: &mut impl Choices) -> (Vec<Step>, bool) {
         let read_only = choices.below(1000) < self.shape.read_only as usize;
         let operations = 1 + choices.below(self.shape.operations_max.max(1));
@@ -214,14 +214,14 @@ impl Generator {
         }
     }
 
-    /// A group and its first key.
+    /// Returns a group and its first key.
     fn group(&self, choices: &mut impl Choices) -> (&Group, Key) {
         let fraction = choices.below(1 << 20) as f64 / f64::from(1 << 20);
         let skewed = fraction.powf(1.0 + 2.0 * self.shape.skew.max(0.0));
         let groups = self.groups.len();
         let index = ((skewed * groups as f64) as usize).min(groups - 1);
         let group = &self.groups[index];
-        // Relaxed: a group that is given up meanwhile is as good.
+        // Relaxed: a group that is replaced meanwhile serves as well.
         let generation = group.generation.load(Ordering::Relaxed);
         let number = generation * groups as Key + index as Key;
         (group, self.first + number * GROUP_KEYS)
@@ -246,19 +246,20 @@ impl Group {
         self.rows.store(0, Ordering::Relaxed);
     }
 
-    /// A row that nobody made in this group, unless it is used up or given up.
+    /// Returns a row that was not made in this group yet, unless the group is used up or
+    /// replaced.
     fn new_row(&self) -> Key {
         place(self.rows.fetch_add(1, Ordering::Relaxed) % ROWS)
     }
 
-    /// A row that somebody may have made.
+    /// Returns a row that may have been made.
     fn row(&self, choices: &mut impl Choices) -> Key {
         let made = self.rows.load(Ordering::Relaxed).clamp(1, ROWS);
         place(choices.below(made as usize) as Key)
     }
 }
 
-/// Where the `number`-th row of a group lies.
+/// Returns the place of the `number`-th row within its group.
 fn place(number: u64) -> Key {
     // 19 and the number of rows have no common divisor: every row comes once.
     LISTS + REGISTERS + number * 19 % ROWS

@@ -5,22 +5,22 @@
 
 use crate::history::{Key, UNBORN, Version};
 
-/// Why one transaction comes before another.
+/// The reason why one transaction comes before another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub(crate) enum Kind {
     Ww,
     Wr,
-    /// By an absence that only a strict level explains so.
+    /// An absence that is explained this way only at a strict level.
     WrIfStrict,
     Rw,
-    /// By an absence that a scan found.
+    /// An absence that a scan found.
     RwPredicate,
     Process,
-    /// From a transaction to the moment after its end, or from a moment to one that
-    /// begins after it.
+    /// An edge from a transaction to the moment after its end, or from a moment to a
+    /// transaction that begins after it.
     Realtime,
-    /// From a moment to the next.
+    /// An edge from a moment to the next.
     Time,
 }
 
@@ -36,7 +36,7 @@ pub(crate) struct Reason {
     pub(crate) key: Key,
     pub(crate) before: Version,
     pub(crate) after: Version,
-    /// That read, if it is an anti-dependency.
+    /// The operation that read, for an anti-dependency.
     pub(crate) operation: u32,
 }
 
@@ -59,13 +59,13 @@ pub(crate) struct Edge {
     pub(crate) reason: u32,
 }
 
-/// See the module text.
+/// The graph: see the module text.
 pub(crate) struct Graph {
     pub(crate) transactions: usize,
     pub(crate) nodes: usize,
     /// By `from`, once sorted.
     pub(crate) edges: Vec<Edge>,
-    /// Where each node's edges begin.
+    /// Position of each node's first edge.
     starts: Vec<u32>,
     reasons: Vec<Reason>,
 }
@@ -81,7 +81,7 @@ impl Graph {
         }
     }
 
-    /// Notes a reason; its number.
+    /// Notes a reason and returns its number.
     pub(crate) fn reason(&mut self, reason: Reason) -> u32 {
         self.reasons.push(reason);
         (self.reasons.len() - 1) as u32
@@ -95,13 +95,14 @@ impl Graph {
         self.edges.push(edge);
     }
 
-    /// A node of its own.
+    /// Adds a node and returns its number.
     pub(crate) fn add_node(&mut self) -> u32 {
         self.nodes += 1;
         (self.nodes - 1) as u32
     }
 
-    /// To be called when all edges are there. Of equal ones the first stays.
+    /// Sorts and indexes the edges, once all are there. Keeps the first of equal
+    /// edges.
     pub(crate) fn sort(&mut self) {
         self.edges
             .sort_by_key(|edge| (edge.from, edge.to, edge.kind, edge.reason));
@@ -116,7 +117,7 @@ impl Graph {
         }
     }
 
-    /// The edges that leave a node.
+    /// Returns the edges that leave a node.
     pub(crate) fn leaving(&self, node: u32) -> &[Edge] {
         let node = node as usize;
         &self.edges[self.starts[node] as usize..self.starts[node + 1] as usize]

@@ -1,4 +1,4 @@
-//! Histories: what transactions did and what they were told.
+//! Histories: the operations of transactions and the answers they received.
 //!
 //! A history knows nothing of timestamps, snapshots or locks: only what a client of
 //! any database can write down. Checkers infer the rest (`observations.rs`,
@@ -9,14 +9,14 @@
 //! same record: a *version*. Zero is the absence of a record that was never made.
 //! Two kinds of records tell different amounts:
 //!
-//! - a *register* holds the newest version only. What it replaced is known if its
-//!   writer had read the record before;
-//! - a *list* holds all versions in order, so whoever reads it knows them all.
+//! - a *register* holds the newest version only. The version it replaced is known
+//!   if its writer had read the record before;
+//! - a *list* holds all versions in order, so a reader of it knows them all.
 //!
 //! # Order
 //! One counter runs through a history; [`Transaction::begun`], [`Operation::ended`]
-//! and [`Transaction::ended`] are readings of it. What ended with a smaller number
-//! than something else began with had ended before.
+//! and [`Transaction::ended`] are readings of it. An event that ended with a
+//! smaller number than another began with had ended before.
 
 mod file;
 
@@ -24,16 +24,16 @@ use serde::{Deserialize, Serialize};
 
 pub use self::file::{FORMAT, FileError, Header, read, write};
 
-/// A record's name. Ranges of scans are ranges of it.
+/// Name of a record. Ranges of scans are ranges of keys.
 pub type Key = u64;
 
-/// A number that a write puts into a record. See the module text.
+/// Number that a write puts into a record. See the module text.
 pub type Version = u64;
 
 /// The version of a record that was never made.
 pub const UNBORN: Version = 0;
 
-/// What a record holds.
+/// Content of a record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Value {
@@ -44,7 +44,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// The newest version.
+    /// Returns the newest version.
     pub fn version(&self) -> Version {
         match self {
             Value::Register(version) => *version,
@@ -52,7 +52,7 @@ impl Value {
         }
     }
 
-    /// All versions that it shows.
+    /// Returns all versions that the value shows.
     pub(crate) fn versions(&self) -> &[Version] {
         match self {
             Value::Register(version) => std::slice::from_ref(version),
@@ -61,7 +61,7 @@ impl Value {
     }
 }
 
-/// What an operation did and what it was told.
+/// An operation and its answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "op", rename_all = "kebab-case")]
 pub enum Action {
@@ -69,16 +69,16 @@ pub enum Action {
     Read {
         /// The record.
         key: Key,
-        /// What it held; `None` if there was none.
+        /// Content of the record; `None` if there was none.
         found: Option<Value>,
     },
     /// A read of all records with keys from `from` to below `to`.
     Scan {
-        /// The least key.
+        /// Least key of the range.
         from: Key,
-        /// Above the greatest key.
+        /// End of the range, excluded.
         to: Key,
-        /// All that were there, by key.
+        /// All records found, by key.
         found: Vec<(Key, Value)>,
     },
     /// An element was added to a list, which was made if it was absent.
@@ -96,38 +96,38 @@ pub enum Action {
     Write {
         /// The record.
         key: Key,
-        /// What it holds now.
+        /// New content.
         value: Version,
     },
     /// A register was written if it was there.
     Update {
         /// The record.
         key: Key,
-        /// What it holds now.
+        /// New content.
         value: Version,
-        /// Whether it was there.
+        /// Whether the record was there.
         done: bool,
     },
     /// A register was made unless it was there.
     Insert {
         /// The record.
         key: Key,
-        /// What it holds now.
+        /// New content.
         value: Version,
-        /// False if it was there.
+        /// Whether the record was absent, and was made.
         done: bool,
     },
     /// A record was removed if it was there.
     Delete {
         /// The record.
         key: Key,
-        /// Whether it was there.
+        /// Whether the record was there.
         done: bool,
     },
 }
 
 impl Action {
-    /// Whether it may have changed a record.
+    /// Returns whether the operation may have changed a record.
     pub fn writes(&self) -> bool {
         match self {
             Action::Read { .. } | Action::Scan { .. } => false,
@@ -142,48 +142,48 @@ impl Action {
 /// One operation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Operation {
-    /// What happened.
+    /// The operation and its answer.
     #[serde(flatten)]
     pub action: Action,
-    /// The order when it had ended.
+    /// Reading of the counter after the operation.
     pub ended: u64,
 }
 
-/// How a transaction ended, as far as its client knows.
+/// End of a transaction, as far as its client knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    /// It committed.
+    /// The transaction committed.
     Committed,
-    /// Nothing of it remains.
+    /// Nothing of the transaction remains.
     Aborted,
-    /// Nobody was told: the client was gone, or the database.
+    /// The client was not told: it was gone, or the database was.
     Unknown,
 }
 
-/// One transaction's side of the story.
+/// A transaction as its client saw it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Transaction {
-    /// Its number, for people.
+    /// Number of the transaction, for display.
     pub number: u64,
-    /// Who ran it. A process runs one transaction after the other.
+    /// The process that ran it. A process runs one transaction after the other.
     pub process: u64,
-    /// The order when it began.
+    /// Reading of the counter when the transaction began.
     pub begun: u64,
-    /// The order when its client was told of the end. Without meaning if the
-    /// outcome is unknown.
+    /// Reading of the counter when its client was told of the end. Without meaning
+    /// if the outcome is unknown.
     pub ended: u64,
-    /// How it ended.
+    /// End of the transaction.
     pub outcome: Outcome,
-    /// Why it did not commit.
+    /// The reason why the transaction did not commit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// Its operations, in order, those included that it did before an abort.
+    /// Operations in order, including those before an abort.
     pub operations: Vec<Operation>,
 }
 
 impl Transaction {
-    /// Whether it had ended before `other` began.
+    /// Returns whether this transaction had ended before `other` began.
     pub fn precedes(&self, other: &Transaction) -> bool {
         self.outcome != Outcome::Unknown && self.ended < other.begun
     }

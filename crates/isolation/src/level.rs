@@ -19,15 +19,15 @@ pub enum Isolation {
 /// An isolation level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Level {
-    /// What holds for dependencies.
+    /// Anomalies forbidden among dependencies.
     pub isolation: Isolation,
-    /// Whether the same holds for cycles that need process or real-time order: then
-    /// nobody sees less than what had been acknowledged when it began.
+    /// Whether cycles that need process or real-time order are forbidden too: then
+    /// each transaction sees at least what had been acknowledged when it began.
     pub strict: bool,
 }
 
 impl Level {
-    /// The level without strictness.
+    /// Returns the level without strictness.
     pub const fn of(isolation: Isolation) -> Level {
         Level {
             isolation,
@@ -35,7 +35,7 @@ impl Level {
         }
     }
 
-    /// The level with strictness.
+    /// Returns the level with strictness.
     pub const fn strict(isolation: Isolation) -> Level {
         Level {
             isolation,
@@ -43,7 +43,7 @@ impl Level {
         }
     }
 
-    /// Whether the level forbids an anomaly.
+    /// Returns whether the level forbids an anomaly.
     pub fn forbids(self, anomaly: Anomaly) -> bool {
         match anomaly {
             Anomaly::Cycle(_, order) if order != Order::None && !self.strict => false,

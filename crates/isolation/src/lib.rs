@@ -23,19 +23,19 @@
 //! # Ok::<(), history::FileError>(())
 //! ```
 //!
-//! | what | where |
+//! | subject | place |
 //! | --- | --- |
-//! | what a history is, and its file | [`history`] |
-//! | what was read and written; anomalies of single reads | `observations.rs` |
+//! | histories and their files | [`history`] |
+//! | reads and writes; anomalies of single reads | `observations.rs` |
 //! | the order of each record's versions | `versions.rs` |
 //! | dependencies between transactions; lost updates | `dependencies.rs` |
 //! | order of processes and of time | `order.rs` |
 //! | cycles | `cycles.rs` |
-//! | what generated transactions do | [`generate`] |
+//! | generated transactions | [`generate`] |
 //! | names, and the levels that forbid them | [`Anomaly`], [`Level`] |
-//! | what was found, in words and drawn | [`Verdict`], [`Finding`] |
+//! | findings, in words and drawn | [`Verdict`], [`Finding`] |
 //!
-//! The whole is in `docs/design/isolation-checking.md`.
+//! The whole design is in `docs/design/isolation-checking.md`.
 
 mod anomaly;
 mod cycles;
@@ -54,7 +54,8 @@ pub use anomaly::{Anomaly, Cycle, Order};
 pub use level::{Isolation, Level};
 pub use verdict::{Edges, Finding, Found, Verdict, check};
 
-/// A map that is walked in the same order in every run, so that findings are the same.
+/// A map with the same order of iteration in every run, so that findings are the
+/// same.
 type Map<K, V> =
     std::collections::HashMap<K, V, std::hash::BuildHasherDefault<std::hash::DefaultHasher>>;
 

@@ -1,9 +1,9 @@
-//! What the transactions of a history read and wrote, once their own writes are told
+//! Reads and writes of the transactions of a history, once their own writes are told
 //! from those of others.
 //!
-//! Counted are transactions that committed, and of those whose outcome nobody knows,
-//! the ones of which somebody who counts saw something: they must have committed. The
-//! others might never have been.
+//! A transaction counts if it committed, or if its outcome is unknown and a
+//! transaction that counts saw something of it: it must have committed. The others
+//! may never have taken effect.
 //!
 //! The walk (`walk.rs`) also finds the anomalies that a single read shows.
 
@@ -16,15 +16,16 @@ use crate::{
     verdict::Findings,
 };
 
-/// Versions from here on are absences after a delete, made up by the checker.
+/// The first of the versions that stand for absences after a delete, made up by the
+/// checker.
 const DEAD: Version = 1 << 63;
 
-/// Whether a version is the absence after a delete.
+/// Returns whether a version is the absence after a delete.
 pub(crate) fn is_dead(version: Version) -> bool {
     version & DEAD != 0
 }
 
-/// What was seen of a record.
+/// Content of a record as a transaction saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Seen {
     Version(Version),
@@ -34,37 +35,38 @@ pub(crate) enum Seen {
     Present,
 }
 
-/// Something that was read of another transaction.
+/// A read of another transaction's version or of an absence.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Read {
     pub(crate) transaction: usize,
     pub(crate) operation: usize,
     pub(crate) key: Key,
     pub(crate) seen: Seen,
-    /// A scan looked for it.
+    /// Whether a scan looked for the record.
     pub(crate) predicate: bool,
 }
 
-/// A version that was made.
+/// A write, by the version that it made.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Write {
     pub(crate) transaction: usize,
     pub(crate) operation: usize,
     pub(crate) key: Key,
     pub(crate) version: Version,
-    /// What its transaction had last seen of the record, or written itself.
+    /// The last content of the record that its transaction had seen or written
+    /// before.
     pub(crate) onto: Option<Seen>,
 }
 
-/// Who wrote a version.
+/// The transaction that wrote a version.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Writer {
     pub(crate) transaction: usize,
-    /// Its transaction wrote nothing into the record afterwards.
+    /// Whether its transaction wrote nothing into the record afterwards.
     last: bool,
 }
 
-/// See the module text.
+/// The observations of a history: see the module text.
 pub(crate) struct Observations {
     pub(crate) reads: Vec<Read>,
     pub(crate) writes: Vec<Write>,
@@ -79,7 +81,7 @@ pub(crate) struct Observations {
 }
 
 impl Observations {
-    /// Gathers what can be seen in a history.
+    /// Collects the observations of a history.
     pub(crate) fn of(history: &[Transaction], findings: &mut Findings<'_>) -> Observations {
         let writers = writers(history);
         let counts = counting(history, &writers);
@@ -113,7 +115,7 @@ impl Observations {
     }
 }
 
-/// The record that an action changed.
+/// Returns the record that an action changed.
 fn written(action: &Action) -> Option<Key> {
     match action {
         Action::Append { key, .. }
@@ -125,7 +127,7 @@ fn written(action: &Action) -> Option<Key> {
     }
 }
 
-/// The version that an action made.
+/// Returns the version that an action made.
 fn made(transaction: usize, operation: usize, action: &Action) -> Option<(Key, Version)> {
     let version = match action {
         Action::Append { element, .. } => *element,
@@ -182,7 +184,7 @@ fn shown(transaction: &Transaction, mut visit: impl FnMut(Key, &[Version])) {
     }
 }
 
-/// Which transactions count: see the module text.
+/// Returns, by transaction, whether it counts: see the module text.
 fn counting(history: &[Transaction], writers: &Map<(Key, Version), Writer>) -> Vec<bool> {
     let outcomes = |outcome| move |it: &Transaction| it.outcome == outcome;
     let mut counts: Vec<bool> = history.iter().map(outcomes(Outcome::Committed)).collect();
@@ -207,7 +209,7 @@ fn counting(history: &[Transaction], writers: &Map<(Key, Version), Writer>) -> V
     counts
 }
 
-/// A value for people.
+/// Formats a value for display.
 pub(crate) fn shown_value(value: Option<&Value>) -> String {
     match value {
         None => "nothing".to_owned(),
@@ -216,10 +218,10 @@ pub(crate) fn shown_value(value: Option<&Value>) -> String {
     }
 }
 
-/// Elements of a list that people are shown.
+/// Maximum elements of a list that are displayed.
 const SHOWN_MAX: usize = 6;
 
-/// A list for people; of a long one, the end.
+/// Formats a list for display: only its end if it is long.
 pub(crate) fn shown_list(list: &[Version]) -> String {
     let left_out = list.len().saturating_sub(SHOWN_MAX);
     let text: Vec<_> = list[left_out..].iter().map(u64::to_string).collect();

@@ -1,9 +1,9 @@
 //! Orders that clients see: of the transactions of a process, and of time.
 //!
-//! Time orders every pair of transactions of which one had ended before the other
-//! began: far too many edges. Instead each end has a node, a *moment*, with an edge
-//! from its transaction, one to the next moment, and edges to the transactions that
-//! begin before that.
+//! Time orders every pair of transactions of which the first had ended before the
+//! second began: far too many edges. Instead each end has a node, a *moment*, with
+//! an edge from its transaction, an edge to the next moment, and edges to the
+//! transactions that begin before that.
 
 use crate::{
     Map,

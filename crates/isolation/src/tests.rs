@@ -1,4 +1,4 @@
-//! Known histories, bad and good, and what the checker must say of them.
+//! Known histories, bad and good, and the checker's verdict on each.
 
 mod brute_force;
 mod cycles;
@@ -16,7 +16,7 @@ use crate::{
     history::{Action, Key, Operation, Outcome, Transaction, Value, Version},
 };
 
-/// A transaction, written by hand. Unless said otherwise all of them overlap.
+/// Returns a transaction, written by hand. Transactions overlap unless said otherwise.
 pub(crate) fn t(number: u64) -> Transaction {
     Transaction {
         number,
@@ -42,7 +42,7 @@ impl Transaction {
         self
     }
 
-    /// Reads a list; empty: there was none.
+    /// Reads a list; an empty `found` means that there was none.
     fn list(self, key: Key, found: &[Version]) -> Transaction {
         let found = (!found.is_empty()).then(|| Value::List(found.to_vec()));
         self.with(Action::Read { key, found })
@@ -106,7 +106,7 @@ impl Transaction {
         Transaction { outcome, ..self }
     }
 
-    /// From when to when, before its operations are added.
+    /// Sets the beginning and the end, before operations are added.
     fn at(self, begun: u64, ended: u64) -> Transaction {
         Transaction {
             begun,
@@ -120,7 +120,7 @@ impl Transaction {
     }
 }
 
-/// All names that the checker gives a history.
+/// Returns all names that the checker gives the anomalies of a history.
 pub(crate) fn names(history: &[Transaction]) -> Vec<&'static str> {
     check(history)
         .found
@@ -129,7 +129,7 @@ pub(crate) fn names(history: &[Transaction]) -> Vec<&'static str> {
         .collect()
 }
 
-/// Says what is wrong with a history that should be right.
+/// Panics with the anomalies of a history that `level` forbids.
 #[track_caller]
 pub(crate) fn must_satisfy(history: &[Transaction], level: Level) {
     let verdict = check(history);
@@ -138,7 +138,8 @@ pub(crate) fn must_satisfy(history: &[Transaction], level: Level) {
     }
 }
 
-/// The history shows exactly these anomalies, and the levels from `least` on forbid it.
+/// Asserts that the history shows exactly the anomalies `expected`, and that the levels
+/// from `least` on forbid it.
 #[track_caller]
 pub(crate) fn shows(history: &[Transaction], expected: &[&str], least: Isolation) {
     let verdict = check(history);

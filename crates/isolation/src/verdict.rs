@@ -1,4 +1,4 @@
-//! What a check found.
+//! The result of a check.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::{
     versions::Versions,
 };
 
-/// Findings of an anomaly that are kept, the shortest first.
+/// Maximum findings kept for an anomaly, the shortest first.
 const EXAMPLES_MAX: usize = 8;
 
 /// One step of a cycle.
@@ -27,65 +27,67 @@ pub(crate) struct Step {
 
 #[derive(Clone, Debug)]
 pub(crate) enum Evidence {
-    /// What was seen, in words.
+    /// An observation in words.
     Story(String),
-    /// Each transaction before the next, and the last before the first.
+    /// A cycle: each transaction comes before the next, and the last before the
+    /// first.
     Cycle(Vec<Step>),
 }
 
 /// An anomaly that was observed once.
 #[derive(Clone, Debug)]
 pub struct Finding {
-    /// Its name.
+    /// The anomaly.
     pub anomaly: Anomaly,
-    /// Indices of the transactions that show it.
+    /// Indices of the transactions that show the anomaly.
     pub transactions: Vec<usize>,
     pub(crate) evidence: Evidence,
 }
 
-/// How often an anomaly was observed, and where.
+/// The occurrences of an anomaly.
 #[derive(Clone, Debug, Default)]
 pub struct Found {
-    /// Different occurrences found. Of cycles, one for each edge that closes one, at
-    /// most.
+    /// Number of different occurrences found; at most one cycle for each edge that
+    /// closes one.
     pub count: u64,
-    /// There may be more.
+    /// Whether there may be more.
     pub more: bool,
-    /// Some of them, the shortest first.
+    /// Some of the occurrences, the shortest first.
     pub examples: Vec<Finding>,
 }
 
-/// Edges of the graph that cycles were searched for in.
+/// Numbers of edges in the graph that cycles were searched for in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Edges {
-    /// One wrote what follows the other's.
+    /// Pairs of a version's writer and the writer of a version that follows it.
     pub ww: u64,
-    /// One read the other's.
+    /// Pairs of a version's writer and a reader of it.
     pub wr: u64,
-    /// One replaced what the other had read.
+    /// Pairs of a version's reader and the writer that replaced it.
     pub rw: u64,
-    /// One made what the other's scan had not found.
+    /// Pairs of a scan and a transaction that made a record which the scan had not
+    /// found.
     pub rw_predicate: u64,
-    /// Of processes and of time, moments included.
+    /// Edges for the orders of processes and of time, moments included.
     pub order: u64,
 }
 
-/// What a check found.
+/// The result of a check.
 #[derive(Clone, Debug, Default)]
 pub struct Verdict {
     /// Transactions of the history.
     pub transactions: u64,
-    /// Those that committed.
+    /// Transactions that committed.
     pub committed: u64,
-    /// Those that aborted.
+    /// Transactions that aborted.
     pub aborted: u64,
-    /// Those of unknown outcome.
+    /// Transactions of unknown outcome.
     pub unknown: u64,
-    /// Those of unknown outcome that must have committed.
+    /// Transactions of unknown outcome that must have committed.
     pub unknown_committed: u64,
     /// Operations of transactions that committed.
     pub operations: u64,
-    /// The graph.
+    /// The edges of the graph.
     pub edges: Edges,
     /// All anomalies, by name.
     pub found: BTreeMap<Anomaly, Found>,
@@ -136,12 +138,14 @@ impl Verdict {
         }
     }
 
-    /// The anomalies that were observed and that a level forbids, the worst first.
+    /// Returns the anomalies that were observed and that `level` forbids, the worst
+    /// first.
     pub fn forbidden(&self, level: Level) -> impl Iterator<Item = (Anomaly, &Found)> {
         self.observed(move |anomaly| level.forbids(anomaly))
     }
 
-    /// The anomalies that were observed and that a level allows, the worst first.
+    /// Returns the anomalies that were observed and that `level` allows, the worst
+    /// first.
     pub fn allowed(&self, level: Level) -> impl Iterator<Item = (Anomaly, &Found)> {
         self.observed(move |anomaly| !level.forbids(anomaly))
     }
@@ -154,7 +158,7 @@ impl Verdict {
         found.filter(move |&(anomaly, _)| wanted(anomaly))
     }
 
-    /// Whether the history is one of a level.
+    /// Returns whether the history is one of `level`.
     pub fn satisfies(&self, level: Level) -> bool {
         self.forbidden(level).next().is_none()
     }
@@ -167,7 +171,7 @@ pub(crate) struct Findings<'v> {
 }
 
 impl Findings<'_> {
-    /// An anomaly that needs no cycle.
+    /// Adds an anomaly that needs no cycle.
     pub(crate) fn direct(&mut self, anomaly: Anomaly, transactions: &[usize], story: String) {
         let mut transactions = transactions.to_vec();
         transactions.dedup();
@@ -178,7 +182,7 @@ impl Findings<'_> {
         });
     }
 
-    /// A cycle; there may be `more` of them.
+    /// Adds a cycle; `more` says whether there may be more of them.
     pub(crate) fn cycle(&mut self, anomaly: Anomaly, steps: Vec<Step>, more: bool) {
         let first = (0..steps.len()).min_by_key(|&index| {
             let begins = &self.history[steps[index].from];

@@ -1,17 +1,17 @@
 //! The order of each record's versions, as far as a history tells it.
 //!
-//! A version *follows* another if its writer had read that one before it wrote, or if
-//! a list shows them side by side. (If a writer had read what came later than what it
-//! wrote, information would flow in a circle, which the levels here all forbid; so the
+//! A version *follows* another if its writer had read the other before it wrote, or if a
+//! list shows them side by side. (If a writer had read a version that came later than its
+//! own, information would flow in a circle, which the levels here all forbid; so the
 //! inference is sound below them, and above them the circle is found.)
 //!
 //! # Absences
 //! Absence carries no number: a record may not have been made yet, or have been
-//! deleted. A reader saw the first if no delete had begun when it had read. It saw the
-//! second if the record had been made, visibly for everybody, before it began: that
-//! holds at strict levels only. Otherwise nothing is concluded. For the same reason a
-//! delete is only given its place, after everything, in records that were made once
-//! and deleted once.
+//! deleted. A reader saw the first kind if no delete had begun when it had read. It saw
+//! the second kind if the record had been made, visibly for all transactions, before it
+//! began: that holds at strict levels only. Otherwise nothing is concluded. For the same
+//! reason a delete is only given its place, after everything, in records that were made
+//! once and deleted once.
 
 use crate::{
     Map,
@@ -19,14 +19,14 @@ use crate::{
     observations::{Observations, Read, Seen, Write, is_dead},
 };
 
-/// How it is known that one version follows another.
+/// Evidence that one version follows another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum How {
-    /// The writer had seen what it replaced.
+    /// The writer had seen the version it replaced.
     Built,
-    /// A list shows it.
+    /// A list shows the two versions side by side.
     Listed,
-    /// Nothing can be otherwise.
+    /// No other order is possible.
     Only,
 }
 
@@ -37,27 +37,27 @@ pub(crate) struct Follower {
     pub(crate) how: How,
 }
 
-/// What became of an absent record that was read.
+/// Explanations of a read that found no record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Absence {
-    /// It had not been made yet.
+    /// The record had not been made yet.
     Unborn,
-    /// It had been deleted, or the level is not strict.
+    /// The record had been deleted, or the level is not strict.
     DeadIfStrict(Version),
-    /// It can have been either.
+    /// Both explanations are possible.
     Unknown,
 }
 
-/// The makings and deletes of a record.
+/// Creations and deletions of a record.
 #[derive(Default)]
 pub(crate) struct Life {
     pub(crate) creators: Vec<usize>,
-    /// Who, and the version that is the absence since.
+    /// Each deleting transaction, and the version that is the absence since.
     pub(crate) deletes: Vec<(usize, Version)>,
     blind: bool,
-    /// A transaction may have written it of which nobody knows whether it committed.
+    /// Whether a transaction of unknown outcome may have written the record.
     uncertain: bool,
-    /// Such a one may have deleted it.
+    /// Whether a transaction of unknown outcome may have deleted the record.
     perhaps_deleted: bool,
 }
 
@@ -66,7 +66,7 @@ impl Life {
         !self.deletes.is_empty() || self.perhaps_deleted
     }
 
-    /// The delete, if the record was made and deleted only once.
+    /// Returns the delete, if the record was made and deleted only once.
     pub(crate) fn only_delete(&self) -> Option<(usize, Version)> {
         match (&*self.deletes, &*self.creators) {
             (&[delete], [] | [_]) if !self.blind && !self.uncertain => Some(delete),
@@ -74,7 +74,7 @@ impl Life {
         }
     }
 
-    /// Who made the record, if that happened only once.
+    /// Returns the transaction that made the record, if it was made only once.
     pub(crate) fn only_creator(&self) -> Option<usize> {
         match &*self.creators {
             &[creator] if !self.blind && !self.uncertain => Some(creator),
@@ -83,7 +83,7 @@ impl Life {
     }
 }
 
-/// See the module text.
+/// The order of all versions: see the module text.
 pub(crate) struct Versions {
     pub(crate) followers: Map<(Key, Version), Vec<Follower>>,
     pub(crate) lives: Map<Key, Life>,
@@ -131,8 +131,8 @@ impl Versions {
         versions
     }
 
-    /// What follows nothing known follows the absence before the record, unless that
-    /// may have returned; and the one delete follows everything.
+    /// Places versions that follow nothing known after the absence before the record,
+    /// unless that absence may have returned; and places the one delete after everything.
     fn place_first_and_last(
         &mut self,
         observations: &Observations,
@@ -154,8 +154,8 @@ impl Versions {
         }
     }
 
-    /// Notes that `version` follows `before`. Of several reasons the writer's own
-    /// observation counts.
+    /// Notes that `version` follows `before`. The writer's own observation takes
+    /// precedence over other evidence.
     fn follow(&mut self, key: Key, before: Version, version: Version, how: How) {
         let followers = self.followers.entry((key, before)).or_default();
         match followers.iter_mut().find(|it| it.version == version) {
@@ -165,14 +165,14 @@ impl Versions {
         }
     }
 
-    /// What follows a version.
+    /// Returns the versions that follow a version.
     pub(crate) fn followers(&self, key: Key, version: Version) -> &[Follower] {
         self.followers
             .get(&(key, version))
             .map_or(&[], Vec::as_slice)
     }
 
-    /// What a read of an absent record saw.
+    /// Returns the explanation of a read that found no record.
     pub(crate) fn absence_read(&self, history: &[Transaction], read: &Read) -> Absence {
         self.absence(history, read.key, read.transaction, read.operation)
     }
@@ -216,7 +216,7 @@ fn lives(history: &[Transaction], observations: &Observations) -> Map<Key, Life>
         } else if again || write.onto == Some(Seen::Absent) {
             life.creators.push(write.transaction);
         } else {
-            // A blind write makes the record if it is not there. That the writer had seen
+            // A blind write makes the record if it is not there. The writer's having seen
             // it proves nothing: below snapshots it may have been deleted since.
             let action = &history[write.transaction].operations[write.operation].action;
             life.blind |= write.onto.is_none() || matches!(action, Action::Write { .. });

@@ -1,8 +1,8 @@
 //! Scalar expressions as the binder leaves them: typed, with names resolved, with every operator a
 //! function. The planner moves them about; its programs make them fast.
 //!
-//! Columns are told apart by a [`ColumnId`] that is unique within a statement, whatever relation
-//! they have come through since. An expression can so be moved between operators as it is, and
+//! Columns are told apart by a [`ColumnId`] that is unique within a statement, whatever operators
+//! they have passed through. An expression can therefore be moved between operators as it is, and
 //! refers to an outer query when its columns come from there.
 
 use std::sync::Arc;
@@ -55,20 +55,20 @@ pub struct Expression {
     pub kind: Kind,
     /// Type of the value.
     pub ty: Type,
-    /// As in `numeric(8, 2)`, where it is known.
+    /// Type modifier, as in `numeric(8, 2)`, where it is known.
     pub modifier: TypeModifier,
 }
 
-/// How it is computed.
+/// The operations of expressions.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Kind {
     /// Value that is known when the statement is bound.
     Constant(Arc<OwnedValue>),
-    /// `$1` is 0.
+    /// Parameter by its number, which is 0 for `$1`.
     Parameter(u32),
     /// Value of a column in the current row, or in a row of an outer query.
     Column(ColumnId),
-    /// A function or an operator.
+    /// Call of a function or an operator.
     Call {
         /// Function that is called.
         function: Function,
@@ -82,7 +82,7 @@ pub enum Kind {
         /// Cast from the type of `operand` to the type of the expression.
         conversion: Conversion,
     },
-    /// As the brackets of a type let it be.
+    /// Adjustment of a value to a type modifier.
     Fit {
         /// Value that is fitted.
         operand: Box<Expression>,
@@ -91,9 +91,9 @@ pub enum Kind {
         /// Reaction to text that is too long: an explicit cast cuts it, an assignment fails.
         coercion: types::Coercion,
     },
-    /// At least two.
+    /// Conjunction of at least two conditions.
     And(Vec<Expression>),
-    /// At least two.
+    /// Disjunction of at least two conditions.
     Or(Vec<Expression>),
     /// `NOT operand`; NULL if the operand is NULL.
     Not(Box<Expression>),
@@ -131,7 +131,7 @@ pub enum Kind {
         /// Result of `ELSE`, where no condition is true.
         otherwise: Box<Expression>,
     },
-    /// The first that is not NULL.
+    /// The first value that is not NULL.
     Coalesce(Vec<Expression>),
     /// `GREATEST`, `LEAST`: NULLs do not count.
     Extreme {
@@ -157,34 +157,34 @@ pub enum Kind {
     Row {
         /// Values of the fields.
         items: Vec<Expression>,
-        /// The names of the fields; none where they are `f1`, `f2`, and so on.
+        /// Names of the fields; empty if they are `f1`, `f2`, and so on.
         names: Arc<[Box<str>]>,
     },
-    /// A field of a row, by its position; of NULL it is NULL.
+    /// Field of a row, by its position; NULL if the row is.
     Field {
         /// Row that has the field.
         record: Box<Expression>,
         /// Position of the field in the row, from 0.
         position: usize,
     },
-    /// `array[index]...`
+    /// Element of an array: `array[index]...`.
     Element {
         /// Array that has the element.
         array: Box<Expression>,
         /// Subscripts of type `integer`, one for each dimension.
         indexes: Vec<Expression>,
     },
-    /// `array[lower:upper]...`
+    /// Slice of an array: `array[lower:upper]...`.
     Slice {
         /// Array that is sliced.
         array: Box<Expression>,
         /// Lower and upper bounds, for each dimension; `None` is the bound of the array itself.
         bounds: Vec<(Option<Expression>, Option<Expression>)>,
     },
-    /// The last of these, of which each may name what the one before has come to: what a long chain
-    /// of operators is, and what is needed in several places.
+    /// The last of several steps, of which each may read the value of the one before: a long chain
+    /// of operators, or a value that is needed in several places.
     Steps(Vec<Expression>),
-    /// What the step before has come to.
+    /// Value of the step before.
     Previous,
 }
 
@@ -212,7 +212,7 @@ impl Expression {
         Self::new(Kind::Constant(Arc::new(value)), ty)
     }
 
-    /// A row whose fields nobody named.
+    /// Creates a row whose fields have no names.
     pub fn row(items: Vec<Expression>) -> Self {
         let names = Arc::from([]);
         Self::new(Kind::Row { items, names }, Type::Record)
@@ -242,7 +242,7 @@ impl Expression {
         matches!(&self.kind, Kind::Constant(value) if value.value().is_null())
     }
 
-    /// The conjunction; true if there are none.
+    /// Returns the conjunction of `conjuncts`; true if there are none.
     pub fn all(mut conjuncts: Vec<Expression>) -> Self {
         match conjuncts.len() {
             0 => Self::bool(true),
@@ -251,7 +251,7 @@ impl Expression {
         }
     }
 
-    /// The parts that all have to be true.
+    /// Returns the parts that all have to be true.
     pub fn into_conjuncts(self) -> Vec<Expression> {
         match self.kind {
             Kind::And(parts) => parts
@@ -262,7 +262,7 @@ impl Expression {
         }
     }
 
-    /// Whether it is made of so many expressions, itself counted.
+    /// Returns whether the expression consists of at least `count` expressions, itself counted.
     pub(crate) fn has_parts(&self, count: usize) -> bool {
         let mut left = count;
         self.any(&mut |_| {
@@ -278,7 +278,7 @@ impl Expression {
         self.for_each_child(&mut |child| child.walk(visit));
     }
 
-    /// Whether this or anything within it is as asked.
+    /// Returns whether `is` is true of this expression or of any within it.
     pub fn any(&self, is: &mut impl FnMut(&Expression) -> bool) -> bool {
         phase::pause();
         if is(self) {
@@ -344,8 +344,8 @@ impl Expression {
         }
     }
 
-    /// This with each part replaced that `replace` has something for, outermost first; what was
-    /// put in is not looked into.
+    /// Returns the expression with each part replaced for which `replace` returns an expression,
+    /// outermost first; parts of a replacement are not visited.
     pub fn replaced(mut self, replace: &mut impl FnMut(&Expression) -> Option<Expression>) -> Self {
         self.replace(replace);
         self
@@ -414,7 +414,8 @@ impl Expression {
         }
     }
 
-    /// The columns it is computed from, each once, in the order of their numbers.
+    /// Returns the columns that the expression is computed from, each once, in the order of their
+    /// numbers.
     pub fn columns(&self) -> Vec<ColumnId> {
         let mut columns = Vec::new();
         self.walk(&mut |part| {
@@ -427,7 +428,8 @@ impl Expression {
         columns
     }
 
-    /// Whether it is the same whenever it is computed within a statement, for the same row.
+    /// Returns whether the expression has the same value whenever it is computed within a
+    /// statement, for the same row.
     pub fn is_stable(&self) -> bool {
         !self.any(&mut |part| {
             matches!(&part.kind, Kind::Call { function, .. }

@@ -1,8 +1,8 @@
-//! What a statement asks for, as a tree of relational operators: made by the binder, rewritten by
-//! the planner. Nothing here says how it is done.
+//! Statements as trees of relational operators: made by the binder, rewritten by the planner. The
+//! trees do not say how they are computed.
 //!
-//! Each relation has columns, told apart by [`ColumnId`]; operators hand on the columns of what
-//! they are given and add their own. Which are needed above is the planner's to find out.
+//! Each relation has columns, told apart by [`ColumnId`]; operators hand on the columns of their
+//! inputs and add their own. The planner finds out which of them are needed.
 
 mod advisory;
 mod check;
@@ -25,7 +25,7 @@ pub use self::{
 /// A relational operator over its inputs.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Relation {
-    /// Rows that are written out; one without columns where there is no FROM.
+    /// Rows that are written out; one row without columns if there is no FROM.
     Rows {
         /// Columns of each row, in the order of its values.
         columns: Vec<ColumnId>,
@@ -48,7 +48,7 @@ pub enum Relation {
         /// Column of `WITH ORDINALITY`: the row number, from 1, as `bigint`.
         ordinality: Option<ColumnId>,
     },
-    /// What is read more than once, or reads itself: see [`Shared`].
+    /// Rows of a relation that is read more than once, or reads itself: see [`Shared`].
     Shared {
         /// Shared relation that is read.
         number: SharedId,
@@ -79,9 +79,9 @@ pub enum Relation {
     },
     /// Pairs of rows of two relations, as `JOIN` and a FROM list make them.
     Join(Join),
-    /// One further column, from a query that is asked for each row.
+    /// One further column, from a query that is run for each row.
     Apply {
-        /// Relation for whose rows the query is asked.
+        /// Relation for whose rows the query is run.
         input: Box<Relation>,
         /// Query within an expression, over the columns of `input`; its answer is the new column.
         subquery: Box<Subquery>,
@@ -129,7 +129,7 @@ pub enum Relation {
     },
     /// `UNION`, `INTERSECT` or `EXCEPT` of two queries.
     Set(SetOperation),
-    /// A query with definitions of what is shared within it, in the order of their use.
+    /// A query with its shared relations, in the order of their use.
     With {
         /// Shared relations; each may be read by later ones and by `body`.
         definitions: Vec<Shared>,
@@ -151,7 +151,7 @@ pub enum Relation {
     Merge(Box<Merge>),
 }
 
-/// Which scan of a statement: the same table may be read in several places.
+/// The number of a scan in its statement: the same table may be read in several places.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ScanId(pub u32);
 
@@ -160,26 +160,26 @@ pub struct ScanId(pub u32);
 pub struct Scan {
     /// Number of the scan in its statement.
     pub id: ScanId,
-    /// What the query calls it, or the part of FROM that it is in: for `FOR UPDATE OF`.
+    /// Name in the query of the table, or of the part of FROM that it is in, for `FOR UPDATE OF`.
     pub name: Option<String>,
     /// Table whose records are read.
     pub table: Arc<Table>,
-    /// Of each column of the table that is not dropped, its position there.
+    /// Columns that are not dropped, with their positions in the table.
     pub columns: Vec<(ColumnId, usize)>,
-    /// The record's own key, as bytes, for those that write or lock it.
+    /// Column with the record's own key, as bytes, for operators that write or lock it.
     pub key: ColumnId,
-    /// The indexes that it may read by.
+    /// Indexes that the scan may read by.
     pub indexes: Vec<ScanIndex>,
 }
 
 /// An index of a table that is read, over the scan's columns.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScanIndex {
-    /// Its position among the table's.
+    /// Position of the index among the table's.
     pub at: usize,
     /// Index keys, in the order of the index's columns.
     pub keys: Vec<Expression>,
-    /// It has the rows for which all of these are true.
+    /// Conditions that are true of all rows in the index.
     pub predicate: Vec<Expression>,
 }
 
@@ -188,7 +188,7 @@ pub struct ScanIndex {
 pub struct SystemScan {
     /// System relation that is read, by its number in the catalog.
     pub relation: ObjectId,
-    /// Of each of its columns, the position there.
+    /// Columns with their positions in the relation.
     pub columns: Vec<(ColumnId, usize)>,
 }
 
@@ -203,7 +203,7 @@ pub struct FunctionCall {
     pub columns: Vec<ColumnId>,
 }
 
-/// How two relations are joined.
+/// The ways of joining two relations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum JoinKind {
     /// Pairs of rows alone.
@@ -216,7 +216,7 @@ pub enum JoinKind {
     Full,
     /// Rows of the left that have a partner; the right's columns end here.
     Semi,
-    /// Rows of the left that have none.
+    /// Rows of the left that have no partner.
     Anti,
 }
 
@@ -229,13 +229,13 @@ pub struct Join {
     pub left: Box<Relation>,
     /// Right side.
     pub right: Box<Relation>,
-    /// All have to be true.
+    /// Conditions, which all have to be true.
     pub on: Vec<Expression>,
-    /// The right refers to columns of the left.
+    /// Whether the right refers to columns of the left.
     pub lateral: bool,
 }
 
-/// What is computed beside the rows of a clause, and leaves them a column.
+/// A part of an expression that is computed beside the rows of a clause, and adds a column to them.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Applied {
     /// Query within an expression of the clause.
@@ -244,28 +244,28 @@ pub enum Applied {
     Call(WaitingCall),
 }
 
-/// What is no function of expressions, because it has to wait, or takes or gives what outlives its
-/// statement.
+/// A function that cannot be called within expressions, because it has to wait, or because its
+/// effect outlives the statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WaitingFunction {
     /// Function of sequences, such as `nextval`.
     Sequence(SequenceFunction),
-    /// `pg_sleep(seconds)`
+    /// `pg_sleep(seconds)`.
     Sleep,
     /// Function of advisory locks, such as `pg_advisory_lock`.
     Advisory(AdvisoryFunction),
 }
 
-/// What is asked of a sequence.
+/// The functions of sequences.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SequenceFunction {
-    /// `nextval(sequence)`
+    /// `nextval(sequence)`.
     Next,
-    /// `setval(sequence, value [, is_called])`
+    /// `setval(sequence, value [, is_called])`.
     Set,
     /// `currval(sequence)`, where the same row may advance the sequence.
     Current,
-    /// `lastval()`, likewise.
+    /// `lastval()`, where the same row may advance the sequence.
     Last,
 }
 
@@ -276,7 +276,7 @@ pub struct WaitingCall {
     pub column: ColumnId,
     /// Function that is called.
     pub function: WaitingFunction,
-    /// The first is the sequence, as `regclass`, if it is one's.
+    /// Arguments; for a function of sequences, the first is the sequence, as `regclass`.
     pub arguments: Vec<Expression>,
 }
 
@@ -287,18 +287,19 @@ pub struct Subquery {
     pub column: ColumnId,
     /// Form of the answer.
     pub kind: SubqueryKind,
-    /// Query itself; its expressions may refer to columns of the row it is asked for.
+    /// Query itself; its expressions may refer to columns of the row that it is run for.
     pub relation: Relation,
 }
 
-/// What is asked of it.
+/// The forms of a subquery's answer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SubqueryKind {
-    /// The value in its only row, NULL if it has none; an error if it has more.
+    /// The value in its only row, NULL if it has none; an error if it has more rows.
     Scalar(ColumnId),
     /// Whether it has rows.
     Exists,
-    /// Whether a row makes all of these true; NULL if none does, and for one they are NULL.
+    /// Whether a row makes all of these conditions true; NULL if none does, and for one they are
+    /// NULL.
     Any(Vec<Expression>),
     /// An array of all its values.
     Array {
@@ -309,16 +310,16 @@ pub enum SubqueryKind {
     },
 }
 
-/// Groups of rows and what is computed over each.
+/// Groups of rows, and aggregates over each.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Aggregate {
     /// Relation whose rows are grouped.
     pub input: Box<Relation>,
-    /// What rows are grouped by; each becomes a column.
+    /// Expressions that rows are grouped by; each becomes a column.
     pub keys: Vec<(ColumnId, Expression)>,
     /// Positions among the keys, for each grouping set; one set of all of them as a rule.
     pub sets: Vec<Vec<usize>>,
-    /// The number of the grouping set, where `GROUPING` asks for it.
+    /// Column with the number of the grouping set, where `GROUPING` asks for it.
     pub set_number: Option<ColumnId>,
     /// Aggregates, each computed for every group.
     pub calls: Vec<AggregateCall>,
@@ -346,7 +347,7 @@ pub struct AggregateCall {
 pub struct WindowCall {
     /// Column with the result of the call.
     pub column: ColumnId,
-    /// Of windows, or an aggregate.
+    /// Window function, or an aggregate.
     pub function: Function,
     /// Arguments, over the columns of the window's input.
     pub arguments: Vec<Expression>,
@@ -356,7 +357,7 @@ pub struct WindowCall {
     pub window: Window,
 }
 
-/// Which rows are neighbours.
+/// The window of a function: the rows that are neighbours.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Window {
     /// Values of `PARTITION BY`; without any, all rows are one partition.
@@ -367,7 +368,7 @@ pub struct Window {
     pub frame: Frame,
 }
 
-/// How far a frame reaches.
+/// The frame of a row.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Frame {
     /// Units of the distances, and the meaning of `CURRENT ROW`.
@@ -378,7 +379,7 @@ pub struct Frame {
     pub end: FrameBound,
 }
 
-/// What its bounds count.
+/// The units of a frame's bounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FrameUnits {
     /// `ROWS`: bounds count rows.
@@ -404,7 +405,7 @@ pub enum FrameBound {
     UnboundedFollowing,
 }
 
-/// One of the things that rows are ordered by.
+/// An expression that rows are ordered by.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SortKey {
     /// Value by which rows are ordered.
@@ -420,19 +421,19 @@ pub struct SortKey {
 pub struct SetOperation {
     /// Operation that combines the queries.
     pub kind: SetKind,
-    /// Multisets: duplicates stay.
+    /// Whether duplicates stay: the rows are multisets.
     pub all: bool,
     /// Query on the left, from which `EXCEPT` takes rows away.
     pub left: Box<Relation>,
     /// Query on the right.
     pub right: Box<Relation>,
-    /// For each column of the result, those of the two sides.
+    /// Column of the result with those of the left and the right side.
     pub columns: Vec<(ColumnId, ColumnId, ColumnId)>,
     /// Types of the result's columns, in the order of `columns`; both sides have them already.
     pub types: Vec<Type>,
 }
 
-/// Which operation.
+/// The kinds of set operations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SetKind {
     /// `UNION`: rows of either side.
@@ -443,7 +444,7 @@ pub enum SetKind {
     Except,
 }
 
-/// Which shared relation of a statement.
+/// The number of a shared relation in its statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SharedId(pub u32);
 
@@ -460,23 +461,24 @@ pub struct Shared {
     pub body: SharedBody,
 }
 
-/// Where its rows come from.
+/// The forms of a shared relation.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SharedBody {
-    /// A query that is asked once.
+    /// A query that is run once.
     Query(Box<Relation>),
-    /// `initial`, and `step` over what the step before has added, until it adds nothing. In `step`
-    /// the relation of this number stands for those rows. Each with its columns.
+    /// `initial`, and `step` over the rows that the step before has added, until it adds none. In
+    /// `step` the relation with this number stands for those rows.
     Recursive {
         /// Non-recursive term: the rows that the first step starts from.
         initial: Box<Relation>,
         /// Columns of `initial`, one for each column of the shared relation.
         initial_columns: Vec<ColumnId>,
-        /// Recursive term, asked again until it adds no row.
+        /// Recursive term, run again until it adds no row.
         step: Box<Relation>,
         /// Columns of `step`, one for each column of the shared relation.
         step_columns: Vec<ColumnId>,
-        /// Rows that were there already do not count as added, if their types are given.
+        /// Types of the columns for `UNION`, where rows that were there already do not count as
+        /// added.
         distinct: Option<Vec<Type>>,
     },
 }
@@ -496,7 +498,8 @@ pub struct RowLock {
     pub if_locked: IfLocked,
 }
 
-/// What to do where another has it. Of several for one row, the last here counts.
+/// The reaction to a row that another transaction has locked. If several apply to one row, the last
+/// here counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum IfLocked {
     /// The statement waits for the other transaction; the default.
@@ -514,33 +517,34 @@ pub struct Insert {
     pub table: Arc<Table>,
     /// Relation from whose rows the new rows are computed.
     pub input: Relation,
-    /// For each column of the table by position, what is put there: columns of the input.
+    /// Values of the new row, one for each column of the table by position, over the input.
     pub values: Vec<Expression>,
     /// `ON CONFLICT`; without it, a row that is there already is an error (23505).
     pub on_conflict: Option<OnConflict>,
-    /// The new row's columns, by position, for checks and RETURNING.
+    /// Columns of the new row, by position, for checks and RETURNING.
     pub new: Vec<ColumnId>,
     /// Constraints of the table, over the new row.
     pub checks: Vec<Check>,
-    /// Computed from the new row: column position and expression.
+    /// Generated columns: position, and expression over the new row.
     pub generated: Vec<(usize, Expression)>,
 }
 
-/// What to do with a row that is there already.
+/// The action for a row that is there already.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OnConflict {
-    /// Unique indexes by position among the table's; the primary key is `None`. Empty: any.
+    /// Unique indexes by position among the table's; the primary key is `None`. Empty if any
+    /// conflict counts.
     pub arbiters: Vec<Option<usize>>,
     /// `DO UPDATE`; `DO NOTHING` otherwise.
     pub update: Option<ConflictUpdate>,
 }
 
-/// How the row that is there is changed.
+/// The change of the row that is there.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ConflictUpdate {
-    /// The row that is there, by position.
+    /// Columns of the row that is there, by position.
     pub old: Vec<ColumnId>,
-    /// The row that was to be put in (`excluded`), by position.
+    /// Columns of the row that was to be put in (`excluded`), by position.
     pub excluded: Vec<ColumnId>,
     /// Positions of the assigned columns, with values over `old` and `excluded`.
     pub assignments: Vec<(usize, Expression)>,
@@ -559,13 +563,13 @@ pub struct Change {
     pub target: ScanId,
     /// Column of the target scan with the record's own key, as bytes.
     pub key: ColumnId,
-    /// The row's columns as they were, by position.
+    /// Columns of the row as it was, by position.
     pub old: Vec<ColumnId>,
     /// Update with its assignments, or deletion.
     pub kind: ChangeKind,
 }
 
-/// Which of them.
+/// The kinds of changes.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ChangeKind {
     /// `UPDATE`.
@@ -606,7 +610,7 @@ pub struct Merge {
     pub generated: Vec<(usize, Expression)>,
 }
 
-/// `WHEN [NOT] MATCHED [AND predicate] THEN ...`
+/// A clause `WHEN [NOT] MATCHED [AND predicate] THEN ...`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MergeAction {
     /// `WHEN MATCHED`: the action is for source rows with a match; otherwise for those without.
@@ -617,7 +621,7 @@ pub struct MergeAction {
     pub kind: MergeKind,
 }
 
-/// What is done.
+/// The actions of a WHEN clause.
 #[derive(Debug, Clone, PartialEq)]
 pub enum MergeKind {
     /// `INSERT`, with a value for each column of the table by position.
@@ -637,7 +641,7 @@ pub struct Check {
     pub predicate: Expression,
 }
 
-/// A query's result as its client sees it.
+/// A column of a query's result as its client sees it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Output {
     /// Column name, from an alias or derived from the expression.
@@ -648,6 +652,6 @@ pub struct Output {
     pub ty: Type,
     /// Type modifier, as in `numeric(8, 2)`; `TypeModifier::NONE` if there is none.
     pub modifier: TypeModifier,
-    /// The table's number and the column's there, where it is one of a table's.
+    /// Number of the table and position of the column there, if it is a table's column.
     pub origin: Option<(u32, u16)>,
 }

@@ -1,10 +1,10 @@
-//! Memory that will be claimed next is backed by the system before it is: [`Ahead`].
+//! Backing of memory by the system before it is claimed: [`Ahead`].
 //!
-//! The system backs a huge page when it is first written to. It clears the page for that, and on a virtual
-//! machine the hypervisor may have to find each of its parts: measured 0.2 ms where it has them still, 4.4 at
-//! the median and up to 27 where it does not. Whoever writes first waits so long, and with a worker all of its
-//! tasks. So a thread that serves nobody writes first. It is begun when an arena has grown so much that there
-//! is something to be ahead of, sleeps until a claim comes near, and ends with the arena.
+//! The system backs a huge page when it is first written to. It clears the page for that, and on a virtual machine the
+//! hypervisor may have to find each of its parts: measured 0.2 ms where it has them still, 4.4 at the median and up to
+//! 27 where it does not. The first writer waits so long, and with a worker all of its tasks. A thread that serves no
+//! task therefore writes first. It starts when an arena has grown enough for further claims to be likely, sleeps until
+//! a claim comes near, and ends with the arena.
 
 mod run;
 
@@ -19,7 +19,7 @@ use std::{
 use self::run::Run;
 use crate::mapping::Mapping;
 
-/// See the module text.
+/// A thread that has memory backed ahead; see the module text.
 pub(crate) struct Ahead {
     shared: Arc<Shared>,
     /// The thread; none if the system has refused it.
@@ -29,23 +29,23 @@ pub(crate) struct Ahead {
 struct Shared {
     mapping: Arc<Mapping>,
     runs: [Run; 2],
-    /// No more than so many bytes can be claimed, as was said with the last claim.
+    /// Maximum bytes that can still be claimed, as reported with the last claim.
     left_bytes: AtomicUsize,
     is_over: AtomicBool,
 }
 
-/// Which half of an arena's mapping.
+/// One half of an arena's mapping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 pub(crate) enum Half {
-    /// All but versions.
+    /// Memory of all blocks but versions.
     Lower,
-    /// Versions.
+    /// Memory of versions.
     Upper,
 }
 
 impl Ahead {
-    /// Nothing is claimed of the mapping yet.
+    /// Makes the state for a mapping of which nothing is claimed yet.
     pub(crate) fn new(mapping: &Arc<Mapping>) -> Ahead {
         let half = mapping.bytes() / 2;
         Ahead {
@@ -59,8 +59,8 @@ impl Ahead {
         }
     }
 
-    /// Memory up to `end`, from the beginning of its half on, is claimed; `bytes` of it just now, and no more than
-    /// `left` bytes can be claimed by now. To be called before it is written to.
+    /// Notes that memory up to `end`, from the beginning of its half on, is claimed; `bytes` of it just now, and no
+    /// more than `left` bytes can be claimed from now on. Called before the memory is written to.
     pub(crate) fn claimed(&self, half: Half, end: usize, bytes: usize, left: usize) {
         self.shared.left_bytes.store(left, Ordering::Relaxed);
         self.shared.runs[half as usize].claim(end, bytes);
@@ -87,22 +87,22 @@ impl Drop for Ahead {
         if let Some(Some(thread)) = self.thread.take() {
             self.shared.is_over.store(true, Ordering::Release);
             thread.thread().unpark();
-            // It does not panic, and who closes an arena could do nothing about it.
+            // The thread does not panic, and the closer of an arena could do nothing about it.
             let _ = thread.join();
         }
     }
 }
 
 impl Shared {
-    /// The page of a half to be touched next, if it is time: what is ahead of both stays within what can be
-    /// claimed.
+    /// Returns the page of a half to be touched next, if it is time: the pages ahead of both halves stay within what
+    /// can be claimed.
     fn next(&self, half: Half) -> Option<usize> {
         let other = &self.runs[1 - half as usize];
         let left = self.left_bytes.load(Ordering::Relaxed);
         self.runs[half as usize].next(left.saturating_sub(other.ahead_bytes()))
     }
 
-    /// What the thread does.
+    /// Runs the thread.
     fn work(&self) {
         leave_the_claimers_core();
         while !self.is_over.load(Ordering::Acquire) {
@@ -121,13 +121,13 @@ impl Shared {
     }
 }
 
-/// The thread was begun by a worker, and a worker may be bound to a core: it is to run where the process's first
-/// thread may. (Hence beside it, where a program has bound that one itself; and where memory is near to some cores
-/// only, not always near to the worker.)
+/// Lets the thread run where the process's first thread may. The thread was started by a worker, and a worker may be
+/// bound to a core. (If a program has bound its first thread, the thread runs beside it; and if memory is near to some
+/// cores only, the thread is not always near to the worker.)
 fn leave_the_claimers_core() {
     #[cfg(all(target_os = "linux", not(miri)))]
-    // SAFETY: a set of processors is plain data, all zeros is an empty one, and both calls have its size. Should one
-    // fail, the thread stays where it is.
+    // SAFETY: a set of processors is plain data, all zeros is an empty one, and both calls have its size. If one fails,
+    // the thread stays where it is.
     unsafe {
         let mut cores: libc::cpu_set_t = std::mem::zeroed();
         let bytes = size_of::<libc::cpu_set_t>();

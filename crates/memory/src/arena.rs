@@ -1,20 +1,20 @@
 //! The arena: shared source of blocks, with a hard limit and accounting.
 //!
-//! Threads never take single blocks from it. Each keeps a `Cache` (see
-//! `cache.rs`) that claims *chunks* (up to 2 MiB, one size class each) and
-//! returns surplus free blocks to the arena's central lists. So the arena is
-//! touched once in thousands of allocations and a mutex per class is enough.
+//! Threads never take single blocks from it. Each keeps a `Cache` (see `cache.rs`) that claims
+//! *chunks* (up to 2 MiB, one size class each) and returns surplus free blocks to the arena's
+//! central lists. The arena is therefore touched once in thousands of allocations, and a mutex per
+//! class is enough.
 //!
 //! Invariants:
-//! - *Bounded*: claimed chunks and reservations for memory elsewhere never exceed the
-//!   limit given at creation; what would is refused with [`Exhausted`] and changes
-//!   nothing. (Only [`Reservation::charge`] may exceed it.)
-//! - *Deletes go on*: a small part of the limit is kept for urgent claims, those
-//!   of blocks without which nothing could be freed any more (tombstones).
+//! - *Bounded*: claimed chunks and reservations for memory elsewhere never exceed the limit given
+//!   at creation; a claim that would exceed it is refused with [`Exhausted`] and changes nothing.
+//!   (Only [`Reservation::charge`] may exceed it.)
+//! - *Deletes go on*: a small part of the limit is kept for urgent claims, those of blocks
+//!   (tombstones) without which nothing could be freed any more.
 //! - *One class per block for life*: a freed block serves its class again. Versions are the
 //!   exception: their regions can be emptied (`region.rs`).
 //! - *Stable addresses*: blocks lie in one reservation, whose base never moves: versions in its
-//!   upper half, all else in the lower, each of which has room for the limit.
+//!   upper half, other blocks in the lower; each half has room for the limit.
 
 use std::{
     fmt,
@@ -32,7 +32,7 @@ use crate::{
     region::{Change, Regions, Span, region_bytes_under},
 };
 
-/// What a block is used for; the unit of memory statistics.
+/// Use of a block; the unit of memory statistics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 pub enum Purpose {
@@ -42,8 +42,8 @@ pub enum Purpose {
     Indirection,
     /// Record versions.
     Version,
-    /// Border nodes of indexes. Lasting: a block of this purpose serves no other, and
-    /// whoever allocates one finds what the last owner left in it, or zeros.
+    /// Border nodes of indexes. Lasting: a block of this purpose serves no other, and a new owner
+    /// finds in it what the last owner left, or zeros.
     Border,
 }
 
@@ -62,21 +62,21 @@ pub struct Usage {
     pub version_bytes: u64,
     /// Bytes of chunks claimed for versions, live or free.
     pub version_claimed_bytes: u64,
-    /// Those of them in regions that are to become empty, where nothing new goes.
+    /// Bytes of those chunks in regions that are to become empty, where no new block goes.
     pub version_closing_bytes: u64,
-    /// How many regions of versions' memory have become empty, and room for any purpose.
+    /// Number of regions of versions' memory that became empty, and room for any purpose.
     pub regions_emptied: u64,
     /// Bytes of chunks claimed, live or free.
     pub claimed_bytes: u64,
     /// Bytes reserved for memory that lies elsewhere.
     pub reserved_bytes: u64,
-    /// Bytes of what open transactions remember, of garbage queues and free lists.
+    /// Bytes of the lists of open transactions, of garbage queues and of free lists.
     pub listed_bytes: u64,
     /// The hard limit on `claimed_bytes`, `reserved_bytes` and `listed_bytes` together.
     pub limit_bytes: u64,
 }
 
-/// The arena's limit is reached; nothing was allocated.
+/// Error: the arena's limit is reached; nothing was allocated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exhausted;
 
@@ -88,8 +88,8 @@ impl fmt::Display for Exhausted {
 
 impl std::error::Error for Exhausted {}
 
-/// Live bytes of one thread's cache. Written by its owner alone (a block may be
-/// freed elsewhere, hence the sign), read by anybody who sums.
+/// Live bytes of one thread's cache. Written by its owner alone (a block may be freed elsewhere,
+/// hence the sign), read by threads that sum.
 #[repr(align(128))]
 pub(crate) struct Account([AtomicI64; Purpose::COUNT]);
 
@@ -109,11 +109,11 @@ impl Account {
 #[derive(Default)]
 struct Accounts {
     live: Vec<Weak<Account>>,
-    /// What closed caches left behind.
+    /// Sums of closed caches.
     closed: [i64; Purpose::COUNT],
 }
 
-/// A shared source of blocks in one reservation. See the module text.
+/// A shared source of blocks in one reservation; see the module text.
 pub struct Arena {
     mapping: Arc<Mapping>,
     ahead: Ahead,
@@ -122,13 +122,13 @@ pub struct Arena {
     limit_bytes: usize,
     /// The part of the limit that is kept for urgent claims.
     reserve_bytes: usize,
-    /// What is kept from versions beside that.
+    /// Bytes kept from versions besides the reserve.
     kept_bytes: AtomicUsize,
-    /// Claimed and reserved. Raised before `claimed_bytes`, so never less.
+    /// Bytes claimed and reserved. Raised before `claimed_bytes`, so never less.
     used_bytes: AtomicUsize,
-    /// The part of them that was charged for lists.
+    /// Part of `used_bytes` that was charged for lists.
     listed_bytes: AtomicUsize,
-    /// Of all but versions: where the next chunk begins.
+    /// Start of the next chunk that is not for versions.
     claimed_bytes: AtomicUsize,
     central: Box<[Mutex<Vec<Block>>]>,
     accounts: Mutex<Accounts>,
@@ -137,35 +137,34 @@ pub struct Arena {
 /// A free block in a central list.
 pub(crate) struct Block(pub(crate) NonNull<u8>);
 
-// SAFETY: a free block is owned by whoever holds the `Block`; there is nothing
-// thread-bound about its memory.
+// SAFETY: the holder of the `Block` owns the free block; its memory is bound to no thread.
 unsafe impl Send for Block {}
 
-/// Address space wished for: what 32-bit line numbers can name (256 GiB).
+/// Address space wished for: the bytes that 32-bit line numbers can name (256 GiB).
 const ADDRESS_BYTES: usize = 1 << 38;
 const CHUNK_BYTES_MIN: usize = 64 << 10;
-/// Most that is kept for urgent claims: a thirty-second of the limit, up to this.
+/// Maximum bytes kept for urgent claims: a thirty-second of the limit, up to this.
 const RESERVE_BYTES_MAX: usize = 16 << 20;
 
 impl Arena {
-    /// An arena that never claims more than `limit_bytes`. Only address space
-    /// is taken now.
+    /// Makes an arena that never claims more than `limit_bytes`. Only address space is taken now.
     ///
     /// # Errors
-    /// [`Exhausted`] when the system refuses even a huge page of address space.
+    /// [`Exhausted`] if the system refuses even a huge page of address space.
     pub fn new(limit_bytes: usize) -> Result<Arc<Arena>, Exhausted> {
         Arena::with_regions(limit_bytes, None)
     }
 
-    /// The same with regions of so many bytes, a multiple of [`LINE_BYTES`](crate::LINE_BYTES):
-    /// each serves versions of one size until it is empty. `None` makes them as large as is
-    /// best. With small ones it takes few versions to see regions become empty.
+    /// Makes an arena as [`Arena::new`] does, with regions of `region_bytes`, a multiple of
+    /// [`LINE_BYTES`](crate::LINE_BYTES): each region serves versions of one size until it is
+    /// empty. `None` chooses the best size. With small regions it takes few versions to see regions
+    /// become empty.
     ///
     /// # Errors
-    /// As for [`Arena::new`].
+    /// [`Exhausted`] if the system refuses even a huge page of address space.
     ///
     /// # Panics
-    /// If `region_bytes` is no such multiple, or zero.
+    /// Panics if `region_bytes` is no such multiple, or zero.
     pub fn with_regions(
         limit_bytes: usize,
         region_bytes: Option<usize>,
@@ -177,7 +176,7 @@ impl Arena {
         let half = mapping.bytes() / 2;
         let central = (0..VERSION_CLASSES).map(|_| Mutex::new(Vec::new()));
         let limit_bytes = limit_bytes.min(half);
-        // SAFETY: within the mapping.
+        // SAFETY: the address is within the mapping.
         let upper = unsafe { mapping.base().add(half) };
         let region_bytes = region_bytes.unwrap_or_else(|| region_bytes_under(limit_bytes));
         let regions = Regions::new(upper, half, region_bytes);
@@ -196,14 +195,14 @@ impl Arena {
         }))
     }
 
-    /// The lowest address of the reservation, 2 MiB aligned. Blocks of 64 bytes
-    /// and more lie at multiples of 64 bytes from it.
+    /// Returns the lowest address of the reservation, 2 MiB aligned. Blocks of 64 bytes and more
+    /// lie at multiples of 64 bytes from it.
     #[inline]
     pub fn base(&self) -> NonNull<u8> {
         self.mapping.base()
     }
 
-    /// Bytes by purpose and the limit.
+    /// Returns the bytes by purpose and the limit.
     pub fn usage(&self) -> Usage {
         let accounts = self.accounts.lock().unwrap_or_else(|e| e.into_inner());
         let mut sums = accounts.closed;
@@ -232,60 +231,59 @@ impl Arena {
         }
     }
 
-    /// Whether more is in use than the limit allows: only what lies elsewhere, and was
-    /// charged, can bring that about.
+    /// Returns whether more is in use than the limit allows: only memory that lies elsewhere, and
+    /// was charged, can bring that about.
     pub fn is_overdrawn(&self) -> bool {
         self.used_bytes.load(Ordering::Relaxed) > self.limit_bytes
     }
 
-    /// A large part of the reservation that has been claimed so far: address and
-    /// bytes. For measurements that want to touch "the same memory".
+    /// Returns a large part of the reservation that has been claimed so far: address and bytes. For
+    /// measurements that touch "the same memory".
     pub fn claimed(&self) -> (NonNull<u8>, usize) {
         let (lower, upper) = (
             self.claimed_bytes.load(Ordering::Relaxed),
             self.regions.fresh().from,
         );
         match upper > lower {
-            // SAFETY: within the mapping.
+            // SAFETY: the address is within the mapping.
             true => (unsafe { self.base().add(self.mapping.bytes() / 2) }, upper),
             false => (self.base(), lower),
         }
     }
 
-    /// The hard limit, in bytes.
+    /// Returns the hard limit, in bytes.
     pub fn limit_bytes(&self) -> usize {
         self.limit_bytes
     }
 
-    /// Bytes that are still to be had, for whatever purpose; without what is kept for urgent
-    /// claims.
+    /// Returns the bytes that are still free for any purpose; without those kept for urgent claims.
     pub fn room(&self) -> usize {
         let used = self.used_bytes.load(Ordering::Relaxed) + self.reserve_bytes;
         self.limit_bytes.saturating_sub(used)
     }
 
-    /// Leaves so many bytes of the limit to others than versions. Their regions can be emptied to
-    /// make room for others, but not while what is in them belongs to those who wait for
-    /// that room.
+    /// Leaves `bytes` of the limit to purposes other than versions. Regions of versions can be
+    /// emptied to make room for others, but not while their versions belong to transactions that
+    /// wait for that room.
     pub fn keep_from_versions(&self, bytes: usize) {
         self.kept_bytes.store(bytes, Ordering::Relaxed);
     }
 
-    /// Closes regions of versions, of `bytes` if there are as many whose rest fits into others:
-    /// those with the largest free part. They become [room](Arena::room) when what is left in
-    /// them was moved elsewhere. Returns how many bytes they have.
+    /// Closes regions of versions, of `bytes` in all if there are as many whose versions fit into
+    /// others: those with the largest free part. They become [room](Arena::room) when the versions
+    /// left in them were moved elsewhere. Returns the bytes of the closed regions.
     pub fn close_sparsest(&self, bytes: usize) -> usize {
         let discard = |span| self.discard(span);
         let note = |change| self.note_change(change);
         self.regions.close_sparsest(bytes, discard, note)
     }
 
-    /// Gives up what has not become empty of the regions that were closed.
+    /// Opens the closed regions again that have not become empty.
     pub fn reopen(&self) {
         self.regions.reopen();
     }
 
-    /// Whether a version lies in a region that is to become empty, and had better move.
+    /// Returns whether a version lies in a region that is to become empty, and had better move.
     #[inline]
     pub fn is_closing(&self, version: NonNull<u8>) -> bool {
         self.regions.is_closing(version)
@@ -310,22 +308,22 @@ impl Arena {
             .fetch_sub(change.blank_bytes, Ordering::Relaxed);
     }
 
-    /// Lists have grown by so many bytes, or shrunk: then it wraps.
+    /// Notes that lists have grown by `bytes`, or shrunk: then the number wraps.
     fn note_listed(&self, bytes: usize) {
         self.used_bytes.fetch_add(bytes, Ordering::Relaxed);
         self.listed_bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// Has the system back the memory that will be claimed next, up to `bytes` of it and to
-    /// the limit, rather than when it is first written to. Returns how many bytes that is;
-    /// 0 where the system cannot (before Linux 5.14).
+    /// Has the system back the memory that will be claimed next, up to `bytes` of it and to the
+    /// limit, rather than at the first write. Returns the number of bytes backed; 0 if the system
+    /// cannot (before Linux 5.14).
     pub fn prefault(&self, bytes: usize) -> usize {
         let bytes = bytes.min(self.left_bytes());
         let lower = self.claimed_bytes.load(Ordering::Relaxed);
         let versions = self.regions.claimed_bytes();
         let half = self.mapping.bytes() / 2;
         let fresh = self.regions.fresh();
-        // What is needed next is probably shared as what was is.
+        // The shares of the next claims are probably those of the past ones.
         let share = versions.max(1) as f64 / (versions + lower).max(1) as f64;
         let upper_bytes = ((bytes as f64 * share) as usize).min(fresh.bytes);
         let lower_bytes = (bytes - upper_bytes).min(half - lower);
@@ -337,10 +335,9 @@ impl Arena {
         populated.into_iter().sum()
     }
 
-    /// Claims a chunk for blocks of `class`, wishing for `wish` bytes (rounded
-    /// down to what the limit leaves). The memory is zero. Returns its start
-    /// and its length in bytes, at least one block. An urgent claim may use the
-    /// reserve.
+    /// Claims a chunk for blocks of `class`, of `wish` bytes (rounded down to what the limit
+    /// leaves). The memory is zero. Returns its start and its length in bytes, at least one block.
+    /// An urgent claim may use the reserve.
     pub(crate) fn claim_chunk(
         &self,
         class: usize,
@@ -373,13 +370,13 @@ impl Arena {
             let bytes = wish.min(left / 4096 * 4096);
             (bytes >= least).then_some(bytes)
         })?;
-        // Relaxed: the chunk's memory is fresh, nobody published anything in it.
+        // Relaxed: the chunk's memory is fresh, no thread published anything in it.
         let start = self.claimed_bytes.fetch_add(bytes, Ordering::Relaxed);
         let end = start + bytes;
         self.ahead
             .claimed(Half::Lower, end, bytes, self.left_bytes());
-        // SAFETY: `start + bytes <= used <= limit <= half the mapping`, since whatever is
-        // claimed was used first, and never given back.
+        // SAFETY: `start + bytes <= used <= limit <= half the mapping`, since claimed bytes were
+        // first counted as used, and are never given back.
         Ok((unsafe { self.base().add(start) }, bytes))
     }
 
@@ -387,13 +384,13 @@ impl Arena {
         of.addr().get() - self.base().addr().get()
     }
 
-    /// Bytes that the limit leaves.
+    /// Returns the bytes that the limit leaves.
     fn left_bytes(&self) -> usize {
         let used = self.used_bytes.load(Ordering::Relaxed);
         self.limit_bytes.saturating_sub(used)
     }
 
-    /// Uses as many bytes as `choose` makes of those that the limit leaves.
+    /// Uses as many bytes as `choose` takes of those that the limit leaves.
     fn use_bytes(
         &self,
         urgent: bool,
@@ -416,11 +413,11 @@ impl Arena {
         }
     }
 
-    /// Sets `bytes` of the limit aside for memory that lies elsewhere, until the
-    /// reservation is dropped.
+    /// Sets `bytes` of the limit aside for memory that lies elsewhere, until the reservation is
+    /// dropped.
     ///
     /// # Errors
-    /// [`Exhausted`] if they do not fit.
+    /// [`Exhausted`] if the bytes do not fit.
     pub fn reserve(self: &Arc<Self>, bytes: usize) -> Result<Reservation, Exhausted> {
         let mut reservation = Reservation {
             arena: self.clone(),
@@ -431,17 +428,17 @@ impl Arena {
     }
 
     /// Sets `bytes` of the limit aside for memory that lies elsewhere, if at least `leaving` bytes
-    /// are left then. They are to be given back by [`Arena::give_back`].
+    /// are left then. [`Arena::give_back`] gives them back.
     ///
     /// # Errors
-    /// [`Exhausted`] if they do not fit.
+    /// [`Exhausted`] if the bytes do not fit.
     pub fn set_aside(&self, bytes: usize, leaving: usize) -> Result<(), Exhausted> {
         let enough = |left: usize| (bytes.saturating_add(leaving) <= left).then_some(bytes);
         self.use_bytes(false, enough).map(drop)
     }
 
-    /// Counts `bytes` that are in use elsewhere already, whatever the limit, until they are given
-    /// back by [`Arena::give_back`].
+    /// Counts `bytes` that are in use elsewhere already, whatever the limit, until
+    /// [`Arena::give_back`] gives them back.
     pub fn charge(&self, bytes: usize) {
         self.used_bytes.fetch_add(bytes, Ordering::Relaxed);
     }
@@ -495,7 +492,7 @@ impl Arena {
     }
 }
 
-/// A part of an arena's limit that is set aside for memory elsewhere, until this is
+/// A part of an arena's limit that is set aside for memory elsewhere, until the reservation is
 /// dropped.
 #[derive(Debug)]
 pub struct Reservation {
@@ -507,7 +504,7 @@ impl Reservation {
     /// Sets `bytes` more aside.
     ///
     /// # Errors
-    /// [`Exhausted`] if they do not fit.
+    /// [`Exhausted`] if the bytes do not fit.
     pub fn grow(&mut self, bytes: usize) -> Result<(), Exhausted> {
         self.arena.set_aside(bytes, 0)?;
         self.bytes += bytes;
@@ -520,7 +517,7 @@ impl Reservation {
         self.bytes += bytes;
     }
 
-    /// Gives `bytes` back, or what there is.
+    /// Gives `bytes` back, or as many as there are.
     pub fn shrink(&mut self, bytes: usize) {
         let bytes = bytes.min(self.bytes);
         self.arena.give_back(bytes);
@@ -528,7 +525,7 @@ impl Reservation {
     }
 }
 
-/// Memory of lists elsewhere that is in use, whatever the limit, and counts towards it.
+/// Memory of lists elsewhere, which is in use whatever the limit, and counts towards it.
 #[derive(Debug)]
 pub struct Charge {
     arena: Arc<Arena>,
@@ -536,7 +533,7 @@ pub struct Charge {
 }
 
 impl Charge {
-    /// Nothing, so far.
+    /// Returns a charge of 0 bytes.
     pub fn new(arena: &Arc<Arena>) -> Charge {
         Charge {
             arena: arena.clone(),
@@ -544,10 +541,10 @@ impl Charge {
         }
     }
 
-    /// Says how much there is.
+    /// Sets the bytes in use.
     pub fn set(&mut self, bytes: usize) {
         for counter in [&self.arena.used_bytes, &self.arena.listed_bytes] {
-            // Wraps, if there is less now.
+            // The difference wraps, if there is less now.
             counter.fetch_add(bytes.wrapping_sub(self.bytes), Ordering::Relaxed);
         }
         self.bytes = bytes;

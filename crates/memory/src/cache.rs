@@ -19,9 +19,9 @@ pub(crate) struct Cache {
     arena: Arc<Arena>,
     account: Arc<Account>,
     stocks: Box<[Stock]>,
-    /// How often regions had been closed when it last looked.
+    /// Number of closings of regions at the last look.
     closings: u64,
-    /// Some were closing then: their blocks are not to be used again.
+    /// Whether some regions were closing then: their blocks are not to be used again.
     some_close: bool,
 }
 
@@ -114,8 +114,8 @@ impl Cache {
     /// Takes a block back.
     ///
     /// # Safety
-    /// `block` came from an allocation of `bytes` for `purpose` in the same
-    /// arena and nobody can reach it any more.
+    /// `block` came from an allocation of `bytes` for `purpose` in the same arena and no thread can
+    /// reach it any more.
     #[inline]
     pub(crate) unsafe fn free(&mut self, block: NonNull<u8>, bytes: usize, purpose: Purpose) {
         let class = class_of(bytes, purpose);
@@ -135,8 +135,8 @@ impl Cache {
 }
 
 impl Cache {
-    /// Gives back what it has of versions' memory, if further regions are closing: also of
-    /// others, so that it is known which the next are.
+    /// Gives back the blocks of versions' memory, if further regions are closing: also blocks of
+    /// other regions, so that it is known which regions are the next to close.
     pub(crate) fn leave_closing(&mut self) {
         self.some_close = self.arena.some_close();
         let closings = self.arena.closings();
@@ -157,7 +157,7 @@ impl Cache {
 }
 
 impl Stock {
-    /// Makes free blocks of what is left of the newest chunk.
+    /// Makes free blocks of the rest of the newest chunk.
     fn free_rest(&mut self, block_bytes: usize) {
         while self.rest_bytes >= block_bytes {
             let block = self.bump(block_bytes);

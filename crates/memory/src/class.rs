@@ -1,12 +1,12 @@
-//! Size classes: which block sizes exist.
+//! Size classes: the block sizes that exist.
 //!
 //! A block of fewer than 64 bytes never straddles a cache line (16, 32, 64),
 //! larger ones are whole lines and start on a line: exact up to 16 lines, then
 //! eight steps per doubling (at most 12.5 % waste).
 //!
-//! Every size exists three times: blocks of a *lasting* purpose ([`Purpose::Border`]) have
-//! classes of their own, so that what is in one, free or not, was always written by
-//! that purpose; and so have versions, whose memory can serve others again (`region.rs`).
+//! Every size exists three times: blocks of a *lasting* purpose ([`Purpose::Border`]) have classes
+//! of their own, so that the content of a block, free or not, was always written by that purpose;
+//! and so have versions, whose memory can serve others again (`region.rs`).
 
 use crate::{LINE_BYTES, Purpose};
 
@@ -25,7 +25,7 @@ pub(crate) const VERSION_CLASSES: usize = 2 * SIZE_COUNT;
 const EXACT_LINES: usize = 16;
 const STEPS_PER_DOUBLING_LOG2: usize = 3;
 
-/// The class that serves a block of `bytes` (1 to [`BLOCK_BYTES_MAX`]).
+/// Returns the class that serves a block of `bytes` (1 to [`BLOCK_BYTES_MAX`]).
 #[inline(always)]
 pub(crate) const fn class_of(bytes: usize, purpose: Purpose) -> usize {
     match purpose {
@@ -35,39 +35,39 @@ pub(crate) const fn class_of(bytes: usize, purpose: Purpose) -> usize {
     }
 }
 
-/// How large a block really is, in a byte.
+/// Size class of a block, in a byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockSize(u8);
 
 const _: () = assert!(SIZE_COUNT <= 1 << 8);
 
 impl BlockSize {
-    /// That of the block that serves `bytes` (1 to [`BLOCK_BYTES_MAX`]).
+    /// Returns the size of the block that serves `bytes` (1 to [`BLOCK_BYTES_MAX`]).
     #[inline(always)]
     pub const fn serving(bytes: usize) -> BlockSize {
         BlockSize(size_of(bytes) as u8)
     }
 
-    /// Bytes of the block: as many can be asked for to get, or give back, the same.
+    /// Returns the bytes of the block: allocating or freeing as many uses the same size.
     #[inline(always)]
     pub const fn bytes(self) -> usize {
         block_bytes(self.0 as usize)
     }
 
-    /// The size as a number.
+    /// Returns the size as a number.
     #[inline(always)]
     pub const fn number(self) -> u8 {
         self.0
     }
 
-    /// The size with this [`BlockSize::number`].
+    /// Returns the size with this [`BlockSize::number`].
     #[inline(always)]
     pub const fn of_number(number: u8) -> BlockSize {
         BlockSize(number)
     }
 }
 
-/// The number of the size that serves `bytes`.
+/// Returns the number of the size that serves `bytes`.
 const fn size_of(bytes: usize) -> usize {
     if bytes <= 16 {
         return 0;
@@ -84,7 +84,7 @@ const fn size_of(bytes: usize) -> usize {
     2 + EXACT_LINES + (doubling - 4) * 8 + step
 }
 
-/// Bytes of every block of `class`.
+/// Returns the bytes of every block of `class`.
 pub(crate) const fn block_bytes(class: usize) -> usize {
     match class % SIZE_COUNT {
         0 => 16,

@@ -1,8 +1,7 @@
 //! Epoch-based reclamation with quiescent announcements.
 //!
-//! A *pin* keeps memory that was reachable when the pin was taken from being
-//! reused. It protects raw pointers, nothing else: which old versions of a
-//! record must be kept for a snapshot is the engine's business (the horizon).
+//! A *pin* keeps memory that was reachable when the pin was taken from being reused. It protects raw pointers, nothing
+//! else: the engine decides which old versions of a record must be kept for a snapshot (the horizon).
 //!
 //! Classical schemes announce every pin with a fence. Here pins are counted in
 //! plain per-thread cells and only the *oldest* epoch a thread still uses is
@@ -19,21 +18,17 @@
 //!    (`global` moves only when every announced epoch equals it.) So two
 //!    counters are enough.
 //! 2. *Conservative*: every open pin has an epoch `>= announced`.
-//! 3. *Grace*: what was retired under stamp `s` is reclaimed when
-//!    `global >= s + 2`.
+//! 3. *Grace*: a block retired under stamp `s` is reclaimed when `global >= s + 2`.
 //!
 //! # Why it is safe
-//! Let `x` be unlinked and then stamped `s` (after a SeqCst fence, so `s` is no
-//! older than what any thread saw that could still reach `x`). `global >= s + 2`
-//! means that every participant has, since the unlinking, either announced an
-//! epoch `> s` or been idle. Announcing a later epoch is a Release store made
-//! when no pin of the earlier epoch is open, so all reads under such pins are
-//! over (the advancing thread loads it with Acquire). A pin taken afterwards
-//! runs after a load of `global` that returned `> s` (Acquire), hence after the
-//! unlinking. From idle, the announcement is followed by a SeqCst fence that
-//! pairs with the one in `advance`: either `advance` sees the announcement, or
-//! the participant's reads come after the advance and see the unlinking.
-//! `epoch/loom_tests.rs` checks this on all interleavings of two threads.
+//! Let `x` be unlinked and then stamped `s` (after a SeqCst fence, so `s` is no older than the epoch seen by any thread
+//! that could still reach `x`). `global >= s + 2` means that every participant has, since the unlinking, either
+//! announced an epoch `> s` or been idle. Announcing a later epoch is a Release store made when no pin of the earlier
+//! epoch is open, so all reads under such pins are over (the advancing thread loads it with Acquire). A pin taken
+//! afterwards runs after a load of `global` that returned `> s` (Acquire), hence after the unlinking. From idle, the
+//! announcement is followed by a SeqCst fence that pairs with the one in `advance`: either `advance` sees the
+//! announcement, or the participant's reads come after the advance and see the unlinking. `epoch/loom_tests.rs` checks
+//! this on all interleavings of two threads.
 
 use std::cell::Cell;
 
@@ -44,11 +39,11 @@ use crate::{
 
 const IDLE: u64 = u64::MAX;
 
-/// When something was retired; compare with [`crate::Local::is_past`].
+/// Time of a retirement; compare with [`crate::Local::is_past`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Stamp(u64);
 
-/// The shared side: the epoch and who takes part.
+/// The shared side: the epoch and its participants.
 pub struct Epochs {
     global: AtomicU64,
     announcements: Mutex<Vec<Arc<Announcement>>>,
@@ -56,22 +51,22 @@ pub struct Epochs {
     orphans: Mutex<PartsQueue<(Stamp, Retired)>>,
 }
 
-/// On lines of its own: its owner writes it while others read theirs.
+/// Announcement of one participant, on lines of its own: its owner writes it while others read theirs.
 #[repr(align(128))]
 struct Announcement(AtomicU64);
 
-/// Something to reclaim: an address and a word that tells what it is.
+/// An object to reclaim: an address and a word that tells its kind.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Retired {
     pub(crate) address: std::ptr::NonNull<u8>,
     pub(crate) word: u64,
 }
 
-// SAFETY: an inert pair of words; whoever reclaims it must own it, see `Local`.
+// SAFETY: an inert pair of words; the reclaimer must own the object, see `Local`.
 unsafe impl Send for Retired {}
 
 impl Epochs {
-    /// A fresh epoch counter without participants.
+    /// Returns a fresh epoch counter without participants.
     pub fn new() -> Arc<Epochs> {
         Arc::new(Epochs {
             global: AtomicU64::new(2),
@@ -80,7 +75,7 @@ impl Epochs {
         })
     }
 
-    /// Moves the epoch on if everybody who is not idle has announced it.
+    /// Moves the epoch on if every participant that is not idle has announced it.
     fn advance(&self) -> u64 {
         let global = self.global.load(Ordering::Acquire);
         // Pairs with the fence in `enter`: see the module text.
@@ -92,8 +87,7 @@ impl Epochs {
                 return global;
             }
         }
-        // Release: whoever loads the new epoch comes after the unlinkings that
-        // came before this.
+        // Release: a thread that loads the new epoch comes after the unlinkings that came before this.
         match self
             .global
             .compare_exchange(global, global + 1, Ordering::AcqRel, Ordering::Acquire)
@@ -108,7 +102,7 @@ impl Epochs {
 pub(crate) struct Participant {
     epochs: Arc<Epochs>,
     announcement: Arc<Announcement>,
-    /// Copy of what is announced.
+    /// Copy of the announced epoch.
     announced: Cell<u64>,
     current: Cell<u64>,
     active: [Cell<u32>; 2],
@@ -129,7 +123,7 @@ impl Participant {
         }
     }
 
-    /// Keeps everything reachable from now on in place until the pin is dropped.
+    /// Keeps memory reachable from now on in place until the pin is dropped.
     #[inline]
     pub(crate) fn pin(&self) -> Pin<'_> {
         let mut epoch = self.current.get();
@@ -148,8 +142,8 @@ impl Participant {
             self.announcement.0.store(epoch, Ordering::Relaxed);
             // Pairs with the fence in `advance`.
             fence(Ordering::SeqCst);
-            // The epoch may have moved on (by any amount) before anybody saw the
-            // announcement; the window invariant wants the present one.
+            // The epoch may have moved on (by any amount) before any thread saw the announcement; the window invariant
+            // wants the present epoch.
             let now = self.epochs.global.load(Ordering::Acquire);
             if now == epoch {
                 break;
@@ -161,8 +155,7 @@ impl Participant {
         epoch
     }
 
-    /// Announces the oldest epoch in use. Cheap; call it every few microseconds
-    /// to milliseconds between operations.
+    /// Announces the oldest epoch in use. Cheap; called every few microseconds to milliseconds between operations.
     pub(crate) fn quiesce(&self) {
         let announced = self.announced.get();
         if announced == IDLE {
@@ -178,7 +171,7 @@ impl Participant {
         }
     }
 
-    /// Stops holding the epoch back. False (and no change) while pins are open.
+    /// Stops holding the epoch back. Returns false (and changes nothing) while pins are open.
     pub(crate) fn go_idle(&self) -> bool {
         if self.active.iter().any(|count| count.get() > 0) {
             return false;
@@ -189,14 +182,14 @@ impl Participant {
         true
     }
 
-    /// The stamp for something that was just made unreachable.
+    /// Returns the stamp for an object that was just made unreachable.
     pub(crate) fn stamp(&self) -> Stamp {
         // The unlinking comes before this load in every thread's view.
         fence(Ordering::SeqCst);
         Stamp(self.epochs.global.load(Ordering::Relaxed))
     }
 
-    /// Whether nobody can still hold what was retired at `stamp`.
+    /// Returns whether no thread can still hold an object retired at `stamp`.
     pub(crate) fn is_past(&self, stamp: Stamp) -> bool {
         self.epochs.global.load(Ordering::Acquire) >= stamp.0 + 2
     }
@@ -208,8 +201,8 @@ impl Participant {
         self.limbo.set(limbo);
     }
 
-    /// Tries to move the epoch on and hands what has become safe to `reclaim`, as long as `may_go_on` says
-    /// so of how much that was.
+    /// Tries to move the epoch on and hands objects that have become safe to `reclaim`, as long as `may_go_on`, given
+    /// their number, returns true.
     pub(crate) fn collect(
         &self,
         mut reclaim: impl FnMut(Retired),
@@ -220,8 +213,8 @@ impl Participant {
         if let Ok(mut orphans) = self.epochs.orphans.try_lock() {
             limbo.append(std::mem::take(&mut orphans));
         }
-        // Orphans may be younger than what follows them: reclaiming waits, which
-        // is safe; order is only a matter of delay.
+        // Orphans may be younger than the objects that follow them: reclaiming waits, which is safe; the order only
+        // affects the delay.
         let mut reclaimed = 0;
         while limbo
             .front()
@@ -243,7 +236,7 @@ impl Participant {
         bytes
     }
 
-    /// Number of retired things not yet reclaimed.
+    /// Returns the number of retired objects not yet reclaimed.
     pub(crate) fn limbo_len(&self) -> usize {
         let limbo = self.limbo.take();
         let len = limbo.len();
@@ -259,8 +252,7 @@ impl Drop for Participant {
     }
 }
 
-/// Keeps memory reachable since its creation in place. Not `Send`: it counts in
-/// its thread's cells.
+/// A guard that keeps memory reachable since its creation in place. Not `Send`: it counts in its thread's cells.
 #[derive(Debug)]
 pub struct Pin<'p> {
     active: &'p Cell<u32>,
@@ -268,9 +260,8 @@ pub struct Pin<'p> {
 }
 
 impl Pin<'_> {
-    /// The epoch the pin was taken in. Memory that was reachable under one pin
-    /// is still in place under a later pin of the same epoch (of any
-    /// participant): had it been reclaimed, the epoch would have moved on by two.
+    /// Returns the epoch that the pin was taken in. Memory that was reachable under one pin is still in place under a
+    /// later pin of the same epoch (of any participant): had it been reclaimed, the epoch would have moved on by two.
     #[inline]
     pub fn epoch(&self) -> u64 {
         self.epoch

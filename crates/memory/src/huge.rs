@@ -1,18 +1,19 @@
 //! Large arrays on huge pages, as ordinary vectors.
 //!
 //! A binary search over 2 GiB on ordinary pages misses the translation buffer as often as the cache
-//! (paper 003 section 5.4.3), and no prefetch hides that: it waits for the translation itself.
+//! (paper 003 section 5.4.3), and no prefetch hides that miss: the prefetch waits for the
+//! translation itself.
 
 use std::collections::TryReserveError;
 
 use crate::mapping::HUGE_PAGE_BYTES;
 
-/// An empty vector with room for `capacity` elements, whose memory the system is asked to back with
-/// huge pages where it spans some. A vector that is small is as any other. If it grows beyond its
-/// capacity, what is added may lie on ordinary pages.
+/// Returns an empty vector with room for `capacity` elements, whose memory the system is asked to
+/// back with huge pages if it spans some. A small vector is an ordinary one. If the vector grows
+/// beyond its capacity, added elements may lie on ordinary pages.
 ///
 /// # Errors
-/// When the memory is not to be had.
+/// [`TryReserveError`] if memory is lacking.
 pub fn on_huge_pages<T>(capacity: usize) -> Result<Vec<T>, TryReserveError> {
     let mut vector = Vec::<T>::new();
     vector.try_reserve_exact(capacity)?;

@@ -1,10 +1,10 @@
 //! Memory for structures that many threads read without latches.
 //!
-//! Two things that belong together: where blocks come from ([`Arena`], huge
-//! pages, size classes, accounting, a hard limit) and when they may go back
-//! ([`Epochs`], epoch-based reclamation). [`Local`] is one thread's handle on
-//! both and what the index and the engine pass around. For large arrays that one thread fills,
-//! ordinary vectors on huge pages: [`on_huge_pages`]; for long lists that come and go, [`Parts`].
+//! Two parts belong together: the source of blocks ([`Arena`], huge pages, size classes,
+//! accounting, a hard limit) and the time when they may go back ([`Epochs`], epoch-based
+//! reclamation). [`Local`] is one thread's handle on both, which the index and the engine pass
+//! around. Large arrays that one thread fills are ordinary vectors on huge pages:
+//! [`on_huge_pages`]; long lists that come and go are [`Parts`].
 //!
 //! This crate knows no index and no database.
 
@@ -29,5 +29,5 @@ pub use huge::on_huge_pages;
 pub use local::Local;
 pub use parts::{PART_BYTES, Parts, PartsQueue};
 
-/// Bytes of a cache line on every machine we build for.
+/// Bytes of a cache line on every supported machine.
 pub const LINE_BYTES: usize = 64;

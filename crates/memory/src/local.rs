@@ -16,8 +16,8 @@ pub struct Local {
 }
 
 impl Local {
-    /// A handle on `arena`, taking part in `epochs`. Everything that shares
-    /// blocks of one arena must share its epochs too.
+    /// Returns a handle on `arena`, taking part in `epochs`. All handles that share blocks of one arena must share its
+    /// epochs too.
     pub fn new(arena: &Arc<Arena>, epochs: &Arc<Epochs>) -> Local {
         Local {
             cache: RefCell::new(Cache::new(arena.clone())),
@@ -25,9 +25,8 @@ impl Local {
         }
     }
 
-    /// A block of at least `bytes` (at most [`crate::BLOCK_BYTES_MAX`]), 16-byte
-    /// aligned, line-aligned from 33 bytes on. Its content is arbitrary, but see
-    /// [`Purpose::Border`].
+    /// Allocates a block of at least `bytes` (at most [`crate::BLOCK_BYTES_MAX`]), 16-byte aligned, line-aligned from
+    /// 33 bytes on. Its content is arbitrary, but see [`Purpose::Border`].
     ///
     /// # Errors
     /// [`Exhausted`] at the arena's limit.
@@ -36,10 +35,11 @@ impl Local {
         self.cache.borrow_mut().allocate(bytes, purpose, false)
     }
 
-    /// [`Local::allocate`] that may use the arena's reserve: for what must be
-    /// allocated before anything can be freed.
+    /// Allocates as [`Local::allocate`] does, and may use the arena's reserve: for blocks that must be allocated before
+    /// anything can be freed.
     ///
     /// # Errors
+    /// [`Exhausted`] if the reserve is used up too.
     /// [`Exhausted`] when the reserve is used up too.
     pub fn allocate_urgent(
         &self,
@@ -63,8 +63,8 @@ impl Local {
     /// Takes back a block once every pin open now is gone.
     ///
     /// # Safety
-    /// As for [`Local::free`], except that threads pinned now may still read it;
-    /// it was made unreachable for others before this call, and is retired once.
+    /// `block` came from `allocate(bytes, purpose)` of a handle on the same arena. It was made unreachable before this
+    /// call, except for threads pinned now, which may still read it; it is retired once.
     pub unsafe fn retire(&self, block: NonNull<u8>, bytes: usize, purpose: Purpose) {
         let word = (bytes as u64) << 8 | purpose as u64;
         self.participant.retire(Retired {
@@ -73,21 +73,20 @@ impl Local {
         });
     }
 
-    /// Keeps everything that is reachable from now on in place.
+    /// Keeps memory that is reachable from now on in place, until the pin is dropped.
     #[inline]
     pub fn pin(&self) -> Pin<'_> {
         self.participant.pin()
     }
 
-    /// Tells the others how far this thread has come and reclaims what has
-    /// become safe. Call it between operations, often enough to bound garbage,
-    /// rarely enough not to matter.
+    /// Tells the other threads how far this thread has come and reclaims blocks that have become safe. Call it between
+    /// operations, often enough to bound garbage, rarely enough not to matter.
     pub fn quiesce(&self) {
         self.quiesce_while(|_| true);
     }
 
-    /// As [`Local::quiesce`], but reclaims only as long as `may_go_on` says so of how many blocks it has
-    /// reclaimed: what is left is for the next call.
+    /// Quiesces as [`Local::quiesce`] does, but reclaims only as long as `may_go_on`, given the number of blocks
+    /// reclaimed, returns true: the rest is left to the next call.
     pub fn quiesce_while(&self, may_go_on: impl Fn(usize) -> bool) {
         self.participant.quiesce();
         let mut cache = self.cache.borrow_mut();
@@ -106,34 +105,33 @@ impl Local {
         cache.leave_closing();
     }
 
-    /// Stops holding reclamation back, until the next pin. False while pins are
-    /// open.
+    /// Stops holding reclamation back, until the next pin. Returns false while pins are open.
     pub fn go_idle(&self) -> bool {
         self.participant.go_idle()
     }
 
-    /// The stamp for something that was just made unreachable and is managed by
-    /// the caller instead of [`Local::retire`].
+    /// Returns the stamp for an object that was just made unreachable and is managed by the caller instead of
+    /// [`Local::retire`].
     pub fn stamp(&self) -> Stamp {
         self.participant.stamp()
     }
 
-    /// Whether every pin that was open at `stamp` is gone.
+    /// Returns whether every pin that was open at `stamp` is gone.
     pub fn is_past(&self, stamp: Stamp) -> bool {
         self.participant.is_past(stamp)
     }
 
-    /// Blocks retired by this handle and not yet reclaimed.
+    /// Returns the number of blocks retired by this handle and not yet reclaimed.
     pub fn limbo_len(&self) -> usize {
         self.participant.limbo_len()
     }
 
-    /// Bytes that this handle's own lists take, outside the arena.
+    /// Returns the bytes that this handle's own lists take, outside the arena.
     pub fn list_bytes(&self) -> usize {
         self.cache.borrow().list_bytes() + self.participant.list_bytes()
     }
 
-    /// The arena.
+    /// Returns the arena.
     pub fn arena(&self) -> Arc<Arena> {
         self.cache.borrow().arena().clone()
     }
@@ -188,7 +186,7 @@ mod tests {
         assert!(local.allocate(4096, Purpose::Version).is_ok());
     }
 
-    /// What compares the version of a border with one noted long ago relies on this.
+    /// Comparing the version of a border with one noted long ago relies on this.
     #[test]
     fn lasting_blocks_serve_no_other_purpose_and_keep_their_content() {
         let local = local(4 << 20);
@@ -203,7 +201,7 @@ mod tests {
         assert_ne!(other, block);
         let again = local.allocate(320, Purpose::Border).unwrap();
         assert_eq!(again, block);
-        // SAFETY: as above.
+        // SAFETY: a block of that size that this test owns.
         assert_eq!(unsafe { again.cast::<u64>().read() }, 7);
     }
 
@@ -230,7 +228,7 @@ mod tests {
         assert_eq!(arena.usage().reserved_bytes, 3 << 20);
         while local.allocate(4096, Purpose::Version).is_ok() {}
         assert!(arena.usage().claimed_bytes <= 1 << 20);
-        // What is in use already counts too, but claims nothing that others have.
+        // Bytes in use already count too, but take nothing from bytes of others.
         reservation.charge(1 << 20);
         assert_eq!(arena.usage().reserved_bytes, 4 << 20);
         assert!(local.allocate_urgent(4096, Purpose::Version).is_err());

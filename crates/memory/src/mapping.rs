@@ -1,9 +1,8 @@
 //! One contiguous reservation of address space, backed by huge pages as it is
 //! touched.
 //!
-//! Contiguity is what lets a structure name its nodes with 32-bit numbers
-//! (offset / 64 bytes). Reserving costs nothing: the kernel commits pages on
-//! first touch, 2 MiB at a time where transparent huge pages are allowed.
+//! Contiguity lets a structure name its nodes with 32-bit numbers (offset / 64 bytes). Reserving costs nothing: the
+//! kernel commits pages on first touch, 2 MiB at a time where transparent huge pages are allowed.
 
 use std::ptr::NonNull;
 
@@ -16,10 +15,10 @@ pub(crate) struct Mapping {
     pages: Pages,
 }
 
-// SAFETY: a region is address space; it has no thread affinity and hands out
-// nothing by itself. Who may touch which part is the arena's concern.
+// SAFETY: a region is address space; it has no thread affinity and hands out nothing by itself. The arena decides which
+// thread may touch which part.
 unsafe impl Send for Mapping {}
-// SAFETY: as above; all methods take `&self` and only read immutable fields.
+// SAFETY: all methods take `&self` and only read immutable fields.
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
@@ -31,9 +30,8 @@ impl Mapping {
         self.bytes
     }
 
-    /// Reserves `bytes` (rounded up to huge pages), halving the wish while the
-    /// operating system refuses it. The memory reads as zero. `None` when even
-    /// one huge page is refused.
+    /// Reserves `bytes` (rounded up to huge pages), halving the wish while the operating system refuses it. The memory
+    /// reads as zero. Returns `None` if even one huge page is refused.
     pub(crate) fn reserve(bytes: usize) -> Option<Mapping> {
         let mut bytes = bytes.next_multiple_of(HUGE_PAGE_BYTES).max(HUGE_PAGE_BYTES);
         loop {
@@ -49,24 +47,24 @@ impl Mapping {
 }
 
 impl Mapping {
-    /// Has the system commit all pages of a part of the region, where it can do so without
-    /// their being written to: whether it has. What is in them stays.
+    /// Has the system commit all pages of a part of the region without writing to them, if it can; their content stays.
+    /// Returns whether it has.
     pub(crate) fn populate(&self, from: usize, bytes: usize) -> bool {
         assert!(from <= self.bytes && bytes <= self.bytes - from);
         self.pages.populate(self.base, from, bytes)
     }
 
-    /// Has the system commit the huge page at an offset, by a zero in its first byte.
+    /// Has the system commit the huge page at offset `page`, by a zero in its first byte.
     ///
     /// # Safety
-    /// The page lies in the region, and from here until the end of the call nobody else reads or writes it.
+    /// The page lies in the region, and no other thread reads or writes it during the call.
     pub(crate) unsafe fn touch(&self, page: usize) {
-        // SAFETY: the caller has seen to both.
+        // SAFETY: the caller promises both.
         unsafe { self.base.add(page).write_volatile(0) };
     }
 
-    /// Gives the pages that lie in a part as a whole back to the system, where it takes them. What
-    /// was in the part is lost, or stays.
+    /// Gives the pages that lie in a part as a whole back to the system, if it takes them. The content of the part is
+    /// lost, or stays.
     pub(crate) fn discard(&self, from: usize, bytes: usize) {
         assert!(from <= self.bytes && bytes <= self.bytes - from);
         self.pages.discard(self.base, from, bytes);
@@ -127,8 +125,8 @@ impl Pages {
     #[cfg(target_os = "linux")]
     fn populate(&self, base: NonNull<u8>, from: usize, bytes: usize) -> bool {
         let from = from / HUGE_PAGE_BYTES * HUGE_PAGE_BYTES..from + bytes;
-        // SAFETY: the caller has seen to it that the part lies in the mapping. The call
-        // commits pages as a write to each would, and changes none.
+        // SAFETY: the caller promises that the part lies in the mapping. The call commits pages as a write to each
+        // would, and changes none.
         let populated = unsafe {
             let start = base.as_ptr().add(from.start).cast();
             libc::madvise(start, from.len(), libc::MADV_POPULATE_WRITE)
@@ -138,15 +136,15 @@ impl Pages {
 
     #[cfg(target_os = "linux")]
     fn discard(&self, base: NonNull<u8>, from: usize, bytes: usize) {
-        // SAFETY: a question.
+        // SAFETY: the call only asks a question.
         let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) }.max(1) as usize;
-        // The call would take the rest of a page that the part ends in: others' memory.
+        // The call would take the rest of a page that the part ends in, which is memory of others.
         let (from, end) = (from.next_multiple_of(page), (from + bytes) / page * page);
         let Some(bytes) = end.checked_sub(from).filter(|&bytes| bytes > 0) else {
             return;
         };
-        // SAFETY: the caller has seen to it that the part lies in the mapping, and nobody
-        // has anything in it. Advice: if it is not taken, nothing has happened.
+        // SAFETY: the caller promises that the part lies in the mapping, and that it is unused. The call is advice: if
+        // it is not taken, nothing has happened.
         unsafe { libc::madvise(base.as_ptr().add(from).cast(), bytes, libc::MADV_DONTNEED) };
     }
 
@@ -159,14 +157,13 @@ impl Pages {
     }
 
     fn release(&mut self) {
-        // SAFETY: exactly the mapping that `new` made; the arena that owns the
-        // region is being dropped, so nobody holds a block of it.
+        // SAFETY: exactly the mapping that `new` made; the arena that owns the region is being dropped, so that no
+        // thread holds a block of it.
         unsafe { libc::munmap(self.start, self.bytes) };
     }
 }
 
-/// Under Miri and off Unix the region is one zeroed allocation, capped because
-/// it is committed at once.
+/// Pages under Miri and off Unix: one zeroed allocation, capped because it is committed at once.
 #[cfg(any(not(unix), miri))]
 struct Pages {
     start: *mut u8,
@@ -186,10 +183,10 @@ impl Pages {
         Some((Pages { start, layout }, NonNull::new(start)?))
     }
 
-    /// It stays committed.
+    /// Does nothing: the memory stays committed.
     fn discard(&self, _base: NonNull<u8>, _from: usize, _bytes: usize) {}
 
-    /// All of it is committed.
+    /// Does nothing: all of the memory is committed.
     fn populate(&self, _base: NonNull<u8>, _from: usize, _bytes: usize) -> bool {
         true
     }

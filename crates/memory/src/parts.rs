@@ -1,14 +1,14 @@
 //! Long lists in parts, so that no step on one takes longer than a part does.
 //!
-//! A vector of some hundred megabytes grows by being moved, and is given back in one go: the system
-//! takes a millisecond for some fifteen megabytes. A list that one task fills and empties while others
-//! wait for its worker is a [`Parts`], a queue a [`PartsQueue`]. Both begin as any other vector does;
-//! beyond [`PART_BYTES`] nothing that is in them moves any more, and memory comes and goes by parts.
+//! A vector of some hundred megabytes grows by being moved, and is given back in one go: the system takes a millisecond
+//! for some fifteen megabytes. A list that one task fills and empties while others wait for its worker is a [`Parts`],
+//! a queue a [`PartsQueue`]. Both begin as any other vector does; beyond [`PART_BYTES`] their elements do not move any
+//! more, and memory comes and goes by parts.
 //!
 //! # Invariants
-//! - *Full*: all parts of a list but the last have as many elements as a part may have, so that the place of
-//!   an element tells its part.
-//! - *Bounded*: to add or take out an element at the end allocates, copies or frees one part at most.
+//! - *Full*: all parts of a list but the last have as many elements as a part may have, so that the place of an element
+//!   tells its part.
+//! - *Bounded*: adding or removing an element at the end allocates, copies or frees one part at most.
 
 mod queue;
 
@@ -16,16 +16,16 @@ use std::ops::{Bound, Index, IndexMut, RangeBounds};
 
 pub use self::queue::PartsQueue;
 
-/// Bytes of a part, at most. The system gives or takes one in some 70 microseconds.
+/// Maximum bytes of a part. The system gives or takes a part in some 70 microseconds.
 pub const PART_BYTES: usize = 1 << 20;
 
-/// Elements of a part: a power of two, since places are divided by it.
+/// Returns the elements of a part: a power of two, since places are divided by it.
 const fn part_len<T>() -> usize {
     assert!(size_of::<T>() > 0 && size_of::<T>() <= PART_BYTES);
     1 << (PART_BYTES / size_of::<T>()).ilog2()
 }
 
-/// A list. See the module text.
+/// A list in parts; see the module text.
 #[derive(Debug)]
 pub struct Parts<T> {
     full: Vec<Vec<T>>,
@@ -45,31 +45,31 @@ impl<T> Parts<T> {
     /// Elements of a part.
     pub const PART_LEN: usize = part_len::<T>();
 
-    /// Elements.
+    /// Returns the number of elements.
     #[inline(always)]
     pub fn len(&self) -> usize {
         self.full.len() * Self::PART_LEN + self.last.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no elements.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
         self.last.is_empty() && self.full.is_empty()
     }
 
-    /// Bytes of memory that it takes.
+    /// Returns the bytes of memory that the list takes.
     pub fn capacity_bytes(&self) -> usize {
         (self.full.len() * Self::PART_LEN + self.last.capacity()) * size_of::<T>()
             + self.full.capacity() * size_of::<Vec<T>>()
     }
 
-    /// Whether the next element makes it take more memory.
+    /// Returns whether the next element makes the list take more memory.
     #[inline(always)]
     pub fn will_grow(&self) -> bool {
         self.last.len() == self.last.capacity() || self.last.len() == Self::PART_LEN
     }
 
-    /// Adds an element at the end.
+    /// Adds `element` at the end.
     #[inline]
     pub fn push(&mut self, element: T) {
         if self.will_grow() {
@@ -85,13 +85,13 @@ impl<T> Parts<T> {
             let next = Vec::with_capacity(Self::PART_LEN);
             self.full.push(std::mem::replace(&mut self.last, next));
         } else {
-            // No more than a part, however a vector would grow.
+            // Reserve no more than a part, however a vector would grow.
             let wish = (len * 2).clamp(4, Self::PART_LEN);
             self.last.reserve_exact(wish - len);
         }
     }
 
-    /// Takes the last element out. A part that becomes empty by it is freed with the next one.
+    /// Takes the last element out. A part that this empties is freed with the next element taken out.
     #[inline]
     pub fn pop(&mut self) -> Option<T> {
         if self.last.is_empty() {
@@ -100,13 +100,13 @@ impl<T> Parts<T> {
         self.last.pop()
     }
 
-    /// The last element.
+    /// Returns the last element.
     #[inline]
     pub fn last(&self) -> Option<&T> {
         self.last.last().or_else(|| self.full.last()?.last())
     }
 
-    /// Drops all elements from a place on.
+    /// Drops all elements from place `len` on.
     pub fn truncate(&mut self, len: usize) {
         while self.len() > len {
             let start = self.full.len() * Self::PART_LEN;
@@ -124,8 +124,8 @@ impl<T> Parts<T> {
         self.last.clear();
     }
 
-    /// Drops the elements of the last part, and its memory unless it is the only one. Whether there
-    /// are more.
+    /// Drops the elements of the last part, and its memory unless it is the only part. Returns whether there are more
+    /// parts.
     pub fn drop_part(&mut self) -> bool {
         match self.full.pop() {
             Some(before) => self.last = before,
@@ -134,10 +134,10 @@ impl<T> Parts<T> {
         !self.is_empty()
     }
 
-    /// Takes an element out; those behind it move: for places near the end.
+    /// Takes the element at `at` out; the elements behind it move: for places near the end.
     ///
     /// # Panics
-    /// If there is none at this place.
+    /// Panics if there is no element at this place.
     pub fn remove(&mut self, at: usize) -> T {
         let mut behind = Vec::new();
         while self.len() > at + 1 {
@@ -150,7 +150,7 @@ impl<T> Parts<T> {
         removed
     }
 
-    /// The element at a place.
+    /// Returns the element at `at`, if there is one.
     #[inline]
     pub fn get(&self, at: usize) -> Option<&T> {
         let (part, within) = (at / Self::PART_LEN, at % Self::PART_LEN);
@@ -161,15 +161,15 @@ impl<T> Parts<T> {
         }
     }
 
-    /// All elements in order.
+    /// Returns all elements in order.
     pub fn iter(&self) -> Iter<'_, T> {
         self.range(..)
     }
 
-    /// The elements of a range of places, in order.
+    /// Returns the elements of a range of places, in order.
     ///
     /// # Panics
-    /// If it ends behind the list, or before it begins.
+    /// Panics if the range ends behind the list, or before it begins.
     pub fn range(&self, range: impl RangeBounds<usize>) -> Iter<'_, T> {
         let from = match range.start_bound() {
             Bound::Included(from) => *from,

@@ -1,33 +1,29 @@
-//! Regions: memory of versions, which can serve others again.
+//! Regions: memory of versions, which can be reused for other sizes.
 //!
-//! A block serves its size class for ever, and so does a chunk: for nodes of an index, which
-//! never move, that is how it has to be. Versions come and go by the million, of whatever size
-//! is the fashion; when they go, their memory has to be of use to an index that grows. So it
-//! is handed out in *regions* of equal size (a large block takes several), each of which
-//! belongs to one size class until it is empty.
+//! A block serves its size class for ever, and so does a chunk: nodes of an index, which never move, leave no other
+//! way. Versions come and go by the million, of sizes that change with time; after they go, their memory has to be of
+//! use to an index that grows. Memory of versions is therefore handed out in *regions* of equal size (a large block
+//! takes several), each of which belongs to one size class until it is empty.
 //!
 //! # Closing
-//! Regions hardly ever become empty by themselves. Somebody has to *close* the sparsest
-//! ([`Regions::close_sparsest`]) and move away what is left in them: then
+//! Regions hardly ever become empty by themselves. The engine has to *close* the sparsest ([`Regions::close_sparsest`])
+//! and move away the versions left in them: then
 //! 1. their free blocks are taken out of circulation;
-//! 2. who looks after versions asks of each whether it lies in such a region
-//!    ([`Regions::is_closing`]), and moves it;
-//! 3. caches give back what they have with their next housekeeping, and what is freed
-//!    after that at once;
-//! 4. when the last block has, the region is *blank*: its pages go back to the system, its bytes
-//!    to the limit.
+//! 2. the task that looks after versions asks of each whether it lies in such a region ([`Regions::is_closing`]), and
+//!    moves it;
+//! 3. caches give back their blocks with their next housekeeping, and blocks that are freed after that at once;
+//! 4. after the last block has come back, the region is *blank*: its pages go back to the system, its bytes to the
+//!    limit.
 //!
-//! A region that does not become empty for too long is opened again: it has what cannot move
-//! now, of open transactions for one. Then it is others' turn for a while, although they are not
-//! as sparse ([`IN_VAIN`]).
+//! A region that does not become empty for too long is opened again: it holds versions that cannot move now, of open
+//! transactions for one. Other regions have their turn for a while then, although they are not as sparse ([`IN_VAIN`]).
 //!
-//! # Who may be in a blank region
-//! Nobody: a block is in a cache, in use, or in a list here; a region is blank when the lists
-//! have all of its blocks. Blocks in use are freed when the epochs say that nobody reads them
-//! any more, and not earlier (`local.rs`). A block that a cache had when its region began to
-//! close may be used once more: that only takes longer. Regions are closed, opened and become
-//! blank under the lock of their class; the state is a byte that anybody may look at, and that
-//! says what was so a moment ago: moving a version for nothing is harmless, and so is staying.
+//! # Why a blank region is unused
+//! A block is in a cache, in use, or in a list here; a region is blank when the lists have all of its blocks. Blocks in
+//! use are freed when the epochs say that no thread reads them any more, and not earlier (`local.rs`). A block that a
+//! cache had when its region began to close may be used once more: this only delays the region. Regions are closed,
+//! opened and become blank under the lock of their class; the state is a byte that any thread may read, and that may be
+//! out of date by a moment: moving a version needlessly is harmless, and so is leaving it.
 
 use std::{
     collections::BTreeMap,
@@ -45,17 +41,17 @@ use crate::{
     mapping::HUGE_PAGE_BYTES,
 };
 
-/// Regions that a limit is worth, at least: else they are smaller than a huge page.
+/// Minimum regions of a limit: with fewer, regions are made smaller than a huge page.
 const REGIONS_PER_LIMIT: usize = 64;
 const REGION_BYTES_MIN: usize = 64 << 10;
 
-/// A region's bytes, if nobody says otherwise.
+/// Returns the bytes of a region, unless the caller chooses.
 pub(crate) fn region_bytes_under(limit_bytes: usize) -> usize {
     let share = (limit_bytes / REGIONS_PER_LIMIT).max(1);
     (1 << share.ilog2()).clamp(REGION_BYTES_MIN, HUGE_PAGE_BYTES)
 }
 
-/// For so many closings, who was closed in vain is closed only if there is nobody else.
+/// Closings during which a region that was closed in vain is closed again only if there is no other.
 const IN_VAIN: u64 = 16;
 
 const OPEN: u8 = 0;
@@ -69,36 +65,35 @@ pub(crate) struct Regions {
     space: Mutex<Space>,
     classes: Box<[Mutex<Class>]>,
     claimed_bytes: AtomicUsize,
-    /// How often regions were closed.
+    /// Number of times that regions were closed.
     closings: AtomicU64,
-    /// Bytes of those that are closing.
+    /// Bytes of the regions that are closing.
     closing_bytes: AtomicUsize,
-    /// How often one became blank.
+    /// Number of regions that became blank.
     emptied: AtomicU64,
 }
 
-// SAFETY: `base` is an address in the arena's mapping, which is shared; free blocks are owned
-// by whoever took them out.
+// SAFETY: `base` is an address in the arena's mapping, which is shared; a thread owns the free blocks that it took out.
 unsafe impl Send for Regions {}
-// SAFETY: as above; everything that changes is atomic or under a lock.
+// SAFETY: all fields that change are atomic or under a lock.
 unsafe impl Sync for Regions {}
 
-/// Which regions belong to nobody.
+/// Regions that belong to no class.
 struct Space {
-    /// From here on, all.
+    /// First region that was never used; all later ones were not either.
     fresh: usize,
-    /// Others, by their first: how many. No two runs touch.
+    /// Runs of other free regions, by their first: how many. No two runs touch.
     blank: BTreeMap<usize, usize>,
 }
 
 /// The regions of a size class.
 #[derive(Default)]
 struct Class {
-    /// Where the next chunk is cut from, and how many blocks were.
+    /// Region that the next chunk is cut from, and how many of its blocks were cut.
     cutting: Option<(usize, usize)>,
     /// Free blocks by region; no list is empty.
     free: BTreeMap<usize, Vec<Block>>,
-    /// The same of regions that are closing. They may be.
+    /// Free blocks of closing regions, by region; lists may be empty.
     closing: BTreeMap<usize, Vec<Block>>,
     /// Regions that did not become empty, and when they were opened again, in closings.
     in_vain: BTreeMap<usize, u64>,
@@ -106,8 +101,8 @@ struct Class {
     listed_bytes: usize,
 }
 
-/// What a change of lists did to what is in use. It is noted while the class is locked: noted later,
-/// what lists shrank by could be counted before what they had grown by.
+/// Effect of a change of lists on the memory in use. It is noted while the class is locked: if it were noted later,
+/// lists could be seen to shrink before they had been seen to grow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Change {
     /// Bytes by which the lists have grown; wraps if they shrank.
@@ -124,7 +119,7 @@ pub(crate) struct Span {
 }
 
 impl Regions {
-    /// In `bytes` of address space from `base` on.
+    /// Makes the regions in `bytes` of address space from `base` on.
     pub(crate) fn new(base: NonNull<u8>, bytes: usize, region_bytes: usize) -> Regions {
         // Large blocks begin at a line, so regions do.
         assert!(region_bytes > 0 && region_bytes.is_multiple_of(LINE_BYTES));
@@ -163,25 +158,25 @@ impl Regions {
     }
 
     pub(crate) fn closings(&self) -> u64 {
-        // Acquire: who sees it finds the regions closing.
+        // Acquire: a thread that sees the number finds the regions closing.
         self.closings.load(Ordering::Acquire)
     }
 
-    /// Where the next region is taken from that was never used, to the end.
+    /// Returns the span of regions that were never used, to the end.
     pub(crate) fn fresh(&self) -> Span {
         let from = self.space().fresh * self.region_bytes;
         let bytes = self.states.len() * self.region_bytes - from;
         Span { from, bytes }
     }
 
-    /// Whether a block lies in a region that is to become empty.
+    /// Returns whether a block lies in a region that is to become empty.
     #[inline]
     pub(crate) fn is_closing(&self, block: NonNull<u8>) -> bool {
         let state = self.states.get(self.region_of(block));
         state.is_some_and(|state| state.load(Ordering::Relaxed) == CLOSING)
     }
 
-    /// The region that a block begins in; none of these, if it is no version's.
+    /// Returns the region that a block begins in; a number beyond all regions if it is no version's block.
     #[inline]
     fn region_of(&self, block: NonNull<u8>) -> usize {
         let bytes = block.addr().get().wrapping_sub(self.base.addr().get());
@@ -197,23 +192,22 @@ impl Regions {
         class.lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    /// Regions that a block of a class takes, or several share.
+    /// Returns the regions that a block of a class takes, or that several blocks share.
     fn span_regions(&self, class: usize) -> usize {
         block_bytes(class).div_ceil(self.region_bytes)
     }
 
-    /// Bytes of these.
+    /// Returns the bytes of these regions.
     fn span_bytes(&self, class: usize) -> usize {
         self.span_regions(class) * self.region_bytes
     }
 
-    /// Blocks in these.
+    /// Returns the number of blocks in these regions.
     fn span_blocks(&self, class: usize) -> usize {
         self.span_bytes(class) / block_bytes(class)
     }
 
-    /// Cuts a chunk of about `wish` bytes, at least a block. `claim` is asked for the bytes of
-    /// further regions.
+    /// Cuts a chunk of about `wish` bytes, at least a block. `claim` is asked for the bytes of further regions.
     pub(crate) fn cut<E>(
         &self,
         class: usize,
@@ -246,7 +240,7 @@ impl Regions {
         Ok((start, blocks * block))
     }
 
-    /// Takes free blocks, `most` at most.
+    /// Takes free blocks, at most `most`.
     pub(crate) fn take(
         &self,
         class: usize,
@@ -256,7 +250,7 @@ impl Regions {
     ) {
         let mut owner = self.class(class);
         let before = owner.listed_bytes;
-        // Of the first regions, so that the last become sparse.
+        // Take blocks of the first regions, so that the last become sparse.
         while into.len() < most
             && let Some(mut list) = owner.free.first_entry()
         {
@@ -314,7 +308,7 @@ impl Regions {
         });
     }
 
-    /// A closing region is empty: its bytes.
+    /// Makes a closing region blank, which is empty. Returns its bytes.
     fn make_blank(
         &self,
         class: usize,
@@ -336,16 +330,16 @@ impl Regions {
         bytes
     }
 
-    /// Closes regions of `want` bytes, or as many as have room elsewhere, in regions of their
-    /// class, for what is left in them: those with the largest free part, and those that were
-    /// closed in vain lately after the others. Returns how many bytes they have.
+    /// Closes regions of `want` bytes in all, or as many as have their blocks in use fit elsewhere, in regions of their
+    /// class: those with the largest free part first, and those that were closed in vain lately last. Returns the bytes
+    /// of the closed regions.
     pub(crate) fn close_sparsest(
         &self,
         want: usize,
         discard: impl Fn(Span),
         note: impl Fn(Change),
     ) -> usize {
-        // In vain, by used part: per mille, class, region.
+        // Candidates by: closed in vain, used part per mille, class, region.
         let mut sparsest = Vec::new();
         let now = self.closings.load(Ordering::Relaxed);
         let mut room = vec![0; SIZE_COUNT];
@@ -356,7 +350,7 @@ impl Regions {
                 room[class - VERSION_CLASSES] += free.len();
                 if owner.cutting.is_none_or(|(cutting, _)| cutting != region) {
                     let tried = owner.in_vain.get(&region);
-                    // Somebody may have closed and opened regions since `now` was loaded.
+                    // Another thread may have closed and opened regions since `now` was loaded.
                     let in_vain = tried.is_some_and(|&then| now.saturating_sub(then) < IN_VAIN);
                     sparsest.push((in_vain, (all - free.len()) * 1000 / all, class, region));
                 }
@@ -375,7 +369,7 @@ impl Regions {
             };
             let all = self.span_blocks(class);
             let room = &mut room[class - VERSION_CLASSES];
-            // What is left moves to where the others of the class are free.
+            // Blocks in use move to where the other regions of the class have free blocks.
             let Some(left) = room
                 .checked_sub(free)
                 .and_then(|r| r.checked_sub(all - free))
@@ -404,7 +398,7 @@ impl Regions {
         closed
     }
 
-    /// Opens again what has not become empty.
+    /// Opens regions again that have not become empty.
     pub(crate) fn reopen(&self) {
         let now = self.closings.load(Ordering::Relaxed);
         for class in VERSION_CLASSES..VERSION_CLASSES + SIZE_COUNT {
@@ -425,7 +419,7 @@ fn bytes_of(list: &Vec<Block>) -> usize {
 }
 
 impl Space {
-    /// The first of so many regions beside each other, of `all` that there are.
+    /// Returns the first of `regions` free regions beside each other, and takes them; `all` is the number of regions.
     fn take(&mut self, regions: usize, all: usize) -> Option<usize> {
         let run = self.blank.iter().find(|&(_, &run)| run >= regions);
         if let Some((&first, &run)) = run {

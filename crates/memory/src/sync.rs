@@ -1,6 +1,6 @@
 //! The one place that chooses between the real atomics and the model checker's.
 
-// Reference counting is not what is checked.
+// Reference counting is not checked.
 pub(crate) use std::sync::Arc;
 
 #[cfg(loom)]

@@ -5,7 +5,7 @@ use memory::Arena;
 
 const MIB: usize = 1 << 20;
 
-/// Bytes of this process that the system has backed.
+/// Returns the bytes of this process that the system has backed.
 fn resident() -> usize {
     let pages = std::fs::read_to_string("/proc/self/statm").unwrap();
     let resident: usize = pages.split(' ').nth(1).unwrap().parse().unwrap();
@@ -18,7 +18,7 @@ fn prefaulting_backs_memory_up_to_the_limit_and_claims_nothing() {
     let before = resident();
     let backed = arena.prefault(16 * MIB);
     if backed == 0 {
-        // A kernel that cannot.
+        // This kernel cannot back memory ahead.
         return;
     }
     assert_eq!(backed, 16 * MIB);

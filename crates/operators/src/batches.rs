@@ -10,7 +10,7 @@ use crate::Found;
 /// lookups are in flight, do not count, and few enough that they stay in the second-level cache.
 pub const BATCH_ROWS: usize = 1024;
 
-/// Looks the keys of rows up: each row with what it found. Rows without a key find nothing.
+/// Looks the keys of `rows` up. Returns each row with its match. Rows without a key find nothing.
 pub(crate) fn looked_up<R, K: Copy, S: Lookup<K>>(
     interleaver: &mut Interleaver,
     structure: &S,
@@ -45,8 +45,8 @@ impl<I: Iterator, T> Batches<I, T> {
         }
     }
 
-    /// The next element. When there is none, a batch of rows is taken, and `make` makes elements
-    /// of it, maybe none.
+    /// Returns the next element. If none is ready, takes a batch of rows, of which `make` makes
+    /// elements, maybe none.
     pub(crate) fn next(&mut self, mut make: impl FnMut(Vec<I::Item>) -> Vec<T>) -> Option<T> {
         loop {
             if let Some(element) = self.ready.next() {
@@ -60,7 +60,7 @@ impl<I: Iterator, T> Batches<I, T> {
         }
     }
 
-    /// Elements that are there, at least, and those that can be at most if a row makes one.
+    /// Returns the number of ready elements, and the maximum of all elements if a row makes one.
     pub(crate) fn size_hint(&self) -> (usize, Option<usize>) {
         let ready = self.ready.len();
         let (_, most) = self.rows.size_hint();

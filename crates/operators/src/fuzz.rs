@@ -1,5 +1,5 @@
-//! Interprets bytes as rows, structures over them and joins, and compares every answer with what
-//! looking at all rows says. For fuzzers and for a test with random bytes.
+//! Interprets bytes as rows, structures over them and joins, and compares every answer with that of
+//! a look at all rows. For fuzzers and for a test with random bytes.
 
 use std::{fmt::Debug, hash::Hash};
 
@@ -13,7 +13,7 @@ use interleave::{Execution, Interleaver, Lookup, look_up_all};
 
 use crate::{HashJoin, IndexJoin, Joined as _};
 
-/// A few numbers, and often one of the least and the greatest.
+/// Draws a few numbers, and often one of the least and the greatest.
 fn number(source: &mut Choices<'_>) -> i64 {
     match source.byte() {
         0 => i64::MIN,
@@ -50,10 +50,10 @@ fn draw_interleaver(source: &mut Choices<'_>) -> Interleaver {
     }
 }
 
-/// Runs what `data` encodes.
+/// Runs the joins that `data` encodes.
 ///
 /// # Panics
-/// When a structure or a join and the rows disagree.
+/// Panics if a structure or a join and the rows disagree.
 pub fn run(data: &[u8]) {
     let mut source = Choices::new(data);
     match source.byte() % 3 {
@@ -96,7 +96,7 @@ where
     hashed(source, &rows, &sought);
 }
 
-/// Searches in a sorted array.
+/// Checks searches in a sorted array.
 fn searched<K, S>(source: &mut Choices<'_>, structure: &S, sorted: &[K], sought: &[K])
 where
     K: Copy + Ord + Debug,
@@ -116,7 +116,7 @@ where
     joined(source, structure, sought, expected);
 }
 
-/// A tree over values in order of arrival: some are loaded, the others inserted.
+/// Checks a tree over values in order of arrival: some are loaded, the others inserted.
 fn tree<K, V>(
     source: &mut Choices<'_>,
     mut values: V,
@@ -163,7 +163,7 @@ fn tree<K, V>(
     }
 }
 
-/// Hash tables that are built in two parts, and hash joins.
+/// Checks hash tables that are built in two parts, and hash joins.
 fn hashed<K: Key + Ord + Debug>(source: &mut Choices<'_>, rows: &[K], sought: &[K]) {
     let pairs: Vec<(K, u32)> = rows.iter().copied().zip(0..).collect();
     let (first, second) = pairs.split_at(usize::from(source.byte()) % (pairs.len() + 1));
@@ -188,7 +188,7 @@ fn hashed<K: Key + Ord + Debug>(source: &mut Choices<'_>, rows: &[K], sought: &[
     assert_eq!((open.len(), chained.len()), (distinct.len(), pairs.len()));
     let mut interleaver = draw_interleaver(source);
     interleaver.look_up_all(&open, sought, |at, found| match found {
-        // Which of a part's pairs with one key is the last is not said.
+        // The order among a part's pairs with one key is unspecified.
         Some(found) => assert!(all(&sought[at]).contains(&found), "{:?}", sought[at]),
         None => assert!(all(&sought[at]).is_empty(), "{:?}", sought[at]),
     });
@@ -227,7 +227,7 @@ fn hashed<K: Key + Ord + Debug>(source: &mut Choices<'_>, rows: &[K], sought: &[
     assert_eq!(joined, expected, "hash join");
 }
 
-/// An index join, of all kinds.
+/// Checks an index join, of all kinds.
 fn joined<K, S, M>(
     source: &mut Choices<'_>,
     structure: &S,

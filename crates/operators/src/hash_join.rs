@@ -1,4 +1,4 @@
-//! Rows against rows: one side is built into a hash table, the other one is looked up for.
+//! Rows against rows: one side is built into a hash table, in which the rows of the other side are looked up.
 
 use std::collections::TryReserveError;
 
@@ -7,19 +7,19 @@ use interleave::{Execution, Interleaver, Lookup, Policy};
 
 use crate::batches::{BATCH_ROWS, Batches, looked_up};
 
-/// The end of a chain of rows with one key.
+/// Number that marks the end of a chain of rows with one key.
 const NONE: u32 = u32::MAX;
 
-/// In flight while the table is built: it is large, or it does not matter.
+/// Lookups in flight while the table is built: the table is large, or the number does not matter.
 const BUILD_IN_FLIGHT: usize = 16;
 
-/// Why a hash join cannot be built.
+/// Reason why a hash join cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BuildError {
     /// There is no memory for the table.
     Memory(TryReserveError),
-    /// More than 4294967294 rows.
+    /// There are more than 4294967294 rows.
     TooManyRows,
 }
 
@@ -43,8 +43,7 @@ impl From<TryReserveError> for BuildError {
     }
 }
 
-/// The side that is built: its rows, by key. Rows without a key (SQL's NULL) are kept and never
-/// found.
+/// The built side of a join: its rows, by key. Rows without a key (SQL's NULL) are kept and never found.
 ///
 /// A key has one place in the table, however many rows have it; these are chained by their numbers.
 ///
@@ -60,17 +59,17 @@ impl From<TryReserveError> for BuildError {
 /// ```
 pub struct HashJoin<K, R> {
     rows: Vec<R>,
-    /// The newest row of each key.
+    /// Number of the newest row of each key.
     table: OpenTable<K, u32>,
-    /// Of each row, the one before with the same key.
+    /// Number of the previous row with the same key, for each row.
     before: Vec<u32>,
 }
 
 impl<K: Key, R> HashJoin<K, R> {
-    /// Of all rows.
+    /// Builds the table of all `rows`; `key` gives a row's key.
     ///
     /// # Errors
-    /// [`BuildError`].
+    /// [`BuildError`] if memory is lacking or there are too many rows.
     pub fn build(
         rows: impl IntoIterator<Item = R>,
         key: impl Fn(&R) -> Option<K>,
@@ -78,10 +77,10 @@ impl<K: Key, R> HashJoin<K, R> {
         Self::build_with(Execution::in_flight(BUILD_IN_FLIGHT), rows, key)
     }
 
-    /// The same as told.
+    /// Builds as [`HashJoin::build`] does, as `execution` says.
     ///
     /// # Errors
-    /// [`BuildError`].
+    /// [`BuildError`] if memory is lacking or there are too many rows.
     pub fn build_with(
         execution: Execution,
         rows: impl IntoIterator<Item = R>,
@@ -119,18 +118,18 @@ impl<K: Key, R> HashJoin<K, R> {
         }
     }
 
-    /// The rows, in the order in which they came.
+    /// Returns the rows, in the order in which they came.
     pub fn rows(&self) -> &[R] {
         &self.rows
     }
 
-    /// Keys that rows have.
+    /// Returns the number of distinct keys of the rows.
     pub fn keys(&self) -> usize {
         self.table.len()
     }
 
-    /// Joins rows of the other side with those of this one: `(row, found)` for each pair, and
-    /// `(row, None)` for rows that find nothing; in the order of the rows that are given.
+    /// Joins `rows` of the other side with those of this one: `(row, found)` for each pair, and `(row, None)` for rows
+    /// that find nothing; in the order of the rows that are given.
     pub fn probe<I: Iterator, F: Fn(&I::Item) -> Option<K>>(
         &self,
         rows: impl IntoIterator<IntoIter = I>,
@@ -142,7 +141,8 @@ impl<K: Key, R> HashJoin<K, R> {
         self.probe_with(Interleaver::auto(), rows, key)
     }
 
-    /// The same with an interleaver that is told how, or knows the table from before.
+    /// Joins as [`HashJoin::probe`] does, with an interleaver that is told how to look up, or knows the table from
+    /// before.
     pub fn probe_with<I: Iterator, F: Fn(&I::Item) -> Option<K>>(
         &self,
         interleaver: Interleaver,
@@ -162,7 +162,7 @@ impl<K: Key, R> HashJoin<K, R> {
     }
 }
 
-/// Finds the newest row with a key, and has it and its place in the chain brought to the cache.
+/// Finds the newest row with a key, and fetches the row and its place in the chain to the cache.
 impl<K: Key, R> Lookup<K> for HashJoin<K, R> {
     type Found = Option<u32>;
 
@@ -175,15 +175,14 @@ impl<K: Key, R> Lookup<K> for HashJoin<K, R> {
     }
 }
 
-/// Rows of the other side with what they find: see [`HashJoin::probe`].
+/// Rows of the other side with their matches; see [`HashJoin::probe`].
 pub struct Probe<'j, I: Iterator, K, R, F> {
     join: &'j HashJoin<K, R>,
     key: F,
     interleaver: Interleaver,
     /// Rows, and the newest row that each has found.
     batches: Batches<I, (I::Item, Option<u32>)>,
-    /// The row whose pairs are being handed out, and the next that it has found: there may be as many
-    /// as rows were built.
+    /// Row whose pairs are being handed out, and its next match: there may be as many as rows were built.
     current: Option<(I::Item, u32)>,
 }
 
@@ -191,7 +190,7 @@ impl<I, K, R, F> Probe<'_, I, K, R, F>
 where
     I: Iterator,
 {
-    /// What is known of the table by now.
+    /// Returns the interleaver, with its knowledge of the table.
     pub fn interleaver(&self) -> &Interleaver {
         &self.interleaver
     }

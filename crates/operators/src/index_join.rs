@@ -1,16 +1,16 @@
-//! Rows against a structure that is there: each row's key is looked up in it (index nested-loop
-//! join; paper 003).
+//! Rows against an existing structure: each row's key is looked up in it (index nested-loop join;
+//! paper 003).
 
 use interleave::{Interleaver, Lookup};
 
 use crate::batches::{Batches, looked_up};
 
-/// What a lookup comes to, as joins see it.
+/// Result of a lookup, as joins see it.
 pub trait Found {
-    /// What a key that is there finds.
+    /// Match of a key that the structure has.
     type Match;
 
-    /// It; `None` if the key is not there.
+    /// Returns the match; `None` if the structure does not have the key.
     fn into_match(self) -> Option<Self::Match>;
 }
 
@@ -22,7 +22,7 @@ impl<T> Found for Option<T> {
     }
 }
 
-/// As of searches in sorted arrays: the place, or the place where it would be.
+/// Result of a search in a sorted array: the place, or the place where the key would be.
 impl<T, E> Found for Result<T, E> {
     type Match = T;
 
@@ -31,7 +31,8 @@ impl<T, E> Found for Result<T, E> {
     }
 }
 
-/// Joins rows with what their keys find in a structure: `(row, found)` for each row, in order.
+/// A join of rows with the matches of their keys in a structure: `(row, found)` for each row, in
+/// order.
 ///
 /// ```
 /// use index::sorted::SortedArray;
@@ -67,12 +68,14 @@ where
     S::Found: Found,
     F: Fn(&I::Item) -> Option<K>,
 {
-    /// `key` gives a row's key; a row without one (SQL's NULL) finds nothing.
+    /// Returns a join of `rows` with `structure`. `key` gives a row's key; a row without one (SQL's
+    /// NULL) finds nothing.
     pub fn new(rows: impl IntoIterator<IntoIter = I>, key: F, structure: &'s S) -> Self {
         Self::with(Interleaver::auto(), rows, key, structure)
     }
 
-    /// The same with an interleaver that is told how, or knows the structure from before.
+    /// Returns a join as [`IndexJoin::new`] does, with an interleaver that is told how to look up,
+    /// or knows the structure from before.
     pub fn with(
         interleaver: Interleaver,
         rows: impl IntoIterator<IntoIter = I>,
@@ -87,7 +90,7 @@ where
         }
     }
 
-    /// What it knows of the structure by now.
+    /// Returns the interleaver, with its knowledge of the structure.
     pub fn interleaver(&self) -> &Interleaver {
         &self.interleaver
     }

@@ -1,14 +1,14 @@
 //! Joins whose lookups hide each other's cache misses.
 //!
-//! | what | where |
+//! | purpose | type |
 //! | --- | --- |
 //! | rows against any structure that can be looked up | [`IndexJoin`] |
 //! | rows against rows, through a hash table that is built first | [`HashJoin`] |
 //!
-//! Both are iterators: rows stream in, joined rows stream out in the same order, a batch at a
-//! time is looked up. How, one after the other or how many beside each other, is found while
-//! they run ([`interleave::Interleaver`]). What a join does with rows that find nothing is chosen by
-//! whoever takes its rows: they come as `(row, None)`, and [`Joined`] has the usual kinds.
+//! Both are iterators: rows stream in, joined rows stream out in the same order, a batch at a time is looked up. The
+//! way of looking up, one after the other or a number of rows beside each other, is found while they run
+//! ([`interleave::Interleaver`]). The consumer of a join chooses the treatment of rows that find nothing: they come as
+//! `(row, None)`, and [`Joined`] has the usual kinds.
 
 mod batches;
 #[doc(hidden)]

@@ -5,13 +5,13 @@ use interleave::{Execution, Interleaver};
 
 use super::*;
 
-/// Miri takes long: it is given those that differ most.
+/// Numbers in flight. Miri takes long: it is given those that differ most.
 const IN_FLIGHT: &[usize] = if cfg!(miri) {
     &[0, 7]
 } else {
     &[0, 1, 7, 16, 64]
 };
-/// Rows in more than one batch.
+/// Number of rows in more than one batch.
 const MANY: usize = if cfg!(miri) { BATCH_ROWS + 9 } else { 5000 };
 
 fn random(seed: u64) -> impl FnMut() -> u64 {
@@ -24,7 +24,7 @@ fn random(seed: u64) -> impl FnMut() -> u64 {
     }
 }
 
-/// A number of the row, and its key: some have none.
+/// A row: its number, and its key, which some rows lack.
 type Row = (usize, Option<u32>);
 
 fn rows(count: usize, keys: u64, seed: u64) -> Vec<Row> {
@@ -112,7 +112,7 @@ fn a_hash_join_finds_every_pair_once() {
                 .probe_with(fixed, right.clone(), |row| row.1)
                 .map(|(row, found)| (row, found.copied()))
                 .collect();
-            // In the order of the rows, whatever they find.
+            // The pairs come in the order of the rows, whatever these find.
             assert!(pairs.is_sorted_by_key(|pair| pair.0.0));
             pairs.sort_unstable();
             let expected = right.iter().flat_map(|row| {

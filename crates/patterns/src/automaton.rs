@@ -1,8 +1,8 @@
-//! A nondeterministic automaton for an expression, and which parts of it take what part of a match.
+//! A nondeterministic automaton for an expression, and its parts, which take parts of a match.
 //!
-//! Each [`Part`] is a fragment of the one automaton, entered at its first state and left at its
-//! last alone, so that it can be run by itself. Parts follow PostgreSQL's reading of a branch: what
-//! comes before an element that captures, or that prefers another length, is one part.
+//! Each [`Part`] is a fragment of the one automaton, entered only at its first state and left only
+//! at its last, so that it can be run by itself. Parts follow PostgreSQL's reading of a branch: the
+//! elements before one that captures, or that prefers another length, are one part.
 //!
 //! Bounded: [`STATES_MAX`].
 
@@ -13,21 +13,21 @@ use super::{
     syntax::{Assertion, Class, Node, Preference},
 };
 
-/// States of an automaton, 16 bytes each.
+/// Maximum states of an automaton, 16 bytes each.
 const STATES_MAX: usize = 300_000;
 
 pub(super) type StateId = u32;
 
 #[derive(Debug, Clone, Copy)]
 pub(super) enum State {
-    /// The end of a part; whatever follows is the part's next.
+    /// The end of a part; the next state is the first of the part that follows.
     Jump(StateId),
     Split(StateId, StateId),
     Class(u32, StateId),
     Assertion(Assertion, StateId),
     /// A lookaround constraint, by its number.
     Look(u32, StateId),
-    /// The end of all.
+    /// The end of the automaton.
     End,
 }
 
@@ -46,12 +46,12 @@ pub(super) struct Look {
     pub(super) span: Span,
 }
 
-/// A part of the expression, as far as parts of the match are asked for.
+/// A part of the expression, if its part of the match is wanted.
 #[derive(Debug)]
 pub(super) struct Part {
     pub(super) span: Span,
     pub(super) preference: Option<Preference>,
-    /// The parentheses that it is, by their number.
+    /// Number of its parentheses, if it has some.
     pub(super) group: Option<usize>,
     pub(super) inner: Inner,
     /// Whether it, or anything within it, captures.
@@ -60,7 +60,7 @@ pub(super) struct Part {
 
 #[derive(Debug)]
 pub(super) enum Inner {
-    /// Nothing within it captures.
+    /// A part that has nothing capturing within it.
     Plain,
     Concat(Vec<Part>),
     Alternate(Vec<Part>),
@@ -95,15 +95,15 @@ impl Part {
 pub(super) struct Automaton {
     pub(super) states: Vec<State>,
     pub(super) classes: Vec<Class>,
-    /// Those within others come first.
+    /// Lookaround constraints; inner ones come before outer ones.
     pub(super) looks: Vec<Look>,
 }
 
-/// What an expression prefers, and whether it is plain, before it is built.
+/// An expression's preference of length, and whether it is plain, before it is built.
 #[derive(Clone, Copy, Default)]
 struct Traits {
     preference: Option<Preference>,
-    /// It captures, or has parts that prefer different lengths.
+    /// Whether it captures, or has parts that prefer different lengths.
     messy: bool,
 }
 
@@ -140,7 +140,7 @@ fn traits(node: &Node) -> Traits {
     }
 }
 
-/// The first that prefers a length decides; two that differ are messy.
+/// Combines two traits: the first preference of a length decides; two different ones are messy.
 fn combined(one: Traits, two: Traits) -> Traits {
     let clash = matches!((one.preference, two.preference), (Some(one), Some(two)) if one != two);
     Traits {
@@ -150,7 +150,7 @@ fn combined(one: Traits, two: Traits) -> Traits {
 }
 
 impl Automaton {
-    /// The automaton of an expression, with its parts.
+    /// Returns the automaton of an expression, with its parts.
     ///
     /// # Errors
     /// 2201B if it would be too large.
@@ -169,7 +169,7 @@ impl Automaton {
         Ok((self.states.len() - 1) as StateId)
     }
 
-    /// A state that [`join`](Self::join) will give a successor.
+    /// Adds a state that [`join`](Self::join) will give a successor.
     fn open(&mut self) -> Result<StateId> {
         self.push(State::End)
     }
@@ -178,7 +178,7 @@ impl Automaton {
         self.states[from as usize] = State::Jump(to);
     }
 
-    /// A fragment whose insides nobody asks for.
+    /// Adds a fragment whose inner parts are not wanted.
     fn fragment(&mut self, node: &Node) -> Result<Span> {
         match node {
             Node::Empty => self.empty(),
@@ -252,7 +252,7 @@ impl Automaton {
         Ok(Span { first, last })
     }
 
-    /// A fragment again and again, or not at all.
+    /// Repeats a fragment any number of times.
     fn looped(&mut self, inner: Span) -> Result<Span> {
         let last = self.open()?;
         let first = self.push(State::Split(inner.first, last))?;
@@ -294,7 +294,7 @@ impl Automaton {
         Ok(whole)
     }
 
-    /// A fragment with the parts of it that matter.
+    /// Adds a fragment with those of its parts that matter.
     fn part(&mut self, node: &Node) -> Result<Part> {
         let Traits { preference, messy } = traits(node);
         if !messy {
@@ -331,7 +331,7 @@ impl Automaton {
         }
     }
 
-    /// The parts of a branch: what is plain and prefers one length is one of them.
+    /// Adds the parts of a branch: plain elements that prefer one length form one part.
     fn branch(&mut self, nodes: &[Node], preference: Option<Preference>) -> Result<Part> {
         let mut parts = Vec::new();
         let (mut begin, mut so_far) = (0, Traits::default());
@@ -361,14 +361,14 @@ impl Automaton {
             self.join(span.last, part.span.first);
             span.last = part.span.last;
         }
-        // The last state of all is no part's, so that each part can be left.
+        // The last state of all belongs to no part, so that each part can be left.
         let last = self.open()?;
         self.join(span.last, last);
         span.last = last;
         Ok(Part::new(span, preference, Inner::Concat(parts)))
     }
 
-    /// `x{m,n}` is `x{m-1,n-1}x`, of which the second `x` captures: the last time counts.
+    /// Builds `x{m,n}` as `x{m-1,n-1}x`, of which the second `x` captures: the last time counts.
     fn repeated_part(
         &mut self,
         node: &Node,

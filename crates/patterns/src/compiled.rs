@@ -1,12 +1,11 @@
-//! Patterns that were compiled, and what they match.
+//! Compiled patterns, and their matches.
 //!
-//! Whether and where a text begins to match is asked of the crate `regex`, which is the fastest at
-//! that; how long the match is, and which part the parentheses have, of an automaton
-//! ([`automaton`](super::automaton)), because `regex` takes the first alternative where PostgreSQL
-//! takes the longest. Patterns with lookaround constraints, which `regex` does not have, are the
-//! automaton's alone.
+//! The crate `regex` tells whether and where a text begins to match, since it is the fastest at that; an
+//! automaton ([`automaton`](super::automaton)) tells how long the match is, and which part the parentheses
+//! have, because `regex` takes the first alternative where PostgreSQL takes the longest. The automaton
+//! alone runs patterns with lookaround constraints, which `regex` does not have.
 //!
-//! Most statements match many rows against one pattern, so that the last few are kept, by session.
+//! Most statements match many rows against one pattern, so a session keeps the last few.
 
 use std::{
     cell::{OnceCell, RefCell},
@@ -24,27 +23,27 @@ use super::{
     syntax::{Node, Preference},
 };
 
-/// How many are kept.
+/// Number of patterns kept.
 const KEPT: usize = 32;
-/// Bytes that a compiled pattern may have.
+/// Maximum bytes of a compiled pattern.
 const BYTES_MAX: usize = 16 << 20;
-/// Bytes that `regex` may look at to find matches in one text, some tenths of a second's work: each
-/// search may look at all that is left of the text, though it finds a match at once. Beyond it the
-/// automaton tells where matches begin, all at once.
+/// Bytes that `regex` may look at to find matches in one text, some tenths of a second's work: each search
+/// may look at the whole rest of the text, though it finds a match at once. Beyond it the automaton tells
+/// where matches begin, all at once.
 const SEARCHED_MAX: usize = 200 << 20;
 
 /// A compiled pattern.
 pub struct Pattern {
-    /// None if it has lookaround constraints.
+    /// The expression for `regex`; none if there are lookaround constraints.
     regex: Option<Regex>,
     node: Node,
     groups: usize,
-    /// All texts that match at a position, and are what the pattern prefers, are found by `regex`.
+    /// Whether `regex` finds every match at a position that the pattern prefers.
     simple: bool,
-    /// All matches have the same number of characters, so that `regex` looks no further than the
+    /// Whether all matches have the same number of characters, so that `regex` looks no further than the
     /// end of the match it finds.
     fixed: bool,
-    /// Made when it is first asked for.
+    /// The automaton, made when it is first needed.
     machine: OnceCell<Rc<Machine>>,
 }
 
@@ -80,15 +79,15 @@ impl Pattern {
         Ok(self.machine.get_or_init(|| machine))
     }
 
-    /// Counts the parentheses that capture.
+    /// Returns the number of capturing parentheses.
     pub fn groups(&self) -> usize {
         self.groups
     }
 
-    /// Tells whether a part of a text matches.
+    /// Returns whether a part of a text matches.
     ///
     /// # Errors
-    /// As of [`Matcher::find`].
+    /// 54000 if that takes too many steps, 2201B if the pattern is too large for it.
     pub fn is_match(self: &Rc<Self>, text: &str) -> Result<bool> {
         match &self.regex {
             Some(regex) => Ok(regex.is_match(text)),
@@ -96,7 +95,7 @@ impl Pattern {
         }
     }
 
-    /// Makes a matcher, by which matches in a text are found.
+    /// Returns a matcher, which finds matches in a text.
     pub fn matcher<'t>(self: &Rc<Self>, text: &'t str) -> Matcher<'t> {
         Matcher {
             pattern: Rc::clone(self),
@@ -108,8 +107,8 @@ impl Pattern {
     }
 }
 
-/// How many independent choices of a length a pattern has; `None` where that is not all which
-/// there is to choose. With one choice at most, `regex` finds what PostgreSQL does.
+/// Returns the number of independent choices of a length in a pattern; `None` if it has other choices too.
+/// With one choice at most, `regex` finds the match that PostgreSQL finds.
 fn choices(node: &Node) -> Option<usize> {
     match node {
         Node::Empty | Node::Class(_) | Node::Assertion(_) => Some(0),
@@ -134,7 +133,7 @@ pub struct Matcher<'t> {
     pattern: Rc<Pattern>,
     text: &'t str,
     scan: Option<Scan<'t>>,
-    /// Where matches begin, if the automaton tells.
+    /// Positions where matches begin, if the automaton tells.
     starts: Option<Positions>,
     /// Bytes that searches may have looked at.
     searched: usize,
@@ -148,7 +147,7 @@ impl<'t> Matcher<'t> {
         }
     }
 
-    /// Where the first match from a position on begins, by the automaton.
+    /// Returns where the first match from a position on begins, by the automaton.
     fn start(&mut self, from: usize) -> Result<Option<usize>> {
         if self.starts.is_none() {
             let end = self.text.len();
@@ -207,7 +206,7 @@ impl<'t> Matcher<'t> {
     /// Finds a match like [`find`](Self::find), with the pieces of its parentheses; the first is the whole.
     ///
     /// # Errors
-    /// As of [`find`](Self::find).
+    /// 54000 if that takes too many steps, 2201B if the pattern is too large for it.
     pub fn captures(&mut self, from: usize) -> Result<Option<Vec<Option<Piece>>>> {
         let Some(whole) = self.find(from)? else {
             return Ok(None);
@@ -239,7 +238,7 @@ impl Patterns {
         Self::default()
     }
 
-    /// Returns a pattern of PostgreSQL's, compiled.
+    /// Returns a PostgreSQL pattern, compiled.
     ///
     /// # Errors
     /// 2201B if it is no regular expression or too large, 0A000 for back references.
@@ -249,7 +248,7 @@ impl Patterns {
             .iter()
             .position(|kept| kept.options == options && *kept.pattern == *pattern);
         if let Some(position) = known {
-            // The constant pattern of one expression is first nearly always.
+            // The constant pattern of one expression is nearly always the first.
             kept[..=position].rotate_right(1);
             return Ok(Rc::clone(&kept[0].compiled));
         }
@@ -289,7 +288,7 @@ fn build(text: &str, ignore_case: bool) -> Result<Regex> {
     })
 }
 
-/// 2201B, with the reason.
+/// Returns 2201B, with the reason.
 #[cold]
 pub(super) fn invalid(reason: &str) -> SqlError {
     SqlError::new(

@@ -1,10 +1,10 @@
-//! Which parts of a match the parentheses of an expression have, by PostgreSQL's rules (Henry
+//! The parts of a match that the parentheses of an expression have, by PostgreSQL's rules (Henry
 //! Spencer's): each part of a branch, the first one first, takes the longest or the shortest piece
-//! that leaves something which the rest matches; of alternatives the first that matches the piece
-//! counts; of repetitions the last.
+//! that leaves a rest which the other parts match; among alternatives the first that matches the
+//! piece counts; among repetitions the last.
 //!
-//! Without back references each such choice is final, so nothing is tried twice: to know which
-//! pieces the rest can match takes one run backwards from the end.
+//! Without back references each such choice is final, so nothing is tried twice: one run backwards
+//! from the end tells which pieces the rest can match.
 
 use types::Result;
 
@@ -14,7 +14,7 @@ use super::{
     syntax::Preference,
 };
 
-/// A piece of a text: where it begins and ends.
+/// A piece of a text: its beginning and its end.
 pub type Piece = (usize, usize);
 
 /// Notes the pieces of the groups within a part that matches a piece.
@@ -50,7 +50,7 @@ pub(super) fn dissect(
     }
 }
 
-/// Whether a fragment matches all of a piece.
+/// Returns whether a fragment matches all of a piece.
 fn matches(scan: &mut Scan<'_>, span: Span, (begin, end): Piece) -> Result<bool> {
     let mut found = false;
     scan.forward(span, begin, end, false, |at| {
@@ -60,7 +60,7 @@ fn matches(scan: &mut Scan<'_>, span: Span, (begin, end): Piece) -> Result<bool>
     Ok(found)
 }
 
-/// The end, of those that will do, which a part that begins at a position prefers.
+/// Returns the end that a part beginning at a position prefers among those that `will_do`.
 fn preferred(
     scan: &mut Scan<'_>,
     part: &Part,
@@ -84,7 +84,7 @@ fn sequence(
     (begin, end): Piece,
     groups: &mut [Option<Piece>],
 ) -> Result<()> {
-    // For each part, where it and all behind it can begin.
+    // For each part, the positions where it can begin with all parts behind it.
     let mut marks: Vec<(StateId, usize)> =
         parts.iter().map(|part| part.span.first).zip(0..).collect();
     marks.sort_unstable();
@@ -120,8 +120,8 @@ fn iterations(
     (begin, end): Piece,
     groups: &mut [Option<Piece>],
 ) -> Result<()> {
-    // Nothing at all is one iteration of a part that takes as much as it can, if it can be
-    // nothing, and otherwise none.
+    // An empty piece is one iteration of a part that takes as much as it can, if it can be empty,
+    // and otherwise none.
     if begin == end {
         let none = part.preference == Some(Preference::Shortest);
         if none || !matches(scan, part.span, (begin, end))? {
@@ -129,7 +129,8 @@ fn iterations(
         }
         return dissect(scan, part, (begin, end), groups);
     }
-    // At `reach[n]` the end is at most n + 1 iterations away; without a bound, some.
+    // At the positions `reach[n]` the end is at most n + 1 iterations away; without a bound, any
+    // number.
     let mut reach: Vec<Positions> = Vec::new();
     let most = most.map_or(usize::MAX, |most| most as usize);
     if most > end - begin {

@@ -1,13 +1,13 @@
 //! Patterns: `LIKE`, `SIMILAR TO`, and regular expressions.
 //!
-//! Regular expressions are PostgreSQL's advanced ones (`parse.rs`): of the matches that begin first
-//! the longest or the shortest, as the expression prefers, with pieces for its parentheses as
-//! PostgreSQL chooses them (`dissect.rs`), in time that is bounded (`scan.rs`). Back references are
-//! refused by name.
+//! Regular expressions are PostgreSQL's advanced ones (`parse.rs`): among the matches that begin
+//! first the longest or the shortest wins, as the expression prefers, with pieces for its
+//! parentheses as PostgreSQL chooses them (`dissect.rs`), in time that is bounded (`scan.rs`). Back
+//! references are refused by name.
 //!
 //! The crate knows how a pattern is read, compiled and matched, and the few that a session compiled
 //! last ([`Patterns`]). The crate never knows the functions and operators of SQL that take patterns,
-//! their arguments, or what they make of a match.
+//! their arguments, or their use of a match.
 
 mod automaton;
 mod compiled;

@@ -1,13 +1,13 @@
 //! `LIKE` and `ILIKE`.
 //!
-//! `%` is any text, `_` one character, a backslash makes the next character plain. Another escape
-//! than the backslash is brought to it by `like_escape` before.
+//! `%` is any text, `_` one character, a backslash makes the next character plain. An escape
+//! other than the backslash is translated to it by `like_escape` before.
 
 use types::{Result, Scratch, SqlError, SqlState};
 
 use super::similar::escape_of;
 
-/// The bytes of the character that begins here.
+/// Returns the bytes of the character that begins here.
 fn width_of_text(bytes: &[u8]) -> usize {
     match bytes.first() {
         Some(0xf0..) => 4,
@@ -25,8 +25,8 @@ fn ends_with_escape() -> SqlError {
     )
 }
 
-/// Matches with at most one place to come back to: after the last `%`, since what an earlier one
-/// has taken need not change.
+/// Matches with at most one place to come back to, after the last `%`, since the text that an
+/// earlier `%` has taken need not change.
 fn matches(text: &[u8], pattern: &[u8], width: impl Fn(&[u8]) -> usize) -> Result<bool> {
     let (mut at, mut of_pattern) = (0, 0);
     let mut resume: Option<(usize, usize)> = None;
@@ -79,7 +79,7 @@ fn matches(text: &[u8], pattern: &[u8], width: impl Fn(&[u8]) -> usize) -> Resul
     }
 }
 
-/// Tells whether a text is like a pattern.
+/// Returns whether a text is like a pattern.
 ///
 /// # Errors
 /// 22025 if the pattern ends with a backslash.
@@ -87,18 +87,18 @@ pub fn like(text: &str, pattern: &str) -> Result<bool> {
     matches(text.as_bytes(), pattern.as_bytes(), width_of_text)
 }
 
-/// Tells whether bytes are like a pattern, in which `_` is one byte.
+/// Returns whether bytes are like a pattern, in which `_` is one byte.
 ///
 /// # Errors
-/// As of [`like`].
+/// 22025 if the pattern ends with a backslash.
 pub fn like_bytes(bytes: &[u8], pattern: &[u8]) -> Result<bool> {
     matches(bytes, pattern, |_| 1)
 }
 
-/// Writes the pattern with a backslash for its own escape.
+/// Translates the pattern's own escape to a backslash.
 ///
 /// # Errors
-/// As of [`escape_of`].
+/// 22025 if `escape` has more than one character.
 pub fn with_escape<'a>(pattern: &'a str, escape: &str, scratch: &'a Scratch) -> Result<&'a str> {
     let escape = escape_of(escape)?;
     if escape == Some('\\') {

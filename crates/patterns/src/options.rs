@@ -2,20 +2,20 @@
 
 use types::{Result, SqlError, SqlState};
 
-/// What changes how a pattern is read.
+/// Settings that change how a pattern is read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Letters match in both cases.
+    /// Whether letters match in both cases.
     pub ignore_case: bool,
-    /// `.` and `[^...]` do not match a newline.
+    /// Whether `.` and `[^...]` do not match a newline.
     pub dot_stops_at_newline: bool,
-    /// `^` and `$` match at newlines too.
+    /// Whether `^` and `$` match at newlines too.
     pub anchors_at_newline: bool,
-    /// Blanks and comments are no part of it.
+    /// Whether blanks and comments are no part of the pattern.
     pub expanded: bool,
-    /// All characters are plain.
+    /// Whether all characters are plain.
     pub literal: bool,
-    /// `g`, for functions that have it.
+    /// The letter `g`, for functions that have it.
     pub global: bool,
 }
 
@@ -24,7 +24,7 @@ impl Options {
     ///
     /// # Errors
     ///
-    /// 22023 for a letter that is none; 0A000 for the older kinds of expressions.
+    /// 22023 for an unknown letter; 0A000 for the older kinds of expressions.
     pub fn parse(letters: &str) -> Result<Self> {
         let mut options = Self::default();
         for letter in letters.chars() {
@@ -41,7 +41,7 @@ impl Options {
         Ok(options)
     }
 
-    /// `None` for a letter that is none.
+    /// Sets the option of a letter. Returns `None` for an unknown letter.
     ///
     /// # Errors
     /// 0A000 for `b` and `e`, in which backslashes and parentheses mean other things.

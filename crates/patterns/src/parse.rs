@@ -1,7 +1,7 @@
 //! PostgreSQL's advanced regular expressions, read into a tree.
 //!
-//! Brackets and escapes that stand for sets of characters are put into the syntax of the crate
-//! `regex-syntax`, whose tables of Unicode say which characters these are.
+//! Brackets and escapes that stand for sets of characters are translated to the syntax of the
+//! crate `regex-syntax`, whose tables of Unicode say which characters these are.
 
 mod brackets;
 mod escape;
@@ -14,13 +14,13 @@ use super::{
     syntax::{Assertion, Class, Node, Preference},
 };
 
-/// How deep parentheses may be nested; each level is some frames of the recursions over the tree.
+/// Maximum nesting of parentheses; each level is some frames of the recursions over the tree.
 const DEPTH_MAX: usize = 200;
 
-/// A pattern that was read.
+/// A parsed pattern.
 pub(super) struct Parsed {
     pub(super) node: Node,
-    /// How many parentheses capture.
+    /// Number of capturing parentheses.
     pub(super) groups: usize,
     pub(super) options: Options,
 }
@@ -30,7 +30,7 @@ pub(super) struct Parser<'p> {
     options: Options,
     groups: usize,
     depth: usize,
-    /// Within a lookaround constraint, where nothing captures.
+    /// Whether the parser is within a lookaround constraint, where nothing captures.
     in_look: bool,
 }
 
@@ -73,7 +73,8 @@ pub(super) fn parse(pattern: &str, options: Options) -> Result<Parsed> {
 }
 
 impl<'p> Parser<'p> {
-    /// What may stand in front of all; the text that is a literal, if that says so.
+    /// Reads the directors in front of a pattern; returns the rest of the text if it is a
+    /// literal.
     fn directors(&mut self) -> Result<Option<&'p str>> {
         if let Some(literal) = self.rest.strip_prefix("***=") {
             return Ok(Some(literal));
@@ -110,7 +111,7 @@ impl<'p> Parser<'p> {
         after.is_some()
     }
 
-    /// Passes over comments, and in the expanded syntax over blanks.
+    /// Skips comments, and in the expanded syntax blanks.
     fn skip(&mut self) -> Result<()> {
         loop {
             if let Some(comment) = self.rest.strip_prefix("(?#") {
@@ -185,7 +186,7 @@ impl<'p> Parser<'p> {
         })
     }
 
-    /// Whether a digit follows a brace; otherwise the brace is a character.
+    /// Returns whether a digit follows a brace; otherwise the brace is a character.
     fn begins_bound(&self) -> bool {
         self.rest.starts_with(|next: char| next.is_ascii_digit())
     }
@@ -233,7 +234,7 @@ impl<'p> Parser<'p> {
         Ok(node)
     }
 
-    /// An atom with what says how often, if that follows.
+    /// Reads the quantifier of an atom, if one follows.
     fn quantified(&mut self, atom: Node, grouped: bool) -> Result<Node> {
         self.skip()?;
         let (least, most, fixed) = if self.eat("*") {
@@ -273,7 +274,7 @@ impl<'p> Parser<'p> {
         })
     }
 
-    /// `{m}`, `{m,}`, `{m,n}`; whether it is the first.
+    /// Reads `{m}`, `{m,}` or `{m,n}`; the last result is whether it is the first form.
     fn bound(&mut self) -> Result<(u32, Option<u32>, bool)> {
         let end = self
             .rest
@@ -300,12 +301,12 @@ impl<'p> Parser<'p> {
         Ok((least, Some(most), false))
     }
 
-    /// A set of characters as `regex` writes it.
+    /// Returns a set of characters, given in the syntax of `regex`.
     fn class(&self, text: String) -> Result<Node> {
         Class::new(text, self.options.ignore_case).map(Node::Class)
     }
 
-    /// A character that means itself.
+    /// Returns a character that means itself.
     fn character(&self, character: char) -> Result<Node> {
         self.class(regex_syntax::escape(character.encode_utf8(&mut [0; 4])))
     }

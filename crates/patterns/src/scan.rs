@@ -15,10 +15,10 @@ use super::{
 
 /// Steps that every call may take.
 const STEPS: u64 = 10_000_000;
-/// And those for each byte of the text.
+/// Further steps for each byte of the text.
 const STEPS_PER_BYTE: u64 = 300;
 
-/// States, each once, in the order in which they came.
+/// A set of states in the order in which they were added.
 #[derive(Debug, Default)]
 struct Set {
     dense: Vec<StateId>,
@@ -62,7 +62,7 @@ impl Positions {
         word.is_some_and(|word| word >> (at % 64) & 1 == 1)
     }
 
-    /// The first of them from a position on.
+    /// Returns the first position in the set from `from` on.
     pub(super) fn next(&self, from: usize) -> Option<usize> {
         let mut mask = !0 << (from % 64);
         for (index, word) in self.0.iter().enumerate().skip(from / 64) {
@@ -124,14 +124,16 @@ impl Predecessors {
 /// An automaton that is ready to run.
 pub(super) struct Machine {
     pub(super) automaton: Automaton,
-    /// The whole, with its parts.
+    /// The whole expression, with its parts.
     pub(super) part: Part,
     predecessors: OnceCell<Predecessors>,
 }
 
 impl Machine {
+    /// Returns a machine for an expression.
+    ///
     /// # Errors
-    /// 2201B if it would be too large.
+    /// 2201B if the automaton would be too large.
     pub(super) fn new(node: &Node) -> Result<Self> {
         let (automaton, part) = Automaton::new(node)?;
         Ok(Self {
@@ -146,7 +148,7 @@ impl Machine {
 pub(super) struct Scan<'t> {
     machine: Rc<Machine>,
     text: &'t str,
-    /// Where each lookaround constraint holds.
+    /// Positions where each lookaround constraint holds.
     looks: Vec<Positions>,
     steps: u64,
     current: Set,
@@ -155,6 +157,8 @@ pub(super) struct Scan<'t> {
 }
 
 impl<'t> Scan<'t> {
+    /// Returns a scan over `text`.
+    ///
     /// # Errors
     /// 54000 if lookaround constraints alone take too many steps.
     pub(super) fn new(machine: &Rc<Machine>, text: &'t str) -> Result<Self> {
@@ -167,7 +171,7 @@ impl<'t> Scan<'t> {
             next: Set::default(),
             stack: Vec::new(),
         };
-        // Those within others come first.
+        // Inner constraints come before outer ones.
         for look in &machine.automaton.looks {
             let mut holds = Positions::default();
             if look.ahead {
@@ -190,12 +194,12 @@ impl<'t> Scan<'t> {
         Ok(scan)
     }
 
-    /// The expression, with its parts.
+    /// Returns the machine with its expression.
     pub(super) fn machine(&self) -> Rc<Machine> {
         Rc::clone(&self.machine)
     }
 
-    /// Takes some steps.
+    /// Counts some steps. Fails with 54000 beyond the bound.
     #[inline]
     pub(super) fn charge(&mut self, steps: u64) -> Result<()> {
         match self.steps.checked_sub(steps) {
@@ -222,7 +226,7 @@ impl<'t> Scan<'t> {
     /// there and everywhere behind), can end, ascending, until it returns false.
     ///
     /// # Errors
-    /// 54000 beyond the steps.
+    /// 54000 beyond the bound of steps.
     pub(super) fn forward(
         &mut self,
         span: Span,
@@ -279,7 +283,7 @@ impl<'t> Scan<'t> {
         result
     }
 
-    /// Adds a state and what it leads to without a character; not beyond `last`.
+    /// Adds a state, and the states reached from it without a character, up to `last`.
     #[inline]
     fn enter(&mut self, state: StateId, last: StateId, at: usize, set: &mut Set) -> Result<()> {
         self.stack.push(state);
@@ -309,7 +313,7 @@ impl<'t> Scan<'t> {
     /// (ascending), from which the fragment's end is reached at a position where `ends` is true.
     ///
     /// # Errors
-    /// 54000 beyond the steps.
+    /// 54000 beyond the bound of steps.
     pub(super) fn backward(
         &mut self,
         span: Span,
@@ -372,7 +376,7 @@ impl<'t> Scan<'t> {
         result
     }
 
-    /// Adds a state and what leads to it without a character; not beyond `first`.
+    /// Adds a state, and the states that lead to it without a character, back to `first`.
     fn leave(
         &mut self,
         state: StateId,

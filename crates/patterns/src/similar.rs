@@ -1,8 +1,8 @@
-//! `SIMILAR TO`: SQL's own regular expressions, made PostgreSQL's.
+//! `SIMILAR TO`: SQL's own regular expressions, translated to PostgreSQL's.
 
 use types::{Result, SqlError, SqlState};
 
-/// Writes the regular expression that means what a pattern of `SIMILAR TO` does, over the whole text.
+/// Writes the regular expression equivalent to a pattern of `SIMILAR TO`, over the whole text.
 ///
 /// # Errors
 ///
@@ -15,7 +15,7 @@ pub fn to_regular_expression(pattern: &str, escape: Option<char>) -> Result<Stri
     while let Some(character) = characters.next() {
         if Some(character) == escape {
             match characters.next() {
-                // Two separators tell which part SUBSTRING wants.
+                // Two separators mark the part that SUBSTRING returns.
                 Some('"') if !in_brackets => {
                     quoted_separators += 1;
                     match quoted_separators {

@@ -1,4 +1,4 @@
-//! Regular expressions as trees, and the same as a text for the crate `regex`.
+//! Regular expressions as trees, and as texts for the crate `regex`.
 
 use std::fmt::Write as _;
 
@@ -9,19 +9,19 @@ use super::compiled::invalid;
 /// A set of characters.
 #[derive(Debug, Clone)]
 pub(super) struct Class {
-    /// As `regex` writes it.
+    /// Text in the syntax of `regex`.
     text: Box<str>,
-    /// Ascending.
+    /// Ranges, ascending.
     ranges: Box<[(char, char)]>,
     /// One bit for each ASCII character.
     ascii: u128,
 }
 
 impl Class {
-    /// The class that a text in the syntax of `regex` stands for.
+    /// Returns the class that `text` in the syntax of `regex` stands for.
     ///
     /// # Errors
-    /// 2201B if it is none.
+    /// 2201B if `text` is no class.
     pub(super) fn new(text: String, ignore_case: bool) -> types::Result<Self> {
         let parsed = regex_syntax::ParserBuilder::new()
             .case_insensitive(ignore_case)
@@ -72,7 +72,7 @@ fn within(ranges: &[(char, char)], character: char) -> bool {
     ranges.get(at).is_some_and(|(first, _)| *first <= character)
 }
 
-/// What holds between two characters.
+/// Condition between two characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Assertion {
     TextStart,
@@ -89,7 +89,7 @@ impl Assertion {
     pub(super) fn holds(self, text: &str, at: usize) -> bool {
         let before = || text[..at].chars().next_back();
         let after = || text[at..].chars().next();
-        // What `regex` takes for a part of a word, so that both agree on where matches begin.
+        // The definition of a word in `regex`, so that both agree on where matches begin.
         let is_word = |character: Option<char>| {
             character.is_some_and(|character| {
                 regex_syntax::try_is_word_character(character).unwrap_or(false)
@@ -121,7 +121,7 @@ impl Assertion {
     }
 }
 
-/// Which of the possible matches an expression takes.
+/// Choice of an expression among the possible matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Preference {
     Longest,
@@ -141,22 +141,22 @@ pub(super) enum Node {
         node: Box<Node>,
     },
     Concat(Vec<Node>),
-    /// At least two.
+    /// At least two alternatives.
     Alternate(Vec<Node>),
     Repeat {
         node: Box<Node>,
         least: u32,
         most: Option<u32>,
-        /// None of `{m}`, which has that of its operand.
+        /// None for `{m}`, which has the preference of its operand.
         preference: Option<Preference>,
     },
-    /// Parentheses that capture, by their number from 1.
+    /// Capturing parentheses, by their number from 1.
     Group(usize, Box<Node>),
 }
 
 impl Node {
-    /// Appends the expression as `regex` writes it: the same texts match, whichever part of them
-    /// is taken.
+    /// Appends the expression in the syntax of `regex`: the same texts match, whichever part of
+    /// them is taken.
     ///
     /// Returns false for expressions that `regex` has no form for.
     pub(super) fn write(&self, out: &mut String) -> bool {

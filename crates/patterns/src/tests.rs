@@ -1,9 +1,9 @@
-//! What PostgreSQL's answers cannot tell: that the two halves of a matcher agree.
+//! A property that PostgreSQL's answers cannot show: the two halves of a matcher agree.
 
 use super::{Patterns, options::Options};
 
-/// `regex` says where a match begins, and the automaton where it ends. When the two had different
-/// opinions of what belongs to a word (marks, connectors), a match had no end: XX000.
+/// `regex` tells where a match begins, and the automaton where it ends. When the two had
+/// different definitions of a word (marks, connectors), a match had no end: XX000.
 #[test]
 fn both_halves_agree_on_words() {
     let patterns = Patterns::new();

@@ -9,8 +9,8 @@ use super::{
     dissect::Piece,
 };
 
-/// Finds the matches from a position on, none from `None`: each is what `find` finds from there on. `whole` says which
-/// piece of the text a match is; a match without one ends the walk.
+/// Returns the matches from `from` on, none if it is `None`: each is the one that `find` finds from there on. `whole`
+/// returns the piece of the text that a match is; a match without a piece ends the walk.
 pub fn matches_from<'t, M, F, W>(
     pattern: &Rc<Pattern>,
     text: &'t str,
@@ -36,7 +36,7 @@ where
 /// The pieces of text that a match and its parentheses have.
 pub type Captures = Vec<Option<Piece>>;
 
-/// Finds the matches from a position on, with the pieces of their parentheses.
+/// Returns the matches from `from` on, with the pieces of their parentheses.
 pub fn captures_from<'t>(
     pattern: &Rc<Pattern>,
     text: &'t str,
@@ -45,7 +45,7 @@ pub fn captures_from<'t>(
     matches_from(pattern, text, from, Matcher::captures, |found| found[0])
 }
 
-/// Where to go on after a match: after an empty one, a character further.
+/// Returns where to go on after a match: after an empty match, a character further.
 fn next_start(text: &str, start: usize, end: usize) -> Option<usize> {
     if end > start {
         return Some(end);

@@ -3,18 +3,18 @@
 use sql::{Field, ResultRow, Sink, Tag};
 use types::{Result, SqlError, SqlState};
 
-/// Bytes of a row beside its values: its list, twice while the list of rows grows, and what the
-/// allocator adds.
+/// Bytes of a row beside its values: its list, twice while the list of rows grows, and the
+/// allocator's overhead.
 const ROW_BYTES: usize = 64;
 
 /// Bytes of a value beside its text.
 const VALUE_BYTES: usize = size_of::<Option<String>>() + 16;
 
-/// Bytes of an answer. A larger one fails: [`Sql::execute_into`](crate::Sql::execute_into)
-/// hands rows over as they come.
+/// Maximum bytes of an answer. A larger one fails:
+/// [`Sql::execute_into`](crate::Sql::execute_into) hands rows over as they come.
 const BYTES_MAX: usize = 256 << 20;
 
-/// The result of the last query of a text, whole.
+/// The whole result of the last query of a text.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Answer {
     /// Names of the columns.
@@ -23,7 +23,7 @@ pub struct Answer {
     pub rows: Vec<Vec<Option<String>>>,
 }
 
-/// Gathers an answer from a session.
+/// Collects an answer from a session.
 #[derive(Default)]
 pub(crate) struct Gathered {
     pub(crate) answer: Answer,

@@ -56,7 +56,7 @@ impl Backend for Served {
             return Err(SqlError::new(SqlState::INVALID_CATALOG_NAME, message)
                 .hint(format!("There is one: \"{}\".", self.database.name())));
         }
-        // A role may be there that was dropped since it was asked for its password.
+        // The role may have been dropped since it was asked for its password.
         self.database.verifier(&startup.user)?;
         let mut session = Session::new(&self.database, context.engine_session(), &startup.user);
         session.attach(
@@ -67,7 +67,7 @@ impl Backend for Served {
         for (name, value) in &startup.settings {
             session.set_initially(name, value)?;
         }
-        // The client is told them next.
+        // The client is told these settings next.
         session.take_reported();
         let told = session.reported().collect();
         Ok(Connection {
@@ -81,21 +81,21 @@ impl Backend for Served {
 /// One client.
 pub(crate) struct Connection {
     session: Session,
-    /// The settings that the client knows.
+    /// Settings as the client knows them.
     told: HashMap<&'static str, String>,
-    /// How the protocol describes the session's prepared statements, as far as it was asked.
+    /// Descriptions of the session's prepared statements, as far as the client asked for them.
     described: Named<Statement>,
 }
 
-/// How long statements go on whose client has closed its sending half. A client that pipes a
-/// script into its socket and closes that half waits for answers; one that was killed does not, and
-/// is not to keep its locks for longer.
+/// Time for which statements go on after their client has closed its sending half. A client that
+/// pipes a script into its socket and closes that half waits for answers; a killed client does not,
+/// and must not keep its locks for longer.
 const HALF_CLOSED_FOR: Duration = Duration::from_secs(1);
 
-/// A client's wish to have its statement given up, or the server's.
+/// A request of a client, or of the server, to give the client's statement up.
 struct Cancelled {
     control: Arc<Control>,
-    /// Runs from the first look at a half-closed connection on.
+    /// Timer that runs from the first look at a half-closed connection on.
     patience: RefCell<Option<Pin<Box<Sleep>>>>,
 }
 
@@ -121,7 +121,7 @@ impl Interrupt for Cancelled {
     }
 }
 
-/// A prepared statement, as the protocol describes it.
+/// A prepared statement, as described to clients.
 #[derive(Clone)]
 pub(crate) struct Statement(Rc<Described>);
 
@@ -193,7 +193,7 @@ impl server::Session for Connection {
 
     fn statement(&mut self, name: &str) -> Option<Statement> {
         let prepared = self.session.prepared(name)?;
-        // SQL's PREPARE and DEALLOCATE change what there is under a name.
+        // SQL's PREPARE and DEALLOCATE change the statement under a name.
         if let Some(described) = self.described.get(name)
             && Rc::ptr_eq(&described.0.prepared, prepared)
         {

@@ -18,10 +18,10 @@ use crate::{
     password::verifier_of,
 };
 
-/// The role that a database has from the beginning. The database's name for clients is the same.
+/// The role that a database has from the beginning. The database has this name for clients too.
 pub const USER: &str = "weft";
 
-/// For how long a server that stops waits at most.
+/// Longest time that a stopping server waits.
 const STOP_MAX: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// The sockets of each worker, made before the database is opened: a worker without work sleeps on
@@ -32,13 +32,13 @@ impl Sockets {
     /// Makes sockets for `workers` workers; the database has as many.
     ///
     /// # Errors
-    /// Those of the operating system, which may be out of file descriptors.
+    /// Fails if the operating system does, which may be out of file descriptors.
     pub fn new(workers: usize) -> io::Result<Sockets> {
         let reactors = (0..workers).map(|_| Reactor::new());
         Ok(Sockets(reactors.collect::<io::Result<_>>()?))
     }
 
-    /// Returns what [`Database::open_beside`] takes, one for each worker.
+    /// Returns the argument of [`Database::open_beside`], one item for each worker.
     pub fn outsides(&self) -> Vec<Arc<dyn Outside>> {
         let outside = |reactor: &Arc<Reactor>| reactor.clone() as Arc<dyn Outside>;
         self.0.iter().map(outside).collect()
@@ -53,13 +53,13 @@ pub struct Sql {
 }
 
 impl Sql {
-    /// Opens the SQL side of `database`, which is made if there is none. To be called once for each
+    /// Opens the SQL side of `database`, which is made if there is none. Call it once for each
     /// database, before other threads use the database's SQL.
     ///
     /// Waits until all indexes are built. Fails on a worker.
     ///
     /// # Errors
-    /// Those of [`sql::Database::open`]; 55000 on a worker; 57P01 if the database is being closed.
+    /// Errors of [`sql::Database::open`]; 55000 on a worker; 57P01 if the database is being closed.
     pub fn open(database: &Database) -> Result<Sql> {
         let opened = on_first_worker(database, async move |context: Context| {
             sql::Database::open(context.engine_session(), USER, USER).await
@@ -70,13 +70,13 @@ impl Sql {
         })
     }
 
-    /// Runs the statements of `text` as one transaction, unless they say otherwise, and drops what
-    /// they return.
+    /// Runs the statements of `text` as one transaction, unless they say otherwise, and drops their
+    /// results.
     ///
     /// Waits until they are done, on the database's first worker. Fails on a worker.
     ///
     /// # Errors
-    /// The statements' own; then none of them has happened, except for those that the text itself
+    /// Errors of the statements; then none of them has happened, except for those that the text itself
     /// committed. 25001 if the text leaves a transaction open, which is rolled back; 55000 on a worker;
     /// 57P01 if the database is closed; XX000 after a panic.
     pub fn execute(&self, text: &str) -> Result<()> {
@@ -87,7 +87,7 @@ impl Sql {
     /// query among them.
     ///
     /// # Errors
-    /// As [`Sql::execute`]; 54000 for an answer of more than 256 MiB.
+    /// Errors of [`Sql::execute`]; 54000 for an answer of more than 256 MiB.
     pub fn query(&self, text: &str) -> Result<Answer> {
         let gathered = self.execute_into(text, Gathered::default())?;
         Ok(gathered.answer)
@@ -97,7 +97,7 @@ impl Sql {
     /// worker, and returns `sink` when all are done.
     ///
     /// # Errors
-    /// As [`Sql::execute`], and those of `sink`.
+    /// Errors of [`Sql::execute`], and of `sink`.
     pub fn execute_into<S>(&self, text: &str, mut sink: S) -> Result<S>
     where
         S: Sink + Send + 'static,
@@ -127,8 +127,8 @@ impl Sql {
     /// given to at opening, until the server is stopped or dropped.
     ///
     /// # Errors
-    /// `InvalidInput` if `config` is out of range or `sockets` were made for another number of
-    /// workers; those of the operating system.
+    /// `InvalidInput` if `config` is out of range or `sockets` were made for another number of workers;
+    /// errors of the operating system.
     pub fn serve(
         &self,
         sockets: &Sockets,
@@ -166,7 +166,7 @@ impl Serving {
         self.0.addresses()
     }
 
-    /// Returns what the server has done so far.
+    /// Returns the counters since the start.
     pub fn statistics(&self) -> Statistics {
         self.0.statistics()
     }
@@ -188,7 +188,7 @@ impl Serving {
 /// Runs `task` on the database's first worker and waits for its answer.
 ///
 /// # Errors
-/// The task's; 55000 on a worker; 57P01 if the database is being closed.
+/// The error of `task`; 55000 on a worker; 57P01 if the database is being closed.
 fn on_first_worker<T, F>(database: &Database, task: F) -> Result<T>
 where
     T: Send + 'static,
@@ -207,6 +207,8 @@ where
     answers.recv().unwrap_or_else(|_| Err(closed()))
 }
 
+/// Checks that the calling thread is not a worker.
+///
 /// # Errors
 /// 55000 on a worker.
 fn expect_no_worker() -> Result<()> {

@@ -28,8 +28,8 @@
 //! Every call of [`Sql`] has a session of its own and is one transaction unless its text says otherwise.
 //! The calls run on the database's first worker.
 //!
-//! The crate joins what `server` (the protocol, which knows no SQL) and `sql` (sessions, which know
-//! no socket) each do. It never reads arguments, signals or files, and writes to no terminal.
+//! The crate joins the work of `server` (the protocol, which knows no SQL) and of `sql` (sessions, which
+//! know no socket). It never reads arguments, signals or files, and writes to no terminal.
 
 mod answer;
 mod connection;

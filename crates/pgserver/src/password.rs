@@ -7,7 +7,7 @@ use types::{Result, SqlError};
 /// `password` that has this form already is returned as it is.
 ///
 /// # Errors
-/// 0A000 for a password that was hashed with MD5; those of making a verifier.
+/// 0A000 for a password that was hashed with MD5; errors of making a verifier.
 pub fn verifier_of(password: &str) -> Result<String> {
     if password.parse::<Verifier>().is_ok() {
         return Ok(password.to_owned());

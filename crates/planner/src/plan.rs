@@ -1,14 +1,14 @@
-//! How a statement is carried out: physical operators over rows whose columns have positions.
+//! Plans of statements: physical operators over rows whose columns have positions.
 //!
-//! A [`Plan`] is immutable and shared by all executions of its statement in one session, which
-//! may overlap (cursors, portals); the state of a running execution is in `executor`. It is made from a [`Relation`](logical::relation::Relation)
-//! in two steps: conditions are moved to where they cost least (`push.rs`), subqueries become joins
-//! where they can (`decorrelate.rs`), and what nobody uses is left out (`prune.rs`); then each relation is given its operator (`lower.rs`,
-//! `join.rs`, `apply.rs`, `summary.rs`, `write.rs`), tables their access path (`access.rs`, `points.rs`,
-//! `column_test.rs`). In
-//! between, joins are put in order (`order.rs`) by what they cost (`cost.rs`), for which the rows of
-//! relations are estimated (`estimate.rs`). A plan that is to be explained keeps these numbers
-//! (`explained.rs`).
+//! A [`Plan`] is immutable and shared by all executions of its statement in one session, which may
+//! overlap (cursors, portals); the state of a running execution is in `executor`. It is made from a
+//! [`Relation`](logical::relation::Relation) in two steps. First, conditions are moved to where
+//! they cost least (`push.rs`), subqueries become joins where they can (`decorrelate.rs`), and
+//! columns that are never used are left out (`prune.rs`). Then each relation is given its operator
+//! (`lower.rs`, `join.rs`, `apply.rs`, `summary.rs`, `write.rs`), and tables their access path
+//! (`access.rs`, `points.rs`, `column_test.rs`). In between, joins are put in order (`order.rs`) by
+//! their costs (`cost.rs`), for which the rows of relations are estimated (`estimate.rs`). A plan
+//! that is to be explained keeps these numbers (`explained.rs`).
 
 mod access;
 mod again;
@@ -65,14 +65,14 @@ pub enum Plan {
     Rows(Vec<Vec<Program>>),
     /// An operator of a plan that is explained; when it runs, it is measured.
     Explained(Box<Explained>),
-    /// What a client sends.
+    /// Rows that a client sends.
     Received {
         /// Number of columns of the client's rows.
         width: usize,
     },
     /// Records of a table, by an access path.
     Scan(Scan),
-    /// A relation of the system's, and the columns of it that are given.
+    /// Rows of a relation of the system's, with some of its columns.
     System {
         /// Number of the system relation, such as that of `pg_class`.
         relation: ObjectId,
@@ -134,7 +134,7 @@ pub enum Plan {
         /// Calls of window functions; each adds one column to those of the input, in this order.
         windows: Vec<Window>,
     },
-    /// The first of those that are equal in `on`.
+    /// The first of several rows that are equal in `on`.
     Distinct {
         /// Operator that gives the rows.
         input: Box<Plan>,
@@ -196,7 +196,8 @@ pub enum Plan {
         input: Box<Plan>,
         /// Locks to be taken for each row, one for each table in FROM that is locked.
         locks: Vec<RowLock>,
-        /// Instead of what the locks say of a row that has changed.
+        /// Query that finds a row again after it has changed; if there is one, it replaces the
+        /// columns and conditions in `locks`.
         again: Option<Box<Again>>,
     },
     /// `INSERT`, also with `ON CONFLICT`, and `COPY .. FROM`.
@@ -218,28 +219,28 @@ pub struct Scan {
     pub rows: Arc<RowLayout>,
     /// Access path by which the records are found.
     pub access: Access,
-    /// Somebody relies on the rows' order.
+    /// Whether an operator above relies on the rows' order.
     pub ordered: bool,
-    /// The key or index is read backwards, from its end.
+    /// Whether the key or index is read backwards, from its end.
     pub descending: bool,
-    /// The table's columns that are given, by position, in order.
+    /// Positions of the table's columns that are given, in order.
     pub columns: Vec<usize>,
-    /// The record's key comes last.
+    /// Whether the record's key comes last.
     pub with_key: bool,
-    /// What is looked at before a record is decoded.
+    /// Conditions that are checked before a record is decoded.
     pub tests: Vec<ColumnTest>,
-    /// The other conditions.
+    /// Conjunction of the other conditions.
     pub filter: Option<Program>,
 }
 
-/// How records are found.
+/// Access paths to records.
 #[derive(Debug)]
 pub enum Access {
-    /// All of them.
+    /// All records of the table.
     Full,
-    /// By the key that they lie under.
+    /// Records in a range of the key that they lie under.
     Key(KeyRange),
-    /// By an index, by its position among the table's.
+    /// Records in a range of an index's keys.
     Index {
         /// Position of the index among the table's indexes.
         index: usize,
@@ -249,7 +250,7 @@ pub enum Access {
 }
 
 impl Access {
-    /// Whether it gives one record at most.
+    /// Returns whether the access path gives one record at most.
     pub fn is_point(&self) -> bool {
         match self {
             Self::Full => false,
@@ -261,16 +262,18 @@ impl Access {
 /// Keys that begin with some values, and whose next part may be bounded.
 #[derive(Debug)]
 pub struct KeyRange {
-    /// The columns of the key, as many as are given here.
+    /// Columns of the key, from the first on; later ones that the range does not use may be
+    /// missing.
     pub columns: Vec<KeyColumn>,
     /// Values of the first columns, one for each; a NULL value makes the range empty.
     pub equal: Vec<Program>,
-    /// Bounds of the next column, and whether they are inclusive: of its values, whichever way the
-    /// key has them.
+    /// Lower bound of the next column, and whether it is inclusive. Bounds are of the column's
+    /// values, whichever way the key sorts them.
     pub lower: Option<(Program, bool)>,
-    /// Upper bound, as [`KeyRange::lower`]; `None` is no bound, a NULL value makes the range empty.
+    /// Upper bound, in the form of [`KeyRange::lower`]; `None` is no bound, a NULL value makes the
+    /// range empty.
     pub upper: Option<(Program, bool)>,
-    /// They are all of a unique key: there is one record at most.
+    /// Whether the values are those of a whole unique key: there is one record at most.
     pub is_point: bool,
 }
 
@@ -290,7 +293,8 @@ pub struct Call {
 /// A join over a table of hashes of the build side's keys.
 #[derive(Debug)]
 pub struct HashJoin {
-    /// Of the probe side: its rows without partners matter in a left join.
+    /// Kind of the join, in which the probe side is the left one: a left join keeps its rows
+    /// without partners.
     pub kind: JoinKind,
     /// Left side, each of whose rows is looked up in the hash table.
     pub probe: Box<Plan>,
@@ -304,15 +308,15 @@ pub struct HashJoin {
     pub key_types: Vec<Type>,
     /// Number of columns of the build side's rows.
     pub build_width: usize,
-    /// Over both rows, the probe's first.
+    /// Further join condition over both rows, the probe's first.
     pub residual: Option<Program>,
     /// Columns that the join gives.
     pub handed_on: HandedOn,
-    /// The build side's rows, and their keys, are the same whenever it is read.
+    /// Whether the build side's rows, and their keys, are the same whenever it is read.
     pub is_fixed: bool,
 }
 
-/// What a join hands on of its rows: positions in those of the left side (the probe, the outer),
+/// The columns that a join hands on: positions in rows of the left side (the probe, the outer),
 /// then in those of the right.
 #[derive(Debug)]
 pub struct HandedOn {
@@ -323,7 +327,7 @@ pub struct HandedOn {
 }
 
 impl HandedOn {
-    /// How many values that are.
+    /// Returns the number of columns.
     pub fn width(&self) -> usize {
         self.left.len() + self.right.len()
     }
@@ -338,7 +342,7 @@ pub struct IndexJoin {
     pub outer: Box<Plan>,
     /// Table in which partners are looked up, whose key range is over a row of the outer side.
     pub scan: Scan,
-    /// Over both rows, the outer's first.
+    /// Further join condition over both rows, the outer's first.
     pub residual: Option<Program>,
     /// Columns that the join gives.
     pub handed_on: HandedOn,
@@ -359,40 +363,41 @@ pub struct LoopJoin {
     pub inner_width: usize,
     /// Join condition over both rows, the outer's first; `None` accepts all pairs.
     pub on: Option<Program>,
-    /// What the inner side refers to: positions in the outer row. Nothing: it is read once.
+    /// Values of the outer row that the inner side refers to, by position. If there are none, the
+    /// inner side is read once.
     pub correlated: Vec<usize>,
-    /// The inner side's rows are the same whenever it is read.
+    /// Whether the inner side's rows are the same whenever it is read.
     pub is_fixed: bool,
 }
 
-/// A query that is asked for each row; its answer is a further column.
+/// A query that is run for each row; its answer is a further column.
 #[derive(Debug)]
 pub struct Apply {
-    /// Operator whose rows the subquery is asked for.
+    /// Operator for whose rows the subquery is run.
     pub input: Box<Plan>,
     /// Plan of the subquery.
     pub query: Box<Plan>,
     /// Form of the subquery, which decides its answer.
     pub kind: ApplyKind,
-    /// Values of the input's row that the query refers to.
+    /// Values of the input's row that the query refers to, by position.
     pub correlated: Vec<usize>,
-    /// Its rows are the same whenever it is asked.
+    /// Whether the query's rows are the same whenever it is run.
     pub is_fixed: bool,
 }
 
-/// What is asked of it.
+/// The forms of a subquery.
 #[derive(Debug)]
 pub enum ApplyKind {
     /// The only value of the only row.
     Scalar,
     /// `EXISTS`: whether the query has a row.
     Exists,
-    /// Programs over the input's row and the query's.
+    /// A comparison with `ANY`: programs over the input's row and the query's.
     Any(Vec<Program>),
     /// `ARRAY(SELECT ..)`: an array of all values of the query's only column, with this element
     /// type.
     Array(types::Scalar),
-    /// Which of the query's rows count is found by hash.
+    /// `EXISTS` or a comparison with `ANY`, whose rows that count are found by hash.
     Matched(Box<Matched>),
 }
 
@@ -400,20 +405,20 @@ pub enum ApplyKind {
 /// if the filters are equal, and the residual is true.
 #[derive(Debug)]
 pub struct Matched {
-    /// Whether any counts is all that is asked.
+    /// Whether the answer is only whether any row counts.
     pub is_exists: bool,
     /// Equalities that make a row of the query count for a row of the input; possibly none.
     pub filters: HashedKeys,
-    /// Over both rows, the input's first.
+    /// Further condition of counting, over both rows, the input's first.
     pub residual: Option<Program>,
-    /// What has to be equal of one that counts, and what has to be true as well, over both rows:
-    /// the answer is NULL if none is found, and for one it is not known.
+    /// Equalities that a row that counts is tested with. The answer is true if the tests and
+    /// `others` are true of a row that counts, NULL if they are true of none but unknown for one.
     pub tests: HashedKeys,
     /// Further conditions of a test, over both rows, the input's first.
     pub others: Vec<Program>,
 }
 
-/// Values of the one side that have to be equal to values of the other.
+/// Values of one side that have to be equal to values of the other.
 #[derive(Debug)]
 pub struct HashedKeys {
     /// Programs over a row of the input.
@@ -431,22 +436,23 @@ pub struct WaitingCalls {
     pub input: Box<Plan>,
     /// Calls in the order in which they are made for a row; each adds one column.
     pub calls: Vec<WaitingCall>,
-    /// Not all rows may be asked for: no value is taken for one that is not.
+    /// Whether the reader may stop before the last row: then no value is taken for a row that it
+    /// has not asked for.
     pub one_by_one: bool,
 }
 
-/// One of them.
+/// A call of a function that waits.
 #[derive(Debug)]
 pub struct WaitingCall {
     /// Function that is called: of a sequence, `pg_sleep` or of advisory locks.
     pub function: WaitingFunction,
-    /// Over the input's row and the answers of the calls before.
+    /// Programs over the input's row and the answers of the calls before.
     pub arguments: Vec<Program>,
-    /// The first argument, a sequence, is the same in all rows.
+    /// Whether the first argument, a sequence, is the same in all rows.
     pub is_fixed: bool,
 }
 
-/// Groups and what is computed over them.
+/// Groups, and aggregates over them.
 #[derive(Debug)]
 pub struct Aggregate {
     /// Operator that gives the rows.
@@ -455,15 +461,15 @@ pub struct Aggregate {
     pub keys: Vec<Program>,
     /// Types of the keys, one for each.
     pub key_types: Vec<Type>,
-    /// Positions among the keys.
+    /// Grouping sets, as positions among the keys.
     pub sets: Vec<Vec<usize>>,
-    /// The number of the grouping set, an `integer` from 1 on, is a column after the keys.
+    /// Whether a column after the keys has the number of the grouping set, an `integer` from 1 on.
     pub with_set_number: bool,
     /// Aggregates, whose values are the last columns of the output.
     pub calls: Vec<AggregateCall>,
 }
 
-/// An aggregate.
+/// A call of an aggregate.
 #[derive(Debug)]
 pub struct AggregateCall {
     /// Aggregate function that is called.
@@ -480,7 +486,7 @@ pub struct AggregateCall {
     pub filter: Option<Program>,
 }
 
-/// A function over a window.
+/// A call of a function over a window.
 #[derive(Debug)]
 pub struct Window {
     /// Window function or aggregate that is called.
@@ -518,7 +524,7 @@ pub enum Bound {
     UnboundedFollowing,
 }
 
-/// What rows are ordered by.
+/// An expression that rows are ordered by.
 #[derive(Debug, Clone)]
 pub struct SortKey {
     /// Program over a row that gives the value to be compared.
@@ -538,18 +544,18 @@ pub struct Shared {
     pub number: usize,
     /// Number of columns of the relation's rows.
     pub width: usize,
-    /// It changes rows.
+    /// Whether the relation changes rows.
     pub writes: bool,
     /// Query or recursion that gives the rows.
     pub body: SharedBody,
 }
 
-/// Where its rows come from.
+/// The forms of a shared relation.
 #[derive(Debug)]
 pub enum SharedBody {
     /// Query whose rows are computed once and shared by all readers.
     Query(Box<Plan>),
-    /// Rows that were there already do not count, if these types are given.
+    /// `WITH RECURSIVE`.
     Recursive {
         /// Non-recursive term of `WITH RECURSIVE`, whose rows are the first.
         initial: Box<Plan>,
@@ -560,38 +566,38 @@ pub enum SharedBody {
     },
 }
 
-/// How a row is found again that has changed since it was found (`again.rs`).
+/// A query that finds a row again that has changed since it was found (`again.rs`).
 #[derive(Debug)]
 pub struct Again {
-    /// Gives one row at most, with the columns of the input's rows.
+    /// Plan that gives one row at most, with the columns of the input's rows.
     pub plan: Plan,
-    /// What it is asked with: positions in the input's row.
+    /// Parameters of the plan: positions in the input's row.
     pub given: Vec<usize>,
 }
 
-/// Rows to be locked.
+/// A lock on a record of each row.
 #[derive(Debug)]
 pub struct RowLock {
     /// Table whose records are locked.
     pub table: Arc<Table>,
     /// Stored layout of the table's records.
     pub rows: Arc<RowLayout>,
-    /// Where the record's key is in the row.
+    /// Position of the record's key in the row.
     pub key: usize,
     /// Strength of the lock: `FOR UPDATE`, `FOR NO KEY UPDATE`, `FOR SHARE` or `FOR KEY SHARE`.
     pub strength: engine::Strength,
     /// Behaviour when another transaction holds the lock: waits, `SKIP LOCKED` or `NOWAIT`.
     pub if_locked: IfLocked,
-    /// The record's columns in the row, to be read again: position in the row, in the table.
+    /// The record's columns that are read again: position in the row, position in the table.
     pub columns: Vec<(usize, usize)>,
-    /// What was computed from them, in the order in which it is computed again: position in the
-    /// row.
+    /// Values that are computed again from these columns, in this order: position in the row, and
+    /// program.
     pub computed: Vec<(usize, Program)>,
-    /// What has to hold of the row when it is locked.
+    /// Condition that has to hold for the row when it is locked.
     pub recheck: Option<Program>,
 }
 
-/// A constraint.
+/// A `CHECK` constraint.
 #[derive(Debug)]
 pub struct Check {
     /// Name of the constraint, for the message.
@@ -600,27 +606,27 @@ pub struct Check {
     pub predicate: Program,
 }
 
-/// How a table's new rows are made and checked: programs over the new row alone.
+/// The completion and the checks of a table's new rows: programs over the new row alone.
 #[derive(Debug)]
 pub struct NewRow {
     /// Table that the rows belong to.
     pub table: Arc<Table>,
     /// Stored layout of the table's records.
     pub rows: Arc<RowLayout>,
-    /// Position in the table, and its value.
+    /// Generated columns: position in the table, and value.
     pub generated: Vec<(usize, Program)>,
     /// `CHECK` constraints of the table, over the complete row.
     pub checks: Vec<Check>,
 }
 
-/// Rows that are put into a table. Gives the new rows after the input's columns.
+/// Rows that are put into a table. The operator gives the new rows after the input's columns.
 #[derive(Debug)]
 pub struct Insert {
     /// Operator whose rows the new rows are computed from.
     pub input: Plan,
-    /// The input reads the table: it is read to its end first.
+    /// Whether the input reads the table, and is read to its end first.
     pub reads_target: bool,
-    /// For each column of the table.
+    /// Values of the new row, one for each column of the table.
     pub values: Vec<Program>,
     /// Generated columns and constraints of the new rows.
     pub new: NewRow,
@@ -628,29 +634,30 @@ pub struct Insert {
     pub on_conflict: Option<OnConflict>,
 }
 
-/// What to do about a row that is there.
+/// The action of `ON CONFLICT`.
 #[derive(Debug)]
 pub struct OnConflict {
-    /// Unique indexes by position, `None` for the key; empty: any.
+    /// Unique indexes that the clause names, by position, `None` for the key; empty if any conflict
+    /// counts.
     pub arbiters: Vec<Option<usize>>,
-    /// Over the row that is there, then the one that was to be put in.
+    /// Update of the row that is there; `None` leaves it as it is.
     pub update: Option<ConflictUpdate>,
 }
 
-/// `DO UPDATE`
+/// `DO UPDATE`.
 #[derive(Debug)]
 pub struct ConflictUpdate {
     /// Position in the table and its new value, over the existing row followed by `excluded`.
     pub assignments: Vec<(usize, Program)>,
-    /// As [`Assignments::keys`].
+    /// Columns of keys that are written: see [`Assignments::keys`].
     pub keys: Vec<u16>,
     /// `WHERE`, over the existing row followed by `excluded`: the row is updated if it is true;
     /// `None` updates it always.
     pub predicate: Option<Program>,
 }
 
-/// Rows of a table that are changed. Gives the input's rows with the newest values of the record,
-/// then the new row.
+/// Rows of a table that are changed. The operator gives the input's rows with the newest values of
+/// the record, then the new row.
 #[derive(Debug)]
 pub struct Update {
     /// Operator that finds the rows, with the key of each record.
@@ -663,19 +670,19 @@ pub struct Update {
     pub new: NewRow,
 }
 
-/// What an UPDATE gives the columns of a row.
+/// The values that an UPDATE gives the columns of a row.
 #[derive(Debug)]
 pub struct Assignments {
-    /// Position in the table, and its value.
+    /// Position in the table, and the column's new value.
     pub values: Vec<(usize, Program)>,
-    /// The key that the row lies under may be another one afterwards.
+    /// Whether the row may lie under another key afterwards.
     pub may_move: bool,
-    /// Columns of keys to which foreign keys may refer, of those that are written: if they stay the
-    /// same, who refers to the row does not mind.
+    /// Written columns of keys to which foreign keys may refer: an update that leaves them as they
+    /// are does not conflict with transactions that refer to the row.
     pub keys: Vec<u16>,
 }
 
-/// Rows of a table that are deleted. Gives the input's rows.
+/// Rows of a table that are deleted. The operator gives the input's rows.
 #[derive(Debug)]
 pub struct Delete {
     /// Operator that finds the rows, with the key of each record.
@@ -684,7 +691,7 @@ pub struct Delete {
     pub target: Target,
 }
 
-/// Where the record that is changed is in the input's rows.
+/// The place of the changed record in the input's rows.
 #[derive(Debug)]
 pub struct Target {
     /// Table whose record is changed.
@@ -694,17 +701,18 @@ pub struct Target {
     /// Position of the record's key, a `bytea`, in a row. It is NULL in a row of MERGE that has no
     /// partner.
     pub key: usize,
-    /// The record's columns: position in the row, in the table.
+    /// The record's columns: position in the row, position in the table.
     pub columns: Vec<(usize, usize)>,
-    /// What has to hold of the row as it is when it is changed.
+    /// Condition that has to hold for the row as it is when it is changed.
     pub recheck: Option<Program>,
-    /// Instead of that, how a record that has changed is found again.
+    /// Query that finds a row again after its record has changed; if there is one, it replaces
+    /// `recheck`.
     pub again: Option<Box<Again>>,
-    /// All rows are read before the first is changed.
+    /// Whether all rows are read before the first is changed.
     pub read_first: bool,
 }
 
-/// MERGE.
+/// `MERGE`.
 #[derive(Debug)]
 pub struct Merge {
     /// Source left-joined with the target table.
@@ -715,12 +723,12 @@ pub struct Merge {
     pub new: NewRow,
     /// `WHEN` clauses; the first that applies to a row decides.
     pub actions: Vec<MergeAction>,
-    /// What is put in depends on functions that wait: they were called only for the rows of the
-    /// source that had no partner when they were found.
+    /// Whether an inserted row depends on functions that wait: they were called only for the rows
+    /// of the source that had no partner when they were found.
     pub inserts_called: bool,
 }
 
-/// One of its branches.
+/// A `WHEN` clause of `MERGE`.
 #[derive(Debug)]
 pub struct MergeAction {
     /// `WHEN MATCHED`; false is `WHEN NOT MATCHED`.
@@ -731,7 +739,7 @@ pub struct MergeAction {
     pub kind: MergeKind,
 }
 
-/// What it does.
+/// The actions of a `WHEN` clause.
 #[derive(Debug)]
 pub enum MergeKind {
     /// `INSERT`: a value for each column of the table, over a row of the input.

@@ -1,14 +1,14 @@
-//! Expressions as short programs over registers: what runs for each row.
+//! Expressions compiled to short programs over registers, which run for each row.
 //!
-//! A [`Program`] is made once per plan. Its operands are columns of the row, parameters,
-//! constants or registers, so that a comparison of a column with a parameter is one instruction;
-//! comparisons of integers are instructions of their own. There is no allocation but for values
-//! that functions make. Machine code would take the place of [`Program::run`].
+//! A [`Program`] is made once per plan. Its operands are columns of the row, parameters, constants
+//! or registers: a comparison of a column with a parameter is one instruction. Comparisons of
+//! integers are instructions of their own. There is no allocation but for values that functions
+//! make. Machine code would take the place of [`Program::run`].
 //!
-//! | what | file |
+//! | part | file |
 //! | --- | --- |
 //! | from expressions to instructions | `compile.rs` |
-//! | running them | `run.rs` |
+//! | execution of programs | `run.rs` |
 
 mod compile;
 mod run;
@@ -28,20 +28,20 @@ pub use self::{
 #[derive(Debug, Clone)]
 pub struct Program {
     code: Vec<Instruction>,
-    /// Where the result is.
+    /// Place of the result.
     result: Operand,
     registers: u32,
     constants: Vec<OwnedValue>,
-    /// Of calls of functions that look at them.
+    /// Argument types of calls, for functions that look at them.
     types: Vec<Vec<Type>>,
-    /// The fields of the rows that it makes.
+    /// Fields of the rows that the program makes.
     rows: Vec<Vec<RowField>>,
-    /// What it was made from, for EXPLAIN.
+    /// Expression that the program was made from, for EXPLAIN.
     source: Option<Box<Expression>>,
 }
 
 impl Program {
-    /// The value of a column as it is.
+    /// Returns the program that gives the value of the column at `at`.
     pub fn column(at: usize) -> Program {
         let at = u32::try_from(at).expect("rows have fewer columns than programs can name");
         Program {
@@ -55,7 +55,7 @@ impl Program {
         }
     }
 
-    /// The column whose value it gives as it is.
+    /// Returns the column whose value the program gives as it is.
     pub fn as_column(&self) -> Option<usize> {
         match self.result {
             Operand::Column(at) if self.code.is_empty() => Some(at as usize),
@@ -63,7 +63,7 @@ impl Program {
         }
     }
 
-    /// The expression that it was made from, if the plan is one to be explained.
+    /// Returns the expression that the program was made from, if the plan is to be explained.
     pub fn source(&self) -> Option<&Expression> {
         self.source.as_deref()
     }
@@ -76,7 +76,7 @@ pub(super) struct RowField {
     ty: Type,
 }
 
-/// Where a value is read.
+/// A place that a value is read from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Operand {
     Register(u32),
@@ -88,14 +88,14 @@ pub(super) enum Operand {
 /// A place in the code.
 type Label = u32;
 
-/// One step. Results go to the register `to`.
+/// One step of a program. Its result goes to the register `to`.
 #[derive(Clone, Copy)]
 pub(super) enum Instruction {
     Load {
         from: Operand,
         to: u32,
     },
-    /// Arguments are in consecutive registers.
+    /// A call of a function whose arguments are in consecutive registers.
     Call {
         function: ScalarFunction,
         strict: bool,
@@ -104,7 +104,8 @@ pub(super) enum Instruction {
         types: Option<u32>,
         to: u32,
     },
-    /// A strict function of two operands, which stand side by side in registers only while it runs.
+    /// A call of a strict function of two operands, which stand side by side in registers only
+    /// while it runs.
     Call2 {
         function: ScalarFunction,
         left: Operand,
@@ -123,14 +124,14 @@ pub(super) enum Instruction {
         coercion: types::Coercion,
         to: u32,
     },
-    /// Of integers of any width.
+    /// A comparison of integers of any width.
     CompareIntegers {
         comparison: Comparison,
         left: Operand,
         right: Operand,
         to: u32,
     },
-    /// Of texts without collation, byte by byte.
+    /// A comparison of texts without collation, byte by byte.
     CompareTexts {
         comparison: Comparison,
         left: Operand,
@@ -180,7 +181,7 @@ pub(super) enum Instruction {
         negated: bool,
         to: u32,
     },
-    /// The greater or lesser of what is in `to` and the operand; NULLs do not count.
+    /// The greater or lesser of the value in `to` and the operand; NULLs do not count.
     Extreme {
         greatest: bool,
         operand: Operand,
@@ -200,7 +201,7 @@ pub(super) enum Instruction {
         to: u32,
     },
     Row {
-        /// Which of the program's rows, for the names of its fields.
+        /// Number of the row among the program's rows, for the names of its fields.
         row: u32,
         first: u32,
         count: u32,
@@ -217,7 +218,8 @@ pub(super) enum Instruction {
         count: u32,
         to: u32,
     },
-    /// Pairs of bounds; absent ones are NULL in the mask's bits.
+    /// A slice of an array by pairs of bounds; an absent bound is NULL, and its bit in the mask is
+    /// set.
     Slice {
         array: Operand,
         first: u32,

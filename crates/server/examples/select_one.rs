@@ -1,5 +1,5 @@
 //! A server without a database, to measure the way from a socket to a coroutine and back with
-//! pgbench: it knows `SELECT 1` and little else.
+//! pgbench: the server knows `SELECT 1` and little else.
 //!
 //! `select_one [PORT [WORKERS]]`
 

@@ -1,4 +1,4 @@
-//! What a session sees of its client: where rows go, and the data of COPY comes from.
+//! A session's view of its client: the destination of rows, and the source of COPY's data.
 
 use types::{Result, SqlError, SqlState, Value};
 
@@ -8,7 +8,7 @@ use crate::{
     wire::Wire,
 };
 
-/// The client of a statement that is being carried out.
+/// The client of a statement that is being executed.
 #[derive(Debug)]
 pub struct Client<'a> {
     wire: &'a mut Wire,
@@ -20,29 +20,31 @@ impl<'a> Client<'a> {
         Client { wire, formats }
     }
 
-    /// The form in which the client wants a column, counted from 0.
+    /// Returns the form in which the client wants a column, counted from 0.
     pub fn format(&self, column: usize) -> Format {
         self.formats.of(column)
     }
 
-    /// For noticing that the statement should be given up.
+    /// Returns the connection's control, which tells when to give the statement up.
     pub fn control(&self) -> &Control {
         &self.wire.control
     }
 
-    /// Describes the rows that follow. In simple queries only; the others ask for it.
+    /// Describes the rows that follow. Only for simple queries; in the extended protocol the
+    /// client asks for the description.
     ///
     /// # Errors
-    /// More columns than can be counted.
+    /// Fails if there are more columns than the protocol can count.
     pub fn fields(&mut self, fields: &[Field]) -> Result<()> {
         self.wire.output.row_description(fields, self.formats)
     }
 
-    /// Sends a row; `write` puts its columns there, all of them. [`Client::room`] is to be
-    /// awaited after it.
+    /// Sends a row of `columns` columns; `write` appends all of them. Await [`Client::room`]
+    /// after it.
     ///
     /// # Errors
-    /// Those of `write`; a row that is too long. Nothing of it is sent then.
+    /// Returns the error of `write`; fails if the row is too long. Nothing is sent in either
+    /// case.
     pub fn row(
         &mut self,
         columns: usize,
@@ -51,11 +53,12 @@ impl<'a> Client<'a> {
         self.wire.output.row(columns, write)
     }
 
-    /// The same, of values: `write` appends one that is not NULL to the bytes, given its column
-    /// and the form that it is to have.
+    /// Sends a row of values; `write` appends a value that is not NULL to the bytes, given its
+    /// column and the form that it is to have.
     ///
     /// # Errors
-    /// As for [`Client::row`].
+    /// Returns the error of `write`; fails if the row is too long. Nothing is sent in either
+    /// case.
     pub fn values(
         &mut self,
         values: &[Value<'_>],
@@ -75,16 +78,16 @@ impl<'a> Client<'a> {
         })
     }
 
-    /// Whether [`Client::room`] would return at once: a scan need not suspend for it.
+    /// Returns whether [`Client::room`] would return at once: a scan need not suspend for it.
     #[inline]
     pub fn has_room(&self) -> bool {
         self.wire.has_room()
     }
 
-    /// Waits, as an event, until the client has taken in enough of what was sent.
+    /// Waits, as an event, until the client has received enough of the output.
     ///
     /// # Errors
-    /// The statement is to be given up: the client is gone, or wants it.
+    /// Fails if the statement is to be given up: the client is gone, or has cancelled it.
     pub async fn room(&mut self) -> Result<()> {
         match self.wire.has_room() {
             true => Ok(()),
@@ -92,29 +95,30 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// A statement of a simple query has ended. In others it is [`Session::execute`]'s result.
+    /// Reports the end of a statement of a simple query. In the extended protocol it is the
+    /// result of [`Session::execute`].
     ///
     /// [`Session::execute`]: crate::Session::execute
     pub fn complete(&mut self, tag: CommandTag) {
         self.wire.output.command_complete(tag);
     }
 
-    /// There was no statement in a simple query.
+    /// Reports that a simple query contains no statement.
     pub fn empty_query(&mut self) {
         self.wire.output.empty_query();
     }
 
-    /// Tells it something beside the results.
+    /// Sends the client a notice beside the results.
     pub fn notice(&mut self, notice: &Notice) {
         self.wire.output.notice(notice);
     }
 
-    /// Tells it that a setting that it knows has changed.
+    /// Tells the client that a setting that it knows has changed.
     pub fn parameter(&mut self, name: &str, value: &str) {
         self.wire.output.parameter_status(name, value);
     }
 
-    /// Asks for the data of a COPY of so many columns, each in a form of its own in the binary
+    /// Asks for the data of a COPY of `columns` columns, each in a form of its own in the binary
     /// format.
     pub fn copy_in(&mut self, format: Format, columns: usize) -> CopyIn<'_> {
         self.wire.output.copy_response(b'G', format, columns);
@@ -123,39 +127,40 @@ impl<'a> Client<'a> {
         CopyIn { wire: self.wire }
     }
 
-    /// The data of a COPY of so many columns follows: [`Client::copy_data`], then
-    /// [`Client::end_copy_out`]. An error ends it as well.
+    /// Announces the data of a COPY of `columns` columns: [`Client::copy_data`] sends it, and
+    /// [`Client::end_copy_out`] ends it. An error ends it as well.
     pub fn begin_copy_out(&mut self, format: Format, columns: usize) {
         self.wire.output.copy_response(b'H', format, columns);
     }
 
-    /// Sends data of a COPY that `write` appends: a row, in the text formats. [`Client::room`] is
-    /// to be awaited after it.
+    /// Sends data of a COPY that `write` appends: a row, in the text formats. Await
+    /// [`Client::room`] after it.
     ///
     /// # Errors
-    /// Those of `write`; more than fits into a message. Nothing of it is sent then.
+    /// Returns the error of `write`; fails if the data does not fit into a message. Nothing is
+    /// sent in either case.
     pub fn copy_data(&mut self, write: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<()> {
         self.wire.output.message(b'd', write)
     }
 
-    /// That was all of the data.
+    /// Reports the end of a COPY's data to the client.
     pub fn end_copy_out(&mut self) {
         self.wire.output.copy_done();
     }
 }
 
-/// Data of a COPY, from the client. Dropped before its end, it ends the COPY: what still comes
-/// is not looked at.
+/// Data of a COPY from the client. Dropping it before its end ends the COPY: further data is
+/// discarded.
 #[derive(Debug)]
 pub struct CopyIn<'a> {
     wire: &'a mut Wire,
 }
 
 impl CopyIn<'_> {
-    /// The next bytes, of any length and cut anywhere; `None` at the end.
+    /// Returns the next bytes, of any length and cut anywhere; `None` at the end.
     ///
     /// # Errors
-    /// The client gave it up, is gone, or wants the statement to be given up.
+    /// Fails if the client has aborted the COPY, is gone, or has cancelled the statement.
     pub async fn next(&mut self) -> Result<Option<&[u8]>> {
         use crate::protocol::Copied;
         loop {

@@ -1,19 +1,20 @@
-//! How a server serves.
+//! Configuration of a server.
 
 use std::time::Duration;
 
 /// Settings of a server.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// Connections at a time; one more is refused, with 53300. Range 1 to 2^20, default 1024.
+    /// Maximum connections at a time; a further one is refused with 53300. Range 1 to 2^20,
+    /// default 1024.
     pub connections_max: usize,
-    /// The longest message that a client may send, in bytes. Range 64 KiB to 1 GiB - 1, which is
-    /// the default. Memory is taken as a message arrives, not when it is announced.
+    /// Maximum length of a client's message, in bytes. Range 64 KiB to 1 GiB - 1, which is the
+    /// default. Memory is taken as a message arrives, not when it is announced.
     pub message_bytes_max: usize,
-    /// Answers that are held for a client that does not take them in, in bytes, before its
-    /// statement waits. Range 1 KiB to 1 GiB, default 64 KiB. A single row may be longer.
+    /// Answers held for a client that does not receive them, in bytes, before its statement
+    /// waits. Range 1 KiB to 1 GiB, default 64 KiB. A single row may be longer.
     pub output_bytes_max: usize,
-    /// How long a client may take to say who it is. Default: one minute.
+    /// Longest time that a client may take to authenticate. Default: one minute.
     pub authentication_timeout: Duration,
 }
 
@@ -32,7 +33,7 @@ impl Config {
     /// Checks the ranges.
     ///
     /// # Errors
-    /// A sentence that names the field, its value and its range.
+    /// Returns a sentence that names the field out of range, its value and its range.
     pub fn validate(&self) -> Result<(), String> {
         let ranges = [
             ("connections_max", self.connections_max, 1, 1 << 20),

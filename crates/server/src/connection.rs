@@ -1,7 +1,7 @@
 //! The coroutine of one connection, from its first byte to its last.
 //!
-//! It is a task of one worker for all of its life: a statement is carried out on the thread that
-//! has read it. While it waits for its client it is parked, and costs its memory.
+//! The coroutine is a task of one worker for all of its life: a statement is executed on the
+//! thread that has read it. While it waits for its client it is parked, and costs its memory.
 
 mod handshake;
 mod options;
@@ -21,20 +21,20 @@ use crate::{
     wire::{Ended, Wire},
 };
 
-/// How long a client is given to take in why its connection ends.
+/// Time given to a client to receive the reason why its connection ends.
 const FAREWELL: Duration = Duration::from_secs(1);
 
-/// What all connections of a server share.
+/// State shared by all connections of a server.
 #[derive(Debug)]
 pub(crate) struct Shared<B> {
     pub(crate) backend: Arc<B>,
     pub(crate) config: Config,
     pub(crate) connections: Arc<Connections>,
-    /// Makes the salts of users that there are not.
+    /// Key for the salts of users that do not exist.
     pub(crate) secret: [u8; 32],
 }
 
-/// Serves one client. `refused`: it is one too many.
+/// Serves one client. `refused`: the connection exceeds the limit.
 pub(crate) async fn serve<B: Backend>(
     shared: &Shared<B>,
     context: B::Context,
@@ -71,11 +71,11 @@ pub(crate) async fn serve<B: Backend>(
     if let Ended::Fatal(error) = ended {
         wire.output.error(Severity::Fatal, &error);
     }
-    // Whether it gets there or not, this is the end.
+    // The connection ends whether the message arrives or not.
     let _ = within(FAREWELL, wire.send()).await;
 }
 
-/// Awaits `future`, but not longer than this.
+/// Awaits `future`, but not longer than `limit`.
 async fn within<T>(limit: Duration, future: impl Future<Output = T>) -> Option<T> {
     let mut future = pin!(future);
     let mut limit = pin!(interleave::sleep(limit));

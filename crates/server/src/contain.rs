@@ -7,15 +7,15 @@ use std::{
     task::Poll,
 };
 
-/// A future has panicked. The panic hook was given its message.
+/// The panic of a future. The panic hook has received its message.
 #[derive(Debug)]
 pub struct Panicked;
 
-/// Awaits `future`, and contains its panics. What it borrows must bear to be left as it is; the
-/// future itself is dropped when this is.
+/// Awaits `future`, and contains its panics. State that it borrows must tolerate being left as
+/// it is; the future itself is dropped together with this one.
 ///
 /// # Errors
-/// It panicked.
+/// Fails if `future` panicked.
 pub async fn contain<T>(future: impl Future<Output = T>) -> Result<T, Panicked> {
     let mut future = pin!(future);
     poll_fn(|context| {

@@ -1,14 +1,15 @@
-//! How a connection is told from outside to give its statement up, or itself.
+//! Signals to a connection from outside: to give its statement up, or to end.
 //!
-//! A request to cancel comes over another connection, with the number and the secret that the
-//! first one was given. It is a flag and a wake: whoever carries a statement out looks at the
-//! flag now and then, and waits for it beside what it waits for.
+//! A request to cancel comes over another connection, with the number and the secret that the first
+//! connection was given. The request sets a flag and wakes: a running statement looks at the flag
+//! now and then, and a waiting statement waits for it too.
 //!
-//! A client that is gone is another. The reactor sees a socket closed whether anybody reads or not,
-//! and tells two cases apart. A reset connection is *lost*: its statement ends at once. A connection
-//! whose other side has closed its sending half is *half-closed*: its client either waits for an
-//! answer or was killed, which look alike until the server sends something. A session gives the
-//! statement of a half-closed connection some time, and then takes it for lost ([`Control::lose`]).
+//! A lost client is another signal. The reactor sees a socket closed whether the connection reads or
+//! not, and tells two cases apart. A reset connection is *lost*: its statement ends at once. A
+//! connection whose other side has closed its sending half is *half-closed*: its client either waits
+//! for an answer or was killed, which look alike until the server sends something. A session gives
+//! the statement of a half-closed connection some time, and then takes it for lost
+//! ([`Control::lose`]).
 
 use std::{
     collections::HashMap,
@@ -27,7 +28,7 @@ use types::{Result, SqlError, SqlState};
 
 use crate::scram::random;
 
-/// One connection, as others see it.
+/// The signals of one connection, for other threads.
 #[derive(Debug)]
 pub struct Control {
     process: i32,
@@ -40,7 +41,7 @@ pub struct Control {
 }
 
 impl Control {
-    /// The number by which clients name the connection.
+    /// Returns the number by which clients name the connection.
     pub fn process(&self) -> i32 {
         self.process
     }
@@ -49,10 +50,10 @@ impl Control {
         self.secret
     }
 
-    /// Whether the statement should be given up.
+    /// Checks whether the statement may go on.
     ///
     /// # Errors
-    /// It should, with this error.
+    /// Returns the error to give the statement up with, if it should be given up.
     pub fn check(&self) -> Result<()> {
         // Nothing else was published with the flags.
         if self.stopping.load(Ordering::Relaxed) {
@@ -70,13 +71,13 @@ impl Control {
         Ok(())
     }
 
-    /// Waits until the statement should be given up, and gives the error to do so with. To be
-    /// awaited beside what the statement waits for, in the task of the connection only.
+    /// Waits until the statement should be given up, and returns the error to do so with. Await it
+    /// beside the statement's own wait, and only in the task of the connection.
     pub async fn requested(&self) -> SqlError {
         poll_fn(|context| self.poll(context)).await
     }
 
-    /// As [`Control::requested`].
+    /// Polls for the error of [`Control::requested`].
     pub fn poll(&self, context: &mut Context<'_>) -> Poll<SqlError> {
         self.waker.register(context.waker());
         match self.check() {
@@ -85,7 +86,7 @@ impl Control {
         }
     }
 
-    /// As [`Control::poll`], but nobody hears of cancelling: there is no statement.
+    /// Polls for the shutdown of the server alone: without a statement there is nothing to cancel.
     pub(crate) fn poll_stopping(&self, context: &mut Context<'_>) -> Poll<SqlError> {
         self.waker.register(context.waker());
         match self.stopping.load(Ordering::Relaxed) {
@@ -94,7 +95,7 @@ impl Control {
         }
     }
 
-    /// Forgets that it was cancelled: there was no statement.
+    /// Clears an earlier cancel, which found no statement.
     pub(crate) fn begin(&self) {
         if self.cancelled.load(Ordering::Relaxed) {
             self.cancelled.store(false, Ordering::Relaxed);
@@ -103,7 +104,7 @@ impl Control {
 
     fn cancel(&self) {
         self.cancelled.store(true, Ordering::Relaxed);
-        // The waker's registration comes before the look at the flag, and orders the two.
+        // The waker is registered before the flag is read, and orders the two.
         self.waker.wake();
     }
 
@@ -113,18 +114,18 @@ impl Control {
         self.waker.wake();
     }
 
-    /// Whether the client will send nothing more; it may wait for answers.
+    /// Returns whether the client will send nothing more; it may wait for answers.
     pub fn is_half_closed(&self) -> bool {
         self.half_closed.load(Ordering::Relaxed)
     }
 
-    /// Takes the client for gone: its statement is given up.
+    /// Marks the client as gone: its statement is given up.
     pub fn lose(&self) {
         self.lost.store(true, Ordering::Relaxed);
         self.waker.wake();
     }
 
-    /// Whether the client is gone. It may have sent requests before.
+    /// Returns whether the client is gone. It may have sent requests before.
     pub(crate) fn is_lost(&self) -> bool {
         self.lost.load(Ordering::Relaxed)
     }
@@ -135,7 +136,7 @@ impl Control {
     }
 }
 
-/// The client is gone.
+/// Returns the error for a client that is gone.
 pub(crate) fn lost() -> SqlError {
     SqlError::new(SqlState::CONNECTION_FAILURE, "connection to client lost")
 }
@@ -147,19 +148,19 @@ fn shut_down() -> SqlError {
     )
 }
 
-/// What a task serves.
+/// Kinds of tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
     Client,
-    /// Whoever is not a client yet.
+    /// A task that accepts connections.
     Listener,
 }
 
-/// All connections of a server, and its listeners: they are told to end, and waited for, alike.
+/// All connections of a server, and its listeners: both are told to end, and waited for.
 #[derive(Debug, Default)]
 pub(crate) struct Connections {
     known: Mutex<Known>,
-    /// Clients whose tasks have not ended.
+    /// Number of clients whose tasks have not ended.
     open: AtomicUsize,
     ended: Condvar,
 }
@@ -172,8 +173,10 @@ struct Known {
 }
 
 impl Connections {
+    /// Adds a connection or a listener, with a new number and secret.
+    ///
     /// # Errors
-    /// The system gave no random numbers.
+    /// Fails if the system gives no random numbers.
     pub(crate) fn enter(self: &Arc<Self>, role: Role) -> Result<Entered> {
         let mut secret = [0; 4];
         random(&mut secret)?;
@@ -205,12 +208,12 @@ impl Connections {
         })
     }
 
-    /// How many clients there are.
+    /// Returns the number of clients.
     pub(crate) fn open(&self) -> usize {
         self.open.load(Ordering::Relaxed)
     }
 
-    /// Cancels the statement of the connection that was given these numbers, if there is one.
+    /// Cancels the statement of the connection that has these numbers, if there is one.
     pub(crate) fn cancel(&self, process: i32, secret: i32) {
         let control = self.lock().controls.get(&process).cloned();
         if let Some(control) = control
@@ -220,19 +223,20 @@ impl Connections {
         }
     }
 
-    /// Tells all connections to end, those to come included.
+    /// Tells all connections to end, including later ones.
     pub(crate) fn stop(&self) {
         let mut known = self.lock();
         known.stopping = true;
         let controls: Vec<_> = known.controls.values().cloned().collect();
-        // Wakers are foreign code.
+        // Wakers are foreign code, so the lock is released first.
         drop(known);
         for control in controls {
             control.stop();
         }
     }
 
-    /// Blocks until none is left, or `at_most` is over. How many are left.
+    /// Blocks until no connection or listener is left, or `at_most` has passed. Returns how many are
+    /// left.
     pub(crate) fn wait(&self, at_most: Duration) -> usize {
         let end = Instant::now() + at_most;
         let mut known = self.lock();
@@ -247,13 +251,13 @@ impl Connections {
         known.controls.len()
     }
 
-    /// Nothing is left half done under this lock.
+    /// Locks the table. A panic leaves it consistent, so poisoning is ignored.
     fn lock(&self) -> MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A connection's place among all of them, until it is dropped.
+/// A connection's entry among all connections, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Entered {
     connections: Arc<Connections>,

@@ -1,12 +1,12 @@
 //! Bytes of clients, for fuzzers and for tests with random bytes.
 //!
 //! [`connection`] is a whole connection over a stream in memory, with a session that knows a few
-//! statements. Whatever the bytes are: nothing panics; what is answered does not depend on how
-//! the bytes were cut; every answer is a message that pgwire can read; and an error of the
-//! extended protocol is followed by nothing but the end of its pipeline.
+//! statements. For any bytes: nothing panics; the answers do not depend on how the bytes were
+//! cut; every answer is a message that pgwire can read; and an error of the extended protocol is
+//! followed by nothing but the end of its pipeline.
 //!
-//! Random bytes would not get past the first length. So the input is either taken as it is, or
-//! composes messages, of which it then may change bytes.
+//! Random bytes would not get past the first length. The input is therefore either taken as it
+//! is, or composes messages, of which it then may change bytes.
 
 mod session;
 
@@ -40,10 +40,10 @@ const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 /// Small, so that rows have to wait.
 const OUTPUT_BYTES_MAX: usize = 200;
 
-/// Serves a client that sends what `data` says.
+/// Serves a client that sends the messages described by `data`.
 ///
 /// # Panics
-/// When an answer is not as the module's text has it.
+/// Panics if an answer breaks a rule of the module's text.
 pub fn connection(data: &[u8]) {
     let stream = compose(data);
     let whole = answers(&stream, usize::MAX, HERE);
@@ -57,7 +57,7 @@ pub fn connection(data: &[u8]) {
     check(&whole);
 }
 
-/// What is sent: the input itself, or messages that it chooses.
+/// Returns the bytes to send: the input itself, or messages that it chooses.
 fn compose(data: &[u8]) -> Vec<u8> {
     let Some((&first, data)) = data.split_first() else {
         return Vec::new();
@@ -73,14 +73,14 @@ fn compose(data: &[u8]) -> Vec<u8> {
         let (kind, what) = (choice[0], choice.get(1).copied().unwrap_or(0));
         let begin = stream.len();
         if kind % 12 == 11 {
-            // A whole statement, which the others seldom come to.
+            // A whole statement, which other choices seldom produce.
             for kind in [1, 3, 5] {
                 encode(&mut stream, &message(kind, what & 0x7f));
             }
         } else {
             encode(&mut stream, &message(kind, what));
         }
-        // One in 32 has a byte changed.
+        // One message in 32 has a byte changed.
         if let Some(&change) = choice.get(2)
             && change.is_multiple_of(32)
         {
@@ -129,7 +129,7 @@ fn message(kind: u8, what: u8) -> Sent {
     }
 }
 
-/// What is answered to `sent` if it comes in pieces.
+/// Returns the answers to `sent` if it comes in pieces of `step` bytes.
 fn answers(sent: &[u8], step: usize, peer: IpAddr) -> Vec<u8> {
     let connections: Arc<Connections> = Arc::default();
     let entered = connections
@@ -164,7 +164,7 @@ fn answers(sent: &[u8], step: usize, peer: IpAddr) -> Vec<u8> {
     without_key(&received)
 }
 
-/// The numbers for cancelling are others each time.
+/// Blanks out the numbers for cancelling, which differ each time.
 fn without_key(answers: &[u8]) -> Vec<u8> {
     const KEY: &[u8] = b"K\0\0\0\x0c";
     let mut answers = answers.to_vec();
@@ -176,7 +176,7 @@ fn without_key(answers: &[u8]) -> Vec<u8> {
 }
 
 fn check(answers: &[u8]) {
-    // Answers to who asks for encryption are no messages.
+    // Answers to requests for encryption are no messages.
     let refusals = answers.iter().take_while(|&&byte| byte == b'N').count();
     let mut rest = BytesMut::from(&answers[refusals..]);
     let mut context = DecodeContext::new(ProtocolVersion::PROTOCOL3_0);
@@ -207,7 +207,7 @@ fn check(answers: &[u8]) {
 
 type Received = Arc<std::sync::Mutex<Vec<u8>>>;
 
-/// A client that sends what it has, in pieces, and takes in everything, in other pieces.
+/// A client that sends its bytes in pieces, and receives everything, in other pieces.
 #[derive(Debug)]
 struct Script {
     unsent: Vec<u8>,

@@ -1,17 +1,17 @@
 //! The PostgreSQL protocol, and connections as coroutines on the workers of a database.
 //!
-//! | what | where |
+//! | subject | place |
 //! | --- | --- |
 //! | start, count, stop | [`Server`], [`Config`], [`Statistics`] |
-//! | what understands the statements | [`Backend`], [`Session`], [`Statement`] |
-//! | where rows go, and COPY's data comes from | [`Client`], [`CopyIn`] |
+//! | meaning of statements | [`Backend`], [`Session`], [`Statement`] |
+//! | destination of rows, source of COPY's data | [`Client`], [`CopyIn`] |
 //! | giving a statement up | [`Control`] |
 //! | sockets of one worker | [`Reactor`] |
 //! | passwords | [`Verifier`] |
 //! | bytes of clients, for fuzzers | [`fuzz`] |
 //!
-//! The crate knows messages and sockets. It knows no SQL, no tables and no engine: values come to
-//! it with whoever can write them down. See docs/design/server.md.
+//! The crate knows messages and sockets. It knows no SQL, no tables and no engine: the backend
+//! brings values together with their forms. See docs/design/server.md.
 
 mod client;
 mod config;

@@ -1,8 +1,8 @@
 //! Accepts connections and spreads them over the workers.
 //!
-//! A task of the first worker, which is told to end as connections are. What the system refuses
-//! (no descriptors, no memory) is tried again a little later: a server that cannot serve one more
-//! must still serve those that it has.
+//! The listener is a task of the first worker, which is told to end as connections are. A refusal
+//! by the system (no descriptors, no memory) leads to another attempt a little later: a server
+//! that cannot serve one more client must still serve those that it has.
 
 use std::{
     future::poll_fn,
@@ -27,14 +27,14 @@ use crate::{
     wire::Wire,
 };
 
-/// How long nothing is accepted after the system refused.
+/// Pause in accepting after the system refused.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Clients that are served although they are too many, to be told so. Beyond them they are not
-/// even told.
+/// Maximum clients beyond the limit that are served in order to be told so. Further ones are not
+/// told.
 const REFUSALS_MAX: usize = 64;
 
-/// Accepts until it is told to end.
+/// Accepts connections until it is told to end.
 pub(crate) async fn listen<B: Backend>(
     shared: Arc<Shared<B>>,
     reactors: Arc<[Arc<Reactor>]>,
@@ -50,7 +50,7 @@ pub(crate) async fn listen<B: Backend>(
     }
 }
 
-/// The next client. `None`: there are to be no more.
+/// Waits for the next client. Returns `None` if there are to be no more.
 async fn accept(
     listener: &mut Watched<TcpListener>,
     entered: &Entered,
@@ -85,7 +85,8 @@ async fn pause(entered: &Entered) {
     .await;
 }
 
-/// Whether an error says something about who wanted to connect, and nothing about this machine.
+/// Returns whether an error concerns only the client that wanted to connect, and not this
+/// machine.
 fn concerns_one_client(error: &io::Error) -> bool {
     matches!(
         error.kind(),

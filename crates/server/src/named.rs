@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-/// Things by name. The one without a name is used most and is found without hashing.
+/// Values by name. The value without a name is used most and is found without
+/// hashing.
 #[derive(Debug)]
 pub struct Named<T> {
     unnamed: Option<T>,
@@ -19,7 +20,7 @@ impl<T> Default for Named<T> {
 }
 
 impl<T> Named<T> {
-    /// The one of this name; `""` is the unnamed one.
+    /// Returns the value of `name`; `""` is the unnamed one.
     pub fn get(&self, name: &str) -> Option<&T> {
         match name {
             "" => self.unnamed.as_ref(),
@@ -27,7 +28,7 @@ impl<T> Named<T> {
         }
     }
 
-    /// Keeps it under this name, and gives what was there before.
+    /// Keeps `value` under `name`, and returns the value that was there before.
     pub fn insert(&mut self, name: &str, value: T) -> Option<T> {
         match name {
             "" => self.unnamed.replace(value),
@@ -35,7 +36,7 @@ impl<T> Named<T> {
         }
     }
 
-    /// Takes it away, if it is there.
+    /// Removes the value of `name`, if there is one, and returns it.
     pub fn remove(&mut self, name: &str) -> Option<T> {
         match name {
             "" => self.unnamed.take(),
@@ -43,13 +44,13 @@ impl<T> Named<T> {
         }
     }
 
-    /// Takes all of them away.
+    /// Removes all values.
     pub fn clear(&mut self) {
         self.unnamed = None;
         self.named.clear();
     }
 
-    /// Names and things; not the unnamed one.
+    /// Returns names and values, without the unnamed one.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &T)> {
         self.named.iter().map(|(name, value)| (&**name, value))
     }

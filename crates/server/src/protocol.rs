@@ -1,15 +1,15 @@
 //! The protocol without any input or output: bytes to requests, answers to bytes.
 //!
-//! | what | where |
+//! | subject | place |
 //! | --- | --- |
 //! | bytes as messages | `input.rs`, `body.rs` |
-//! | what is heard when | `phase.rs` |
+//! | messages that each state accepts | `phase.rs` |
 //! | before a client is connected | `packet.rs` |
 //! | requests | `request.rs`, `format.rs` |
 //! | answers | `output.rs`, `result.rs`, `report.rs` |
 //!
-//! Nothing in here waits, and nothing trusts the client: whatever the bytes are, there is a
-//! request, an error for the client, or the end of the connection (`fuzz.rs`).
+//! Nothing in here waits, and nothing trusts the client: any bytes give a request, an error
+//! for the client, or the end of the connection (`fuzz.rs`).
 
 mod body;
 mod format;

@@ -1,16 +1,16 @@
-//! What one worker listens to beside its device: sockets.
+//! The sockets of one worker, which it listens to beside its device.
 //!
-//! A connection asks its reactor whether its socket is ready, and waits as an event when it is
-//! not. Nothing becomes ready unless somebody looks: the worker does, between two slices when some
-//! time has passed, and when it has nothing else to do (the reactor is its [`Outside`]).
+//! A connection asks its reactor whether its socket is ready, and waits as an event when it is not. A
+//! socket becomes ready only when the worker looks: between two slices after some time has passed, and
+//! when it has nothing else to do (the reactor is its [`Outside`]).
 //!
-//! All of that happens on the worker's thread, tasks included; other threads only make reactors,
-//! register listeners before their tasks begin, and call the rouser. The atomics and locks are
-//! never contended: they are there because a reactor is made elsewhere.
+//! All of this happens on the worker's thread, tasks included; other threads only make reactors,
+//! register listeners before their tasks begin, and call the rouser. The atomics and locks are never
+//! contended: they are there because a reactor is made elsewhere.
 //!
 //! # No lost readiness
-//! Sockets are registered edge-triggered, once: the kernel says so when bytes *arrive*, not that
-//! some are there. A connection clears `readable` before it reads, not after:
+//! Sockets are registered edge-triggered, once: the kernel reports that bytes *arrive*, not that bytes
+//! are there. A connection clears `readable` before it reads, not after:
 //!
 //! ```text
 //!   connection                     reactor
@@ -19,11 +19,11 @@
 //!                                  edge: store(readable, true); wake
 //!   would wait: readable? reads
 //! ```
-//! If it was cleared after the read, the edge between the two would be forgotten. A read that
-//! brings less than there was room for has emptied the socket; one that fills the room has not
-//! perhaps, and the connection then takes it for ready still. So with writing.
+//! If it was cleared after the read, the edge between the two would be forgotten. A read that brings
+//! fewer bytes than there was room for has emptied the socket; a read that fills the room may not
+//! have, and the connection then takes the socket for ready still. Writing works alike.
 //!
-//! The waker is registered before the flag is looked at, and the flag is set before the waker
+//! The waker is registered before the flag is read, and the flag is set before the waker
 //! is called ([`AtomicWaker`] orders the two).
 
 use std::{
@@ -53,11 +53,12 @@ const ROUSED: Token = Token(usize::MAX);
 /// Events taken in at once.
 const EVENTS_MAX: usize = 256;
 
-/// Where nothing was found so often between two slices, one works beside clients that are silent:
+/// Number of looks between two slices without a find from which a worker counts as one beside silent
+/// clients.
 const QUIET_MIN: u32 = 16;
 
-/// the kernel is asked one of so many times, which are some 150 microseconds apart, since asking costs
-/// a long statement a few per cent of its time.
+/// Share of looks that ask the kernel beside silent clients: one of so many, which are some 150
+/// microseconds apart, since asking costs a long statement a few per cent of its time.
 const QUIET_TIMES: u32 = 3;
 
 /// One worker's sockets.
@@ -68,17 +69,17 @@ pub struct Reactor {
     descriptor: RawFd,
     entries: Mutex<Slab<Arc<Entry>>>,
     counters: Arc<Counters>,
-    /// Clients that this worker serves or is about to.
+    /// Number of clients that this worker serves or is about to.
     clients: AtomicUsize,
-    /// The worker has nothing to do, and has said so before.
+    /// Whether the worker has nothing to do, and has said so before.
     idle: AtomicBool,
 }
 
 struct Polled {
     poll: mio::Poll,
-    /// What the last sleep found, until it is taken in.
+    /// Events that the last sleep found, until they are taken in.
     events: Events,
-    /// Times between two slices since something was found.
+    /// Looks between two slices since something was found.
     quiet: u32,
 }
 
@@ -93,12 +94,12 @@ struct Direction {
 struct Entry {
     reading: Direction,
     writing: Direction,
-    /// Is told that the other side is gone, or sends nothing more.
+    /// Control that is told when the other side is gone, or sends nothing more.
     mourner: OnceLock<Arc<Control>>,
 }
 
 impl Direction {
-    /// It may be ready until somebody has tried.
+    /// Returns a direction that counts as ready until a first attempt.
     fn new() -> Direction {
         Direction {
             ready: AtomicBool::new(true),
@@ -107,7 +108,7 @@ impl Direction {
     }
 
     fn set(&self) {
-        // Release pairs with the Acquire in `poll_ready`: what the kernel said is seen.
+        // Release pairs with the Acquire in `poll_ready`: the kernel's data is seen.
         self.ready.store(true, Ordering::Release);
         self.waker.wake();
     }
@@ -125,8 +126,10 @@ impl Direction {
 }
 
 impl Reactor {
+    /// Returns a reactor without sockets.
+    ///
     /// # Errors
-    /// The system has no more descriptors.
+    /// Fails if the system has no more descriptors.
     pub fn new() -> io::Result<Arc<Reactor>> {
         let poll = mio::Poll::new()?;
         let registry = poll.registry().try_clone()?;
@@ -147,7 +150,7 @@ impl Reactor {
         }))
     }
 
-    /// Counters of this worker's connections.
+    /// Returns the counters of this worker's connections.
     pub(crate) fn counters(&self) -> &Arc<Counters> {
         &self.counters
     }
@@ -156,9 +159,9 @@ impl Reactor {
         &self.clients
     }
 
-    /// Asks the kernel what is ready.
+    /// Asks the kernel for ready sockets.
     fn ask(polled: &mut Polled, at_most: Option<Duration>) {
-        // It fails for signals, and has found nothing then: whoever called looks again.
+        // A signal makes it fail without an event; the caller looks again.
         if polled.poll.poll(&mut polled.events, at_most).is_err() {
             polled.events.clear();
         }
@@ -175,12 +178,12 @@ impl Reactor {
         polled.events.clear();
     }
 
-    /// Says that a socket is ready, as this event has it.
+    /// Reports to a socket's entry what `event` says.
     fn tell(&self, event: &Event) {
         if event.token() == ROUSED {
             return;
         }
-        // It may have gone after its event came.
+        // The socket may have gone after its event came.
         let Some(entry) = lock(&self.entries).get(event.token().0).cloned() else {
             return;
         };
@@ -229,7 +232,7 @@ impl Outside for Reactor {
     fn rouser(&self) -> Rouser {
         let rouser = self.rouser.clone();
         Arc::new(move || {
-            // Fails only where the counter behind it is full, and then it is heard already.
+            // Fails only if the counter behind it is full; the worker is woken already then.
             let _ = rouser.wake();
         })
     }
@@ -258,8 +261,10 @@ pub(crate) struct Watched<S: Source> {
 }
 
 impl<S: Source> Watched<S> {
+    /// Registers `socket` with `reactor`.
+    ///
     /// # Errors
-    /// The system cannot watch it.
+    /// Fails if the system cannot watch the socket.
     pub(crate) fn new(mut socket: S, reactor: Arc<Reactor>) -> io::Result<Watched<S>> {
         let entry = Arc::new(Entry {
             reading: Direction::new(),
@@ -283,18 +288,18 @@ impl<S: Source> Watched<S> {
         })
     }
 
-    /// Has `control` told when the other side has closed its sending half or is gone, whether anybody
-    /// reads or not: a statement that computes does not.
+    /// Tells `control` when the other side has closed its sending half or is gone, whether the
+    /// connection reads or not: a statement that computes does not.
     pub(crate) fn mourn_by(&self, control: Arc<Control>) {
         // A socket has one connection.
         let _ = self.entry.mourner.set(control);
     }
 
-    /// Tries `read` for as long as the socket seems to be readable. `wanted`: how much it can
-    /// take.
+    /// Tries `read` for as long as the socket seems to be readable. `wanted`: the number of bytes that
+    /// it can take.
     ///
     /// # Errors
-    /// Those of `read`.
+    /// Returns the error of `read`.
     pub(crate) fn poll_read(
         &mut self,
         context: &mut Context<'_>,
@@ -305,10 +310,10 @@ impl<S: Source> Watched<S> {
         attempt(direction, context, wanted, || read(&mut self.socket))
     }
 
-    /// The same with writing.
+    /// Tries `write` for as long as the socket seems to be writable.
     ///
     /// # Errors
-    /// Those of `write`.
+    /// Returns the error of `write`.
     pub(crate) fn poll_write(
         &mut self,
         context: &mut Context<'_>,
@@ -353,7 +358,7 @@ impl<S: Source> Drop for Watched<S> {
     }
 }
 
-/// Nothing is left half done under these locks.
+/// Locks a mutex. A panic leaves its data consistent, so poisoning is ignored.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,8 +1,8 @@
-//! SCRAM-SHA-256 (RFC 5802, RFC 7677): how a client proves that it knows a password without
-//! sending it, to a server that does not know it either.
+//! SCRAM-SHA-256 (RFC 5802, RFC 7677): a client proves that it knows a password without sending
+//! it, to a server that does not know it either.
 //!
-//! Without channel binding: there is no TLS that it could be bound to. pgwire has the exchange
-//! too, but only together with its server (see docs/decisions/2026-11-24-protocol.md).
+//! There is no channel binding, since there is no TLS to bind to. pgwire has the exchange too,
+//! but only together with its server (see docs/decisions/2026-11-24-protocol.md).
 //!
 //! ```text
 //!  client                              server
@@ -22,29 +22,29 @@ pub use self::verifier::{InvalidVerifier, Verifier};
 use self::verifier::{KEY_BYTES, hash, keyed_hash};
 use crate::protocol::Body;
 
-/// The name of the one mechanism that is offered.
+/// Name of the one mechanism that is offered.
 pub(crate) const MECHANISM: &str = "SCRAM-SHA-256";
 
-/// Random bytes of the server's half of the nonce, as PostgreSQL has them.
+/// Random bytes of the server's half of the nonce, as in PostgreSQL.
 const NONCE_BYTES: usize = 18;
 
-/// One client's proof, between its first and its last message.
+/// The proof of one client, between its first and its last message.
 #[derive(Debug)]
 pub(crate) struct Exchange {
     verifier: Verifier,
-    /// `n,,` or `y,,`: what the client said of channel binding, to be repeated.
+    /// The client's statement about channel binding, `n,,` or `y,,`, to be repeated.
     header: &'static str,
     nonces: String,
-    /// The first two messages, joined as the proof is about them.
+    /// The first two messages, joined as in the proof.
     messages: String,
 }
 
 impl Exchange {
-    /// Takes in the client's first message (the body of a SASLInitialResponse), and gives the
-    /// answer to it.
+    /// Reads the client's first message (the body of a SASLInitialResponse), and returns the
+    /// exchange and the answer.
     ///
     /// # Errors
-    /// It is none.
+    /// Fails if `body` is no such message.
     pub(crate) fn begin(verifier: Verifier, body: &[u8]) -> Result<(Exchange, String)> {
         let mut nonce = [0; NONCE_BYTES];
         random(&mut nonce)?;
@@ -73,7 +73,7 @@ impl Exchange {
             _ => return Err(malformed()),
         };
         let mut attributes = bare.split(',');
-        // The user was named when the connection began; what stands here is not looked at.
+        // The user was named when the connection began; the name here is ignored.
         attribute(attributes.next(), "n=")?;
         let client_nonce = attribute(attributes.next(), "r=")?;
         if client_nonce.is_empty() || !client_nonce.bytes().all(|byte| byte.is_ascii_graphic()) {
@@ -94,11 +94,11 @@ impl Exchange {
         Ok((exchange, answer))
     }
 
-    /// Takes in the client's last message. The answer to it, if it proves that the client knows
-    /// the password.
+    /// Reads the client's last message. Returns the answer if the message proves that the
+    /// client knows the password, `None` otherwise.
     ///
     /// # Errors
-    /// It is no such message.
+    /// Fails if `body` is no such message.
     pub(crate) fn finish(self, body: &[u8]) -> Result<Option<String>> {
         let message = text(body)?;
         let (without_proof, proof) = message.rsplit_once(",p=").ok_or_else(malformed)?;
@@ -144,10 +144,10 @@ fn violation(message: &'static str) -> SqlError {
     SqlError::new(SqlState::PROTOCOL_VIOLATION, message)
 }
 
-/// Bytes that nobody can foresee.
+/// Fills `bytes` with unpredictable bytes.
 ///
 /// # Errors
-/// The system has none.
+/// Fails if the system has none.
 pub(crate) fn random(bytes: &mut [u8]) -> Result<()> {
     getrandom::fill(bytes).map_err(|_| {
         SqlError::new(

@@ -18,8 +18,8 @@ use crate::{
     statistics::Statistics,
 };
 
-/// Clients of a backend, on the workers of a database. Dropping it tells them to end and does
-/// not wait for that; see [`Server::stop`].
+/// A server for clients of a backend, on the workers of a database. Dropping it tells its
+/// connections to end and does not wait for that; see [`Server::stop`].
 pub struct Server<B> {
     shared: Arc<Shared<B>>,
     reactors: Arc<[Arc<Reactor>]>,
@@ -27,12 +27,12 @@ pub struct Server<B> {
 }
 
 impl<B: Backend> Server<B> {
-    /// Serves whoever connects to `listeners`. There is a reactor for each worker of the
-    /// backend, in the order of their numbers, which the worker looks after.
+    /// Serves the clients that connect to `listeners`. `reactors` has a reactor for each
+    /// worker of the backend, in the order of their numbers, which the worker looks after.
     ///
     /// # Errors
     /// `InvalidInput` if [`Config::validate`] refuses the configuration, or there are no
-    /// workers; what the system says when it refuses.
+    /// workers; the system's error if it refuses.
     pub fn start(
         backend: Arc<B>,
         reactors: Vec<Arc<Reactor>>,
@@ -77,12 +77,12 @@ impl<B: Backend> Server<B> {
 }
 
 impl<B> Server<B> {
-    /// Where it listens.
+    /// Returns the addresses that the server listens on.
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
     }
 
-    /// What it has done so far.
+    /// Returns the counters since the start.
     pub fn statistics(&self) -> Statistics {
         let mut statistics = Statistics {
             connections_open: self.connections().open() as u64,
@@ -94,12 +94,12 @@ impl<B> Server<B> {
         statistics
     }
 
-    /// Accepts nobody any more, and ends the connections: at once where the client is waited
-    /// for, after its statement elsewhere, which is told to give up. Clients hear of it, with
-    /// 57P01. Blocks the calling thread, which must be none of the workers', until all have
-    /// ended, or `at_most` is over.
+    /// Accepts no further connections, and ends the open ones: at once if a connection waits
+    /// for its client, otherwise after its statement, which is told to give up. Clients are
+    /// told with 57P01. Blocks the calling thread, which must not be a worker's, until all
+    /// have ended, or `at_most` has passed.
     ///
-    /// How many have not ended.
+    /// Returns how many have not ended.
     pub fn stop(&self, at_most: Duration) -> usize {
         self.connections().stop();
         self.connections().wait(at_most)

@@ -1,11 +1,11 @@
-//! What a server asks of whoever understands the statements.
+//! Interfaces between a server and the backend that understands the statements.
 //!
-//! The server knows messages, the backend knows SQL. A [`Backend`] is shared by all
-//! connections; a [`Session`] belongs to one, and lives on its worker's thread, in the task of
-//! the connection. Everything it waits for is an event or a touch of that task: nothing in here
-//! may block the thread.
+//! The server knows messages, the backend knows SQL. A [`Backend`] is shared by all connections;
+//! a [`Session`] belongs to one, and lives on its worker's thread, in the task of the connection.
+//! Everything it waits for is an event or a touch of that task: nothing in here may block the
+//! thread.
 //!
-//! # Whose duty is what
+//! # Duties
 //! | server | session |
 //! | --- | --- |
 //! | names of portals, forms of columns, skipping after errors | names of statements ([`Session::statement`]): SQL has PREPARE and DEALLOCATE |
@@ -33,140 +33,144 @@ use crate::{
 /// A task for a worker: called there with what the worker lends to its tasks.
 pub type Task<C> = Box<dyn FnOnce(C) -> Pin<Box<dyn Future<Output = ()>>> + Send>;
 
-/// Whoever understands the statements of all connections.
+/// A backend that understands the statements of all connections.
 #[expect(
     async_fn_in_trait,
     reason = "futures stay on the thread of their worker"
 )]
 pub trait Backend: Send + Sync + 'static {
-    /// What a worker lends to its tasks.
+    /// The state that a worker lends to its tasks.
     type Context: 'static;
-    /// One connection's state.
+    /// The state of one connection.
     type Session: Session;
 
-    /// Runs a task on a worker, by its number among those that the server was given.
+    /// Runs `task` on the worker with number `worker` among the workers that the server was
+    /// given.
     fn spawn(&self, worker: usize, task: Task<Self::Context>);
 
-    /// What is kept of a user's password. `None`: there is no such user, or no password was set
-    /// for it; then it may connect from the machine itself, and from nowhere else.
+    /// Returns the verifier of a user's password. Returns `None` if there is no such user, or no
+    /// password was set for it; then it may connect from the machine itself, and from nowhere
+    /// else.
     ///
     /// # Errors
-    /// The client is told, and the connection ends. So of the next.
+    /// Fails with an error that the client is told before the connection ends.
     async fn verifier(&self, context: &Self::Context, user: &str) -> Result<Option<Verifier>>;
 
-    /// A session for a client that is who it says.
+    /// Opens a session for an authenticated client.
     ///
     /// # Errors
-    /// There is no such user or database, or an option that there is not.
+    /// Fails if there is no such user or database, or if an option is unknown; the client is told
+    /// before the connection ends.
     async fn open(&self, context: Self::Context, startup: Startup) -> Result<Self::Session>;
 }
 
-/// How a connection begins.
+/// Parameters of a new connection.
 #[derive(Debug, Clone)]
 pub struct Startup {
-    /// Who it is.
+    /// Name of the user.
     pub user: String,
-    /// The database that it wants.
+    /// Name of the database.
     pub database: String,
-    /// Settings by name, as it wants them.
+    /// Settings by name.
     pub settings: BTreeMap<String, String>,
-    /// Where the client is.
+    /// Address of the client.
     pub peer: IpAddr,
-    /// For noticing that a statement should be given up.
+    /// Control of the connection, which tells when to give a statement up.
     pub control: Arc<Control>,
 }
 
-/// A statement that was prepared. Cheap to clone.
+/// A prepared statement. Cheap to clone.
 pub trait Statement: Clone + 'static {
-    /// The types of its parameters, by object identifier.
+    /// Returns the types of the parameters, by object identifier.
     fn parameter_types(&self) -> &[u32];
 
-    /// The columns of its result; `None` if it has none.
+    /// Returns the columns of the result; `None` if there is no result.
     fn fields(&self) -> Option<&[Field]>;
 }
 
-/// How far a portal has come.
+/// State of a portal after a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Execution {
-    /// To its end.
+    /// The portal has reached its end.
     Complete(CommandTag),
-    /// The limit of rows was reached; it can be run on.
+    /// The limit of rows was reached; the portal can be run on.
     Suspended,
-    /// There was no statement in the text.
+    /// The text contained no statement.
     Empty,
 }
 
-/// One connection's state.
+/// The state of one connection.
 #[expect(
     async_fn_in_trait,
     reason = "futures stay on the thread of their worker"
 )]
 pub trait Session: 'static {
-    /// A statement that was prepared.
+    /// A prepared statement.
     type Statement: Statement;
-    /// A statement with its parameters, which is run bit by bit.
+    /// A statement with its parameters, which is run piece by piece.
     type Portal: 'static;
 
-    /// Tells the settings that clients want to know of as soon as they are connected
-    /// (`server_version`, `client_encoding`, `DateStyle`, ...).
+    /// Tells the settings that clients need as soon as they are connected (`server_version`,
+    /// `client_encoding`, `DateStyle`, ...).
     fn parameters(&self, tell: &mut dyn FnMut(&str, &str));
 
-    /// Tells those of them that have changed since they were told last.
+    /// Tells those settings that have changed since they were last told.
     fn changed_parameters(&mut self, _tell: &mut dyn FnMut(&str, &str)) {}
 
-    /// What the client's long messages are charged to as they arrive; `None`: they are not.
+    /// Returns the memory to which the client's long messages are charged as they arrive; `None`
+    /// if they are not charged.
     fn memory(&self) -> Option<Rc<Memory>> {
         None
     }
 
-    /// How long the client may be idle by now, and the error that ends the connection then.
+    /// Returns how long the client may be idle now, and the error that then ends the connection.
     fn idle_limit(&self) -> Option<(Duration, SqlError)> {
         None
     }
 
-    /// Whether a transaction is open.
+    /// Returns whether a transaction is open.
     fn status(&self) -> TransactionStatus;
 
-    /// The statement that was prepared under a name; `""` is the unnamed one.
+    /// Returns the statement that was prepared under a name; `""` is the unnamed one.
     fn statement(&mut self, name: &str) -> Option<Self::Statement>;
 
-    /// Keeps a statement under a name, in place of the one that had it.
+    /// Keeps a statement under a name, in place of an earlier one.
     ///
     /// # Errors
-    /// What the client is to be told: it has more statements than are kept.
+    /// Fails with an error for the client if it has more statements than are kept.
     fn keep_statement(&mut self, name: &str, statement: Self::Statement) -> Result<()>;
 
     /// Forgets the statement of a name, if there is one.
     fn forget_statement(&mut self, name: &str);
 
-    /// Carries out all statements of a text and answers: columns, rows and the end of each. If
-    /// no transaction is open they are one, which ends with the text.
+    /// Executes all statements of a text and answers: columns, rows and the end of each. If no
+    /// transaction is open they form one, which ends with the text.
     ///
     /// # Errors
-    /// What the client is to be told; the statements after it were not carried out.
+    /// Fails with an error for the client; the statements after the failed one were not executed.
     async fn simple(&mut self, text: &str, client: &mut Client<'_>) -> Result<()>;
 
     /// Prepares the one statement of a text.
     ///
     /// # Errors
-    /// What the client is to be told. So of the others.
+    /// Fails with an error for the client.
     async fn parse(&mut self, text: &str, types: ParameterTypes<'_>) -> Result<Self::Statement>;
 
     /// Makes a portal. There are as many parameters as the statement has.
     ///
     /// # Errors
-    /// As above; a value that is none of its type, with 22P02 or 22P03.
+    /// Fails with an error for the client: 22P02 or 22P03 for a value that is none of its type.
     async fn bind(
         &mut self,
         statement: &Self::Statement,
         parameters: Parameters<'_>,
     ) -> Result<Self::Portal>;
 
-    /// Runs a portal on, and sends its rows: all that are left, or at most so many. One that is
+    /// Runs a portal on, and sends its rows: all that are left, or at most `rows_max`. A portal
     /// at its end has no rows left.
     ///
     /// # Errors
-    /// As above.
+    /// Fails with an error for the client.
     async fn execute(
         &mut self,
         portal: &mut Self::Portal,
@@ -174,17 +178,18 @@ pub trait Session: 'static {
         client: &mut Client<'_>,
     ) -> Result<Execution>;
 
-    /// A request has failed, the client was told, and no more come before [`Session::sync`] if
-    /// it was one of the extended protocol: the transaction, if one is open, has failed.
+    /// Notes that a request has failed, and the client was told: the open transaction, if any,
+    /// has failed. After a request of the extended protocol no more requests come before
+    /// [`Session::sync`].
     async fn failed(&mut self);
 
-    /// The end of a series of requests: commits or rolls back what was not begun explicitly.
+    /// Ends a series of requests: commits or rolls back work that was not begun explicitly.
     ///
     /// # Errors
-    /// It could not be committed.
+    /// Fails if the work could not be committed.
     async fn sync(&mut self) -> Result<()>;
 
-    /// The connection ends, and the session is dropped next: rolls back what is open, if that is
-    /// better done before.
+    /// Prepares for the end of the connection, before the session is dropped: rolls back open
+    /// work if that is better done before.
     async fn end(&mut self) {}
 }

@@ -9,7 +9,7 @@ use mio::net::TcpStream;
 
 use crate::{reactor::Watched, wire::Stream};
 
-/// See the module's text.
+/// The stream: see the module's text.
 #[derive(Debug)]
 pub(crate) struct Socket(pub(crate) Watched<TcpStream>);
 

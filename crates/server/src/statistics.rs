@@ -1,8 +1,9 @@
-//! Counters of a server: each worker has its own, and who asks adds them up.
+//! Counters of a server: each worker has its own, and their reader adds them
+//! up.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What happened on one worker.
+/// Counters of one worker.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
     pub(crate) connections: Counter,
@@ -13,13 +14,13 @@ pub(crate) struct Counters {
     pub(crate) panics: Counter,
 }
 
-/// Counts up. It orders nothing.
+/// A counter that only grows. It orders nothing.
 #[derive(Debug, Default)]
 pub(crate) struct Counter(AtomicU64);
 
 impl Counter {
     pub(crate) fn add(&self, count: u64) {
-        // Written by one thread only, so that no locked instruction is needed.
+        // One thread writes it, so no locked instruction is needed.
         let sum = self.0.load(Ordering::Relaxed).wrapping_add(count);
         self.0.store(sum, Ordering::Relaxed);
     }
@@ -29,16 +30,16 @@ impl Counter {
     }
 }
 
-/// What a server has done since it started.
+/// Counters of a server since it started.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Statistics {
-    /// Connections that are open now.
+    /// Open connections.
     pub connections_open: u64,
-    /// Connections that were accepted.
+    /// Accepted connections.
     pub connections: u64,
-    /// Of those, the ones that were one too many.
+    /// Accepted connections beyond the limit.
     pub refused: u64,
-    /// Messages of clients that were carried out.
+    /// Executed messages of clients.
     pub requests: u64,
     /// Bytes from clients.
     pub bytes_received: u64,

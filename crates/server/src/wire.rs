@@ -1,8 +1,8 @@
 //! One connection's bytes: from the stream to the conversation, from the output to the stream.
 //!
-//! What is sent is held back until somebody wants it sent ([`Wire::flushes`]: a Sync, a Flush, a
-//! simple query), or there is too much of it: a pipeline is answered with one call of the
-//! system. Nothing is read before what the client waits for has been sent.
+//! Output is held back until the client waits for it ([`Wire::flushes`]: a Sync, a Flush, a simple
+//! query), or there is too much of it: a pipeline is answered with one call of the system. Nothing
+//! is read before the output that the client waits for has been sent.
 
 use std::{
     fmt,
@@ -21,36 +21,36 @@ use crate::{
     statistics::Counters,
 };
 
-/// A client's bytes, as they come and go. The task that polls is woken when there is reason to
-/// poll again.
+/// A client's bytes, as they come and go. The polling task is woken when there is reason to poll
+/// again.
 pub(crate) trait Stream: fmt::Debug {
-    /// Reads what there is, at least one byte; 0 at the end.
+    /// Reads the available bytes, at least one; 0 at the end.
     fn poll_read(&mut self, context: &mut Context<'_>, room: &mut [u8]) -> Poll<io::Result<usize>>;
 
-    /// Writes as much as goes.
+    /// Writes as many bytes as possible.
     fn poll_write(&mut self, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>>;
 }
 
-/// Why nothing comes from the client any more.
+/// Reasons why nothing comes from the client any more.
 #[derive(Debug)]
 pub(crate) enum Ended {
-    /// It is gone.
+    /// The client is gone.
     Lost,
-    /// It is told why.
+    /// The connection ends with an error that the client is told.
     Fatal(SqlError),
 }
 
-/// See the module's text.
+/// The wire: see the module's text.
 #[derive(Debug)]
 pub(crate) struct Wire {
     pub(crate) conversation: Conversation,
     pub(crate) output: Output,
     pub(crate) control: Arc<Control>,
     pub(crate) counters: Arc<Counters>,
-    /// The client waits for what is in the output.
+    /// Whether the client waits for the output.
     pub(crate) flushes: bool,
     stream: Box<dyn Stream>,
-    /// More than this is not held back.
+    /// Most output that is held back.
     output_bytes_max: usize,
 }
 
@@ -78,10 +78,10 @@ impl Wire {
         self.output.unsent().len() < self.output_bytes_max
     }
 
-    /// Waits for bytes of the next message, after sending what the client waits for.
+    /// Waits for bytes of the next message, after sending the output that the client waits for.
     ///
     /// # Errors
-    /// None come.
+    /// Fails if no bytes will come.
     pub(crate) async fn receive(&mut self) -> std::result::Result<(), Ended> {
         if self.flushes {
             // Answers that are ready at the same time are sent one right after the other: a client
@@ -96,7 +96,7 @@ impl Wire {
                 ready!(self.poll_send(context, 0))?;
             }
             let polled = self.poll_receive(context);
-            // What comes next is a request, not more of one.
+            // These bytes begin a request; they do not continue one.
             if polled.is_pending() {
                 note_wait(Wait::Request);
             }
@@ -105,10 +105,10 @@ impl Wire {
         .await
     }
 
-    /// The same for a statement.
+    /// Waits for bytes while a statement runs.
     ///
     /// # Errors
-    /// None come, or the statement is to be given up.
+    /// Fails if no bytes will come, or the statement is to be given up.
     pub(crate) async fn receive_beside_control(&mut self) -> Result<()> {
         poll_fn(|context| {
             if let Poll::Ready(error) = self.control.poll(context) {
@@ -123,9 +123,9 @@ impl Wire {
     /// Sends until there is room.
     ///
     /// # Errors
-    /// The client is gone, or the statement is to be given up.
+    /// Fails if the client is gone, or the statement is to be given up.
     pub(crate) async fn send_beside_control(&mut self) -> Result<()> {
-        // Half of it: what follows should not have to wait at once.
+        // Half of it: the output that follows should not have to wait at once.
         let leave = self.output_bytes_max / 2;
         poll_fn(|context| {
             if let Poll::Ready(error) = self.control.poll(context) {
@@ -139,7 +139,7 @@ impl Wire {
     /// Sends everything.
     ///
     /// # Errors
-    /// The client is gone.
+    /// Fails if the client is gone.
     pub(crate) async fn send(&mut self) -> std::result::Result<(), Ended> {
         poll_fn(|context| self.poll_send(context, 0)).await
     }
@@ -176,14 +176,14 @@ impl Wire {
         })
     }
 
-    /// The client is gone: whoever goes on notices at the next message.
+    /// Notes that the client is gone: a user of the wire notices at the next message.
     fn lose(&mut self) -> Ended {
         self.conversation.enter(Phase::Closed);
         Ended::Lost
     }
 }
 
-/// Notes whom the task waits for, if it does.
+/// Notes that the task waits for its client, if `polled` is pending.
 fn of_client<T>(polled: Poll<T>) -> Poll<T> {
     if polled.is_pending() {
         note_wait(Wait::Client);

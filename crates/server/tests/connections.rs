@@ -1,4 +1,5 @@
-//! How connections begin and end: introductions, passwords, limits, cancelling, stopping, panics.
+//! Beginnings and ends of connections: introductions, passwords, limits, cancelling, stopping,
+//! panics.
 
 #![allow(dead_code, reason = "the common files are shared by several tests")]
 
@@ -161,7 +162,7 @@ fn messages_that_there_are_not_end_the_connection() {
     assert_eq!(client.next(), "gone");
 }
 
-/// The client's side of SCRAM-SHA-256, up to the server's last word.
+/// Runs the client's side of SCRAM-SHA-256, up to the server's last message.
 fn log_in(address: SocketAddr, user: &str, password: &str) -> Vec<String> {
     let mut client = Client::dial(address);
     client.start(&[("user", user)]);
@@ -234,7 +235,7 @@ fn who_has_a_password_must_know_it() {
             "gone"
         ]
     );
-    // Others need none, on this machine.
+    // Other users need none, on this machine.
     Client::connect(address);
 }
 
@@ -253,7 +254,7 @@ fn one_client_too_many_is_told_so() {
         ["FATAL 53300 sorry, too many clients already", "gone"]
     );
     drop(first);
-    // The server notices when it notices.
+    // The server notices after an unknown time.
     let begin = Instant::now();
     loop {
         let mut fourth = Client::dial(address);
@@ -292,7 +293,7 @@ fn cancel(address: SocketAddr, (process, secret): (i32, i32)) {
 fn a_statement_is_cancelled_by_its_key() {
     let (_running, address) = start(Config::default());
     let mut client = Client::connect(address);
-    // Nothing is being carried out: nobody hears of it, now or later.
+    // No statement is running: the cancel has no effect, now or later.
     cancel(address, client.key);
     assert_eq!(client.query("select 1").len(), 4);
     client.send(&[query("copyin")]);
@@ -316,7 +317,7 @@ fn a_statement_that_waits_is_woken_to_be_cancelled() {
     let key = client.key;
     let answered = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        // What comes before the statement has begun is not meant for it.
+        // A cancel that comes before the statement has begun is not meant for it.
         scope.spawn(|| {
             while !answered.load(Ordering::Relaxed) {
                 cancel(address, key);
@@ -346,7 +347,7 @@ fn who_does_not_read_can_be_cancelled_too() {
     assert_eq!(last, CANCELLED);
 }
 
-/// Its statement waits, its worker does not.
+/// A statement whose client does not read waits; its worker does not.
 #[test]
 fn who_does_not_read_keeps_nobody_waiting() {
     let running = backend::start(1, Config::default(), &[]);

@@ -52,7 +52,7 @@ fn the_client_gives_it_up() {
                 "ready I"
             ]
         );
-        // What was on its way when it failed is not looked at.
+        // Data that was on its way when the COPY failed is discarded.
         let answers = client.ask(&[copy_data("b\n"), copy_done(), query("select 1")]);
         assert_eq!(answers.last().unwrap(), "ready I");
         assert_eq!(answers.len(), 4);
@@ -75,7 +75,8 @@ fn what_is_no_data_ends_it() {
     });
 }
 
-/// A client of the extended protocol sends its Sync before it knows that it is a COPY.
+/// A client of the extended protocol sends its Sync before it knows that the statement
+/// is a COPY.
 #[test]
 fn a_sync_amid_data_is_passed_over() {
     served(|client| {

@@ -16,7 +16,7 @@ use server::{
 use types::{Result, SqlError, SqlState};
 use weft::{Context, Database, Isolation, Options, Outside, Table, Transaction};
 
-/// Each statement counts once more in a table, durably, and gives the count.
+/// A backend whose statements each add one to a counter in a table, durably, and return it.
 struct Counting {
     database: Database,
     counts: Table<u64, u64>,
@@ -49,7 +49,7 @@ struct Counter {
     statements: Named<Nothing>,
 }
 
-/// There are no prepared statements here.
+/// A statement type for a backend without prepared statements.
 #[derive(Clone)]
 struct Nothing;
 

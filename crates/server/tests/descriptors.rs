@@ -1,5 +1,5 @@
-//! A server that has no descriptors left serves those that it has, and the others later. Alone
-//! in its file: the limit is that of the process.
+//! A server that has no descriptors left serves its clients, and the others later. The test is
+//! alone in its file: the limit is that of the process.
 
 #![allow(dead_code, reason = "the common files are shared by several tests")]
 

@@ -1,4 +1,4 @@
-//! psql, where it is installed: what libpq makes of what the server sends.
+//! psql, if it is installed: libpq's view of the server's messages.
 
 #![allow(dead_code, reason = "the common files are shared by several tests")]
 
@@ -9,7 +9,8 @@ use std::{net::SocketAddr, process::Command};
 
 use server::Config;
 
-/// What psql prints, and whether it was content. `None`: there is no psql.
+/// Returns the output of psql, and whether it succeeded; `None` if there is no
+/// psql.
 fn psql(
     address: SocketAddr,
     user: &str,

@@ -1,23 +1,23 @@
-//! Processor time of a server: of a process, and of all that come from it.
+//! Processor time of a server: of a process and of all its descendants.
 //!
-//! PostgreSQL has a process for each connection, and more in the background; Weft has one.
-//! Time of processes that have ended is in that of their parent, once it has noticed. Time is
-//! counted in the system's ticks, a hundredth of a second each, so it wants runs of seconds.
+//! PostgreSQL has a process for each connection, and more in the background; Weft has one process.
+//! The time of an ended process is part of its parent's, once the parent has waited for it. The
+//! system counts time in ticks of a hundredth of a second, so a measurement needs runs of seconds.
 
 use std::{collections::BTreeMap, fs, time::Duration};
 
-/// Ticks of `/proc` in a second; the same on every Linux of today.
+/// Ticks of `/proc` in a second; the number is the same on every current Linux.
 const TICKS_PER_SECOND: u64 = 100;
 
-/// What `/proc` says of a process.
+/// Entry of a process in `/proc`.
 struct Process {
     parent: u32,
-    /// Ticks of its own and of its children that have ended.
+    /// Ticks of the process and of its children that have ended.
     ticks: u64,
 }
 
-/// Processor time that a process and all that come from it have taken. None where the system
-/// does not say.
+/// Returns the processor time that the process `root` and all its descendants have taken; `None`
+/// where the system does not tell.
 pub(crate) fn taken(root: u32) -> Option<Duration> {
     let processes = processes()?;
     let mut ticks = processes.get(&root)?.ticks;
@@ -35,8 +35,8 @@ pub(crate) fn taken(root: u32) -> Option<Duration> {
     Some(Duration::from_millis(ticks * 1000 / TICKS_PER_SECOND))
 }
 
-/// The process that listens on a port of this machine: the eldest, where several share the
-/// socket. None if there is none, or it is not ours to look at.
+/// Returns the process that listens on `port` of this machine: the eldest, where several share the
+/// socket. `None` if no process listens, or if this user may not look at it.
 pub(crate) fn listening_on(port: u16) -> Option<u32> {
     let sockets: Vec<String> = ["/proc/net/tcp", "/proc/net/tcp6"]
         .iter()
@@ -55,7 +55,7 @@ pub(crate) fn listening_on(port: u16) -> Option<u32> {
     processes()?.into_keys().find(holds)
 }
 
-/// The inodes of the sockets that listen on a port, in one of the system's tables.
+/// Returns the inodes of the sockets that listen on `port`, read from one of the system's tables.
 fn listening(table: &str, port: u16) -> Vec<u64> {
     const LISTENING: &str = "0A";
     let inode = |line: &str| {
@@ -68,12 +68,12 @@ fn listening(table: &str, port: u16) -> Vec<u64> {
     table.lines().skip(1).filter_map(inode).collect()
 }
 
-/// All processes.
+/// Returns all processes by their numbers.
 fn processes() -> Option<BTreeMap<u32, Process>> {
     let entries = fs::read_dir("/proc").ok()?;
     let found = entries.filter_map(|entry| {
         let id: u32 = entry.ok()?.file_name().to_str()?.parse().ok()?;
-        // Who has ended in the meantime is in its parent's time.
+        // A process that has ended in the meantime counts in its parent's time.
         let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
         Some((id, process(&stat)?))
     });
@@ -81,10 +81,10 @@ fn processes() -> Option<BTreeMap<u32, Process>> {
 }
 
 fn process(stat: &str) -> Option<Process> {
-    // The name is in brackets, and may have any.
+    // The name is in brackets and may itself contain any character.
     let (_, rest) = stat.rsplit_once(')')?;
     let columns: Vec<&str> = rest.split_whitespace().collect();
-    // Fields 14 to 17 of proc(5); the first of `columns` is its third.
+    // Fields 14 to 17 of proc(5); the first element of `columns` is field 3.
     let ticks = columns
         .get(11..15)?
         .iter()

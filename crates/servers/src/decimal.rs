@@ -1,8 +1,8 @@
-//! `numeric` values of a few digits behind the point, as whole numbers of their last digit.
+//! `numeric` values of a few decimal places, as whole numbers of the last place.
 //!
-//! Money is `numeric(12, 2)` in TPC-C, and conditions are checked in cents. The protocol's
-//! binary form is a row of digits to the base of 10,000 with the place of the first; all
-//! values here have at most one such digit behind the point.
+//! Money is `numeric(12, 2)` in TPC-C, and its conditions are checked in cents. The protocol's
+//! binary form is a row of digits to the base of 10,000 with the place of the first; all values
+//! here have at most one such digit behind the point.
 
 use std::{error::Error, fmt};
 
@@ -10,21 +10,21 @@ use bytes::BytesMut;
 
 use postgres::types::{FromSql, IsNull, ToSql, Type, accepts, to_sql_checked};
 
-/// A number of which the last `SCALE` digits, at most four, stand behind the point.
+/// A number whose last `SCALE` digits, at most four, stand behind the point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decimal<const SCALE: u32>(
-    /// How many of the last digit it is.
+    /// Value, in units of the last digit.
     pub i64,
 );
 
-/// One digit of the protocol.
+/// Base of the protocol's digits.
 const BASE: u64 = 10_000;
 const NEGATIVE: u16 = 0x4000;
 
 impl<const SCALE: u32> Decimal<SCALE> {
-    /// How many of the last digit make one.
+    /// Units of the last digit in the number one.
     const ONE: u64 = 10_u64.pow(SCALE);
-    /// How many of the protocol's digits behind the point make one of the last digit.
+    /// Units of the last digit in one unit of the protocol's digit behind the point.
     const STEP: u64 = BASE / Self::ONE;
 }
 
@@ -43,7 +43,7 @@ impl<const SCALE: u32> ToSql for Decimal<SCALE> {
     fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
         let number = self.0.unsigned_abs();
         let mut whole = number / Self::ONE;
-        // The digits, the last first.
+        // Digits, the last first.
         let mut digits = [0_u16; 6];
         digits[0] = (number % Self::ONE * Self::STEP) as u16;
         let mut count = 1;
@@ -145,7 +145,7 @@ mod tests {
         let read = |raw: &[u8]| Decimal::<2>::from_sql(&Type::NUMERIC, raw);
         // 0.0001 has too many digits for two.
         assert!(read(&[0, 1, 0xff, 0xff, 0, 0, 0, 4, 0, 1]).is_err());
-        // Not a number, and one that is cut off.
+        // The first is no number, the second is cut off.
         assert!(read(&[0, 0, 0, 0, 0xc0, 0, 0, 0]).is_err());
         assert!(read(&[0, 2, 0, 0, 0, 0, 0, 2, 0, 1]).is_err());
         // A zero is left out at the end: 50000 is the digit 5 in place 1.

@@ -1,5 +1,5 @@
-//! Servers that a benchmark starts for itself: on a port that is free, with a directory of
-//! their own, durable. They end with what is returned here.
+//! Servers that a benchmark starts for itself: durable, on a free port, in a directory of their own. A server ends when
+//! its [`Launched`] is dropped.
 
 use std::{
     fs,
@@ -19,10 +19,10 @@ use bench::machine::memory_available_bytes;
 use commands::Place;
 use commands::{Error, Result};
 
-/// How long a server may take to be ready.
+/// Longest time that a server may take to be ready.
 const READY_WITHIN: Duration = Duration::from_secs(60);
 
-/// A server that runs until this is dropped, and its directory.
+/// A running server and its directory; the server ends when this is dropped.
 #[derive(Debug)]
 pub struct Launched {
     child: Child,
@@ -31,7 +31,7 @@ pub struct Launched {
 }
 
 impl Launched {
-    /// How it is reached.
+    /// Returns the server, to be connected to.
     pub fn server(&self) -> Server {
         self.server.clone()
     }
@@ -39,8 +39,8 @@ impl Launched {
 
 impl Drop for Launched {
     fn drop(&mut self) {
-        // PostgreSQL's children outlive a parent that is killed for a while, and its shared
-        // memory for good; told to end, it takes both with it.
+        // PostgreSQL's children outlive a killed parent for a while, and its shared memory does for good; a parent that
+        // is told to end takes both with it.
         // SAFETY: a signal to our child, which has not been waited for, so its number is its.
         let told = unsafe { libc::kill(self.child.id() as i32, libc::SIGINT) };
         let until = Instant::now() + READY_WITHIN;
@@ -50,7 +50,7 @@ impl Drop for Launched {
             }
             std::thread::sleep(Duration::from_millis(20));
         }
-        // Who has ended already is no loss.
+        // The child may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -82,7 +82,7 @@ pub fn spawn_weft(mut serve: Command, directory: &Path) -> Result<(Child, Server
     let mut child = child.map_err(|error| Error::run(format!("cannot start Weft: {error}")))?;
     let mut line = String::new();
     if let Some(output) = child.stdout.take() {
-        // Without a line there is no port, which is what is told.
+        // An empty line has no port, which is reported below.
         let _ = BufReader::new(output).read_line(&mut line);
     }
     let port = line.trim().rsplit(':').next();
@@ -97,8 +97,8 @@ pub fn spawn_weft(mut serve: Command, directory: &Path) -> Result<(Child, Server
     Ok((child, server))
 }
 
-/// Starts PostgreSQL from the programs in `programs` in `directory`, which is removed
-/// afterwards. It does not run as root; who is root has it run as the user `postgres`.
+/// Starts PostgreSQL from the programs in `programs` in `directory`, which is removed afterwards. PostgreSQL refuses to
+/// run as root; started by root, it runs as the user `postgres`.
 ///
 /// # Errors
 /// [`Error::Run`] when it does not come up.
@@ -171,8 +171,8 @@ pub fn start_postgres(programs: Option<&Path>, directory: &Path) -> Result<Launc
     Ok(launched)
 }
 
-/// As durable as Weft is, and with a quarter of the memory, as its manual advises; without
-/// checkpoints that the size of the log would bring about in the middle of a run.
+/// Returns settings as durable as Weft's, with a quarter of the memory, as PostgreSQL's manual advises; the size of the
+/// log causes no checkpoint in the middle of a run.
 fn settings(port: u16) -> Vec<String> {
     let quarter = memory_available_bytes().unwrap_or(1 << 30) / 4;
     vec![
@@ -185,7 +185,7 @@ fn settings(port: u16) -> Vec<String> {
         format!("shared_buffers={}MB", (quarter >> 20).clamp(128, 8192)),
         "max_wal_size=8GB".to_owned(),
         "max_connections=300".to_owned(),
-        // Temporary sorts and hashes, which Weft does not bound.
+        // For temporary sorts and hashes, which Weft does not bound.
         "work_mem=64MB".to_owned(),
     ]
 }
@@ -196,7 +196,7 @@ fn config(port: u16, name: &str) -> Config {
     config
 }
 
-/// Where distributions put the programs; the newest.
+/// Returns the newest of the directories in which distributions put the programs.
 fn installed() -> Result<PathBuf> {
     let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten();
     let mut found: Vec<(u32, PathBuf)> = versions
@@ -213,9 +213,9 @@ fn installed() -> Result<PathBuf> {
     })
 }
 
-/// User and group to run it as, if we are root.
+/// Returns the user and group to run PostgreSQL as, if this process runs as root.
 fn account() -> Result<Option<(u32, u32)>> {
-    // SAFETY: has no arguments and cannot fail.
+    // SAFETY: the call has no arguments and cannot fail.
     if unsafe { libc::geteuid() } != 0 {
         return Ok(None);
     }
@@ -230,7 +230,7 @@ fn account() -> Result<Option<(u32, u32)>> {
     })
 }
 
-/// A port that is free now. Who takes it until the server does makes that fail, which is told.
+/// Returns a port that is free now. If another process takes the port first, the server fails to start and says so.
 fn free_port() -> Result<u16> {
     let listener = TcpListener::bind("127.0.0.1:0");
     let address = listener.and_then(|listener| listener.local_addr());

@@ -1,13 +1,13 @@
 //! Servers that speak PostgreSQL's protocol, as a benchmark sees them from outside.
 //!
-//! The crate knows connections and processes: it starts a server, reaches it, and reads its processor
-//! time. The crate never knows a table or a statement about one, and never measures.
+//! The crate knows connections and processes: it starts a server, reaches it, and reads its processor time. It never
+//! knows a table or a statement about one, and never measures.
 //!
-//! | what | where |
+//! | subject | where |
 //! | --- | --- |
-//! | where a server is and how it is reached; starting one | [`Server`]; [`start_weft`], [`start_postgres`] |
+//! | place and connection of a server; starting one | [`Server`]; [`start_weft`], [`start_postgres`] |
 //! | processor time of a server | `cpu.rs` |
-//! | what a workload and its clients must be able to do | [`Workload`], [`Client`] |
+//! | requirements on a workload and its clients | [`Workload`], [`Client`] |
 //! | decimal numbers, and rows on their way into tables | [`Decimal`], [`Rows`] |
 
 mod cpu;

@@ -1,7 +1,7 @@
 //! Rows on their way into a table.
 //!
-//! They are gathered into statements of some hundred rows each, all of one text's length, so
-//! that a server which keeps plans by the form of a statement keeps one.
+//! Rows are gathered into statements of some hundred rows each. All statements have the same form,
+//! so a server that keeps plans by the form of a statement keeps one.
 
 use std::fmt::{self, Write as _};
 
@@ -9,10 +9,10 @@ use crate::failed;
 use commands::Result;
 use commands::progress::Step;
 
-/// Rows of a statement.
+/// Rows in each statement.
 const ROWS: u64 = 250;
 
-/// Gathers rows for a table.
+/// Rows on their way into one table.
 pub struct Rows<'c> {
     connection: &'c mut postgres::Client,
     step: &'c Step,
@@ -22,7 +22,7 @@ pub struct Rows<'c> {
 }
 
 impl<'c> Rows<'c> {
-    /// Begins to gather rows for all columns of a table, in their order.
+    /// Begins to gather rows for all columns of `table`, in their order.
     pub fn into(connection: &'c mut postgres::Client, table: &str, step: &'c Step) -> Rows<'c> {
         Rows {
             connection,
@@ -33,11 +33,11 @@ impl<'c> Rows<'c> {
         }
     }
 
-    /// Adds the next row: literals, separated by commas. Texts in them have neither quotes nor
-    /// backslashes.
+    /// Adds the next row, `values`: literals, separated by commas. Texts among them contain neither
+    /// quotes nor backslashes.
     ///
     /// # Errors
-    /// [`Error::Run`](commands::Error::Run) when the server refuses those before it.
+    /// [`Error::Run`](commands::Error::Run) when the server refuses the rows before it.
     pub fn push(&mut self, values: fmt::Arguments<'_>) -> Result<()> {
         self.text
             .push_str(if self.rows == 0 { &self.head } else { "," });
@@ -58,10 +58,10 @@ impl<'c> Rows<'c> {
         Ok(())
     }
 
-    /// Sends what is left: there are no more.
+    /// Sends the remaining rows.
     ///
     /// # Errors
-    /// [`Error::Run`](commands::Error::Run) when the server refuses.
+    /// [`Error::Run`](commands::Error::Run) when the server refuses them.
     pub fn finish(mut self) -> Result<()> {
         match self.rows {
             0 => Ok(()),

@@ -10,20 +10,21 @@ use crate::{cpu, failed, level};
 use bench::measure::Isolation;
 use commands::{Error, Result};
 
-/// Where a server is, what it is called, and whose processor time is its.
+/// A server: its name, its address, and the process whose processor time counts.
 #[derive(Clone, Debug)]
 pub struct Server {
     name: String,
     config: Config,
-    /// Its first process, if that is on this machine.
+    /// First process of the server, if that is on this machine.
     process: Option<u32>,
 }
 
 impl Server {
-    /// One that runs: `name=connection string`, as libpq understands those.
+    /// Returns a server that runs already, from `name=connection string`, the latter as libpq
+    /// understands it.
     ///
     /// # Errors
-    /// [`Error::Input`] when the text is none.
+    /// [`Error::Input`] when `text` has no such form.
     pub fn given(text: &str) -> Result<Server> {
         let wrong = |why: &dyn std::fmt::Display| {
             Error::input(format!(
@@ -49,7 +50,7 @@ impl Server {
         })
     }
 
-    /// One that we have started.
+    /// Returns a server that this crate has started as `process`.
     pub(crate) fn started(name: &str, config: Config, process: u32) -> Server {
         Server {
             name: name.to_owned(),
@@ -58,20 +59,20 @@ impl Server {
         }
     }
 
-    /// What it is called in results.
+    /// Returns the server's name in results.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Returns how it is reached.
+    /// Returns the parameters of a connection to the server.
     pub fn config(&self) -> &Config {
         &self.config
     }
 
-    /// Connects to it, for transactions of a level.
+    /// Connects to the server and sets `isolation` as the level of the connection's transactions.
     ///
     /// # Errors
-    /// [`Error::Run`] when it cannot be reached.
+    /// [`Error::Run`] when the server cannot be reached.
     pub fn connect_at(&self, isolation: Isolation) -> Result<Client> {
         let mut connection = self.connect()?;
         let set = connection.batch_execute(&level(isolation));
@@ -79,10 +80,10 @@ impl Server {
         Ok(connection)
     }
 
-    /// A connection to it.
+    /// Connects to the server.
     ///
     /// # Errors
-    /// [`Error::Run`] when it cannot be reached.
+    /// [`Error::Run`] when the server cannot be reached.
     pub fn connect(&self) -> Result<Client> {
         let config = postgres::Config::from(self.config.clone());
         config
@@ -90,13 +91,13 @@ impl Server {
             .map_err(|error| Error::run(format!("cannot connect to {}: {error}", self.name)))
     }
 
-    /// Returns the processor time that it has taken so far; none where its processes cannot be looked
-    /// at.
+    /// Returns the processor time that the server has taken so far; `None` where its processes
+    /// cannot be looked at.
     pub fn cpu_taken(&self) -> Option<Duration> {
         cpu::taken(self.process?)
     }
 
-    /// Puts its name before an error.
+    /// Returns `error` with the server's name before its text.
     pub fn says(&self, error: &Error) -> Error {
         Error::run(format!("{}: {error}", self.name))
     }

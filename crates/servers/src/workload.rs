@@ -1,4 +1,4 @@
-//! Workloads and their clients as traits, and the errors that servers tell them.
+//! Workloads and their clients as traits, and the errors that servers report to them.
 
 use postgres::error::SqlState;
 
@@ -9,28 +9,28 @@ use commands::{Error, Result};
 
 /// A workload: tables, and clients that work on them.
 pub trait Workload: Sync {
-    /// Returns its name in results.
+    /// Returns the workload's name in results.
     fn name(&self) -> String;
 
-    /// Returns how many clients it wants unless told.
+    /// Returns the default number of clients.
     fn clients(&self) -> u16;
 
-    /// Returns how many rows are loaded, for those who watch.
+    /// Returns the number of rows that are loaded, for the display of progress.
     fn rows(&self) -> u64;
 
-    /// Makes its tables and fills them.
+    /// Makes the workload's tables and fills them.
     ///
     /// # Errors
     /// [`Error::Run`] when the server refuses.
     fn load(&self, connection: &mut postgres::Client, step: &Step) -> Result<()>;
 
-    /// Drops them.
+    /// Drops the workload's tables.
     ///
     /// # Errors
     /// [`Error::Run`] when the server refuses.
     fn clear(&self, connection: &mut postgres::Client) -> Result<()>;
 
-    /// Connects a client of this number, on a connection of its own.
+    /// Connects the client number `number`, on a connection of its own.
     ///
     /// # Errors
     /// [`Error::Run`] when the server refuses or cannot be reached.
@@ -42,7 +42,8 @@ pub trait Workload: Sync {
         seed: u64,
     ) -> Result<Box<dyn Client>>;
 
-    /// Checks its tables, when nobody works on them, and returns a sentence for each fault.
+    /// Checks the workload's tables while no client works on them, and returns a sentence for each
+    /// fault.
     ///
     /// # Errors
     /// [`Error::Run`] when the server refuses.
@@ -51,10 +52,10 @@ pub trait Workload: Sync {
 
 /// One client of a workload, with its connection.
 pub trait Client: Send {
-    /// Draws what the next transaction is to do.
+    /// Draws the parameters of the next transaction.
     fn draw(&mut self);
 
-    /// Does what was drawn, in one transaction.
+    /// Runs the drawn transaction once.
     ///
     /// # Errors
     /// The server's error, which ends the transaction.
@@ -65,11 +66,12 @@ pub trait Client: Send {
 pub enum Done {
     /// The right answer.
     Right,
-    /// Another one, described in a sentence.
+    /// A wrong answer, described in a sentence.
     Wrong(String),
 }
 
-/// Tells whether a transaction that fails so may be run again: it met others.
+/// Tells whether a transaction that fails with `error` may be run again: it was in conflict with
+/// others.
 pub fn is_retryable(error: &postgres::Error) -> bool {
     matches!(
         error.code(),
@@ -77,7 +79,7 @@ pub fn is_retryable(error: &postgres::Error) -> bool {
     )
 }
 
-/// Returns the statement by which transactions that begin from now on have a level.
+/// Returns the statement that sets `level` for the connection's transactions that begin after it.
 pub fn level(level: Isolation) -> String {
     let level = match level {
         Isolation::ReadCommitted => "read committed",
@@ -87,7 +89,7 @@ pub fn level(level: Isolation) -> String {
     format!("set default_transaction_isolation = '{level}'")
 }
 
-/// Turns a server's error into one of the run.
+/// Turns a server's error into [`Error::Run`].
 pub fn failed(error: postgres::Error) -> Error {
     match error.as_db_error() {
         Some(told) => {

@@ -1,7 +1,6 @@
 //! A long simulation: `cargo run --release -p sim --example simulate -- --seeds 10000`.
 //!
-//! Progress goes to standard error; the process fails with the first seed that
-//! does.
+//! Progress goes to standard error; the process fails with the first seed that fails.
 
 use std::{env, io::Write, process::ExitCode, time::Instant};
 

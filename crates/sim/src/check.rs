@@ -1,4 +1,4 @@
-//! Checkers: whether a history is one that the engine may produce.
+//! Checkers of histories: they accept only histories that the engine may produce.
 //!
 //! Commit timestamps give the order of all commits, so nothing has to be searched
 //! for: the committed states are rebuilt (`versions.rs`) and every operation is
@@ -6,14 +6,14 @@
 //!
 //! | rule | file |
 //! | --- | --- |
-//! | every answer is that of the transaction's state | `answers.rs` |
+//! | every answer agrees with the transaction's state | `answers.rs` |
 //! | concurrent writers: first updater wins, no dirty write, no groundless abort | `writes.rs` |
 //! | lists only grow; claims of workloads hold | `claims.rs` |
 //! | tables that come and go are used while they are there | `tables.rs` |
-//! | memory is what the surviving records need | `memory.rs` |
+//! | memory in use is as much as the surviving records need | `memory.rs` |
 //!
-//! Transactions that did not commit are checked as well: what they were told
-//! before their end must have been right.
+//! Transactions that did not commit are checked as well: their answers before their end
+//! must have been right.
 
 mod answers;
 mod claims;
@@ -33,31 +33,31 @@ pub use self::{
     versions::Versions,
 };
 
-/// What a checker may assume of a run.
+/// Assumptions that a checker may make about a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
-    /// All workers ran on one thread: between two suspensions nothing else
+    /// Whether all workers ran on one thread: between two suspensions nothing else
     /// happened, and the clocks of the history are exact.
     pub one_thread: bool,
-    /// Operations may be told that memory is exhausted.
+    /// Whether operations may fail because memory is exhausted.
     pub memory_is_scarce: bool,
-    /// Transactions may wait for each other, and lock records.
+    /// Whether transactions may wait for each other, and lock records.
     pub waits: bool,
-    /// Tables have indexes: conflicts over entries, and with those who build them, are
-    /// in no history.
+    /// Whether tables have indexes: conflicts over entries, and with the builders of
+    /// indexes, are in no history.
     pub has_indexes: bool,
-    /// The device may fail, and the records that are there cannot be read then.
+    /// Whether the device may fail, so that existing records cannot be read.
     pub power_fails: bool,
 }
 
-/// A rule that was broken.
+/// A violated rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// The rule's name.
+    /// Name of the rule.
     pub rule: &'static str,
-    /// The transaction that shows it.
+    /// Number of the transaction that violates it.
     pub transaction: u64,
-    /// What happened.
+    /// Description of the violation.
     pub story: String,
 }
 
@@ -89,7 +89,7 @@ impl Violation {
 /// Checks a history against all rules.
 ///
 /// # Errors
-/// The first violation.
+/// Returns the first violation.
 pub fn history(records: &[Record], rules: &Rules) -> Result<(), Violation> {
     let versions = Versions::of(records)?;
     for record in records {
@@ -105,7 +105,7 @@ pub fn history(records: &[Record], rules: &Rules) -> Result<(), Violation> {
     claims::lists_only_grow(&versions, records)
 }
 
-/// Checks the answers that one transaction was given, by the versions of its history.
+/// Checks the answers that one transaction received, given the versions of its history.
 pub(crate) fn answers(
     versions: &Versions,
     records: &[Record],
@@ -115,7 +115,7 @@ pub(crate) fn answers(
     answers::check(versions, records, record, rules)
 }
 
-/// A key or value for people.
+/// Formats a key or value for display.
 fn shown(bytes: &[u8]) -> String {
     let mut text = bytes.iter().take(16).map(u8::to_string).collect::<Vec<_>>();
     if bytes.len() > 16 {

@@ -1,13 +1,13 @@
-//! A client: one transaction that writes down what it does and is told.
+//! A client: one transaction that records its operations and their answers.
 //!
 //! A client that is dropped in the middle (cancelled, or by a panic) still hands
 //! in its record. Dropping the transaction comes after that record's `ended`, so
 //! no other transaction's success is taken for a dirty write.
 //!
-//! A commit on a device has two moments: when others see it, and when its client is
-//! told. Who is dropped in between is *in doubt*. The timestamp is known all the
-//! same: everything runs on one thread, so if the clock moved while the commit was
-//! polled, this commit moved it.
+//! A commit on a device has two moments: when others see it, and when its client is told.
+//! A client that is dropped in between is *in doubt*. The timestamp is known all the same:
+//! everything runs on one thread, so if the clock moved while the commit was polled, this
+//! commit moved it.
 
 mod catalog;
 mod expiring;
@@ -86,7 +86,7 @@ impl<'w> Client<'w> {
         })
     }
 
-    /// A number that no other value of the run has.
+    /// Returns a number that no other value of the run has.
     pub(crate) fn unique(&self) -> u64 {
         let sequence = self.values.get();
         self.values.set(sequence + 1);
@@ -94,7 +94,7 @@ impl<'w> Client<'w> {
         number << 16 | u64::from(sequence)
     }
 
-    /// A value of its own, of 8 bytes and some.
+    /// Returns a unique value of 8 bytes and `padding`.
     pub(crate) fn value(&self, padding: usize) -> Value {
         let mut value = self.unique().to_be_bytes().to_vec();
         value.resize(8 + padding, 0xcc);
@@ -105,7 +105,7 @@ impl<'w> Client<'w> {
         self.with_record(|record| record.isolation)
     }
 
-    /// Changes what the acknowledgement waits for.
+    /// Changes the event that the acknowledgement waits for.
     pub(crate) fn set_durability(&self, durability: Durability) {
         self.transaction().set_durability(durability);
         self.with_record(|record| record.durability = durability);
@@ -132,7 +132,7 @@ impl<'w> Client<'w> {
         })
     }
 
-    /// From now on, waits for other transactions instead of aborting.
+    /// Waits for other transactions from now on, instead of aborting.
     pub(crate) fn wait_for_others(&self, at_most: Option<Duration>) {
         self.transaction().set_on_conflict(OnConflict::Wait);
         self.transaction().set_lock_timeout(at_most);
@@ -161,13 +161,13 @@ impl<'w> Client<'w> {
         })
     }
 
-    /// A savepoint, and how many events came before it.
+    /// Returns a savepoint, and the number of events before it.
     pub(crate) fn savepoint(&self) -> Result<(Savepoint, usize), Error> {
         let events = self.with_record(|record| record.events.len());
         Ok((self.transaction().savepoint()?, events))
     }
 
-    /// Takes back the upserts since a savepoint; there were only upserts.
+    /// Takes back the writes since a savepoint, all of which were upserts.
     pub(crate) fn return_to(&self, savepoint: &(Savepoint, usize)) -> Result<(), Error> {
         self.transaction().rollback_to(&savepoint.0)?;
         self.with_record(|record| {
@@ -216,7 +216,7 @@ impl<'w> Client<'w> {
         })
     }
 
-    /// Inserts a record; false if there is one.
+    /// Inserts a record; returns false if there is one.
     pub(crate) async fn insert<P: Policy>(&self, key: &[u8], value: &[u8]) -> Result<bool, Error> {
         let start = self.start();
         let table = &self.table(key);
@@ -232,7 +232,7 @@ impl<'w> Client<'w> {
         })
     }
 
-    /// Updates a record; whether there is one.
+    /// Updates a record; returns whether there is one.
     pub(crate) async fn update<P: Policy>(&self, key: &[u8], value: &[u8]) -> Result<bool, Error> {
         let start = self.start();
         let table = &self.table(key);
@@ -244,8 +244,8 @@ impl<'w> Client<'w> {
         })
     }
 
-    /// Has a record changed, by what it holds, on a snapshot; whether there is one. In the
-    /// history that is a read and an update.
+    /// Changes a record, depending on its content, on a snapshot; returns whether there is
+    /// one. The history has this as a read and an update.
     pub(crate) async fn modify<P: Policy>(
         &self,
         key: &[u8],
@@ -293,8 +293,8 @@ impl<'w> Client<'w> {
         })
     }
 
-    /// Begins to write a record, loses patience after `turns` suspensions and
-    /// looks what has become of it.
+    /// Begins to write a record, drops the future after `turns` suspensions and looks what
+    /// has become of the write.
     pub(crate) async fn upsert_within<P: Policy>(
         &self,
         turns: usize,
@@ -323,7 +323,7 @@ impl<'w> Client<'w> {
         Ok(())
     }
 
-    /// Deletes a record; whether there was one.
+    /// Deletes a record; returns whether there was one.
     pub(crate) async fn delete<P: Policy>(&self, key: &[u8]) -> Result<bool, Error> {
         let start = self.start();
         let result = self.transaction().delete::<P>(&self.table(key), key).await;
@@ -349,7 +349,7 @@ impl<'w> Client<'w> {
         Ok((a?, b?))
     }
 
-    /// Notes something that must hold.
+    /// Notes a claim that must hold.
     pub(crate) fn claim(&self, what: &'static str, expected: u64, found: u64) {
         let claim = Claim {
             what,
@@ -388,7 +388,7 @@ impl<'w> Client<'w> {
         let (known, ended) = self.with_record(|record| (record.outcome, record.ended));
         let outcome = match result {
             Ok(Timestamp(at)) => Outcome::Committed(at),
-            // It had taken a timestamp; that is all that moved the clock.
+            // The transaction had taken a timestamp; only this moved the clock.
             Err(Error::Abort(_)) => Outcome::Aborted,
             Err(_) if self.is_in_doubt() => known,
             Err(_) => Outcome::Aborted,
@@ -397,7 +397,7 @@ impl<'w> Client<'w> {
         result.map(drop)
     }
 
-    /// Whether the transaction has committed, and nobody was told yet.
+    /// Returns whether the transaction has committed without its client having been told.
     fn is_in_doubt(&self) -> bool {
         self.with_record(|record| matches!(record.outcome, Outcome::InDoubt(_)))
     }
@@ -410,7 +410,7 @@ impl<'w> Client<'w> {
         self.hand_in(Outcome::RolledBack, ended);
     }
 
-    /// Notes the snapshot, at the end: until then it may move.
+    /// Notes the snapshot at the end: until then it may move.
     fn note_snapshot(&self) {
         if let Some(transaction) = &self.transaction
             && transaction.isolation() != Isolation::ReadCommitted

@@ -1,13 +1,13 @@
 //! Simulation of one column that is appended to, merged and read by several threads.
 //!
-//! All that a run does comes from its seed: the type of the values, what each thread does, and at which latch
-//! which thread goes on (`turns.rs`). A model that is changed beside the column predicts every answer
-//! (`model.rs`). So a run can be repeated exactly, however fast lookups were; what is measured decides only how
+//! All that a run does comes from its seed: the type of the values, the operations of each thread, and at each
+//! latch the thread that goes on (`turns.rs`). A model that is changed beside the column predicts every answer
+//! (`model.rs`). A run can therefore be repeated exactly, however fast lookups were; measured times decide only how
 //! values are looked up, under a latch or in parts that do not change.
 //!
-//! Threads: those that append, rows of their own and in batches; those that merge in steps of any size, beside each
-//! other, and drop some merges; those that keep snapshots over merges and ask them. In the end
-//! all is merged, asked once more, and compared.
+//! Threads: some append rows of their own, and in batches; some merge in steps of any size, beside each other, and
+//! drop some merges; some keep snapshots over merges and query them. In the end all is merged, queried once more,
+//! and compared.
 
 mod kinds;
 mod model;
@@ -46,7 +46,7 @@ pub type ColumnFailure = Failed<ColumnParameters>;
 /// Runs one simulation.
 ///
 /// # Errors
-/// The first thing that was not as it must be.
+/// Returns the first deviation from the model.
 pub fn run_columns(
     seed: u64,
     parameters: &ColumnParameters,
@@ -65,10 +65,10 @@ pub fn run_columns(
     run_it(dice, parameters).map_err(|reason| ColumnFailure::new(seed, parameters, reason))
 }
 
-/// Runs `seeds` simulations from seed `first` on; `progress` is told after each.
+/// Runs `seeds` simulations from seed `first` on; calls `progress` after each.
 ///
 /// # Errors
-/// The first failure.
+/// Returns the first failure.
 ///
 /// # Panics
 /// Aborts the process, having named the seed, if a run does not end.
@@ -82,7 +82,7 @@ pub fn run_columns_many(
     run_seeds(first, seeds, parameters, run_columns, merge, progress)
 }
 
-/// What a thread does.
+/// Kinds of threads.
 #[derive(Clone, Copy)]
 enum Role {
     Append,
@@ -134,7 +134,7 @@ fn run_kind<V: Kind>(
     Ok(report)
 }
 
-/// A thread's part of a run.
+/// Runs one thread's part of a run.
 fn act<V: Kind>(
     scene: &Arc<Scene<V>>,
     me: usize,
@@ -157,7 +157,7 @@ fn act<V: Kind>(
     }));
     let outcome = match ended {
         Ok(outcome) => outcome.map_err(Reason::Column),
-        // Another thread says why.
+        // The other thread reports the reason.
         Err(payload) if payload.is::<Stopped>() => return Ok(ColumnReport::default()),
         Err(payload) => Err(Reason::panicked(&*payload)),
     };
@@ -168,13 +168,13 @@ fn act<V: Kind>(
     outcome
 }
 
-/// Merges what is left, and asks the column all over.
+/// Merges the rest, and queries the whole column.
 fn finish<V: Kind>(
     scene: &Scene<V>,
     dice: &mut Dice,
     report: &mut ColumnReport,
 ) -> Result<(), String> {
-    // What was frozen first, then what has come since.
+    // The frozen rows first, then the rows added since.
     while scene.column.merge().map_err(|error| error.to_string())? {}
     let snapshot = scene.column.snapshot();
     let (rows, distinct) = {

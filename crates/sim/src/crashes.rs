@@ -1,21 +1,21 @@
 //! Crashes: a database on a simulated disk that loses its power again and again.
 //!
 //! A run has several *rounds*. In each, workers run transactions, checkpoints and
-//! upkeep, the device has its moods (`round.rs`), until the power
-//! fails: at a random step, or halfway in a change of the disk. Then
+//! upkeep while the device changes its behaviour (`round.rs`), until the power fails:
+//! at a random step, or halfway in a change of the disk. Then
 //!
-//! 1. the round's whole history is checked, those transactions included that
-//!    committed and told nobody (`check.rs`),
-//! 2. several *images* of the disk are drawn, each with other writes and names
-//!    that were under way kept, torn or lost,
+//! 1. the round's whole history is checked, including transactions that committed
+//!    without their client being told (`check.rs`),
+//! 2. several *images* of the disk are drawn, each with other writes and names that
+//!    were under way kept, torn or lost,
 //! 3. each is recovered, by any number of workers (`recovery.rs`), and must hold a
-//!    prefix of the commit order with everything that was acknowledged
-//!    (`ledger.rs`), what was streamed meanwhile (`follower.rs`), and the indexes that
-//!    there were, without which nobody writes their tables (`indexes.rs`),
-//! 4. in some, bits rot: recovery refuses, or finds the same (`rot.rs`),
+//!    prefix of the commit order with everything that was acknowledged (`ledger.rs`),
+//!    all changes that were streamed meanwhile (`follower.rs`), and the existing
+//!    indexes, without which their tables cannot be written (`indexes.rs`),
+//! 4. in some images, bits rot: recovery refuses, or finds the same (`rot.rs`),
 //! 5. backups that were made meanwhile, on other disks, are opened and compared,
-//! 6. one of them is interrupted while it is being recovered, also at every change
-//!    of the disk that the end of recovery makes,
+//! 6. one of the images is interrupted while it is being recovered, also at every
+//!    change of the disk that the end of recovery makes,
 //! 7. and carries the next round.
 //!
 //! At the end the surviving history of all rounds is checked once more, as one, and by
@@ -66,7 +66,7 @@ use crate::{
 /// A failed run of crashes.
 pub type CrashFailure = Failed<CrashParameters>;
 
-/// What checkers may assume: see [`Rules`].
+/// Returns the assumptions that checkers may make: see [`Rules`].
 fn rules(parameters: &Parameters) -> Rules {
     Rules {
         one_thread: true,
@@ -80,7 +80,7 @@ fn rules(parameters: &Parameters) -> Rules {
 /// Runs one simulation of crashes.
 ///
 /// # Errors
-/// The first thing that was not as it must be.
+/// Returns the first deviation from a correct run.
 pub fn run_crashes(seed: u64, parameters: &CrashParameters) -> Result<CrashReport, CrashFailure> {
     let injector = Injector::new(seed, parameters.run.faults.panic_per_100_000);
     let hook = injector.clone();
@@ -95,19 +95,19 @@ pub fn run_crashes(seed: u64, parameters: &CrashParameters) -> Result<CrashRepor
     outcome.map_err(|reason| CrashFailure::new(seed, parameters, reason))
 }
 
-/// When all runs begin, in microseconds.
+/// Time at which all runs begin, in microseconds.
 const START: WallTime = WallTime(1 << 40);
 
 struct Crashes {
     parameters: CrashParameters,
     dice: Dice,
-    /// That of all databases of the run.
+    /// Clock of all databases of the run.
     wall: WallClock,
     injector: Injector,
     ledger: Ledger,
     follower: Follower,
     indexes: Indexes,
-    /// Transactions begun, and the order of the history, over all rounds.
+    /// Number of transactions begun, and the order of the history, over all rounds.
     begun: u64,
     order: u64,
     report: CrashReport,
@@ -167,7 +167,7 @@ impl Crashes {
         Ok(self.report)
     }
 
-    /// Works until the power fails, and checks what was done.
+    /// Works until the power fails, and checks the round's history.
     fn round(&mut self, disk: &SimulatedDisk, opened: Opened) -> Result<Past, Reason> {
         let round = Round::new(
             disk,
@@ -257,8 +257,8 @@ impl Crashes {
         Ok(())
     }
 
-    /// Recovers an image and compares it. Up to where commits must have survived
-    /// exactly, if that is known.
+    /// Recovers an image and compares it. Takes the commit up to which commits must
+    /// have survived exactly, if that is known.
     fn recover(
         &mut self,
         image: &SimulatedDisk,
@@ -279,7 +279,7 @@ impl Crashes {
         Ok((opened, up_to))
     }
 
-    /// The disk as it may be found after a crash now. It may be slow, or full.
+    /// Returns the disk as it may be found after a crash now. It may be slow, or full.
     fn image(&mut self, disk: &SimulatedDisk) -> SimulatedDisk {
         let image = disk.after_crash(self.dice.seed());
         image.set_faults(Faults {
@@ -305,7 +305,7 @@ impl Crashes {
         let run = &self.parameters.run;
         let mut open = |run| recovery::open(disk, run, &self.wall, turns, &mut self.dice);
         match open(run) {
-            // Who worked on it had fewer workers, perhaps, or smaller regions.
+            // The database before had fewer workers, perhaps, or smaller regions.
             Err(OpenError::MemoryExhausted) if run.memory_is_scarce() => {
                 self.report.too_large += 1;
                 open(&Parameters {
@@ -318,7 +318,7 @@ impl Crashes {
     }
 }
 
-/// Runs what waits for the device only, outside of all workers.
+/// Runs work that waits only for the device, outside of all workers.
 fn run_waiting<T>(session: &Session, work: impl Future<Output = T>) -> T {
     let mut work = pin!(work);
     let mut context = Context::from_waker(Waker::noop());

@@ -1,11 +1,12 @@
 //! Simulated histories before the checker that looks for cycles (crate `isolation`).
 //!
-//! It is told nothing of timestamps and snapshots, so it judges what they are for. Under
+//! The checker knows nothing of timestamps and snapshots, so it judges their effect. Under
 //! SSN the serial order is not that of the timestamps; there it is the only judge.
 //!
-//! Of a transaction that ran operations at once, only the writes are told: which of its
-//! own writes a read had to see is not known. Nothing is told of names in the catalog,
-//! which go by other operations than those that a history has, nor of what expires.
+//! For a transaction that ran operations at once, the checker is told only the writes: it
+//! is unknown which of the transaction's own writes a read had to see. The checker is not
+//! told of names in the catalog, which other operations change than those in a history, nor
+//! of records that expire.
 
 use std::{collections::HashMap, ops::Bound};
 
@@ -22,7 +23,7 @@ use crate::{
     workload::{append, expiring, groups},
 };
 
-/// What the histories of a run must be.
+/// Returns the level that the histories of a run must satisfy.
 fn level(levels: Levels) -> Level {
     Level::strict(match levels {
         Levels::Snapshot => Isolation::Snapshot,
@@ -34,7 +35,7 @@ fn level(levels: Levels) -> Level {
 /// Looks for cycles that the run's level forbids.
 ///
 /// # Errors
-/// The worst, in words.
+/// Returns the worst anomaly, in words.
 pub fn check(records: &[Record], run: Levels) -> Result<(), Violation> {
     let history = history(records);
     let verdict = isolation::check(&history);
@@ -48,11 +49,11 @@ pub fn check(records: &[Record], run: Levels) -> Result<(), Violation> {
     Err(Violation::new(anomaly.name(), first, story))
 }
 
-/// As [`check`], for what has survived the crashes of a run: whatever was in doubt is known
-/// to have committed.
+/// Looks for cycles as [`check`] does, in the surviving history of a run with crashes:
+/// transactions in doubt are known to have committed.
 ///
 /// # Errors
-/// As for [`check`].
+/// Returns the worst anomaly, in words.
 pub(crate) fn check_survivors(records: &[Record], run: Levels) -> Result<(), Violation> {
     let mut records = records.to_vec();
     for record in &mut records {
@@ -63,7 +64,7 @@ pub(crate) fn check_survivors(records: &[Record], run: Levels) -> Result<(), Vio
     check(&records, run)
 }
 
-/// Whether an action is about a record that lives until it is deleted.
+/// Returns whether an action is about a record that lives until it is deleted.
 fn is_told(action: &Action) -> bool {
     let key = match action {
         Action::Get { key, .. }
@@ -78,7 +79,7 @@ fn is_told(action: &Action) -> bool {
     !check::is_name(key) && !expiring::is_expiring(key)
 }
 
-/// The history as clients of any database could tell it.
+/// Returns the history as clients of any database could tell it.
 pub fn history(records: &[Record]) -> Vec<Transaction> {
     let telling = Telling::of(records);
     records
@@ -87,9 +88,9 @@ pub fn history(records: &[Record]) -> Vec<Transaction> {
         .collect()
 }
 
-/// Keys and values by number.
+/// Numbers of keys and values.
 struct Telling<'r> {
-    /// In order.
+    /// Keys in order.
     keys: Vec<&'r Key>,
     values: HashMap<&'r Value, Version>,
 }
@@ -170,7 +171,7 @@ impl<'r> Telling<'r> {
         self.keys.partition_point(|&other| other < key) as told::Key
     }
 
-    /// The number of the first key behind a bound.
+    /// Returns the number of the first key behind a bound.
     fn bound(&self, bound: &Bound<Key>, is_end: bool) -> told::Key {
         let index = match bound {
             Bound::Unbounded if is_end => self.keys.len(),
@@ -191,7 +192,7 @@ impl<'r> Telling<'r> {
         told::Value::Register(self.values[value])
     }
 
-    /// What an operation did and was told.
+    /// Converts an operation and its answer.
     fn action(&self, action: &Action) -> Option<told::Action> {
         Some(match action {
             Action::Get { key, found } => told::Action::Read {
@@ -232,7 +233,7 @@ impl<'r> Telling<'r> {
         })
     }
 
-    /// What an operation changed, if anything.
+    /// Converts the change that an operation made, if any.
     fn effect(&self, action: &Action) -> Option<told::Action> {
         let (key, value) = action.effect()?;
         Some(match value {

@@ -15,32 +15,32 @@ impl Choices for Dice {
 pub struct Dice(Xoshiro256PlusPlus);
 
 impl Dice {
-    /// The stream of `seed`.
+    /// Returns the stream of `seed`.
     pub fn new(seed: u64) -> Dice {
         Dice(Xoshiro256PlusPlus::seed_from_u64(seed))
     }
 
-    /// The seed of another stream.
+    /// Draws the seed of another stream.
     pub fn seed(&mut self) -> u64 {
         self.0.next_u64()
     }
 
-    /// A number below `bound`, 0 if `bound` is 0.
+    /// Draws a number below `bound`, 0 if `bound` is 0.
     pub fn below(&mut self, bound: usize) -> usize {
         ((u128::from(self.0.next_u64()) * bound as u128) >> 64) as usize
     }
 
-    /// A number from `low` to `high`, both included.
+    /// Draws a number from `low` to `high`, both included.
     pub fn between(&mut self, low: usize, high: usize) -> usize {
         low + self.below(high.saturating_sub(low) + 1)
     }
 
-    /// True `per_mille` times in a thousand.
+    /// Returns true `per_mille` times in a thousand.
     pub fn chance(&mut self, per_mille: u32) -> bool {
         self.below(1000) < per_mille as usize
     }
 
-    /// An index into `weights`, each as likely as its weight.
+    /// Draws an index into `weights`, each as likely as its weight.
     pub fn weighted(&mut self, weights: &[u32]) -> usize {
         let total: u32 = weights.iter().sum();
         let mut ticket = self.below(total as usize) as u32;

@@ -1,4 +1,4 @@
-//! How a run can fail, and what a person needs to see it again.
+//! Failures of runs, with the data needed to repeat them.
 
 use std::{any::Any, fmt};
 
@@ -6,7 +6,7 @@ use engine::Error;
 
 use crate::{check::Violation, parameters::Parameters};
 
-/// What went wrong.
+/// Reason of a failure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reason {
@@ -20,21 +20,21 @@ pub enum Reason {
     Memory(String),
     /// Counters of engine and history disagree.
     Counters(String),
-    /// A task panicked, and nobody made it.
+    /// A task panicked, and the panic was not injected.
     Panicked(String),
     /// A database cannot be opened.
     Refused(String),
-    /// What was acknowledged has not survived a crash.
+    /// An acknowledged commit has not survived a crash.
     Lost(String),
-    /// What was recovered is not what was committed.
+    /// The recovered state is not the committed one.
     Recovered(String),
     /// A record that was recovered cannot be read.
     Unreadable(Error),
-    /// An index is not its table's.
+    /// An index does not agree with its table.
     Index(String),
-    /// A column is not what was appended.
+    /// A column does not hold the values appended.
     Column(String),
-    /// What was streamed is not what was committed.
+    /// The streamed changes are not the committed ones.
     Changes(String),
     /// The run could not be set up or inspected.
     Setup(String),
@@ -62,7 +62,7 @@ impl fmt::Display for Reason {
 }
 
 impl Reason {
-    /// What a panic left.
+    /// Converts the payload of a panic.
     pub(crate) fn panicked(payload: &(dyn Any + Send)) -> Reason {
         let text = payload.downcast_ref::<String>().map(String::as_str);
         let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
@@ -70,12 +70,12 @@ impl Reason {
     }
 }
 
-/// Parameters of a kind of runs, and how one is run again.
+/// Parameters of a kind of run, with the way to repeat it.
 pub trait Replay: fmt::Display {
-    /// The function of this crate that runs them.
+    /// Name of the function of this crate that runs them.
     const RUN: &'static str;
 
-    /// What the example `simulate` calls them, if it knows them.
+    /// Returns the name by which the example `simulate` knows them, if it does.
     fn preset_name(&self) -> Option<&'static str>;
 }
 
@@ -93,11 +93,11 @@ pub(crate) fn describe<P: Replay + fmt::Debug>(
 /// A failed run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failed<P> {
-    /// The seed that shows it again.
+    /// Seed that shows the failure again.
     pub seed: u64,
-    /// With these parameters.
+    /// Parameters of the run.
     pub parameters: Box<P>,
-    /// What went wrong.
+    /// Reason of the failure.
     pub reason: Reason,
 }
 
@@ -113,7 +113,7 @@ impl<P: Copy> Failed<P> {
         }
     }
 
-    /// It does not end.
+    /// Returns the failure of a run that does not end.
     pub(crate) fn endless(seed: u64, parameters: &P) -> Failed<P> {
         let reason = Reason::Stuck("in an endless loop".to_owned());
         Failed::new(seed, parameters, reason)

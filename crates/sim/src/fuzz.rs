@@ -1,6 +1,6 @@
 //! Bytes as operations, for fuzzers and for tests with random bytes.
 //!
-//! | what | where |
+//! | subject | place |
 //! | --- | --- |
 //! | open transactions of one session | [`engine_operations`] |
 //! | keys of all types: order and round trip | [`key_encoding`] |

@@ -1,13 +1,13 @@
-//! Histories: what transactions did and what they were told.
+//! Histories: the operations of transactions and the answers they received.
 //!
 //! A [`Record`] is one transaction's side of the story, written down by its
 //! client (`client.rs`) in the order in which its operations ended. Checkers
 //! (`check.rs`) see nothing else.
 //!
 //! Two clocks run through a history. The database's *clock* counts commits: a
-//! state of the database is named by it. The *order* counts whatever is written
-//! down, in all transactions together: what ended before something else began
-//! has the smaller number.
+//! state of the database is named by it. The *order* counts all recorded events,
+//! in all transactions together: an event that ended before another began has the
+//! smaller number.
 
 mod recorder;
 
@@ -17,13 +17,13 @@ use engine::{Direction, Durability, Error, Isolation};
 
 pub use recorder::Recorder;
 
-/// A record's key.
+/// Key of a record.
 pub type Key = Vec<u8>;
 
-/// A record's value. Workloads never write one value twice.
+/// Value of a record. Workloads never write one value twice.
 pub type Value = Vec<u8>;
 
-/// What an operation did and what it was told.
+/// An operation and its answer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
     /// A point read.
@@ -35,16 +35,16 @@ pub enum Action {
     },
     /// An ordered scan.
     Scan {
-        /// Bounds in key order, whatever the direction.
+        /// Bounds in key order, for either direction.
         range: (Bound<Key>, Bound<Key>),
-        /// Which end it starts from.
+        /// Direction of the scan.
         direction: Direction,
-        /// Records after which it was ended.
+        /// Maximum records visited.
         limit: usize,
-        /// What it visited.
+        /// Records visited.
         found: Vec<(Key, Value)>,
     },
-    /// An insert; `done` is false if it was told of a duplicate.
+    /// An insert; `done` is false if the record was there.
     Insert {
         /// The key.
         key: Key,
@@ -76,27 +76,27 @@ pub enum Action {
         /// Whether there was a record.
         done: bool,
     },
-    /// An upsert whose future was dropped before it was ready, and which turned
-    /// out to have taken effect or not.
+    /// An upsert whose future was dropped before it was ready; it may have taken
+    /// effect or not.
     Abandoned {
         /// The key.
         key: Key,
         /// The value.
         value: Value,
-        /// Whether it was found written afterwards.
+        /// Whether the value was found afterwards.
         done: bool,
     },
-    /// Any of these, refused.
+    /// An operation that failed.
     Failed {
         /// The key of a point operation.
         key: Option<Key>,
-        /// Why.
+        /// Error of the operation.
         error: Error,
     },
 }
 
 impl Action {
-    /// The record that the action changed, and what it is now.
+    /// Returns the record that the action changed, and its new value.
     pub fn effect(&self) -> Option<(&Key, Option<&Value>)> {
         match self {
             Action::Insert { key, value, done }
@@ -116,68 +116,71 @@ pub struct Event {
     pub clock: (u64, u64),
     /// The history's order before and after.
     pub order: (u64, u64),
-    /// It ran at the same time as the event before it in the same transaction.
+    /// Whether it ran at the same time as the event before it in the same
+    /// transaction.
     pub joined: bool,
-    /// What happened.
+    /// The operation and its answer.
     pub action: Action,
 }
 
-/// How a transaction ended.
+/// End of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Committed at this timestamp (read-only: its snapshot).
     Committed(u64),
-    /// It was told of an abort.
+    /// Aborted by the database.
     Aborted,
-    /// It was rolled back by its own wish.
+    /// Rolled back by its client.
     RolledBack,
-    /// It was dropped in the middle: cancelled, or by a panic.
+    /// Dropped in the middle: cancelled, or by a panic.
     Unfinished,
-    /// It committed at this timestamp, and others saw it, but its client was never
+    /// Committed at this timestamp and visible to others, but its client was never
     /// told: it was dropped, or the device failed, before that.
     InDoubt(u64),
 }
 
-/// Something that a workload knows must hold, beyond what checkers derive.
+/// A condition that a workload knows to hold, beyond those that checkers derive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {
-    /// Its name.
+    /// Name of the claim.
     pub what: &'static str,
-    /// What it must be.
+    /// Expected value.
     pub expected: u64,
-    /// What it was.
+    /// Value found.
     pub found: u64,
 }
 
-/// One transaction's side of the story.
+/// A transaction as its client recorded it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
-    /// The transaction's number in the run.
+    /// Number of the transaction in the run.
     pub number: u64,
-    /// What it was up to.
+    /// Kind of the transaction.
     pub label: &'static str,
-    /// Its isolation level.
+    /// Isolation level.
     pub isolation: Isolation,
-    /// What its acknowledgement waits for.
+    /// Event that the acknowledgement waits for.
     pub durability: Durability,
-    /// The order before it began.
+    /// Order before the transaction began.
     pub begun: u64,
-    /// Its snapshot, at the end (under read committed: the clock when it began).
+    /// Snapshot at the end (under read committed: the clock when the transaction
+    /// began).
     pub snapshot: u64,
-    /// Its operations in the order in which they ended.
+    /// Operations in the order in which they ended.
     pub events: Vec<Event>,
-    /// What its workload claims.
+    /// Claims of its workload.
     pub claims: Vec<Claim>,
-    /// How it ended.
+    /// End of the transaction.
     pub outcome: Outcome,
-    /// The order when it began to end.
+    /// Order when the transaction began to end.
     pub ended: u64,
-    /// The order when its client had been told of its end.
+    /// Order when the client had been told of the end.
     pub told: u64,
 }
 
 impl Record {
-    /// The commit timestamp, if it committed and changed something.
+    /// Returns the commit timestamp, if the transaction committed and changed
+    /// something.
     pub fn written_at(&self) -> Option<u64> {
         match self.outcome {
             Outcome::Committed(at) | Outcome::InDoubt(at) if self.effects().next().is_some() => {
@@ -187,7 +190,7 @@ impl Record {
         }
     }
 
-    /// All changes, in order.
+    /// Returns all changes, in order.
     pub fn effects(&self) -> impl Iterator<Item = (&Key, Option<&Value>)> {
         self.events.iter().filter_map(|event| event.action.effect())
     }

@@ -1,21 +1,21 @@
-//! Seeded simulation of a whole database: many workers on one thread, every
-//! choice from one seed, and checkers for what comes out. And of columns, which know no database.
+//! Seeded simulation of a whole database: many workers on one thread, every choice from one seed,
+//! and checkers for the result. Also of columns, which know no database.
 //!
 //! ```
 //! let report = sim::run(1, &sim::Parameters::default()).unwrap_or_else(|f| panic!("{f}"));
 //! assert!(report.committed > 0);
 //! ```
 //!
-//! | what | where |
+//! | subject | place |
 //! | --- | --- |
 //! | one run, many runs | [`run()`], [`run_many()`] |
-//! | what a run consists of | [`Parameters`], [`Faults`] |
-//! | the same workloads on threads | [`run_threads()`] |
-//! | on a disk whose power fails | [`run_crashes()`], [`run_crashes_many()`], [`CrashParameters`] |
+//! | parameters of a run | [`Parameters`], [`Faults`] |
+//! | a run with its workloads on threads | [`run_threads()`] |
+//! | a run on a disk whose power fails | [`run_crashes()`], [`run_crashes_many()`], [`CrashParameters`] |
 //! | a column that is merged while it is used | [`run_columns()`], [`run_columns_many()`], [`ColumnParameters`] |
-//! | what transactions did and were told | [`history`] |
-//! | which histories are right | [`check`] |
-//! | which of them have cycles that their level forbids | [`cycles`] |
+//! | operations of transactions and their answers | [`history`] |
+//! | rules for histories | [`check`] |
+//! | cycles in histories that their level forbids | [`cycles`] |
 //! | bugs that the checkers must find | [`Planted`] |
 //! | bytes as operations, for fuzzers | [`fuzz`] |
 //!

@@ -1,4 +1,4 @@
-//! What a run consists of, besides its seed.
+//! Parameters of a run, besides its seed.
 
 use std::fmt;
 
@@ -13,14 +13,14 @@ pub enum Levels {
     Snapshot,
     /// Read committed only.
     ReadCommitted,
-    /// Each transaction draws one (transfers always take a snapshot).
+    /// A random level for each transaction (transfers always take a snapshot).
     Mixed,
-    /// Serializable only, certified like this.
+    /// Serializable only, by this certifier.
     Serializable(Certifier),
 }
 
 impl Levels {
-    /// How the database certifies.
+    /// Returns the certifier of the database.
     pub(crate) fn certifier(self) -> Certifier {
         match self {
             Levels::Serializable(certifier) => certifier,
@@ -29,28 +29,28 @@ impl Levels {
     }
 }
 
-/// How likely faults are, in tenths of a percent unless said otherwise.
+/// Chances of faults, in tenths of a percent unless said otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Faults {
-    /// A panic at a suspension point, per 100,000 points passed.
+    /// Panic at a suspension point, per 100,000 points passed.
     pub panic_per_100_000: u32,
-    /// A task is cancelled, per step of the simulation.
+    /// Cancellation of a task, per step of the simulation.
     pub cancel: u32,
-    /// A worker is dropped with all its tasks and another takes its place, per
-    /// step, in 100,000ths.
+    /// Replacement of a worker, which is dropped with all its tasks, per step, in
+    /// 100,000ths.
     pub restart_per_100_000: u32,
-    /// A transaction rolls back at its end.
+    /// Rollback of a transaction at its end.
     pub rollback: u32,
-    /// A transaction parks between two operations.
+    /// Parking of a transaction between two operations.
     pub park: u32,
-    /// A write is given up in the middle.
+    /// Abandoning of a write in the middle.
     pub abandon: u32,
-    /// Two operations of a transaction run at once.
+    /// Running of two operations of a transaction at once.
     pub join: u32,
 }
 
 impl Faults {
-    /// None at all.
+    /// No faults.
     pub const NONE: Faults = Faults {
         panic_per_100_000: 0,
         cancel: 0,
@@ -61,7 +61,7 @@ impl Faults {
         join: 0,
     };
 
-    /// All kinds.
+    /// All kinds of faults.
     pub const ALL: Faults = Faults {
         panic_per_100_000: 120,
         cancel: 1,
@@ -86,9 +86,9 @@ pub enum Planted {
     AgeSnapshot,
     /// Serializable transactions are not certified.
     NotCertified,
-    /// A record is inserted at the end that no history knows of.
+    /// A record that no history knows of is inserted at the end.
     HiddenRecord,
-    /// The disk loses what was written durably, and synced.
+    /// The disk loses data that was written durably, and synced.
     SkipSync,
     /// The disk loses names that were synced.
     LoseDirectorySync,
@@ -96,15 +96,15 @@ pub enum Planted {
     SkipChecksum,
     /// Some transactions are acknowledged as soon as others see them.
     EarlyAcknowledgement,
-    /// Who follows the change stream misses some transactions.
+    /// The follower of the change stream misses some transactions.
     ForgetChange,
-    /// He sets out from one transaction too early.
+    /// The follower sets out from one transaction too early.
     RepeatChange,
-    /// Some reads find what was there before, though it has expired.
+    /// Some reads find a record although it has expired.
     ReadExpired,
-    /// Nobody writes down which indexes were made.
+    /// The indexes made are not recorded in the history.
     HiddenIndex,
-    /// A database that was recovered has a clock that is late by a time to live.
+    /// The clock of a recovered database is late by a time to live.
     LateClock,
 }
 
@@ -113,9 +113,9 @@ pub enum Planted {
 pub struct Parameters {
     /// Transactions begun.
     pub transactions: u64,
-    /// Most workers; a run has 1 to this many.
+    /// Maximum workers; a run has 1 to this many.
     pub workers_max: usize,
-    /// Most tasks in flight per worker; each has 2 to this many.
+    /// Maximum tasks in flight per worker; each has 2 to this many.
     pub in_flight_max: usize,
     /// Isolation levels.
     pub levels: Levels,
@@ -127,7 +127,7 @@ pub struct Parameters {
     pub presence_keys: usize,
     /// Registers.
     pub registers: usize,
-    /// How likely the workloads are: append, bank, presence, register, groups.
+    /// Weights of the workloads: append, bank, presence, register, groups.
     pub mix: [u32; 5],
     /// Indexes that are built beside the transactions.
     pub indexes: usize,
@@ -136,12 +136,11 @@ pub struct Parameters {
     pub expiring: usize,
     /// Faults.
     pub faults: Faults,
-    /// How many transactions wait for others, lock what they read and return to
-    /// savepoints, per mille. The others abort at conflicts.
+    /// Transactions per mille that wait for others, lock records that they read and
+    /// return to savepoints. The others abort at conflicts.
     pub waits: u32,
     /// Memory limit of the database, in bytes. Below
-    /// [`Parameters::AMPLE_MEMORY_BYTES`] operations may be told that memory is
-    /// exhausted.
+    /// [`Parameters::AMPLE_MEMORY_BYTES`] operations may find memory exhausted.
     pub memory_bytes_max: usize,
     /// A bug to plant.
     pub planted: Option<Planted>,
@@ -151,7 +150,7 @@ impl Parameters {
     /// Enough memory for every run of at most some ten thousand transactions.
     pub const AMPLE_MEMORY_BYTES: usize = 64 << 20;
 
-    /// Whether operations may be told that memory is exhausted.
+    /// Returns whether operations may find memory exhausted.
     pub(crate) fn memory_is_scarce(&self) -> bool {
         self.memory_bytes_max < Self::AMPLE_MEMORY_BYTES
     }
@@ -179,7 +178,7 @@ impl Default for Parameters {
     }
 }
 
-/// Names of parameter sets, as the example's command line takes them.
+/// Names of parameter sets on the example's command line.
 pub const PRESETS: [&str; 12] = [
     "snapshot",
     "read-committed",
@@ -196,7 +195,7 @@ pub const PRESETS: [&str; 12] = [
 ];
 
 impl Parameters {
-    /// The parameter set of a name of [`PRESETS`].
+    /// Returns the parameter set of a name of [`PRESETS`].
     pub fn preset(name: &str) -> Option<Parameters> {
         let default = Parameters::default();
         let faulty = Parameters {
@@ -204,7 +203,7 @@ impl Parameters {
             faults: Faults::ALL,
             ..default
         };
-        // Without operations of one transaction at once: a read that overlaps with a
+        // No operations of one transaction at once: a read that overlaps with a
         // write of its own transaction may see it and then find it taken back, which
         // checkers of histories cannot tell from a lost write.
         let indexed = Parameters {
@@ -216,7 +215,8 @@ impl Parameters {
             },
             ..faulty
         };
-        // What has cycles to look for, and tells most of them.
+        // A mix that can have cycles, most of whose operations the cycle checker is
+        // told of.
         let groups = Parameters {
             mix: [1, 1, 1, 1, 12],
             faults: Faults {

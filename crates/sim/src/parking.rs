@@ -1,4 +1,5 @@
-//! Where transactions wait for an event, until the simulation lets them go.
+//! A place where transactions wait for an event, until the simulation lets them
+//! go.
 
 use std::{
     future::Future,
@@ -30,7 +31,7 @@ impl Parking {
         Parked(place)
     }
 
-    /// Lets one transaction go; whether there was one.
+    /// Lets one transaction go; returns whether there was one.
     pub(crate) fn release(&self, dice: &mut Dice) -> bool {
         let place = {
             let mut places = self.places();

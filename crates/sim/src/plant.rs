@@ -1,5 +1,5 @@
-//! Bugs put in on purpose, to see that the checkers find them. Those that change
-//! what transactions do are in `client.rs`.
+//! Bugs planted to see that the checkers find them. Bugs that change operations
+//! of transactions are in `client.rs`.
 
 use std::rc::Rc;
 
@@ -13,13 +13,13 @@ use crate::{
     world::World,
 };
 
-/// Changes a history.
+/// Changes a history by the planted bug.
 pub(crate) fn into(records: &mut [Record], planted: Option<Planted>, seed: u64) {
     let mut dice = Dice::new(seed);
     match planted {
         Some(Planted::SwapCommits) => swap_commits(records, &mut dice),
         Some(Planted::AgeSnapshot) => {
-            // Those that read something.
+            // Transactions that read something.
             let mut candidates: Vec<&mut Record> = records
                 .iter_mut()
                 .filter(|record| record.number > 0 && record.events.len() > 2)

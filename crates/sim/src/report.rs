@@ -1,5 +1,5 @@
-//! What a successful run did. Sums over runs tell whether faults and anomalies
-//! had their chance.
+//! Counters of a successful run. Sums over runs tell whether faults and
+//! anomalies had their chance.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -7,7 +7,7 @@ use engine::{Abort, Error};
 
 use crate::history::{Action, Outcome, Record};
 
-/// What happened in a run, or in several.
+/// Counters of one run, or sums over several.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// Workers.
@@ -20,7 +20,7 @@ pub struct Report {
     pub write_conflicts: u64,
     /// Aborts because a later commit had written the record.
     pub snapshots_too_old: u64,
-    /// Aborts because transactions waited for each other in a circle.
+    /// Aborts because transactions waited for each other in a cycle.
     pub deadlocks: u64,
     /// Operations that found a record locked, or waited for it too long.
     pub locked: u64,
@@ -44,16 +44,16 @@ pub struct Report {
     pub restarts: u64,
     /// Indexes that were built.
     pub indexes: u64,
-    /// Their entries in the end.
+    /// Entries of the indexes in the end.
     pub index_entries: u64,
     /// Records that were deleted because they had expired.
     pub expired: u64,
-    /// How often each suspension point was passed.
+    /// Number of passes of each suspension point.
     pub points: BTreeMap<&'static str, u64>,
 }
 
 impl Report {
-    /// Counts a history in.
+    /// Adds the counts of a history.
     pub(crate) fn count(&mut self, records: &[Record]) {
         for record in records {
             match record.outcome {

@@ -1,5 +1,4 @@
-//! Many runs, one after the other, and somebody who notices when one of them
-//! does not come back.
+//! Consecutive runs, and a watchdog for a run that does not end.
 
 use std::{
     io::Write,
@@ -15,14 +14,14 @@ use crate::{
     simulation::run,
 };
 
-/// No run takes that long. One that does is in an endless loop, which only ending
-/// the process can stop.
+/// Longer than any run takes. A run that takes longer is in an endless loop,
+/// which only ending the process can stop.
 const RUN_TIME_MAX: Duration = Duration::from_secs(120);
 
-/// Runs `seeds` simulations from seed `first` on; `progress` is told after each.
+/// Runs `seeds` simulations from seed `first` on; calls `progress` after each.
 ///
 /// # Errors
-/// The first failure.
+/// Returns the first failure.
 ///
 /// # Panics
 /// Aborts the process, having named the seed, if a run does not end.
@@ -35,7 +34,7 @@ pub fn run_many(
     run_seeds(first, seeds, parameters, run, Report::merge, progress)
 }
 
-/// The same for runs of any kind, each by `run`, whose reports `merge` sums up.
+/// Runs seeds of any kind of run by `run`; sums their reports by `merge`.
 pub(crate) fn run_seeds<P: Replay + Copy + Send + 'static, R: Default>(
     first: u64,
     seeds: u64,
@@ -54,7 +53,7 @@ pub(crate) fn run_seeds<P: Replay + Copy + Send + 'static, R: Default>(
     Ok(sum)
 }
 
-/// Aborts the process when nothing is heard for too long.
+/// Aborts the process if no run ends for too long.
 struct Watch(Sender<u64>);
 
 impl Watch {
@@ -65,7 +64,7 @@ impl Watch {
     }
 
     fn begins(&self, seed: u64) {
-        // The watch lives as long as this end does.
+        // The watch lives as long as this sender does.
         let _ = self.0.send(seed);
     }
 }

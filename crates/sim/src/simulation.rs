@@ -1,10 +1,10 @@
 //! The simulation: a whole database with several workers on one thread.
 //!
-//! Workers are ordinary ones whose every step is chosen here: which of them acts,
-//! which of its slots is resumed, when it takes messages in, does its
-//! housekeeping, naps and wakes, when time moves, who of the parked transactions
-//! goes on, which task is cancelled, which worker dies. All choices come from one
-//! seed, so a run can be repeated exactly.
+//! Workers are ordinary, but every step is chosen here: which worker acts, which
+//! of its slots is resumed, when it takes messages in, does its housekeeping,
+//! naps and wakes, when time moves, which parked transaction goes on, which task
+//! is cancelled, which worker dies. All choices come from one seed, so a run can
+//! be repeated exactly.
 //!
 //! Phases: load, act until every transaction has ended, inspect, collect garbage
 //! until none is left, compare memory and counters, delete everything and compare
@@ -48,7 +48,7 @@ const PATIENCE_STEPS: u64 = 100_000;
 /// Runs one simulation.
 ///
 /// # Errors
-/// The first thing that was not as it must be.
+/// Returns the first deviation from a correct run.
 pub fn run(seed: u64, parameters: &Parameters) -> Result<Report, Failure> {
     let injector = Injector::new(seed, parameters.faults.panic_per_100_000);
     let hook = injector.clone();
@@ -64,12 +64,12 @@ pub(crate) struct Simulation {
     pub(crate) dice: Dice,
     pub(crate) world: Arc<World>,
     pub(crate) berths: Vec<Berth>,
-    /// Dropping one cancels its task.
+    /// Handles of tasks; dropping a handle cancels its task.
     pub(crate) tasks: Vec<JoinHandle<(), Session>>,
     pub(crate) injector: Injector,
     indexes: Indexes,
     clock: Rc<Cell<Duration>>,
-    /// Transactions begun, and to be begun.
+    /// Number of transactions begun, and to be begun.
     pub(crate) begun: u64,
     pub(crate) begun_max: u64,
     weights: [u32; 8],
@@ -78,7 +78,8 @@ pub(crate) struct Simulation {
     /// The worker that acted last.
     worker: usize,
     pub(crate) report: Report,
-    /// Transactions that have ended, and the step in which that was looked up.
+    /// Number of transactions that have ended, and the step in which it was
+    /// looked up.
     ended: (usize, u64),
     /// Panics that dropped workers had counted.
     panicked_before: u64,
@@ -96,7 +97,7 @@ impl Simulation {
         Ok(Simulation::on(world, berths, clock, dice, injector, 0))
     }
 
-    /// A simulation of workers that are there, on a database that is there, after
+    /// Returns a simulation of existing workers, on an existing database, after
     /// `begun` transactions.
     pub(crate) fn on(
         world: Arc<World>,
@@ -152,7 +153,7 @@ impl Simulation {
         self.reap()
     }
 
-    /// One step of one worker.
+    /// Runs one step of one worker.
     pub(crate) fn turn(&mut self) -> Result<(), Reason> {
         if !self.dice.chance(self.stickiness) {
             self.worker = self.dice.below(self.berths.len());
@@ -241,7 +242,7 @@ impl Simulation {
             ..
         } = &*self.world;
         let fresh = match Berth::new(database, parameters, &self.clock, &mut self.dice) {
-            // The old one is still there.
+            // The old worker is still there.
             Err(_) if parameters.memory_is_scarce() => return Ok(()),
             fresh => fresh?,
         };
@@ -251,7 +252,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// Forgets tasks that have ended, and looks at how.
+    /// Forgets tasks that have ended, and examines their results.
     pub(crate) fn reap(&mut self) -> Result<(), Reason> {
         let mut context = Context::from_waker(Waker::noop());
         let mut genuine = None;

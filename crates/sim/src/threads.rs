@@ -1,5 +1,5 @@
-//! The same workloads on real threads: not repeatable, but with true races. The
-//! history is put in order by commit timestamps.
+//! Workloads of the simulation on real threads: not repeatable, but with true
+//! races. The history is put in order by commit timestamps.
 
 use std::sync::Arc;
 
@@ -18,10 +18,10 @@ use crate::{
 };
 
 /// Runs one round of transactions on `workers` threads and checks its history.
-/// The seed decides what transactions do, not how they meet.
+/// The seed decides the operations of transactions, not their interleaving.
 ///
 /// # Errors
-/// The first thing that was not as it must be.
+/// Returns the first deviation from a correct run.
 pub fn run_threads(seed: u64, workers: usize, parameters: &Parameters) -> Result<Report, Failure> {
     round(seed, workers, parameters).map_err(|reason| Failure::new(seed, parameters, reason))
 }
@@ -76,7 +76,7 @@ fn judge(world: &Arc<World>, parameters: &Parameters) -> Result<Report, Reason> 
     };
     check::history(&records, &rules).map_err(Reason::Violation)?;
     cycles::check(&records, parameters.levels).map_err(Reason::Violation)?;
-    // The heir of all ended sessions frees what they left.
+    // The heir of all ended sessions frees their garbage.
     for _ in 0..8 {
         session.tend();
         interleave::WorkerLocal::before_sleep(&*session);

@@ -1,5 +1,5 @@
 //! Two futures at once: both to their end, or one until the other has had
-//! enough. What application code does with operations of one transaction.
+//! enough, as application code runs operations of one transaction.
 
 use std::{
     future::{Future, poll_fn},

@@ -1,4 +1,4 @@
-//! Workloads: what the transactions of a run do.
+//! Workloads: the operations of a run's transactions.
 //!
 //! | workload | keys | file |
 //! | --- | --- | --- |
@@ -30,7 +30,7 @@ use crate::{
     world::World,
 };
 
-/// Who decides about the pauses and whims of a transaction.
+/// Random choices of a transaction: its pauses and whims.
 pub(crate) struct Mood<'w> {
     pub(crate) world: &'w World,
     pub(crate) dice: Dice,
@@ -39,7 +39,7 @@ pub(crate) struct Mood<'w> {
 }
 
 impl Mood<'_> {
-    /// Between two operations: goes on, or lets others go first.
+    /// Goes on, or lets other transactions go first; called between two operations.
     pub(crate) async fn pause(&mut self) {
         if self.dice.chance(100) {
             yield_now().await;
@@ -54,18 +54,18 @@ impl Mood<'_> {
         }
     }
 
-    /// Whether to run two operations at once.
+    /// Returns whether to run two operations at once.
     pub(crate) fn joins(&mut self) -> bool {
         self.dice.chance(self.world.parameters.faults.join)
     }
 
-    /// A length to pad a value by: from nothing to several cache lines.
+    /// Draws a length to pad a value by: from nothing to several cache lines.
     pub(crate) fn padding(&mut self) -> usize {
         [0, 0, 0, 8, 33, 100, 300][self.dice.below(7)]
     }
 }
 
-/// All keys that begin with `prefix`.
+/// Returns the range of all keys that begin with `prefix`.
 pub(crate) fn prefixed(prefix: u8) -> Range {
     (
         Bound::Included(vec![prefix]),
@@ -151,12 +151,12 @@ async fn attempt<P: Policy>(
     client.commit().await
 }
 
-/// Loads what the workloads expect to be there, as transaction 0, into memory.
+/// Loads the initial records of the workloads, as transaction 0, into memory.
 pub(crate) fn load(world: &World, session: &Rc<Session>, dice: &mut Dice) -> Result<(), Error> {
     run_inline(load_as(world, session, dice, 0))
 }
 
-/// Loads what the workloads expect to be there, as transaction `number`.
+/// Loads the initial records of the workloads, as transaction `number`.
 pub(crate) async fn load_as(
     world: &World,
     session: &Rc<Session>,
@@ -188,8 +188,7 @@ pub(crate) fn inspect(world: &World, session: &Rc<Session>, number: u64) -> Resu
     run_inline(client.commit())
 }
 
-/// Deletes everything, a few records at a time. False when memory for the
-/// tombstones is lacking.
+/// Deletes everything, a few records at a time. Returns false if memory for the tombstones is lacking.
 pub(crate) fn clear(world: &World, session: &Rc<Session>) -> Result<bool, Error> {
     loop {
         let transaction = session.begin(Isolation::Snapshot)?;

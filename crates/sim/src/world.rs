@@ -1,4 +1,4 @@
-//! What all transactions of a run share.
+//! State shared by all transactions of a run.
 
 use std::{
     collections::BTreeMap,
@@ -15,34 +15,34 @@ use crate::{
     simulation::expiry::Expiring, workload::tables,
 };
 
-/// What all transactions of a run share.
+/// State shared by all transactions of a run.
 pub(crate) struct World {
     pub(crate) parameters: Parameters,
     pub(crate) database: Arc<Database>,
-    /// The table of all keys that do not name another.
+    /// Table of all keys that do not name another.
     pub(crate) table: Arc<Table>,
-    /// By number: storages of the keys that begin with [`tables::PREFIX`] and it, that
-    /// somebody has opened. None in memory.
+    /// Opened storages, by number, of the keys that begin with [`tables::PREFIX`] and the
+    /// number. None in memory.
     storages: Mutex<BTreeMap<u32, Arc<Table>>>,
-    /// What transactions do that no history knows of, or only half.
+    /// Records that no history knows of, or only half.
     pub(crate) expiring: Option<Expiring>,
     pub(crate) recorder: Recorder,
     pub(crate) parking: Parking,
-    /// Plans the transactions of `workload/groups.rs`.
+    /// Generator of the transactions of `workload/groups.rs`.
     pub(crate) generator: Generator,
     /// Bytes of the catalog's indexes and an empty table's.
     pub(crate) index_bytes_empty: u64,
     /// Bytes of the versions that describe the table.
     version_bytes_empty: u64,
-    /// Transactions that had committed: those that made the table.
+    /// Number of transactions that had committed before: those that made the table.
     pub(crate) commits_before: u64,
 }
 
 impl World {
-    /// An empty database with one table, in memory.
+    /// Makes an empty database with one table, in memory.
     ///
     /// # Panics
-    /// When the system refuses address space for the database.
+    /// Panics if the system refuses address space for the database.
     pub(crate) fn new(parameters: &Parameters) -> Arc<World> {
         let config = DatabaseConfig {
             certifier: parameters.levels.certifier(),
@@ -57,7 +57,7 @@ impl World {
         Arc::new(World { expiring, ..world })
     }
 
-    /// A database that is there.
+    /// Returns the world of an existing database.
     pub(crate) fn of(
         parameters: &Parameters,
         database: &Arc<Database>,
@@ -95,36 +95,36 @@ impl World {
         self.storages.lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    /// Bytes of live versions, without those that were there before.
+    /// Returns the bytes of live versions, without those that existed before.
     pub(crate) fn version_bytes(&self) -> u64 {
         self.database.memory().version_bytes - self.version_bytes_empty
     }
 
-    /// Whether a record with this key is one of the run's, in the engine's table of this
-    /// number.
+    /// Returns whether a record with this key belongs to the run, in the engine's table
+    /// of this number.
     pub(crate) fn has_record(&self, table: u32, key: &[u8]) -> bool {
         table == self.table.number() || tables::storage_of(key) == Some(table)
     }
 
-    /// Knows the storage of a table; its number.
+    /// Adds the storage of a table, and returns its number.
     pub(crate) fn add_storage(&self, table: &Arc<Table>) -> u32 {
         self.lock_storages().insert(table.number(), table.clone());
         table.number()
     }
 
-    /// Numbers of the storages that somebody has opened.
+    /// Returns the numbers of the opened storages.
     pub(crate) fn storages(&self) -> Vec<u32> {
         self.lock_storages().keys().copied().collect()
     }
 
-    /// The table that a key's record is in.
+    /// Returns the table that a key's record is in.
     pub(crate) fn table_of(&self, key: &[u8]) -> Arc<Table> {
         let storage = tables::storage_of(key);
         let further = storage.and_then(|storage| self.lock_storages().get(&storage).cloned());
         further.unwrap_or_else(|| self.table.clone())
     }
 
-    /// A range of the main table as one of all keys: what a history knows.
+    /// Restricts a range to the main table, as histories need it.
     pub(crate) fn part_of_table(&self, range: Range) -> Range {
         match range {
             (first, Bound::Unbounded) => (first, Bound::Excluded(vec![tables::PREFIX])),

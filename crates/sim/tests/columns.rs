@@ -1,5 +1,5 @@
-//! Columns that are merged while they are written and read: every answer is predicted, whichever
-//! thread goes on at whichever latch.
+//! Columns that are merged while they are written and read: every answer is predicted, for every
+//! choice of thread at every latch.
 
 use sim::{ColumnParameters, PlantedInColumn, run_columns, run_columns_many};
 

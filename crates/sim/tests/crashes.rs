@@ -1,5 +1,5 @@
-//! A database on a disk whose power fails: what was acknowledged survives, in
-//! order, and bugs against that are seen.
+//! A database on a disk whose power fails: acknowledged commits survive, in order, and bugs against
+//! that are seen.
 
 use sim::{CrashParameters, Parameters, Planted, Reason, run_crashes, run_crashes_many};
 
@@ -71,7 +71,7 @@ fn a_run_is_the_same_whenever_it_is_run() {
     }
 }
 
-/// The first seed that shows a bug, and how.
+/// Returns the first seed that shows a bug, and its failure.
 fn found(planted: Planted) -> (u64, Reason) {
     let default = CrashParameters::default();
     let parameters = CrashParameters {
@@ -79,7 +79,7 @@ fn found(planted: Planted) -> (u64, Reason) {
             planted: Some(planted),
             ..default.run
         },
-        // What rots is refused, or lost.
+        // Rotten data is refused, or lost.
         rot: 0,
         ..default
     };

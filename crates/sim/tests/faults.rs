@@ -1,5 +1,6 @@
 //! Panics, cancellations, dying workers, parked transactions, operations given up
-//! or run at once, exhausted memory: nobody else is affected, nothing is lost.
+//! or run at once, exhausted memory: no other transaction is affected, nothing is
+//! lost.
 
 #[path = "common/seeds.rs"]
 mod seeds;
@@ -59,8 +60,9 @@ fn operations_of_one_transaction_at_once() {
     survive(SEEDS / 2, &parameters);
 }
 
-/// Each of these must be passed by some seed; a name that vanishes here means that
-/// a suspension point was renamed or that no workload comes by any more.
+/// Each of these points must be passed by some seed; a name that vanishes here
+/// means that a suspension point was renamed or that no workload passes it any
+/// more.
 #[test]
 fn suspension_points_are_reached() {
     let parameters = Parameters::preset("faults").expect("it is a preset");

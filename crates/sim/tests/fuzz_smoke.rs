@@ -1,4 +1,4 @@
-//! The fuzz targets' interpreters on random bytes, and one that has a bug.
+//! The fuzz targets' interpreters on random bytes, and one with a bug.
 //!
 //! Registry of the targets: `fuzz/README.md`.
 
@@ -45,7 +45,7 @@ fn a_planted_bug_is_found() {
 }
 
 /// The targets are a workspace of their own, which no other test compiles: one of them had been
-/// emptied, and nobody noticed.
+/// emptied without any test failing.
 #[test]
 fn every_target_runs_something_and_is_in_the_registry() {
     let fuzz = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz");

@@ -1,5 +1,5 @@
-//! Indexes that are built and maintained in the middle of everything: they are their
-//! tables' in the end, and no history shows that they are there.
+//! Indexes that are built and maintained in the middle of everything: they agree with
+//! their tables in the end, and no history shows that they are there.
 
 #[path = "common/seeds.rs"]
 mod seeds;
@@ -34,7 +34,7 @@ fn indexes_survive_all_faults() {
     assert!(report.panics > SEEDS && report.abandoned > SEEDS);
 }
 
-/// A write that waits is one of several of its operation, over which it has claimed some
+/// A waiting write is one of several of its operation, over which it has claimed some
 /// entries already.
 #[test]
 fn indexes_survive_writers_that_wait() {

@@ -27,7 +27,8 @@ fn snapshots_leave_only_cycles_that_they_may() {
     survive(SEEDS, &parameters);
 }
 
-/// What snapshots allow is not serializable: the checker finds it in the same workload.
+/// A history that snapshots allow is not serializable: the checker finds it in the same
+/// workload.
 #[test]
 fn snapshots_are_not_taken_for_serializable() {
     let parameters = Parameters {

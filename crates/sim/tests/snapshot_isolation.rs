@@ -45,7 +45,7 @@ fn a_run_is_the_same_whenever_it_is_run() {
     }
 }
 
-/// The first of twenty seeds that shows the bug.
+/// Returns the failure of the first of twenty seeds that shows the bug.
 fn found(planted: Planted) -> Reason {
     let parameters = Parameters {
         planted: Some(planted),

@@ -1,4 +1,4 @@
-//! The same workloads and checkers on real threads.
+//! Workloads and checkers of the simulation on real threads.
 
 use std::time::{Duration, Instant};
 

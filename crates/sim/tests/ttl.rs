@@ -9,7 +9,8 @@ use sim::{Faults, Parameters, Planted, Reason, run};
 
 const SEEDS: u64 = 120;
 
-/// Without operations of one transaction at once, as with all indexes.
+/// Returns a preset with expiring records, and without operations of one transaction at once,
+/// as with all indexes.
 fn with_expiring(preset: &str) -> Parameters {
     let preset = Parameters::preset(preset).expect("it is a preset");
     Parameters {

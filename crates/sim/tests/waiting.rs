@@ -1,6 +1,7 @@
 //! Simulated transactions that wait for each other, lock records and return to
-//! savepoints, among others that abort: nobody waits for ever, every answer is right,
-//! and nothing is left behind, whatever is cancelled, dropped or panics meanwhile.
+//! savepoints, among others that abort: no transaction waits for ever, every answer
+//! is right, and nothing is left behind, whatever is cancelled, dropped or panics
+//! meanwhile.
 
 #[path = "common/seeds.rs"]
 mod seeds;

@@ -1,16 +1,16 @@
 //! The formats of COPY: rows as text, CSV or binary, as PostgreSQL 15 reads and writes them.
 //!
-//! Here are bytes and values. How a COPY is carried out is in `session/copy.rs`, its syntax in
-//! `syntax/copy.rs`.
+//! This module is about bytes and values. The execution of a COPY is in `session/copy.rs`, its
+//! syntax in `syntax/copy.rs`.
 //!
-//! | what | file |
+//! | part | file |
 //! | --- | --- |
-//! | which options there are, and which go together | `options.rs` |
+//! | options, and which of them go together | `options.rs` |
 //! | bytes of the client, row by row: [`Decoder`] | `decode.rs` |
 //! | text and CSV: lines; the fields of a line | `lines.rs`; `fields.rs` |
 //! | binary: tuples | `tuples.rs` |
 //! | rows on their way to the client: [`Encoder`] | `encode.rs` |
-//! | on which line it was, for messages | `place.rs` |
+//! | lines of rows, for messages | `place.rs` |
 
 mod decode;
 mod encode;
@@ -38,5 +38,5 @@ pub(crate) struct Column {
     pub(crate) modifier: TypeModifier,
 }
 
-/// What binary data begins with.
+/// First bytes of binary data.
 const SIGNATURE: &[u8; 11] = b"PGCOPY\n\xff\r\n\0";

@@ -1,4 +1,4 @@
-//! What the sessions of a database share.
+//! The state that the sessions of a database share.
 
 use std::{rc::Rc, sync::Arc};
 
@@ -8,7 +8,7 @@ use crate::{memory::StatementMemory, session::plans::Plans};
 use catalog::{Catalogs, Object};
 use executor::{advisory::AdvisoryLocks, execute::RowNumbers, index_keys::RowKeys};
 
-/// A database that understands SQL. One for each database of the engine's.
+/// A database that understands SQL. There is one for each database of the engine's.
 pub struct Database {
     pub(crate) name: String,
     pub(crate) catalogs: Arc<Catalogs>,
@@ -19,15 +19,15 @@ pub struct Database {
 }
 
 impl Database {
-    /// The name by which clients ask for it.
+    /// Returns the name by which clients ask for the database.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What is kept of a user's password, in PostgreSQL's form.
+    /// Returns the verifier of a user's password, in PostgreSQL's form.
     ///
     /// # Errors
-    /// 28000 if there is no such user.
+    /// 28000 if there is no user with that name.
     pub fn verifier(&self, user: &str) -> Result<Option<Arc<str>>> {
         let catalog = self.catalogs.current();
         let role = catalog.role_named(user).filter(|role| role.can_login);
@@ -38,7 +38,7 @@ impl Database {
         Ok(role.verifier.clone())
     }
 
-    /// Whether there is a user who can connect with a password.
+    /// Returns whether there is a user that can connect with a password.
     pub fn has_password(&self) -> bool {
         let catalog = self.catalogs.current();
         let mut objects = catalog.objects();
@@ -47,14 +47,15 @@ impl Database {
         })
     }
 
-    /// Opens the SQL side of a database of the engine's, made if there is none. `user` is the role
-    /// that a new one has. To be called once, before others use the database.
+    /// Opens the SQL side of a database of the engine's, and makes it if there is none. `user` is
+    /// the role that a new one has. The caller calls this once, before other sessions use the
+    /// database.
     ///
     /// # Errors
-    /// Those of [`Catalogs::open`].
+    /// Errors of [`Catalogs::open`].
     ///
     /// # Suspension
-    /// As long as it takes to build all indexes.
+    /// Suspends until all indexes are built.
     pub async fn open(
         session: &Rc<engine::Session>,
         name: &str,

@@ -1,13 +1,13 @@
 //! Text of hostile clients, for fuzzers and for tests with random bytes.
 //!
-//! [`statements`] is a whole session with tables in memory, to which the bytes say what to send.
-//! Whatever it is: nothing panics, no statement ends in an internal error (XX000), each ends within
-//! its time limit, and afterwards the session still answers and the tables of others are as they
-//! were before, since all of it is rolled back.
+//! [`statements`] is a whole session with tables in memory; the bytes decide what is sent to it.
+//! For every input: nothing panics, no statement ends in an internal error (XX000), each ends
+//! within its time limit, and afterwards the session still answers and the tables of others are as
+//! they were before, since all of it is rolled back.
 //!
-//! Random bytes seldom pass the tokenizer, so the input mostly edits statements that work
-//! (`seeds.rs`): tokens are removed, doubled, exchanged, taken from other statements, or repeated
-//! many times (`draft.rs`).
+//! Random bytes seldom pass the tokenizer, and the input therefore mostly edits statements that
+//! work (`seeds.rs`): tokens are removed, doubled, exchanged, taken from other statements, or
+//! repeated many times (`draft.rs`).
 
 mod draft;
 mod seeds;
@@ -29,34 +29,36 @@ use types::{Result, SqlError, SqlState};
 
 use crate::{CopyForm, Database, Field, Interrupt, Notice, ResultRow, Session, Sink, Tag};
 
-/// The limit that each statement of the input has, unless an earlier one has set another.
+/// Statement that sets the limit of each statement of the input, unless an earlier one has set
+/// another.
 const TIME_LIMIT: &str = "set statement_timeout = '100ms'";
 
-/// Set before what this module itself asks, which a busy machine may let wait for longer.
+/// Statement that is sent before the module's own ones, which may wait for longer on a busy
+/// machine.
 const NO_TIME_LIMIT: &str = "set statement_timeout = 0";
 
-/// When its client gives a statement up that has set its limit aside.
+/// Time after which the client gives up a statement whose limit was removed.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// A statement that takes longer has heard neither its limit nor its client. Sanitizers and busy
-/// machines are slow, hence so much more than both.
+/// Time after which a statement has obeyed neither its limit nor its client. Sanitizers and busy
+/// machines are slow; this is therefore much longer than both.
 const TIME_MAX: Duration = Duration::from_secs(20);
 
-/// Memory of the engine's under test.
+/// Memory of the engine under test.
 const MEMORY_BYTES: usize = 64 << 20;
 
-/// Statements of one input.
+/// Most statements of one input.
 const STATEMENTS_MAX: usize = 4;
 
-/// Sends a session what `data` says.
+/// Sends a session the statements that `data` asks for.
 ///
 /// # Panics
-/// When an answer is not as the module's text has it; the message has the statement.
+/// If an answer breaks the rules in the module's text; the message has the statement.
 pub fn statements(data: &[u8]) {
     try_statements(data, |_| {}).unwrap_or_else(|message| panic!("{message}"));
 }
 
-/// The same, with each error's code handed to `observe`.
+/// Sends a session the statements that `data` asks for, and hands each error's code to `observe`.
 fn try_statements(
     data: &[u8],
     observe: impl Fn(&str) + Send + 'static,
@@ -149,7 +151,7 @@ impl Interrupt for Impatient {
     }
 }
 
-/// Takes what comes, writes it as clients would have it, and keeps nothing.
+/// A sink that writes rows as for a client, and keeps nothing.
 struct Nowhere;
 
 impl Sink for Nowhere {

@@ -1,8 +1,8 @@
 //! SQL over the engine: sessions and their statements.
 //!
-//! A [`Session`] takes texts, has them parsed, bound, planned and run by the crates below, and is
-//! home to what lives longer than a statement: settings, transactions, prepared statements, cursors,
-//! DDL and COPY.
+//! A [`Session`] takes texts, has them parsed, bound, planned and run by the crates below, and has
+//! the state that outlives a statement: settings, transactions, prepared statements, cursors, DDL
+//! and COPY.
 //!
 //! The crate knows everything below it. It never knows a socket or a protocol.
 

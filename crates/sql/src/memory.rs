@@ -2,16 +2,16 @@
 //!
 //! The limit (`weft.memory`) is divided as follows:
 //!
-//! | part | for |
+//! | part | use |
 //! | --- | --- |
 //! | [`OWN_PART`] | statements alone: records do not take it |
 //! | [`KEPT_PART`] | records and transactions alone: statements do not take it |
-//! | the rest | whoever comes first |
+//! | the rest | records and statements, first come, first served |
 //!
-//! A connection has [`FREE_BYTES`] in any case; short statements hold no more. What it needs beyond
-//! them it is given in pieces, as long as it does not hold more than it leaves to the others. One
-//! connection has half of what statements may have at most, two have a third each, and one that
-//! comes late finds some left: a hungry statement is refused before a modest one.
+//! A connection has [`FREE_BYTES`] in any case; short statements hold no more. Beyond these it is
+//! given memory in pieces, as long as it does not hold more than it leaves to the others. A single
+//! connection gets at most half of the statements' memory, two get a third each, and a connection
+//! that comes late finds some left: a hungry statement is refused before a modest one.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -20,21 +20,21 @@ use types::{MemorySource, Size};
 /// Bytes that each connection has for its statements in any case.
 pub(crate) const FREE_BYTES: usize = 64 << 10;
 
-/// One of so many parts of the limit is for statements alone.
+/// Divisor of the limit for the part that is for statements alone.
 const OWN_PART: usize = 16;
 
-/// One of so many parts of the limit is never for statements.
+/// Divisor of the limit for the part that is never for statements.
 const KEPT_PART: usize = 8;
 
-/// One of so many parts of the limit is a statement's share, if nothing else was set.
+/// Divisor of the limit for a statement's share, if no other was set.
 const SHARE_PART: usize = 4;
 
-/// See the module text.
+/// The memory of a database's statements: see the module text.
 pub(crate) struct StatementMemory {
     database: Arc<engine::Database>,
     /// Bytes that are set aside in any case.
     own_bytes: usize,
-    /// Bytes that connections have. What exceeds the own bytes is set aside beside them.
+    /// Bytes that connections have. Those that exceed the own bytes are set aside beside them.
     taken: Mutex<usize>,
 }
 
@@ -54,12 +54,12 @@ impl StatementMemory {
         })
     }
 
-    /// The limit on records and statements together.
+    /// Returns the limit on records and statements together.
     pub(crate) fn limit_bytes(&self) -> usize {
         self.database.memory_limit()
     }
 
-    /// What a statement may hold if nothing else was set.
+    /// Returns the bytes that a statement may hold if no other share was set.
     pub(crate) fn share_bytes(&self) -> usize {
         self.limit_bytes() / SHARE_PART
     }
@@ -68,14 +68,14 @@ impl StatementMemory {
         self.limit_bytes() / KEPT_PART
     }
 
-    /// What is left to statements of which connections have `taken`.
+    /// Returns the bytes that are left to statements if connections have `taken`.
     fn left(&self, taken: usize) -> usize {
         let shared = self.database.memory_room();
         let shared = shared.saturating_sub(self.kept_bytes());
         self.own_bytes.saturating_sub(taken) + shared
     }
 
-    /// What has to be set aside beside the own bytes for `taken`.
+    /// Returns the bytes that have to be set aside beside the own bytes for `taken`.
     fn beyond(&self, taken: usize) -> usize {
         taken.saturating_sub(self.own_bytes)
     }

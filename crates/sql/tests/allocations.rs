@@ -1,5 +1,5 @@
-//! Allocations of prepared statements that have been planned: what a session takes from the allocator
-//! for each execution, from binding its parameters to its last row.
+//! Allocations of prepared statements that have been planned: the calls of the allocator by a
+//! session for each execution, from binding its parameters to its last row.
 
 #[path = "common/bed.rs"]
 mod bed;
@@ -17,10 +17,10 @@ thread_local! {
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
 }
 
-/// The system's allocator, which counts what this thread asks it for.
+/// The system's allocator, counting the requests of this thread.
 struct Counting;
 
-// SAFETY: all is handed on to the system's allocator.
+// SAFETY: all requests are handed on to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.set(ALLOCATIONS.get() + 1);
@@ -46,7 +46,7 @@ static ALLOCATOR: Counting = Counting;
 const WARM_UP: u32 = 50;
 const EXECUTIONS: u32 = 100;
 
-/// The fewest allocations of one execution of a statement whose parameter is a key.
+/// Returns the fewest allocations of one execution of a statement whose parameter is a key.
 async fn counted(session: &mut Session, text: &str) -> u64 {
     let prepared = Rc::new(session.prepare(text, &[]).await.unwrap());
     let mut fewest = u64::MAX;

@@ -2,7 +2,7 @@
 
 use crate::bed::Bed;
 
-/// Who waits for a table that is rewritten goes on with the rows where they are then.
+/// A session that waits for a table that is rewritten goes on with the rows in their new place.
 #[test]
 fn writers_wait_for_a_rewriting_and_find_the_new_rows() {
     let mut bed = Bed::new();
@@ -39,7 +39,7 @@ fn a_rewriting_that_is_rolled_back_leaves_the_rows_as_they_were() {
     assert_eq!(rows.unwrap().rows, [["1"], ["2"]]);
 }
 
-/// A snapshot would miss what was committed since, so the copy would.
+/// A snapshot would miss later commits, and the copy would, too.
 #[test]
 fn on_a_snapshot_rows_are_not_copied() {
     let mut bed = Bed::new();

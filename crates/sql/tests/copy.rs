@@ -1,5 +1,5 @@
-//! COPY: scripts with data (`copy/*.sql`), whose output (`copy/*.out`) is what psql shows of
-//! PostgreSQL 15 for them.
+//! COPY: scripts with data (`copy/*.sql`), whose output (`copy/*.out`) is that of psql with
+//! PostgreSQL 15.
 //!
 //! With `WEFT_ASK_POSTGRES` set to a connection string of a database that may be thrown away, the
 //! outputs are written anew. Weft is given the data in pieces of several sizes.
@@ -33,7 +33,7 @@ fn runs_as_postgresql_does(name: &str) {
     }
 }
 
-/// What psql shows of PostgreSQL, but for the places of errors in their statements.
+/// Returns psql's output with PostgreSQL, without the places of errors in their statements.
 fn ask(postgres: &str, script: &Path) -> String {
     let psql = |input: Stdio, arguments: &[&str]| {
         let mut psql = Command::new("sh");
@@ -63,7 +63,7 @@ fn ask(postgres: &str, script: &Path) -> String {
     kept
 }
 
-/// The same of Weft.
+/// Returns the output in psql's form with Weft.
 fn run(script: &str, piece_bytes: usize) -> String {
     let mut bed = Bed::new();
     let mut shown = String::new();
@@ -71,7 +71,7 @@ fn run(script: &str, piece_bytes: usize) -> String {
     while let Some((statement, after)) = rest.split_once(";\n") {
         rest = after;
         let mut data = "";
-        // Data is what comes before its end, if no statement does.
+        // If no statement comes first, the data reaches up to its end marker.
         if statement.contains("from stdin")
             && let Some(end) = rest.find("\n\\.\n")
             && !rest[..end].contains(";\n")
@@ -109,7 +109,7 @@ fn show(statement: &str, reply: Result<crate::bed::Answer, types::SqlError>, sho
         writeln!(shown, "{}", row.join("|")).unwrap();
     }
     shown.push_str(std::str::from_utf8(&answer.copied).unwrap());
-    // psql tells no tag behind rows, nor behind data.
+    // psql shows no tag behind rows, nor behind data.
     if answer.fields.is_empty() && !statement.contains("to stdout") {
         answer
             .tags
@@ -133,7 +133,7 @@ fn options() {
     runs_as_postgresql_does("options");
 }
 
-/// What PostgreSQL gives for `binary_table`.
+/// PostgreSQL's binary output for `binary_table`.
 const BINARY: &str = "5047434f50590aff0d0a00000000000000000000040000000400000001000000036f6e650000\
                       000c000200000000000200011388000000010100040000000400000002ffffffffffffffff00\
                       00000100ffff";
@@ -209,7 +209,7 @@ fn binary_data_that_is_damaged_says_where() {
     assert_eq!(bed.run("select count(*) from b").unwrap().rows[0], ["0"]);
 }
 
-/// More rows than a batch has, so that the place is not that in its batch.
+/// There are more rows than in a batch, so that a row's place in the data is not that in its batch.
 #[test]
 fn the_line_of_an_error_is_counted_over_all_batches() {
     let mut bed = Bed::new();
@@ -229,7 +229,8 @@ fn the_line_of_an_error_is_counted_over_all_batches() {
     let error = copy(&within).unwrap_err();
     assert_eq!(error.context_text(), Some("COPY t, line 998"));
     assert_eq!(copy(&rows("")).unwrap().tags, ["COPY 1000"]);
-    // The first of two meets a row of the table, be the second beside it or far behind.
+    // The first of two rows with an existing key is reported, whether the second is next to it or
+    // far behind.
     for apart in [0, 50] {
         let between = 2000..2000 + apart;
         let between = between.map(|key| format!("{key}\t1\n"));

@@ -1,10 +1,10 @@
-//! What drops say of the expressions and views that are in the way, in PostgreSQL's words.
+//! Errors of drops about expressions and views that are in the way, in PostgreSQL's words.
 
 use crate::bed::Bed;
 
 const HINT: &str = "Use DROP ... CASCADE to drop the dependent objects too.";
 
-/// The error of a statement: its SQLSTATE, message and lines of detail.
+/// Returns the error of a statement: its SQLSTATE, message and lines of detail.
 fn refused(bed: &mut Bed, text: &str) -> (String, String, Vec<String>) {
     let error = bed.run(text).unwrap_err();
     let detail = error.detail_text().unwrap_or_default();
@@ -23,7 +23,7 @@ fn in_the_way(bed: &mut Bed, dropped: &str, what: &str, lines: &[&str]) {
     assert_eq!(detail, lines, "{dropped}");
 }
 
-/// An expression names a type in a cast, or has a literal of it.
+/// An expression depends on a type if it names it in a cast, or has a literal of it.
 #[test]
 fn a_type_is_kept_by_what_names_it() {
     let mut bed = Bed::new();

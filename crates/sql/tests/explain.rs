@@ -1,4 +1,4 @@
-//! EXPLAIN: the plan as a tree, and what its execution came to.
+//! EXPLAIN: the plan as a tree, and the measurements of its execution.
 
 use std::time::{Duration, Instant};
 
@@ -6,7 +6,7 @@ use crate::bed::{Bed, Client};
 use interleave::InFlight;
 use serde_json::Value;
 
-/// Where time goes.
+/// Kinds of time.
 const KINDS: [&str; 8] = [
     "Computing",
     "Memory",
@@ -23,7 +23,7 @@ fn told(bed: &mut Bed, text: &str) -> Vec<String> {
     rows.into_iter().map(|mut row| row.remove(0)).collect()
 }
 
-/// What programs are told of a statement.
+/// Returns the plan of a statement as JSON.
 fn json(bed: &mut Bed, text: &str) -> Value {
     parsed(told(bed, text).remove(0))
 }
@@ -33,7 +33,7 @@ fn parsed(text: String) -> Value {
     json[0].take()
 }
 
-/// All operators of a plan.
+/// Returns all operators of a plan.
 fn operators(plan: &Value) -> Vec<&Value> {
     let below = plan["Plans"].as_array().into_iter().flatten();
     let below = below.flat_map(|plan| operators(plan));
@@ -143,7 +143,7 @@ fn an_execution_tells_its_rows() {
     for part in ["Planning Time: ", "Execution Time: "] {
         assert!(text.contains(part), "{text} has no {part}");
     }
-    // It was carried out.
+    // The statement was carried out.
     let left = bed.run("select count(*) from orders").unwrap().rows;
     assert_eq!(left[0], ["280"]);
     assert_eq!(
@@ -203,7 +203,7 @@ fn estimates_stand_beside_the_operators() {
     let mut bed = tables();
     bed.run("analyze").unwrap();
     let lines = told(&mut bed, "explain select * from customer where id = 7");
-    // Of a whole key there is one record; two integers and a short text.
+    // A whole key has one record: two integers and a short text.
     assert!(
         lines[0].starts_with("Lookup on customer  (cost=0.00.."),
         "{lines:?}"
@@ -219,7 +219,7 @@ fn estimates_stand_beside_the_operators() {
         let (startup, total) = (number(&plan["Startup Cost"]), number(&plan["Total Cost"]));
         assert!(0.0 <= startup && startup <= total, "{plan}");
         assert!(number(&plan["Plan Rows"]) >= 1.0, "{plan}");
-        // What is below is part of it.
+        // The cost of the inputs is part of the operator's.
         for input in plan["Plans"].as_array().into_iter().flatten() {
             assert!(number(&input["Total Cost"]) <= total, "{plan}");
         }
@@ -231,15 +231,15 @@ fn estimates_stand_beside_the_operators() {
     };
     assert_eq!(find("Scan on orders")["Plan Rows"], 290);
     assert_eq!(find("Hash Aggregate")["Plan Rows"], 3);
-    // Nothing comes out of it before all went in.
+    // A sort gives no row before all rows went in.
     let (sort, input) = (find("Sort"), &find("Sort")["Plans"][0]);
     assert!(number(&sort["Startup Cost"]) >= number(&input["Total Cost"]));
 }
 
 #[test]
 fn an_operator_is_told_as_it_would_be_planned_without_explain() {
-    // What is explained wraps operators, and planning looks at some of them: an order that a key
-    // gives, and a row that is changed as it is read.
+    // EXPLAIN wraps operators, and planning looks at some of them: an order that a key gives, and a
+    // row that is changed as it is read.
     let mut bed = tables();
     let lines = told(
         &mut bed,
@@ -256,11 +256,11 @@ fn an_operator_is_told_as_it_would_be_planned_without_explain() {
     assert_eq!(json["Plan"]["Startup Cost"], 0.0);
 }
 
-/// Sends a statement that waits for a lock; its answer, and for how long the lock was held
+/// Sends a statement that waits for a lock; returns its answer, and for how long the lock was held
 /// meanwhile, in milliseconds.
 fn held_up(bed: &mut Bed, client: &Client, text: &str, release: &str) -> (Value, f64) {
     bed.send_to(client, text);
-    // It locks other rows first.
+    // The statement locks other rows first.
     assert!(bed.is_waiting(client));
     let begun = Instant::now();
     while begun.elapsed() < Duration::from_millis(5) {
@@ -344,7 +344,8 @@ fn what_foreign_keys_wait_for_is_told_outside_the_operators() {
 
 #[test]
 fn waits_for_memory_are_told_where_there_are_any() {
-    // With one task in flight a worker waits for no memory: there is nobody to go on meanwhile.
+    // With one task in flight a worker waits for no memory: there is no other task to go on
+    // meanwhile.
     for (in_flight, waits) in [(8, true), (1, false)] {
         let mut bed = Bed::with_in_flight(InFlight::Fixed(in_flight));
         bed.run("create table t (id int primary key, n int)")
@@ -355,8 +356,8 @@ fn waits_for_memory_are_told_where_there_are_any() {
         let json = json(&mut bed, text);
         let own = |plan: &Value| number(&plan["Self Time"]["Memory Waits"]);
         let all = operators(&json["Plan"]);
-        // Each of five records is looked up to be changed, with several waits: of one that was
-        // resumed past the operators, the first alone would be seen.
+        // Each of five records is looked up to be changed, with several waits: a worker that
+        // resumed the leaf past the operators would show only the first.
         assert_eq!(own(all[0]) >= 3.0 * 5.0, waits, "{json}");
         let outside = number(&json["Outside Operators"]["Memory Waits"]);
         let sum = all.iter().map(|plan| own(plan)).sum::<f64>() + outside;
@@ -384,7 +385,7 @@ fn records_that_have_left_memory_are_waited_for_where_they_are_read() {
     let own = waits(scan.unwrap());
     assert!(own > 0.0, "{json}");
     assert_eq!(number(&json["Time"]["Device Waits"]), own, "{json}");
-    // Looked up together, they are waited for by the join.
+    // Records that are looked up together are waited for by the join.
     let text = "explain (analyze, format json) select * from u join t on t.id = u.id * 100";
     bed.demote();
     let json = self::json(&mut bed, text);
@@ -409,7 +410,7 @@ fn the_times_of_all_operators_add_up() {
     let sum = |spent: &Value| KINDS.iter().map(|kind| number(&spent[kind])).sum::<f64>();
     let own = measured.iter().map(|plan| sum(&plan["Self Time"]));
     let parts = own.sum::<f64>() + sum(&json["Outside Operators"]);
-    // Each number is told to a microsecond.
+    // Each number is rounded to a microsecond.
     let tolerance = 0.001 * ((measured.len() + 1) * KINDS.len()) as f64;
     let whole = number(&json["Execution Time"]);
     assert!((parts - whole).abs() <= tolerance, "{parts} of {whole}");
@@ -426,12 +427,12 @@ fn the_times_of_all_operators_add_up() {
         let total = number(&plan["Actual Total Time"]);
         assert!(number(&plan["Actual Startup Time"]) <= total, "{plan}");
         let loops = number(&plan["Actual Loops"]);
-        // What an operator spends is part of its total, and that of the execution's.
+        // The time of an operator is part of its total, which is part of the execution's.
         let rounded = 0.001 * (loops + KINDS.len() as f64);
         assert!(sum(&plan["Self Time"]) <= total * loops + rounded, "{plan}");
         assert!(total * loops <= whole + rounded, "{plan}");
     }
-    // It has let others have turns.
+    // The execution has let other tasks have turns.
     assert!(number(&json["Time"]["Other Tasks Waits"]) > 0.0, "{json}");
 }
 
@@ -465,7 +466,7 @@ fn people_read_where_the_time_went() {
         ]
     );
     assert!(!text.contains("locks"), "nobody had one: {text}");
-    // An operator below that was never asked says so, and nothing of time.
+    // An operator below that was never begun says so, and shows no time.
     let lines = told(
         &mut bed,
         "explain (analyze, summary off) select * from customer limit 0",
@@ -476,7 +477,7 @@ fn people_read_where_the_time_went() {
     assert_eq!(lines.len(), scan + 1, "{lines:?}");
 }
 
-/// A statement that is to be given less memory has to say how much it takes.
+/// The memory that a statement takes has to be shown, for users that want to give it less.
 #[test]
 fn the_most_memory_is_told() {
     let mut bed = tables();

@@ -1,5 +1,5 @@
-//! Foreign keys with several sessions beside each other: whatever the order and the isolation level,
-//! no row refers to nothing.
+//! Foreign keys with several sessions beside each other: whatever the order and the isolation
+//! level, no row refers to a missing key.
 
 use crate::bed::{Bed, Client};
 
@@ -31,13 +31,13 @@ fn state(reply: Result<crate::bed::Answer, types::SqlError>) -> String {
     }
 }
 
-/// Begins, with a snapshot that cannot move any more.
+/// Begins a transaction, with a snapshot that cannot move any more.
 fn begin(bed: &mut Bed, client: &Client, level: &str) {
     let text = format!("begin isolation level {level}; select count(*) from other");
     bed.run_in(client, &text).unwrap();
 }
 
-/// Sends what has to wait.
+/// Sends a statement that has to wait.
 fn waits(bed: &mut Bed, client: &Client, text: &str) {
     bed.send_to(client, text);
     assert!(bed.is_waiting(client), "{text} has not waited");
@@ -52,7 +52,8 @@ fn who_refers_to_a_row_waits_for_who_deletes_it() {
         begin(&mut bed, &inserts, level);
         bed.run_in(&deletes, "delete from p where id = 1").unwrap();
         waits(&mut bed, &inserts, "insert into c values (1, 1)");
-        // A row that is not committed yet is something new where the other has looked.
+        // A row that is not committed yet is a new one in a place where the other transaction has
+        // looked.
         let deleted = state(bed.run_in(&deletes, "commit"));
         let expected = match (level, deleted.as_str()) {
             ("read committed", "done") => "23503",
@@ -150,8 +151,8 @@ fn who_deletes_a_row_waits_for_who_deletes_those_that_refer_to_it() {
 
     bed.run_in(&child, "begin; update c set p = 3 where id = 2")
         .unwrap();
-    // The check holds on to the row's own key only, which this change keeps: as in PostgreSQL, the
-    // row as it was committed is in the way, and is not waited for.
+    // The check locks the row's own key only, which this change keeps: as in PostgreSQL, the row as
+    // it was committed is in the way, and is not waited for.
     assert_eq!(
         state(bed.run_in(&parent, "delete from p where id = 2")),
         "23503"
@@ -233,8 +234,8 @@ fn what_is_put_off_is_looked_at_as_it_is_at_the_commit() {
         waits(&mut bed, &inserts, "insert into c values (2, 2)");
         bed.run_in(&deletes, "insert into p values (2); commit")
             .unwrap();
-        // The row that it has waited for is gone, and the one that has the key now is newer than
-        // what the check sees: PostgreSQL's answer.
+        // The row that the check has waited for is gone, and the one that has the key now is newer
+        // than what the check sees: PostgreSQL's answer.
         assert_eq!(state(bed.reply_of(&inserts)), "23503", "{level}");
     }
 }
@@ -276,8 +277,8 @@ fn what_is_missing_is_refused_by_name() {
     }
 }
 
-/// Sessions that insert, move and delete at both ends of foreign keys with all actions, in
-/// transactions of all levels, each waiting for whom it has to.
+/// Sessions insert, move and delete at both ends of foreign keys with all actions, in transactions
+/// of all levels, each waiting for the others where it has to.
 #[test]
 fn no_row_refers_to_nothing_whatever_happens() {
     let seed = std::env::var("WEFT_SEED").map_or(7, |seed| seed.parse().unwrap());
@@ -328,7 +329,7 @@ fn no_row_refers_to_nothing_whatever_happens() {
         bed.send_to(&clients[at], &text);
         is_busy[at] = true;
     }
-    // Whoever waits does so for one that does not.
+    // A session that waits does so for one that does not.
     while is_busy.contains(&true) || is_open.contains(&true) {
         for (at, client) in clients.iter().enumerate() {
             if is_busy[at] && !bed.is_waiting(client) {

@@ -1,14 +1,15 @@
-//! Statements that compute for long without waiting for anything hear soon that their time is over.
+//! Statements that compute for long without a wait end soon after their time is over.
 //!
 //! Each of these would take minutes. A join whose rows have no partners, or thousands each, once
-//! went through all pairs before it looked at the clock; so did `NOT IN`, windows and functions that
-//! return sets.
+//! went through all pairs before it looked at the clock; `NOT IN`, windows and functions that
+//! return sets did the same.
 
 use std::time::{Duration, Instant};
 
 use crate::bed::Bed;
 
-/// By far more than it should take, by far less than the statements would.
+/// Time limit of the test: far more than a statement should take, and far less than it would take
+/// unlimited.
 const LIMIT: Duration = Duration::from_secs(10);
 
 const TABLES: &str = "
@@ -26,7 +27,7 @@ const STATEMENTS: &[&str] = &[
     "select count(*) from generate_series(1, 200000) a
      where not exists (select from generate_series(1, 200000) b where a + b < 0)",
     "select count(*) from item a, item b, item c where a.value + b.value + c.value < 0",
-    // Partners by the thousand.
+    // Joins with thousands of partners for each row.
     "select count(*) from generate_series(1, 300000) a join generate_series(1, 300000) b on a % 2 = b % 2",
     "select count(*) from generate_series(1, 300000) a join generate_series(1, 300000) b
      on a % 2 = b % 2 and a + b < 0",
@@ -39,7 +40,7 @@ const STATEMENTS: &[&str] = &[
     "select count(*) from generate_series(1, 200000) a, lateral (select from generate_series(1, a) b
      where b < 0) c",
     "select sum((select count(*) from item b where b.value < -a.value)) from item a, item c",
-    // Without an end, or nearly so.
+    // Statements without an end, or nearly so.
     "with recursive r(i) as (select 1 union all select i + 1 from r) select count(*) from r",
     "with recursive r(i) as (select 1::bigint union select i + 1 from r) select count(*) from r",
     "with recursive r(i) as (select 1 union all select 1 - i from r) select count(*) from r where i > 1",
@@ -51,14 +52,14 @@ const STATEMENTS: &[&str] = &[
     "select count(*) from (select a.kind from item a, item b, item c group by a.kind) s",
     "select count(distinct a.value) from item a, item b, item c",
     "explain analyze select from generate_series(1, 200000) a, generate_series(1, 200000) b",
-    // What it has written is undone.
+    // The statement's writes are undone.
     "insert into item select a, b, a + b from generate_series(1, 200000) a, generate_series(1, 200000) b
      where a + b < 0",
 ];
 
 #[test]
 fn a_statement_that_computes_ends_soon_after_its_time() {
-    // What they keep until then is less than a share of this.
+    // The memory that the statements keep until then is less than a share of this.
     let mut bed = Bed::with_memory(8 << 30);
     bed.run(TABLES).unwrap();
     bed.run("set statement_timeout = '50ms'").unwrap();

@@ -1,17 +1,17 @@
 //! No statement ends the process, doubles in time for each level, or keeps its worker to itself.
 //!
-//! A text, or a value in it, can repeat any construct as often as a client likes. Each is tried with
-//! few and with very many repetitions: there is an answer, or the error that says which bound was
-//! met. The tests run on a stack as small as a worker's.
+//! A text, or a value in it, can repeat any construct as often as a client likes. Each is tried
+//! with few and with very many repetitions: there is an answer, or the error that says which bound
+//! was met. The tests run on a stack as small as a worker's.
 //!
 //! *The story*: `select 1+1+...` with 2,000 terms, 3,000 ORs, 400 UNION ALLs, 400 nested CASEs and
-//! 200 nested subqueries overflowed the worker's stack, which ended the process for all clients.
-//! 21 nested calls took 7.8 s and 50 never ended, for a parser that tries each argument twice; 500
-//! nested arrays and a cross join of 600 subqueries held their worker for good, with no ear for
-//! cancelling or a time limit.
+//! 200 nested subqueries overflowed the worker's stack, which ended the process for all clients. 21
+//! nested calls took 7.8 s and 50 never ended, with a parser that tries each argument twice; 500
+//! nested arrays and a cross join of 600 subqueries held their worker for good, and obeyed neither
+//! a cancel nor a time limit.
 //!
-//! A further construct goes into a list of `hostile/`: its name, its text for `n` repetitions, up to
-//! where it has an answer, and the errors that it may end with.
+//! A further construct goes into a list of `hostile/`: its name, its text for `n` repetitions, the
+//! number of repetitions up to which it has an answer, and the errors that it may end with.
 
 mod construct;
 mod data;
@@ -25,11 +25,11 @@ use construct::Construct;
 
 const REPETITIONS: [usize; 4] = [10, 1_000, 10_000, 100_000];
 
-/// Chains, lists and data are done with at this many repetitions, where each takes its time, but for
-/// those of [`LONGEST`].
+/// Repetitions of chains, lists and data, where each takes its time; those of [`LONGEST`] are tried
+/// with more.
 const WIDE_MAX: usize = 1_000;
 
-/// Chains that are tried with the most repetitions. `HOSTILE=all` has all of them tried so, and
+/// Chains that are tried with the most repetitions. With `HOSTILE=all` all chains are, and with
 /// `HOSTILE='sum of columns'` that one alone.
 const LONGEST: [&str; 6] = [
     "concatenation of columns",
@@ -40,10 +40,11 @@ const LONGEST: [&str; 6] = [
     "subqueries in from",
 ];
 
-/// The stack of a worker's thread (`interleave`, `runtime.rs`).
+/// Bytes of a worker's stack (`interleave`, `runtime.rs`).
 const WORKER_STACK_BYTES: usize = 16 << 20;
 
-/// Far more than any of them takes, and far less than what doubles for each level.
+/// Time limit: far more than any construct takes, and far less than one takes whose time doubles
+/// for each level.
 const TIME_MAX: Duration = Duration::from_secs(600);
 
 /// Runs a test on a thread with the stack of a worker.
@@ -55,7 +56,7 @@ fn on_a_workers_stack(test: impl FnOnce() + Send + 'static) {
     }
 }
 
-/// Runs all repetitions of some constructs; what did not end as it may.
+/// Runs all repetitions of some constructs; returns those that did not end as they may.
 #[allow(clippy::print_stdout, reason = "a run by hand is watched")]
 fn wrong(bed: &mut Bed, constructs: &[Construct], most: usize) -> Vec<String> {
     let only = std::env::var("HOSTILE").ok();
@@ -120,8 +121,8 @@ fn data_does_not_decide_a_depth() {
     all_end_as_they_may(data::constructs, WIDE_MAX);
 }
 
-/// The same through a prepared statement, EXPLAIN, a view and a table's definition: each has its
-/// own way to the phases, and its own place to drop what they made.
+/// The constructs are run through a prepared statement, EXPLAIN, a view and a table's definition:
+/// each has its own way to the phases, and its own place to drop their results.
 #[test]
 fn every_way_to_a_plan_bears_it() {
     on_a_workers_stack(|| {
@@ -191,7 +192,7 @@ fn cascades_are_as_long_as_their_data() {
     });
 }
 
-/// A phase that takes long lets others work, and hears a time limit.
+/// A phase that takes long lets other tasks work, and obeys a time limit.
 #[test]
 fn a_phase_hears_a_time_limit() {
     on_a_workers_stack(|| {
@@ -204,7 +205,7 @@ fn a_phase_hears_a_time_limit() {
             .unwrap_err();
         assert_eq!(error.state().code(), "57014");
         assert!(begun.elapsed() < Duration::from_secs(20));
-        // What was given up leaves the session as it was.
+        // A statement that was given up leaves the session as it was.
         bed.run("reset statement_timeout").unwrap();
         bed.run("select 1").unwrap();
     });

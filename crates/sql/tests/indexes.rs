@@ -92,7 +92,7 @@ fn a_concurrent_index_that_fails_is_not_valid_and_can_be_dropped() {
         state(&mut bed, "create index concurrently i on t (b)"),
         "42P07"
     );
-    // Nobody reads by it, and it forbids nothing that was there.
+    // No statement reads by the index, and it forbids no row that was there.
     assert_eq!(one(&mut bed, "select count(*) from t where b = 3"), "100");
     bed.run("drop index i").unwrap();
     bed.run("create index i on t (b)").unwrap();
@@ -174,7 +174,7 @@ fn the_second_row_of_a_partial_key_waits_for_the_first() {
     assert_eq!(failed.unwrap_err().state().code(), "23505");
 }
 
-/// Nothing is done, and the client is told why.
+/// The statement does nothing, and the client is told why.
 #[test]
 fn an_index_that_is_there_is_told_of() {
     let mut bed = Bed::new();

@@ -1,10 +1,10 @@
 //! Statements and their answers, in text files (`logic/*.slt`) that the `sqllogictest` crate runs.
 //!
 //! The answers are PostgreSQL's: with `WEFT_ASK_POSTGRES` set to a connection string of an empty
-//! database of PostgreSQL 15 that may be thrown away, the files are written anew from what `psql`
-//! prints there, and then Weft has to agree with them. Errors have to agree in SQLSTATE and
-//! message; `statement error` alone, which any error would do for, is refused. `WEFT_LOGIC` names the
-//! files that are looked at, by a part of their paths.
+//! database of PostgreSQL 15 that may be thrown away, the files are written anew from the output of
+//! `psql`, and then Weft has to agree with them. Errors have to agree in SQLSTATE and message; a
+//! bare `statement error`, which any error would satisfy, is refused. `WEFT_LOGIC` selects files by
+//! a part of their paths.
 
 use std::{
     fmt, fs,
@@ -19,7 +19,7 @@ use sqllogictest::{
     StatementExpect, default_column_validator, default_normalizer, default_validator,
 };
 
-/// An error as both databases tell it.
+/// An error as both databases report it.
 #[derive(Debug)]
 struct Told {
     state: String,
@@ -114,7 +114,7 @@ impl sqllogictest::DB for Postgres {
         let settings = [
             "VERBOSITY=verbose",
             "ON_ERROR_STOP=1",
-            // Of several statements the last one's rows are the answer.
+            // The answer to several statements is the last one's rows.
             "SHOW_ALL_RESULTS=off",
         ];
         let mut psql = Command::new("psql");
@@ -183,7 +183,8 @@ fn answers_are_those_of_postgresql() {
     assert!(failed.is_empty(), "{}", failed.join("\n\n"));
 }
 
-/// The place of a record that any error would do for: it would do for one of ours, too.
+/// Returns the place of a record that any error would satisfy: an internal error of Weft's would,
+/// too.
 fn accepts_any_error(record: &Record<DefaultColumnType>) -> Option<&Location> {
     match record {
         Record::Statement {

@@ -1,5 +1,5 @@
-//! Tests of statements and sessions, as one program: each program that runs sessions compiles them anew.
-//! Those whose allocator counts are a program of their own (`allocations.rs`).
+//! Tests of statements and sessions, as one program: each program that runs sessions compiles them
+//! anew. The tests that count allocations are a program of their own (`allocations.rs`).
 
 #[path = "common/bed.rs"]
 mod bed;

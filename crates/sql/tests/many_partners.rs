@@ -1,18 +1,18 @@
-//! Joins whose rows have more partners than are found at once: portions of one row's partners are
-//! told apart from each other nowhere in the answer, and others have turns between them.
+//! Joins whose rows have more partners than are found at once: the portions of one row's partners
+//! show nowhere in the answer, and other tasks have turns between them.
 //!
-//! A hash join found all partners of a row at once, and so did a join by an index. A statement over
-//! one frequent key held its worker for as long, and kept all of these pairs.
+//! A hash join once found all partners of a row at once, as did a join by an index. A statement
+//! over one frequent key held its worker for as long, and kept all of these pairs.
 
 use crate::bed::Bed;
 
-/// Partners that are found at once.
+/// Number of partners that are found at once.
 const PORTION: i32 = 4096;
 
 /// Units of a turn on a clock that stands still.
 const UNITS: u64 = 4096;
 
-/// A table whose rows have one key, as an integer and as text, with and without an index.
+/// Makes a table whose rows have one key, as an integer and as text, with and without an index.
 fn table(bed: &mut Bed, rows: i32) {
     bed.run(&format!(
         "create table many (a int primary key, b int, c text, d int);
@@ -30,8 +30,8 @@ fn answer(bed: &mut Bed, statement: &str) -> String {
     answer.rows[0].join(" ")
 }
 
-/// Each kind of join, over integers, over text, by an index; other conditions hold for no partner, the
-/// first, the last, those of one portion, or all.
+/// Each kind of join is tried over integers, over text, and by an index; other conditions hold for
+/// no partner, the first, the last, those of one portion, or all.
 #[test]
 fn every_kind_of_join_has_each_partner_once() {
     for rows in [
@@ -53,7 +53,7 @@ fn every_kind_of_join_has_each_partner_once() {
                 ("m.a > 4096", (rows - PORTION).max(0)),
                 ("true", rows),
             ] {
-                // A condition that both sides are needed for is tested after the keys.
+                // A condition that needs both sides is tested after the keys.
                 let on = format!("{key} and ({condition}) is distinct from (f.a < 0)");
                 let any = i32::from(partners > 0);
                 let join = |kind: &str| {
@@ -83,7 +83,7 @@ fn every_kind_of_join_has_each_partner_once() {
     }
 }
 
-/// What looking at 20,000 partners of one row takes, beside what reading them takes.
+/// Looking at 20,000 partners of one row takes turns, besides those that reading them takes.
 #[test]
 fn others_have_turns_among_the_partners_of_one_row() {
     let rows = 20_000;
@@ -93,7 +93,7 @@ fn others_have_turns_among_the_partners_of_one_row() {
         let statement = format!(
             "select count(*) from few f left join many m on {on} and m.a + f.a < 0 where f.a = {key}"
         );
-        // What is known of tables is looked up, and the statement planned.
+        // Statistics of the tables are found, and the statement is planned.
         bed.run(&statement).unwrap();
         let before = bed.turns();
         assert_eq!(answer(&mut bed, &statement), "1");
@@ -106,8 +106,8 @@ fn others_have_turns_among_the_partners_of_one_row() {
     }
 }
 
-/// 25 million pairs of 5,000 rows of one key with each other: the first is there at once, and no more
-/// than a portion of them is kept.
+/// There are 25 million pairs of 5,000 rows of one key with each other: the first is there at once,
+/// and no more than a portion of them is kept.
 #[test]
 fn pairs_of_one_key_are_not_kept() {
     let mut bed = Bed::with_memory(64 << 20);
@@ -116,7 +116,7 @@ fn pairs_of_one_key_are_not_kept() {
     run("set work_mem = '4MB'");
     let first = "select m.a from many m join many n on m.b = n.b and m.a + n.a > 0 limit 1";
     assert_eq!(run(first).rows.len(), 1);
-    // Long texts: portions by bytes.
+    // Texts are long: portions are bounded by bytes.
     run("update many set c = repeat('x', 1000)");
     let first = "select m.c, n.c from many m join many n on m.b = n.b limit 3";
     assert_eq!(run(first).rows.len(), 3);

@@ -1,8 +1,9 @@
-//! What statements keep is within the database's memory limit: at its share, or where the limit
-//! leaves no more, a statement ends with 53200. Others go on, and all it had is given back.
+//! The memory that statements keep is within the database's memory limit: at its share, or where
+//! the limit leaves no more, a statement ends with 53200. Others go on, and all of its memory is
+//! given back.
 //!
-//! Once nothing counted what operators keep: an endless recursion whose client was gone grew to
-//! 5.9 GB, and the system ended the process.
+//! Operators once kept rows uncounted: an endless recursion whose client was gone grew to 5.9 GB,
+//! and the system ended the process.
 
 use std::rc::Rc;
 
@@ -19,7 +20,7 @@ const TABLES: &str = "
 
 /// Statements that keep more than there is.
 const HUNGRY: &[&str] = &[
-    // Read once, a recursion keeps nothing; read twice, its rows.
+    // A recursion that is read once keeps nothing; if it is read twice, it keeps its rows.
     "with recursive r(i) as (select 1 union all select i + 1 from r) select (select count(*) from r), (select count(*) from r)",
     "with recursive r(i) as (select 1::bigint union select i + 1 from r) select count(*) from r",
     // Rows of functions; sorts, with and without texts.
@@ -27,7 +28,7 @@ const HUNGRY: &[&str] = &[
     "select a.i from part a, part b order by a.i + b.i",
     "select a.name || b.name from item a, item b order by 1",
     "select a.id from item a, item b order by a.id, b.id limit 3000000",
-    // Groups, their states, and what was met before.
+    // Groups, their states, and rows that were met before.
     "select a.id, b.id, count(*) from item a, item b group by a.id, b.id",
     "select a.id, count(*) from item a, item b group by cube(a.id, b.id, a.kind)",
     "select count(distinct a.name || b.name) from item a, item b",
@@ -81,7 +82,7 @@ const HUNGRY: &[&str] = &[
     "select jsonb_build_array(a, a, a, a, a, a, a, a, a, a) from (select repeat('x', 4000000) a offset 0) s",
     "select row_to_json(row(a, a, a, a, a, a, a, a, a, a)) from (select repeat('x', 4000000) a offset 0) s",
     "select greatest(upper(a), lower(a), upper(a), lower(a)) from (select repeat('x', 4000000) a offset 0) s",
-    // What regular expressions make.
+    // Results of regular expressions.
     "select regexp_replace(repeat('x', 1000000), 'x', repeat('y', 1000), 'g')",
     "select regexp_replace(repeat('x', 100000), '^(.*)$', repeat('\\1', 1000))",
     "select regexp_split_to_array(repeat('x,', 1000000), ',')",
@@ -89,12 +90,12 @@ const HUNGRY: &[&str] = &[
     "select regexp_matches(repeat('x', 1000000), 'x', 'g')",
     "select string_to_array(repeat('x,', 2000000), ',')",
     "select count(*) from item a, (select repeat('x', 1000000) x offset 0) b, item c group by b.x || a.id",
-    // What was written is undone.
+    // Writes that are undone.
     "insert into part select a.id from item a, item b order by a.id + b.id",
     "update item set name = item.name
      from (select a.id, row_number() over (order by b.id) as other from item a, item b) c
      where item.id = c.id and c.other = -1",
-    // What is left open.
+    // Cursors that are left open, and other statements that keep rows.
     "begin; declare c cursor for select a.id, b.id from item a, item b; insert into part values (0)",
     "begin; declare c cursor with hold for select a.id, b.id from item a, item b; commit",
     "begin; declare c scroll cursor for select a.id, b.id from item a, item b; fetch last from c",
@@ -152,8 +153,8 @@ fn the_limit_and_the_share_are_told_and_the_share_can_be_set() {
     assert_eq!(shown(&mut bed, share).unwrap(), [["8MB"]]);
 }
 
-/// All the rows that were looked up at once were in memory before any of them was counted: here 6 MB,
-/// of which the statement may have 5.
+/// All rows that were looked up at once were once in memory before any of them was counted: here 6
+/// MB, of which the statement may have 5.
 #[test]
 fn rows_are_looked_up_until_they_have_many_bytes() {
     let mut bed = Bed::with_memory(MEMORY);
@@ -181,7 +182,7 @@ fn rows_are_looked_up_until_they_have_many_bytes() {
     assert_eq!(found, [["130", "120", "6007260"]]);
 }
 
-/// A row that does not end was kept up to a gigabyte.
+/// A row that does not end was once kept up to a gigabyte.
 #[test]
 fn a_line_of_copy_that_does_not_end_is_refused() {
     let mut bed = Bed::with_memory(MEMORY);
@@ -202,7 +203,8 @@ fn a_line_of_copy_that_does_not_end_is_refused() {
     assert_eq!(error.state().code(), "22003");
 }
 
-/// One that takes what it can get leaves as much as it has; others go on, and so do writes.
+/// A statement that takes all memory it can get leaves as much as it has; other statements go on,
+/// and so do writes.
 #[test]
 fn a_hungry_neighbour_leaves_room_for_modest_statements_and_for_writes() {
     let mut bed = Bed::with_memory(MEMORY);
@@ -233,7 +235,7 @@ fn a_hungry_neighbour_leaves_room_for_modest_statements_and_for_writes() {
     assert!(refused > 0);
 }
 
-/// Portals were bounded by nothing, prepared statements once neither.
+/// Portals once had no bound, nor had prepared statements.
 #[test]
 fn portals_and_prepared_statements_are_within_the_limit() {
     let mut bed = Bed::with_memory(MEMORY);

@@ -1,10 +1,10 @@
 //! A statement that finds a plan answers as it would with a plan made for it.
 //!
-//! Plans were found by a text put together from tokens without escapes: `x = E'a\' or x = E\'c'`
-//! and `x = E'a' or x = E'c'` had one, and so had `"a"" , ""b"` and `"a" , "b"`, so that the
-//! second statement was given the first's rows. Here pairs of statements that are a few quotes, backslashes
-//! or blanks apart run in one session; the second one's answer has to be that of a plan made anew,
-//! which a search path that no statement had before makes sure of.
+//! Plans were once found by a text put together from tokens without escapes: `x = E'a\' or x =
+//! E\'c'` and `x = E'a' or x = E'c'` had one text, and so had `"a"" , ""b"` and `"a" , "b"`, and
+//! the second statement was given the first's rows. Here pairs of statements that are a few quotes,
+//! backslashes or blanks apart run in one session; the second one's answer has to be that of a plan
+//! made anew, which a search path that no statement had before ensures.
 
 use std::{
     cell::RefCell,
@@ -20,7 +20,7 @@ use proptest::{
 };
 use types::Result;
 
-/// How a string is written.
+/// The notations of a string.
 #[derive(Debug, Clone, Copy)]
 enum Notation {
     Plain,
@@ -53,7 +53,7 @@ fn contents() -> impl Strategy<Value = String> {
         "a", "c", "x", "'", "\"", "\\", " ", ",", "=", " or ", "E", "é", "$", "$w", "--", "/*",
         "*/", "\n", ";", "1", "\u{0}s", "::",
     ];
-    // A string cannot have the character of number zero; its place is taken by the name of it.
+    // A string cannot have the character with the number zero; a text for it takes its place.
     vec(
         select(pieces.map(|piece| piece.replace('\u{0}', "\\0")).to_vec()),
         0..5,
@@ -92,7 +92,7 @@ fn statements() -> impl Strategy<Value = String> {
     })
 }
 
-/// A statement and another one that is a few characters away from it.
+/// Returns a statement and another one that is a few characters away from it.
 fn pairs() -> impl Strategy<Value = (String, String)> {
     let edits = vec((any::<Index>(), any::<Index>(), any::<bool>()), 1..4);
     (statements(), edits).prop_map(|(first, edits)| {
@@ -112,7 +112,7 @@ fn pairs() -> impl Strategy<Value = (String, String)> {
     })
 }
 
-/// What a client is told: names, types and rows, or the error.
+/// Returns the answer that a client sees: names, types and rows, or the error.
 fn told(answer: Result<Answer>) -> String {
     match answer {
         Ok(answer) => {
@@ -132,7 +132,7 @@ fn quoting() -> Bed {
     bed
 }
 
-/// Has statements find no plan that was made before.
+/// Makes statements find no plan that was made before.
 fn forget_plans(bed: &mut Bed) {
     static PATHS: AtomicU64 = AtomicU64::new(0);
     let path = PATHS.fetch_add(1, Ordering::Relaxed);
@@ -154,7 +154,7 @@ fn a_plan_that_is_found_is_the_one_that_would_be_made() {
             let found = told(bed.run(after));
             bed.run("rollback").unwrap();
             prop_assert_eq!(&fresh, &found, "after {}\nof {}", before, after);
-            // Its own plan, this time.
+            // The statement has its own plan, this time.
             prop_assert_eq!(&fresh, &told(bed.run(after)), "of {}", after);
         }
         Ok(())

@@ -12,7 +12,7 @@ async fn portal(session: &mut Session, text: &str, parameters: &[&str]) -> Porta
     session.bind(&prepared, values).unwrap()
 }
 
-/// So many rows of it, and whether there may be more.
+/// Takes a number of rows; returns them, and whether there may be more.
 async fn take(
     session: &mut Session,
     portal: &mut Portal,
@@ -46,7 +46,7 @@ fn last(rows: &str) -> (String, bool) {
     (rows.to_owned(), false)
 }
 
-/// A portal went on with its scan and saw rows that its transaction had written meanwhile.
+/// A portal once went on with its scan and saw rows that its transaction had written meanwhile.
 #[test]
 fn a_portal_does_not_see_what_is_written_after_it_was_opened() {
     Bed::new().within(async |session| {

@@ -2,17 +2,16 @@
 //!
 //! With `WEFT_ASK_POSTGRES` set to a connection string of a database of PostgreSQL 15 that may be
 //! thrown away, each statement is answered by both, and the answers must be equal: rows in order
-//! where the statement orders them, else as multisets, errors by SQLSTATE.
-//! `WEFT_RANDOM_QUERIES` says how many (default 200), `WEFT_RANDOM_SEED` from which seed on.
+//! where the statement orders them, else as multisets, errors by SQLSTATE. `WEFT_RANDOM_QUERIES` is
+//! the number of statements (default 200), `WEFT_RANDOM_SEED` the first seed.
 //!
-//! Without PostgreSQL, three things are asked of Weft alone: that no statement panics or ends in
-//! an internal error; that a statement answers the same a second time, when its plan is kept;
-//! and that rows for which a condition is true, false and unknown are together all rows
-//! (`partition.rs`).
+//! Without PostgreSQL, three things are asked of Weft alone: that no statement panics or ends in an
+//! internal error; that a statement answers the same a second time, when its plan is kept; and that
+//! rows for which a condition is true, false and unknown are together all rows (`partition.rs`).
 //!
-//! What fails is made small (`choices.rs`) and told with its seed, which gives it again. Not
-//! compared are errors that depend on which rows are computed first (class 22, 21000), and
-//! statements that Weft says it does not support; the latter are counted.
+//! A statement that fails is made small (`choices.rs`) and reported with its seed, which gives it
+//! again. Errors that depend on which rows are computed first (class 22, 21000), and statements
+//! that Weft says it does not support, are not compared; the latter are counted.
 
 mod choices;
 mod expression;

@@ -78,7 +78,7 @@ fn a_writer_waits_for_the_other_and_then_sees_what_it_has_done() {
     assert!(bed.is_waiting(&other));
     bed.run("commit").unwrap();
     assert_eq!(bed.reply_of(&other).unwrap().rows, [["202"]]);
-    // Conditions are looked at again: the row that satisfied them does no longer.
+    // Conditions are checked again: the row that satisfied them does no longer.
     bed.run("begin; update account set balance = 0 where id = 2")
         .unwrap();
     bed.send_to(
@@ -90,7 +90,7 @@ fn a_writer_waits_for_the_other_and_then_sees_what_it_has_done() {
     assert!(bed.reply_of(&other).unwrap().rows.is_empty());
 }
 
-/// A failed block kept its locks until its client said ROLLBACK, which may be never.
+/// A failed block once kept its locks until its client said ROLLBACK, which may be never.
 #[test]
 fn a_block_that_has_failed_is_in_nobodys_way() {
     let mut bed = accounts();
@@ -108,7 +108,7 @@ fn a_block_that_has_failed_is_in_nobodys_way() {
         "101;201"
     );
 
-    // What came before its last savepoint can still be committed.
+    // Statements before the block's last savepoint can still be committed.
     bed.run("begin; update account set balance = 0 where id = 1; savepoint s")
         .unwrap();
     bed.run("update account set balance = 0 where id = 2")
@@ -129,7 +129,7 @@ fn a_block_that_has_failed_is_in_nobodys_way() {
         one(&mut bed, "select balance from account order by id"),
         "2;7"
     );
-    // Of a definition, too.
+    // Definitions before the last savepoint can be committed, too.
     bed.run("begin; create table made (a int); savepoint s; create table more (a int)")
         .unwrap();
     assert_eq!(state(&mut bed, "select 1 / 0"), "22012");
@@ -139,7 +139,7 @@ fn a_block_that_has_failed_is_in_nobodys_way() {
     assert_eq!(state(&mut bed, "select a from more"), "42P01");
 }
 
-/// COMMIT waited for a key's owner, and heard neither its client nor a time limit.
+/// COMMIT once waited for a key's owner, and obeyed neither its client nor a time limit.
 #[test]
 fn deferred_checks_hear_a_time_limit() {
     let mut bed = Bed::new();
@@ -159,8 +159,8 @@ fn deferred_checks_hear_a_time_limit() {
     assert_eq!(one(&mut bed, "select count(*) from c"), "0");
 }
 
-/// Rows of one INSERT go in beside each other: one that waited for another transaction's row held back the
-/// error of the row before it, for as long as that transaction liked.
+/// Rows of one INSERT go in beside each other: a row that waited for another transaction's once
+/// held back the error of the row before it, for as long as that transaction liked.
 #[test]
 fn a_row_that_fails_does_not_wait_for_those_behind_it() {
     let mut bed = accounts();
@@ -344,8 +344,9 @@ fn statements_that_differ_in_literals_only_are_answered_each_by_its_own() {
     );
 }
 
-/// They were refused, and before that computed over the inner query's rows. The inner query has a row for
-/// each other account, so that the outer one is answered only where it asks for one.
+/// The aggregates were once refused, and before that computed over the inner query's rows. The
+/// inner query has a row for each account; the outer query is answered only if the inner one is
+/// limited to one row.
 #[test]
 fn an_aggregate_over_columns_of_an_outer_query_is_the_outer_querys() {
     let mut bed = accounts();
@@ -374,9 +375,9 @@ fn an_aggregate_over_columns_of_an_outer_query_is_the_outer_querys() {
     assert_eq!(one(&mut bed, text), "500;700");
 }
 
-/// What an open cursor has still to give is computed before its transaction writes; rows that it
-/// locks were then all locked at once, and whoever takes work from a queue row by row kept all of it
-/// from the others.
+/// The remaining rows of an open cursor are computed before its transaction writes. Rows that it
+/// locks were once all locked at once then, and a session that takes work from a queue row by row
+/// kept all of it from the others.
 #[test]
 fn a_cursor_locks_the_rows_that_were_fetched_and_no_others() {
     let mut bed = accounts();
@@ -396,7 +397,7 @@ fn a_cursor_that_has_failed_is_there_and_cannot_be_run_on() {
     let mut bed = accounts();
     let failing = "begin; declare c cursor for select 1 / (id - 2) from account order by id; \
                    savepoint s";
-    // At the fetch, and before a statement that writes.
+    // The cursor fails at the fetch, and before a statement that writes.
     for writing in ["", "update account set balance = 1"] {
         bed.run(failing).unwrap();
         bed.run(writing).unwrap();
@@ -418,7 +419,7 @@ fn cursors_of_earlier_transactions_stay_when_one_cannot_be_completed() {
     assert_eq!(state(&mut bed, "fetch c"), "34000");
 }
 
-/// Whether a session gets a lock at once.
+/// Returns whether a session gets a lock at once.
 fn lock_in(bed: &mut Bed, client: &Client, key: &str) -> String {
     one_in(bed, client, &format!("select pg_try_advisory_lock({key})"))
 }
@@ -432,7 +433,7 @@ fn who_sleeps_keeps_nobody_waiting_and_hears_of_timeouts() {
         &limited,
         "set statement_timeout = '20ms'; select pg_sleep(3600)",
     );
-    // Both wait for time alone, and this goes on beside them.
+    // Both statements wait for time alone, and this one goes on beside them.
     assert_eq!(one(&mut bed, "select count(*) from account"), "2");
     assert!(bed.is_waiting(&sleeper));
     let failed = bed.reply_of(&limited).unwrap_err();
@@ -459,7 +460,7 @@ fn an_advisory_lock_is_waited_for_and_outlives_its_transaction() {
     bed.reply_of(&other).unwrap();
     bed.reply_of(&third).unwrap();
     assert_eq!(one(&mut bed, "select pg_try_advisory_lock(7)"), "f");
-    // What a session holds ends with it.
+    // A session's locks end with it.
     drop(other);
     bed.send_to(&third, "select pg_advisory_unlock_all()");
     bed.reply_of(&third).unwrap();
@@ -515,7 +516,7 @@ fn waits_for_advisory_locks_end_by_deadlock_detection_and_by_timeouts() {
         assert_eq!(failed.message(), expected);
         bed.run("reset all").unwrap();
     }
-    // Who has given up is in nobody's way.
+    // A session that has given up is in no other's way.
     bed.run_in(&other, "select pg_advisory_unlock_all()")
         .unwrap();
     assert_eq!(one(&mut bed, "select pg_try_advisory_lock(1)"), "t");

@@ -1,4 +1,4 @@
-//! Settings that end statements, what is told beside results, and what a session forgets.
+//! Settings that end statements, notices beside results, and the state that a session can forget.
 
 use crate::bed::{Bed, Client};
 
@@ -44,7 +44,7 @@ fn a_statement_timeout_ends_a_wait_for_a_row_and_for_a_table() {
         refused(&mut bed, &other, "begin; lock table account"),
         timed_out()
     );
-    // What it waited for can be had once it is free.
+    // The row that the statement waited for can be had once it is free.
     bed.run("commit").unwrap();
     bed.run_in(&other, "rollback; delete from account where id = 1")
         .unwrap();
@@ -81,7 +81,7 @@ fn a_lock_timeout_ends_a_wait_and_nothing_else() {
         late
     );
     assert_eq!(refused(&mut bed, &other, "begin; lock table account"), late);
-    // One that is set within a transaction counts from then on.
+    // A limit that is set within a transaction counts from then on.
     let text = "rollback; begin; set local lock_timeout = 0; set local statement_timeout = 20; \
                 delete from account where id = 1";
     assert_eq!(refused(&mut bed, &other, text), timed_out());

@@ -1,4 +1,4 @@
-//! Sorts of more rows than are sorted at once: they are merged, and what is equal stays in its order.
+//! Sorts of more rows than are sorted at once: they are merged, and equal rows stay in their order.
 
 use crate::bed::Bed;
 

@@ -1,6 +1,6 @@
-//! How often statements give others a turn, on a clock that stands still: a turn is over after 4096
-//! units, which are rows that are looked at. So what a statement does between two turns has a bound,
-//! whatever its operators are.
+//! The turns that statements give to other tasks, on a clock that stands still: a turn is over
+//! after 4096 units, which are rows that are looked at. The work of a statement between two turns
+//! therefore has a bound, whatever its operators are.
 
 use crate::bed::Bed;
 
@@ -23,7 +23,7 @@ fn table() -> Bed {
     bed
 }
 
-/// Turns of a statement, and its answer's first value.
+/// Returns the turns of a statement, and its answer's first value.
 fn turns(bed: &mut Bed, statement: &str) -> (u64, String) {
     let before = bed.turns();
     let answer = bed.run(statement).unwrap();
@@ -38,8 +38,8 @@ fn check(bed: &mut Bed, statement: &str, rows: u64, answer: &str) {
     assert!(turns >= rows / UNITS, "{statement}: {turns} turns");
 }
 
-/// Each of three rows has 20,000 partners, or none. Those of one row are found at once; between rows,
-/// and while the table is read and filled, others have turns.
+/// Each of three rows has 20,000 partners, or none. The partners of one row are found at once;
+/// between rows, and while the table is read and filled, other tasks have turns.
 #[test]
 fn a_hash_join_over_one_key_gives_turns() {
     let mut bed = table();
@@ -82,7 +82,7 @@ fn a_hash_join_over_one_key_gives_turns() {
     }
 }
 
-/// A scan by index went on to the end of the key at which its piece ended.
+/// A scan by index once went on to the end of the key at which its piece ended.
 #[test]
 fn an_index_scan_ends_among_records_with_one_key() {
     let mut bed = table();
@@ -92,17 +92,18 @@ fn an_index_scan_ends_among_records_with_one_key() {
         ROWS,
         "20000",
     );
-    // As many rows as are wanted are read, not all that have the key. Planning has turns by the clock,
-    // more of them where a machine does much else, or where a sample of the rows is read for it.
+    // As many rows as are wanted are read, not all that have the key. Planning has turns by the
+    // clock, more of them where a machine does much else, or where a sample of the rows is read for
+    // it.
     let runs = (0..8).map(|_| turns(&mut bed, "select a from t where b = 7 order by b limit 1"));
     let (turns, first) = runs.min().unwrap();
     assert_eq!(first, "1");
     assert!(turns <= 1, "{turns}");
 }
 
-/// A hash table that has no room for the next row moved all that were in it at once: milliseconds for
-/// a million groups. What is moved counts in the turn. A table that grows to 20,000 entries moves
-/// more than 16,000, beside its buckets; one of few entries moves none.
+/// A hash table that has no room for the next row once moved all entries at once: milliseconds for
+/// a million groups. Entries that are moved count in the turn. A table that grows to 20,000 entries
+/// moves more than 16,000, beside its buckets; a table of few entries moves none.
 #[test]
 fn hash_tables_grow_in_turns() {
     const GROWTH: u64 = 16_000 / UNITS;
@@ -144,12 +145,11 @@ fn hash_tables_grow_in_turns() {
     }
 }
 
-/// ANALYZE sorted the values of each column at once, after it had read 30,000 rows in one go.
-/// Checks of a transaction that has inserted its rows one by one under a deferred key.
+/// Number of checks of a transaction that has inserted its rows one by one under a deferred key.
 const CHECKS: u64 = 2_000;
 
-/// Each check is an execution of its own. They had turns of their own, of which none was long enough
-/// to end: a commit was a single slice, whatever it had to look at.
+/// Each check is an execution of its own. The checks once had turns of their own, of which none was
+/// long enough to end: a commit was a single slice, however many checks it had.
 #[test]
 fn checks_that_are_put_off_give_turns() {
     let mut bed = Bed::timeless();
@@ -163,10 +163,11 @@ fn checks_that_are_put_off_give_turns() {
     for _ in 0..CHECKS {
         bed.run("insert into c values (1)").unwrap();
     }
-    // Each counts for 64 units at least.
+    // Each check counts for 64 units at least.
     check(&mut bed, "commit", 64 * CHECKS, "");
 }
 
+/// ANALYZE once sorted the values of each column at once, after it had read 30,000 rows in one go.
 #[test]
 fn analyze_gives_turns() {
     let mut bed = table();
@@ -254,8 +255,8 @@ fn every_operator_gives_turns() {
     }
 }
 
-/// Statements that are too short to give others a turn had none between them either: who sent 20,000 at once had the
-/// worker for seconds.
+/// Statements that are too short to give others a turn once had none between them either: a client
+/// that sent 20,000 at once had the worker for seconds.
 #[test]
 fn statements_of_one_text_give_turns() {
     let mut bed = Bed::new();
@@ -267,7 +268,8 @@ fn statements_of_one_text_give_turns() {
     assert!(u128::from(turns) >= took / 2, "{turns} turns in {took} ms");
 }
 
-/// Rows are units of a turn, and cheap ones were followed by 256 that took 25 ms each before anybody looked at the clock.
+/// Rows are units of a turn, and cheap ones were once followed by 256 that took 25 ms each before
+/// the clock was read.
 #[test]
 fn rows_with_large_values_give_turns() {
     let mut bed = Bed::new();

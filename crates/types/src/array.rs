@@ -22,9 +22,9 @@ use crate::{
     stored::{self, corrupted, u32_at},
 };
 
-/// More dimensions than this no array has.
+/// Maximum dimensions of an array.
 pub const DIMENSIONS_MAX: usize = 6;
-/// More elements than this no array has.
+/// Maximum elements of an array.
 pub const ELEMENTS_MAX: u32 = 0x7ff_ffff;
 
 const FIXED_HEADER: usize = 6;
@@ -33,9 +33,9 @@ const PER_DIMENSION: usize = 8;
 /// One dimension of an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dimension {
-    /// How many there are along it.
+    /// Number of elements along the dimension.
     pub length: u32,
-    /// The subscript of the first.
+    /// Subscript of the first element.
     pub lower: i32,
 }
 
@@ -43,7 +43,7 @@ pub struct Dimension {
 #[derive(Debug, Clone, Copy)]
 pub struct Array<'a>(&'a [u8]);
 
-/// Where the parts of an array are.
+/// Positions of an array's parts.
 struct Parts<'a> {
     count: usize,
     nulls: Option<&'a [u8]>,
@@ -51,10 +51,10 @@ struct Parts<'a> {
 }
 
 impl<'a> Array<'a> {
-    /// Reads the stored form, which is all of `bytes`. Elements are looked at when asked for.
+    /// Reads the stored form, which is all of `bytes`. Elements are read when asked for.
     ///
     /// # Errors
-    /// `XX001` if it is no array.
+    /// `XX001` if `bytes` is no array.
     pub fn from_stored(bytes: &'a [u8]) -> Result<Self> {
         let array = Self(bytes);
         let dimensions = usize::from(*bytes.get(4).ok_or_else(corrupted)?);
@@ -84,23 +84,23 @@ impl<'a> Array<'a> {
         Ok(array)
     }
 
-    /// The same, borrowing from `scratch` alone.
+    /// Copies the array into `scratch`.
     pub(crate) fn copied<'s>(self, scratch: &'s Scratch) -> Array<'s> {
         Array(scratch.alloc_slice_copy(self.0))
     }
 
-    /// The stored form.
+    /// Returns the stored form.
     pub fn as_stored(self) -> &'a [u8] {
         self.0
     }
 
-    /// The type of its elements.
+    /// Returns the type of the elements.
     pub fn element(self) -> Scalar {
         let oid = u32_at(self.0, 0).unwrap_or(0);
         Scalar::from_oid(oid).unwrap_or(Scalar::Enum(EnumId(oid)))
     }
 
-    /// The dimensions, the outermost first; none if it is empty.
+    /// Returns the dimensions, the outermost first; none if the array is empty.
     pub fn dimensions(self) -> impl ExactSizeIterator<Item = Dimension> + 'a {
         self.0
             .get(FIXED_HEADER..)
@@ -113,35 +113,36 @@ impl<'a> Array<'a> {
             })
     }
 
-    /// How many elements it has, in all dimensions.
+    /// Returns the number of elements in all dimensions.
     pub fn len(self) -> usize {
         element_count(self.dimensions()).unwrap_or(0) as usize
     }
 
-    /// Whether it has no elements.
+    /// Returns whether the array has no elements.
     pub fn is_empty(self) -> bool {
         self.len() == 0
     }
 
-    /// Whether an element is NULL.
+    /// Returns whether an element is NULL.
     pub fn has_nulls(self) -> bool {
         self.0.get(5) == Some(&1)
     }
 
-    /// The element at a position from 0, in the order of storage, the last subscript fastest.
+    /// Returns the element at a position from 0, in the order of storage, the last subscript
+    /// fastest.
     ///
     /// # Errors
-    /// `XX001` if what is stored is damaged, or there is no such element.
+    /// `XX001` if the array is damaged, or there is no such element.
     pub fn get(self, index: usize) -> Result<Value<'a>> {
         let parts = self.parts()?;
         let element = self.element();
         read(&parts, element.into(), stored::width(element.into()), index)
     }
 
-    /// The element with these subscripts, one per dimension; `None` if it is outside.
+    /// Returns the element with these subscripts, one per dimension; `None` if it is outside.
     ///
     /// # Errors
-    /// `XX001` if what is stored is damaged.
+    /// `XX001` if the array is damaged.
     pub fn at(self, subscripts: &[i32]) -> Result<Option<Value<'a>>> {
         if subscripts.len() != self.dimensions().len() || subscripts.is_empty() {
             return Ok(None);
@@ -157,7 +158,7 @@ impl<'a> Array<'a> {
         self.get(index).map(Some)
     }
 
-    /// All elements in the order of storage.
+    /// Returns all elements in the order of storage.
     pub fn iter(self) -> impl Iterator<Item = Result<Value<'a>>> {
         let parts = self.parts();
         let element = Type::Scalar(self.element());
@@ -220,7 +221,7 @@ fn read<'a>(
     stored::read(bytes.ok_or_else(corrupted)?, element)
 }
 
-/// The product of the lengths; 0 without dimensions, `None` if it is too large.
+/// Returns the product of the lengths; 0 without dimensions, `None` if it is too large.
 fn element_count(dimensions: impl ExactSizeIterator<Item = Dimension>) -> Option<u32> {
     if dimensions.len() == 0 {
         return Some(0);
@@ -240,8 +241,8 @@ pub(crate) fn too_large() -> SqlError {
     )
 }
 
-/// The error of an array, or of subscripts, of `count` dimensions, which are more than
-/// [`Array`]s have (54000).
+/// Returns the error (54000) for an array, or for subscripts, of `count` dimensions, which
+/// are more than an [`Array`] can have.
 #[cold]
 pub fn too_many_dimensions(count: usize) -> SqlError {
     SqlError::new(

@@ -1,7 +1,7 @@
 //! Values in PostgreSQL's binary form, as drivers send and receive them.
 //!
-//! Everything is big-endian. Bytes come from outside: what is not of a type is an error with
-//! SQLSTATE `22P03`, or the one that the type's text would have.
+//! Everything is big-endian. Bytes come from outside: bytes that are not of a type are an error
+//! with SQLSTATE `22P03`, or the one that the type's text would have.
 
 mod array;
 mod numeric;
@@ -23,12 +23,12 @@ const JSONB_VERSION: u8 = 1;
 
 /// Reads a value that is not NULL from PostgreSQL's binary form, which is all of `bytes`.
 ///
-/// Modifiers are not looked at; see [`TypeModifier::apply`](crate::TypeModifier::apply).
-/// `Unknown` is read as text.
+/// Ignores modifiers; see [`TypeModifier::apply`](crate::TypeModifier::apply). Reads `Unknown` as
+/// text.
 ///
 /// # Errors
-/// `22P03` if the bytes are not of the type, `22021` if text is not UTF-8, and what values of the
-/// type may not be. `0A000` for rows.
+/// `22P03` if the bytes are not of the type, `22021` if text is not UTF-8, and the errors of
+/// values that the type does not allow. `0A000` for rows.
 pub fn read<'a>(
     bytes: &'a [u8],
     ty: Type,
@@ -163,8 +163,8 @@ fn out_of_range(name: &str) -> SqlError {
 /// Appends the binary form of a value that is not NULL, without its length.
 ///
 /// # Errors
-/// `XX000` if it is NULL; `XX001` if it was stored and is damaged; `22P03` if the catalog does
-/// not know an enum's label.
+/// `XX000` if the value is NULL; `XX001` if it was stored and is damaged; `22P03` if the catalog
+/// does not know an enum's label.
 pub fn write(value: Value<'_>, ty: Type, context: &Context<'_>, out: &mut impl Sink) -> Result<()> {
     match value {
         Value::Null => {
@@ -208,11 +208,11 @@ pub fn write(value: Value<'_>, ty: Type, context: &Context<'_>, out: &mut impl S
     Ok(())
 }
 
-/// Appends the length of a value and its binary form, or -1 for NULL: what stands in messages, in
-/// arrays and in rows.
+/// Appends the length of a value and its binary form, or -1 for NULL, as in messages, arrays and
+/// rows.
 ///
 /// # Errors
-/// As of [`write()`].
+/// Fails as [`write()`] does.
 pub fn write_with_length(
     value: Value<'_>,
     ty: Type,

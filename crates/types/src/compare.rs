@@ -1,13 +1,14 @@
-//! Order and equality of values, as PostgreSQL's default b-tree operator classes have them, and
-//! hashes that are the same for equal values.
+//! Order and equality of values, by PostgreSQL's default b-tree operator classes, and hashes
+//! that are the same for equal values.
 //!
 //! Text is in the order of its bytes: the collation is `C`. NaN is equal to itself and greater
 //! than all numbers. Values of different types of one family are compared too, as the operators
 //! between them do: integers of all widths, `real` with `double precision`, numbers with
-//! `numeric`. Whoever compares `char(n)` says so, because blanks at the end do not count there.
+//! `numeric`. Callers state that they compare `char(n)`, because blanks at the end do not count
+//! there.
 //!
-//! NULL is after everything and equal to itself, as in sorting and grouping; that `NULL = NULL`
-//! is unknown is the business of expressions.
+//! NULL is after everything and equal to itself, as in sorting and grouping; expressions see to
+//! it that `NULL = NULL` is unknown.
 
 mod hash;
 
@@ -16,10 +17,9 @@ use std::cmp::Ordering;
 use crate::{Array, Interval, Record, Scalar, Type, Value};
 pub use hash::{feed_hasher, hash_values};
 
-/// PostgreSQL's order of two values of one type, other than `char(n)`; NULL last.
+/// Compares two values of one type, other than `char(n)`, in PostgreSQL's order; NULL last.
 ///
-/// Values that cannot be compared, which the binder lets nobody do, are in the order of their
-/// kinds.
+/// Values that cannot be compared, which the binder refuses, are in the order of their kinds.
 pub fn compare(one: Value<'_>, two: Value<'_>) -> Ordering {
     use Value as V;
     match (one, two) {
@@ -48,7 +48,7 @@ pub fn compare(one: Value<'_>, two: Value<'_>) -> Ordering {
     }
 }
 
-/// Whether two values of a type, which may be `char(n)`, are equal; NULLs are.
+/// Returns whether two values of a type, which may be `char(n)`, are equal; NULLs are.
 #[inline]
 pub fn equals(ty: Type, one: Value<'_>, two: Value<'_>) -> bool {
     match (one, two) {
@@ -58,7 +58,7 @@ pub fn equals(ty: Type, one: Value<'_>, two: Value<'_>) -> bool {
     }
 }
 
-/// The order of two values of a type, which may be `char(n)` or an array of it.
+/// Compares two values of a type, which may be `char(n)` or an array of it.
 pub fn compare_as(ty: Type, one: Value<'_>, two: Value<'_>) -> Ordering {
     match (ty, one, two) {
         (Type::Scalar(Scalar::Bpchar), Value::Text(one), Value::Text(two)) => {
@@ -68,12 +68,12 @@ pub fn compare_as(ty: Type, one: Value<'_>, two: Value<'_>) -> Ordering {
     }
 }
 
-/// Text of `char(n)` without the blanks at its end, which do not count in comparisons.
+/// Returns text of `char(n)` without the blanks at its end, which do not count in comparisons.
 pub fn without_blanks(text: &str) -> &str {
     text.trim_end_matches(' ')
 }
 
-/// Rows, the first column first. A shorter row that the other begins with is less.
+/// Compares rows, the first column first. A row that is a prefix of the other is less.
 pub fn compare_rows(one: &[Value<'_>], two: &[Value<'_>]) -> Ordering {
     one.iter()
         .zip(two)
@@ -82,7 +82,7 @@ pub fn compare_rows(one: &[Value<'_>], two: &[Value<'_>]) -> Ordering {
         .unwrap_or_else(|| one.len().cmp(&two.len()))
 }
 
-/// Rows as values, by the types that the first one's fields have.
+/// Compares rows as values, by the types of the first one's fields.
 fn compare_records(one: &Record<'_>, two: &Record<'_>) -> Ordering {
     let pairs = one.values.iter().zip(two.values).enumerate();
     pairs
@@ -91,7 +91,7 @@ fn compare_records(one: &Record<'_>, two: &Record<'_>) -> Ordering {
         .unwrap_or_else(|| one.values.len().cmp(&two.values.len()))
 }
 
-/// Numbers of different types.
+/// Compares numbers of different types.
 fn compare_numbers(one: Value<'_>, two: Value<'_>) -> Ordering {
     use Value as V;
     if let (Some(one), Some(two)) = (integer(one), integer(two)) {
@@ -112,7 +112,7 @@ fn compare_numbers(one: Value<'_>, two: Value<'_>) -> Ordering {
     }
 }
 
-/// An integer of any width.
+/// Returns the value of an integer of any width.
 #[inline]
 fn integer(value: Value<'_>) -> Option<i64> {
     match value {
@@ -123,7 +123,7 @@ fn integer(value: Value<'_>) -> Option<i64> {
     }
 }
 
-/// A number as a float: what the operators between floats and other numbers make of it.
+/// Converts a number to a float, as the operators between floats and other numbers do.
 fn float(value: Value<'_>) -> Option<f64> {
     match value {
         Value::Float4(value) => Some(value.into()),
@@ -133,7 +133,7 @@ fn float(value: Value<'_>) -> Option<f64> {
     }
 }
 
-/// NaN is equal to itself and greater than all others; the zeros are equal.
+/// Compares floats. NaN is equal to itself and greater than all others; the zeros are equal.
 pub fn compare_floats(one: f64, two: f64) -> Ordering {
     one.partial_cmp(&two)
         .unwrap_or_else(|| one.is_nan().cmp(&two.is_nan()))
@@ -164,21 +164,22 @@ fn kind(value: Value<'_>) -> u8 {
     }
 }
 
-/// What intervals are compared by: microseconds, of days with 24 hours and months with 30 days.
+/// Returns the key by which intervals are compared: microseconds, with days of 24 hours and
+/// months of 30 days.
 pub(crate) fn interval_key(interval: Interval) -> i128 {
     let days = i64::from(interval.months) * 30 + i64::from(interval.days);
     i128::from(days) * i128::from(crate::datetime::MICROSECONDS_PER_DAY)
         + i128::from(interval.microseconds)
 }
 
-/// What times with zones are compared by: the moment, then the zone.
+/// Returns the key by which times with zones are compared: the moment, then the zone.
 pub(crate) fn time_tz_key(time: i64, zone: i32) -> (i64, i32) {
     let zone_microseconds = i64::from(zone) * crate::datetime::MICROSECONDS_PER_SECOND;
     (time.saturating_add(zone_microseconds), zone)
 }
 
-/// Element by element, then the number of elements, of dimensions, then these. What is damaged
-/// counts as NULL.
+/// Compares element by element, then the numbers of elements and of dimensions, then the
+/// dimensions. A damaged element counts as NULL.
 fn compare_arrays(one: Array<'_>, two: Array<'_>) -> Ordering {
     let element = Type::Scalar(one.element());
     one.iter()

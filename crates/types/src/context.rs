@@ -1,9 +1,9 @@
-//! What the text of values depends on beside the values: settings, names, the clock.
+//! Context that the text of values depends on beside the values: settings, names, the clock.
 
 use crate::{Names, Result, SqlError, SqlState, TimeZone};
 
-/// Which of the first two numbers of `01/02/2024` is the month: the second part of `DateStyle`,
-/// whose first is always `ISO`.
+/// Order of the numbers in `01/02/2024`: the second part of `DateStyle`, whose first is always
+/// `ISO`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DateOrder {
     /// Month, day, year.
@@ -16,8 +16,8 @@ pub enum DateOrder {
 }
 
 impl DateOrder {
-    /// The order that a value of `DateStyle` asks for: `ISO, DMY`, `iso`, `european`. One that
-    /// names no order leaves it as it is.
+    /// Returns the order that a value of `DateStyle` asks for: `ISO, DMY`, `iso`, `european`. A
+    /// value that names no order leaves it unchanged.
     ///
     /// # Errors
     /// `22023` if it is no style, `0A000` if it asks for another form than ISO's.
@@ -43,7 +43,7 @@ impl DateOrder {
         Ok(order)
     }
 
-    /// The value of `DateStyle`, as `SHOW` displays it.
+    /// Returns the value of `DateStyle`, as `SHOW` displays it.
     pub fn style(self) -> &'static str {
         match self {
             Self::MonthDayYear => "ISO, MDY",
@@ -53,23 +53,25 @@ impl DateOrder {
     }
 }
 
-/// A session's settings that matter to the text of values.
+/// Settings of a session that matter to the text of values.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Settings {
-    /// `TimeZone`: in which `timestamp with time zone` is displayed, and read if it names none.
+    /// `TimeZone`: the zone in which `timestamp with time zone` is displayed, and read if it
+    /// names none.
     pub time_zone: TimeZone,
-    /// How dates are read that are not ISO's.
+    /// Order in which dates other than ISO's are read.
     pub date_order: DateOrder,
 }
 
-/// What reading and writing of text may depend on.
+/// Context that reading and writing of text may depend on.
 #[derive(Clone, Copy)]
 pub struct Context<'c> {
-    /// The session's settings.
+    /// Settings of the session.
     pub settings: &'c Settings,
-    /// The names of what users made.
+    /// Names of user-defined objects.
     pub names: &'c dyn Names,
-    /// When the transaction began, in microseconds since 2000-01-01 UTC: what `now` means.
+    /// Time at which the transaction began, in microseconds since 2000-01-01 UTC: the meaning
+    /// of `now`.
     pub now: i64,
 }
 

@@ -3,7 +3,7 @@
 use crate::{Scratch, Value};
 
 impl Value<'_> {
-    /// Whether it refers to memory of others.
+    /// Returns whether the value borrows memory.
     #[inline]
     pub fn borrows(&self) -> bool {
         matches!(
@@ -19,7 +19,8 @@ impl Value<'_> {
         )
     }
 
-    /// Bytes of a text, document, array, `bytea` or number that it borrows; none of a record's or an identifier's.
+    /// Returns the bytes of a text, document, array, `bytea` or number that the value borrows; 0 for a record or
+    /// an identifier.
     pub fn borrowed_bytes(&self) -> usize {
         match self {
             Self::Text(text) | Self::Json(text) => text.len(),
@@ -31,7 +32,7 @@ impl Value<'_> {
         }
     }
 
-    /// The same value, borrowing from `scratch` alone.
+    /// Copies the value into `scratch`.
     pub fn copied<'s>(self, scratch: &'s Scratch) -> Value<'s> {
         match self {
             Self::Null => Value::Null,
@@ -63,9 +64,8 @@ impl Value<'_> {
 }
 
 impl Value<'_> {
-    /// Whether nothing could tell the two apart: of one variant, with the same bits. So `1.0` and
-    /// `1.00` are not the same, and NaN is the same as itself; [`compare`](crate::compare) sees
-    /// that otherwise.
+    /// Returns whether the two values are indistinguishable: of one variant, with the same bits. `1.0` and
+    /// `1.00` are not the same, and NaN is the same as itself; [`compare`](crate::compare) decides otherwise.
     pub fn is_same(&self, other: &Value<'_>) -> bool {
         match (self, other) {
             (Self::Null, Value::Null) => true,

@@ -1,7 +1,7 @@
 //! Dates, times and time zones: the arithmetic that text, casts and functions share.
 //!
-//! Days count from 2000-01-01, microseconds from its midnight, as PostgreSQL's do. The calendar is
-//! the Gregorian one, also for what was before it. Rules of time zones come from `jiff`.
+//! Days count from 2000-01-01, microseconds from its midnight, as in PostgreSQL. The calendar is
+//! the Gregorian one, also for the time before it. Rules of time zones come from `jiff`.
 
 mod calendar;
 mod counting;

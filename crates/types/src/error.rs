@@ -2,10 +2,11 @@
 
 use std::{borrow::Cow, fmt};
 
-/// What fallible functions of the SQL crates return.
+/// Result of fallible functions in the SQL crates.
 pub type Result<T> = std::result::Result<T, SqlError>;
 
-/// One pointer wide: errors are rare, and results that may be one should stay small.
+/// An error of one pointer's width: errors are rare, and results that may be one should stay
+/// small.
 #[derive(Debug, Clone)]
 pub struct SqlError(Box<Fields>);
 
@@ -23,7 +24,8 @@ struct Fields {
 }
 
 impl SqlError {
-    /// An error with its message: lower case, without a full stop, as PostgreSQL writes them.
+    /// Returns an error with its message: lower case, without a full stop, as PostgreSQL
+    /// writes them.
     #[cold]
     pub fn new(state: SqlState, message: impl Into<Cow<'static, str>>) -> Self {
         Self(Box::new(Fields {
@@ -39,7 +41,7 @@ impl SqlError {
         }))
     }
 
-    /// Something of PostgreSQL's that Weft does not do: says it by name.
+    /// Returns the error for a feature of PostgreSQL that Weft lacks, which it names.
     #[cold]
     pub fn unsupported(what: impl fmt::Display) -> Self {
         Self::new(
@@ -48,96 +50,97 @@ impl SqlError {
         )
     }
 
-    /// Adds what exactly is wrong, a sentence.
+    /// Adds the exact fault, a sentence.
     #[must_use]
     pub fn detail(mut self, detail: impl Into<String>) -> Self {
         self.0.detail = Some(detail.into());
         self
     }
 
-    /// Adds what the user can do, a sentence.
+    /// Adds advice to the user, a sentence.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<Cow<'static, str>>) -> Self {
         self.0.hint = Some(hint.into());
         self
     }
 
-    /// Adds what was being done, such as the line of a COPY; the innermost stays.
+    /// Adds the operation in progress, such as the line of a COPY; the innermost stays.
     #[must_use]
     pub fn context(mut self, context: impl Into<String>) -> Self {
         self.0.context.get_or_insert_with(|| context.into());
         self
     }
 
-    /// Adds where in the statement, in characters from 1; the innermost position stays.
+    /// Adds the position in the statement, in characters from 1; the innermost position
+    /// stays.
     #[must_use]
     pub fn at(mut self, position: u32) -> Self {
         self.0.position.get_or_insert(position);
         self
     }
 
-    /// Names the table it concerns.
+    /// Names the table that the error concerns.
     #[must_use]
     pub fn table(mut self, table: &str) -> Self {
         self.0.table = Some(table.into());
         self
     }
 
-    /// Names the column it concerns.
+    /// Names the column that the error concerns.
     #[must_use]
     pub fn column(mut self, column: &str) -> Self {
         self.0.column = Some(column.into());
         self
     }
 
-    /// Names the constraint it concerns.
+    /// Names the constraint that the error concerns.
     #[must_use]
     pub fn constraint(mut self, constraint: &str) -> Self {
         self.0.constraint = Some(constraint.into());
         self
     }
 
-    /// The five characters by which programs tell errors apart.
+    /// Returns the five characters by which programs tell errors apart.
     pub fn state(&self) -> SqlState {
         self.0.state
     }
 
-    /// The message.
+    /// Returns the message.
     pub fn message(&self) -> &str {
         &self.0.message
     }
 
-    /// The detail, if any.
+    /// Returns the detail, if any.
     pub fn detail_text(&self) -> Option<&str> {
         self.0.detail.as_deref()
     }
 
-    /// The hint, if any.
+    /// Returns the hint, if any.
     pub fn hint_text(&self) -> Option<&str> {
         self.0.hint.as_deref()
     }
 
-    /// What was being done, if that is not plain from the statement.
+    /// Returns the operation in progress, if that is not plain from the statement.
     pub fn context_text(&self) -> Option<&str> {
         self.0.context.as_deref()
     }
 
-    /// Where in the statement, in characters from 1.
+    /// Returns the position in the statement, in characters from 1.
     pub fn position(&self) -> Option<u32> {
         self.0.position
     }
 
-    /// The table it concerns.
+    /// Returns the table that the error concerns.
     pub fn table_name(&self) -> Option<&str> {
         self.0.table.as_deref()
     }
 
-    /// The column it concerns.
+    /// Returns the column that the error concerns.
     pub fn column_name(&self) -> Option<&str> {
         self.0.column.as_deref()
     }
 
-    /// The constraint it concerns.
+    /// Returns the constraint that the error concerns.
     pub fn constraint_name(&self) -> Option<&str> {
         self.0.constraint.as_deref()
     }
@@ -161,7 +164,7 @@ impl std::error::Error for SqlError {}
 pub struct SqlState([u8; 5]);
 
 impl SqlState {
-    /// The five characters.
+    /// Returns the five characters.
     pub fn code(&self) -> &str {
         std::str::from_utf8(&self.0).expect("SQLSTATEs are ASCII")
     }

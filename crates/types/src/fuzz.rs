@@ -1,6 +1,6 @@
 //! Interprets bytes as a type and values of it, and compares all their forms with each other; and
-//! as what they are not: text, messages, rows, keys and documents of a hostile sender. For fuzzers
-//! and for a test with random bytes.
+//! as text, messages, rows, keys and documents of a hostile sender. For fuzzers and for a test
+//! with random bytes.
 
 mod draw;
 
@@ -37,10 +37,10 @@ impl Names for OneEnum {
     }
 }
 
-/// Does what `data` encodes.
+/// Carries out the checks that `data` encodes.
 ///
 /// # Panics
-/// When forms of a value disagree, or bytes from outside are not refused with an error.
+/// Panics if forms of a value disagree, or bytes from outside are not refused with an error.
 pub fn run(data: &[u8]) {
     let scratch = Scratch::new();
     let settings = Settings::default();
@@ -81,7 +81,7 @@ fn assert_same(one: Value<'_>, two: Value<'_>, ty: Type, form: &str) {
     );
 }
 
-/// Text and binary form are read as what was written, and arithmetic does not panic.
+/// Checks that text and binary form are read as the value written, and arithmetic does not panic.
 fn check_forms(value: Value<'_>, ty: Type, context: &Context<'_>, scratch: &Scratch) {
     if value.is_null() {
         return;
@@ -106,7 +106,7 @@ fn check_forms(value: Value<'_>, ty: Type, context: &Context<'_>, scratch: &Scra
     }
 }
 
-/// What was added is taken away again; what was multiplied is divided.
+/// Checks that subtraction reverses addition, and division multiplication.
 fn check_numeric(number: Numeric<'_>, scratch: &Scratch) {
     let seven = Numeric::small(-7, 0);
     let round_trip = |there: Result<Numeric<'_>>, back: &dyn Fn(Numeric<'_>) -> bool| {
@@ -132,7 +132,7 @@ fn check_numeric(number: Numeric<'_>, scratch: &Scratch) {
     );
 }
 
-/// Comparison, keys and hashes agree.
+/// Checks that comparison, keys and hashes agree.
 fn check_order(one: Value<'_>, two: Value<'_>, ty: Type, scratch: &Scratch) {
     let order = compare::compare_as(ty, one, two);
     assert_eq!(
@@ -180,7 +180,7 @@ fn check_key(column: KeyColumn, value: Value<'_>, key: &[u8], scratch: &Scratch)
     assert_same(value, back, column.ty, "key");
 }
 
-/// Keys of several columns are in the order of the first that differs.
+/// Checks that keys of several columns are in the order of the first that differs.
 fn check_keys(types: &[Type], rows: &[Vec<Value<'_>>; 2], flags: u8) {
     let columns: Vec<_> = (types.iter().enumerate())
         .filter(|(_, ty)| ty.is_ordered())
@@ -216,7 +216,7 @@ fn check_keys(types: &[Type], rows: &[Vec<Value<'_>>; 2], flags: u8) {
     assert_eq!(keys[0].cmp(&keys[1]), expected, "{columns:?} {rows:?}");
 }
 
-/// A row is read as written; a damaged one is an error or another row.
+/// Checks that a row is read as written; a damaged one is an error or another row.
 fn check_row(types: &[Type], values: &[Value<'_>], damage: &[u8]) {
     let layout = RowLayout::new(types).expect("few columns");
     let mut out = Vec::new();
@@ -232,7 +232,7 @@ fn check_row(types: &[Type], values: &[Value<'_>], damage: &[u8]) {
     }
 }
 
-/// Changes some bytes: pairs of where and what.
+/// Changes some bytes: pairs of a position and a change.
 fn change(bytes: &mut [u8], damage: &[u8]) {
     for pair in damage.chunks_exact(2).take(CHANGES_MAX) {
         let length = bytes.len().max(1);
@@ -242,10 +242,10 @@ fn change(bytes: &mut [u8], damage: &[u8]) {
     }
 }
 
-/// More would leave nothing of what was there.
+/// Maximum changes; more would leave nothing of the original.
 const CHANGES_MAX: usize = 3;
 
-/// Forms of a value with some bytes changed are values or errors.
+/// Checks that forms of a value with some bytes changed are values or errors.
 fn receive_damaged(
     value: Value<'_>,
     ty: Type,
@@ -282,7 +282,7 @@ fn receive_damaged(
     }
 }
 
-/// Reads all there is; nothing may panic.
+/// Reads all parts of a row; nothing may panic.
 fn look_at(row: &Row<'_, '_>, columns: usize) {
     for column in 0..columns {
         match row.value(column) {
@@ -299,7 +299,7 @@ fn look_at(row: &Row<'_, '_>, columns: usize) {
     }
 }
 
-/// Bytes from outside are values or errors, and values can be sent and stored.
+/// Checks that bytes from outside are values or errors, and values can be sent and stored.
 fn receive(bytes: &[u8], types: &[Type], context: &Context<'_>, scratch: &Scratch) {
     for ty in types {
         if let Ok(value) = binary::read(bytes, *ty, context, scratch) {

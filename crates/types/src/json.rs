@@ -1,7 +1,7 @@
 //! Parser of JSON text, for `json`, which keeps the text, and `jsonb`, which does not.
 //!
-//! It is our own because numbers must keep all their digits, escapes must fail as PostgreSQL's
-//! do, and no tree is wanted in between: it gives events to whoever listens.
+//! The parser is our own because numbers must keep all their digits, escapes must fail as
+//! PostgreSQL's do, and no tree is wanted in between: it sends events to a listener.
 
 mod events;
 
@@ -26,8 +26,8 @@ pub(crate) fn check(text: &str) -> Result<()> {
 /// Parses a text.
 ///
 /// # Errors
-/// `22P02` if it is not JSON, `22P05` for `\u0000`, `54001` if it is too deep; and what the
-/// listener says.
+/// `22P02` if it is not JSON, `22P05` for `\u0000`, `54001` if it is too deep; and the errors
+/// of the listener.
 pub(crate) fn parse(text: &str, scratch: &Scratch, events: &mut impl Events) -> Result<()> {
     Parser {
         text,
@@ -52,7 +52,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// The next byte that is not blank.
+    /// Returns the next byte that is not blank.
     fn peek(&mut self) -> Option<u8> {
         let bytes = self.text.as_bytes();
         while let Some(b' ' | b'\t' | b'\n' | b'\r') = bytes.get(self.at) {
@@ -199,7 +199,7 @@ impl<'t> Parser<'t> {
         Ok(&self.text[start..at])
     }
 
-    /// The string at whose opening quote we are.
+    /// Reads the string at whose opening quote the parser stands.
     fn string<E: Events>(&mut self, _: &E) -> Result<&'t str> {
         self.at += 1;
         let start = self.at;
@@ -236,7 +236,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// The escape at whose backslash we are.
+    /// Reads the escape at whose backslash the parser stands.
     fn escape(&mut self, wanted: bool, start: usize, out: &mut ArenaString<'_>) -> Result<()> {
         let byte = self.text.as_bytes().get(self.at + 1).copied();
         let plain = match byte {
@@ -267,7 +267,7 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// The four digits after `\u`, which is where we are.
+    /// Reads the four digits after `\u`, at which the parser stands.
     fn unicode_unit(&mut self) -> Result<u32> {
         let digits = self.text.get(self.at + 2..self.at + 6);
         let unit = digits
@@ -308,7 +308,7 @@ impl<'t> Parser<'t> {
             0xdc00..0xe000 => return Err(no_low_surrogate()),
             unit => unit,
         };
-        // Surrogates are dealt with, so that it is a character.
+        // Surrogates are excluded here, so the code is a character.
         out.push(char::from_u32(code).ok_or_else(no_low_surrogate)?);
         Ok(())
     }
@@ -322,7 +322,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// The letters and digits from here, or the one character that is something else.
+    /// Returns the letters and digits from here, or the one character that is something else.
     fn word(&self) -> &'t str {
         let rest = &self.text[self.at..];
         let length = rest
@@ -367,7 +367,7 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// What PostgreSQL takes for part of a word.
+/// Returns whether PostgreSQL takes the byte for part of a word.
 fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
 }

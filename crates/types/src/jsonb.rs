@@ -1,7 +1,7 @@
 //! `jsonb`: JSON in a form that is navigated without parsing.
 //!
-//! A [`Jsonb`] borrows its stored form, a tree of nodes. A node begins with its kind; where it
-//! ends is known from outside.
+//! A [`Jsonb`] borrows its stored form, a tree of nodes. A node begins with its kind; its end
+//! is known from outside.
 //!
 //! ```text
 //! null, false, true   kind
@@ -13,8 +13,8 @@
 //! ```
 //!
 //! Ends count from the beginning of the keys or nodes. Keys are unique and in the order of
-//! PostgreSQL, the shorter first, so that a key is found by bisection. Nothing is trusted: a
-//! damaged node is an error where it is looked at.
+//! PostgreSQL, the shorter first, so that a key is found by bisection. No bytes are trusted: a
+//! damaged node is an error when it is read.
 
 mod builder;
 mod containers;
@@ -36,14 +36,14 @@ const STRING: u8 = 4;
 const ARRAY: u8 = 5;
 const OBJECT: u8 = 6;
 
-/// More nesting than this is refused, because those who walk the tree are recursive.
+/// Maximum nesting, because functions that walk the tree are recursive.
 pub const DEPTH_MAX: usize = 1000;
 
 /// A JSON value; see the module.
 #[derive(Debug, Clone, Copy)]
 pub struct Jsonb<'a>(&'a [u8]);
 
-/// What a JSON value is.
+/// Content of a JSON value.
 #[derive(Debug, Clone, Copy)]
 pub enum JsonbView<'a> {
     /// `null`
@@ -68,11 +68,11 @@ impl<'a> Jsonb<'a> {
     /// `false`
     pub const FALSE: Self = Self(&[FALSE]);
 
-    /// Reads the stored form, which is all of `bytes`. What is inside is looked at when it is
-    /// asked for.
+    /// Reads the stored form, which is all of `bytes`. Inner nodes are read when they are asked
+    /// for.
     ///
     /// # Errors
-    /// `XX001` if it is no JSON value.
+    /// `XX001` if `bytes` is no JSON value.
     pub fn from_stored(bytes: &'a [u8]) -> Result<Self> {
         match bytes {
             [] => Err(corrupted()),
@@ -91,20 +91,20 @@ impl<'a> Jsonb<'a> {
         builder.finish()
     }
 
-    /// The same, borrowing from `scratch` alone.
+    /// Copies the value into `scratch`.
     pub(crate) fn copied<'s>(self, scratch: &'s Scratch) -> Jsonb<'s> {
         Jsonb(scratch.alloc_slice_copy(self.0))
     }
 
-    /// The stored form.
+    /// Returns the stored form.
     pub fn as_stored(self) -> &'a [u8] {
         self.0
     }
 
-    /// What it is.
+    /// Returns the content of the value.
     ///
     /// # Errors
-    /// `XX001` if what is stored is damaged.
+    /// `XX001` if the value is damaged.
     pub fn view(self) -> Result<JsonbView<'a>> {
         let (kind, rest) = self.0.split_first().ok_or_else(corrupted)?;
         Ok(match *kind {
@@ -119,10 +119,10 @@ impl<'a> Jsonb<'a> {
         })
     }
 
-    /// `jsonb_typeof`
+    /// Returns the name of the kind of value: `jsonb_typeof`.
     ///
     /// # Errors
-    /// `XX001` if what is stored is damaged.
+    /// `XX001` if the value is damaged.
     pub fn type_name(self) -> Result<&'static str> {
         Ok(match self.0.first().copied().ok_or_else(corrupted)? {
             NULL => "null",
@@ -134,15 +134,15 @@ impl<'a> Jsonb<'a> {
         })
     }
 
-    /// Whether it is an object or array.
+    /// Returns whether the value is an object or array.
     pub fn is_container(self) -> bool {
         matches!(self.0.first(), Some(&(ARRAY | OBJECT)))
     }
 
-    /// Looks at every node.
+    /// Reads every node.
     ///
     /// # Errors
-    /// `XX001` if one is damaged, `54001` if it is too deep.
+    /// `XX001` if a node is damaged, `54001` if it is too deep.
     pub fn check(self) -> Result<()> {
         self.check_below(0)
     }

@@ -1,16 +1,16 @@
 //! Keys: values as bytes whose order, byte by byte, is the order of the values.
 //!
-//! A key is its columns one after the other. Each knows where it ends, so that the keys that begin
+//! A key is its columns one after the other. Each column knows its end, so the keys that begin
 //! with the same columns are neighbours: a prefix of columns finds them, and [`successor`] of the
 //! prefix ends them. For all types with a b-tree operator class:
 //!
-//! invariant `order`: `key(a) < key(b)` byte by byte iff `a < b`, and `key(a) = key(b)` iff they
-//! are equal as [`compare`](crate::compare) has it.
+//! invariant `order`: `key(a) < key(b)` byte by byte iff `a < b`, and `key(a) = key(b)` iff `a`
+//! and `b` are equal by [`compare`](crate::compare).
 //!
 //! | type | bytes |
 //! | --- | --- |
-//! | integers, dates, times | big-endian, the sign's bit turned |
-//! | floats | the bits, all turned if negative, else the first; one zero, one NaN |
+//! | integers, dates, times | big-endian, the sign's bit inverted |
+//! | floats | the bits, all inverted if negative, else the first; one zero, one NaN |
 //! | `numeric` | see `key/numeric.rs` |
 //! | text | the bytes, a zero; `char(n)` without the blanks at its end |
 //! | `bytea` | `00` as `00 ff`; in the end `00 01` |
@@ -19,9 +19,9 @@
 //! | `jsonb` | see `key/jsonb.rs` |
 //!
 //! A column that may be NULL has a byte before: `01` for a value, `00` or `02` for NULL. In a
-//! descending column the bytes of the value are turned.
+//! descending column the bytes of the value are inverted.
 //!
-//! Equal values may differ, `1.0` and `1.00` do. So only keys of some types can be
+//! Equal values may differ, as `1.0` and `1.00` do. Therefore only keys of some types can be
 //! [read] back.
 
 mod jsonb;
@@ -34,25 +34,25 @@ use crate::{
 };
 pub use reader::{is_readable, read};
 
-/// Whether a column of a key may be NULL, and where these are.
+/// Place of NULLs in a column of a key, if it may be NULL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Nulls {
-    /// Never NULL, which saves a byte.
+    /// No value is NULL, which saves a byte.
     Never,
-    /// Before all values.
+    /// NULLs come before all values.
     First,
-    /// After all values.
+    /// NULLs come after all values.
     Last,
 }
 
 /// A column of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct KeyColumn {
-    /// Of its values.
+    /// Type of the values.
     pub ty: Type,
     /// Whether the greatest value is first.
     pub descending: bool,
-    /// Where NULL is. `descending` does not turn it.
+    /// Place of NULLs, which `descending` does not reverse.
     pub nulls: Nulls,
 }
 
@@ -61,11 +61,11 @@ const END: u8 = 0;
 const NULL_FIRST: u8 = 0;
 const NULL_LAST: u8 = 2;
 
-/// Of the NaN that stands for all, which is positive and so after infinity.
+/// Bits of the NaN that stands for all, which is positive and so after infinity.
 const NAN_BITS: u32 = 0x7fc0_0000;
 const NAN_BITS_LONG: u64 = 0x7ff8_0000_0000_0000;
 
-/// Whether values of a type have keys.
+/// Returns whether values of a type have keys.
 pub fn has_order(ty: Type) -> bool {
     matches!(ty, Type::Scalar(scalar) | Type::Array(scalar) if scalar != Scalar::Json)
 }
@@ -73,8 +73,8 @@ pub fn has_order(ty: Type) -> bool {
 /// Appends the key of a value.
 ///
 /// # Errors
-/// `23502` if it is NULL and must not be, `XX000` if it is not of the column's type, `42704` if
-/// the type has no order.
+/// `23502` if the value is NULL and must not be, `XX000` if it is not of the column's type,
+/// `42704` if the type has no order.
 #[inline]
 pub fn write(column: KeyColumn, value: Value<'_>, out: &mut impl Sink) -> Result<()> {
     if value.is_null() {
@@ -110,7 +110,7 @@ pub fn write(column: KeyColumn, value: Value<'_>, out: &mut impl Sink) -> Result
 /// Appends the key of several values, as many as there are columns or fewer: a prefix.
 ///
 /// # Errors
-/// As of [`write()`].
+/// Fails as [`write()`] does.
 pub fn write_all(columns: &[KeyColumn], values: &[Value<'_>], out: &mut impl Sink) -> Result<()> {
     for (column, value) in columns.iter().zip(values) {
         write(*column, *value, out)?;
@@ -118,9 +118,9 @@ pub fn write_all(columns: &[KeyColumn], values: &[Value<'_>], out: &mut impl Sin
     Ok(())
 }
 
-/// Makes of a prefix the least key that is greater than all keys which begin with it.
+/// Changes a prefix to the least key that is greater than all keys which begin with it.
 ///
-/// Gives `false`, and leaves nothing, if there is none: the prefix is empty or of `ff` only.
+/// Returns `false`, and leaves nothing, if there is none: the prefix is empty or of `ff` only.
 pub fn successor(prefix: &mut Vec<u8>) -> bool {
     while let Some(last) = prefix.pop() {
         if last < u8::MAX {
@@ -216,7 +216,7 @@ fn turned_long(value: i64) -> u64 {
     value as u64 ^ 1 << 63
 }
 
-/// Text, which has no zeros, and a zero.
+/// Appends text, which has no zeros, and a zero.
 fn write_text(text: &str, out: &mut impl Sink) -> Result<()> {
     if text.as_bytes().contains(&0) {
         return Err(crate::text::zero_byte());

@@ -1,13 +1,13 @@
-//! PostgreSQL's types: what a value is, and the forms it takes.
+//! PostgreSQL's types: values, and their forms.
 //!
-//! A [`Value`] is a small `Copy` thing that borrows what does not fit into it, from a stored row,
+//! A [`Value`] is small and `Copy`; it borrows data that does not fit into it, from a stored row,
 //! from a message of the client, or from the arena of the statement ([`Scratch`]). Nothing here
 //! knows tables, expressions or the engine.
 //!
 //! | form | module |
 //! | --- | --- |
-//! | text, as clients write and read it | [`text`] |
-//! | binary, as drivers do | [`binary`] |
+//! | text, for clients | [`text`] |
+//! | binary, for drivers | [`binary`] |
 //! | columns of a stored row | [`row`] |
 //! | keys, whose bytes have the order of the values | [`key`] |
 //! | order, equality and hashes of values | [`compare`] |

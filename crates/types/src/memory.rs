@@ -1,26 +1,26 @@
-//! Memory of statements: what each holds is counted, and taken from a limit that all share.
+//! Memory of statements: each statement's use is counted, and taken from a limit that all share.
 //!
-//! | part | whose | counts |
+//! | part | owner | counts |
 //! | --- | --- | --- |
-//! | [`MemorySource`] | the database's | pieces that connections have taken from the shared limit |
-//! | [`Allowance`] | a connection's | what its statements and cursors hold, in pieces of up to [`PIECE_BYTES_MAX`] |
-//! | [`Memory`] | a statement's | what it holds, up to its share; its peak |
-//! | [`Charge`] | a container's | what that container holds, given back when it is dropped |
+//! | [`MemorySource`] | the database | pieces that connections have taken from the shared limit |
+//! | [`Allowance`] | a connection | use of its statements and cursors, in pieces of up to [`PIECE_BYTES_MAX`] |
+//! | [`Memory`] | a statement | its use, up to its share; its peak |
+//! | [`Charge`] | a container | the container's use, given back when it is dropped |
 //!
-//! A statement that holds less than its connection's free bytes touches nothing that threads share.
-//! Containers are looked at when they have grown: after a row or a batch, by [`Charge::set`]. A
-//! single value that may be large is asked for before it is made ([`Memory::ask`]), so what is in
-//! use and not counted yet is bounded by what one batch takes.
+//! A statement that holds less than its connection's free bytes touches nothing that threads share. Containers are
+//! measured when they have grown: after a row or a batch, by [`Charge::set`]. The memory of a single value that may
+//! be large is asked for before the value is made ([`Memory::ask`]), so memory that is in use and not counted yet is
+//! bounded by one batch's use.
 
 use std::{cell::Cell, fmt, rc::Rc, sync::Arc};
 
 use crate::{Result, SqlError, SqlState};
 
-/// Connections take memory from the shared limit in pieces: a quarter of what they have, but between
-/// so many bytes, which is exact enough for many connections with little,
+/// Smallest piece that a connection takes from the shared limit, exact enough for many connections with little. A
+/// piece is a quarter of the connection's use, within the two bounds.
 pub const PIECE_BYTES_MIN: usize = 16 << 10;
 
-/// and so many, for which the shared counter is touched rarely.
+/// Largest piece that a connection takes from the shared limit; the shared counter is touched rarely.
 pub const PIECE_BYTES_MAX: usize = 256 << 10;
 
 fn piece_bytes(used: usize) -> usize {
@@ -32,30 +32,30 @@ pub trait MemorySource: Send + Sync {
     /// Sets `bytes` aside that a connection has in any case.
     fn admit(&self, bytes: usize);
 
-    /// Sets `bytes` more aside for a connection that has `held` already. False, and nothing is set
-    /// aside, if the limit does not leave them to it.
+    /// Sets `bytes` more aside for a connection that has `held` already. Returns false, and sets nothing aside, if
+    /// the limit does not leave them to it.
     fn take(&self, bytes: usize, held: usize) -> bool;
 
     /// Takes back `bytes` that were set aside.
     fn give_back(&self, bytes: usize);
 
-    /// Says why `bytes` more were refused, as the detail of an error.
+    /// Returns the reason why `bytes` more were refused, as the detail of an error.
     fn why_refused(&self, bytes: usize) -> String;
 }
 
-/// What a connection has taken from the shared limit. Dropping it gives all of that back.
+/// Memory that a connection has taken from the shared limit. Dropping it gives all of it back.
 pub struct Allowance {
     source: Option<Arc<dyn MemorySource>>,
     /// Bytes that the connection has in any case.
     free_bytes: usize,
-    /// Bytes of its statements.
+    /// Bytes in use by its statements.
     used: Cell<usize>,
-    /// Bytes it may use without asking: the free ones, and what was taken from the source.
+    /// Bytes that it may use without asking: the free ones, and those taken from the source.
     covered: Cell<usize>,
 }
 
 impl Allowance {
-    /// An allowance of `free_bytes`, and of what `source` gives beyond them.
+    /// Returns an allowance of `free_bytes`, and of what `source` gives beyond them.
     pub fn new(source: Arc<dyn MemorySource>, free_bytes: usize) -> Rc<Allowance> {
         source.admit(free_bytes);
         Rc::new(Allowance {
@@ -66,7 +66,7 @@ impl Allowance {
         })
     }
 
-    /// An allowance without a limit.
+    /// Returns an allowance without a limit.
     pub fn unlimited() -> Rc<Allowance> {
         Rc::new(Allowance {
             source: None,
@@ -76,17 +76,17 @@ impl Allowance {
         })
     }
 
-    /// Bytes that are in use.
+    /// Returns the bytes in use.
     pub fn used(&self) -> usize {
         self.used.get()
     }
 
-    /// Bytes that were taken from the source.
+    /// Returns the bytes taken from the source.
     pub fn taken(&self) -> usize {
         self.covered.get() - self.free_bytes
     }
 
-    /// Uses `bytes` more; whether they were to be had.
+    /// Uses `bytes` more; returns whether they were available.
     #[inline]
     fn grow(&self, bytes: usize) -> bool {
         let used = self.used.get().saturating_add(bytes);
@@ -97,7 +97,7 @@ impl Allowance {
         true
     }
 
-    /// Takes what is missing from the source: a whole number of pieces, or as much as is needed.
+    /// Takes the missing bytes from the source: a whole number of pieces, or as many as are needed.
     #[cold]
     fn cover(&self, used: usize) -> bool {
         let Some(source) = &self.source else {
@@ -123,8 +123,8 @@ impl Allowance {
         }
     }
 
-    /// Gives back what is not needed any more. Two pieces are kept while more than the free bytes
-    /// are in use, so that what grows and shrinks does not take and give one piece again and again.
+    /// Gives back bytes that are not needed any more. Two pieces are kept while more than the free bytes are in use,
+    /// so that a use that grows and shrinks does not take and give one piece again and again.
     #[cold]
     fn uncover(&self, used: usize) {
         let covered = self.covered.get();
@@ -149,17 +149,17 @@ impl Drop for Allowance {
     }
 }
 
-/// What a statement holds. Shared by its containers; not between threads.
+/// Memory that a statement holds. Shared by its containers; not between threads.
 pub struct Memory {
     allowance: Rc<Allowance>,
-    /// Bytes that it may hold.
+    /// Maximum bytes that it may hold.
     share: usize,
     used: Cell<usize>,
     peak: Cell<usize>,
 }
 
 impl Memory {
-    /// Memory of a statement that may hold up to `share` bytes of the allowance.
+    /// Returns the memory of a statement that may hold up to `share` bytes of the allowance.
     pub fn new(allowance: &Rc<Allowance>, share: usize) -> Rc<Memory> {
         Rc::new(Memory {
             allowance: allowance.clone(),
@@ -169,12 +169,12 @@ impl Memory {
         })
     }
 
-    /// Bytes that are held.
+    /// Returns the bytes held.
     pub fn used(&self) -> usize {
         self.used.get()
     }
 
-    /// The most bytes that were held at once.
+    /// Returns the most bytes held at once.
     pub fn peak(&self) -> usize {
         self.peak.get()
     }
@@ -182,7 +182,7 @@ impl Memory {
     /// Asks for `bytes` that are about to be used, without holding them.
     ///
     /// # Errors
-    /// 53200 if they are not to be had.
+    /// 53200 if they are not available.
     #[inline]
     pub fn ask(&self, bytes: usize) -> Result<()> {
         self.grow(bytes)?;
@@ -213,10 +213,10 @@ impl Memory {
         self.allowance.shrink(bytes);
     }
 
-    /// Holds `to` bytes where `from` were held.
+    /// Holds `to` bytes in place of `from`.
     ///
     /// # Errors
-    /// 53200 if there are more, and those are not to be had; then nothing changes.
+    /// 53200 if `to` is greater and the difference is not available; then nothing changes.
     pub(crate) fn resize(&self, from: usize, to: usize) -> Result<()> {
         match to.checked_sub(from) {
             Some(more) => self.grow(more),
@@ -272,7 +272,7 @@ fn out_of_memory(detail: String) -> SqlError {
     SqlError::new(SqlState::OUT_OF_MEMORY, "out of memory").detail(detail)
 }
 
-/// What one container holds of a statement's memory, given back when this is dropped.
+/// Share of one container in a statement's memory, given back when this is dropped.
 #[derive(Debug, Default)]
 pub struct Charge {
     memory: Option<Rc<Memory>>,
@@ -280,11 +280,11 @@ pub struct Charge {
 }
 
 impl Charge {
-    /// Says that the container holds `bytes` by now. A container belongs to the statement that it was
-    /// charged to first.
+    /// Sets the bytes that the container holds now. A container belongs to the statement that it was charged to
+    /// first.
     ///
     /// # Errors
-    /// 53200 if it has grown by more than is to be had; the charge stays as it was.
+    /// 53200 if it has grown by more than is available; the charge stays as it was.
     #[inline]
     pub fn set(&mut self, memory: &Rc<Memory>, bytes: usize) -> Result<()> {
         match bytes == self.bytes {
@@ -301,7 +301,7 @@ impl Charge {
         Ok(())
     }
 
-    /// Says that the container holds only `bytes` by now.
+    /// Lowers the bytes that the container holds to `bytes`.
     pub fn lower(&mut self, bytes: usize) {
         if let (Some(memory), Some(less)) = (&self.memory, self.bytes.checked_sub(bytes)) {
             memory.give_back(less);
@@ -309,7 +309,7 @@ impl Charge {
         }
     }
 
-    /// Bytes that the container was last said to hold.
+    /// Returns the bytes of the last charge.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
@@ -323,7 +323,7 @@ impl Drop for Charge {
     }
 }
 
-/// A number of bytes, for people.
+/// A number of bytes, for display.
 pub struct Size(pub usize);
 
 impl fmt::Display for Size {

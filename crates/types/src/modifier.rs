@@ -1,4 +1,4 @@
-//! Type modifiers: what is in the brackets of `varchar(10)`, and what it does to values.
+//! Type modifiers: the brackets of `varchar(10)`, and their effect on values.
 
 mod interval;
 
@@ -8,39 +8,39 @@ use crate::{
 
 pub use interval::IntervalFields;
 
-/// What is attached to a type in a column: `varchar(10)`, `numeric(8, 2)`, `timestamp(3)`.
+/// A modifier of a column's type: `varchar(10)`, `numeric(8, 2)`, `timestamp(3)`.
 ///
-/// PostgreSQL's `atttypmod`: -1 for none; length + 4 of `varchar` and `char`;
-/// `(precision << 16 | scale) + 4` of `numeric`, the scale in eleven bits with its sign; the
-/// digits of times, for `interval` in the lower half of the bits, its fields in the upper.
+/// PostgreSQL's `atttypmod`: -1 for none; length + 4 of `varchar` and `char`; `(precision << 16
+/// | scale) + 4` of `numeric`, the scale in eleven bits with its sign; the digits of times, for
+/// `interval` in the lower half of the bits, its fields in the upper.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TypeModifier(pub i32);
 
-/// Bytes of PostgreSQL's header, which it counts in.
+/// Bytes of PostgreSQL's header, which the modifier includes.
 const HEADER: i32 = 4;
-/// An `interval` of all fields.
+/// Bits of an `interval` with all fields.
 const ALL_FIELDS: i32 = 0x7fff << 16;
 const LENGTH_MAX: i32 = 10_485_760;
 const PRECISION_MAX: i32 = 1000;
 const SECOND_DIGITS_MAX: i32 = 6;
 
-/// Whether a user asked for the conversion.
+/// The kind of a conversion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Coercion {
-    /// A value is put into a column: what does not fit is an error.
+    /// A value is put into a column: a value that does not fit is an error.
     Assignment,
     /// `CAST` or `::`: text that does not fit is cut off.
     Explicit,
 }
 
 impl TypeModifier {
-    /// Nothing is attached.
+    /// No modifier.
     pub const NONE: Self = Self(-1);
 
-    /// What the numbers in brackets behind a type's name mean.
+    /// Returns the modifier for the numbers in brackets behind a type's name.
     ///
     /// # Errors
-    /// `22023` if they are out of range, `42601` if the type has no such thing.
+    /// `22023` if they are out of range, `42601` if the type takes no modifier.
     pub fn new(scalar: Scalar, arguments: &[i32]) -> Result<Self> {
         let invalid =
             |message: String| Err(SqlError::new(SqlState::INVALID_PARAMETER_VALUE, message));
@@ -108,19 +108,19 @@ impl TypeModifier {
         }
     }
 
-    /// The number of characters of `varchar(n)` and `char(n)`.
+    /// Returns the number of characters of `varchar(n)` and `char(n)`.
     pub fn characters(self) -> Option<usize> {
         usize::try_from(self.0 - HEADER).ok()
     }
 
-    /// Precision and scale of `numeric(p, s)`.
+    /// Returns precision and scale of `numeric(p, s)`.
     pub fn precision_and_scale(self) -> Option<(i32, i32)> {
         let bits = self.0.checked_sub(HEADER).filter(|bits| *bits >= 0)?;
-        // Eleven bits with a sign.
+        // The scale has eleven bits with a sign.
         Some((bits >> 16 & 0xffff, ((bits & 0x7ff) ^ 1024) - 1024))
     }
 
-    /// The digits of the second of a time.
+    /// Returns the digits of the second of a time.
     fn second_digits(self, scalar: Scalar) -> Option<i32> {
         let digits = match scalar {
             Scalar::Interval => self.0 & 0xffff,
@@ -129,7 +129,7 @@ impl TypeModifier {
         (self.0 >= 0 && digits <= SECOND_DIGITS_MAX).then_some(digits)
     }
 
-    /// The brackets of the type's name.
+    /// Returns the brackets of the type's name.
     pub(crate) fn suffix(self, scalar: Scalar) -> Option<String> {
         match scalar {
             Scalar::Varchar | Scalar::Bpchar => {
@@ -155,7 +155,7 @@ impl TypeModifier {
         }
     }
 
-    /// A value of the type as the modifier lets it be: rounded, padded, cut off.
+    /// Adapts a value of the type to the modifier: rounded, padded, cut off.
     ///
     /// # Errors
     /// `22001` if text is too long and the conversion an assignment, `22003` if a number has too
@@ -232,9 +232,10 @@ impl TypeModifier {
     }
 }
 
-/// At most `length` characters. Blanks beyond them are cut off in any case, as SQL has it.
+/// Limits text to `length` characters. Blanks beyond them are cut off in any case, as SQL
+/// requires.
 fn limit<'a>(text: &'a str, length: usize, name: &str, coercion: Coercion) -> Result<&'a str> {
-    // Characters are no more than bytes.
+    // There are no more characters than bytes.
     if text.len() <= length {
         return Ok(text);
     }

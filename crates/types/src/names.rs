@@ -1,79 +1,79 @@
-//! What only the catalog knows of values and types: names that users gave.
+//! The catalog's knowledge of values and types: names that users gave.
 
 use std::borrow::Cow;
 
 use crate::EnumId;
 
-/// Names of what users made. Each answer is `None` where there is no such thing.
+/// Names of user-defined objects. Each answer is `None` if there is no such object.
 pub trait Names {
-    /// The name of an enum type, quoted if needed.
+    /// Returns the name of an enum type, quoted if needed.
     fn enum_name(&self, _id: EnumId) -> Option<&str> {
         None
     }
 
-    /// The label of an enum at a position: a number that values of the label are stored as. Labels
-    /// sort as their positions do; these need not be consecutive.
+    /// Returns the label of an enum at a position, the number that its values are stored as.
+    /// Labels sort as their positions do; these need not be consecutive.
     fn enum_label(&self, _id: EnumId, _position: u32) -> Option<&str> {
         None
     }
 
-    /// The position of an enum's label.
+    /// Returns the position of an enum's label.
     fn enum_position(&self, _id: EnumId, _label: &str) -> Option<u32> {
         None
     }
 
-    /// The positions of all labels of an enum, ascending.
+    /// Returns the positions of all labels of an enum, ascending.
     fn enum_positions(&self, _id: EnumId) -> Option<&[u32]> {
         None
     }
 
-    /// The enum that is called so; for `regtype`.
+    /// Returns the enum of a name; for `regtype`.
     fn enum_named(&self, _name: &str) -> Option<EnumId> {
         None
     }
 
-    /// The name of a relation as the search path has it written.
+    /// Returns the name of a relation as it is written under the search path.
     fn relation_name(&self, _oid: u32) -> Option<Cow<'_, str>> {
         None
     }
 
-    /// The oid of the relation that is called so, quoted and qualified as in SQL.
+    /// Returns the oid of the relation of a name, quoted and qualified as in SQL.
     fn relation_named(&self, _name: &str) -> Option<u32> {
         None
     }
 
-    /// The name of a schema, quoted if needed.
+    /// Returns the name of a schema, quoted if needed.
     fn schema_name(&self, _oid: u32) -> Option<Cow<'_, str>> {
         None
     }
 
-    /// The oid of a schema.
+    /// Returns the oid of a schema.
     fn schema_named(&self, _name: &str) -> Option<u32> {
         None
     }
 
-    /// The name of a role, quoted if needed.
+    /// Returns the name of a role, quoted if needed.
     fn role_name(&self, _oid: u32) -> Option<Cow<'_, str>> {
         None
     }
 
-    /// The oid of a role.
+    /// Returns the oid of a role.
     fn role_named(&self, _name: &str) -> Option<u32> {
         None
     }
 
-    /// The name of a function.
+    /// Returns the name of a function.
     fn function_name(&self, _oid: u32) -> Option<Cow<'_, str>> {
         None
     }
 
-    /// The oid of the function that is called so.
+    /// Returns the oid of the function of a name.
     fn function_named(&self, _name: &str) -> Option<u32> {
         None
     }
 }
 
-/// Where there is no catalog: nobody has made anything.
+/// The names without a catalog: there are none.
 #[derive(Debug, Clone, Copy)]
 pub struct NoNames;
 

@@ -2,8 +2,8 @@
 //!
 //! A [`Numeric`] is an integer, the mantissa, divided by a power of ten, its scale; the scale
 //! counts the digits that are displayed after the point, so that `1.0` and `1.00` are equal and
-//! differ. A mantissa of 64 bits is in the value itself. What is larger is borrowed, in the form
-//! in which it is stored:
+//! differ. A mantissa of 64 bits is in the value itself. A larger mantissa is borrowed, in the
+//! stored form:
 //!
 //! ```text
 //! byte 0 and 1, little-endian               then
@@ -16,7 +16,7 @@
 //! Invariant `small if it fits`: a mantissa that has room in 64 bits is never borrowed.
 //!
 //! Arithmetic is on machine words while these suffice, and on `num-bigint` beyond. Results have
-//! the scales that PostgreSQL gives them.
+//! PostgreSQL's scales.
 
 mod arithmetic;
 mod convert;
@@ -34,9 +34,9 @@ use crate::{Result, Scratch, Sink, SqlError, SqlState};
 pub(crate) use finite::{Finite, Unpacked};
 use integer::Integer;
 
-/// The most digits before the point.
+/// Maximum digits before the point.
 pub(crate) const WHOLE_DIGITS_MAX: u32 = 131_072;
-/// The most digits after the point.
+/// Maximum digits after the point.
 pub const SCALE_MAX: u16 = 16_383;
 
 const NEGATIVE: u16 = 1 << 15;
@@ -77,16 +77,16 @@ impl<'a> Numeric<'a> {
     /// Zero.
     pub const ZERO: Self = Self::small(0, 0);
 
-    /// `mantissa` divided by 10 to the power of `scale`.
+    /// Returns `mantissa` divided by 10 to the power of `scale`.
     ///
     /// # Panics
-    /// If the scale is greater than [`SCALE_MAX`].
+    /// Panics if the scale is greater than [`SCALE_MAX`].
     pub const fn small(mantissa: i64, scale: u16) -> Self {
         assert!(scale <= SCALE_MAX);
         Self(Repr::Small { mantissa, scale })
     }
 
-    /// The mantissa and the scale, if the number is finite and its mantissa fits.
+    /// Returns the mantissa and the scale, if the number is finite and its mantissa fits.
     pub fn as_small(self) -> Option<(i64, u16)> {
         match self.0 {
             Repr::Small { mantissa, scale } => Some((mantissa, scale)),
@@ -94,10 +94,10 @@ impl<'a> Numeric<'a> {
         }
     }
 
-    /// `mantissa` divided by 10 to the power of `scale`.
+    /// Returns `mantissa` divided by 10 to the power of `scale`.
     ///
     /// # Errors
-    /// `22003` if it is not a number that `numeric` can have.
+    /// `22003` if `numeric` has no such number.
     pub fn from_i128(mantissa: i128, scale: u16, scratch: &'a Scratch) -> Result<Self> {
         match i64::try_from(mantissa) {
             Ok(mantissa) if scale <= SCALE_MAX => Ok(Self::small(mantissa, scale)),
@@ -109,17 +109,17 @@ impl<'a> Numeric<'a> {
         }
     }
 
-    /// Whether it is not a number.
+    /// Returns whether the value is not a number.
     pub fn is_nan(self) -> bool {
         matches!(self.0, Repr::NaN)
     }
 
-    /// Whether it is an infinity.
+    /// Returns whether the number is an infinity.
     pub fn is_infinite(self) -> bool {
         matches!(self.0, Repr::Infinity | Repr::NegativeInfinity)
     }
 
-    /// The digits after the point that are displayed; none of infinities and NaN.
+    /// Returns the digits after the point that are displayed; `None` for infinities and NaN.
     pub fn scale(self) -> Option<u16> {
         match self.0 {
             Repr::Small { scale, .. } => Some(scale),
@@ -128,7 +128,7 @@ impl<'a> Numeric<'a> {
         }
     }
 
-    /// -1, 0 or 1; of NaN, 1.
+    /// Returns -1, 0 or 1; 1 for NaN.
     pub fn signum(self) -> i32 {
         match self.0 {
             Repr::Small { mantissa, .. } => mantissa.signum() as i32,
@@ -138,7 +138,7 @@ impl<'a> Numeric<'a> {
         }
     }
 
-    /// The same, borrowing from `scratch` alone.
+    /// Copies the number into `scratch`.
     pub(crate) fn copied<'s>(self, scratch: &'s Scratch) -> Numeric<'s> {
         Numeric(match self.0 {
             Repr::Small { mantissa, scale } => Repr::Small { mantissa, scale },
@@ -171,7 +171,7 @@ impl<'a> Numeric<'a> {
         out.put(&special.to_le_bytes());
     }
 
-    /// Bytes of the digits that it borrows.
+    /// Returns the bytes of the digits that the number borrows.
     pub fn bytes(self) -> usize {
         match self.0 {
             Repr::Large(stored) => stored.len(),
@@ -182,7 +182,7 @@ impl<'a> Numeric<'a> {
     /// Reads the stored form, which is all of `bytes`.
     ///
     /// # Errors
-    /// `XX001` if it is not what [`write_stored`](Self::write_stored) wrote.
+    /// `XX001` if `bytes` was not written by [`write_stored`](Self::write_stored).
     pub fn from_stored(bytes: &'a [u8]) -> Result<Self> {
         let Some((first, magnitude)) = bytes.split_first_chunk::<2>() else {
             return Err(corrupted());
@@ -218,7 +218,7 @@ impl<'a> Numeric<'a> {
     }
 }
 
-/// The header of a stored form that is known to have one.
+/// Returns the header of a stored form that is known to have one.
 fn header(stored: &[u8]) -> u16 {
     match stored {
         [low, high, ..] => u16::from_le_bytes([*low, *high]),
@@ -230,7 +230,7 @@ fn corrupted() -> SqlError {
     SqlError::new(SqlState::DATA_CORRUPTED, "stored numeric is corrupted")
 }
 
-/// What operations say whose result is no number that `numeric` can have.
+/// Returns the error for a result that `numeric` cannot have.
 #[cold]
 pub(crate) fn overflow() -> SqlError {
     SqlError::new(

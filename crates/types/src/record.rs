@@ -7,24 +7,25 @@ use crate::{Scratch, Type, Value};
 /// A field of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Field<'a> {
-    /// The name; `f1`, `f2`, .. in rows whose fields nobody named.
+    /// Name; `f1`, `f2`, ... for fields without names.
     pub name: &'a str,
-    /// The type.
+    /// Type.
     pub ty: Type,
 }
 
 /// A row.
 #[derive(Debug, Clone, Copy)]
 pub struct Record<'a> {
-    /// As many as there are values, or none if the row is not described.
+    /// Descriptions of the fields: as many as there are values, or none if the row is not
+    /// described.
     pub fields: &'a [Field<'a>],
     /// The values of the fields, in order.
     pub values: &'a [Value<'a>],
 }
 
 impl<'a> Record<'a> {
-    /// A row in `scratch` that is not described: rows of functions, whose columns are known where
-    /// the function is called.
+    /// Returns a row in `scratch` that is not described: rows of functions, whose columns are known
+    /// where the function is called.
     pub fn plain(values: &[Value<'a>], scratch: &'a Scratch) -> Value<'a> {
         Value::Record(scratch.alloc(Self {
             fields: &[],
@@ -32,7 +33,7 @@ impl<'a> Record<'a> {
         }))
     }
 
-    /// The type of a value; `Unknown` in a row that is not described.
+    /// Returns the type of a value; `Unknown` in a row that is not described.
     pub fn ty(&self, position: usize) -> Type {
         self.fields
             .get(position)
@@ -43,7 +44,7 @@ impl<'a> Record<'a> {
     /// error.
     ///
     /// # Errors
-    /// The error that `visit` returned.
+    /// Returns the first error of `visit`.
     pub fn each<E>(
         &self,
         mut visit: impl FnMut(&str, Value<'a>, Type) -> Result<(), E>,

@@ -8,15 +8,16 @@
 //! └──────────────────────┴──────────┴────────────────────┴──────────────────┴───────────────┘
 //! ```
 //!
-//! Where a column of fixed width is, and the end of one of another, follows from the column's
-//! number and the number of columns, so that reading one decodes no other. Everything is
+//! The position of a column of fixed width, and the end of another column, follow from the
+//! column's number and the number of columns, so that reading one decodes no other. Everything is
 //! little-endian and nothing is aligned.
 //!
 //! The number of columns is that of the table when the row was written. A later column is
-//! *missing*: whoever reads it takes the default that the table had when it was added. So adding
-//! one rewrites nothing. Columns are never removed from a [`RowLayout`], since rows may have them.
+//! *missing*: its reader takes the default that the table had when the column was added. Adding a
+//! column therefore rewrites nothing. Columns are never removed from a [`RowLayout`], since rows
+//! may have them.
 //!
-//! What is damaged is an error where it is read, and never a panic.
+//! A damaged row is an error when it is read, and never a panic.
 
 mod writer;
 
@@ -26,13 +27,13 @@ use crate::{
 };
 pub use writer::RowWriter;
 
-/// More columns than this no table has.
+/// Maximum columns of a table.
 pub const COLUMNS_MAX: usize = 1600;
 
 const WIDE: u16 = 1 << 15;
 const HEADER: usize = 2;
 
-/// Where the columns of a table's rows are.
+/// Positions of the columns of a table's rows.
 #[derive(Debug, Clone, Default)]
 pub struct RowLayout {
     columns: Vec<Place>,
@@ -41,19 +42,19 @@ pub struct RowLayout {
 #[derive(Debug, Clone, Copy)]
 struct Place {
     ty: Type,
-    /// Bytes, if all values have as many.
+    /// Bytes of a value, if all values have as many.
     width: Option<u8>,
     /// Bytes of the fixed columns before it, and the number of the others.
     fixed_before: u32,
     variable_before: u32,
-    /// Bytes, if they are an integer; otherwise 0.
+    /// Bytes of a value, if it is an integer; otherwise 0.
     integer: u8,
     form: Form,
 }
 
-/// Takes values that are read. Implementations are best inlined always.
+/// A receiver of read values. Implementations are best inlined always.
 pub trait Taking<'a> {
-    /// Takes the next one.
+    /// Takes the next value.
     fn take(&mut self, value: Value<'a>);
 }
 
@@ -71,7 +72,7 @@ impl<'a> Taking<'a> for Vec<Value<'a>> {
     }
 }
 
-/// How a value is stored, of those that most columns have.
+/// The stored form of a value, for the types that most columns have.
 #[derive(Debug, Clone, Copy)]
 enum Form {
     Int2,
@@ -82,7 +83,7 @@ enum Form {
     Timestamp,
     TimestampTz,
     Text,
-    /// As [`stored::read`] knows.
+    /// Any other form, read by [`stored::read`].
     Other,
 }
 
@@ -105,8 +106,8 @@ impl Form {
     }
 }
 
-/// The integer that stands for a value which is stored as one and ordered like it: of `smallint`,
-/// `integer`, `bigint`, `date`, `time` and `timestamp`.
+/// Returns the integer that stands for a value which is stored as one and ordered like it: a
+/// `smallint`, `integer`, `bigint`, `date`, `time` or `timestamp`.
 pub fn integer_of(value: Value<'_>) -> Option<i64> {
     match value {
         Value::Int2(value) => Some(value.into()),
@@ -119,7 +120,7 @@ pub fn integer_of(value: Value<'_>) -> Option<i64> {
     }
 }
 
-/// Whether values of a type are integers in this sense.
+/// Returns whether values of a type are integers in the sense of [`integer_of`].
 pub fn is_integer(ty: Type) -> bool {
     matches!(
         ty,
@@ -136,7 +137,7 @@ pub fn is_integer(ty: Type) -> bool {
 }
 
 impl RowLayout {
-    /// The layout of rows with columns of these types.
+    /// Returns the layout of rows with columns of these types.
     ///
     /// # Errors
     /// `54011` if there are more than [`COLUMNS_MAX`], `0A000` if a type cannot be stored.
@@ -177,17 +178,18 @@ impl RowLayout {
         Ok(())
     }
 
-    /// The number of columns.
+    /// Returns the number of columns.
     pub fn columns(&self) -> usize {
         self.columns.len()
     }
 
-    /// The type of a column.
+    /// Returns the type of a column.
     pub fn column_type(&self, column: usize) -> Option<Type> {
         self.columns.get(column).map(|place| place.ty)
     }
 
-    /// Bytes of the fixed ones among the first `columns`, and the number of the others.
+    /// Returns the bytes of the fixed ones among the first `columns`, and the number of the
+    /// others.
     fn before(&self, columns: usize) -> (u32, u32) {
         match columns.checked_sub(1) {
             None => (0, 0),
@@ -207,20 +209,20 @@ impl RowLayout {
 pub struct Row<'l, 'a> {
     layout: &'l RowLayout,
     bytes: &'a [u8],
-    /// As many as were written.
+    /// Number of columns that were written.
     columns: usize,
     wide: bool,
-    /// Where the fixed columns begin, the ends of the others, and their bytes.
+    /// Positions of the fixed columns, of the ends of the others, and of their bytes.
     fixed: usize,
     ends: usize,
     data: usize,
 }
 
 impl<'l, 'a> Row<'l, 'a> {
-    /// A row that is all of `bytes`; its columns are looked at when asked for.
+    /// Reads a row that is all of `bytes`; its columns are read when asked for.
     ///
     /// # Errors
-    /// `XX001` if it is no row, or one with more columns than the layout knows.
+    /// `XX001` if `bytes` is no row, or one with more columns than the layout has.
     #[inline]
     pub fn new(layout: &'l RowLayout, bytes: &'a [u8]) -> Result<Self> {
         let Some(first) = bytes.first_chunk::<HEADER>() else {
@@ -250,17 +252,17 @@ impl<'l, 'a> Row<'l, 'a> {
         })
     }
 
-    /// The number of columns that it has; later ones are missing.
+    /// Returns the number of columns that the row has; later ones are missing.
     pub fn columns(&self) -> usize {
         self.columns
     }
 
-    /// The value of a column, from 0; `None` if it was added after the row was written.
+    /// Returns the value of a column, from 0; `None` if it was added after the row was written.
     ///
     /// Takes the same time for each column.
     ///
     /// # Errors
-    /// `XX001` if what is stored is damaged.
+    /// `XX001` if the row is damaged.
     #[inline]
     pub fn value(&self, column: usize) -> Result<Option<Value<'a>>> {
         let mut value = None;
@@ -268,19 +270,19 @@ impl<'l, 'a> Row<'l, 'a> {
         Ok(value)
     }
 
-    /// Gives the value of a column, as [`Row::value`]; whether there is one.
+    /// Passes the value of a column to `to`; returns whether the row has the column.
     ///
-    /// Whoever wants it in some place has it made there. (One that is put together piece by piece
-    /// and then copied as a whole keeps a processor waiting for the pieces, each time.)
+    /// The value is made in its final place. (A value that is put together piece by piece and then
+    /// copied as a whole keeps a processor waiting for the pieces, each time.)
     ///
     /// # Errors
-    /// As there.
+    /// `XX001` if the row is damaged.
     #[inline(always)]
     pub fn give(&self, column: usize, to: &mut impl Taking<'a>) -> Result<bool> {
         if column >= self.columns {
             return Ok(false);
         }
-        // `new` has seen to it that the bitmap is there.
+        // `new` has checked that the bitmap is there.
         if self.bytes[HEADER + column / 8] >> (column % 8) & 1 == 1 {
             to.take(Value::Null);
             return Ok(true);
@@ -313,14 +315,14 @@ impl<'l, 'a> Row<'l, 'a> {
         Ok(true)
     }
 
-    /// The bytes at a position.
+    /// Returns the bytes at a position.
     #[inline(always)]
     fn fixed_at<const N: usize>(&self, start: usize) -> Result<[u8; N]> {
         let bytes = self.bytes.get(start..).and_then(|rest| rest.first_chunk());
         bytes.copied().ok_or_else(corrupted)
     }
 
-    /// The bytes of a column of other than fixed width.
+    /// Returns the bytes of a column of variable width.
     #[inline]
     fn variable(&self, place: &Place) -> Result<&'a [u8]> {
         let index = place.variable_before as usize;
@@ -332,8 +334,9 @@ impl<'l, 'a> Row<'l, 'a> {
         bytes.ok_or_else(corrupted)
     }
 
-    /// What a column with an integer, a date or a time has, as [`integer_of`] has it: `None` if it
-    /// was added after the row was written, or is none of these; `Some(None)` for NULL.
+    /// Returns the integer of a column with an integer, a date or a time, in the sense of
+    /// [`integer_of`]: `None` if the column was added after the row was written, or has another
+    /// type; `Some(None)` for NULL.
     #[inline]
     pub fn integer(&self, column: usize) -> Option<Option<i64>> {
         if column >= self.columns {
@@ -344,7 +347,7 @@ impl<'l, 'a> Row<'l, 'a> {
             0 => return None,
             width => usize::from(width),
         };
-        // `new` has seen to it that both are there.
+        // `new` has checked that both are there.
         if self.bytes[HEADER + column / 8] >> (column % 8) & 1 == 1 {
             return Some(None);
         }
@@ -358,10 +361,10 @@ impl<'l, 'a> Row<'l, 'a> {
         }))
     }
 
-    /// Reads all columns, `missing` giving those that it does not have.
+    /// Reads all columns; `missing` returns the values of missing ones.
     ///
     /// # Errors
-    /// `XX001` if what is stored is damaged.
+    /// `XX001` if the row is damaged.
     pub fn values(
         &self,
         missing: impl Fn(usize) -> Value<'a>,
@@ -370,11 +373,11 @@ impl<'l, 'a> Row<'l, 'a> {
             .map(move |column| Ok(self.value(column)?.unwrap_or_else(|| missing(column))))
     }
 
-    /// Where a column of other than fixed width ends, from the first one's beginning.
+    /// Returns the end of a column of variable width, from the first one's beginning.
     #[inline]
     fn end(&self, index: usize) -> usize {
         let at = self.ends + index * end_width(self.wide);
-        // `new` has seen to it that the ends are there.
+        // `new` has checked that the ends are there.
         let bytes = &self.bytes[at..];
         if self.wide {
             u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]) as usize

@@ -1,8 +1,8 @@
-//! Where a statement keeps the values it makes: freed as a whole, reset between rows or batches.
+//! The arena for values that a statement makes: freed as a whole, reset between rows or batches.
 //!
-//! A [`Scratch`] is a bump arena that is charged to the statement whose values it keeps, once it was
-//! told which ([`Scratch::charge_to`]). Growth is noticed by [`Scratch::settle`], which costs a
-//! comparison when there is none.
+//! A [`Scratch`] is a bump arena that is charged to the statement whose values it keeps, once that
+//! is known ([`Scratch::charge_to`]). [`Scratch::settle`] notices growth, at the cost of a
+//! comparison if there is none.
 
 use std::{
     cell::{Cell, OnceCell},
@@ -14,26 +14,26 @@ use bumpalo::Bump;
 
 use crate::{Memory, Result};
 
-/// An arena that is reset keeps up to so many bytes for the next values.
+/// Maximum bytes that an arena keeps at a reset for the next values.
 const KEPT_BYTES: usize = 512 << 10;
 
-/// See the module text. Dereferences to the arena.
+/// The arena of a statement: see the module text. Dereferences to the arena.
 #[derive(Debug, Default)]
 pub struct Scratch {
     arena: Bump,
     memory: OnceCell<Rc<Memory>>,
-    /// Bytes of the arena when it was last looked at; charged, if there is a statement.
+    /// Bytes of the arena when it was last measured; charged, if there is a statement.
     settled: Cell<usize>,
 }
 
 impl Scratch {
-    /// An arena that has taken no memory yet.
+    /// Returns an arena that has taken no memory yet.
     pub fn new() -> Scratch {
         Scratch::default()
     }
 
-    /// Charges the arena to a statement from now on, unless it belongs to one already. What it has
-    /// taken so far is charged by the next [`Scratch::settle`].
+    /// Charges the arena to a statement from now on, unless it belongs to one already. The next
+    /// [`Scratch::settle`] charges the memory taken so far.
     #[inline]
     pub fn charge_to(&self, memory: &Rc<Memory>) {
         if self.memory.get().is_none() {
@@ -47,7 +47,7 @@ impl Scratch {
         let _ = self.memory.set(memory.clone());
     }
 
-    /// Charges what the arena has grown by since it was last looked at.
+    /// Charges the growth of the arena since it was last measured.
     ///
     /// # Errors
     /// 53200 if the statement may not hold as much.
@@ -70,7 +70,7 @@ impl Scratch {
     }
 
     /// Asks for `bytes` that are about to be taken from the arena: before a value is made whose size
-    /// is another than its operands'.
+    /// differs from its operands'.
     ///
     /// # Errors
     /// 53200 if the statement may not hold as much.
@@ -97,7 +97,7 @@ impl Scratch {
             self.arena = Bump::new();
             bytes = 0;
         }
-        // An arena that was looked at in time has shrunk; one that was not is looked at later.
+        // An arena that was measured in time has shrunk; another one is measured later.
         let settled = self.settled.get();
         if bytes < settled {
             if let Some(memory) = self.memory.get() {

@@ -1,11 +1,12 @@
-//! Where bytes are appended: a vector on the heap or in the arena, or a server's buffer.
+//! Destinations of appended bytes: a vector on the heap or in the arena, or a server's
+//! buffer.
 
 /// A growing run of bytes.
 pub trait Sink {
-    /// Appends.
+    /// Appends `bytes`.
     fn put(&mut self, bytes: &[u8]);
 
-    /// Everything that was appended, so that lengths can be filled in afterwards.
+    /// Returns all appended bytes, so that lengths can be filled in afterwards.
     fn written(&mut self) -> &mut [u8];
 
     /// Appends one byte.

@@ -1,13 +1,13 @@
 //! The stored form of single values: of columns of rows and of elements of arrays.
 //!
-//! Integers are little-endian. Nothing is aligned, and nothing says its own length: who stores
-//! values knows where they end. What does not fit its type is an error, never a panic.
+//! Integers are little-endian. Nothing is aligned, and no value holds its own length: its
+//! owner knows where it ends. Bytes that do not fit their type are an error, never a panic.
 
 use crate::{
     Array, Interval, Jsonb, Numeric, Result, Scalar, Sink, SqlError, SqlState, Type, Value,
 };
 
-/// Bytes of each value of a type whose values are all of one size.
+/// Returns the bytes of each value of a type whose values are all of one size.
 pub(crate) fn width(ty: Type) -> Option<usize> {
     let Type::Scalar(scalar) = ty else {
         return None;
@@ -44,7 +44,7 @@ pub(crate) fn width(ty: Type) -> Option<usize> {
 /// Appends a value that is not NULL.
 ///
 /// # Errors
-/// `XX000` if it is NULL or not of the type, which is a mistake of the caller's.
+/// `XX000` if the value is NULL or not of the type, which is a mistake of the caller.
 pub(crate) fn write(value: Value<'_>, ty: Type, out: &mut impl Sink) -> Result<()> {
     match (ty, value) {
         (Type::Array(element) | Type::Vector(element), Value::Array(array))
@@ -112,7 +112,7 @@ fn mismatch(value: Value<'_>, ty: Type) -> SqlError {
     )
 }
 
-/// The value that is all of `bytes`.
+/// Reads the value that is all of `bytes`.
 ///
 /// # Errors
 /// `XX001` if the bytes are not of the type.
@@ -187,12 +187,12 @@ fn fixed<const N: usize>(bytes: &[u8]) -> Result<[u8; N]> {
     bytes.try_into().map_err(|_| corrupted())
 }
 
-/// Text that is valid UTF-8.
+/// Returns text that is valid UTF-8.
 pub(crate) fn text(bytes: &[u8]) -> Result<&str> {
     std::str::from_utf8(bytes).map_err(|_| corrupted())
 }
 
-/// A little-endian number of 32 bits at a position.
+/// Reads a little-endian number of 32 bits at a position.
 pub(crate) fn u32_at(bytes: &[u8], at: usize) -> Result<u32> {
     let bytes = bytes.get(at..).and_then(|rest| rest.first_chunk());
     bytes
@@ -200,8 +200,8 @@ pub(crate) fn u32_at(bytes: &[u8], at: usize) -> Result<u32> {
         .ok_or_else(corrupted)
 }
 
-/// The piece between the ends of pieces `index - 1` and `index`, where `ends` is a table of
-/// little-endian numbers of 32 bits.
+/// Returns the piece between the ends of pieces `index - 1` and `index`, where `ends` is a
+/// table of little-endian numbers of 32 bits.
 pub(crate) fn piece<'a>(ends: &[u8], data: &'a [u8], index: usize) -> Result<&'a [u8]> {
     let start = match index.checked_sub(1) {
         None => 0,

@@ -1,7 +1,7 @@
 //! Values as text, as PostgreSQL reads and writes them.
 //!
-//! The settings that are not here are fixed: `DateStyle` begins with `ISO`, `IntervalStyle` is
-//! `postgres`, `extra_float_digits` is 1, `bytea_output` is `hex`.
+//! Other settings are fixed: `DateStyle` begins with `ISO`, `IntervalStyle` is `postgres`,
+//! `extra_float_digits` is 1, `bytea_output` is `hex`.
 
 mod array;
 mod bytes;
@@ -23,10 +23,10 @@ pub(crate) use offset::{OFFSET_MAX, write_offset};
 
 /// Reads a value that is not NULL from PostgreSQL's text form.
 ///
-/// Modifiers are not looked at; see [`TypeModifier::apply`]. `Unknown` is read as text.
+/// Ignores modifiers; see [`TypeModifier::apply`]. Reads `Unknown` as text.
 ///
 /// # Errors
-/// As PostgreSQL's: `22P02`, `22003`, `22007`, `22008` and others, by type. `0A000` for rows.
+/// PostgreSQL's: `22P02`, `22003`, `22007`, `22008` and others, by type. `0A000` for rows.
 pub fn read<'a>(
     text: &'a str,
     ty: Type,
@@ -98,8 +98,8 @@ fn read_scalar<'a>(
 /// Appends the text form of a value that is not NULL.
 ///
 /// # Errors
-/// `XX000` if it is NULL or not of the type; `XX001` if it was stored and is damaged; what is
-/// wrong with names that the catalog does not know.
+/// `XX000` if the value is NULL or not of the type; `XX001` if it was stored and is damaged;
+/// an error for names that the catalog does not know.
 pub fn write(value: Value<'_>, ty: Type, context: &Context<'_>, out: &mut impl Sink) -> Result<()> {
     match value {
         Value::Null => return Err(no_text()),
@@ -148,10 +148,10 @@ pub fn write(value: Value<'_>, ty: Type, context: &Context<'_>, out: &mut impl S
     Ok(())
 }
 
-/// The text form of a value that is not NULL, in the arena: the cast to `text`.
+/// Returns the text form of a value that is not NULL, in the arena: the cast to `text`.
 ///
 /// # Errors
-/// As of [`write()`].
+/// Fails as [`write()`] does.
 pub fn to_text<'a>(
     value: Value<'a>,
     ty: Type,
@@ -160,7 +160,7 @@ pub fn to_text<'a>(
 ) -> Result<&'a str> {
     match value {
         Value::Text(text) | Value::Json(text) => Ok(text),
-        // A cast says it in words, where output has a letter.
+        // A cast writes the word, where output has a letter.
         Value::Bool(value) => Ok(if value { "true" } else { "false" }),
         _ => {
             let mut out = bumpalo::collections::Vec::new_in(scratch);
@@ -170,10 +170,10 @@ pub fn to_text<'a>(
     }
 }
 
-/// Reads text as a type with a modifier: what a literal, a parameter or COPY gives.
+/// Reads text as a type with a modifier, for a literal, a parameter or COPY.
 ///
 /// # Errors
-/// As of [`read`] and [`TypeModifier::apply`].
+/// Fails as [`read`] and [`TypeModifier::apply`] do.
 pub fn read_with_modifier<'a>(
     text: &'a str,
     ty: Type,
@@ -183,7 +183,7 @@ pub fn read_with_modifier<'a>(
     scratch: &'a Scratch,
 ) -> Result<Value<'a>> {
     let value = match ty {
-        // The fields say what a bare number is.
+        // The fields give the unit of a bare number.
         Type::Scalar(Scalar::Interval) => {
             Value::Interval(interval::read(text, modifier.interval_fields())?)
         }
@@ -192,7 +192,7 @@ pub fn read_with_modifier<'a>(
     modifier.apply(value, ty, coercion, scratch)
 }
 
-/// What may stand around values: C's `isspace`.
+/// Returns whether the character may stand around values: C's `isspace`.
 pub(crate) fn is_blank(character: char) -> bool {
     matches!(character, ' ' | '\t' | '\n' | '\r' | '\u{b}' | '\u{c}')
 }
@@ -205,7 +205,7 @@ pub(crate) fn write_two(number: u32, out: &mut impl Sink) {
     out.put(itoa::Buffer::new().format(number).as_bytes());
 }
 
-/// What PostgreSQL says of text with a zero byte.
+/// Returns PostgreSQL's error for text with a zero byte.
 #[cold]
 pub(crate) fn zero_byte() -> SqlError {
     SqlError::new(
@@ -214,7 +214,7 @@ pub(crate) fn zero_byte() -> SqlError {
     )
 }
 
-/// What PostgreSQL says of text that is not of a type.
+/// Returns PostgreSQL's error for text that is not of a type.
 #[cold]
 pub(crate) fn invalid(name: &str, text: &str) -> SqlError {
     SqlError::new(

@@ -1,7 +1,7 @@
 //! Types as the catalog names them: PostgreSQL's, with its object identifiers.
 //!
-//! What is fixed about each type (`pg_type`'s columns) is one table, [`facts`]. What a user adds,
-//! enums, is known to the catalog alone; names of those come through [`Names`](crate::Names).
+//! The fixed properties of each type (`pg_type`'s columns) are one table, [`facts`]. Enums, which
+//! users add, are known to the catalog alone; their names come through [`Names`](crate::Names).
 
 mod facts;
 mod names;
@@ -9,12 +9,12 @@ mod names;
 use facts::{Facts, facts_of};
 
 /// The number of an enum type in the catalog, which is its oid; its array type has the next one.
-/// Its labels are the catalog's to know.
+/// Only the catalog knows its labels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct EnumId(pub u32);
 
 impl EnumId {
-    /// Below it are PostgreSQL's own oids, so that no enum can have one.
+    /// The first oid of users. PostgreSQL's own oids are below it, so that no enum can have one.
     pub const FIRST: u32 = 16384;
 }
 
@@ -41,7 +41,7 @@ pub enum Scalar {
     Varchar,
     /// `character`, padded with blanks
     Bpchar,
-    /// `name`, as catalogs have
+    /// `name`, for catalogs
     Name,
     /// `"char"`, one byte
     Char,
@@ -84,22 +84,22 @@ pub enum Scalar {
 /// A type of values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Type {
-    /// Of single values.
+    /// A type of single values.
     Scalar(Scalar),
-    /// Of arrays, of any number of dimensions.
+    /// A type of arrays, of any number of dimensions.
     Array(Scalar),
     /// `int2vector` and `oidvector`: arrays of one dimension that count from 0 and have a text form
-    /// of their own. Only catalogs have them; wherever something is done with one, it is an array.
+    /// of their own. Only catalogs have them; every operation treats them as arrays.
     Vector(Scalar),
     /// A row whose columns are known where it is used.
     Record,
     /// A literal or parameter whose type has yet to be found.
     Unknown,
-    /// Nothing: what procedures return.
+    /// Nothing: the result of procedures.
     Void,
 }
 
-/// `pg_type.typcategory`: which types implicit conversions may choose among.
+/// `pg_type.typcategory`: group of types that implicit conversions may choose among.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Category {
     /// `A`
@@ -127,7 +127,7 @@ pub enum Category {
 }
 
 impl Category {
-    /// The letter in `pg_type`.
+    /// Returns the letter in `pg_type`.
     pub fn letter(self) -> char {
         match self {
             Self::Array => 'A',
@@ -146,12 +146,12 @@ impl Category {
 }
 
 impl Scalar {
-    /// All of them but the enums, in the order of their definition above.
+    /// Returns all scalars but the enums, in the order of their definition above.
     pub fn all() -> impl Iterator<Item = Self> {
         facts::BUILT_IN.iter().map(|facts| facts.scalar)
     }
 
-    /// The type's object identifier.
+    /// Returns the type's object identifier.
     pub fn oid(self) -> u32 {
         match self {
             Self::Enum(id) => id.0,
@@ -159,7 +159,7 @@ impl Scalar {
         }
     }
 
-    /// The object identifier of arrays of it.
+    /// Returns the object identifier of arrays of the type.
     pub fn array_oid(self) -> u32 {
         match self {
             Self::Enum(id) => id.0.wrapping_add(1),
@@ -167,7 +167,7 @@ impl Scalar {
         }
     }
 
-    /// The type with an object identifier, enums excepted.
+    /// Returns the type with an object identifier, enums excepted.
     pub fn from_oid(oid: u32) -> Option<Self> {
         facts::BUILT_IN
             .iter()
@@ -175,34 +175,35 @@ impl Scalar {
             .map(|facts| facts.scalar)
     }
 
-    /// `pg_type.typlen`: bytes, or -1 for types of any length.
+    /// Returns `pg_type.typlen`: bytes, or -1 for types of any length.
     pub fn length(self) -> i16 {
         facts_of(self).length
     }
 
-    /// `pg_type.typcategory`.
+    /// Returns `pg_type.typcategory`.
     pub fn category(self) -> Category {
         facts_of(self).category
     }
 
-    /// `pg_type.typispreferred`: whether it is preferred within its category.
+    /// Returns `pg_type.typispreferred`: whether the type is preferred within its category.
     pub fn is_preferred(self) -> bool {
         facts_of(self).preferred
     }
 
-    /// Whether values of it are text: `text`, `varchar`, `char(n)`, `name`.
+    /// Returns whether values of the type are text: `text`, `varchar`, `char(n)`, `name`.
     pub fn is_text(self) -> bool {
         matches!(self, Self::Text | Self::Varchar | Self::Bpchar | Self::Name)
     }
 
-    /// Whether it has a default b-tree operator class, so that it can be sorted and indexed.
+    /// Returns whether the type has a default b-tree operator class, so that it can be sorted and
+    /// indexed.
     pub fn is_ordered(self) -> bool {
         self != Self::Json
     }
 }
 
 impl Type {
-    /// The type's object identifier.
+    /// Returns the type's object identifier.
     pub fn oid(self) -> u32 {
         match self {
             Self::Scalar(scalar) => scalar.oid(),
@@ -215,7 +216,7 @@ impl Type {
         }
     }
 
-    /// The type with an object identifier; enums and their arrays excepted, which only the
+    /// Returns the type with an object identifier; enums and their arrays excepted, which only the
     /// catalog knows.
     pub fn from_oid(oid: u32) -> Option<Self> {
         match oid {
@@ -234,7 +235,8 @@ impl Type {
         }
     }
 
-    /// `pg_type.typlen`: bytes, -1 for types of any length, -2 for texts that end with a zero.
+    /// Returns `pg_type.typlen`: bytes, -1 for types of any length, -2 for texts that end with a
+    /// zero.
     pub fn length(self) -> i16 {
         match self {
             Self::Scalar(scalar) => scalar.length(),
@@ -244,7 +246,7 @@ impl Type {
         }
     }
 
-    /// `pg_type.typcategory`.
+    /// Returns `pg_type.typcategory`.
     pub fn category(self) -> Category {
         match self {
             Self::Scalar(scalar) => scalar.category(),
@@ -254,12 +256,13 @@ impl Type {
         }
     }
 
-    /// `pg_type.typispreferred`: whether it is preferred within its category.
+    /// Returns `pg_type.typispreferred`: whether the type is preferred within its category.
     pub fn is_preferred(self) -> bool {
         matches!(self, Self::Scalar(scalar) if scalar.is_preferred())
     }
 
-    /// Whether it has a default b-tree operator class, so that it can be sorted and indexed.
+    /// Returns whether the type has a default b-tree operator class, so that it can be sorted and
+    /// indexed.
     pub fn is_ordered(self) -> bool {
         match self {
             Self::Scalar(scalar) | Self::Array(scalar) => scalar.is_ordered(),
@@ -268,7 +271,7 @@ impl Type {
         }
     }
 
-    /// The scalar, if it is one.
+    /// Returns the scalar, if the type is one.
     pub fn scalar(self) -> Option<Scalar> {
         match self {
             Self::Scalar(scalar) => Some(scalar),
@@ -276,7 +279,7 @@ impl Type {
         }
     }
 
-    /// The type of the elements, if it is an array or a vector.
+    /// Returns the type of the elements, if the type is an array or a vector.
     pub fn element(self) -> Option<Scalar> {
         match self {
             Self::Array(scalar) | Self::Vector(scalar) => Some(scalar),
@@ -285,7 +288,7 @@ impl Type {
     }
 }
 
-/// The oids of `int2vector` and `oidvector`.
+/// Object identifiers of `int2vector` and `oidvector`.
 const INT2_VECTOR: u32 = 22;
 const OID_VECTOR: u32 = 30;
 

@@ -2,7 +2,7 @@
 
 use crate::{Array, EnumId, Jsonb, Numeric, Record};
 
-/// A span of time: PostgreSQL keeps the three apart, because months and days differ in length.
+/// A span of time: PostgreSQL keeps three parts, because months and days differ in length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Interval {
     /// Microseconds.
@@ -15,11 +15,11 @@ pub struct Interval {
 
 /// A value of any type, or NULL.
 ///
-/// It does not say its [`Type`](crate::Type) wholly: `text`, `varchar` and `name` are all
-/// [`Text`](Self::Text). Whoever has a value knows the type that the binder gave it.
+/// A value does not determine its [`Type`](crate::Type): `text`, `varchar` and `name` are all
+/// [`Text`](Self::Text). The holder of a value knows the type that the binder gave it.
 #[derive(Debug, Clone, Copy)]
 pub enum Value<'a> {
-    /// NULL, of whatever type.
+    /// NULL, of any type.
     Null,
     /// `boolean`
     Bool(bool),
@@ -55,7 +55,8 @@ pub enum Value<'a> {
     TimeTz(i64, i32),
     /// Microseconds since 2000-01-01 00:00:00; `i64::MIN` and `i64::MAX` are the infinities.
     Timestamp(i64),
-    /// The same, in UTC.
+    /// Microseconds since 2000-01-01 00:00:00 UTC; `i64::MIN` and `i64::MAX` are the
+    /// infinities.
     TimestampTz(i64),
     /// `interval`
     Interval(Interval),
@@ -70,7 +71,7 @@ pub enum Value<'a> {
 }
 
 impl Value<'_> {
-    /// Whether it is NULL.
+    /// Returns whether the value is NULL.
     pub fn is_null(&self) -> bool {
         matches!(self, Self::Null)
     }

@@ -1,4 +1,4 @@
-//! Values compared with what PostgreSQL 15 answered; see `postgres/regenerate.sh`.
+//! Values compared with PostgreSQL 15's; see `postgres/regenerate.sh`.
 //!
 //! The files are in the text form of PostgreSQL's COPY: columns with tabs between them, `\N` for
 //! NULL. Each test prints all lines that differ.
@@ -10,7 +10,7 @@ use types::{
     SqlError, TimeZone, Type, TypeModifier, Value, binary, compare, key, text,
 };
 
-/// Lines, each of them columns.
+/// Returns lines, each of them columns.
 fn lines(file: &str) -> impl Iterator<Item = Vec<Option<String>>> {
     file.lines()
         .map(|line| line.split('\t').map(unescaped).collect())
@@ -37,7 +37,7 @@ fn unescaped(column: &str) -> Option<String> {
     Some(out)
 }
 
-/// A type with its modifier: `character varying(3)[]`.
+/// Returns a type with its modifier: `character varying(3)[]`.
 fn type_of(name: &str) -> (Type, TypeModifier) {
     if let Some(fields) = name.strip_prefix("interval ") {
         let (fields, digits) = match fields.split_once('(') {
@@ -93,7 +93,7 @@ fn context(settings: &Settings) -> Context<'_> {
     }
 }
 
-/// What a value looks like outside: text and binary form, or the error.
+/// Returns the outside forms of a value: text and binary form, or the error.
 fn outside(
     input: &str,
     (ty, modifier): (Type, TypeModifier),
@@ -145,7 +145,7 @@ fn text_and_binary_forms_are_postgres_own() {
     );
 }
 
-/// The result of an operation, or `!` and the SQLSTATE.
+/// Returns the result of an operation, or `!` and the SQLSTATE.
 fn calculate(operation: &str, one: &str, two: &str) -> String {
     calculated(operation, one, two).unwrap_or_else(|error| format!("!{}", error.state().code()))
 }

@@ -1,4 +1,4 @@
-//! What the commands of benchmarks of whole transactions have in common.
+//! Arguments and code that benchmarks of whole transactions have in common.
 
 use applications::application::driver::Load;
 use applications::application::plan::Options;
@@ -7,20 +7,20 @@ use commands::progress::Progress;
 
 use crate::execution::Execution;
 
-/// How clients behave that run an application.
+/// Behaviour of the clients that run an application.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Clients {
     #[command(flatten)]
     execution: Execution,
 
-    /// Transactions per second that are due, of all workers together, at random times;
-    /// latency then counts from when one was due. Without: a closed loop, in which the
-    /// next transaction begins when one has ended.
+    /// Transactions per second that are due, of all workers together, at random times; latency then
+    /// counts from the time when a transaction was due. Without: a closed loop, in which the next
+    /// transaction begins when one has ended.
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     offered: Option<f64>,
 
-    /// What a transaction does that meets another's uncommitted write: wait for its end, or
-    /// abort (and run again).
+    /// Reaction of a transaction that meets another's uncommitted write: wait for its end, or abort
+    /// (and run again).
     #[arg(long, value_name = "wait|abort", default_value = "wait")]
     on_conflict: ConflictPolicy,
 
@@ -31,10 +31,11 @@ pub(crate) struct Clients {
 }
 
 impl Clients {
-    /// Runs an application, which `load` is of, with the mix of this name, described so.
+    /// Runs the application that `load` loads, with the mix named `mix`, under the given
+    /// description.
     ///
     /// # Errors
-    /// Those of the measurement, and when a condition did not hold.
+    /// Errors of the measurement, and [`commands::Error::Run`] when a condition did not hold.
     pub(crate) fn run<S>(
         &self,
         mix: &str,

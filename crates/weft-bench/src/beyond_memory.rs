@@ -27,10 +27,10 @@ Examples:
 
 /// Measures working sets that grow beyond memory, and shrink again.
 ///
-/// A database with a ceiling on its memory is loaded with as many records as the largest
-/// working set has. Transactions access one working set after the other, from the smallest to
-/// the largest and backwards. At every size the same is measured on a database whose memory
-/// holds everything, unless the machine has too little for it.
+/// A database with a ceiling on its memory is loaded with as many records as the largest working
+/// set has. Transactions access one working set after another, from the smallest to the largest and
+/// backwards. Every size is also measured on a database whose memory holds everything, unless the
+/// machine has too little for it.
 ///
 /// Every value is verified, and at the end no change may be lost. Indexes, and a few bytes for
 /// each record, stay in memory: very many small records do not fit below the ceiling. The
@@ -41,8 +41,7 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// Where to put the databases: a directory that is empty or does not exist, on the device
-    /// to be measured.
+    /// Directory for the databases, empty or missing, on the device to be measured.
     #[arg(long, value_name = "DIR")]
     data_dir: PathBuf,
 
@@ -63,8 +62,7 @@ pub(crate) struct Arguments {
     )]
     working_sets: Vec<f64>,
 
-    /// How records of the working set are chosen: zipfian (spread over it by a hash) or
-    /// uniform.
+    /// Choice of the records of the working set: zipfian (spread over it by a hash) or uniform.
     #[arg(long, value_name = "NAME", default_value = "zipfian", value_parser = ["zipfian", "uniform"])]
     distribution: String,
 
@@ -94,7 +92,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N|auto", default_value = "auto")]
     in_flight: InFlight,
 
-    /// What the acknowledgement of changes waits for: none, relaxed or synchronous.
+    /// Condition for acknowledging changes: none, relaxed or synchronous.
     #[arg(long, value_name = "NAME", default_value = "none")]
     durability: Durability,
 
@@ -129,14 +127,14 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE.svg")]
     chart: Option<PathBuf>,
 
-    /// Seed of every random choice; equal seeds ask for the same.
+    /// Seed of every random choice; equal seeds ask for the same records.
     #[arg(long, value_name = "N", default_value = "1")]
     seed: u64,
 }
 
 impl Arguments {
     fn settings(&self) -> commands::Result<Settings> {
-        // What is hot is to lie apart.
+        // Hot records are to lie apart.
         let distribution = match self.distribution.as_str() {
             "zipfian" => "scrambled",
             other => other,

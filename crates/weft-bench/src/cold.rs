@@ -48,24 +48,22 @@ Examples:
 
 /// Measures transactions that need the device beside transactions that do not.
 ///
-/// Two tables are loaded; then all records of one of them leave memory. In-memory
-/// transactions access the other one only, storage-bound ones access some cold records
-/// too. They come from two sources that do not wait for each other: the first always has a
-/// transaction to do, the second is a number of clients with one transaction each, which
-/// may all be waiting for the device.
+/// Two tables are loaded; then all records of one of them leave memory. In-memory transactions
+/// access the other table only, storage-bound ones access some cold records too. They come from two
+/// sources that do not wait for each other: the first always has a transaction to do, the second is
+/// a number of clients with one transaction each, all of which may be waiting for the device.
 ///
-/// In each repeat every combination runs for some seconds, and beside them the device is
-/// measured by itself: random reads of the same files through the same driver, as many under
-/// way as serves best. Every value is verified, and at the end no change may be lost. The
-/// directory is removed afterwards.
+/// In each repeat every combination runs for some seconds. Beside the combinations, the device is
+/// measured by itself: random reads of the same files through the same driver, with the best number
+/// under way. Every value is verified, and at the end no change may be lost. The directory is
+/// removed afterwards.
 ///
 /// Numbers may have underscores and suffixes: k, M, G for thousands, Ki, Mi, Gi
 /// for powers of 1024.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// Where to put the database: a directory that is empty or does not exist, on the device
-    /// to be measured.
+    /// Directory for the database, empty or missing, on the device to be measured.
     #[arg(long, value_name = "DIR")]
     data_dir: PathBuf,
 
@@ -73,13 +71,14 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value = "2M", value_parser = parse_count)]
     hot_records: u64,
 
-    /// Records of the table on the device. Those that were read are in memory; before half
-    /// of them are, all leave it again. In one run as many as this should suffice.
+    /// Records of the table on the device. A record that was read stays in memory; before half of
+    /// them are in memory, all leave it again. The number should be large enough for that not to
+    /// happen within a run.
     #[arg(long, value_name = "N", default_value = "1M", value_parser = parse_count)]
     cold_records: u64,
 
-    /// Share of storage-bound transactions that is offered; several, separated by commas,
-    /// are compared.
+    /// Share of storage-bound transactions among those offered; several, separated by commas, are
+    /// compared.
     #[arg(
         long,
         value_name = "PERCENT,..",
@@ -101,8 +100,8 @@ pub(crate) struct Arguments {
     )]
     read_only_percent: f64,
 
-    /// Who runs while a transaction waits for the device: see the list below; several,
-    /// separated by commas, are compared.
+    /// Schedulers to compare, separated by commas: each decides which transaction runs while
+    /// another waits for the device; see the list below.
     #[arg(
         long,
         value_name = "A,B,..",
@@ -111,9 +110,9 @@ pub(crate) struct Arguments {
     )]
     schedulers: Vec<Scheduler>,
 
-    /// How deep the application's coroutines are nested above an access to a record: flat,
-    /// nested (four levels) or boxed (four levels with a frame on the heap each); several, separated
-    /// by commas, are compared.
+    /// Depth of the application's coroutines above an access to a record: flat, nested (four
+    /// levels) or boxed (four levels with a frame on the heap each); several, separated by commas,
+    /// are compared.
     #[arg(
         long,
         value_name = "A,B,..",
@@ -134,14 +133,14 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value = "8", value_parser = clap::value_parser!(u32).range(0..=10_000))]
     reads_hot: u32,
 
-    /// Cold records that it accesses after those. An in-memory one accesses as many hot
-    /// ones instead.
+    /// Cold records that a storage-bound transaction accesses after those. An in-memory transaction
+    /// accesses as many hot ones instead.
     #[arg(long, value_name = "N", default_value = "2", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     reads_cold: u32,
 
-    /// Transactions in flight on each worker: a number, or auto to let the scheduler adapt, or
-    /// use its own number; several, separated by commas, are compared. The sequential
-    /// scheduler has one.
+    /// Transactions in flight on each worker: a number, or auto to let the scheduler adapt, or use
+    /// its own number; several, separated by commas, are compared. The sequential scheduler has one
+    /// transaction in flight.
     #[arg(
         long,
         value_name = "N|auto,..",
@@ -182,7 +181,7 @@ pub(crate) struct Arguments {
     )]
     visit_interval: Vec<u32>,
 
-    /// What the acknowledgement of changes waits for: none, relaxed or synchronous.
+    /// Condition for acknowledging changes: none, relaxed or synchronous.
     #[arg(long, value_name = "NAME", default_value = "none")]
     durability: Durability,
 
@@ -204,7 +203,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE.svg")]
     chart: Option<PathBuf>,
 
-    /// Seed of every random choice; equal seeds ask for the same.
+    /// Seed of every random choice; equal seeds ask for the same records.
     #[arg(long, value_name = "N", default_value = "1")]
     seed: u64,
 }

@@ -1,4 +1,4 @@
-//! `weft-bench crash`: whether conditions hold when the process was killed.
+//! `weft-bench crash`: checks conditions after the process was killed.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -46,15 +46,15 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// What runs: tpcc, smallbank or tatp.
+    /// Application to run: tpcc, smallbank or tatp.
     #[arg(long, value_name = "NAME")]
     application: ApplicationName,
 
-    /// Where to put the database: a directory that is empty or does not exist.
+    /// Directory for the database, empty or missing.
     #[arg(long, value_name = "DIR")]
     data_dir: PathBuf,
 
-    /// Children that are killed at work; the database is opened and checked after each.
+    /// Number of child processes to kill at work; the database is opened and checked after each.
     #[arg(long, value_name = "N", default_value = "50", value_parser = clap::value_parser!(u32).range(1..))]
     kills: u32,
 
@@ -67,11 +67,11 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value = "2", value_parser = clap::value_parser!(u16).range(1..=1024))]
     workers: u16,
 
-    /// What transactions see of each other: read-committed, snapshot or serializable.
+    /// Isolation level of the transactions: read-committed, snapshot or serializable.
     #[arg(long, value_name = "LEVEL", default_value = "serializable")]
     isolation: Isolation,
 
-    /// Have a kill also take what was not synced, as a power cut does.
+    /// Also discard unsynced writes at a kill, as a power cut does.
     #[arg(long)]
     lose_unsynced: bool,
 
@@ -80,7 +80,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "BUG")]
     plant: Option<Planted>,
 
-    /// Seed of the moments and of what clients draw. How far they come is up to the machine.
+    /// Seed of the moments of the kills and of the clients' draws. The clients' progress up to a
+    /// kill depends on the machine.
     #[arg(long, value_name = "N", default_value = "1")]
     seed: u64,
 
@@ -152,7 +153,7 @@ impl Arguments {
             ApplicationName::Smallbank => {
                 let settings = smallbank::Settings {
                     accounts: self.records,
-                    // Others break this condition.
+                    // At weaker levels this condition need not hold.
                     statements: self.isolation == Isolation::Serializable,
                     ..smallbank::Settings::default()
                 };
@@ -171,7 +172,7 @@ impl Arguments {
     }
 }
 
-/// The command of a child: this one, with a seed of its own.
+/// Returns the command of a child: this command, with a seed of its own.
 fn child(seed: u64) -> commands::Result<Command> {
     let program = std::env::current_exe().map_err(|error| {
         commands::Error::run(format!("cannot find this program to start it: {error}"))

@@ -1,4 +1,4 @@
-//! How a benchmark is executed: what its commands have in common on the command line.
+//! Arguments on the execution of a benchmark, shared by several commands.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ use commands::number::{parse_count, parse_seconds};
 use crate::series::Series;
 use commands::Place;
 
-/// How transactions are executed, and how the result is shown.
+/// Execution of transactions, and the form of the result.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Execution {
     /// Worker threads.
@@ -30,9 +30,9 @@ pub(crate) struct Execution {
     #[arg(long, value_name = "A,B,..", value_delimiter = ',')]
     modes: Vec<Mode>,
 
-    /// What transactions see of each other: read-committed, snapshot or serializable;
-    /// several, separated by commas, are compared. The default is snapshot, not that of
-    /// the library (serializable), so that figures stay comparable with older ones.
+    /// Isolation level of the transactions: read-committed, snapshot or serializable; several,
+    /// separated by commas, are compared. The default is snapshot, not that of the library
+    /// (serializable), so that figures stay comparable with older ones.
     #[arg(
         long,
         value_name = "A,B,..",
@@ -41,14 +41,14 @@ pub(crate) struct Execution {
     )]
     isolation: Vec<Isolation>,
 
-    /// How serializable transactions are certified when they commit: ssn (the serial
-    /// safety net) or validation (what was read is still current); several, separated by
-    /// commas, are compared, each on a database of its own [default: ssn].
+    /// Certifier of serializable transactions when they commit: ssn (the serial safety net) or
+    /// validation (every record that was read is still current); several, separated by commas, are
+    /// compared, each on a database of its own [default: ssn].
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     certifier: Vec<Certifier>,
 
-    /// Begin transactions without writes as read-only, as an application would that
-    /// knows. Serializable ones then keep track of nothing and cannot abort.
+    /// Begin transactions without writes as read-only, as an application would that knows of it.
+    /// Serializable ones then keep track of nothing and cannot abort.
     #[arg(long)]
     declare_read_only: bool,
 
@@ -57,9 +57,8 @@ pub(crate) struct Execution {
     #[arg(long, value_name = "DIR")]
     data_dir: Option<PathBuf>,
 
-    /// What acknowledgements wait for, with --data-dir: synchronous (until it is on
-    /// the device), relaxed or none; several, separated by commas, are compared
-    /// [default: synchronous].
+    /// Condition for acknowledging commits, with --data-dir: synchronous (the commit is on the
+    /// device), relaxed or none; several, separated by commas, are compared [default: synchronous].
     #[arg(
         long,
         value_name = "A,B,..",
@@ -68,15 +67,15 @@ pub(crate) struct Execution {
     )]
     durability: Vec<Durability>,
 
-    /// Who writes the log, with --data-dir: workers (each its own) or thread (one more
-    /// thread for all of them, which competes for their processors, as engines with a
-    /// dedicated flusher have it); several, separated by commas, are compared, each on a
-    /// database of its own [default: workers].
+    /// Threads that write the log, with --data-dir: workers (each its own log) or thread (one more
+    /// thread for all workers, which competes for their processors, as in engines with a dedicated
+    /// flusher); several, separated by commas, are compared, each on a database of its own
+    /// [default: workers].
     #[arg(long, value_name = "A,B", value_delimiter = ',', requires = "data_dir")]
     flusher: Vec<Flusher>,
 
-    /// How long a commit may wait for others to share a write with, in
-    /// microseconds, with --data-dir [default: 200].
+    /// Longest time that a commit waits for others to share a write with, in microseconds, with
+    /// --data-dir [default: 200].
     #[arg(long, value_name = "US", requires = "data_dir")]
     group_commit_us: Option<u32>,
 
@@ -102,13 +101,13 @@ pub(crate) struct Execution {
     #[arg(long, value_name = "FILE.svg")]
     chart: Option<PathBuf>,
 
-    /// Seed of every random choice; equal seeds ask for the same.
+    /// Seed of every random choice; equal seeds ask for the same records.
     #[arg(long, value_name = "N", default_value = "1")]
     seed: u64,
 }
 
 impl Execution {
-    /// What is compared, and how often.
+    /// Returns the settings of the comparison.
     pub(crate) fn asked(&self) -> Asked {
         Asked {
             modes: self.modes.clone(),
@@ -125,7 +124,7 @@ impl Execution {
         }
     }
 
-    /// The durabilities to compare; none in memory.
+    /// Returns the durabilities to compare; none for a database in memory.
     fn durabilities(&self) -> Vec<Durability> {
         match &self.data_dir {
             None => Vec::new(),
@@ -134,12 +133,12 @@ impl Execution {
         }
     }
 
-    /// The directory for the time of the benchmark, if it has one.
+    /// Returns the directory for the time of the benchmark, if it has one.
     pub(crate) fn place(&self) -> commands::Result<Option<Place>> {
         self.data_dir.as_deref().map(Place::make).transpose()
     }
 
-    /// Where and how the database is kept.
+    /// Returns the options of the database, kept in `place` if that is given.
     pub(crate) fn options(&self, place: Option<&Place>) -> weft::Options {
         let mut options = place.map_or_else(weft::Options::default, |place| {
             without_checkpoints(place.path())
@@ -153,7 +152,8 @@ impl Execution {
         options
     }
 
-    /// Writes what came out, and draws it if asked to, `title` above it.
+    /// Writes `outcome` in the form asked for, and draws a chart under `title` if one was asked
+    /// for.
     pub(crate) fn show(&self, title: &str, outcome: &Outcome) -> commands::Result<()> {
         commands::write_results(&self.series.format.outcome(outcome)?)?;
         if let Some(path) = &self.chart {

@@ -22,14 +22,13 @@ Examples:
 
 /// Measures clients beside one long statement on one worker, and the statement beside them.
 ///
-/// An aggregate, a sort, hash joins, a recursive query, COPY and an index build run in turn. Reported is how
-/// long reads of single rows and connections take beside each, what statement and readers lose to each
-/// other, and the longest slice in which a task has held the worker. Every answer is checked.
+/// An aggregate, a sort, hash joins, a recursive query, COPY and an index build run in turn. The report shows the
+/// latency of reads of single rows and of connections beside each statement, the throughput that statement and readers
+/// lose to each other, and the longest slice in which a task has held the worker. Every answer is checked.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// A server that runs: a name, `=`, and a connection string. If not given, Weft is started,
-    /// durable, with one worker.
+    /// A running server: a name, `=`, and a connection string. If not given, Weft is started, durable, with one worker.
     #[arg(long, value_name = "NAME=CONNECTION")]
     server: Option<String>,
 
@@ -51,8 +50,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value = "8", value_parser = clap::value_parser!(u16).range(1..=1024))]
     readers: u16,
 
-    /// Where the server that is started keeps its database: a directory that is empty or does not
-    /// exist, removed afterwards.
+    /// Directory for the database of the server that is started: empty or missing, removed afterwards.
     #[arg(long, value_name = "DIR")]
     data_dir: Option<PathBuf>,
 

@@ -20,10 +20,9 @@ Examples:
 
 /// Measures writers that all want the same record.
 ///
-/// Each reads the record, writes one more and commits, again and again. Reported is how
-/// often transactions are run until they commit, how long the unluckiest takes, and how
-/// evenly commits are spread over the writers. At the end the record must have counted
-/// every commit.
+/// Each writer reads the record, writes one more and commits, again and again. The report shows how
+/// often transactions are run until they commit, how long the unluckiest takes, and how evenly
+/// commits are spread over the writers. At the end the record must have counted every commit.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -35,8 +34,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value = "2", value_parser = clap::value_parser!(u16).range(1..=1024))]
     workers: u16,
 
-    /// What a writer does that meets another: wait for its end, or abort and be run
-    /// again; both, separated by a comma, are compared.
+    /// Reaction of a writer that meets another: wait for its end, or abort and be run again; both,
+    /// separated by a comma, are compared.
     #[arg(
         long,
         value_name = "A,B",
@@ -45,8 +44,8 @@ pub(crate) struct Arguments {
     )]
     on_conflict: Vec<ConflictPolicy>,
 
-    /// What transactions see of each other: read-committed, snapshot or serializable;
-    /// several, separated by commas, are compared.
+    /// Isolation level of the transactions: read-committed, snapshot or serializable; several,
+    /// separated by commas, are compared.
     #[arg(
         long,
         value_name = "A,B,..",

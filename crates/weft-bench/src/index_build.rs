@@ -16,7 +16,7 @@ Examples:
   What a build costs those who only read:
     weft-bench index-build --records 1M --update-share 0 --format json";
 
-/// Measures what building a secondary index costs those who go on working.
+/// Measures the cost of building a secondary index to transactions that go on beside it.
 ///
 /// A table is loaded. Then each repeat runs transactions of reads and updates before,
 /// while, and after an index is built beside them, compares every record with the index,
@@ -45,7 +45,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value = "10", value_parser = parse_count)]
     operations: u64,
 
-    /// Build a unique index. Without: one that is not, with eight records to a key.
+    /// Build a unique index. Without: an index that is not unique, with eight records to a key.
     #[arg(long)]
     unique: bool,
 
@@ -57,7 +57,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N|auto", default_value = "auto")]
     in_flight: InFlight,
 
-    /// What transactions see of each other: read-committed, snapshot or serializable.
+    /// Isolation level of the transactions: read-committed, snapshot or serializable.
     #[arg(long, value_name = "LEVEL", default_value = "snapshot")]
     isolation: Isolation,
 

@@ -41,8 +41,8 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// What to measure: sizes, group-sizes, csb, hash-probe, hash-build, in-predicate,
-    /// small or lines; several, separated by commas, one after the other.
+    /// Experiments to measure: sizes, group-sizes, csb, hash-probe, hash-build, in-predicate, small
+    /// or lines; several, separated by commas, one after another.
     #[arg(
         long,
         value_name = "NAME,..",
@@ -67,7 +67,7 @@ pub(crate) struct Arguments {
     keys: Keys,
 
     /// Keys looked up at once; in-predicate takes them all, the others 10k if it is among them,
-    /// otherwise the first.
+    /// otherwise the first number.
     #[arg(
         long,
         value_name = "N,..",
@@ -81,7 +81,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     sorted: bool,
 
-    /// Share of keys that are not there.
+    /// Share of keys that are absent.
     #[arg(
         long,
         value_name = "PERCENT",
@@ -91,7 +91,7 @@ pub(crate) struct Arguments {
     )]
     absent_percent: f64,
 
-    /// Techniques to compare; each experiment takes those that it has.
+    /// Techniques to compare; each experiment takes those of them that apply to it.
     #[arg(
         long,
         value_name = "NAME,..",
@@ -101,8 +101,8 @@ pub(crate) struct Arguments {
     )]
     techniques: Vec<Technique>,
 
-    /// Lookups under way, of which each technique gets the best, 1 to 64; group-sizes tries 1 to
-    /// 64 by itself.
+    /// Numbers of lookups under way to choose from for each technique, 1 to 64; group-sizes tries 1
+    /// to 64 by itself.
     #[arg(
         long,
         value_name = "N,..",
@@ -112,20 +112,21 @@ pub(crate) struct Arguments {
     )]
     groups: Vec<u64>,
 
-    /// Rows of the columns that in-predicate queries. They refer to values at random; where there
-    /// are fewer rows than values, to a part of the dictionary, as where it is shared by
-    /// partitions.
+    /// Rows of the columns that in-predicate queries. Rows refer to values at random; where there
+    /// are fewer rows than values, they refer to a part of the dictionary, as in a partition that
+    /// shares one.
     #[arg(long, value_name = "N", default_value = "10M", value_parser = parse_count)]
     rows: u64,
 
-    /// Lists for each technique in each repeat, the median of which counts.
+    /// Lists for each technique in each repeat; the median over them counts.
     #[arg(long, value_name = "N", default_value = "20", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     batches: u32,
 
     #[command(flatten)]
     series: Series,
 
-    /// Also draw a chart of one experiment into this file: nanoseconds by what was varied.
+    /// Also draw a chart of one experiment into this file: nanoseconds by the quantity that was
+    /// varied.
     #[arg(long, value_name = "FILE.svg")]
     chart: Option<PathBuf>,
 

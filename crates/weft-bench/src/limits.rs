@@ -1,4 +1,4 @@
-//! `weft-bench limits`: what the machine itself can do.
+//! `weft-bench limits`: the capabilities of the machine itself.
 
 use std::path::PathBuf;
 
@@ -15,7 +15,7 @@ Examples:
   weft-bench limits --bytes 2GiB --workers 2
   weft-bench limits --format json | jq '.[0].median'";
 
-/// Measures what this machine's memory, and a device, can do without the engine.
+/// Measures memory and a device of this machine without the engine.
 ///
 /// Four numbers, each the median of several repeats: random independent cache
 /// lines per second (the ceiling of any engine that hides cache misses), the
@@ -32,9 +32,9 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u16).range(1..=1024))]
     workers: u16,
 
-    /// Also measure the device of this directory: the latency of a durable write of
-    /// 4 KiB, and random reads of 4 KiB by how many are under way. Writes a file of
-    /// up to 256 MiB, and removes it.
+    /// Also measure the device of this directory: the latency of a durable write of 4 KiB, and
+    /// random reads of 4 KiB by the number under way. Writes a file of up to 256 MiB, and removes
+    /// it.
     #[arg(long, value_name = "DIR")]
     data_dir: Option<PathBuf>,
 

@@ -1,9 +1,9 @@
 //! The `weft-bench` command: measures the engine, servers that speak PostgreSQL's protocol, and the
 //! machine that they run on.
 //!
-//! It reads its arguments, calls the libraries `bench`, `applications`, `wire` and `experiments`, and
-//! writes what comes back: results to standard output, everything else to standard error. Exit codes:
-//! 0 for success, 1 when something failed, 2 when the request was wrong.
+//! The command reads its arguments, calls the libraries `bench`, `applications`, `wire` and
+//! `experiments`, and writes their results: results to standard output, everything else to standard
+//! error. Exit codes: 0 for success, 1 when something failed, 2 when the request was wrong.
 
 use std::{path::Path, process::ExitCode};
 
@@ -82,7 +82,7 @@ impl Command {
 }
 
 fn main() -> ExitCode {
-    // Workers serve all their clients between any two steps of the allocator.
+    // A worker serves all its clients between any two steps of the allocator.
     memory::bound_heap_steps();
     commands::finish(Arguments::parse().command.run())
 }

@@ -22,8 +22,8 @@ Examples:
 
 /// Repeats published experiments with Weft in the place of their engines.
 ///
-/// Without arguments it lists the experiments. Each runs its series by turns on one loaded
-/// database and sets the ratios between them beside the published ones. Every answer is
+/// Without arguments the command lists the experiments. An experiment runs its series by turns on
+/// one loaded database and sets the ratios between them beside the published ones. Every answer is
 /// verified.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -32,7 +32,7 @@ pub(crate) struct Arguments {
     #[arg(value_name = "ID")]
     experiments: Vec<String>,
 
-    /// Size of the tables, as a multiple of what suits a small machine.
+    /// Size of the tables, as a multiple of the size that suits a small machine.
     #[arg(
         long,
         value_name = "X",
@@ -41,7 +41,7 @@ pub(crate) struct Arguments {
     )]
     scale: f64,
 
-    /// Seconds for each series in each repeat, at each value of what is varied.
+    /// Seconds for each series in each repeat, at each value of the axis.
     #[arg(
         long,
         value_name = "S",
@@ -62,12 +62,12 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "DIR")]
     report: Option<PathBuf>,
 
-    /// Where experiments that write a log have their database, made anew and removed
+    /// Directory for the databases of experiments that write a log, made anew and removed
     /// afterwards [default: among the system's temporary files, which may be in memory].
     #[arg(long, value_name = "DIR")]
     data_dir: Option<PathBuf>,
 
-    /// Seed of every random choice; equal seeds ask for the same.
+    /// Seed of every random choice; equal seeds ask for the same records.
     #[arg(long, value_name = "N", default_value = "1")]
     seed: u64,
 }
@@ -109,7 +109,8 @@ impl Arguments {
                 settings.duration(experiment)?.as_secs()
             ));
             findings.push(paper::run(experiment, &settings, &data_dir, &progress)?);
-            // After each one: who interrupts a long series keeps what there is.
+            // The files are written after each experiment, so an interrupted series keeps the
+            // results so far.
             self.write_files(&findings, &settings)?;
         }
         commands::write_results(&output::results(format, &findings)?)?;

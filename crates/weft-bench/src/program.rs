@@ -8,15 +8,15 @@ use std::{
 
 use commands::{Error, Result, progress::Progress};
 
-/// Which `weft` is started.
+/// The `weft` program to start.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Program {
-    /// The weft that is started; if not given, the one beside this program.
+    /// Path of the weft to start; if not given, the one beside this program.
     #[arg(long, value_name = "FILE")]
     weft: Option<PathBuf>,
 }
 
-/// Whether a program was built before this one.
+/// Returns whether `program` was built before this one.
 fn is_older(program: &Path) -> bool {
     let built = |path: &Path| path.metadata().and_then(|known| known.modified()).ok();
     let own = env::current_exe().ok().and_then(|own| built(&own));
@@ -40,7 +40,7 @@ impl Program {
                 own.with_file_name(format!("weft{EXE_SUFFIX}"))
             }
         };
-        // A name without a directory would be looked for among the system's programs.
+        // The system would look for a name without a directory among its own programs.
         let found = program.canonicalize().map_err(|error| {
             Error::input(format!(
                 "{}: {error}; build it with `cargo build --release -p cli` (without --release for a \

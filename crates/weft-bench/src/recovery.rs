@@ -1,4 +1,4 @@
-//! `weft-bench recovery`: how fast a database comes back.
+//! `weft-bench recovery`: the time in which a database comes back.
 
 use std::path::PathBuf;
 
@@ -20,14 +20,14 @@ Examples:
 /// Measures how fast a database is opened again: from its log alone, and from a
 /// checkpoint.
 ///
-/// Records are inserted into a new database in the directory, which is then closed
-/// and opened again several times; every record is compared after each opening. With
-/// --cold-percent, so many records leave memory before a checkpoint is taken, and the
-/// database is opened from that. The directory is removed afterwards.
+/// Records are inserted into a new database in the directory, which is then closed and opened again
+/// several times; every record is compared after each opening. With --cold-percent, that share of
+/// the records leaves memory before a checkpoint is taken, and the database is opened from the
+/// checkpoint. The directory is removed afterwards.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// Where to put the database: a directory that is empty or does not exist.
+    /// Directory for the database, empty or missing.
     #[arg(long, value_name = "DIR")]
     data_dir: PathBuf,
 
@@ -39,7 +39,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value = "100", value_parser = parse_count)]
     value_bytes: u64,
 
-    /// Workers that recover.
+    /// Workers that recover the database.
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u16).range(1..=1024))]
     workers: u16,
 

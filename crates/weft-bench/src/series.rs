@@ -1,8 +1,8 @@
-//! What all measurements have in common on the command line.
+//! Arguments that all measurements have in common.
 
 use bench::report::Format;
 
-/// How often to measure, and in which form to say what came out.
+/// Number of repeats, and form of the results.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Series {
     /// Repeats; the median and the range of them are reported.

@@ -25,9 +25,9 @@ Examples:
 
 /// Runs SmallBank: six kinds of short transactions over customers with two holdings each.
 ///
-/// The bank is loaded once. Then each repeat runs every mode for some seconds; after each
-/// run all money is counted: it must be what was paid in less what was withdrawn. Results
-/// go to standard output, progress and notes to standard error.
+/// The bank is loaded once. Then each repeat runs every mode for some seconds; after each run all
+/// money is counted: the sum must be all deposits less all withdrawals. Results go to standard
+/// output, progress and notes to standard error.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -35,7 +35,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value = "1M", value_parser = parse_count)]
     accounts: u64,
 
-    /// How often each kind is chosen: KIND=WEIGHT,..; kinds left out are not chosen.
+    /// Weights of the kinds of transactions: KIND=WEIGHT,..; a kind left out is not chosen.
     #[arg(long, value_name = "KIND=WEIGHT,..")]
     mix: Option<String>,
 
@@ -43,7 +43,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "SHARE:N")]
     hotspot: Option<String>,
 
-    /// Have balances and checks write down what they saw: one more condition, that
+    /// Have balances and checks record the sums that they read: one more condition, which
     /// serializable transactions meet and others may not.
     #[arg(long)]
     statements: bool,

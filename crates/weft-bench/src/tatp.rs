@@ -23,10 +23,10 @@ Examples:
 
 /// Runs TATP: seven kinds of very short transactions over four tables.
 ///
-/// The tables are loaded once. Then each repeat runs every mode for some seconds; after
-/// each run every row must have the rows that it belongs to. Transactions whose row does
-/// not exist have done their work, as the description says. Results go to standard output,
-/// progress and notes to standard error.
+/// The tables are loaded once. Then each repeat runs every mode for some seconds; after each run
+/// every row must have the rows that it belongs to. A transaction whose row does not exist has done
+/// its work, as TATP's description says. Results go to standard output, progress and notes to
+/// standard error.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -34,7 +34,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value = "100k", value_parser = parse_count)]
     subscribers: u64,
 
-    /// How often each kind is chosen: KIND=WEIGHT,..; kinds left out are not chosen.
+    /// Weights of the kinds of transactions: KIND=WEIGHT,..; a kind left out is not chosen.
     #[arg(long, value_name = "KIND=WEIGHT,..")]
     mix: Option<String>,
 

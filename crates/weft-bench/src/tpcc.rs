@@ -32,15 +32,14 @@ Examples:
 
 /// Runs TPC-C: five kinds of transactions over nine tables, and two relatives of it.
 ///
-/// The database is loaded once. Then each repeat runs every mode for some seconds, without
-/// keying and thinking times; after each run the twelve consistency conditions of the
-/// specification (clause 3.3.2) are checked. Results go to standard output, progress and
-/// notes to standard error. This is no audited TPC-C result, and is not comparable with
-/// those.
+/// The database is loaded once. Then each repeat runs every mode for some seconds, without keying
+/// and thinking times; after each run the twelve consistency conditions of the specification
+/// (clause 3.3.2) are checked. Results go to standard output, progress and notes to standard error.
+/// The result is no audited TPC-C result, and is not comparable with one.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// Which kinds of transactions there are, and how many of each: see the list below.
+    /// Kinds of transactions, and the share of each: see the list below.
     #[arg(long, value_name = "NAME", default_value = "tpcc")]
     mix: Mix,
 
@@ -48,8 +47,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value = "20", value_parser = clap::value_parser!(u16).range(1..))]
     warehouses: u16,
 
-    /// Where the transactions of a worker are at home: in a warehouse drawn for each
-    /// (random) or all in one (bound).
+    /// Home of the transactions of a worker: a warehouse drawn for each (random) or one for all
+    /// (bound).
     #[arg(long, value_name = "random|bound", default_value = "random")]
     home: Home,
 

@@ -36,23 +36,23 @@ Examples:
 
 /// Measures servers over PostgreSQL's protocol: Weft, PostgreSQL and others, in turns.
 ///
-/// Every server gets the same tables and statements from the same clients, and each answer is
-/// checked. Besides throughput and latency, the processor time that each server takes for a
-/// transaction is told, which the clients on the same machine do not blur. Without --server,
-/// Weft is started as `weft serve`, durable, in a directory of its own.
+/// Every server gets the same tables and statements from the same clients, and each answer is checked. Besides
+/// throughput and latency, the report shows the processor time that each server takes for a transaction, which the
+/// clients on the same machine do not blur. Without --server, Weft is started as `weft serve`, durable, in a directory
+/// of its own.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// A server that runs: a name, `=`, and a connection string; several times for several.
-    /// Tables of the benchmark's names must not be there; they are dropped at the end.
+    /// A running server: a name, `=`, and a connection string; given several times, several servers are compared.
+    /// Tables of the benchmark's names must not exist; they are dropped at the end.
     #[arg(long, value_name = "NAME=CONNECTION")]
     server: Vec<String>,
 
-    /// Start PostgreSQL too, as durable: from its programs in DIR, or where it is installed.
+    /// Start PostgreSQL too, equally durable: from its programs in DIR, or from the place where it is installed.
     #[arg(long, value_name = "DIR", num_args = 0..=1)]
     postgres: Option<Option<PathBuf>>,
 
-    /// What runs, in this order.
+    /// Workloads to run, in this order.
     #[arg(
         long,
         value_name = "A,B,..",
@@ -61,8 +61,8 @@ pub(crate) struct Arguments {
     )]
     workloads: Vec<Kind>,
 
-    /// How pgbench's statements travel: prepared once, unnamed with each execution, or simple as text;
-    /// those that are named are compared.
+    /// Protocols of pgbench's statements: prepared once, unnamed with each execution, or simple as text; all protocols
+    /// given are compared.
     #[arg(
         long,
         value_name = "A,B",
@@ -76,8 +76,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     clients: Option<u16>,
 
-    /// What transactions see of each other: read-committed, snapshot (repeatable read) or
-    /// serializable.
+    /// Isolation level of the transactions: read-committed, snapshot (repeatable read) or serializable.
     #[arg(long, value_name = "LEVEL", default_value = "read-committed")]
     isolation: Isolation,
 
@@ -113,8 +112,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value = "1M", value_parser = parse_count)]
     rows: u64,
 
-    /// Where servers that are started keep their databases: a directory that is empty or does
-    /// not exist, removed afterwards.
+    /// Directory for the databases of servers that are started: empty or missing, removed afterwards.
     #[arg(long, value_name = "DIR")]
     data_dir: Option<PathBuf>,
 
@@ -122,7 +120,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     workers: Option<u16>,
 
-    /// Seed of what clients draw.
+    /// Seed of the clients' draws.
     #[arg(long, value_name = "N", default_value = "1")]
     seed: u64,
 
@@ -181,7 +179,7 @@ impl Arguments {
         }
     }
 
-    /// Starts what is to be started, Weft first.
+    /// Starts the servers that this program has to start, Weft first.
     fn launch(&self) -> commands::Result<Vec<Launched>> {
         let process = std::process::id();
         let own = || std::env::temp_dir().join(format!("weft-bench-wire-{process}"));

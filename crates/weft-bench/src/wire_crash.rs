@@ -1,4 +1,4 @@
-//! `weft-bench wire-crash`: whether conditions hold when a server was killed under its clients.
+//! `weft-bench wire-crash`: checks conditions after a server was killed under its clients.
 
 use std::path::PathBuf;
 
@@ -40,15 +40,15 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// Where to put the database: a directory that is empty or does not exist.
+    /// Directory for the database, empty or missing.
     #[arg(long, value_name = "DIR")]
     data_dir: PathBuf,
 
-    /// Servers that are killed.
+    /// Number of servers to kill.
     #[arg(long, value_name = "N", default_value = "20", value_parser = clap::value_parser!(u32).range(1..))]
     kills: u32,
 
-    /// Clients.
+    /// Number of clients.
     #[arg(long, value_name = "N", default_value = "8", value_parser = clap::value_parser!(u16).range(1..=1024))]
     clients: u16,
 
@@ -56,15 +56,16 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value = "1000", value_parser = parse_count)]
     records: u64,
 
-    /// What transactions see of each other: read-committed, snapshot or serializable.
+    /// Isolation level of the transactions: read-committed, snapshot or serializable.
     #[arg(long, value_name = "LEVEL", default_value = "read-committed")]
     isolation: Isolation,
 
-    /// Plant a bug that must be noticed: clients note what they have not been told yet.
+    /// Plant a bug that must be noticed: clients count commits before they are told of them.
     #[arg(long)]
     plant_hasty: bool,
 
-    /// Seed of the moments and of what clients draw. How far they come is up to the machine.
+    /// Seed of the moments of the kills and of the clients' draws. The clients' progress up to a
+    /// kill depends on the machine.
     #[arg(long, value_name = "N", default_value = "1")]
     seed: u64,
 

@@ -62,12 +62,12 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// What the transactions do: a name from the list below, or a YCSB property file.
+    /// Workload: a name from the list below, or a YCSB property file.
     #[arg(long, value_name = "NAME|FILE", default_value = "read-only")]
     workload: String,
 
-    /// Records to load [default: what the workload file says, or as many as fit
-    /// a quarter of the available memory, at most 10M].
+    /// Records to load [default: the number in the workload file, or as many as fit a quarter of
+    /// the available memory, at most 10M].
     #[arg(long, value_name = "N", value_parser = parse_count)]
     records: Option<u64>,
 
@@ -79,28 +79,27 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value = "8", value_parser = parse_count)]
     key_bytes: u64,
 
-    /// Bytes of each value, 8 to 1MiB [default: what the workload file says, or 8].
+    /// Bytes of each value, 8 to 1MiB [default: the number in the workload file, or 8].
     #[arg(long, value_name = "N", value_parser = parse_count)]
     value_bytes: Option<u64>,
 
-    /// Which records are touched: uniform (all alike), zipfian (few hot records,
-    /// side by side), scrambled (few hot records, spread; YCSB files call this
-    /// zipfian) or latest (the newest are hot) [default: what the workload says].
+    /// Distribution of the accesses over the records: uniform (all alike), zipfian (few hot
+    /// records, side by side), scrambled (few hot records, spread; YCSB files call this zipfian) or
+    /// latest (the newest are hot) [default: that of the workload].
     #[arg(long, value_name = "NAME")]
     distribution: Option<String>,
 
-    /// How hot the hot records are: exponent from 0 (uniform) to below 2
-    /// [default: 0.99].
+    /// Exponent of the skew towards hot records, from 0 (uniform) to below 2 [default: 0.99].
     #[arg(long, value_name = "X", allow_negative_numbers = true)]
     theta: Option<f64>,
 
-    /// Records each scan reads; where the workload draws lengths, the greatest
-    /// [default: what the workload says, 100 for scan].
+    /// Records that each scan reads; where the workload draws lengths, the greatest [default: the
+    /// workload's number, 100 for scan].
     #[arg(long, value_name = "N", value_parser = parse_count)]
     scan_length: Option<u64>,
 
-    /// Transactions open on each worker, those that wait for the device included: as
-    /// many as clients would have under way [default: 65536].
+    /// Transactions open on each worker, those that wait for the device included: the number of
+    /// clients that would have one under way each [default: 65536].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65_536))]
     clients: Option<u32>,
 

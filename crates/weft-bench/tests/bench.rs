@@ -382,7 +382,7 @@ fn published_experiments_are_listed_run_and_reported() {
     );
     let index = std::fs::read_to_string(pages.join("README.md")).unwrap();
     assert!(index.contains("(mosaicdb.md#001-11"), "{index}");
-    // Nothing that tells where it was made.
+    // The report contains no path that tells where it was made.
     let place = directory.path().display().to_string();
     assert!(!page.contains(&place) && !index.contains(&place));
     for directory in [&pages, &charts] {

@@ -1,4 +1,4 @@
-//! `weft-bench crash`: runs that hold, runs that must fail, and what is refused.
+//! `weft-bench crash`: runs that hold, runs that must fail, and refused requests.
 
 use std::path::Path;
 
@@ -36,7 +36,7 @@ fn every_application_comes_back_whole() {
     }
 }
 
-/// Each bug must be noticed, and what shows it be kept.
+/// Each planted bug is noticed, and the directory that shows it is kept.
 #[test]
 fn planted_bugs_are_told_and_the_directory_is_kept() {
     let place = tempfile::tempdir().unwrap();

@@ -5,7 +5,7 @@ use std::{env::consts::EXE_EXTENSION, path::Path, sync::Once};
 use assert_cmd::Command;
 use predicates::str::contains;
 
-/// The benchmark starts the `weft` beside it, which a test of the whole workspace has built.
+/// Builds the `weft` that the benchmark starts beside itself, which a test of the whole workspace has built.
 fn build_weft() {
     static BUILT: Once = Once::new();
     BUILT.call_once(|| {

@@ -8,7 +8,7 @@ use weft::{Database, Error, Options, Table, Transaction};
 const ACCOUNTS: u64 = 1000;
 const TRANSFERS: u64 = 20_000;
 
-/// Moves `amount`, or says why not. Either way nothing is left half done.
+/// Moves `amount`, or returns the reason why not. In either case nothing is left half done.
 async fn transfer(
     txn: &Transaction,
     accounts: &Table<u64, i64>,
@@ -49,8 +49,7 @@ fn main() -> Result<(), Error> {
         Ok(())
     })?;
 
-    // All are sent off before the first is waited for: the workers interleave
-    // them.
+    // All transfers are submitted before the first is waited for: the workers interleave them.
     let transfers: Vec<_> = (0..TRANSFERS)
         .map(|number| {
             let ours = accounts.clone();

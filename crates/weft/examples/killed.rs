@@ -1,11 +1,11 @@
-//! Kills a process that works on a durable database, as often as asked, and verifies
-//! each time that nothing acknowledged is lost. See `tests/killed/harness.rs`.
+//! Kills a process that works on a durable database, as often as asked, and verifies each time that
+//! no acknowledged transaction is lost. See `tests/killed/harness.rs`.
 //!
 //! ```text
 //! cargo run --release -p weft --example killed -- --kills 500 --seed 1 [--directory DIR]
 //! ```
 //!
-//! With `--lose-unsynced` a kill also takes what was not synced, as a power cut does.
+//! With `--lose-unsynced` a kill also discards unsynced writes, as a power cut does.
 #![allow(clippy::print_stdout, clippy::print_stderr)] // Examples talk to a person.
 
 #[path = "../tests/killed/harness.rs"]
@@ -70,7 +70,7 @@ fn main() -> ExitCode {
     );
     match outcome {
         Ok(summary) => {
-            // Empty by now.
+            // The directory is empty by now.
             let _ = std::fs::remove_dir(&place);
             println!("{summary}");
             ExitCode::SUCCESS

@@ -10,7 +10,7 @@ async fn main() -> Result<(), Error> {
     let db = Database::open(Options::default())?;
     let visits: Visits = db.create_table("visits")?;
 
-    // Whole transactions: one message to a worker each, and automatic retries.
+    // Whole transactions take one message to a worker each, and are retried automatically.
     let mut tasks = Vec::new();
     for visitor in ["ada", "bob", "eve"] {
         for number in 0..10 {
@@ -28,7 +28,7 @@ async fn main() -> Result<(), Error> {
         task.await.map_err(Error::application)??;
     }
 
-    // One driven from here: other tasks run between its operations.
+    // One transaction is driven from here: other tasks run between its operations.
     let txn = db.begin().await?;
     let last = txn.get(&visits, &("eve", 9)).await?;
     let seen = txn.scan(&visits, Prefix(("eve",)), 3).await?;

@@ -1,4 +1,4 @@
-//! Backups: a directory that opens as the database was at one moment.
+//! Backups: a directory that opens in the state that the database had at one moment.
 
 use std::{ops::ControlFlow, path::Path, sync::Arc, time::Duration};
 
@@ -16,18 +16,18 @@ use crate::{
     thread::is_worker,
 };
 
-/// How often it is looked whether somebody else's checkpoint has ended.
+/// Interval at which a checkpoint that another thread takes is checked for its end.
 const LOOK_INTERVAL: Duration = Duration::from_millis(10);
 
 impl Database {
-    /// Copies the database to a new or empty directory, as it is at one moment between
-    /// the call and its return: everything up to some timestamp, and nothing newer.
-    /// Others go on reading and writing. What is there then opens like any data
-    /// directory, and is best kept as it is and brought back with [`restore`].
+    /// Copies the database to a new or empty directory, in its state at one moment between the call
+    /// and its return: everything up to some timestamp, and nothing newer. Other transactions go on
+    /// reading and writing. The copy then opens like any data directory, and is best kept unchanged
+    /// and brought back with [`restore`].
     ///
-    /// A worker takes a checkpoint first. The calling thread then copies it and the
-    /// log behind it; meanwhile no other checkpoint is taken and no log file is used
-    /// again, so the log may grow. If it fails the directory is left empty.
+    /// A worker takes a checkpoint first. The calling thread then copies it and the log behind it;
+    /// meanwhile no other checkpoint is taken and no log file is used again, so the log may grow.
+    /// If the backup fails the directory is left empty.
     ///
     /// # Errors
     /// [`Error::Backup`], [`Error::Checkpoint`], [`Error::Closed`]; [`Error::System`]
@@ -37,11 +37,11 @@ impl Database {
         self.backup_reporting(to, |_| ControlFlow::Continue(()))
     }
 
-    /// As [`Database::backup`], telling `progress` after each file; `Break` gives the
-    /// backup up.
+    /// Copies the database as [`Database::backup`] does, telling `progress` after each file;
+    /// `Break` gives the backup up.
     ///
     /// # Errors
-    /// As for [`Database::backup`].
+    /// Fails as [`Database::backup`] does.
     pub fn backup_reporting(
         &self,
         to: impl AsRef<Path>,
@@ -50,10 +50,11 @@ impl Database {
         self.backup_in(&directory(to.as_ref())?, progress)
     }
 
-    /// As [`Database::backup_reporting`], to a directory of the caller's own making.
+    /// Copies the database as [`Database::backup_reporting`] does, to a directory of the caller's
+    /// own making.
     ///
     /// # Errors
-    /// As for [`Database::backup`].
+    /// Fails as [`Database::backup`] does.
     #[doc(hidden)]
     pub fn backup_in(
         &self,
@@ -73,12 +74,12 @@ impl LocalDatabase {
     /// Copies the database to a new or empty directory. See [`Database::backup`].
     ///
     /// # Errors
-    /// [`Error::Backup`], [`Error::Checkpoint`]; [`Error::System`] if the directory
-    /// cannot be made; as for the type.
+    /// [`Error::Backup`], [`Error::Checkpoint`]; [`Error::System`] if the directory cannot be made;
+    /// also fails as the type describes.
     pub fn backup(&self, to: impl AsRef<Path>) -> Result<BackupReport> {
         let to = directory(to.as_ref())?;
         let go_on = &mut |_: &Progress| ControlFlow::Continue(());
-        // One that is under way goes on whenever this thread takes another.
+        // A checkpoint that is under way goes on whenever this thread takes another.
         wait_for_others(|| {
             self.checkpoint()?;
             Ok(self.engine().backup(&to, go_on).map_err(Box::new)?)
@@ -86,9 +87,9 @@ impl LocalDatabase {
     }
 }
 
-/// Copies the backup `from` to the new or empty directory `to`, to be opened there.
-/// Any data directory that is not open will do. It is checked first, every byte; if it
-/// fails the directory is left empty.
+/// Copies the backup `from` to the new or empty directory `to`, to be opened there. Any data
+/// directory that is not open will do. It is checked first, every byte; if the check or the copy
+/// fails the directory `to` is left empty.
 ///
 /// # Errors
 /// [`Error::Backup`]; [`Error::System`] if one of the directories cannot be opened.
@@ -96,17 +97,17 @@ pub fn restore(from: impl AsRef<Path>, to: impl AsRef<Path>) -> Result<BackupRep
     restore_reporting(from, to, |_| ControlFlow::Continue(()))
 }
 
-/// As [`restore`], telling `progress` after each file, of the check and then of the
-/// copy; `Break` gives it up.
+/// Restores as [`restore`] does, telling `progress` after each file, of the check and then of the
+/// copy; `Break` gives the restoration up.
 ///
 /// # Errors
-/// As for [`restore`].
+/// Fails as [`restore`] does.
 pub fn restore_reporting(
     from: impl AsRef<Path>,
     to: impl AsRef<Path>,
     mut progress: impl FnMut(&Progress) -> ControlFlow<()>,
 ) -> Result<BackupReport> {
-    // Opening it would make it.
+    // Opening the directory would make it.
     std::fs::metadata(&from)?;
     let (from, to) = (directory(from.as_ref())?, directory(to.as_ref())?);
     Ok(engine::backup::copy(&from, &to, &mut progress).map_err(Box::new)?)
@@ -116,7 +117,7 @@ fn directory(path: &Path) -> Result<Arc<dyn Directory>> {
     Ok(Arc::new(RealDirectory::open(path, Backend::Blocking)?))
 }
 
-/// Does something again and again while a checkpoint is being taken.
+/// Repeats `attempt` while another checkpoint or backup is under way.
 fn wait_for_others<T>(mut attempt: impl FnMut() -> Result<T>) -> Result<T> {
     loop {
         match attempt() {

@@ -1,10 +1,9 @@
-//! The change stream: what transactions committed, in commit order.
+//! The change stream: committed transactions, in commit order.
 //!
-//! The engine's reader lives here, with the consumer ([`Cursor`]), and is lent to a task on
-//! a worker whenever there is nothing at hand: a stream that nobody asks is nobody's work.
-//! The task gives back the reader with a batch of transactions. Who runs the task makes the
-//! difference between a stream of a database with threads ([`Changes`]) and one of a local
-//! database (`changes/local.rs`).
+//! The engine's reader lives here, with the consumer ([`Cursor`]), and is lent to a task on a worker whenever there is
+//! nothing at hand: a stream that is not polled causes no work. The task gives back the reader with a batch of
+//! transactions. A stream of a database with threads ([`Changes`]) and one of a local database (`changes/local.rs`)
+//! differ in the thread that runs the task.
 
 mod change;
 mod local;
@@ -35,21 +34,21 @@ use crate::{
     thread::block_on,
 };
 
-/// A point in commit order: everything committed up to it, nothing later. Of one
-/// database; kept as its number, it outlives the process.
+/// A point in commit order: everything committed up to it, nothing later. A position belongs to one database; kept as
+/// its number, it outlives the process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Position(pub u64);
 
-/// Where a change stream begins.
+/// Beginning of a change stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ChangesFrom {
-    /// With the database's first commit.
+    /// The database's first commit.
     Beginning,
-    /// After everything that is committed now.
+    /// The present: after everything that is committed now.
     Now,
-    /// After a position: of a change ([`ChangedTransaction::position`]), or a
-    /// transaction's snapshot ([`crate::Transaction::snapshot`]).
+    /// A position: of a change ([`ChangedTransaction::position`]), or a transaction's snapshot
+    /// ([`crate::Transaction::snapshot`]). The stream begins after it.
     Position(Position),
 }
 
@@ -65,19 +64,19 @@ impl From<ChangesFrom> for engine::ChangesFrom {
 
 type Batch = std::result::Result<Vec<engine::ChangedTransaction>, ChangesError>;
 
-/// What a cursor gets back: the reader, if there is one, and what it has read.
+/// Values that a cursor gets back: the reader, if there is one, and the batch that it has read.
 type GivenBack = (Option<Box<ChangeReader>>, Batch);
 
-/// What a stream has at hand, and where it is.
+/// Transactions that a stream has at hand, and its position.
 struct Cursor {
     shared: Arc<Shared>,
     at_hand: VecDeque<engine::ChangedTransaction>,
     position: Position,
-    /// `None`: it is lent, or begins anew after the position.
+    /// The reader; `None` while it is lent, or if the stream begins anew after the position.
     reader: Option<Box<ChangeReader>>,
 }
 
-/// What a cursor lends.
+/// Values that a cursor lends.
 struct Lent {
     reader: Option<Box<ChangeReader>>,
     position: Timestamp,
@@ -93,7 +92,7 @@ impl Cursor {
         }
     }
 
-    /// The next transaction, if it is at hand.
+    /// Returns the next transaction, if it is at hand.
     fn next_at_hand(&mut self) -> Option<ChangedTransaction> {
         let transaction = self.at_hand.pop_front()?;
         self.position = Position(transaction.timestamp().0);
@@ -117,8 +116,7 @@ impl Cursor {
 }
 
 impl Lent {
-    /// The next batch, of what was committed up to `newest`, by the reader that is there or
-    /// a new one.
+    /// Reads the next batch of transactions committed up to `newest`, by the reader that is there or a new one.
     async fn read(self, session: Rc<Session>, newest: Timestamp) -> GivenBack {
         let mut reader = match self.reader {
             Some(reader) => reader,
@@ -135,43 +133,40 @@ impl Lent {
     }
 }
 
-/// A reader that begins where it was told.
+/// Returns a reader that begins at `from`.
 async fn begin(session: Rc<Session>, from: ChangesFrom) -> Result<Box<ChangeReader>> {
     let reader = session.changes(from.into()).await;
     reader.map(Box::new).map_err(Error::from)
 }
 
-/// A stream of what transactions committed, in commit order, each once. Made by
-/// [`Database::changes`].
+/// A stream of committed transactions, in commit order, each once. Made by [`Database::changes`].
 ///
-/// It can be awaited in any runtime, as a [`Stream`] or by [`Changes::next`], and moved
-/// between threads. It waits for new commits, and ends only with an error. Dropping it
-/// ends it; nothing is to be given back. To go on another time, keep the
-/// [`Changes::position`] of what was worked off.
+/// The stream can be awaited in any runtime, as a [`Stream`] or by [`Changes::next`], and moved between threads. It
+/// waits for new commits, and ends only with an error. Dropping it ends it; nothing has to be given back. To go on
+/// another time, keep the [`Changes::position`] of the last transaction that was processed.
 ///
-/// A stream that is not asked does nothing, and holds some hundred kilobytes of the log
-/// per worker at most, or a large transaction. It does not keep the log either: see
-/// [`crate::StorageOptions::change_retention_bytes`].
+/// A stream that is not polled does nothing, and holds some hundred kilobytes of the log per worker at most, or a large
+/// transaction. It does not keep the log either: see [`crate::StorageOptions::change_retention_bytes`].
 ///
 /// # Errors
-/// [`Error::Changes`]: the log is not kept any more, for one that was too slow, or it is
-/// damaged. [`Error::MemoryExhausted`]: there is no room for a part of the log at the
-/// moment; ask again. [`Error::Closed`], [`Error::Poisoned`].
+/// [`Error::Changes`]: the log is not kept any more, if the stream was too slow, or it is damaged.
+/// [`Error::MemoryExhausted`]: there is no room for a part of the log at the moment; poll again. [`Error::Closed`],
+/// [`Error::Poisoned`].
 pub struct Changes {
     handle: Handle<WorkerState>,
     cursor: Cursor,
-    /// That has the reader.
+    /// The task that has the reader.
     task: Option<JoinHandle<GivenBack, WorkerState>>,
     is_over: bool,
 }
 
 impl Database {
-    /// What transactions commit from `from` on, of all tables, in commit order, once it
-    /// is durable.
+    /// Opens a stream of the transactions that commit from `from` on, in all tables, in commit order, each once it is
+    /// durable.
     ///
-    /// When this returns, where the stream begins is durable itself. So to copy a
-    /// database and keep the copy up to date: copy the tables in one transaction, note
-    /// its [`crate::Transaction::snapshot`], open a stream at that position, keep both.
+    /// When this returns, the beginning of the stream is durable itself. To copy a database and keep the copy up to
+    /// date, copy the tables in one transaction, note its [`crate::Transaction::snapshot`], open a stream at that
+    /// position, and keep both.
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;
@@ -203,9 +198,8 @@ impl Database {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Changes`] in memory, where there is no log, and at positions that are not
-    /// kept any more (it names the oldest that is) or were never reached;
-    /// [`Error::Closed`].
+    /// [`Error::Changes`] in memory, where there is no log, and at positions that are not kept any more (it names the
+    /// oldest that is) or were never reached; [`Error::Closed`].
     ///
     /// # Cancellation
     /// Dropping the returned future opens nothing.
@@ -228,36 +222,36 @@ impl Database {
         }
     }
 
-    /// As [`Database::changes`], blocking the calling thread.
+    /// Opens a stream as [`Database::changes`] does, blocking the calling thread.
     ///
     /// # Errors
-    /// As for [`Database::changes`]; [`Error::WouldBlockWorker`] on a worker's thread.
+    /// Fails as [`Database::changes`] does; [`Error::WouldBlockWorker`] on a worker's thread.
     pub fn changes_blocking(&self, from: ChangesFrom) -> Result<Changes> {
         block_on(self.changes(from))
     }
 }
 
 impl Changes {
-    /// The next transaction that has changed something.
+    /// Returns the next transaction that has changed something.
     ///
     /// # Errors
-    /// See the type.
+    /// Fails as the type describes.
     ///
     /// # Cancellation
-    /// Nothing is lost: it can be called again.
+    /// No transaction is lost: the method can be called again.
     pub async fn next(&mut self) -> Result<ChangedTransaction> {
         poll_fn(|context| self.poll_change(context)).await
     }
 
-    /// As [`Changes::next`], blocking the calling thread.
+    /// Returns the next transaction as [`Changes::next`] does, blocking the calling thread.
     ///
     /// # Errors
-    /// As for [`Changes::next`]; [`Error::WouldBlockWorker`] on a worker's thread.
+    /// Fails as [`Changes::next`] does; [`Error::WouldBlockWorker`] on a worker's thread.
     pub fn next_blocking(&mut self) -> Result<ChangedTransaction> {
         block_on(self.next())
     }
 
-    /// That of the last transaction handed out; before that, where the stream began.
+    /// Returns the position of the last transaction handed out; before that, the beginning of the stream.
     pub fn position(&self) -> Position {
         self.cursor.position
     }
@@ -271,7 +265,7 @@ impl Changes {
                 None => {
                     let lent = self.cursor.lend()?;
                     self.task = Some(self.handle.submit(move |state| {
-                        // It waits for what is to come.
+                        // The read waits for commits to come.
                         lent.read(state.session.clone(), Timestamp(u64::MAX))
                     }));
                 }
@@ -285,7 +279,7 @@ impl Changes {
     }
 }
 
-/// Ends after an error that would only be repeated.
+/// The stream ends after an error that would only be repeated.
 impl Stream for Changes {
     type Item = Result<ChangedTransaction>;
 

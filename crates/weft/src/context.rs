@@ -1,4 +1,4 @@
-//! What runs transactions on a worker, and the retry loop.
+//! State of a database on a worker, and the retry loop of transactions.
 
 use std::{
     cell::Cell,
@@ -22,7 +22,7 @@ use crate::{
     transaction::Transaction,
 };
 
-/// What all workers of a database share.
+/// State that all workers of a database share.
 pub(crate) struct Shared {
     pub(crate) engine: Arc<engine::Database>,
     pub(crate) defaults: TransactionOptions,
@@ -48,7 +48,7 @@ impl Shared {
         })
     }
 
-    /// Refuses new work from now on, and ends what waits for clients.
+    /// Refuses new work from now on, and ends transactions that wait for clients.
     pub(crate) fn close(&self) {
         self.closed.store(true, Ordering::SeqCst);
         self.interactive.close_all();
@@ -62,22 +62,23 @@ impl Shared {
     }
 }
 
-/// A worker's side of a database: its session and what retries need.
+/// State of a database on a worker: its session and the fields that retries need.
 pub(crate) struct WorkerState {
     pub(crate) session: Rc<Session>,
     pub(crate) shared: Arc<Shared>,
-    /// Used by local databases only.
+    /// Jobs, which only local databases use.
     pub(crate) jobs: Jobs,
     beside: Option<Beside>,
-    /// State of the generator that spreads backoffs. Seeded by the worker's
-    /// number, so that a simulation repeats itself.
+    /// State of the generator that spreads backoffs. The worker's number is its seed, so a
+    /// simulation repeats itself.
     spread: Cell<u64>,
 }
 
-/// What the worker listens to beside its device.
+/// Source of events that the worker listens to beside its device.
 struct Beside {
     outside: Arc<dyn Outside>,
-    /// The device's sleep ends for it; else it is slept on.
+    /// Whether the device's sleep ends for the source's events; otherwise the worker sleeps on the
+    /// source.
     watched: bool,
 }
 
@@ -96,7 +97,7 @@ impl WorkerState {
         })
     }
 
-    /// The same, of a worker that also listens to `outside`.
+    /// Returns the state of a worker that also listens to `outside`.
     pub(crate) fn beside(mut self, outside: Arc<dyn Outside>) -> WorkerState {
         let (descriptor, rouser) = (outside.descriptor(), outside.rouser());
         let watched = self.session.sleep_beside(descriptor, rouser);
@@ -104,7 +105,7 @@ impl WorkerState {
         self
     }
 
-    /// A number below `bound`.
+    /// Draws a number below `bound`.
     fn below(&self, bound: u64) -> u64 {
         let mut x = self.spread.get();
         x ^= x << 13;
@@ -168,15 +169,16 @@ impl WorkerLocal for WorkerState {
         match &self.beside {
             None => self.session.sleep(at_most),
             Some(beside) if self.session.awaits_device() => {
-                // A device that does all at once has been asked for it; one that is only simulated
-                // wants to be asked.
+                // A device that completes transfers immediately has nothing left to wait for; a
+                // simulated device must be polled.
                 let at_most = match beside.watched {
                     true => at_most,
                     false => Some(Duration::ZERO),
                 };
                 self.session.sleep(at_most);
             }
-            // Nothing is to come from the device. To sleep here takes a call of the system less.
+            // No completion is to come from the device. Sleeping on the source takes one system
+            // call less.
             Some(beside) => beside.outside.sleep(at_most),
         }
     }
@@ -200,8 +202,8 @@ impl WorkerLocal for WorkerState {
         }
     }
 
-    /// Only a [`LocalDatabase`](crate::LocalDatabase) leaves its worker, which is its only one:
-    /// relaxed commits are on their way, and there are no others to wait for them.
+    /// Pushes relaxed commits to the device. Only a [`LocalDatabase`](crate::LocalDatabase) leaves
+    /// its worker, which is its only one: no other transactions are left to wait for these commits.
     fn leave(&self) {
         self.session.push();
     }
@@ -211,18 +213,18 @@ impl WorkerLocal for WorkerState {
     }
 }
 
-/// Aborts after which a transaction is run again at once, after a turn of all
+/// Number of aborts after which a transaction is still run again at once, after a turn of all
 /// others in flight.
 const YIELDS: u32 = 3;
 const BACKOFF_US_MAX: u64 = 1000;
 
-/// Aborts after which a transaction waits for others instead ([`OnConflict::Wait`]), and
-/// begins again with the lock of the record that was in the way. Else one that is slower
-/// than those it meets (longer, or out of step with them: see `interleave/stage.rs`) would
+/// Number of aborts after which a transaction waits for others instead ([`OnConflict::Wait`]), and
+/// begins again with the lock of the record that was in the way. Otherwise a transaction that is
+/// slower than those it meets (longer, or out of step with them: see `interleave/stage.rs`) would
 /// find the record changed each time.
 const ABORTS_BEFORE_WAITING: u32 = 16;
-/// How long it then waits for one of them, which may be waiting for a client: it counts as
-/// another abort.
+/// Longest wait for another transaction in that case. The other may be waiting for a client, so a
+/// timeout counts as another abort.
 const TURN_TIMEOUT: Duration = Duration::from_millis(10);
 
 /// Begins and runs transactions on the worker it belongs to. Given to the sources
@@ -233,13 +235,13 @@ pub struct Context {
 }
 
 impl Context {
-    /// The engine's side of the worker, for layers that are built on the engine itself: SQL.
+    /// Returns the engine's side of the worker, for layers that are built on the engine itself:
+    /// SQL.
     pub fn engine_session(&self) -> &Rc<Session> {
         &self.state.session
     }
 
-    /// Begins a transaction, without retries. It must be committed, or it is
-    /// rolled back.
+    /// Begins a transaction, without retries. It must be committed, or it is rolled back.
     ///
     /// # Errors
     /// [`Error::Closed`]; [`Error::MemoryExhausted`] with 65,536 transactions
@@ -261,11 +263,10 @@ impl Context {
         }
     }
 
-    /// Runs `closure` in a transaction and commits it; again after aborts.
+    /// Runs `closure` in a transaction and commits it; runs it again after aborts.
     ///
     /// # Errors
-    /// Those of the closure; [`Error::RetriesExhausted`]; as for
-    /// [`Context::begin`].
+    /// Errors of the closure; [`Error::RetriesExhausted`]; also fails as [`Context::begin`] does.
     #[inline]
     pub async fn run<P: Policy, T>(
         &self,
@@ -276,10 +277,10 @@ impl Context {
         Ok(value)
     }
 
-    /// As [`Context::run`]; also tells how many attempts were aborted.
+    /// Runs `closure` as [`Context::run`] does; also returns the number of aborted attempts.
     ///
     /// # Errors
-    /// As for [`Context::run`].
+    /// Fails as [`Context::run`] does.
     #[inline]
     pub async fn run_counting<P: Policy, T>(
         &self,
@@ -295,7 +296,7 @@ impl Context {
                 self.state.session.admission().await;
             }
             let transaction = match aborted.take() {
-                // Boxed: rare, and its frame is large.
+                // The future is boxed: a restart is rare, and its frame is large.
                 Some(aborted) => Box::pin(aborted.restart()).await?,
                 None => self.begin::<P>(options)?,
             };
@@ -316,13 +317,13 @@ impl Context {
                     committed.map(|_| value).map_err(Error::from)
                 }
                 Err(error) if error.is_retryable() => {
-                    // Who waits may have waited for a lock that the retry needs.
+                    // A transaction that waits may have waited for a lock that the retry needs.
                     if transaction.on_conflict() == OnConflict::Wait {
                         aborted = Some(transaction);
                     }
                     Err(error)
                 }
-                // It has not asked to wait: to wait in vain is to have met a conflict.
+                // The application has not asked to wait: a wait in vain counts as a conflict.
                 Err(Error::LockTimeout) if waits_its_turn => {
                     Err(transaction.engine().abort(Abort::WriteConflict).into())
                 }
@@ -342,7 +343,7 @@ impl Context {
                     last: abort,
                 })));
             }
-            // Who waits begins again with the record that was in the way.
+            // A transaction that waits begins again with the record that was in the way.
             if aborted.is_none() || abort != Abort::SnapshotTooOld {
                 self.back_off(aborts).await;
             }
@@ -351,18 +352,17 @@ impl Context {
 
     /// Lets the transaction that was in the way go on.
     ///
-    /// A yield is the cheapest way if it is on this worker, but does nothing
-    /// where the worker keeps a single transaction in flight, or if the other one
-    /// waits for a client. Later attempts therefore sleep, as an event, longer
-    /// each time.
+    /// A yield is the cheapest way if the other transaction is on this worker, but does nothing
+    /// where the worker keeps a single transaction in flight, or if the other one waits for a
+    /// client. Later attempts therefore sleep, as an event, longer each time.
     async fn back_off(&self, aborts: u32) {
         if aborts <= YIELDS {
             return interleave::yield_now().await;
         }
         let doublings = (aborts - YIELDS).min(10);
         let longest = (1_u64 << doublings).min(BACKOFF_US_MAX);
-        // Between half of it and all of it: transactions that met once should
-        // not meet again.
+        // The sleep takes between half of `longest` and all of it: transactions that met once
+        // should not meet again.
         let microseconds = longest / 2 + self.state.below(longest / 2 + 1);
         interleave::sleep(Duration::from_micros(microseconds.max(1))).await;
     }

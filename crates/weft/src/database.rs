@@ -1,4 +1,4 @@
-//! A database with worker threads. Its DDL is in `ddl.rs`.
+//! A database with worker threads. The methods for DDL are in `ddl.rs`.
 
 use std::{
     fmt,
@@ -38,16 +38,15 @@ struct Inner {
     shared: Arc<Shared>,
     workers: Box<[WorkerHandle]>,
     next_worker: AtomicUsize,
-    /// Gone once the database is closed.
+    /// Threads of the workers; `None` once the database is closed.
     runtime: Mutex<Option<Runtime<WorkerState>>>,
     recovered: Option<RecoveryReport>,
 }
 
 impl Database {
     /// Opens a database and starts its workers: an empty one in memory or, with
-    /// [`Options::data_dir`], the one that is kept there (made if there is none).
-    /// Returns when everything is recovered; see [`Database::open_reporting`] for
-    /// progress.
+    /// [`Options::data_dir`], the one that is kept there (made if there is none). Returns when
+    /// everything is recovered; see [`Database::open_reporting`] for progress.
     ///
     /// # Errors
     /// [`crate::Error::InvalidOption`]; [`crate::Error::System`] if the system
@@ -58,11 +57,11 @@ impl Database {
         Database::open_reporting(options, |_| {})
     }
 
-    /// As [`Database::open`], calling `progress` about ten times a second while it
-    /// recovers.
+    /// Opens a database as [`Database::open`] does, calling `progress` about ten times a second
+    /// during recovery.
     ///
     /// # Errors
-    /// As for [`Database::open`].
+    /// Fails as [`Database::open`] does.
     pub fn open_reporting(
         options: Options,
         progress: impl FnMut(&RecoveryProgress),
@@ -72,13 +71,13 @@ impl Database {
         Database::start(options, opening, Vec::new(), progress)
     }
 
-    /// As [`Database::open_reporting`], with something for each worker to listen to beside its
-    /// device: clients' sockets. There are as many workers as there is something to listen to,
-    /// whatever [`Options::workers`] says; [`WorkerHandle::spawn`] gives them tasks that wait
-    /// for it.
+    /// Opens a database as [`Database::open_reporting`] does, with a source of events for each
+    /// worker to listen to beside its device: clients' sockets. There are as many workers as
+    /// sources, whatever [`Options::workers`] says; [`WorkerHandle::spawn`] gives the workers tasks
+    /// that wait for their source.
     ///
     /// # Errors
-    /// As for [`Database::open`].
+    /// Fails as [`Database::open`] does.
     pub fn open_beside(
         mut options: Options,
         outsides: Vec<Arc<dyn Outside>>,
@@ -90,11 +89,11 @@ impl Database {
         Database::start(options, opening, outsides, progress)
     }
 
-    /// As [`Database::open`], in a directory of the caller's own making, instead of
-    /// [`Options::data_dir`].
+    /// Opens a database as [`Database::open`] does, in a directory of the caller's own making,
+    /// instead of [`Options::data_dir`].
     ///
     /// # Errors
-    /// As for [`Database::open`].
+    /// Fails as [`Database::open`] does.
     #[doc(hidden)]
     pub fn open_in(options: Options, directory: Arc<dyn io::Directory>) -> Result<Database> {
         options.validate()?;
@@ -139,34 +138,34 @@ impl Database {
         })
     }
 
-    /// What opening found in the directory. `None` in memory.
+    /// Returns the report of the recovery at opening; `None` in memory.
     pub fn recovered(&self) -> Option<&RecoveryReport> {
         self.inner.recovered.as_ref()
     }
 
-    /// How transfers reach the device: "io_uring", or "blocking" and why. `None` in
-    /// memory.
+    /// Returns the way in which transfers reach the device: "io_uring", or "blocking" with the
+    /// reason; `None` in memory.
     pub fn storage_backend(&self) -> Option<String> {
         self.shared().engine.directory().map(|d| d.backend())
     }
 
-    /// Why nothing is acknowledged any more, if the device has failed.
+    /// Returns the reason why no commit is acknowledged any more, if the device has failed.
     pub fn failure(&self) -> Option<String> {
         self.shared().engine.failure().map(str::to_owned)
     }
 
-    /// Why the last checkpoint that was due failed, if it did. It is tried again when
-    /// the next one is due; meanwhile the log grows.
+    /// Returns the reason why the last checkpoint that was due failed, if it did. The checkpoint is
+    /// tried again when the next one is due; meanwhile the log grows.
     pub fn checkpoint_failure(&self) -> Option<String> {
         self.shared().engine.checkpoint_failure()
     }
 
-    /// Takes a checkpoint now: what is older in the log is no longer needed. One of
-    /// the workers does it beside its transactions, writing no faster than
+    /// Takes a checkpoint now: older parts of the log are no longer needed. One of the workers
+    /// takes it beside its transactions, writing no faster than
     /// [`crate::StorageOptions::checkpoint_bytes_per_second_max`].
     ///
     /// # Errors
-    /// [`crate::Error::Checkpoint`], and the one before still counts;
+    /// [`crate::Error::Checkpoint`], after which the checkpoint before still counts;
     /// [`crate::Error::Closed`].
     ///
     /// # Cancellation
@@ -181,16 +180,16 @@ impl Database {
         }))
     }
 
-    /// As [`Database::checkpoint`], blocking the calling thread.
+    /// Takes a checkpoint as [`Database::checkpoint`] does, blocking the calling thread.
     ///
     /// # Errors
-    /// As for [`Database::checkpoint`]; [`crate::Error::WouldBlockWorker`] on a
-    /// worker's thread.
+    /// Fails as [`Database::checkpoint`] does; [`crate::Error::WouldBlockWorker`] on a worker's
+    /// thread.
     pub fn checkpoint_blocking(&self) -> Result<CheckpointReport> {
         self.checkpoint().wait()
     }
 
-    /// Opens a table that exists, as of the newest commit.
+    /// Opens a table that exists as of the newest commit.
     ///
     /// # Errors
     /// [`crate::Error::NoSuchTable`]; [`crate::Error::WrongType`] if it was
@@ -199,12 +198,12 @@ impl Database {
         self.shared().open_table(name)
     }
 
-    /// All tables by name, with their types.
+    /// Returns all tables by name, with their types.
     pub fn tables(&self) -> Vec<(String, TypeTag)> {
         list(&self.shared().engine)
     }
 
-    /// The name of the table of a number ([`Table::number`]).
+    /// Returns the name of the table with a number ([`Table::number`]).
     pub fn table_name(&self, number: u32) -> Option<String> {
         let engine = &self.shared().engine;
         let mut names = engine.table_names().into_iter();
@@ -215,16 +214,16 @@ impl Database {
         })
     }
 
-    /// Makes an index of `table`: one of the workers builds it beside its transactions,
-    /// and writers go on, maintaining it from now on. Writers and the builder may meet:
-    /// one of them then begins anew. When the returned future is ready, the index is.
+    /// Makes an index of `table`: one of the workers builds it beside its transactions, and writers
+    /// go on, maintaining it from now on. Writers and the builder may meet: one of them then begins
+    /// anew. When the returned future is ready, the index is ready.
     ///
-    /// It waits for the end of all transactions that have written something by now.
+    /// The build waits for the end of all transactions that have written something by now.
     ///
-    /// The database remembers the index, but not its key function. After opening, the table
-    /// can be read but not written ([`crate::Error::IndexNotAttached`]) until this was
-    /// called again with the same name, types and uniqueness, and the same function: nobody
-    /// can tell another function from the one before.
+    /// The database remembers the index, but not its key function. After opening, the table can be
+    /// read but not written ([`crate::Error::IndexNotAttached`]) until this method was called again
+    /// with the same name, types and uniqueness, and the same function: the database cannot tell
+    /// another function from the one before.
     ///
     /// # Errors
     /// [`crate::Error::Index`]: there is a table or index of this name, or it was to be
@@ -250,11 +249,11 @@ impl Database {
         }))
     }
 
-    /// As [`Database::create_index`], blocking the calling thread.
+    /// Makes an index as [`Database::create_index`] does, blocking the calling thread.
     ///
     /// # Errors
-    /// As for [`Database::create_index`]; [`crate::Error::WouldBlockWorker`] on a
-    /// worker's thread.
+    /// Fails as [`Database::create_index`] does; [`crate::Error::WouldBlockWorker`] on a worker's
+    /// thread.
     pub fn create_index_blocking<I: Key, K: Key, V: Value, C: Value>(
         &self,
         table: &Table<K, V>,
@@ -281,16 +280,16 @@ impl Database {
         }))
     }
 
-    /// Runs `closure` in a transaction on one of the workers and commits it. After
-    /// aborts it is run again, so it should have no effects besides those on
-    /// tables. If it returns an error or panics, the transaction is rolled back.
+    /// Runs `closure` in a transaction on one of the workers and commits it. After aborts the
+    /// closure is run again, so it should have no effects besides those on tables. If it returns an
+    /// error or panics, the transaction is rolled back.
     ///
-    /// The transaction is sent off at once; the returned future only waits for it
-    /// and can be awaited in any runtime.
+    /// The transaction is submitted at once; the returned future only waits for it and can be
+    /// awaited in any runtime.
     ///
     /// # Errors
-    /// Those of the closure; [`crate::Error::RetriesExhausted`],
-    /// [`crate::Error::Panicked`], [`crate::Error::Closed`].
+    /// Errors of the closure; [`crate::Error::RetriesExhausted`], [`crate::Error::Panicked`],
+    /// [`crate::Error::Closed`].
     ///
     /// # Cancellation
     /// Dropping the returned future rolls the transaction back.
@@ -302,14 +301,14 @@ impl Database {
         self.run_with::<Interleaved, T, F>(self.shared().defaults, closure)
     }
 
-    /// As [`Database::run`], with options (or just an isolation level) and a suspension policy of
-    /// its own.
+    /// Runs `closure` as [`Database::run`] does, with options (or just an isolation level) and a
+    /// suspension policy of its own.
     ///
     /// # Errors
-    /// As for [`Database::run`].
+    /// Fails as [`Database::run`] does.
     ///
     /// # Cancellation
-    /// As for [`Database::run`].
+    /// Dropping the future has the effect described for [`Database::run`].
     pub fn run_with<P, T, F>(
         &self,
         options: impl Into<TransactionOptions>,
@@ -332,11 +331,11 @@ impl Database {
         }))
     }
 
-    /// As [`Database::run`], blocking the calling thread.
+    /// Runs `closure` as [`Database::run`] does, blocking the calling thread.
     ///
     /// # Errors
-    /// As for [`Database::run`]; [`crate::Error::WouldBlockWorker`] on a worker's
-    /// thread, that is, inside a transaction.
+    /// Fails as [`Database::run`] does; [`crate::Error::WouldBlockWorker`] on a worker's thread,
+    /// that is, inside a transaction.
     pub fn run_blocking<T, F>(&self, closure: F) -> Result<T>
     where
         T: Send + 'static,
@@ -345,12 +344,12 @@ impl Database {
         self.run(closure).wait()
     }
 
-    /// The workers, for closed loops and configurations of their own.
+    /// Returns the workers, for closed loops and configurations of their own.
     pub fn workers(&self) -> &[WorkerHandle] {
         &self.inner.workers
     }
 
-    /// Counters and levels since the database was opened.
+    /// Returns counters and levels since the database was opened.
     pub fn stats(&self) -> Stats {
         let mut workers = interleave::WorkerStats::default();
         for worker in self.workers() {
@@ -359,33 +358,32 @@ impl Database {
         Stats::collect(self.shared(), self.workers().len(), &workers)
     }
 
-    /// Memory by purpose.
+    /// Returns the use of memory by purpose.
     pub fn memory(&self) -> engine::Usage {
         self.shared().engine.memory()
     }
 
-    /// Has the operating system back the memory that the database will need next, up to
-    /// `bytes` of it and to the limit, and returns how many bytes that is (0 where it cannot:
-    /// Linux can since 5.14). Blocks the calling thread meanwhile, nobody else.
+    /// Has the operating system back the memory that the database will need next, up to `bytes` of
+    /// it and to the limit, and returns the number of bytes (0 where the system cannot: Linux can
+    /// since 5.14). Blocks only the calling thread meanwhile.
     ///
-    /// Otherwise it does so bit by bit, when memory is first written to: a worker then stands
-    /// still for as long as it takes to clear a page of 2 MiB, and on a virtual machine for
-    /// the hypervisor to find one. Worth it before a load or a peak.
+    /// Without this call the system backs memory bit by bit, when it is first written to: a worker
+    /// then stands still for as long as it takes to clear a page of 2 MiB, and on a virtual machine
+    /// for the hypervisor to find one. The call is worth it before a load or a peak.
     pub fn prefault(&self, bytes: u64) -> u64 {
         let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
         self.arena().prefault(bytes) as u64
     }
 
-    /// The arena that holds all records, for measurements on the same memory.
+    /// Returns the arena that holds all records, for measurements on the same memory.
     #[doc(hidden)]
     pub fn arena(&self) -> &Arc<memory::Arena> {
         self.shared().engine.arena()
     }
 
-    /// Closes the database: refuses new work, lets transactions that were
-    /// submitted end, rolls interactive ones back, and ends the workers. Returns
-    /// when all that is done; on a worker's own thread (inside a transaction) it
-    /// returns at once and the rest happens behind it. Closing again does
+    /// Closes the database: refuses new work, lets submitted transactions end, rolls interactive
+    /// ones back, and ends the workers. Returns when all that is done; on a worker's own thread
+    /// (inside a transaction) it returns at once and the rest happens behind it. Closing again does
     /// nothing.
     pub fn close(&self) {
         self.shared().close();
@@ -406,7 +404,7 @@ impl Database {
         &self.inner.shared
     }
 
-    /// The less loaded of two workers chosen in turn.
+    /// Returns the less loaded of two workers chosen in turn.
     pub(crate) fn pick(&self) -> &WorkerHandle {
         let workers = self.workers();
         let turn = self.inner.next_worker.fetch_add(1, Ordering::Relaxed);
@@ -430,9 +428,10 @@ impl Shared {
 }
 
 impl Inner {
-    /// Waits for the workers to end, whoever closes first; not on one of them.
+    /// Waits for the workers to end, whichever caller closes first; must not run on one of the
+    /// workers.
     fn shut_down(&self) {
-        // Held to the end: whoever else closes waits here.
+        // The lock is held to the end: another thread that closes waits here.
         let mut runtime = self.runtime.lock().unwrap_or_else(|e| e.into_inner());
         if let Some(runtime) = runtime.take() {
             end_workers(runtime, &self.shared);
@@ -440,7 +439,7 @@ impl Inner {
     }
 }
 
-/// Ends the workers, then the engine: its directory can be opened elsewhere.
+/// Ends the workers, then the engine, whose directory can then be opened elsewhere.
 fn end_workers(runtime: Runtime<WorkerState>, shared: &Shared) {
     for handle in runtime.handles().iter() {
         handle.order(|worker| worker.local().session.wind_up());
@@ -471,7 +470,7 @@ impl Drop for Inner {
 
 /// Runs `work` on a thread of its own.
 fn elsewhere(work: impl FnOnce() + Send + 'static) {
-    // Should the system refuse the thread, `work` is dropped with what it owns.
+    // If the system refuses the thread, `work` is dropped with everything that it owns.
     let _ = std::thread::Builder::new()
         .name("weft-close".to_owned())
         .spawn(work);

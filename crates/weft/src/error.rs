@@ -1,4 +1,4 @@
-//! What can go wrong, in one enum.
+//! Errors of all calls, in one enum.
 //!
 //! Three families: *aborts* (run the transaction again; [`crate::Database::run`]
 //! does so by itself), *errors of use* (correct the call; the transaction can go
@@ -9,16 +9,15 @@ use std::fmt;
 pub use engine::Abort;
 use interleave::Lost;
 
-/// Why a call failed. See the module text of [`crate`] for who retries what.
+/// Error of a call. The module text of [`crate`] says which errors are retried.
 ///
-/// What a variant holds is one word, whichever it is. Results with this error
-/// are therefore returned in two registers, which matters: every operation
-/// returns one through all levels of the application, and reading it back from
-/// memory just written cost some five nanoseconds per level.
+/// The contents of every variant are one word. Results with this error are therefore returned in
+/// two registers, which matters: every operation returns one through all levels of the application,
+/// and reading it back from memory just written cost some five nanoseconds per level.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The transaction was aborted and nothing of it remains. Retryable;
+    /// The transaction was aborted and nothing of it remains. The error is retryable;
     /// [`crate::Database::run`] retries by itself.
     #[error(transparent)]
     Abort(#[from] Abort),
@@ -33,15 +32,15 @@ pub enum Error {
     /// effect, and the transaction can go on.
     #[error("another record has the same key in the unique index {0:?}; change one of them")]
     DuplicateIndexKey(Text),
-    /// The key that the record would have in this index is too long. The operation had
-    /// no effect, and the transaction can go on.
+    /// The record's key in this index would be too long. The operation had no effect, and the
+    /// transaction can go on.
     #[error(
         "the record's key in the index {0:?} is too long: at most {max} bytes are allowed, delimiters included",
         max = crate::KEY_BYTES_MAX
     )]
     IndexKeyTooLong(Text),
-    /// The table has this index, which was not created again since the database was
-    /// opened, and cannot be written without. The transaction can go on.
+    /// The table has this index, which was not created again since the database was opened, and
+    /// without which the table cannot be written. The transaction can go on.
     #[error(
         "the table cannot be written before its index {0:?} is there: since the database was opened, nobody has called create_index for it (or drop_index_named)"
     )]
@@ -56,7 +55,7 @@ pub enum Error {
     /// on.
     #[error("several records may have this key; scan the index instead")]
     IndexNotUnique,
-    /// There is no new index.
+    /// The index was not built.
     #[error(transparent)]
     Index(#[from] Box<crate::IndexError>),
     /// The encoded key is longer than [`crate::KEY_BYTES_MAX`]. The transaction
@@ -80,10 +79,10 @@ pub enum Error {
         bytes: usize,
     },
     /// The memory limit is reached, and, in a directory, records could not leave memory soon
-    /// enough: indexes and open transactions fill it, or the device takes nothing
-    /// ([`crate::Stats::demotions_failed`]). The operation changed nothing. The
-    /// transaction can go on (read, delete) or be rolled back. From a commit, of
-    /// more than a log buffer holds: it was rolled back.
+    /// enough: indexes and open transactions fill it, or the device accepts no writes
+    /// ([`crate::Stats::demotions_failed`]). The operation changed nothing. The transaction can go
+    /// on (read, delete) or be rolled back. If a commit that writes more than a log buffer holds
+    /// returns this error, the transaction was rolled back.
     #[error(
         "the memory limit is reached; delete records, write less in a transaction, or open the database with a larger memory_bytes_max; in a data directory records can leave memory, if its device has room"
     )]
@@ -91,7 +90,7 @@ pub enum Error {
     /// The transaction was declared read-only. It can go on reading.
     #[error("the transaction was declared read-only; begin one that may write")]
     ReadOnly,
-    /// A stored key or value is not what its type expects.
+    /// A stored key or value does not decode as its type.
     #[error(transparent)]
     Decode(#[from] DecodeError),
     /// There is a table of this name.
@@ -121,7 +120,7 @@ pub enum Error {
     /// A field of [`crate::Options`] is out of range.
     #[error(transparent)]
     InvalidOption(#[from] Box<InvalidOption>),
-    /// Another transaction has the record, and the operation was not to wait
+    /// Another transaction holds the record, and the operation was not to wait
     /// ([`crate::IfLocked::Fail`]). The transaction can go on.
     #[error("another transaction has the record; wait for it, skip it, or try later")]
     Locked,
@@ -131,8 +130,8 @@ pub enum Error {
         "waiting for another transaction took longer than the lock timeout; try again, or find out which transaction stays open for so long"
     )]
     LockTimeout,
-    /// The savepoint was released or rolled back past, or is another transaction's. The
-    /// transaction can go on.
+    /// The savepoint was released or rolled back past, or is another transaction's. The transaction
+    /// can go on.
     #[error("the savepoint is gone, released or rolled back past; make another one")]
     NoSuchSavepoint,
     /// Another operation of the transaction is under way. The transaction can go on.
@@ -147,8 +146,7 @@ pub enum Error {
     /// (which rolled it back).
     #[error("the database is closed; open it again")]
     Closed,
-    /// The closure panicked; the transaction was rolled back. Holds the
-    /// panic's message.
+    /// The closure panicked; the transaction was rolled back. The text is the panic's message.
     #[error("the transaction panicked and was rolled back: {0}")]
     Panicked(Text),
     /// A blocking call was made on a worker thread, which would wait for
@@ -158,9 +156,9 @@ pub enum Error {
     /// The operating system refused something (a thread, for example).
     #[error("the operating system refused: {0}")]
     System(#[from] std::io::Error),
-    /// Writing to the device has failed, and nothing is acknowledged any more;
-    /// [`crate::Database::failure`] tells why. Whether the transaction survives is
-    /// unknown until the database is opened again.
+    /// Writing to the device has failed, and no commit is acknowledged any more;
+    /// [`crate::Database::failure`] tells why. Whether the transaction survives is unknown until
+    /// the database is opened again.
     #[error(
         "writing to the device has failed, so nothing is acknowledged any more; look at the device, then open the database again: it recovers what is durable"
     )]
@@ -170,25 +168,25 @@ pub enum Error {
         "the device has no room for the log, and the transaction was rolled back; free some space or take a checkpoint, and run it again"
     )]
     StorageFull,
-    /// The transaction wrote more than one may. It was rolled back.
+    /// The transaction wrote more bytes than one transaction may, and was rolled back.
     #[error(
         "the transaction wrote {bytes} bytes, more than one may ({}), and was rolled back; split it",
         crate::TRANSACTION_BYTES_MAX
     )]
     TransactionTooLarge {
-        /// Bytes of its log.
+        /// Bytes of the transaction's log.
         bytes: usize,
     },
     /// The data directory could not be opened. Nothing in it was changed.
     #[error(transparent)]
     Open(#[from] Box<engine::OpenError>),
-    /// There is no new checkpoint; the one before still counts.
+    /// No new checkpoint was taken; the one before still counts.
     #[error(transparent)]
     Checkpoint(#[from] Box<engine::CheckpointError>),
-    /// There is no backup, or nothing was restored.
+    /// No backup was made, or nothing was restored.
     #[error(transparent)]
     Backup(#[from] Box<engine::backup::BackupError>),
-    /// Changes cannot be read from here.
+    /// Changes cannot be read from this position.
     #[error(transparent)]
     Changes(Box<engine::ChangesError>),
     /// The engine reported something this version of the interface does not
@@ -206,9 +204,9 @@ pub enum Error {
 #[error("the transaction was aborted {attempts} times, last because {last}")]
 #[non_exhaustive]
 pub struct RetriesExhausted {
-    /// How often it was run.
+    /// Number of attempts.
     pub attempts: u32,
-    /// Why the last attempt was aborted.
+    /// Reason of the last attempt's abort.
     pub last: Abort,
 }
 
@@ -262,7 +260,7 @@ impl fmt::Debug for Text {
 pub struct ApplicationError(Box<Box<dyn std::error::Error + Send + Sync>>);
 
 impl ApplicationError {
-    /// The error that was given to [`Error::application`].
+    /// Returns the error that was given to [`Error::application`].
     pub fn into_inner(self) -> Box<dyn std::error::Error + Send + Sync> {
         *self.0
     }
@@ -299,13 +297,13 @@ impl Error {
         Error::Application(ApplicationError(Box::new(error.into())))
     }
 
-    /// Whether running the transaction again may succeed: true for aborts, and
-    /// for application errors with an abort among their sources.
+    /// Returns whether running the transaction again may succeed: true for aborts, and for
+    /// application errors with an abort among their sources.
     pub fn is_retryable(&self) -> bool {
         self.abort().is_some()
     }
 
-    /// The abort behind this error, if it is retryable.
+    /// Returns the abort behind this error, if it is retryable.
     pub fn abort(&self) -> Option<Abort> {
         match self {
             Error::Abort(abort) => Some(*abort),
@@ -345,8 +343,8 @@ impl From<engine::Error> for Error {
             engine::Error::LockTimeout => Error::LockTimeout,
             engine::Error::NoSuchSavepoint => Error::NoSuchSavepoint,
             engine::Error::OperationUnderWay => Error::OperationUnderWay,
-            // Between a look at the handle and the operation, on another thread: the
-            // next attempt finds out whether it was dropped or truncated.
+            // The table changed between the check of the handle and the operation, on another
+            // thread: the next attempt finds out whether it was dropped or truncated.
             engine::Error::TableDropped => Error::Abort(Abort::TableDropped),
             engine::Error::NameTooLong { bytes } => Error::NameTooLong { bytes },
             engine::Error::Ended => Error::Ended,
@@ -361,7 +359,7 @@ impl From<engine::Error> for Error {
 impl From<engine::ChangesError> for Error {
     fn from(error: engine::ChangesError) -> Error {
         match error {
-            // Its worker's session has.
+            // The session of its worker has ended.
             engine::ChangesError::Engine(engine::Error::Ended) => Error::Closed,
             engine::ChangesError::Engine(error) => error.into(),
             error => Error::Changes(Box::new(error)),
@@ -374,19 +372,19 @@ impl From<Lost> for Error {
         match lost {
             Lost::Panicked(message) => Error::Panicked(message.into()),
             Lost::WouldBlockWorker => Error::WouldBlockWorker,
-            // The only other reason: the worker was shut down.
+            // The only other reason is that the worker was shut down.
             _ => Error::Closed,
         }
     }
 }
 
-/// Stored bytes that are not what a type expects.
+/// Stored bytes that do not decode as their type.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("stored bytes cannot be read: {0}")]
 pub struct DecodeError(Text);
 
 impl DecodeError {
-    /// An error with the given explanation, for codecs.
+    /// Returns an error with the given explanation, for codecs.
     pub fn new(explanation: impl fmt::Display) -> DecodeError {
         DecodeError(explanation.to_string().into())
     }
@@ -419,11 +417,11 @@ pub struct WrongType {
 #[error("the option {field} is {value}; it must be {range}")]
 #[non_exhaustive]
 pub struct InvalidOption {
-    /// The field of [`crate::Options`].
+    /// Name of the field of [`crate::Options`].
     pub field: &'static str,
-    /// What it was set to.
+    /// Value of the field.
     pub value: String,
-    /// What is allowed.
+    /// Allowed values.
     pub range: String,
 }
 

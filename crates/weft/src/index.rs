@@ -1,4 +1,4 @@
-//! Secondary indexes: records by something else than their keys.
+//! Secondary indexes: access to records by other properties than their keys.
 
 use std::{
     borrow::Cow,
@@ -18,23 +18,20 @@ use crate::{
 
 type Report = Box<dyn FnMut(BuildProgress) + Send>;
 
-/// Stands for types that a handle only names.
+/// Marker for types that a handle only names.
 pub(crate) type Types<T> = PhantomData<fn() -> T>;
 
-/// What an index is to be: its name, whether it is unique, and the function that
-/// gives a record's index keys. Made into an index by
-/// [`crate::Database::create_index`].
+/// Definition of an index: its name, whether it is unique, and the function that gives a record's
+/// index keys. Made into an index by [`crate::Database::create_index`].
 ///
-/// The function is called with a record's key and value and gives any number of
-/// index keys: `Some(key)` for one, `None` for a record that the index is not to have,
-/// a `Vec` for several. It must give the same ones whenever it is called with the same
-/// record. If it panics, the operation that called it has no effect, and the
-/// transaction ends as with any panic.
+/// The function is called with a record's key and value and gives any number of index keys:
+/// `Some(key)` for one, `None` for a record that the index is to leave out, a `Vec` for several. It
+/// must give the same keys whenever it is called with the same record. If it panics, the operation
+/// that called it has no effect, and the transaction ends as with any panic.
 ///
-/// Index keys are [`Key`]s: tuples make composite indexes, options nullable columns
-/// (`None` sorts before everything else and is a key like any other: two records with
-/// `None` are duplicates in a unique index. Where they should not be, let the function
-/// give no key for them).
+/// Index keys are [`Key`]s: tuples make composite indexes, options nullable columns (`None` sorts
+/// before everything else and is a key like any other: two records with `None` are duplicates in a
+/// unique index. To avoid that, let the function give no key for them).
 pub struct IndexDefinition<I, K, V, C = ()> {
     name: String,
     unique: bool,
@@ -44,7 +41,7 @@ pub struct IndexDefinition<I, K, V, C = ()> {
 }
 
 impl<I: Key, K: Key, V: Value> IndexDefinition<I, K, V> {
-    /// An index that no two records may have the same key in.
+    /// Returns the definition of an index in which no two records may have the same key.
     pub fn unique<F, O>(name: &str, keys: F) -> IndexDefinition<I, K, V>
     where
         F: Fn(K, V) -> O + Send + Sync + 'static,
@@ -54,7 +51,7 @@ impl<I: Key, K: Key, V: Value> IndexDefinition<I, K, V> {
         IndexDefinition::new(name, true, keys)
     }
 
-    /// An index that any number of records may have the same key in.
+    /// Returns the definition of an index in which any number of records may have the same key.
     pub fn non_unique<F, O>(name: &str, keys: F) -> IndexDefinition<I, K, V>
     where
         F: Fn(K, V) -> O + Send + Sync + 'static,
@@ -66,7 +63,7 @@ impl<I: Key, K: Key, V: Value> IndexDefinition<I, K, V> {
 }
 
 impl<I: Key, K: Key, V: Value, C: Value> IndexDefinition<I, K, V, C> {
-    /// A unique index that has a value of its own with each key, which
+    /// Returns the definition of a unique index that stores a value of its own with each key, which
     /// [`crate::Transaction::scan_covered`] reads without the table.
     pub fn unique_covering<F, O>(name: &str, keys: F) -> IndexDefinition<I, K, V, C>
     where
@@ -76,7 +73,8 @@ impl<I: Key, K: Key, V: Value, C: Value> IndexDefinition<I, K, V, C> {
         IndexDefinition::new(name, true, keys)
     }
 
-    /// As [`IndexDefinition::unique_covering`], not unique.
+    /// Returns the definition of an index as [`IndexDefinition::unique_covering`] does, but of one
+    /// that is not unique.
     pub fn non_unique_covering<F, O>(name: &str, keys: F) -> IndexDefinition<I, K, V, C>
     where
         F: Fn(K, V) -> O + Send + Sync + 'static,
@@ -107,8 +105,7 @@ impl<I: Key, K: Key, V: Value, C: Value> IndexDefinition<I, K, V, C> {
         }
     }
 
-    /// Has `progress` called on the worker that builds the index, some hundred records
-    /// at a time.
+    /// Makes the worker that builds the index call `progress`, some hundred records at a time.
     pub fn on_progress(mut self, progress: impl FnMut(BuildProgress) + Send + 'static) -> Self {
         self.progress = Box::new(progress);
         self
@@ -159,28 +156,28 @@ impl<I, K, V, C> fmt::Debug for IndexDefinition<I, K, V, C> {
 /// A handle on an index with keys of type `I` of a table with keys of type `K` and
 /// values of type `V`, which covers values of type `C`. Cheap to clone, as a [`Table`].
 ///
-/// Truncating the table empties it and leaves the handle as good as it was; it ends with
-/// the table.
+/// Truncating the table empties the index and leaves the handle valid; the handle ends with the
+/// table.
 pub struct Index<I, K, V, C = ()> {
     index: engine::Index,
     name: Arc<str>,
-    /// Names the database; never upgraded.
+    /// Identity of the database; never upgraded.
     database: Weak<engine::Database>,
     _types: Types<(I, K, V, C)>,
 }
 
 impl<I, K, V, C> Index<I, K, V, C> {
-    /// The name that the index was created by.
+    /// Returns the name that the index was created with.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Whether no two records may have the same key.
+    /// Returns whether no two records may have the same key.
     pub fn is_unique(&self) -> bool {
         self.index.options().unique
     }
 
-    /// The engine's index, if it is one of `database`.
+    /// Returns the engine's index, if it is one of `database`.
     pub(crate) fn checked(&self, database: &Arc<engine::Database>) -> Result<&engine::Index> {
         if std::ptr::eq(self.database.as_ptr(), Arc::as_ptr(database)) {
             return Ok(&self.index);
@@ -190,7 +187,7 @@ impl<I, K, V, C> Index<I, K, V, C> {
 }
 
 impl<I, K, V, C> Index<I, K, V, C> {
-    /// What the handle stands for now: the table may have been truncated since.
+    /// Returns the index that the handle refers to now: the table may have been truncated since.
     pub(crate) fn newest(&self, database: &Arc<engine::Database>) -> Result<engine::Index> {
         let newest = self.checked(database)?.newest();
         newest.ok_or(Error::IndexNotReady)
@@ -218,8 +215,8 @@ impl<I, K, V, C> fmt::Debug for Index<I, K, V, C> {
     }
 }
 
-/// The types of an index, as the engine keeps them with it: the type of its keys, a zero
-/// byte, the type of what it covers.
+/// The types of an index, as the engine keeps them with it: the type of its keys, a zero byte, the
+/// type of the covered value.
 struct IndexTag {
     key: Cow<'static, str>,
     covered: Cow<'static, str>,
@@ -246,25 +243,25 @@ impl IndexTag {
     }
 }
 
-/// What the database knows of an index, whether it is there or not.
+/// Description of an index, whether it is attached or not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct IndexSummary {
-    /// Its name.
+    /// Name of the index.
     pub name: String,
     /// Whether no two records may have the same key.
     pub is_unique: bool,
-    /// [`Key::type_name`] of its keys.
+    /// [`Key::type_name`] of the index's keys.
     pub key: Cow<'static, str>,
-    /// [`Value::type_name`] of what it covers.
+    /// [`Value::type_name`] of the covered value.
     pub covered: Cow<'static, str>,
-    /// Whether it is there. If not, its table cannot be written until it is created again
-    /// or dropped.
+    /// Whether the index is attached. If not, its table cannot be written until the index is
+    /// created again or dropped.
     pub is_attached: bool,
 }
 
 impl IndexSummary {
-    /// Of an index that this interface made.
+    /// Returns the description of an index that this interface made.
     pub(crate) fn of(index: engine::IndexDefinition) -> Option<IndexSummary> {
         let IndexTag { key, covered } = IndexTag::decode(&index.description)?;
         Some(IndexSummary {
@@ -277,14 +274,14 @@ impl IndexSummary {
     }
 }
 
-/// An index could not be built, and was dropped.
+/// Error of building an index, which was dropped.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the index {index:?} was not made: {reason}")]
 #[non_exhaustive]
 pub struct IndexError {
-    /// The index's name.
+    /// Name of the index.
     pub index: String,
-    /// Why.
+    /// Reason of the failure.
     pub reason: BuildError,
 }
 
@@ -294,7 +291,7 @@ impl From<(String, BuildError)> for IndexError {
     }
 }
 
-/// What a write on `table` failed with, by name.
+/// Converts the error of a write on `table`, with the index named.
 #[cold]
 pub(crate) fn explain(table: &engine::Table, error: engine::Error) -> Error {
     let name = |index| table.index_name(index).unwrap_or_default();

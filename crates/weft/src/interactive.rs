@@ -1,11 +1,11 @@
 //! Transactions that are driven from outside, call by call.
 //!
-//! The transaction itself lives in a task on a worker, which waits for commands
-//! (an event wait: it is in nobody's way) and carries them out one after the
-//! other. Its owner holds the sending end. The operations one by one are in `records.rs`,
-//! `ddl.rs` and `conflicts.rs`, for callers that block again in `blocking.rs`.
+//! The transaction itself lives in a task on a worker, which waits for commands (an event wait: it
+//! holds no slot) and carries them out one after another. Its owner holds the sending end. The
+//! operations one by one are in `records.rs`, `ddl.rs` and `conflicts.rs`, for callers that block
+//! again in `blocking.rs`.
 //!
-//! | end | what happens |
+//! | end | effect |
 //! | --- | --- |
 //! | commit, rollback | a command like others |
 //! | the owner drops it | the task is cancelled, hence rolled back |
@@ -52,19 +52,19 @@ pub(crate) enum Command {
 /// A transaction that is driven call by call, from any thread or async runtime.
 /// Made by [`Database::begin`]. Dropping it rolls it back.
 ///
-/// Prefer [`Database::run`] where the whole transaction is known: it needs one
-/// message for all operations instead of one for each, and retries.
+/// Prefer [`Database::run`] where the whole transaction is known: it needs one message for all
+/// operations instead of one for each, and retries.
 ///
 /// # Errors
-/// [`Error::Abort`] ends the transaction, and nothing retries it: begin another.
-/// [`Error::Closed`] if the database was closed meanwhile, which rolled it back.
+/// [`Error::Abort`] ends the transaction, and it is not retried: begin another. [`Error::Closed`]
+/// if the database was closed meanwhile, which rolled it back.
 ///
 /// # Cancellation
 /// An operation whose future is dropped may still be carried out; the
 /// transaction's commit or rollback covers it.
 pub struct InteractiveTransaction {
     commands: Sender<Command>,
-    /// Taken when the transaction ends.
+    /// The task; taken when the transaction ends.
     task: Mutex<Option<JoinHandle<(), WorkerState>>>,
     number: u64,
     isolation: Isolation,
@@ -85,13 +85,14 @@ impl Database {
         self.begin_with(self.shared().defaults).await
     }
 
-    /// As [`Database::begin`], with options (or just an isolation level) of its own.
+    /// Begins a transaction as [`Database::begin`] does, with options (or just an isolation level)
+    /// of its own.
     ///
     /// # Errors
-    /// As for [`Database::begin`].
+    /// Fails as [`Database::begin`] does.
     ///
     /// # Cancellation
-    /// As for [`Database::begin`].
+    /// Dropping the future has the effect described for [`Database::begin`].
     pub async fn begin_with(
         &self,
         options: impl Into<TransactionOptions>,
@@ -121,17 +122,16 @@ impl Database {
         }
     }
 
-    /// As [`Database::begin`], blocking the calling thread.
+    /// Begins a transaction as [`Database::begin`] does, blocking the calling thread.
     ///
     /// # Errors
-    /// As for [`Database::begin`]; [`Error::WouldBlockWorker`] on a worker's
-    /// thread.
+    /// Fails as [`Database::begin`] does; [`Error::WouldBlockWorker`] on a worker's thread.
     pub fn begin_blocking(&self) -> Result<BlockingTransaction> {
         crate::thread::block_on(self.begin()).map(BlockingTransaction::new)
     }
 }
 
-/// The task that holds the transaction.
+/// Runs the transaction in a task of its worker.
 async fn serve(
     context: Context,
     options: TransactionOptions,
@@ -139,7 +139,7 @@ async fn serve(
     ready: oneshot::Sender<Result<()>>,
 ) {
     context.state.session.admission().await;
-    // Replies are sent to receivers that may be gone; then nobody wants them.
+    // A reply is sent to a receiver that may be gone; then the caller does not want it.
     let transaction = match context.begin::<Interleaved>(options) {
         Ok(transaction) => transaction,
         Err(error) => {
@@ -165,7 +165,7 @@ async fn serve(
 }
 
 impl InteractiveTransaction {
-    /// What this transaction sees of others.
+    /// Returns the isolation level of the transaction.
     pub fn isolation(&self) -> Isolation {
         self.isolation
     }
@@ -174,11 +174,11 @@ impl InteractiveTransaction {
     /// worker.
     ///
     /// # Errors
-    /// Those of `operation`; [`Error::Panicked`] if it panics, which rolls the
-    /// transaction back; as for the type.
+    /// Errors of `operation`; [`Error::Panicked`] if it panics, which rolls the transaction back;
+    /// also fails as the type describes.
     ///
     /// # Cancellation
-    /// As for the type.
+    /// Dropping the future has the effect that the type describes.
     pub async fn call<T, F>(&self, operation: F) -> Result<T>
     where
         T: Send + 'static,
@@ -193,10 +193,10 @@ impl InteractiveTransaction {
         self.ask(Command::Operate(operation), answer).await
     }
 
-    /// Commits.
+    /// Commits the transaction.
     ///
     /// # Errors
-    /// [`Error::Abort`] if an operation was aborted; as for the type.
+    /// [`Error::Abort`] if an operation was aborted; also fails as the type describes.
     ///
     /// # Cancellation
     /// If the future is dropped, the transaction is committed or rolled back.
@@ -205,11 +205,11 @@ impl InteractiveTransaction {
         self.ask(Command::Commit(reply), answer).await
     }
 
-    /// Rolls back, and waits until that is done. Dropping the transaction rolls
+    /// Rolls the transaction back, and waits until that is done. Dropping the transaction rolls it
     /// back without waiting.
     ///
     /// # Errors
-    /// As for the type. The transaction is rolled back in any case.
+    /// Fails as the type describes. The transaction is rolled back in any case.
     pub async fn rollback(self) -> Result<()> {
         let (reply, answer) = oneshot::channel();
         self.ask(Command::Rollback(reply), answer).await
@@ -225,7 +225,7 @@ impl InteractiveTransaction {
         }
     }
 
-    /// Why the task does not answer.
+    /// Returns the reason why the task does not answer.
     async fn why_lost(&self) -> Error {
         let task = self.task.lock().unwrap_or_else(|e| e.into_inner()).take();
         if let Some(task) = task
@@ -233,7 +233,7 @@ impl InteractiveTransaction {
         {
             return lost.into();
         }
-        // The task has ended in order, or told its reason before.
+        // The task has ended in order, or its reason was told before.
         match self.shared.check_open() {
             Err(closed) => closed,
             Ok(()) => Error::Ended,

@@ -10,18 +10,18 @@
 //! | `f32`, `f64` | in the order of `total_cmp` |
 //! | `bool` | 0 or 1 |
 //! | `char` | its scalar value as `u32` |
-//! | `[u8; N]` | as it is |
-//! | `String`, `Vec<u8>` alone or last in a tuple | as they are |
+//! | `[u8; N]` | unchanged |
+//! | `String`, `Vec<u8>` alone or last in a tuple | unchanged |
 //! | `String`, `Vec<u8>` elsewhere in a tuple | each 0 byte as 0 255, then 0 0 at the end |
 //! | `Option<K>` | 0 for `None` (which sorts first), or 1 and the key |
-//! | tuples of up to six keys | one after the other |
+//! | tuples of up to six keys | one after another |
 //!
 //! The forms used inside tuples are *prefix-free* (no encoding is the beginning of
 //! another), hence tuples sort by their first part, then by their second, and so
 //! on.
 //!
-//! [`AsKey<K>`] says what else can be looked up where a `K` is expected: `str` for
-//! `String`, `[u8]` for `Vec<u8>`, `(u64, &str)` for `(u64, String)`.
+//! [`AsKey<K>`] lists the types that can be looked up where a `K` is expected: `str` for `String`,
+//! `[u8]` for `Vec<u8>`, `(u64, &str)` for `(u64, String)`.
 
 mod buffer;
 mod bytes;
@@ -75,36 +75,36 @@ use crate::error::DecodeError;
 /// }
 /// ```
 pub trait Key: AsKey<Self> + Sized + Send + 'static {
-    /// The type's name in a table's [`crate::TypeTag`]. It must never change for
-    /// a given encoding, so it is not the compiler's name of the type.
+    /// Returns the type's name in a table's [`crate::TypeTag`]. It must never change for a given
+    /// encoding, so it is not the compiler's name of the type.
     fn type_name() -> Cow<'static, str>;
 
-    /// Whether no encoding of a whole key is the beginning of another, as with keys of
-    /// fixed length. Indexes are then a little smaller; false is always right.
+    /// Returns whether no encoding of a whole key is the beginning of another, as with keys of
+    /// fixed length. Indexes are then a little smaller; `false` is always right.
     fn is_prefix_free() -> bool {
         false
     }
 
-    /// Reads what [`AsKey::encode_key`] has written.
+    /// Reads the encoding that [`AsKey::encode_key`] has written.
     ///
     /// # Errors
-    /// If the bytes are not an encoding of this type.
+    /// Fails if the bytes are not an encoding of this type.
     fn decode_key(bytes: &[u8]) -> Result<Self, DecodeError>;
 
-    /// Reads what [`AsKey::encode_part`] has written from the front of `bytes`
-    /// and moves them past it.
+    /// Reads the encoding that [`AsKey::encode_part`] has written from the front of `bytes` and
+    /// moves them past it.
     ///
     /// # Errors
-    /// If the bytes do not begin with an encoding of this type.
+    /// Fails if the bytes do not begin with an encoding of this type.
     fn decode_part(bytes: &mut &[u8]) -> Result<Self, DecodeError>;
 }
 
-/// What can be looked up where a key of type `K` is expected: `K` itself, and
-/// borrowed forms of it.
+/// A type that can be looked up where a key of type `K` is expected: `K` itself, and borrowed forms
+/// of it.
 #[diagnostic::on_unimplemented(message = "`{Self}` cannot be used as a key of type `{K}`")]
 pub trait AsKey<K> {
-    /// The bytes of a whole key: an array for keys of fixed length, a borrowed
-    /// slice for bytes and text, else a [`KeyBuffer`].
+    /// The bytes of a whole key: an array for keys of fixed length, a borrowed slice for bytes and
+    /// text, else a [`KeyBuffer`].
     type Encoded<'k>: AsRef<[u8]>
     where
         Self: 'k;
@@ -112,8 +112,8 @@ pub trait AsKey<K> {
     /// Encodes a whole key. The order of the bytes is the order of the keys.
     fn encode_key(&self) -> Self::Encoded<'_>;
 
-    /// Appends the key as a part of a tuple that others may follow: in a form of
-    /// which none is the beginning of another.
+    /// Appends the key as a part of a tuple that others may follow, in a form in which no encoding
+    /// is the beginning of another.
     fn encode_part(&self, key: &mut KeyBuffer);
 
     /// Appends the key as the last part of a tuple.

@@ -1,8 +1,8 @@
 //! Weft: a transactional database engine whose transactions are coroutines.
 //!
-//! Where a classical engine waits (for memory, for another transaction, for a
-//! client) a Weft worker goes on with another transaction. You write ordinary
-//! `async` closures; while one of them misses the cache, the others run.
+//! A Weft worker goes on with another transaction where a classical engine waits (for memory, for
+//! another transaction, for a client). You write ordinary `async` closures; while one of them
+//! misses the cache, the others run.
 //!
 //! # A tour
 //!
@@ -31,29 +31,27 @@
 //! [`Database::run_blocking`] waits for it. Table handles are cheap to clone: move
 //! one into each closure.
 //!
-//! ## What a transaction sees
-//! A transaction reads what was committed when it began, and its own writes. At
-//! [`Isolation::Serializable`] (the default) all transactions together are as if they
-//! had run one after the other. Where that cannot be, one is *aborted*: when it writes a
-//! record that another has written since, the operation says [`Error::Abort`] and `?`
-//! hands that on; or when it commits. `run` then runs the closure again on a newer
-//! snapshot, at most [`Options::retries_max`] times. A closure should therefore have no
-//! effects besides those on tables, or bear that they are repeated; and what a closure
-//! read counts only once its transaction has committed.
+//! ## Visibility of other transactions
+//! A transaction reads the state that was committed when it began, and its own writes. At
+//! [`Isolation::Serializable`] (the default) all transactions together behave as if they had run
+//! one after another. If that is impossible, one of them is *aborted*: when it writes a record that
+//! another has written since, the operation returns [`Error::Abort`] and `?` hands that on; or when
+//! it commits. `run` then runs the closure again on a newer snapshot, at most
+//! [`Options::retries_max`] times. A closure should therefore have no effects besides those on
+//! tables, or bear that they are repeated; and the data that a closure read counts only once its
+//! transaction has committed.
 //!
-//! [`Isolation::Snapshot`] gives up the guarantee for what transactions only read, which
-//! allows write skew; [`Isolation::ReadCommitted`] takes a snapshot for each operation.
-//! A transaction that only reads had better say so
-//! ([`TransactionOptions::read_only`]): it then costs what a snapshot does, and never
-//! aborts.
+//! [`Isolation::Snapshot`] gives up the guarantee for records that transactions only read, which
+//! allows write skew; [`Isolation::ReadCommitted`] takes a snapshot for each operation. A
+//! transaction that only reads should be declared read-only ([`TransactionOptions::read_only`]): it
+//! then costs no more than a snapshot, and never aborts.
 //!
 //! ## Errors
-//! Three families. *Aborts* ([`Error::is_retryable`]) end the transaction, and `run`
-//! repeats it. After *errors of use* ([`Error::DuplicateKey`],
-//! [`Error::KeyTooLong`], [`Error::MemoryExhausted`], ...) the transaction can go on,
-//! if the closure does not return them. Your own errors travel as
-//! [`Error::application`]. Whatever error a closure returns, its transaction is
-//! rolled back; a panic is contained likewise ([`Error::Panicked`]):
+//! There are three families of errors. *Aborts* ([`Error::is_retryable`]) end the transaction, and
+//! `run` repeats it. After *errors of use* ([`Error::DuplicateKey`], [`Error::KeyTooLong`],
+//! [`Error::MemoryExhausted`], ...) the transaction can go on, if the closure does not return them.
+//! Your own errors travel as [`Error::application`]. If a closure returns any error, its
+//! transaction is rolled back; a panic is contained likewise ([`Error::Panicked`]):
 //!
 //! ```
 //! # use weft::{Database, Error, Options, Table, Transaction};
@@ -69,11 +67,11 @@
 //! ```
 //!
 //! ## Keys and values
-//! A [`Key`] is a type whose encoding sorts as its values do: integers, text, bytes,
-//! options, tuples of these, and types of your own. A [`Value`] is a type with a
-//! codec. What is borrowed can stay borrowed: a table with `String` keys is asked
-//! with a `&str`, one with `(u64, String)` keys with a `(u64, &str)`. A table
-//! remembers its types, and opens with no others ([`Error::WrongType`]).
+//! A [`Key`] is a type whose encoding sorts as its values do: integers, text, bytes, options,
+//! tuples of these, and types of your own. A [`Value`] is a type with a codec. Borrowed forms are
+//! accepted too: a table with `String` keys is read with a `&str`, one with `(u64, String)` keys
+//! with a `(u64, &str)`. A table remembers its types, and opens with no others
+//! ([`Error::WrongType`]).
 //!
 //! ## Ranges
 //! [`Transaction::scan`] visits records in the order of their keys;
@@ -100,17 +98,17 @@
 //! ```
 //!
 //! ## Indexes
-//! [`Database::create_index`] makes an index from a function that gives a record's index
-//! keys, while writers go on. [`Transaction::get_by`] finds a record by its key in a unique
-//! index, [`Transaction::scan_by`] visits records in the order of any index,
-//! [`Transaction::scan_covered`] reads what the index has besides. The entries of
-//! indexes are not stored, their names are: after opening a database, a table that had some is
-//! read only ([`Error::IndexNotAttached`]) until all of them were created again.
+//! [`Database::create_index`] makes an index from a function that gives a record's index keys,
+//! while writers go on. [`Transaction::get_by`] finds a record by its key in a unique index,
+//! [`Transaction::scan_by`] visits records in the order of any index, [`Transaction::scan_covered`]
+//! reads the values that the index covers. The entries of indexes are not stored, their names are:
+//! after opening a database, a table that had indexes is read only ([`Error::IndexNotAttached`])
+//! until all of them were created again.
 //!
 //! ## Records that expire
-//! A table can be created with a *time to live*: a record is gone that long after it was
-//! last written, for reads, scans and indexes alike, and its memory comes back soon after.
-//! Changing a record prolongs its life.
+//! A table can be created with a *time to live*: a record is gone that long after it was last
+//! written, for reads, scans and indexes alike, and its memory is freed soon after. Changing a
+//! record prolongs its life.
 //!
 //! ```
 //! # use std::time::Duration;
@@ -146,17 +144,17 @@
 //! ```
 //!
 //! ## Waiting, locks, savepoints
-//! By default a transaction that meets another's uncommitted write is aborted and run
-//! again. With [`OnConflict::Wait`] it waits for the other's end instead, as SQL clients
-//! expect; circles of waiting transactions are found and one of them is aborted. A
-//! record can be locked before it is read ([`Transaction::get_for_update`],
-//! [`Transaction::lock`], [`Scan::lock`]), so that nobody changes it meanwhile. And a
-//! transaction can undo its last part and go on.
+//! By default a transaction that meets another's uncommitted write is aborted and run again. With
+//! [`OnConflict::Wait`] it waits for the other's end instead, as SQL clients expect; deadlocks are
+//! found and one of the transactions is aborted. A record can be locked before it is read
+//! ([`Transaction::get_for_update`], [`Transaction::lock`], [`Scan::lock`]), so that no other
+//! transaction changes it meanwhile. A transaction can also undo its last part and go on.
 //!
-//! What others have *committed* since a transaction began is in the way of its writes only if
-//! it has read something that has changed. (At [`Isolation::Snapshot`] ranges, keys that were
-//! not there and more than eight records count as changed.) Else it goes on at a newer
-//! snapshot. So begin with the record that many write, and lock it before you read it:
+//! A record that another transaction has *committed* since this one began is in the way of this
+//! one's writes only if this one has read something that has changed. (At [`Isolation::Snapshot`]
+//! ranges, keys that were not there and more than eight records count as changed.) Otherwise this
+//! transaction goes on at a newer snapshot. Begin therefore with the record that many write, and
+//! lock it before you read it:
 //!
 //! ```
 //! # use weft::*;
@@ -177,32 +175,30 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
-//! ## What others have committed
-//! [`Database::changes`] streams what transactions commit, in commit order, from any
-//! [`Position`] whose log is kept: for replicas, caches, search indexes. It tells of records
-//! and of tables: created, dropped, truncated, renamed.
+//! ## The change stream
+//! [`Database::changes`] streams the transactions that commit, in commit order, from any
+//! [`Position`] whose log is kept: for replicas, caches, search indexes. It tells of records and of
+//! tables: created, dropped, truncated, renamed.
 //!
 //! ## Without threads
 //! [`Database::open_local`] gives a [`LocalDatabase`] that works on the calling
 //! thread, only while it is called.
 //!
 //! ## Suspension and cancellation
-//! Operations suspend, closures may await anything else as well (a timer, a channel,
-//! another runtime's future): the worker then parks the transaction and goes on.
-//! A closure must not *block* its thread, since all transactions of its worker
-//! would wait; calls of this crate that would are refused with
-//! [`Error::WouldBlockWorker`]. Dropping the future of [`Database::run`], or an
-//! interactive transaction, rolls the transaction back.
+//! Operations suspend, and closures may await anything else as well (a timer, a channel, another
+//! runtime's future): the worker then parks the transaction and goes on. A closure must not *block*
+//! its thread, since all transactions of its worker would wait; calls of this crate that would
+//! block are refused with [`Error::WouldBlockWorker`]. Dropping the future of [`Database::run`], or
+//! an interactive transaction, rolls the transaction back.
 //!
 //! An open transaction holds back the collection of old versions: do not keep one
 //! open while a person thinks.
 //!
 //! ## Many at once
-//! A worker overlaps the cache misses of the transactions that it has in flight, so
-//! keep several submitted. [`Transaction::multi_get`] overlaps the reads of a single
-//! transaction. [`WorkerHandle::supply`] feeds a worker without a submission per
-//! transaction, for bulk loading and benchmarks. [`Database::stats`] tells what is
-//! going on.
+//! A worker overlaps the cache misses of the transactions that it has in flight, so keep several
+//! submitted. [`Transaction::multi_get`] overlaps the reads of a single transaction.
+//! [`WorkerHandle::supply`] feeds a worker without a submission per transaction, for bulk loading
+//! and benchmarks. [`Database::stats`] returns counters and levels.
 
 mod backup;
 mod changes;

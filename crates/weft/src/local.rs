@@ -1,4 +1,4 @@
-//! A database without threads: the calling thread does all the work. Its DDL is in
+//! A database without threads: the calling thread does all the work. The methods for DDL are in
 //! `ddl.rs`.
 
 use std::{
@@ -38,8 +38,8 @@ use crate::{
 /// worker.
 ///
 /// # Errors
-/// A method that runs transactions says [`Error::WouldBlockWorker`] when it is
-/// called from within a transaction of the same database.
+/// A method that runs transactions returns [`Error::WouldBlockWorker`] when it is called from
+/// within a transaction of the same database.
 pub struct LocalDatabase {
     shared: Arc<Shared>,
     worker: RefCell<Worker<WorkerState>>,
@@ -50,14 +50,14 @@ pub struct LocalDatabase {
 
 type Task = Pin<Box<dyn Future<Output = ()>>>;
 
-/// What is to run on the worker of this very thread, and so need not be `Send`.
-/// The worker's inbox, which other threads may reach, carries only the number.
+/// Futures that wait to run on the worker of this very thread, and so need not be `Send`. The
+/// worker's inbox, which other threads may reach, carries only the number.
 #[derive(Default)]
 pub(crate) struct Jobs {
     waiting: RefCell<HashMap<u64, Task>>,
 }
 
-/// A job under way, and where its result will be.
+/// A job under way, and the place of its result.
 struct Job<T> {
     task: JoinHandle<(), WorkerState>,
     result: Rc<Cell<Option<T>>>,
@@ -68,7 +68,7 @@ impl Database {
     /// [`Options::workers`] and [`Options::pin_workers`] have no effect.
     ///
     /// # Errors
-    /// As for [`Database::open`].
+    /// Fails as [`Database::open`] does.
     pub fn open_local(options: Options) -> Result<LocalDatabase> {
         options.validate_local()?;
         let opening = Opening::begin(&options)?;
@@ -95,7 +95,7 @@ impl LocalDatabase {
         self.shared.open_table(name)
     }
 
-    /// All tables by name, with their types.
+    /// Returns all tables by name, with their types.
     pub fn tables(&self) -> Vec<(String, TypeTag)> {
         list(&self.shared.engine)
     }
@@ -103,7 +103,7 @@ impl LocalDatabase {
     /// Makes an index of `table`. See [`Database::create_index`].
     ///
     /// # Errors
-    /// As for [`Database::create_index`], and for the type.
+    /// Fails as [`Database::create_index`] does, and as the type describes.
     pub fn create_index<I: Key, K: Key, V: Value, C: Value>(
         &self,
         table: &Table<K, V>,
@@ -116,7 +116,7 @@ impl LocalDatabase {
     /// Compares an index with its table. See [`Database::check_index`].
     ///
     /// # Errors
-    /// As for [`Database::check_index`], and for the type.
+    /// Fails as [`Database::check_index`] does, and as the type describes.
     pub fn check_index<I, K, V, C>(&self, index: &Index<I, K, V, C>) -> Result<IndexReport> {
         let index = index.newest(&self.shared.engine)?;
         let session = self.state.session.clone();
@@ -124,12 +124,12 @@ impl LocalDatabase {
         Ok(self.block_on(report)??)
     }
 
-    /// Runs `closure` in a transaction and commits it; again after aborts. See
+    /// Runs `closure` in a transaction and commits it; runs it again after aborts. See
     /// [`Database::run`].
     ///
     /// # Errors
-    /// Those of the closure; [`Error::RetriesExhausted`], [`Error::Panicked`]; as
-    /// for the type.
+    /// Errors of the closure; [`Error::RetriesExhausted`], [`Error::Panicked`]; also fails as the
+    /// type describes.
     pub fn run<T, F>(&self, closure: F) -> Result<T>
     where
         T: 'static,
@@ -139,10 +139,10 @@ impl LocalDatabase {
     }
 
     /// Runs all `closures`, each in a transaction of its own, as many at once as
-    /// [`Options::in_flight`] says. The results are in the closures' order.
+    /// [`Options::in_flight`] says. Returns the results in the closures' order.
     ///
     /// # Errors
-    /// As for the type. What goes wrong in a transaction is in its result.
+    /// Fails as the type describes. An error of a transaction is in its result.
     pub fn run_all<T, F>(&self, closures: impl IntoIterator<Item = F>) -> Result<Vec<Result<T>>>
     where
         T: 'static,
@@ -164,7 +164,7 @@ impl LocalDatabase {
     /// transactions in a [`LocalDatabase::context`].
     ///
     /// # Errors
-    /// [`Error::Panicked`]; as for the type.
+    /// [`Error::Panicked`]; also fails as the type describes.
     pub fn block_on<T: 'static>(&self, future: impl Future<Output = T> + 'static) -> Result<T> {
         let mut worker = self.worker()?;
         let job = self.submit(&worker, future);
@@ -175,7 +175,7 @@ impl LocalDatabase {
     /// Takes a checkpoint now. See [`Database::checkpoint`].
     ///
     /// # Errors
-    /// [`Error::Checkpoint`]; as for the type.
+    /// [`Error::Checkpoint`]; also fails as the type describes.
     pub fn checkpoint(&self) -> Result<CheckpointReport> {
         let session = self.state.session.clone();
         let taken = self.block_on(async move { session.checkpoint().await })?;
@@ -194,28 +194,28 @@ impl LocalDatabase {
         &self.state.session
     }
 
-    /// What opening found in the directory. `None` in memory.
+    /// Returns the report of the recovery at opening; `None` in memory.
     pub fn recovered(&self) -> Option<&RecoveryReport> {
         self.recovered.as_ref()
     }
 
-    /// Why nothing is acknowledged any more, if the device has failed.
+    /// Returns the reason why no commit is acknowledged any more, if the device has failed.
     pub fn failure(&self) -> Option<String> {
         self.shared.engine.failure().map(str::to_owned)
     }
 
-    /// To begin and run transactions by hand.
+    /// Returns a context to begin and run transactions by hand.
     pub fn context(&self) -> Context {
         Context {
             state: self.state.clone(),
         }
     }
 
-    /// Gives the worker a source of tasks, to be worked off by
-    /// [`LocalDatabase::run_until_idle`]. See [`crate::WorkerHandle::supply`].
+    /// Gives the worker a source of tasks, which [`LocalDatabase::run_until_idle`] runs. See
+    /// [`crate::WorkerHandle::supply`].
     ///
     /// # Errors
-    /// As for the type.
+    /// Fails as the type describes.
     pub fn supply<S, T, F>(&self, make: impl FnOnce(Context) -> S) -> Result<()>
     where
         S: FnMut() -> Option<T> + 'static,
@@ -227,10 +227,10 @@ impl LocalDatabase {
         Ok(())
     }
 
-    /// Works until nothing is left to do.
+    /// Runs tasks until nothing is left to do.
     ///
     /// # Errors
-    /// As for the type.
+    /// Fails as the type describes.
     pub fn run_until_idle(&self) -> Result<()> {
         let mut worker = self.worker()?;
         let _working = Working::begin();
@@ -242,13 +242,13 @@ impl LocalDatabase {
     /// Changes the worker's configuration.
     ///
     /// # Errors
-    /// As for the type.
+    /// Fails as the type describes.
     pub fn configure(&self, config: WorkerConfig) -> Result<()> {
         self.worker()?.configure(config);
         Ok(())
     }
 
-    /// Counters and levels since the database was opened.
+    /// Returns counters and levels since the database was opened.
     pub fn stats(&self) -> Stats {
         self.state.session.tend();
         let worker = self.worker.try_borrow();
@@ -256,7 +256,7 @@ impl LocalDatabase {
         Stats::collect(&self.shared, 1, &worker.unwrap_or_default())
     }
 
-    /// Memory by purpose.
+    /// Returns the use of memory by purpose.
     pub fn memory(&self) -> engine::Usage {
         self.shared.engine.memory()
     }
@@ -267,7 +267,7 @@ impl LocalDatabase {
             .map_err(|_| Error::WouldBlockWorker)
     }
 
-    /// The future that runs `closure` in a transaction.
+    /// Returns a future that runs `closure` in a transaction.
     fn transaction<T, F>(&self, closure: F) -> impl Future<Output = Result<T>> + use<T, F>
     where
         F: AsyncFn(&Transaction) -> Result<T> + 'static,

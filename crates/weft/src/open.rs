@@ -12,11 +12,11 @@ use crate::{
     options::Options,
 };
 
-/// How often progress is reported.
+/// Interval at which progress is reported.
 const REPORT_INTERVAL: Duration = Duration::from_millis(100);
 
-/// An engine on its way: sessions can be made, and if it lies in a directory,
-/// recovery is to be done by them.
+/// An engine that is being opened: sessions can be made, and if it lies in a directory, they have
+/// to run the recovery.
 pub(crate) struct Opening {
     pub(crate) engine: Arc<engine::Database>,
     recovery: Option<Arc<Recovery>>,
@@ -67,8 +67,7 @@ impl Opening {
         })
     }
 
-    /// Has the workers of these handles recover, waits for them, and starts the
-    /// upkeep on each.
+    /// Has the workers of these handles recover, waits for them, and starts the upkeep on each.
     pub(crate) fn finish(
         self,
         handles: &[Handle<WorkerState>],
@@ -81,7 +80,7 @@ impl Opening {
         for handle in handles {
             let (recovery, done) = (recovery.clone(), done.clone());
             handle.order(move |worker| {
-                // Gone when the worker has drawn all tasks and they have ended.
+                // The value is dropped when the worker has drawn all tasks and they have ended.
                 let done = Rc::new(done);
                 let mut tasks = recovery.tasks(&worker.local().session);
                 worker.set_source(FromFn(move |_: &_| {
@@ -107,7 +106,7 @@ impl Opening {
         Ok(Some(report))
     }
 
-    /// As [`Opening::finish`], with a worker that the calling thread runs.
+    /// Finishes as [`Opening::finish`] does, with a worker that the calling thread runs.
     pub(crate) fn finish_on(
         self,
         worker: &mut Worker<WorkerState>,

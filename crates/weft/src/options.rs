@@ -26,59 +26,52 @@ const OPEN_TRANSACTIONS_MAX: usize = 1 << 16;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// The directory that keeps the data; made if it is missing. Default `None`:
-    /// everything is in memory only, and gone when the database is closed.
+    /// Directory that keeps the data; made if it is missing. Default `None`: everything is in memory only, and gone
+    /// when the database is closed.
     pub data_dir: Option<PathBuf>,
-    /// What the acknowledgement of a transaction waits for that does not say so
-    /// itself ([`crate::Transaction::set_durability`]). Default `Synchronous`.
-    /// Without effect in memory.
+    /// Durability of transactions that do not choose one ([`crate::Transaction::set_durability`]): the condition for
+    /// acknowledging a commit. Default `Synchronous`. Without effect in memory.
     pub durability: Durability,
-    /// Log, checkpoints and device. Without effect in memory.
+    /// Settings of log, checkpoints and device. Without effect in memory.
     pub storage: StorageOptions,
-    /// Worker threads. 1 to 1024; default: the number of cores this process may
-    /// use. [`crate::Database::open_local`] starts none and ignores it. (A database that has grown to some 16 MiB has
-    /// a thread besides that touches the memory that it will need next.)
+    /// Number of worker threads. 1 to 1024; default: the number of cores this process may use.
+    /// [`crate::Database::open_local`] starts none and ignores it. (A database that has grown to some 16 MiB has a
+    /// further thread that touches the memory that it will need next.)
     pub workers: usize,
-    /// Whether worker `i` stays on the i-th core that this process may use.
-    /// Default: no. Helps on machines that do nothing else.
+    /// Whether worker `i` stays on the i-th core that this process may use. Default: no. Pinning helps on machines that
+    /// do nothing else.
     pub pin_workers: bool,
     /// Hard limit on memory for records, versions, indexes and log buffers, in
     /// bytes, at least 1 MiB more than the latter. Default `None`: 80 % of the memory this process may use
     /// (the machine's, or its control group's). Memory is taken as it is needed.
     pub memory_bytes_max: Option<usize>,
-    /// Transactions that each worker keeps in flight to overlap cache misses.
-    /// `Fixed(1)` to `Fixed(1024)`; default `Auto`: found while running.
+    /// Number of transactions that each worker keeps in flight to overlap cache misses. `Fixed(1)` to `Fixed(1024)`;
+    /// default `Auto`: found while running.
     pub in_flight: InFlight,
-    /// When the next transaction takes the place of a finished one. Default
-    /// `Pipelined`: at once.
+    /// Moment when the next transaction takes the place of a finished one. Default `Pipelined`: at once.
     pub scheduling: Scheduling,
     /// Isolation of transactions that do not name one. Default `Serializable`.
     pub isolation: Isolation,
-    /// How serializable transactions are certified when they commit. Default `Ssn`.
+    /// Certifier of serializable transactions when they commit. Default `Ssn`.
     pub certifier: Certifier,
-    /// What a write does that meets a record which another open transaction has
-    /// written or locked, in transactions that do not say so themselves
-    /// ([`crate::Transaction::set_on_conflict`]). Default `Abort`: the transaction is
-    /// run again, and after some attempts that were in vain waits in line all the same, so
-    /// that none starves. `Wait` is better where conflicts are frequent or transactions
-    /// long.
+    /// Reaction of a write that meets a record which another open transaction has written or locked, in transactions
+    /// that do not choose one ([`crate::Transaction::set_on_conflict`]). Default `Abort`: the transaction is run again,
+    /// and after some attempts in vain waits in line all the same, so that none starves. `Wait` is better where
+    /// conflicts are frequent or transactions long.
     pub on_conflict: OnConflict,
-    /// How long an operation waits for another transaction before it says
-    /// [`Error::LockTimeout`]. Default `None`: as long as it takes. Deadlocks are found
-    /// without it.
+    /// Longest time that an operation waits for another transaction before it returns [`Error::LockTimeout`]. Default
+    /// `None`: no limit. Deadlocks are found without it.
     pub lock_timeout: Option<Duration>,
-    /// The clock that records expire by ([`crate::TableOptions::ttl`]). Default: the
-    /// system's.
+    /// Clock by which records expire ([`crate::TableOptions::ttl`]). Default: the system's.
     pub wall_clock: WallClock,
-    /// How often a transaction is run again after an abort before
-    /// [`Error::RetriesExhausted`]. Default 1000; 0 never retries.
+    /// Number of times that a transaction is run again after aborts before [`Error::RetriesExhausted`]. Default 1000; 0
+    /// never retries.
     pub retries_max: u32,
-    /// Transactions open at once per worker, waiting ones included; more wait in
-    /// a queue. 1 to 65,536, default 65,536.
+    /// Number of transactions open at once per worker, waiting ones included; more wait in a queue. 1 to 65,536,
+    /// default 65,536.
     pub open_transactions_max: usize,
-    /// How long a worker with nothing to do polls before it sleeps, in
-    /// microseconds. Default 20. More answers a first request sooner and uses
-    /// more processor time.
+    /// Time for which a worker with nothing to do polls before it sleeps, in microseconds. Default 20. A longer time
+    /// answers a first request sooner and uses more processor time.
     pub idle_spin_us: u32,
 }
 
@@ -108,24 +101,23 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The memory limit that holds: [`Options::memory_bytes_max`] or its
-    /// default on this machine.
+    /// Returns the memory limit in effect: [`Options::memory_bytes_max`] or its default on this machine.
     pub fn memory_bytes_effective(&self) -> usize {
         self.memory_bytes_max
             .unwrap_or_else(|| (memory_limit::usable_bytes() / 5 * 4).max(MEMORY_BYTES_MIN))
     }
 
-    /// Bytes of memory that this process may use: the machine's, or its control group's.
+    /// Returns the bytes of memory that this process may use: the machine's, or its control group's.
     pub fn memory_bytes_usable() -> usize {
         memory_limit::usable_bytes()
     }
 
-    /// The part of the options that concerns one worker.
+    /// Returns the part of the options that concerns one worker.
     pub fn worker_config(&self) -> WorkerConfig {
         WorkerConfig {
             in_flight: self.in_flight,
             scheduling: self.scheduling,
-            // In a directory, each worker has its upkeep as well.
+            // In a directory, each worker has a task for its upkeep as well.
             open_tasks_max: self.open_transactions_max + 1,
             idle_spin_us: self.idle_spin_us,
             ..WorkerConfig::default()
@@ -137,7 +129,7 @@ impl Options {
         self.validate_for(self.workers)
     }
 
-    /// As `validate`, without the field that concerns threads.
+    /// Checks the options as `validate` does, without the field that concerns threads.
     pub(crate) fn validate_local(&self) -> Result<()> {
         self.validate_for(1)
     }
@@ -159,7 +151,7 @@ impl Options {
         )
     }
 
-    /// Log buffers are part of the memory limit, and must leave some for records.
+    /// Checks that log buffers, which are part of the memory limit, leave some memory for records.
     fn validate_log_buffers(&self, workers: usize) -> Result<()> {
         let buffers = workers.saturating_mul(self.storage.log().session_bytes());
         let least = buffers.saturating_add(MEMORY_BYTES_MIN);

@@ -1,4 +1,4 @@
-//! Transactions under way, seen from the thread that submitted them.
+//! Transactions under way, as seen from the thread that submitted them.
 
 use std::{
     fmt,
@@ -14,12 +14,12 @@ use crate::{
     error::{Error, Result},
 };
 
-/// A transaction that was submitted with [`crate::Database::run`]. It has been
-/// sent to a worker already; await this, in any runtime, for its result.
+/// A transaction that was submitted with [`crate::Database::run`]. It has been sent to a worker
+/// already; await this, in any runtime, for its result.
 ///
 /// # Cancellation
-/// Dropping it cancels the transaction: it is rolled back at its next suspension.
-/// If it has committed by then, it stays committed.
+/// Dropping it cancels the transaction, which is rolled back at its next suspension. If the
+/// transaction has committed by then, it stays committed.
 #[must_use = "dropping this cancels the transaction; await it, wait for it or detach it"]
 pub struct Running<T> {
     state: State<T>,
@@ -27,7 +27,7 @@ pub struct Running<T> {
 
 enum State<T> {
     Submitted(JoinHandle<Result<T>, WorkerState>),
-    /// It could not be submitted. Empty once that was reported.
+    /// The error of a refused submission; `None` once that was reported.
     Refused(Option<Error>),
 }
 
@@ -47,8 +47,8 @@ impl<T> Running<T> {
     /// Blocks the calling thread until the transaction has ended.
     ///
     /// # Errors
-    /// As awaiting it; [`Error::WouldBlockWorker`] on a worker's thread (the
-    /// transaction is then cancelled).
+    /// Fails as awaiting the transaction does; [`Error::WouldBlockWorker`] on a worker's thread
+    /// (the transaction is then cancelled).
     pub fn wait(self) -> Result<T> {
         match self.state {
             State::Submitted(task) => task.wait()?,
@@ -56,7 +56,7 @@ impl<T> Running<T> {
         }
     }
 
-    /// Lets the transaction run on without anybody waiting for it.
+    /// Lets the transaction run on without a caller that waits for it.
     pub fn detach(self) {
         if let State::Submitted(task) = self.state {
             task.detach();

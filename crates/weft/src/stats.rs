@@ -7,18 +7,18 @@ use interleave::WorkerStats;
 
 use crate::context::Shared;
 
-/// What a database did since it was opened, and how it stands. Workers publish
-/// their counters every few milliseconds under load and before they sleep.
+/// Counters of a database since it was opened, and its present levels. Workers publish their
+/// counters every few milliseconds under load and before they sleep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {
     /// Time since the database was opened.
     pub uptime: Duration,
-    /// Worker threads (1 for a local database).
+    /// Number of worker threads (1 for a local database).
     pub workers: u64,
-    /// Transactions that committed.
+    /// Number of transactions that committed.
     pub commits: u64,
-    /// Transactions rolled back by their closure, or dropped unfinished.
+    /// Number of transactions rolled back by their closure, or dropped unfinished.
     pub rollbacks: u64,
     /// Aborts because another open transaction had written the record.
     pub aborts_write_conflict: u64,
@@ -30,7 +30,7 @@ pub struct Stats {
     pub aborts_phantom: u64,
     /// Aborts because transactions waited for each other in a circle.
     pub aborts_deadlock: u64,
-    /// Aborts because what the transaction had read would have exceeded the memory limit.
+    /// Aborts because the record of the transaction's reads would have exceeded the memory limit.
     pub aborts_too_much_read: u64,
     /// Aborts because a table that the transaction wrote to was dropped or truncated.
     pub aborts_table_dropped: u64,
@@ -38,99 +38,101 @@ pub struct Stats {
     pub aborts_read_refused: u64,
     /// Aborts to make room in memory for transactions that had waited for it longer.
     pub aborts_out_of_room: u64,
-    /// All of these.
+    /// Aborts for all these reasons.
     aborts: u64,
-    /// Transactions whose snapshot moved to the present, because they had read nothing that
-    /// had changed: each time, instead of an abort.
+    /// Number of times that a transaction's snapshot moved to the present, because it had read
+    /// nothing that had changed: each time instead of an abort.
     pub snapshots_moved: u64,
-    /// Waits of operations for the end of another transaction.
+    /// Number of waits of operations for the end of another transaction.
     pub lock_waits: u64,
-    /// Of these, how many were given up because they took too long.
+    /// Number of waits for other transactions that were given up because they took too long.
     pub lock_timeouts: u64,
-    /// Transactions whose closure panicked.
+    /// Number of transactions whose closure panicked.
     pub panics: u64,
-    /// Transactions cancelled because nobody waited for them any more.
+    /// Number of transactions cancelled because their future was dropped.
     pub cancellations: u64,
-    /// Point reads of committed transactions.
+    /// Number of point reads of committed transactions.
     pub reads: u64,
-    /// Records inserted, updated or deleted by committed transactions.
+    /// Number of records inserted, updated or deleted by committed transactions.
     pub writes: u64,
-    /// Records handed out by scans of committed transactions.
+    /// Number of records handed out by scans of committed transactions.
     pub scanned: u64,
-    /// Waits for memory: suspensions behind a prefetch, and to let others have a turn.
+    /// Number of waits for memory: suspensions behind a prefetch, and to let others have a turn.
     pub waits_memory: u64,
-    /// Waits for the device to read.
+    /// Number of waits for reads of the device.
     pub waits_device: u64,
-    /// Waits for events, whatever they are: another transaction, the log, a client, a timer.
+    /// Number of waits for events of any kind: another transaction, the log, a client, a timer.
     pub waits_event: u64,
-    /// Of these, waits for a lock.
+    /// Number of waits for events that were waits for a lock.
     pub waits_lock: u64,
-    /// Of these, waits for the log.
+    /// Number of waits for events that were waits for the log.
     pub waits_log: u64,
-    /// Of these, waits for a client.
+    /// Number of waits for events that were waits for a client.
     pub waits_client: u64,
-    /// Times a transaction was resumed.
+    /// Number of times a transaction was resumed.
     pub resumptions: u64,
-    /// Transactions that the workers keep in flight now, summed.
+    /// Number of transactions that the workers keep in flight now, summed.
     pub in_flight: u64,
-    /// Times a worker went to sleep.
+    /// Number of times a worker went to sleep.
     pub sleeps: u64,
-    /// Transactions that computed for so long that others go first
+    /// Number of transactions that computed for so long that others go first
     /// ([`crate::WorkerConfig::batch_after_us`]).
     pub tasks_batch: u64,
-    /// Times that a task held its worker for longer than [`crate::SLICE_US_MAX`].
+    /// Number of times that a task held its worker for longer than [`crate::SLICE_US_MAX`].
     pub slices_long: u64,
-    /// The longest of them, of any worker: which task it was says
-    /// [`crate::WorkerHandle::longest_slice`].
+    /// Longest of these slices, of any worker; [`crate::WorkerHandle::longest_slice`] names the
+    /// task.
     pub slice_longest: Duration,
     /// Bytes of the largest transaction's frame.
     pub frame_bytes_max: u64,
-    /// Versions that became unreachable and were freed.
+    /// Number of versions that became unreachable and were freed.
     pub versions_collected: u64,
-    /// Deleted records whose index entry was removed.
+    /// Number of deleted records whose index entry was removed.
     pub records_removed: u64,
-    /// Expired records that were deleted ([`crate::TableOptions::ttl`]).
+    /// Number of expired records that were deleted ([`crate::TableOptions::ttl`]).
     pub expired: u64,
-    /// Blocks written to the log, each one durable write to the device.
+    /// Number of blocks written to the log, each one durable write to the device.
     pub log_blocks: u64,
-    /// Transactions in them.
+    /// Number of transactions in these blocks.
     pub log_transactions: u64,
-    /// Bytes of them, padding included.
+    /// Bytes of these blocks, padding included.
     pub log_bytes: u64,
-    /// Checkpoints taken.
+    /// Number of checkpoints taken.
     pub checkpoints: u64,
-    /// Records that were read from cold files ([`crate::StorageOptions::cold_tier`]).
+    /// Number of records that were read from cold files ([`crate::StorageOptions::cold_tier`]).
     pub cold_reads: u64,
-    /// Those that could not be read: the device failed, or a checksum was wrong. Who asked for them
-    /// got an error that says where it is. With blocks that compaction found so.
+    /// Number of cold records that could not be read: the device failed, or a checksum was wrong.
+    /// The transaction that accessed such a record got an error that names its place. The number
+    /// includes blocks that compaction found damaged.
     pub cold_reads_failed: u64,
-    /// Reads of cold files that the device was asked for. One may bring several records.
+    /// Number of reads of cold files that the device was asked for. One read may bring several
+    /// records.
     pub device_reads: u64,
-    /// Those that it has ended.
+    /// Number of these reads that the device has ended.
     pub device_reads_ended: u64,
-    /// Reads of cold files that had to wait before the device was asked.
+    /// Number of reads of cold files that had to wait before the device was asked.
     pub device_reads_held_back: u64,
-    /// For how long, all of them together, in nanoseconds.
+    /// Time for which all these reads waited together, in nanoseconds.
     pub device_reads_held_back_ns: u64,
-    /// Sum over `device_reads` of how many of the same worker were then under way, with this
-    /// one.
+    /// Sum over `device_reads` of the number of the same worker's reads under way, with this one.
     pub device_depth_sum: u64,
-    /// Records that came back to memory.
+    /// Number of records that came back to memory.
     pub promoted: u64,
-    /// Records that left memory.
+    /// Number of records that left memory.
     pub demoted: u64,
-    /// Those of them that had come back before and were not changed: nothing was written.
+    /// Number of records that left memory again unchanged after they had come back: nothing was
+    /// written.
     pub demoted_unchanged: u64,
-    /// Times that the device refused to take records: it is full, or fails.
+    /// Number of times that the device refused to take records: it is full, or fails.
     pub demotions_failed: u64,
-    /// Records that were written elsewhere on the device, since little else of their file was
-    /// of use.
+    /// Number of records that were written elsewhere on the device, since little else of their file
+    /// was of use.
     pub compacted: u64,
-    /// Times that the device refused something meanwhile.
+    /// Number of times that the device failed during such a move.
     pub compactions_failed: u64,
-    /// What records that have left memory take up on the device.
+    /// Space on the device of records that have left memory.
     pub cold: ColdUsage,
-    /// Memory by purpose.
+    /// Use of memory by purpose.
     pub memory: Usage,
 }
 
@@ -199,7 +201,7 @@ impl Stats {
         }
     }
 
-    /// Aborts for whatever reason.
+    /// Returns the number of aborts for any reason.
     pub fn aborts(&self) -> u64 {
         self.aborts
     }

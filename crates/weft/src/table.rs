@@ -1,4 +1,4 @@
-//! Tables: typed handles. Which types a table has, the engine keeps with it.
+//! Tables: typed handles. The engine keeps the types with each table.
 
 use std::{
     borrow::Cow,
@@ -27,7 +27,7 @@ pub struct TypeTag {
 }
 
 impl TypeTag {
-    /// The tag of tables with these types.
+    /// Returns the tag of tables with these types.
     pub fn of<K: Key, V: Value>() -> TypeTag {
         TypeTag {
             key: K::type_name(),
@@ -47,7 +47,7 @@ impl fmt::Display for TypeTag {
 }
 
 impl TypeTag {
-    /// As the engine keeps it with the table: the type of the keys, a zero byte,
+    /// Encodes the tag as the engine keeps it with the table: the type of the keys, a zero byte,
     /// the type of the values.
     pub(crate) fn encode(&self) -> Vec<u8> {
         format!("{}\0{}", self.key, self.value).into_bytes()
@@ -64,44 +64,44 @@ impl TypeTag {
 
 /// A handle on a table with keys of type `K` and values of type `V`.
 ///
-/// Cheap to clone. It can be used in transactions of the database it came from;
-/// elsewhere they say [`Error::ForeignTable`]. It does not keep the database
-/// open.
+/// The handle is cheap to clone. It can be used in transactions of the database it came from; in
+/// others they return [`Error::ForeignTable`]. It does not keep the database open.
 ///
-/// It stands for the table, whatever that is named: renaming and truncating the
-/// table leave it as good as it was. After the table was dropped, transactions that
-/// begin later say [`Error::TableDropped`], also if another table has its name.
+/// The handle refers to the table, whatever that is named: renaming and truncating the table leave
+/// it valid. After the table was dropped, transactions that begin later return
+/// [`Error::TableDropped`], also if another table has its name.
 pub struct Table<K, V> {
     table: Arc<engine::Table>,
     name: Arc<str>,
-    /// Names the database; never upgraded.
+    /// Identity of the database; never upgraded.
     database: Weak<engine::Database>,
     _types: PhantomData<fn() -> (K, V)>,
 }
 
 impl<K, V> Table<K, V> {
-    /// The name that the table was opened by.
+    /// Returns the name that the table was opened by.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The table's number, by which a [`crate::Change`] names it: for its whole life, and
-    /// no other table's ever.
+    /// Returns the table's number, by which a [`crate::Change`] names it: the number stays for the
+    /// table's whole life, and is never another table's.
     pub fn number(&self) -> u32 {
         self.table.object_number()
     }
 
-    /// How long its records live after they were last written. `None`: for ever.
+    /// Returns the time to live of the table's records after they were last written; `None` if they
+    /// live for ever.
     pub fn ttl(&self) -> Option<Duration> {
         self.table.ttl()
     }
 
-    /// Whether it belongs to a database.
+    /// Returns whether the table belongs to `database`.
     pub(crate) fn is_of(&self, database: &Weak<engine::Database>) -> bool {
         Weak::ptr_eq(&self.database, database)
     }
 
-    /// What lies beneath, for the comparison baselines of the benchmark.
+    /// Returns the engine's table, for the comparison baselines of the benchmark.
     #[doc(hidden)]
     pub fn engine(&self) -> &engine::Table {
         &self.table
@@ -111,8 +111,8 @@ impl<K, V> Table<K, V> {
         &self.table
     }
 
-    /// The engine's table, if it is one of `database`. As long as this handle
-    /// lives, no other database can have the address that it compares.
+    /// Returns the engine's table, if it is one of `database`. As long as this handle lives, no
+    /// other database can have the address that is compared.
     #[inline(always)]
     pub(crate) fn within(&self, database: &Arc<engine::Database>) -> Option<&Arc<engine::Table>> {
         std::ptr::eq(self.database.as_ptr(), Arc::as_ptr(database)).then_some(&self.table)
@@ -145,10 +145,10 @@ impl<K: Key, V: Value> fmt::Debug for Table<K, V> {
     }
 }
 
-/// What a handle stands for in a transaction: mostly what it was opened on.
+/// The table that a handle refers to in a transaction: mostly the one it was opened on.
 pub(crate) enum Current<'t> {
     Opened(&'t engine::Table),
-    /// The table was truncated since.
+    /// The table that succeeds it after a truncation.
     Successor(Arc<engine::Table>),
 }
 
@@ -164,7 +164,7 @@ impl Deref for Current<'_> {
     }
 }
 
-/// The table of a name, as of the newest commit.
+/// Opens the table of a name, as of the newest commit.
 pub(crate) fn open<K: Key, V: Value>(
     database: &Arc<engine::Database>,
     name: &str,
@@ -175,7 +175,7 @@ pub(crate) fn open<K: Key, V: Value>(
     }
 }
 
-/// All tables by name, with their types.
+/// Returns all tables by name, with their types.
 pub(crate) fn list(database: &engine::Database) -> Vec<(String, TypeTag)> {
     let names = database.table_names().into_iter();
     let tables = names.filter_map(|name| {
@@ -185,7 +185,7 @@ pub(crate) fn list(database: &engine::Database) -> Vec<(String, TypeTag)> {
     tables.collect()
 }
 
-/// A handle on a table that was opened by `name`.
+/// Returns a handle on a table that was opened by `name`.
 ///
 /// # Errors
 /// [`Error::WrongType`].
@@ -196,7 +196,7 @@ pub(crate) fn typed<K: Key, V: Value>(
 ) -> Result<Table<K, V>> {
     let expected = TypeTag::of::<K, V>();
     let found = TypeTag::decode(table.description());
-    // One that this interface did not make is of no types that it knows.
+    // A table that another interface made has types that are unknown here.
     let found = found.unwrap_or(TypeTag {
         key: Cow::Borrowed("unknown"),
         value: Cow::Borrowed("unknown"),

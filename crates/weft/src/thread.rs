@@ -1,15 +1,15 @@
-//! Which threads must not block.
+//! Threads that must not block.
 
 use std::cell::Cell;
 
 use crate::error::{Error, Result};
 
 thread_local! {
-    /// How many workers of whatever databases run on this thread.
+    /// Number of workers, of any databases, that run on this thread.
     static WORKERS: Cell<u32> = const { Cell::new(0) };
 }
 
-/// This thread is a worker while this lives.
+/// Marks this thread as a worker while it lives.
 pub(crate) struct Working(());
 
 impl Working {
@@ -18,7 +18,7 @@ impl Working {
         Working(())
     }
 
-    /// This thread is a worker to its end.
+    /// Marks this thread as a worker to its end.
     pub(crate) fn forever() {
         std::mem::forget(Working::begin());
     }
@@ -30,8 +30,8 @@ impl Drop for Working {
     }
 }
 
-/// Returns whether this thread is a worker of a database. A worker must not wait for what workers do:
-/// calls that block fail there with [`Error::WouldBlockWorker`].
+/// Returns whether this thread is a worker of a database. A worker must not wait for the work of
+/// workers: calls that block fail there with [`Error::WouldBlockWorker`].
 pub fn is_worker() -> bool {
     WORKERS.get() > 0
 }

@@ -1,4 +1,4 @@
-//! Transactions: typed operations on the engine's.
+//! Transactions: typed operations on those of the engine.
 //!
 //! | operations | file |
 //! | --- | --- |
@@ -6,7 +6,7 @@
 //! | `get`, `get_with`, `contains` | `read.rs` |
 //! | `multi_get`, `multi_get_with` | `multi_get.rs` |
 //! | `insert`, `update`, `upsert`, `modify`, `delete` | `write.rs` |
-//! | `lock`, `get_for_update`, what to do about conflicts | `lock.rs` |
+//! | `lock`, `get_for_update`, the reaction to conflicts | `lock.rs` |
 //! | savepoints | `savepoint.rs` |
 //! | `scan` | `scan.rs` |
 //! | `get_by`, `scan_by`, `scan_covered` | `by_index.rs` |
@@ -44,21 +44,20 @@ use crate::{
 
 /// An open transaction. Dropping it rolls it back.
 ///
-/// The closures that [`crate::Database::run`] takes are given one; it is committed
-/// when they return `Ok`. All operations take `&self`, so several may be under way
-/// at once (`join`); each sees the effects of those that ended before it began.
+/// The closures that [`crate::Database::run`] takes are given a transaction; it is committed when
+/// they return `Ok`. All operations take `&self`, so several may be under way at once (`join`);
+/// each sees the effects of those that ended before it began.
 ///
 /// `P` decides how operations reach memory: [`Interleaved`] (the default) lets
 /// other transactions run during cache misses, the others are for comparison.
 ///
 /// # Errors
-/// After [`crate::Error::Abort`] every further operation says the same: return it, and
-/// the transaction is run again. After other errors it can go on.
+/// After [`crate::Error::Abort`] every further operation returns the same error: return it, and the
+/// transaction is run again. After other errors the transaction can go on.
 ///
 /// # Suspension
-/// All operations may suspend. They leave nothing behind when their future is
-/// dropped, except that a write may have happened or not, which the transaction's
-/// commit or rollback covers.
+/// All operations may suspend. They leave nothing behind when their future is dropped, except that
+/// a write may have happened or not, which the transaction's commit or rollback covers.
 pub struct Transaction<P: Policy = Interleaved> {
     inner: engine::Transaction,
     _policy: PhantomData<P>,
@@ -73,64 +72,65 @@ impl<P: Policy> Transaction<P> {
         }
     }
 
-    /// What this transaction sees of others.
+    /// Returns the isolation level of the transaction.
     pub fn isolation(&self) -> Isolation {
         self.inner.isolation()
     }
 
-    /// What it sees: everything committed up to here, and nothing later; under read
-    /// committed, the present. A change stream can go on from here
-    /// ([`crate::Database::changes`]). So the snapshot stays where it is from now on, and a
-    /// write that meets a later commit aborts.
+    /// Returns the position of the transaction's snapshot: it sees everything committed up to
+    /// there, and nothing later; under read committed, the position is the present. A change stream
+    /// can go on from there ([`crate::Database::changes`]). The snapshot therefore stays where it
+    /// is from now on, and a write that meets a later commit aborts.
     pub fn snapshot(&self) -> Position {
         Position(self.inner.snapshot().0)
     }
 
-    /// Number of records written so far.
+    /// Returns the number of records written so far.
     pub fn write_count(&self) -> usize {
         self.inner.write_count()
     }
 
-    /// What the acknowledgement of this transaction waits for.
+    /// Returns the durability of the transaction: the condition for acknowledging it.
     pub fn durability(&self) -> Durability {
         self.inner.durability()
     }
 
-    /// Changes what the acknowledgement of this transaction waits for.
+    /// Changes the durability of the transaction.
     pub fn set_durability(&self, durability: Durability) {
         self.inner.set_durability(durability);
     }
 
-    /// How urgent its reads of records are that are not in memory.
+    /// Returns the priority of the transaction's reads of records that are not in memory.
     pub fn priority(&self) -> Priority {
         self.inner.priority()
     }
 
-    /// Changes how urgent its reads of records are that are not in memory. Default
-    /// `Interactive`; those of others wait for them, but not for ever.
+    /// Changes the priority of the transaction's reads of records that are not in memory. Default
+    /// `Interactive`; the reads of lower priority wait for them, but not for ever.
     pub fn set_priority(&self, priority: Priority) {
         self.inner.set_priority(priority);
     }
 
-    /// Commits, and waits until the transaction is as durable as
-    /// [`Transaction::durability`] says, or until everything is that it has read.
+    /// Commits the transaction, and waits until it is as durable as [`Transaction::durability`]
+    /// says, or, if it has written nothing, until everything that it has read is.
     ///
     /// # Errors
-    /// [`crate::Error::Abort`] if an operation was aborted,
-    /// [`crate::Error::StorageFull`], [`crate::Error::TransactionTooLarge`]: nothing
-    /// of the transaction remains. [`crate::Error::Poisoned`]: that is unknown.
+    /// [`crate::Error::Abort`] if an operation was aborted, [`crate::Error::StorageFull`],
+    /// [`crate::Error::TransactionTooLarge`]: nothing of the transaction remains.
+    /// [`crate::Error::Poisoned`]: whether anything remains is unknown.
     ///
     /// # Cancellation
-    /// The call itself makes the transaction visible, if there is room in the log and it is not
-    /// large ([`engine::Transaction::commit`]): dropping the future then leaves it committed. A
-    /// large one commits while the future is awaited, and is rolled back if it is dropped before.
+    /// The call itself makes the transaction visible, if there is room in the log and the
+    /// transaction is not large ([`engine::Transaction::commit`]): dropping the future then leaves
+    /// it committed. A large transaction commits while the future is awaited, and is rolled back if
+    /// that is dropped before.
     #[inline]
     pub fn commit(self) -> impl Future<Output = Result<()>> {
         Commit(self.inner.commit())
     }
 
-    /// Rolls back, and waits until what it has read is durable, because an answer
-    /// that depends on it is to leave.
+    /// Rolls the transaction back, and waits until the data that it has read is durable, because an
+    /// answer that depends on that data is to leave.
     ///
     /// # Errors
     /// [`crate::Error::Poisoned`].
@@ -144,12 +144,13 @@ impl<P: Policy> Transaction<P> {
         Ok(())
     }
 
-    /// Rolls back. Dropping the transaction does the same.
+    /// Rolls the transaction back. Dropping it does the same.
     pub fn rollback(self) {
         self.inner.rollback();
     }
 
-    /// Begins again after an abort, with the lock of the record that it was aborted for.
+    /// Begins again after an abort, with the lock of the record that the transaction was aborted
+    /// for.
     ///
     /// # Errors
     /// [`crate::Error::Closed`], [`crate::Error::MemoryExhausted`].
@@ -165,13 +166,13 @@ impl<P: Policy> Transaction<P> {
         self.inner
     }
 
-    /// What lies beneath, for the comparison baselines of the benchmark.
+    /// Returns the engine's transaction, for the comparison baselines of the benchmark.
     #[doc(hidden)]
     pub fn engine(&self) -> &engine::Transaction {
         &self.inner
     }
 
-    /// What the handle stands for in this transaction.
+    /// Returns the table that the handle refers to in this transaction.
     #[inline(always)]
     fn checked<'t, K, V>(&self, table: &'t Table<K, V>) -> Result<Current<'t>> {
         match table.within(self.inner.session().database()) {
@@ -181,7 +182,8 @@ impl<P: Policy> Transaction<P> {
         }
     }
 
-    /// The same for a table that was dropped or truncated, or is just being made.
+    /// Returns the table that the handle refers to if its own was dropped or truncated, or is just
+    /// being made.
     #[cold]
     fn current<'t>(&self, opened: &Arc<engine::Table>, name: &str) -> Result<Current<'t>> {
         match self.inner.current(opened) {
@@ -191,7 +193,7 @@ impl<P: Policy> Transaction<P> {
     }
 }
 
-/// See [`Transaction::commit`].
+/// Future of a commit; see [`Transaction::commit`].
 struct Commit(engine::Commit);
 
 impl Future for Commit {

@@ -4,12 +4,12 @@
 //! | --- | --- |
 //! | integers, `f32`, `f64` | little-endian |
 //! | `bool` | 0 or 1 |
-//! | `[u8; N]`, `Vec<u8>`, `String` | as they are |
+//! | `[u8; N]`, `Vec<u8>`, `String` | unchanged |
 //! | `()` | nothing |
-//! | `Postcard<T>` (feature `postcard`) | whatever serde makes of `T`, in postcard's format |
+//! | `Postcard<T>` (feature `postcard`) | serde's encoding of `T`, in postcard's format |
 //!
-//! [`AsValue<V>`] says what can be written where a `V` is expected: `str` for
-//! `String`, `[u8]` for `Vec<u8>`.
+//! [`AsValue<V>`] lists the types that can be written where a `V` is expected: `str` for `String`,
+//! `[u8]` for `Vec<u8>`.
 
 mod plain;
 #[cfg(feature = "postcard")]
@@ -45,41 +45,40 @@ use crate::error::DecodeError;
 /// }
 /// ```
 pub trait Value: Sized + Send + 'static {
-    /// The encoded value: an array for values of fixed length, a borrowed slice
-    /// for bytes and text, else a `Vec<u8>`.
+    /// The encoded value: an array for values of fixed length, a borrowed slice for bytes and text,
+    /// else a `Vec<u8>`.
     type Encoded<'v>: AsRef<[u8]>
     where
         Self: 'v;
 
-    /// The type's name in a table's [`crate::TypeTag`]. It must never change for
-    /// a given encoding, so it is not the compiler's name of the type.
+    /// Returns the type's name in a table's [`crate::TypeTag`]. It must never change for a given
+    /// encoding, so it is not the compiler's name of the type.
     fn type_name() -> Cow<'static, str>;
 
-    /// The value as bytes.
+    /// Returns the value as bytes.
     fn encode(&self) -> Self::Encoded<'_>;
 
-    /// Reads what [`Value::encode`] has written.
+    /// Reads the encoding that [`Value::encode`] has written.
     ///
     /// # Errors
-    /// If the bytes are not an encoding of this type.
+    /// Fails if the bytes are not an encoding of this type.
     fn decode(bytes: &[u8]) -> Result<Self, DecodeError>;
 }
 
 /// A value that can be read in place, without copying.
 pub trait BorrowValue: Value {
-    /// What the stored bytes are, seen in place: `str` for `String`, `[u8]` for
-    /// `Vec<u8>`.
+    /// Borrowed form of the stored bytes: `str` for `String`, `[u8]` for `Vec<u8>`.
     type Borrowed: ?Sized;
 
-    /// The bytes as the borrowed form.
+    /// Returns the bytes as the borrowed form.
     ///
     /// # Errors
-    /// If the bytes are not an encoding of this type.
+    /// Fails if the bytes are not an encoding of this type.
     fn borrow(bytes: &[u8]) -> Result<&Self::Borrowed, DecodeError>;
 }
 
-/// What can be written where a value of type `V` is expected: `V` itself, and
-/// borrowed forms of it.
+/// A type that can be written where a value of type `V` is expected: `V` itself, and borrowed forms
+/// of it.
 #[diagnostic::on_unimplemented(message = "`{Self}` cannot be written as a value of type `{V}`")]
 pub trait AsValue<V> {
     /// The encoded value.
@@ -87,7 +86,7 @@ pub trait AsValue<V> {
     where
         Self: 'v;
 
-    /// The value as bytes.
+    /// Returns the value as bytes.
     fn encode_value(&self) -> Self::Encoded<'_>;
 }
 

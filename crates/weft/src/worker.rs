@@ -1,4 +1,4 @@
-//! Workers, as their users see them.
+//! Workers, as users of a database see them.
 
 use std::{
     fmt,
@@ -10,12 +10,12 @@ use interleave::{Handle, InPlace, LongSlice, WorkerConfig, WorkerStats};
 
 use crate::context::{Context, WorkerState};
 
-/// One worker of a database: to give it a closed loop of transactions, or a
-/// configuration of its own. See [`crate::Database::workers`].
+/// One worker of a database, to be given a closed loop of transactions, or a configuration of its own. See
+/// [`crate::Database::workers`].
 #[derive(Clone)]
 pub struct WorkerHandle {
     pub(crate) handle: Handle<WorkerState>,
-    /// Tasks of the database's own among the worker's open ones.
+    /// Number of the database's own tasks among the worker's open ones.
     pub(crate) own_tasks: u64,
 }
 
@@ -25,15 +25,13 @@ impl WorkerHandle {
         self.handle.order(move |worker| worker.configure(config));
     }
 
-    /// Has the worker draw transactions from a source whenever it has room:
-    /// benchmarks and bulk loading without a submission, an allocation or a
-    /// thread switch per transaction.
+    /// Makes the worker draw transactions from a source whenever it has room: benchmarks and bulk loading without a
+    /// submission, an allocation or a thread switch per transaction.
     ///
-    /// `make` is called once on the worker's thread; what it returns is called for
-    /// each next task, and gives what makes its future where it is to run, until it
-    /// gives `None` or the database is closed. It is then dropped: a guard in it tells
-    /// when. Tasks that it made before may still be under way. A source replaces the
-    /// one before it.
+    /// `make` is called once on the worker's thread, and returns the source. The source is called for each next task,
+    /// and returns a closure that makes the task's future in its place, until the source returns `None` or the database
+    /// is closed. It is then dropped: a guard in it tells when. Tasks that it made before may still be under way. A
+    /// source replaces the one before it.
     ///
     /// ```
     /// # use weft::*;
@@ -72,18 +70,16 @@ impl WorkerHandle {
                 return;
             }
             let context = Context { state };
-            // A panic in here would end the worker, not just the source. Its
-            // message has been printed by the panic hook.
+            // A panic in here would end the worker, not just the source. The panic hook has printed its message.
             if let Ok(mut source) = catch_unwind(AssertUnwindSafe(|| make(context))) {
                 worker.set_source(InPlace(move |_: &_| source()));
             }
         });
     }
 
-    /// Runs the future that `make` returns on the worker, to its end; `make` is called on the
-    /// worker's thread. What it waits for, of transactions or of anything else, keeps nobody
-    /// waiting: it is a task among the others. Closing the database waits for it, so whoever
-    /// spawns it has to see to it that it ends.
+    /// Runs the future that `make` returns on the worker, to its end; `make` is called on the worker's thread. While
+    /// the future waits, for transactions or for anything else, no other task waits for it: it is a task among the
+    /// others. Closing the database waits for it, so the caller must make sure that it ends.
     pub fn spawn<M, F>(&self, make: M)
     where
         M: FnOnce(Context) -> F + Send + 'static,
@@ -97,13 +93,13 @@ impl WorkerHandle {
         task.detach();
     }
 
-    /// Transactions submitted to this worker that have not ended.
+    /// Returns the number of transactions submitted to this worker that have not ended.
     pub fn open_transactions(&self) -> u64 {
         self.handle.open_tasks().saturating_sub(self.own_tasks)
     }
 
-    /// The longest of the slices in which a task held the worker for longer than
-    /// [`crate::SLICE_US_MAX`], and the task. `None`: none was so long.
+    /// Returns the longest of the slices in which a task held the worker for longer than [`crate::SLICE_US_MAX`], and
+    /// the task; `None` if no slice was so long.
     pub fn longest_slice(&self) -> Option<LongSlice> {
         self.handle.longest_slice()
     }
@@ -113,7 +109,7 @@ impl WorkerHandle {
         self.handle.order(|worker| worker.forget_longest_slice());
     }
 
-    /// The worker's counters, at most milliseconds old.
+    /// Returns the worker's counters, at most milliseconds old.
     pub fn stats(&self) -> WorkerStats {
         self.handle.stats()
     }

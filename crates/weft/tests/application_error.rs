@@ -1,4 +1,4 @@
-//! Errors of the application roll back and come out as they went in.
+//! Errors of the application roll back and are returned unchanged.
 
 use weft::{Abort, Database, Error, Options, Table, Transaction};
 

@@ -47,11 +47,11 @@ fn a_backup_is_restored_and_opens() {
             ControlFlow::Continue(())
         })
         .unwrap();
-    // The table itself is two records of the catalog.
+    // The definition of the table is two records of the catalog.
     assert_eq!(report.checkpoint_records, 52);
     assert!(told > 0);
     write(&db, &table, 50, 60);
-    // Nothing is overwritten, neither by a backup nor by restoring one.
+    // Neither a backup nor a restoration overwrites anything.
     let twice = db.backup(&kept).unwrap_err();
     assert!(
         twice.to_string().contains("nothing is overwritten"),
@@ -91,7 +91,7 @@ fn what_cannot_be_backed_up_is_refused() {
         panic!("an empty directory was restored");
     };
     assert!(matches!(*error, BackupError::Source(_)), "{error}");
-    // On a worker it would wait for itself.
+    // On a worker the backup would wait for itself.
     let (ours, to) = (db.clone(), place.path().join("d"));
     let inside = db.run_blocking(async move |_: &Transaction| ours.backup(&to).map(drop));
     assert!(matches!(inside, Err(Error::WouldBlockWorker)));

@@ -82,8 +82,8 @@ fn the_sum_of_all_accounts_never_changes() {
     assert_eq!(end.unwrap(), ACCOUNTS as i64 * BALANCE);
 }
 
-/// Readers that stay open while thousands of transfers take place: what they read last
-/// belongs to what they read first.
+/// Readers that stay open while thousands of transfers take place: their last reads agree with
+/// their first ones.
 #[test]
 fn long_readers_see_one_sum_beside_writers() {
     let db = open();
@@ -106,7 +106,7 @@ fn long_readers_see_one_sum_beside_writers() {
         }
     }
     assert_eq!(sums, [ACCOUNTS as i64 * BALANCE; 4]);
-    // Serial at their snapshots, before all transfers.
+    // The readers are serial at their snapshots, before all transfers.
     for reader in readers {
         reader.commit().unwrap();
     }

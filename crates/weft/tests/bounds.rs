@@ -1,4 +1,4 @@
-//! Which types cross threads, and which futures do.
+//! Types that cross threads, and futures that do.
 
 use weft::{
     BlockingTransaction, Database, Error, InteractiveTransaction, Isolation, Options, Running,

@@ -13,7 +13,7 @@ fn open() -> Database {
     .unwrap()
 }
 
-/// Sends when it is dropped.
+/// A value that sends a message when it is dropped.
 struct Told(mpsc::Sender<()>);
 
 impl Drop for Told {
@@ -55,6 +55,6 @@ fn a_detached_transaction_runs_on() {
     db.run(async move |txn: &Transaction| txn.insert(&ours, &1, &1).await)
         .detach();
     db.close();
-    // The creation of the table is one of them.
+    // The creation of the table is one of the commits.
     assert_eq!(db.stats().commits, 2);
 }

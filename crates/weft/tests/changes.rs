@@ -1,4 +1,4 @@
-//! The change stream: what real threads commit, from any runtime.
+//! The change stream: commits of real threads, from any runtime.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -29,7 +29,7 @@ fn open(path: &Path, change_retention_bytes: u64) -> Database {
     .unwrap()
 }
 
-/// A transaction that moves something between two records, and counts itself.
+/// Runs a transaction that moves something between two records, and counts itself.
 fn transfer(db: &Database, table: &Table<u64, i64>, from: u64, to: u64) {
     let table = table.clone();
     db.run_blocking(async move |txn: &Transaction| {
@@ -67,7 +67,7 @@ fn copy(db: &Database, table: &Table<u64, i64>) -> (Position, State) {
     .unwrap()
 }
 
-/// Follows until so many transactions have counted themselves. Every one of them is seen
+/// Follows the stream until `until` transactions have counted themselves. Every one of them is seen
 /// whole: nothing is lost between two records.
 fn follow(changes: &mut Changes, state: &mut State, table: &Table<u64, i64>, until: i64) {
     let mut last = changes.position();
@@ -78,7 +78,7 @@ fn follow(changes: &mut Changes, state: &mut State, table: &Table<u64, i64>, unt
         last = transaction.position();
         assert_eq!(changes.position(), last);
         if transaction.len() == 0 {
-            // The table's creation.
+            // The transaction is the table's creation.
             assert_eq!((transaction.changes().count(), before), (1, 0));
             continue;
         }
@@ -148,14 +148,14 @@ fn goes_on_after_it_was_opened_again() {
         if round == 2 {
             db.checkpoint_blocking().unwrap();
         }
-        // What is left of the round before, and half of this one.
+        // Follows the rest of the round before, and half of this one.
         let mut changes = db
             .changes_blocking(ChangesFrom::Position(position))
             .unwrap();
         follow(&mut changes, &mut state, &table, round * 20 - 10);
         position = changes.position();
         db.close();
-        // What is at hand is handed out, then that is all.
+        // Transactions at hand are handed out, then the stream ends.
         let error = loop {
             match changes.next_blocking() {
                 Ok(_) => {}
@@ -204,7 +204,7 @@ async fn is_a_stream_for_any_runtime() {
         .unwrap();
     }
     assert_eq!(db.table_name(other.number()).as_deref(), Some("other"));
-    // A waiting stream is no reason not to close.
+    // A waiting stream does not keep the database from closing.
     tokio::task::spawn_blocking(move || db.close())
         .await
         .unwrap();
@@ -227,7 +227,7 @@ fn a_dropped_wait_loses_nothing() {
     transfer(&db, &table, 1, 2);
     let mut state = State::new();
     follow(&mut changes, &mut state, &table, 1);
-    // One that is dropped while it waits leaves its worker to others.
+    // A stream that is dropped while it waits leaves its worker to others.
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
     let mut next = Box::pin(changes.next());
     assert!(next.as_mut().poll(&mut context).is_pending());
@@ -252,7 +252,7 @@ fn refusals_say_what_to_do() {
     let table: Table<u64, Vec<u8>> = db.create_table("t").unwrap();
     let mut oldest = Position(0);
     while oldest == Position(0) {
-        // As much as fills a file of each worker, perhaps.
+        // The writes may fill a file of each worker.
         for key in 0..40 {
             let ours = table.clone();
             db.run_blocking(async move |txn: &Transaction| {
@@ -289,7 +289,7 @@ fn refusals_say_what_to_do() {
     assert!(inside.wait().unwrap(), "a worker would wait for itself");
 }
 
-/// What a copy of the table would be named, hold, and whether it is there.
+/// Returns the changes that concern a copy of the table: its names, records and state.
 fn told(transaction: &weft::ChangedTransaction, table: &Table<u64, i64>) -> Vec<String> {
     let told = transaction.changes().map(|change| match change {
         Change::Record(record) => {
@@ -318,8 +318,8 @@ const STORY: [&str; 8] = [
     "b Dropped",
 ];
 
-/// A table's handle stands for the table whatever becomes of it, and so does its number in
-/// the stream: of whoever opened it when, before it was truncated or after.
+/// A table's handle and its number in the stream refer to the table whatever becomes of it, whether
+/// the handle was opened before the table was truncated or after.
 #[test]
 fn a_table_is_the_same_before_and_after_it_was_truncated() {
     let directory = tempfile::tempdir().unwrap();
@@ -364,7 +364,7 @@ fn a_table_is_the_same_before_and_after_it_was_truncated() {
     }
     db.close();
     drop((db, early, late));
-    // The table is gone, its story is not; from any place.
+    // The table is gone, its changes are not; the stream can begin at any place of them.
     let db = open(directory.path(), 1 << 30);
     for &(position, passed) in &positions {
         let from = ChangesFrom::Position(position);
@@ -406,7 +406,7 @@ fn of_a_database_without_threads() {
             let ours = table.clone();
             db.run(async move |txn: &Transaction| txn.upsert(&ours, &i, &round).await)
                 .unwrap();
-            // It can be asked as often as one likes, with nothing to tell.
+            // The stream can be polled any number of times while there is nothing to tell.
             if i % 10 == 0 {
                 let transaction = changes.next().unwrap().expect("something was committed");
                 assert_eq!(transaction.len(), 1);
@@ -418,7 +418,7 @@ fn of_a_database_without_threads() {
                 assert!(changes.next().unwrap().is_none());
             }
         }
-        // What was rolled back is nothing.
+        // A transaction that was rolled back does not appear.
         let rolled_back = db.run(async move |txn: &Transaction| {
             txn.create_table::<u64, u64>("never").await?;
             Err::<(), _>(Error::Closed)

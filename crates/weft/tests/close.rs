@@ -1,5 +1,4 @@
-//! A closed database refuses everything, and closing waits for what was
-//! submitted.
+//! A closed database refuses everything, and closing waits for submitted transactions.
 
 use weft::{Database, Error, Options, Table, Transaction};
 
@@ -42,7 +41,7 @@ fn transactions_that_were_submitted_end_first() {
     for running in running {
         running.wait().unwrap();
     }
-    // And the creation of the table.
+    // The commits include the creation of the table.
     assert_eq!(db.stats().commits, 101);
 }
 

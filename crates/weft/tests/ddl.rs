@@ -19,7 +19,7 @@ fn open_at(isolation: Isolation) -> Database {
     .unwrap()
 }
 
-/// A table with `1 => "one"`.
+/// Creates a table with `1 => "one"`.
 fn with_one(db: &Database, name: &str) -> Table<u64, String> {
     let table: Table<u64, String> = db.create_table(name).unwrap();
     put(db, &table, 1, "one").unwrap();
@@ -111,7 +111,7 @@ fn handles_outlive_truncation_and_renaming_but_not_the_table() {
     .unwrap();
     assert_eq!(get(&db, &seen, 2).unwrap().as_deref(), Some("two"));
     db.drop_table("renamed").unwrap();
-    // Also if another table has its name.
+    // The error is the same if another table has its name.
     let other = with_one(&db, "renamed");
     let gone = get(&db, &table, 1);
     assert!(matches!(gone, Err(Error::TableDropped(name)) if name == "t"));
@@ -150,7 +150,7 @@ fn interactive_transactions_change_tables_too() {
     assert_eq!(names(&db), ["t"], "nobody else sees it");
     txn.commit().unwrap();
     assert_eq!(names(&db), ["made"]);
-    // What began before has no such table.
+    // A transaction that began before has no such table.
     let older = db.begin_blocking().unwrap();
     let late = with_one(&db, "late");
     let refused = older.get(&late, &1);
@@ -182,7 +182,7 @@ fn an_index_is_emptied_with_its_table_and_goes_with_it() {
     assert_eq!(find("one").unwrap(), (Some(7), 1));
     let again = put(&db, &table, 8, "one");
     assert!(matches!(again, Err(Error::DuplicateIndexKey(name)) if name == "by value"));
-    // Who began before finds what there was.
+    // A transaction that began before finds the old records.
     let found = older.get_by(&by_value, "one").unwrap();
     assert_eq!(found, Some((1, "one".to_owned())));
     drop(older);

@@ -1,5 +1,5 @@
-//! A database in a directory: what is acknowledged is there when it is opened
-//! again, with its tables and types.
+//! A database in a directory: every acknowledged commit is there when it is opened again, with its
+//! tables and types.
 
 use std::path::Path;
 
@@ -35,17 +35,17 @@ fn records_and_tables_are_there_again() {
             .unwrap();
         }
     }
-    // The worker's counters are told before it sleeps.
+    // The worker publishes its counters before it sleeps.
     while db.stats().waits_log == 0 {
         std::thread::yield_now();
     }
-    // Closing writes what is relaxed.
+    // Closing writes relaxed commits.
     db.close();
     drop(db);
 
     let db = Database::open(options(directory.path())).unwrap();
     let report = db.recovered().unwrap();
-    // The table itself is two records of the catalog.
+    // The definition of the table is two records of the catalog.
     assert_eq!((report.is_new, report.progress.log_records), (false, 152));
     assert!(matches!(
         db.open_table::<u64, u64>("names"),
@@ -97,7 +97,7 @@ fn a_local_database_is_durable_as_well() {
     }
 }
 
-/// The names of this process's threads.
+/// Returns the names of this process's threads.
 fn threads() -> Vec<String> {
     let tasks = std::fs::read_dir("/proc/self/task").unwrap();
     let names = tasks.map(|task| std::fs::read_to_string(task.unwrap().path().join("comm")));

@@ -1,7 +1,7 @@
 //! The frames of open transactions are memory like any other.
 //!
-//! A device that stood still for a moment had ten thousand transactions wait for it: 50 MB beside
-//! a limit of 256, which nobody counted.
+//! A device that stood still for a moment had ten thousand transactions wait for it: 50 MB beside a
+//! limit of 256, which were not counted.
 
 use std::{future::pending, sync::mpsc};
 

@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use weft::{Database, Options, Stats, Table, Transaction};
 
-/// Lets time pass: waits on a channel on which nothing comes.
+/// Lets time pass: waits on a channel to which nothing is sent.
 fn pass(time: Duration) {
     let (_sender, receiver) = std::sync::mpsc::channel::<()>();
     receiver.recv_timeout(time).unwrap_err();
 }
 
-/// The counters once they have come to rest. Workers publish them before they
-/// sleep, which is a moment after their last answer.
+/// Returns the counters once they have come to rest. Workers publish them before they sleep, which
+/// is a moment after their last answer.
 fn at_rest(db: &Database) -> Stats {
     let mut before = db.stats();
     for _ in 0..100 {
@@ -38,7 +38,7 @@ fn idle_workers_sleep_and_resume_nothing() {
         db.run_blocking(async move |txn: &Transaction| txn.upsert(&table, &(key % 10), &key).await)
             .unwrap();
     }
-    // An open transaction that waits for its client keeps nobody awake.
+    // An open transaction that waits for its client keeps no worker awake.
     let waiting = db.begin_blocking().unwrap();
     waiting.get(&table, &1).unwrap();
     let before = at_rest(&db);

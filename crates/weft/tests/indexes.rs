@@ -54,7 +54,7 @@ struct Setup {
 }
 
 fn by_name() -> IndexDefinition<String, u64, Stored> {
-    // Who has no name is not in it.
+    // A record without a name is not in the index.
     IndexDefinition::unique("by name", |_, Stored((name, ..))| {
         (!name.is_empty()).then_some(name)
     })
@@ -106,7 +106,7 @@ fn records_are_found_by_other_keys_than_their_own() {
     let from = "b".to_owned()..;
     assert_eq!(keys(txn.scan_by(&by_name, from, 1).unwrap()), [2]);
 
-    // Towns that are missing come first; then by town, then by age.
+    // Missing towns come first; then rows sort by town, then by age.
     let rows = txn.scan_covered(&by_town, .., 9).unwrap();
     let rows: Vec<_> = rows
         .into_iter()
@@ -197,7 +197,7 @@ fn an_index_of_records_that_are_not_unique_is_not_made() {
     assert!(matches!(failed.reason, BuildError::Duplicate { .. }));
     let again = db.create_index_blocking(&people, by_name()).unwrap_err();
     assert!(matches!(again, Error::Index(error) if error.reason == BuildError::Exists));
-    // Nothing is left of it.
+    // Nothing is left of the index.
     let txn = db.begin_blocking().unwrap();
     txn.update(&people, &1, &person("1", None, 8)).unwrap();
     txn.commit().unwrap();
@@ -238,7 +238,7 @@ fn a_panic_in_the_key_function_ends_the_transaction_alone() {
 fn a_local_database_has_indexes_too() {
     let db = Database::open_local(Options::default()).unwrap();
     let words: Table<u64, String> = db.create_table("words").unwrap();
-    // Several keys per record.
+    // The index has several keys per record.
     let letters = IndexDefinition::non_unique("letters", |_, word: String| {
         word.bytes().collect::<Vec<u8>>()
     });
@@ -295,7 +295,7 @@ fn indexes_are_built_while_writers_run() {
                     let run = async move |txn: &Transaction| {
                         for at in 0..3 {
                             let key = (round * 7919 + writer * 31 + at * 1009) % RECORDS;
-                            // No two ever write the same value.
+                            // No two writers ever write the same value.
                             let value = ((RECORDS + round * 3 + at) * WRITERS) + writer;
                             if round % 5 == 0 && at == 0 {
                                 txn.delete(&table, &key).await?;
@@ -322,7 +322,7 @@ fn indexes_are_built_while_writers_run() {
     let unique = db.create_index_blocking(&table, unique).unwrap();
     let coarse = IndexDefinition::non_unique("coarse", |_, value: u64| Some(value / 1000));
     let coarse = db.create_index_blocking(&table, coarse).unwrap();
-    // And they are right while writers go on.
+    // The indexes are right while writers go on.
     let checked = written.load(Ordering::Relaxed);
     while written.load(Ordering::Relaxed) < checked + 100 {
         assert_eq!(db.check_index(&unique).wait().unwrap().flaws, []);
@@ -342,7 +342,7 @@ fn indexes_are_built_while_writers_run() {
     }
 }
 
-/// Indexes are not stored; they are built again from what was recovered.
+/// Indexes are not stored; they are built again from the recovered records.
 #[test]
 fn indexes_are_built_again_after_opening() {
     let directory = tempfile::tempdir().unwrap();

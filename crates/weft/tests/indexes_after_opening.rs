@@ -1,5 +1,5 @@
-//! Indexes of a database that is opened again: their tables are read, and not written
-//! until they are there.
+//! Indexes of a database that is opened again: their tables are read, and not written until the
+//! indexes are there.
 
 use std::path::Path;
 
@@ -24,7 +24,7 @@ fn by_value() -> IndexDefinition<String, u64, String> {
     IndexDefinition::unique("by value", |_, value: String| Some(value))
 }
 
-/// A database, closed, with a table and a unique index of it.
+/// Returns the directory of a database, closed, with a table and a unique index of it.
 fn with_index() -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();
     let db = open(directory.path());
@@ -43,7 +43,7 @@ fn writes_are_refused_until_the_index_is_there_again() {
     let refused = put(&db, &table, 2, "one").unwrap_err();
     assert!(matches!(&refused, Error::IndexNotAttached(name) if *name == "by value"));
     assert!(refused.to_string().contains("create_index"), "{refused}");
-    // Also to delete, and it does not end the transaction.
+    // Deletions are refused too, and the refusal does not end the transaction.
     let ours = table.clone();
     db.run_blocking(async move |txn: &Transaction| {
         let refused = txn.delete(&ours, &1).await;

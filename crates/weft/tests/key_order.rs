@@ -1,5 +1,5 @@
-//! Encoded keys sort as the keys do, decode to what they were, and, inside
-//! tuples, never are the beginning of one another.
+//! Encoded keys sort as the keys do, decode to the original keys, and, inside tuples, never are the
+//! beginning of one another.
 
 use std::{cmp::Ordering, fmt::Debug};
 
@@ -35,7 +35,7 @@ fn check_ord<K: Key + Ord + Debug>(a: K, b: K) {
     check(&a, &a, Ordering::Equal);
 }
 
-/// Bytes with many zeros and ends of the range, where escaping matters.
+/// Returns bytes with many zeros and ends of the range, where escaping matters.
 fn bytes() -> impl Strategy<Value = Vec<u8>> {
     vec(
         prop_oneof![Just(0), Just(1), Just(254), Just(255), any::<u8>()],
@@ -43,7 +43,7 @@ fn bytes() -> impl Strategy<Value = Vec<u8>> {
     )
 }
 
-/// Text likewise, the zero character included.
+/// Returns text with many zero characters.
 fn text() -> impl Strategy<Value = String> {
     vec(
         prop_oneof![Just('\0'), Just('\u{1}'), Just('a'), any::<char>()],
@@ -104,7 +104,7 @@ proptest! {
         b in (text(), any::<i32>(), bytes(), any::<bool>()),
     ) {
         check_ord(a.clone(), b.clone());
-        // The same beginning, so that later parts decide.
+        // The keys have the same beginning, so later parts decide.
         check_ord((a.0.clone(), a.1, a.2.clone(), b.3), (a.0, a.1, b.2, a.3));
     }
 
@@ -124,8 +124,7 @@ proptest! {
         check_ord((a.0, a.1, a.2, a.3, a.4), (b.0, b.1, b.2, b.3, b.4));
     }
 
-    /// Whatever the bytes, decoding ends without a panic, and what it accepts
-    /// encodes to the same bytes.
+    /// For any bytes decoding ends without a panic, and an accepted key encodes to the same bytes.
     #[test]
     fn arbitrary_bytes(bytes in bytes()) {
         type Mixed = (Option<String>, Vec<u8>, u16, Option<(bool, char)>);

@@ -1,8 +1,8 @@
-//! What was acknowledged survives SIGKILL, whenever it comes: in transactions, in
-//! checkpoints, in recovery. The same if it takes what was not synced with it.
+//! Acknowledged commits survive SIGKILL, whenever it comes: in transactions, in checkpoints, in
+//! recovery; also if the kill discards unsynced writes.
 //!
-//! Without the usual test harness, since the process starts itself as a child. More
-//! kills by command: `cargo run --release -p weft --example killed -- --kills 500`.
+//! The test runs without the usual harness, since the process starts itself as a child. More kills
+//! by command: `cargo run --release -p weft --example killed -- --kills 500`.
 
 #[path = "killed/harness.rs"]
 mod harness;
@@ -18,7 +18,7 @@ fn main() {
         let _ = writeln!(std::io::stderr().lock(), "{ended:?}");
         std::process::exit(1);
     }
-    // As the usual harness does: other tests may have been asked for.
+    // The usual harness filters tests by their names: other tests may have been asked for.
     let asked: Vec<_> = std::env::args()
         .skip(1)
         .filter(|argument| !argument.starts_with('-'))
@@ -37,7 +37,8 @@ fn main() {
         let below = place.path().join(conduct.name());
         let caught = harness::run(&below, KILLS, 1, conduct, &mut |_| {});
         let caught = caught.expect_err("a loss is noticed");
-        // By a verification, or by the next child, which cannot open what is left.
+        // A verification notices the loss, or the next child, which cannot open the files that are
+        // left.
         let noticed = ["(seed 1, ", "the child failed: Err(Open("];
         assert!(
             noticed.iter().any(|words| caught.contains(words)),

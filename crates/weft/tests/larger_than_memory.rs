@@ -1,4 +1,4 @@
-//! In a directory a table may be larger than memory: without a word about it in the options.
+//! In a directory a table may be larger than memory, without any setting of the options.
 
 use weft::{Database, Isolation, Options, Result, Table, Transaction};
 

@@ -14,7 +14,7 @@ fn open() -> LocalDatabase {
 fn transactions_run_on_the_calling_thread() {
     let db = open();
     let table: Table<u64, u64> = db.create_table("t").unwrap();
-    // Neither the closure nor its result is Send.
+    // Neither the closure nor its result is `Send`.
     let seen = Rc::new(RefCell::new(Vec::new()));
     let (ours, notes) = (table.clone(), seen.clone());
     let result: Rc<u64> = db
@@ -26,7 +26,7 @@ fn transactions_run_on_the_calling_thread() {
         .unwrap();
     assert_eq!(*result, 7);
     assert_eq!(*seen.borrow(), [std::thread::current().id()]);
-    // The creation of the table is one of them.
+    // The creation of the table is one of the commits.
     assert_eq!(db.stats().commits, 2);
 }
 

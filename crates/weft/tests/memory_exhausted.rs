@@ -5,7 +5,7 @@ use weft::{Database, Error, Options, Table, Transaction};
 
 const VALUE_BYTES: usize = 4000;
 
-/// A database that has refused a record, its table, and the number of records.
+/// Returns a database that has refused a record, its table, and the number of records.
 fn full() -> (Database, Table<u64, Vec<u8>>, u64) {
     let db = Database::open(Options {
         workers: 2,
@@ -39,7 +39,7 @@ fn full() -> (Database, Table<u64, Vec<u8>>, u64) {
 fn exhausted_memory_is_an_error_and_reads_go_on() {
     let (db, table, records) = full();
     let txn = db.begin_blocking().unwrap();
-    // The worker that has this transaction may have some free memory in stock.
+    // The worker that runs this transaction may have some free memory in stock.
     let refused = (records..2 * records)
         .map(|key| txn.insert(&table, &key, &vec![1; VALUE_BYTES]))
         .find_map(Result::err);

@@ -1,4 +1,4 @@
-//! Many keys at once give what single reads give, whatever is in flight.
+//! A read of many keys at once returns the same as single reads, whatever is in flight.
 
 use weft::{
     Database, InFlight, Interleaved, Isolation, Options, Policy, Prefetching, Sequential, Table,
@@ -65,8 +65,8 @@ fn loaded() -> (Database, Table<u64, String>) {
     (db, table)
 }
 
-/// Each key that has a record is shown once for each place it stands at, with that place,
-/// also what the transaction itself has written and deleted.
+/// Each key that has a record is shown once for each of its positions, with that position,
+/// including records that the transaction itself has written or deleted.
 #[test]
 fn values_are_shown_in_place() {
     let (db, table) = loaded();
@@ -90,7 +90,7 @@ fn values_are_shown_in_place() {
     .unwrap();
 }
 
-/// A value that its type cannot be read from ends the whole call with that error.
+/// A value that does not decode as its type ends the whole call with that error.
 #[test]
 fn a_value_that_cannot_be_read_is_reported() {
     #[derive(Debug)]

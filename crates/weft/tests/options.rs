@@ -1,4 +1,4 @@
-//! Options are checked when a database is opened, and named when they are wrong.
+//! Options are checked when a database is opened, and wrong ones are named.
 
 use weft::{Database, Error, InFlight, Options};
 
@@ -40,7 +40,7 @@ fn options_out_of_range_are_refused_by_name() {
         "memory_bytes_max"
     );
     let directory = tempfile::tempdir().unwrap();
-    // Enough for records alone.
+    // The limit would suffice for records alone.
     assert_eq!(
         refused(Options {
             data_dir: Some(directory.path().join("never made")),

@@ -114,9 +114,9 @@ fn an_abort_that_the_closure_ignores_is_retried_all_the_same() {
     assert_eq!(value.unwrap(), Some(2));
 }
 
-/// A transaction that takes its time between reading a record and writing it met, again and
-/// again, shorter ones that had written the record meanwhile: it was given up after all
-/// its attempts. Now it waits in line after some, and then has the record first.
+/// A transaction that takes its time between reading a record and writing it met, again and again,
+/// shorter ones that had written the record meanwhile: it was given up after all its attempts. Now
+/// it waits in line after some attempts, and then locks the record first.
 #[test]
 fn who_is_aborted_again_and_again_gets_its_turn() {
     const PAUSES: u32 = 100;
@@ -136,7 +136,7 @@ fn who_is_aborted_again_and_again_gets_its_turn() {
         }
         txn.upsert(table, &0, &(count + 1)).await
     }
-    // One short transaction after the other, as many at once as there is room for.
+    // Short transactions run one after another, as many at once as there is room for.
     let over = Arc::new(AtomicBool::new(false));
     let (ended, short) = std::sync::mpsc::channel();
     let (ours, until) = (table.clone(), over.clone());
@@ -149,7 +149,7 @@ fn who_is_aborted_again_and_again_gets_its_turn() {
             Some(move || async move {
                 let closure = async |txn: &Transaction| add(txn, &table, 0).await;
                 let done = context.run(Isolation::Snapshot, &closure).await;
-                // The receiver waits for all.
+                // The receiver waits for all messages.
                 let _ = ended.send(done);
             })
         }
@@ -167,7 +167,7 @@ fn who_is_aborted_again_and_again_gets_its_turn() {
     assert_eq!(count.unwrap(), Some(short + SLOW));
 }
 
-/// To wait in vain is an abort like any other, in the statistics too.
+/// A wait in vain is an abort like any other, in the statistics too.
 #[test]
 fn a_turn_that_does_not_come_is_counted() {
     let db = Database::open(Options {
@@ -188,7 +188,7 @@ fn a_turn_that_does_not_come_is_counted() {
         (exhausted.attempts, exhausted.last),
         (21, weft::Abort::WriteConflict)
     );
-    // The worker publishes what it has counted now and then.
+    // The worker publishes its counters now and then.
     let since = Instant::now();
     while db.stats().aborts_write_conflict < 21 && since.elapsed() < Duration::from_secs(10) {
         std::thread::sleep(Duration::from_millis(5));

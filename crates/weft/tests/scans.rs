@@ -42,7 +42,7 @@ fn all_bounds_in_both_directions() {
     let db = open();
     let table: Table<u32, u32> = db.create_table("t").unwrap();
     db.run_blocking(async move |txn: &Transaction| {
-        // Lengths around those of the chunks of rows (16, then 64 each).
+        // The lengths are around those of the chunks of rows (16, then 64 each).
         for count in [0_u32, 1, 15, 16, 17, 79, 80, 81, 200] {
             for key in 0..count {
                 txn.upsert(&table, &(key * 2), &key).await?;

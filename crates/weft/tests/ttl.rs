@@ -1,5 +1,5 @@
-//! Tables whose records expire, on real threads: by a clock that is set by hand, and
-//! collected by the workers beside everything else.
+//! Tables whose records expire, on real threads: by a clock that the test sets, and collected by
+//! the workers beside everything else.
 
 use std::{thread, time::Duration};
 
@@ -38,7 +38,7 @@ fn fill(db: &Database, table: &Table<u64, String>, keys: std::ops::Range<u64>) {
     .unwrap();
 }
 
-/// Until the workers have deleted so many: whenever they come to it.
+/// Waits until the workers have deleted `expired` records.
 fn wait_until_collected(db: &Database, expired: u64) {
     while db.stats().expired < expired {
         thread::yield_now();
@@ -111,7 +111,7 @@ fn a_time_to_live_is_the_tables_for_good_and_followers_are_told() {
     assert_eq!(change.expires_at(), Some(WallTime(60_000_000)));
     clock.advance(Duration::from_secs(60));
     assert_eq!(count(&db, &table), 0);
-    // Whoever deletes it, when it comes to it.
+    // A worker deletes the record at some time.
     let told = changes.next_blocking().unwrap();
     let change = told.records().next().unwrap();
     assert_eq!(change.for_table(&table).unwrap(), Some((1, None)));
@@ -130,7 +130,7 @@ fn a_local_database_expires_and_collects_too() {
     let ours = table.clone();
     let found = db.run(async move |txn: &Transaction| txn.get(&ours, &1).await);
     assert_eq!(found.unwrap(), None);
-    // The handle's database decides, whoever asks.
+    // The clock of the handle's database decides, whichever database is asked.
     let other = Database::open_local(Options::default()).unwrap();
     let foreign = other.run(async move |txn: &Transaction| txn.expires_at(&table, &1).await);
     assert!(matches!(foreign, Err(Error::ForeignTable(_))));

@@ -1,5 +1,5 @@
-//! Values of all kinds come back as they were written, and bytes that are not
-//! what a type expects are an error.
+//! Values of all kinds are read as they were written, and bytes that do not decode as their type
+//! are an error.
 
 use weft::{Database, Error, Options, Table, Transaction, Value};
 

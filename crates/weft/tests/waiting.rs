@@ -1,5 +1,5 @@
-//! Transactions that wait for each other, on real threads: storms on one record and in
-//! circles, and everything that can happen to one that waits.
+//! Transactions that wait for each other, on real threads: storms on one record and in circles, and
+//! everything that can happen to a waiting transaction.
 
 use std::{
     future::{pending, poll_fn},
@@ -25,8 +25,8 @@ fn open(options: Options) -> Database {
     .unwrap()
 }
 
-/// TPC-C with one warehouse fell to 0.4 of sequential: every payment that met another waited
-/// for it and let the next one begin, until a thousand waited, each with a snapshot.
+/// TPC-C with one warehouse fell to 0.4 of sequential: every payment that met another waited for it
+/// and let the next one begin, until a thousand waited, each with a snapshot.
 #[test]
 fn who_waits_counts_as_in_flight() {
     const IN_FLIGHT: u32 = 8;
@@ -51,7 +51,7 @@ fn who_waits_counts_as_in_flight() {
                     let now = open.fetch_add(1, Ordering::Relaxed) + 1;
                     most.fetch_max(now, Ordering::Relaxed);
                     txn.modify(&table, &0, |count| *count += 1).await?;
-                    // Others have their turn while this one has the record.
+                    // Others have their turn while this transaction holds the record.
                     interleave::yield_now().await;
                     open.fetch_sub(1, Ordering::Relaxed);
                     Ok(())
@@ -62,7 +62,7 @@ fn who_waits_counts_as_in_flight() {
             running.wait().unwrap();
         }
         let most = most.load(Ordering::Relaxed);
-        // Twice as many may wait, and one has the record.
+        // Twice as many may wait, and one holds the record.
         let most_allowed = workers as u32 * (2 * IN_FLIGHT + 1);
         assert!(most <= most_allowed, "{most} were open at once");
         assert!(db.stats().lock_waits > 500, "they met");
@@ -71,7 +71,7 @@ fn who_waits_counts_as_in_flight() {
     }
 }
 
-/// A database with a record 1, and a transaction that has written it.
+/// Returns a database with a record 1, and a transaction that has written it.
 fn with_owner() -> (Database, Table<u64, u64>, weft::BlockingTransaction) {
     let db = open(Options::default());
     let table: Table<u64, u64> = db.create_table("t").unwrap();
@@ -89,8 +89,8 @@ fn until_waiting(db: &Database, waits: u64) {
     }
 }
 
-/// A client holds a lock while it thinks, and more wait for it than a worker keeps in flight:
-/// that is no reason to keep others waiting who want something else.
+/// A client holds a lock while it thinks, and more transactions wait for it than a worker keeps in
+/// flight: transactions that access other records must not wait.
 #[test]
 fn a_lock_that_is_held_for_long_is_in_nobody_elses_way() {
     let db = Database::open(Options {
@@ -125,7 +125,7 @@ fn a_lock_that_is_held_for_long_is_in_nobody_elses_way() {
     }
     let total = db.run_blocking(async move |txn: &Transaction| txn.get(&table, &1).await);
     assert_eq!(total.unwrap(), Some(21));
-    // The worker's counters are told before it sleeps.
+    // The worker publishes its counters before it sleeps.
     while db.stats().waits_lock < 4 {
         std::thread::yield_now();
     }
@@ -133,8 +133,8 @@ fn a_lock_that_is_held_for_long_is_in_nobody_elses_way() {
     assert!(stats.waits_event >= stats.waits_lock + stats.waits_client);
 }
 
-/// Every transaction commits, the second time at the latest: the retry has the record
-/// before it has its snapshot. Who locks the record before reading it, and has read nothing
+/// Every transaction commits, the second time at the latest: the retry locks the record before it
+/// takes its snapshot. A transaction that locks the record before reading it, and has read nothing
 /// before that has changed, commits the first time.
 #[test]
 fn writers_of_one_record_all_get_their_turn() {
@@ -188,8 +188,8 @@ fn writers_of_one_record_all_get_their_turn() {
     }
 }
 
-/// Transfers between few accounts, locked in whatever order: circles are found, all
-/// transfers take place, and no money is lost.
+/// Transfers between few accounts, locked in any order: deadlocks are found, all transfers take
+/// place, and no money is lost.
 #[test]
 fn a_storm_of_deadlocks_ends() {
     const ACCOUNTS: u64 = 5;
@@ -228,9 +228,9 @@ fn a_storm_of_deadlocks_ends() {
                 Ok(())
             })
         };
-        // All at once: when queues were merely first come, first served, who had one
-        // record waited for the next at the end of its queue, where nearly every wait
-        // closed a circle: 78 aborts per commit.
+        // All transfers run at once. While queues were merely first come, first served, a
+        // transaction that held one record waited for the next at the end of its queue, where
+        // nearly every wait closed a circle: 78 aborts per commit.
         let running: Vec<_> = (0..2000).map(transfer).collect();
         for running in running {
             running.wait().unwrap();
@@ -284,7 +284,7 @@ fn dropping_the_future_of_one_that_waits_leaves_the_queue() {
     assert_eq!(db.memory().reserved_bytes, 0, "the lock table is empty");
 }
 
-/// A panic in a transaction that waits, in another branch of a `join`.
+/// A waiting transaction panics in another branch of a `join`.
 #[test]
 fn a_panic_while_waiting_leaves_the_queue() {
     let (db, table, owner) = with_owner();
@@ -306,8 +306,8 @@ fn a_panic_while_waiting_leaves_the_queue() {
     assert_eq!(db.memory().reserved_bytes, 0, "the lock table is empty");
 }
 
-/// Closing rolls the owner back, who waits for his client; whoever waits for him was
-/// submitted, and ends.
+/// Closing rolls the owner back, which waits for its client; the transactions that wait for it were
+/// submitted, and end.
 #[test]
 fn a_database_can_be_closed_while_transactions_wait() {
     let (db, table, owner) = with_owner();
@@ -328,7 +328,7 @@ fn a_database_can_be_closed_while_transactions_wait() {
     assert!(matches!(owner.commit(), Err(Error::Closed)));
 }
 
-/// The owner is cancelled: dropped by its worker, while others wait for it elsewhere.
+/// The owner is cancelled: its worker drops it, while others wait for it elsewhere.
 #[test]
 fn the_record_of_a_cancelled_transaction_is_handed_over() {
     let db = open(Options::default());

@@ -1,4 +1,4 @@
-//! Whether conditions hold when a server was killed under its clients.
+//! Kills servers under their clients, and checks that the conditions hold afterwards.
 //!
 //! ```text
 //! this process                            weft serve
@@ -9,16 +9,15 @@
 //!   starts another           ------------>  recovers
 //!   checks conditions and ledger <------->
 //! ```
-//! Each transaction writes down in the ledger, in its own name, that it has committed
-//! (`applications/tpcc/wire/ledger.rs`). So
-//! - *kept*: what a client was told is in the ledger, and at most one transaction more, which
-//!   was under way;
+//! Each transaction records in the ledger, in its client's row, that it has committed
+//! (`applications/tpcc/wire/ledger.rs`). The check after a kill then requires:
+//! - *kept*: every commit that a client was told of is in the ledger, and at most one transaction more, which was under
+//!   way;
 //! - *nothing partial*: the conditions of TPC-C hold, and there are as many orders and payments
 //!   as the ledger says.
 //!
-//! [`applications::crash`] does the same to a database within the killed process, and knows when it
-//! writes checkpoints; here the way from the log to the client's socket is part of what is
-//! killed.
+//! [`applications::crash`] does the same to a database within the killed process, and knows when it writes checkpoints;
+//! here the way from the log to the client's socket is part of the killed process.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -37,61 +36,61 @@ use commands::Result;
 use commands::progress::Progress;
 use servers::{Client as _, Done, Server, Workload as _, failed, is_retryable, spawn_weft};
 
-/// How to run and kill it.
+/// Settings of a crash test.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Where the database is.
+    /// Directory of the database.
     pub directory: PathBuf,
-    /// Servers to be killed.
+    /// Number of servers to kill.
     pub kills: u32,
-    /// Clients, each on a thread and a connection of its own.
+    /// Number of clients, each on a thread and a connection of its own.
     pub clients: u16,
-    /// The level of their transactions.
+    /// Isolation level of the clients' transactions.
     pub isolation: Isolation,
-    /// The database.
+    /// Settings of the database.
     pub tpcc: tpcc::Settings,
-    /// Seed of the moments and of what clients draw.
+    /// Seed of the moments of the kills and of the clients' draws.
     pub seed: u64,
-    /// Whether clients note what they have not been told yet: a bug that must be noticed.
+    /// Whether clients count commits before they are told of them: a planted bug that the check must notice.
     pub is_hasty: bool,
 }
 
-/// What came out.
+/// Results of a crash test.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Crashes {
     /// Always `"wire-crash"`.
     pub benchmark: &'static str,
-    /// The level at which clients ran.
+    /// Isolation level of the clients' transactions.
     pub isolation: Isolation,
-    /// Clients.
+    /// Number of clients.
     pub clients: u16,
     /// Seed of every random choice.
     pub seed: u64,
-    /// Servers killed, each of which was followed by one that recovered.
+    /// Number of servers killed, each followed by one that recovered.
     pub kills: u32,
-    /// Transactions that clients were told have committed.
+    /// Number of transactions that clients were told have committed.
     pub acknowledged: u64,
-    /// Those of them that were not there afterwards.
+    /// Number of acknowledged transactions that were missing afterwards.
     pub lost: u64,
-    /// Transactions that were there, and of which nobody was told.
+    /// Number of transactions that were present without having been acknowledged.
     pub unacknowledged: u64,
-    /// Seconds until the server that recovered listened.
+    /// Median time until the recovered server listened, in seconds.
     pub recovery_seconds: f64,
-    /// The longest.
+    /// Longest time of a recovery, in seconds.
     pub recovery_seconds_max: f64,
-    /// How many sentences there are about what did not hold.
+    /// Number of violations.
     pub violations: usize,
-    /// What did not hold, after which kill; nothing was run any more after that.
+    /// Violations, with the number of the kill after which they were found; the run ends with the first kill that has
+    /// some.
     #[serde(skip)]
     pub sentences: Vec<String>,
 }
 
-/// Kills servers as the plan says, until something does not hold. `serve` makes the command of
-/// a server, without arguments.
+/// Kills servers as `plan` says, until a check fails. `serve` makes the command of a server, without arguments.
 ///
 /// # Errors
-/// [`Error::Run`](commands::Error::Run) when the database cannot be loaded, or a server not be started. What does not
-/// hold is no error.
+/// [`Error::Run`](commands::Error::Run) when the database cannot be loaded, or a server cannot be started. A violation
+/// is no error.
 pub fn run(
     plan: &Plan,
     serve: &dyn Fn() -> Result<Command>,
@@ -162,20 +161,20 @@ fn running((child, server): (std::process::Child, Server)) -> (Process, Server) 
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // Who has ended already is no loss.
+        // The process may have ended already.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-/// So long after the clients began: most at work, some among the first transactions.
+/// Draws the time from the clients' start to the kill: most kills come at work, some among the first transactions.
 fn moment(random: &mut Rng) -> Duration {
     let most = if below(random, 4) == 0 { 50 } else { 1_500 };
     Duration::from_millis(below(random, most))
 }
 
-/// Has clients work until the server is killed under them, after `moment`. Adds to `told` what
-/// they were told, one line for each; returns what they were answered wrongly.
+/// Has clients work until the server is killed under them, after `moment`. Adds the commits that they were told of to
+/// `told`, one line for each client; returns descriptions of wrong answers.
 fn work_and_kill(
     plan: &Plan,
     wire: &Wire,
@@ -208,7 +207,7 @@ fn work_and_kill(
     Ok(wrong)
 }
 
-/// Works until the connection breaks. What was wrong before, if something was.
+/// Works until the connection breaks. Returns a description of the first wrong answer or error, if any came before.
 fn work(mut session: Session, told: &mut Counts, is_hasty: bool) -> Option<String> {
     loop {
         session.draw();
@@ -229,14 +228,14 @@ fn work(mut session: Session, told: &mut Counts, is_hasty: bool) -> Option<Strin
         }
         match (is_hasty, session.has_committed()) {
             (false, true) => told[kind] += 1,
-            // It was noted before, and is no transaction to be kept.
+            // The transaction was counted before, and is none that must be kept.
             (true, false) => told[kind] -= 1,
             _ => {}
         }
     }
 }
 
-/// Looks whether everything is there that must be. From then on what is there is what was told.
+/// Checks that all acknowledged transactions are in the database, then sets `told` to the ledger's counts.
 fn check(
     plan: &Plan,
     wire: &Wire,
@@ -293,7 +292,7 @@ fn sum(counts: &[Counts]) -> i64 {
     counts.iter().flatten().sum()
 }
 
-/// The results in this form, with a newline at the end.
+/// Returns the results in `format`, with a newline at the end.
 ///
 /// # Errors
 /// [`Error::Run`](commands::Error::Run) when a number cannot be written, which does not happen.

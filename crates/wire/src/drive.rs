@@ -1,4 +1,4 @@
-//! One workload on one server: clients on threads, from a common beginning to a common end.
+//! One workload on one server: clients on threads, with a common beginning and a common end.
 //!
 //! Clients connect and prepare before the clock starts, and disconnect after it has stopped, so
 //! neither is measured. A transaction that begins before the end is finished after it and
@@ -15,7 +15,7 @@ use bench::measure::Latencies;
 use commands::{Error, Result};
 use servers::{Client, Done, Server, Workload, failed, is_retryable};
 
-/// What one client has done.
+/// Work that one client has done.
 #[derive(Default)]
 struct Work {
     commits: u64,
@@ -24,7 +24,7 @@ struct Work {
     violations: Vec<String>,
 }
 
-/// Sentences about wrong answers that are kept of a client.
+/// Most sentences about wrong answers that are kept of a client.
 const VIOLATIONS_MAX: usize = 5;
 
 /// Runs `clients` clients for the time that the settings say, then has the tables verified.
@@ -86,7 +86,7 @@ pub(super) fn run(
     })
 }
 
-/// Transactions until `end`, at least one.
+/// Runs transactions until `end`, at least one.
 fn work(client: &mut dyn Client, end: Instant) -> Result<Work> {
     let mut work = Work::default();
     let mut now = Instant::now();

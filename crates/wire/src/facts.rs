@@ -1,4 +1,4 @@
-//! Queries over many rows: a table of facts and two that explain them, and a table of keys.
+//! Queries over many rows: a table of facts, two tables that explain them, and a table of keys.
 //!
 //! Every column follows from the row's number, so the right answers are computed here, and each
 //! answer is compared with them.
@@ -10,7 +10,7 @@ use commands::Result;
 use commands::progress::Step;
 use servers::{Client, Done, Rows, Server, Workload, failed};
 
-/// Different values of the column that the scan filters by.
+/// Distinct values of the column that the scan filters by.
 const KINDS: u32 = 100;
 /// The kind that the scan looks for.
 const KIND: i32 = 42;
@@ -29,14 +29,14 @@ create table wanted (id int primary key, fact int not null)";
 
 const DROPS: &str = "drop table fact, shop, good, wanted";
 
-/// Numbers that follow from `number` and look drawn.
+/// Returns a number that follows from `number` and `salt` and looks random.
 fn mixed(number: u32, salt: u32) -> u32 {
     let mut bits = (u64::from(salt) << 32 | u64::from(number)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     bits = (bits ^ bits >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93);
     (bits >> 32) as u32
 }
 
-/// How many rows there are.
+/// The tables' contents, which follow from the number of rows.
 #[derive(Clone, Copy)]
 pub(super) struct Facts {
     rows: u32,
@@ -75,13 +75,13 @@ impl Facts {
         self.rows.div_ceil(10)
     }
 
-    /// The fact that a key wants.
+    /// Returns the number of the fact that row `wanted` of the table of keys refers to.
     fn fact_wanted(self, wanted: u32) -> u32 {
         mixed(wanted, 7) % self.rows
     }
 }
 
-/// Which query.
+/// The queries over these tables.
 #[derive(Clone, Copy)]
 pub(super) enum FactQuery {
     One,
@@ -115,7 +115,7 @@ pub(super) struct Queries {
 }
 
 impl Queries {
-    /// What the answer must be: group, count and sum.
+    /// Returns the right answer: rows of group, count and sum.
     fn right(&self) -> Vec<[i64; 3]> {
         let facts = self.facts;
         let all = (0..facts.rows).map(|id| facts.fact(id));
@@ -203,7 +203,7 @@ impl Workload for Queries {
             ))?;
         }
         rows.finish()?;
-        // Both plan by what the tables hold.
+        // The planners of both servers use statistics of the tables.
         let tables = ["fact", "shop", "good", "wanted"];
         tables.iter().try_for_each(|table| {
             let analyse = format!("analyze {table}");

@@ -1,13 +1,12 @@
-//! Whether clients beside one long statement get their answers, and the statement its share.
+//! Measures clients beside one long statement: the latency of their answers, and the statement's share of the worker.
 //!
-//! A server with one worker runs a statement over a large table: an aggregate, a sort, a hash join, a
-//! recursive query, COPY, an index build, one after the other. Beside each, a client reads single rows by
-//! their keys and another connects, again and again. Then readers without a pause compete with the statement,
-//! some times, and each time both are measured alone before: what they leave each other is the median of the
-//! ratios. All answers are checked.
+//! A server with one worker runs a statement over a large table: an aggregate, a sort, a hash join, a recursive query,
+//! COPY, an index build, one after another. Beside each, a client reads single rows by their keys and another connects,
+//! again and again. Then readers without a pause compete with the statement, several times, and each time both are
+//! measured alone before: the median of the ratios is the share that each leaves the other. All answers are checked.
 //!
-//! The server tells the longest slice in which a statement held its worker meanwhile (`SHOW
-//! weft.longest_slice`); other servers do not.
+//! The server reports the longest slice in which a statement held its worker meanwhile (`SHOW weft.longest_slice`);
+//! other servers do not.
 
 mod report;
 
@@ -30,66 +29,66 @@ use servers::{Server, failed};
 /// Rows that are read by their keys.
 const ACCOUNTS: u32 = 10_000;
 
-/// How often statement and readers are measured alone and beside each other.
+/// Number of times that statement and readers are measured alone and beside each other.
 const ROUNDS: usize = 3;
 
-/// For how long readers are measured alone, at most.
+/// Longest time for which readers are measured alone.
 const ALONE_MAX: Duration = Duration::from_secs(2);
 
-/// Rows of the large table that are put in by one statement.
+/// Rows of the large table that one statement inserts.
 const ROWS_AT_ONCE: u32 = 100_000;
 
 /// Distinct values of its second column.
 const GROUPS: u32 = 1000;
 
-/// What to measure.
+/// Settings of the measurement.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Rows of the large table.
     pub rows: u32,
-    /// For how long point reads and connections are measured beside each statement, at least.
+    /// Shortest time for which point reads and connections are measured beside each statement.
     pub duration: Duration,
-    /// Readers without a pause that compete with the statement.
+    /// Number of readers that compete with the statement without a pause.
     pub readers: u16,
 }
 
-/// One statement and those beside it.
+/// Results for one statement and the clients beside it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
     /// Always `"fairness"`.
     pub benchmark: &'static str,
-    /// What the statement does.
+    /// Name of the statement.
     pub operator: &'static str,
     /// Rows of the large table.
     pub rows: u32,
-    /// Of reads of single rows, one after the other, beside the statement.
+    /// Latency of reads of single rows, one after another, beside the statement.
     pub read_ns: LatencyNs,
-    /// Of connecting, until the first answer, beside the statement.
+    /// Latency of connecting, until the first answer, beside the statement.
     pub connect_ns: LatencyNs,
-    /// Connections in that.
+    /// Number of connections made beside the statement.
     pub connections: u64,
-    /// Seconds of the statement alone: a median, as are both ratios.
+    /// Median time of the statement alone, in seconds.
     pub alone_s: f64,
-    /// The statement's speed beside readers without a pause, as a share of that alone.
+    /// Median of the statement's speed beside readers without a pause, as a share of its speed alone.
     pub statement_ratio: f64,
-    /// The readers' throughput beside the statement, as a share of that alone.
+    /// Median of the readers' throughput beside the statement, as a share of their throughput alone.
     pub readers_ratio: f64,
-    /// The longest slice of the server's worker meanwhile, as it tells it; empty if none was over its
-    /// bound, or it tells nothing.
+    /// Longest slice of the server's worker meanwhile, as the server reports it; empty if no slice was over its bound,
+    /// or if the server reports none.
     pub longest_slice: String,
     /// Whether all answers were right.
     pub verified: bool,
 }
 
-/// A statement that takes long.
+/// A statement that takes long, and how to check and undo it.
 struct Operator {
     name: &'static str,
     statement: String,
-    /// Undoes what the statement did.
+    /// Statements that undo the effect of the statement.
     undo: &'static str,
-    /// The only value of its only row; none for a command.
+    /// The only value of its only row; `None` for a command.
     answer: Option<String>,
-    /// Data of COPY: rows.
+    /// Rows of COPY's data; 0 for other statements.
     copied: u32,
 }
 
@@ -154,7 +153,7 @@ fn operators(rows: u32) -> Vec<Operator> {
 }
 
 impl Operator {
-    /// Runs it once; how long it took, and whether the answer was right.
+    /// Runs the statement once, and returns its time and whether the answer was right.
     fn run(&self, client: &mut Client) -> Result<(Duration, bool)> {
         let ran = self.carry_out(client)?;
         self.undo(client)?;
@@ -201,8 +200,8 @@ impl Operator {
 /// Loads the tables, measures each operator, and drops them.
 ///
 /// # Errors
-/// [`Error::Run`] when the server refuses a statement or goes away. Wrong answers are no error, but
-/// a summary that is not verified.
+/// [`Error::Run`] when the server refuses a statement or goes away. A wrong answer is no error: the summary then has
+/// `verified` unset.
 pub fn measure(settings: &Settings, server: &Server, progress: &Progress) -> Result<Vec<Summary>> {
     let mut client = server.connect()?;
     let step = progress.step("loading".to_owned(), u64::from(settings.rows));
@@ -219,7 +218,7 @@ pub fn measure(settings: &Settings, server: &Server, progress: &Progress) -> Res
     let mut first = 1;
     while first <= settings.rows {
         let last = settings.rows.min(first + ROWS_AT_ONCE - 1);
-        // Some order of the third column that is none of the first's.
+        // The third column has an order unrelated to the first's.
         let rows = format!(
             "insert into fair_row select i, i % {GROUPS}, (i::bigint * 7919 % 1000003)::int \
              from generate_series({first}, {last}) i"
@@ -250,7 +249,8 @@ fn measure_one(
 ) -> Result<Summary> {
     let shares = compete(settings, server, client, operator)?;
     // From here on a statement runs nearly always: without one, clients keep the worker from its processor, and that
-    // would count. What a statement did is undone meanwhile, and readers connect. Other servers do not know it.
+    // would count. The undoing of statements and readers' connections fall into this time too. Other servers do not
+    // know the setting.
     let tells = client.batch_execute("set weft.longest_slice = ''").is_ok();
     let is_over = AtomicBool::new(false);
     let (mut reads, connects) = thread::scope(|scope| -> Result<_> {
@@ -298,7 +298,7 @@ fn measure_one(
     })
 }
 
-/// The medians of how a statement and readers without a pause share the worker.
+/// Medians of the shares that a statement and readers without a pause have of the worker.
 struct Shares {
     alone_s: f64,
     statement: f64,
@@ -341,7 +341,8 @@ fn joined<T>(joined: thread::Result<Result<T>>) -> Result<T> {
     joined.unwrap_or_else(|_| Err(Error::run("a client has panicked")))
 }
 
-/// Reads single rows, some milliseconds apart; how long each took, and whether they were right.
+/// Reads single rows, some milliseconds apart, until `is_over`; returns their latencies, and whether all rows were
+/// right.
 fn probe(server: &Server, is_over: &AtomicBool) -> Result<(Latencies, bool)> {
     let mut client = server.connect()?;
     let (mut latencies, mut right, mut id) = (Latencies::new(), true, 1);
@@ -359,7 +360,7 @@ fn probe(server: &Server, is_over: &AtomicBool) -> Result<(Latencies, bool)> {
     Ok((latencies, right))
 }
 
-/// Connects and asks for one value, some milliseconds apart.
+/// Connects and asks for one value, some milliseconds apart, until `is_over`; returns the latencies.
 fn connect(server: &Server, is_over: &AtomicBool) -> Result<Latencies> {
     let mut latencies = Latencies::new();
     while !is_over.load(Ordering::Relaxed) || latencies.count() == 0 {
@@ -372,7 +373,7 @@ fn connect(server: &Server, is_over: &AtomicBool) -> Result<Latencies> {
     Ok(latencies)
 }
 
-/// Tells clients that it is over, also after a panic: others wait for them.
+/// Sets its flag when dropped, also after a panic: other threads wait for the flag.
 struct Over<'a>(&'a AtomicBool);
 
 impl Drop for Over<'_> {
@@ -381,7 +382,7 @@ impl Drop for Over<'_> {
     }
 }
 
-/// The outcome of readers, and of the action beside them.
+/// Results of readers, and of the action beside them.
 struct Read<R> {
     per_second: f64,
     /// Whether all rows were right.
@@ -389,13 +390,13 @@ struct Read<R> {
     of_other: R,
 }
 
-/// Has readers read single rows without a pause while something else takes place.
+/// Has `readers` readers read single rows without a pause while `other` runs.
 fn beside_readers<R>(
     server: &Server,
     readers: u16,
     other: impl FnOnce() -> Result<R>,
 ) -> Result<Read<R>> {
-    // Connected before: that is no reading.
+    // Connecting is no reading, so the clients connect before the clock starts.
     let clients = (0..readers).map(|_| {
         let mut client = server.connect()?;
         let statement = client
@@ -415,7 +416,7 @@ fn beside_readers<R>(
                     let row = client.query_one(&statement, &[&id]).map_err(failed)?;
                     right &= row.get::<_, i32>(0) == id * 7;
                     id = (id + 131) % ACCOUNTS as i32 + 1;
-                    // One that ends later is not of this time.
+                    // A read that ends later does not belong to the measured time.
                     count += u64::from(!is_over.load(Ordering::Relaxed));
                 }
                 Ok((count, right))

@@ -1,30 +1,28 @@
 //! Servers that speak PostgreSQL's protocol, measured from outside: `weft serve` beside
 //! PostgreSQL, or any others.
 //!
-//! The crate knows statements, their right answers and the times that servers take for them. The crate
-//! never opens a database: servers are other processes, which crate `servers` starts and reaches.
+//! The crate knows statements, their right answers and the times that servers take for them. It never opens a database:
+//! servers are other processes, which crate `servers` starts and reaches.
 //!
-//! What is measured is what an application would see: clients on threads of their own, each
-//! with a connection, one transaction after the other. They are this process, the servers are
-//! others, so what the servers take of the processors can be told apart from what clients
-//! take (`servers/cpu.rs`); on a machine that both share, that is the better number to compare.
+//! The measurements are those of an application: clients on threads of their own, each with a connection, run one
+//! transaction after another. The clients are this process and the servers are others, so the servers' processor time
+//! can be told apart from the clients' (`servers/cpu.rs`); on a machine that both share, it is the better number to
+//! compare.
 //!
-//! | what | where |
+//! | subject | where |
 //! | --- | --- |
-//! | workloads, and what each loads and verifies | `workload.rs`, `pgbench.rs`, `facts.rs`; `applications/tpcc/wire.rs` |
+//! | workloads: tables, transactions, verification | `workload.rs`, `pgbench.rs`, `facts.rs`; `applications/tpcc/wire.rs` |
 //! | one workload on one server for some seconds | `drive.rs` |
 //! | results | `report.rs` |
 //! | servers that are killed at work | `crash.rs` |
 //! | clients beside one long statement | `fairness.rs` |
 //!
 //! Rules:
-//! - all servers run in each repeat, one after the other, in an order that rotates; while one
-//!   is measured the others are idle;
+//! - all servers run in each repeat, one after another, in an order that rotates; while one is measured the others are
+//!   idle;
 //! - every server gets the same statements, and tables are loaded once, before;
-//! - each client verifies what it is answered, and the tables are verified at the end of
-//!   every run;
-//! - nobody's tables are touched: tables that a benchmark makes must not exist before, and
-//!   are dropped afterwards.
+//! - each client verifies its answers, and the tables are verified at the end of every run;
+//! - a benchmark never touches existing tables: its own tables must not exist before, and are dropped afterwards.
 
 pub mod crash;
 mod drive;
@@ -46,68 +44,68 @@ use commands::progress::Progress;
 use commands::{Error, Result};
 use servers::{Server, Workload};
 
-/// What to measure.
+/// Settings of the measurement.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Workloads, at least one.
     pub workloads: Vec<Kind>,
-    /// How statements travel, where a workload leaves that open.
+    /// Protocols of pgbench's statements, each measured.
     pub protocols: Vec<Protocol>,
-    /// Clients of each run; the workload's own number if not given.
+    /// Number of clients of each run; the workload's own number if `None`.
     pub clients: Option<u16>,
-    /// The level of all transactions.
+    /// Isolation level of all transactions.
     pub isolation: Isolation,
-    /// Seconds of each run.
+    /// Duration of each run.
     pub duration: Duration,
-    /// Repeats, at least 1.
+    /// Number of repeats, at least 1.
     pub repeats: u32,
     /// Scale of pgbench's tables: 100,000 accounts each.
     pub scale: u32,
-    /// The database of TPC-C.
+    /// Settings of the database of TPC-C.
     pub tpcc: tpcc::Settings,
     /// Rows of the table that is scanned and joined.
     pub rows: u32,
-    /// Seed of what clients draw.
+    /// Seed of the clients' draws.
     pub seed: u64,
 }
 
-/// One workload on one server, over all repeats.
+/// Results of one workload on one server, over all repeats.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
     /// Always `"wire"`.
     pub benchmark: &'static str,
-    /// The workload.
+    /// Name of the workload.
     pub workload: String,
-    /// The server, by the name that it was given.
+    /// Name of the server.
     pub server: String,
-    /// Clients, each on a thread and a connection of its own.
+    /// Number of clients, each on a thread and a connection of its own.
     pub clients: u16,
-    /// The level of the transactions.
+    /// Isolation level of the transactions.
     pub isolation: Isolation,
     /// Seconds of each run.
     pub seconds: f64,
     /// Transactions committed per second.
     pub transactions_per_second: Spread,
-    /// From a transaction's first message to the last answer, retries included: medians of
-    /// the repeats' percentiles.
+    /// Latency from a transaction's first message to the last answer, retries included: medians of the repeats'
+    /// percentiles.
     pub latency_ns: LatencyNs,
-    /// Processor time that the server took for each committed transaction, in microseconds;
-    /// none where its processes cannot be looked at.
+    /// Processor time that the server took for each committed transaction, in microseconds; `None` where its processes
+    /// cannot be looked at.
     pub server_cpu_us: Option<Spread>,
-    /// How often a transaction was aborted and run again, for each that committed.
+    /// Number of aborts per committed transaction; each is followed by a retry.
     pub aborts_per_transaction: f64,
     /// Throughput as a share of the first server's in the same repeat.
     pub throughput_ratio: Spread,
     /// Processor time as a share of the first server's in the same repeat.
     pub server_cpu_ratio: Option<Spread>,
-    /// Whether every answer was right and what must hold of the tables held.
+    /// Whether every answer was right and all conditions of the tables held.
     pub verified: bool,
-    /// What did not hold.
+    /// Wrong answers and conditions that did not hold.
     #[serde(skip)]
     pub violations: Vec<String>,
 }
 
-/// One run.
+/// Results of one run.
 #[derive(Clone, Debug)]
 struct Run {
     transactions_per_second: f64,
@@ -120,8 +118,8 @@ struct Run {
 /// Loads the tables of each workload into each server, measures, and drops them again.
 ///
 /// # Errors
-/// [`Error::Input`] for settings that cannot be; [`Error::Run`] when a server refuses a
-/// statement or goes away. Wrong answers are no error, but a summary that is not verified.
+/// [`Error::Input`] for settings that are out of range; [`Error::Run`] when a server refuses a statement or goes away.
+/// A wrong answer is no error: the summary then has `verified` unset.
 pub fn measure(
     settings: &Settings,
     servers: &[Server],
@@ -184,7 +182,7 @@ fn measure_one(
     Ok(summaries.collect())
 }
 
-/// What the runs of a server come to, beside those of the first.
+/// Summarises the runs of a server, relative to those of the first server.
 fn summarised(runs: &[Run], first: &[Run]) -> Summary {
     let spread = |number: &dyn Fn(&Run) -> f64| {
         let numbers: Vec<f64> = runs.iter().map(number).collect();

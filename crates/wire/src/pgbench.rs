@@ -28,14 +28,14 @@ create table pgbench_history
 const DROPS: &str =
     "drop table pgbench_branches, pgbench_tellers, pgbench_accounts, pgbench_history";
 
-/// Which of its transactions.
+/// The transaction that a workload consists of.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Transactions {
     SelectOnly,
     Tpcb,
 }
 
-/// See the module text.
+/// A workload of pgbench; see the module text.
 pub(super) struct Pgbench {
     pub(super) scale: u32,
     pub(super) transactions: Transactions,
@@ -150,7 +150,7 @@ impl Workload for Pgbench {
     }
 }
 
-/// What one transaction is to do.
+/// Parameters of one transaction.
 #[derive(Clone, Copy, Default)]
 struct Drawn {
     account: i32,
@@ -199,7 +199,7 @@ impl Statements {
                 let values: Vec<_> = values.collect();
                 Ok(client.query_typed(texts[statement], &values)?.len())
             }
-            // Texts have their values in them: `simple` writes them.
+            // Texts contain their values: `simple` writes them.
             Statements::Texts => Ok(0),
         }
     }
@@ -255,7 +255,8 @@ impl Client for Session {
     }
 }
 
-/// TPC-B's statements with parameters. How often the account was found.
+/// Runs TPC-B's statements with parameters, and returns how many rows the query of the account
+/// gave.
 fn with_parameters(
     transaction: &mut Transaction<'_>,
     statements: &Statements,
@@ -275,7 +276,8 @@ fn with_parameters(
     Ok(found)
 }
 
-/// The same as texts, each a message.
+/// Runs TPC-B's statements as texts, each a message, and returns how many rows the query of the
+/// account gave.
 fn simple(transaction: &mut Transaction<'_>, drawn: Drawn) -> Result<usize, postgres::Error> {
     let Drawn {
         account,

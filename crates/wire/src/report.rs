@@ -14,7 +14,7 @@ transaction. again: how often a transaction was aborted and run again. tx x, cpu
 processor time against the first server's. ok: answers and tables were right.
 ";
 
-/// The results in this form, with a newline at the end.
+/// Returns the results in `format`, with a newline at the end.
 ///
 /// # Errors
 /// [`Error::Run`](commands::Error::Run) when a number cannot be written, which does not

@@ -14,15 +14,16 @@ use servers::Workload;
 /// The name of a workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// The answer 1, by one client: a round trip.
+    /// One client that asks for the number 1: a round trip.
     SelectOne,
-    /// pgbench's: one account by its key.
+    /// pgbench's select-only transaction: one account by its key.
     SelectOnly,
-    /// pgbench's: an account, a teller and a branch changed, and a line of history.
+    /// pgbench's TPC-B-like transaction: an account, a teller and a branch changed, and a line of
+    /// history.
     Tpcb,
     /// TPC-C's five transactions.
     Tpcc,
-    /// The same by clients that send statements together.
+    /// TPC-C's five transactions, with statements that are sent together.
     TpccPipelined,
     /// All rows of a table, filtered and summed up.
     Scan,
@@ -33,7 +34,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Each with its name on the command line and in results.
+    /// Every workload with its name on the command line and in results.
     const NAMES: [(Self, &str); 8] = [
         (Self::SelectOne, "select-one"),
         (Self::SelectOnly, "select-only"),
@@ -54,12 +55,13 @@ impl FromStr for Kind {
     }
 }
 
-/// How statements travel.
+/// Protocols by which pgbench's statements are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Protocol {
     /// Prepared once, with parameters in binary form.
     Prepared,
-    /// Sent with each execution, with parameters, under no name: as drivers do that do not prepare.
+    /// Sent with each execution, with parameters, under no name: the way of drivers that do not
+    /// prepare.
     Unnamed,
     /// As text, each time.
     Simple,
@@ -90,7 +92,7 @@ fn named<T: Copy>(text: &str, all: &[(T, &str)], what: &str) -> Result<T> {
     })
 }
 
-/// Those that are asked for, those of pgbench by each protocol.
+/// Returns the workloads of `settings`, those of pgbench once by each protocol.
 pub(super) fn all(settings: &Settings) -> Vec<Box<dyn Workload>> {
     let mut all: Vec<Box<dyn Workload>> = Vec::new();
     let pgbench = |transactions| {

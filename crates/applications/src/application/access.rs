@@ -4,7 +4,8 @@ use weft::{AsKey, BorrowValue, Isolation, Key, Policy, Result, Table, Transactio
 
 use super::{Reads, missing};
 
-/// What `read` makes of the record under `key`. `what` it is, is said if it is missing.
+/// Returns the result of `read` on the record under `key`. A missing record is an error that calls
+/// it `what`.
 pub(crate) async fn read<P, K, V, R>(
     txn: &Transaction<P>,
     table: &Table<K, V>,
@@ -21,7 +22,8 @@ where
     found.ok_or_else(|| missing(what))
 }
 
-/// Has `change` change the record under `key`; what it returns.
+/// Changes the record under `key` by `change`, and returns the result of that. A missing record is
+/// an error that calls it `what`.
 pub(crate) async fn change<P, K, V, R>(
     txn: &Transaction<P>,
     table: &Table<K, V>,
@@ -38,7 +40,7 @@ where
     changed.ok_or_else(|| missing(what))
 }
 
-/// Replaces the record under `key`.
+/// Replaces the record under `key` by `row`. A missing record is an error that calls it `what`.
 pub(crate) async fn write<P, K, V, Q>(
     txn: &Transaction<P>,
     table: &Table<K, V>,
@@ -60,11 +62,11 @@ where
 
 /// Reads a record that the transaction is about to write.
 ///
-/// Under read committed it is locked first: at other levels whoever writes what has changed
-/// since it was read is aborted, there the change would be lost.
+/// Under read committed the record is locked first: at other levels a transaction that writes a
+/// record changed since its read is aborted, under read committed that change would be lost.
 ///
 /// # Errors
-/// As for [`Transaction::get`] and [`Transaction::get_for_update`].
+/// Returns the errors of [`Transaction::get`] and [`Transaction::get_for_update`].
 pub(crate) async fn get_to_write<P: Policy, K: Key, V: Value>(
     txn: &Transaction<P>,
     table: &Table<K, V>,
@@ -76,7 +78,7 @@ pub(crate) async fn get_to_write<P: Policy, K: Key, V: Value>(
     }
 }
 
-/// The records under two keys. `what` they are, is said if one is missing.
+/// Reads the records under two keys. A missing record is an error that calls it `what`.
 pub(crate) async fn get_both<P: Policy, K: Key, V: Value>(
     txn: &Transaction<P>,
     table: &Table<K, V>,
@@ -97,7 +99,8 @@ pub(crate) async fn get_both<P: Policy, K: Key, V: Value>(
     there(both, what)
 }
 
-/// As [`get_both`], of records that the transaction is about to write.
+/// Reads the records under two keys as [`get_both`] does, records that the transaction is about to
+/// write.
 pub(crate) async fn get_both_to_write<P: Policy, K: Key, V: Value>(
     txn: &Transaction<P>,
     table: &Table<K, V>,

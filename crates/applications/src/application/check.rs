@@ -8,7 +8,7 @@ use super::Application;
 use bench::databases;
 use commands::Result;
 
-/// How a check begins: it sees one moment, and says that it only reads.
+/// Returns the options of a check: it sees one snapshot, and is declared read-only.
 pub(crate) fn options() -> TransactionOptions {
     TransactionOptions {
         read_only: true,
@@ -16,7 +16,7 @@ pub(crate) fn options() -> TransactionOptions {
     }
 }
 
-/// Where a database's tables do not meet the application's conditions.
+/// Returns violations of the application's conditions by the database's tables.
 ///
 /// # Errors
 /// [`Error::Run`] when the database refuses.
@@ -32,20 +32,20 @@ pub(crate) fn inconsistencies<A: Application>(
     checked.map_err(databases::failure)
 }
 
-/// Checks beside clients.
+/// Results of checks beside clients.
 #[derive(Debug, Default)]
 pub(super) struct Beside {
-    /// How many there were.
+    /// Number of checks.
     pub(super) checks: u64,
-    /// What the last of them found: after the first that finds something there is none.
+    /// Violations that the last check found: the first check that finds some is the last.
     pub(super) found: Vec<String>,
 }
 
 impl Beside {
-    /// Checks the conditions while `run` runs, at least once, one check after the other.
+    /// Checks the conditions while `run` runs, at least once, one check after another.
     ///
     /// # Errors
-    /// Those of `run`, and [`Error::Run`] when the database refuses a check.
+    /// Errors of `run`, and [`Error::Run`] when the database refuses a check.
     pub(super) fn of<A: Application, T>(
         database: &Database,
         application: &A,
@@ -55,7 +55,7 @@ impl Beside {
         std::thread::scope(|scope| {
             let checks = scope.spawn(|| Self::check(database, application, &is_running));
             let ran = run();
-            // Relaxed: it says when to stop, no data is published through it.
+            // Relaxed: the flag only says when to stop, no data is published through it.
             is_running.store(false, Ordering::Relaxed);
             let checks = checks.join().expect("a check does not panic");
             Ok((ran?, checks?))

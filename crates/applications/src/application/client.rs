@@ -1,10 +1,9 @@
-//! Clients of an application on one worker: each runs transactions, one after the other.
+//! Clients of an application on one worker: each runs transactions, one after another.
 //!
-//! In a *closed loop* a client begins the next transaction when the last has ended: as
-//! many are under way as are in flight, and throughput is what is measured. With an
-//! *offered load* transactions are due at times of their own (a Poisson process), and
-//! latency counts from when one was due, so that a transaction that waited for its turn
-//! is not taken for a fast one.
+//! In a *closed loop* a client begins the next transaction when the last has ended: the number
+//! under way is the number in flight, and throughput is measured. With an *offered load*
+//! transactions are due at times of their own (a Poisson process), and latency counts from the time
+//! when a transaction was due: a transaction that waited for its turn is not taken for a fast one.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -19,12 +18,13 @@ use bench::distribution::{Rng, rng};
 use bench::measure::{Latencies, LatencySampler};
 use bench::mode::Mode;
 
-/// Random numbers that say when transactions are due, apart from those that say what they do.
+/// Stream of random numbers for the times at which transactions are due, apart from those of
+/// requests.
 const ARRIVALS: u64 = 1 << 32;
-/// Transactions between two looks at the clock.
+/// Number of transactions between two readings of the clock.
 const CLOCK_INTERVAL: u32 = 8;
 
-/// What a worker is to do, on its way there.
+/// Work of one worker, to be sent to it.
 pub(super) struct Client<A: Application> {
     pub(super) application: A,
     pub(super) source: Source<A::Request>,
@@ -32,26 +32,26 @@ pub(super) struct Client<A: Application> {
     pub(super) isolation: weft::Isolation,
     pub(super) durability: weft::Durability,
     pub(super) declare_read_only: bool,
-    /// Transactions per second offered to this worker, and the seed of when; without, a
+    /// Transactions per second offered to this worker, and the seed of their times; `None` for a
     /// closed loop.
     pub(super) offered: Option<(f64, u64)>,
     pub(super) duration: Duration,
     pub(super) sender: mpsc::Sender<weft::Result<Findings>>,
 }
 
-/// What one worker found. Each field has an element for each kind.
+/// Findings of one worker. Each field has an element for each kind.
 #[derive(Clone)]
 pub(super) struct Findings {
     pub(super) kinds: Vec<KindFindings>,
-    /// Records read and written by transactions that were done.
+    /// Number of records read and written by transactions that were done.
     pub(super) operations: u64,
     pub(super) elapsed: Duration,
 }
 
-/// The same of one kind of transaction.
+/// Findings on one kind of transaction.
 #[derive(Clone, Default)]
 pub(super) struct KindFindings {
-    /// Committed, or rolled back as asked.
+    /// Number of transactions committed, or rolled back as asked.
     pub(super) done: u64,
     pub(super) rolled_back: u64,
     pub(super) aborts: u64,
@@ -68,7 +68,7 @@ impl Findings {
         }
     }
 
-    /// Adds another worker's.
+    /// Adds the findings of another worker.
     pub(super) fn merge(&mut self, other: &Self) {
         for (own, other) in self.kinds.iter_mut().zip(&other.kinds) {
             own.done += other.done;
@@ -81,14 +81,14 @@ impl Findings {
         self.elapsed = self.elapsed.max(other.elapsed);
     }
 
-    /// Without any worker's yet.
+    /// Returns findings of no worker.
     pub(super) fn none<A: Application>() -> Self {
         Self::new(A::KINDS.len())
     }
 }
 
 impl<A: Application> Client<A> {
-    /// Starts the loop. Its findings are sent when its last transaction has ended.
+    /// Starts the loop on `worker`. Its findings are sent when its last transaction has ended.
     pub(super) fn start(self, worker: &WorkerHandle) {
         match self.mode {
             Mode::Prefetch => self.supply::<Prefetching>(worker, Reads::Single),
@@ -129,7 +129,7 @@ impl<A: Application> Client<A> {
     }
 }
 
-/// What the clients of one worker share.
+/// State that the clients of one worker share.
 struct Work<A: Application> {
     application: A,
     context: Context,
@@ -147,7 +147,7 @@ struct Work<A: Application> {
     sender: mpsc::Sender<weft::Result<Findings>>,
 }
 
-/// When transactions are due.
+/// Times at which transactions are due.
 struct Arrivals {
     next: Instant,
     gaps: Exp<f64>,
@@ -190,7 +190,7 @@ impl<A: Application> Work<A> {
         })
     }
 
-    /// When the next transaction is due, if not at once.
+    /// Returns the time when the next transaction is due, if not at once.
     fn due(&self) -> Option<Instant> {
         let mut arrivals = self.arrivals.as_ref()?.borrow_mut();
         let Arrivals { next, gaps, rng } = &mut *arrivals;
@@ -241,7 +241,7 @@ impl<A: Application> Work<A> {
 impl<A: Application> Drop for Work<A> {
     fn drop(&mut self) {
         if let Some(session) = &self.session {
-            // Publishes what the session counted, for whoever gets the outcome.
+            // Publishes the session's counts, for the receiver of the outcome.
             session.tend();
         }
         let mut findings = self.findings.replace(Findings::none::<A>());

@@ -1,6 +1,6 @@
-//! Loads an application (once for each kind of database that is compared) and measures it:
-//! runs it by turns in every variant, and checks its conditions after every run; if asked
-//! to, also beside the clients, on a snapshot, one check after the other.
+//! Loads an application (once for each kind of database that is compared) and measures it: runs it
+//! by turns in every variant, and checks its conditions after every run; if asked to, also beside
+//! the clients, on a snapshot, one check after another.
 
 use weft::{Database, Options, WorkerConfig};
 
@@ -18,43 +18,43 @@ use bench::variant::Variant;
 use commands::progress::Progress;
 use commands::{Error, Result};
 
-/// Transactions open on each worker under an offered load, those that are not due yet
+/// Number of transactions open on each worker under an offered load, those that are not due yet
 /// included.
 const OPEN_MAX: usize = 256;
 
-/// What was measured, and where the conditions were not met afterwards.
+/// Measurements, and violations of the conditions.
 #[derive(Clone, Debug)]
 pub struct Report {
     /// The measurements.
     pub outcome: Outcome,
     /// A sentence for each condition that did not hold after a run, or beside one.
     pub inconsistencies: Vec<String>,
-    /// How often the conditions were checked while clients ran, in all runs together.
+    /// Number of checks of the conditions while clients ran, in all runs together.
     pub checks_while_running: u64,
 }
 
 /// An application, loaded into databases of its own.
 pub trait Loaded {
-    /// Measures it. It may have been loaded for another plan that
-    /// [wants the same databases](Plan::same_databases), and measured before.
+    /// Measures the application. It may have been loaded for another plan that [wants the same
+    /// databases](Plan::same_databases), and measured before.
     ///
     /// # Errors
-    /// [`Error::Run`] when a database refuses, or a variant does not one transaction.
+    /// [`Error::Run`] when a database refuses, or a variant completes not one transaction.
     fn measure(&mut self, plan: &Plan, progress: &Progress) -> Result<Report>;
 }
 
-/// [`load`] of an application with these settings.
+/// The function [`load`] for an application with these settings.
 ///
-/// Applications have a static of it: so it is compiled where they are, and not by whoever
-/// measures them.
+/// Each application has a static of this type, so the code is compiled in the application's crate,
+/// and not in that of its benchmark.
 pub type Load<S> = fn(&S, &Plan, &Options, &Progress) -> Result<Box<dyn Loaded>>;
 
-/// Loads an application with `settings` into databases with `options`, but for the
-/// workers, which are the plan's, each on a core of its own.
+/// Loads an application with `settings` into databases with `options`, except for the workers,
+/// which are the plan's, each on a core of its own.
 ///
 /// # Errors
-/// [`Error::Run`] when a database refuses, or does not meet the application's conditions
-/// from the beginning.
+/// [`Error::Run`] when a database refuses, or does not meet the application's conditions from the
+/// beginning.
 pub fn load<A: Application>(
     settings: &A::Settings,
     plan: &Plan,
@@ -65,7 +65,7 @@ pub fn load<A: Application>(
         workers: plan.comparison.workers,
         pin_workers: true,
         on_conflict: plan.on_conflict.into(),
-        // Who starves is to be seen, not to fail.
+        // Starvation is to show in the results, not to fail.
         retries_max: u32::MAX,
         ..options.clone()
     };
@@ -92,10 +92,10 @@ pub fn load<A: Application>(
     }))
 }
 
-/// One for each kind of database that is compared.
+/// Instances of an application, one for each kind of database that is compared.
 struct Instances<A> {
     config: WorkerConfig,
-    /// At least one.
+    /// Instances, at least one.
     instances: Vec<(Kind, Instance<A>)>,
 }
 
@@ -123,7 +123,7 @@ struct Instance<A> {
 }
 
 impl<A: Application> Instance<A> {
-    /// Where its tables do not meet the application's conditions at this time.
+    /// Returns violations of the conditions by the instance's tables, each with `when` before it.
     fn inconsistencies(&self, when: &str) -> Result<Vec<String>> {
         let found = inconsistencies(&self.database, &self.application)?;
         let found = found.into_iter().map(|found| format!("{when}: {found}"));
@@ -134,15 +134,14 @@ impl<A: Application> Instance<A> {
 struct Driver<'a, A> {
     plan: &'a Plan,
     config: WorkerConfig,
-    /// At least one.
+    /// Instances, at least one.
     instances: &'a [(Kind, Instance<A>)],
     inconsistencies: Vec<String>,
     checks_while_running: u64,
 }
 
 impl<A: Application> Driver<'_, A> {
-    /// Runs one variant on all workers. The checks are those beside it, none unless asked
-    /// for.
+    /// Runs one variant on all workers, and checks beside it if asked to.
     fn run(&self, variant: Variant, seed: u64) -> Result<(Findings, Beside, RawRun)> {
         let instance = databases::of(self.instances, variant)?;
         let plan = self.plan;

@@ -1,4 +1,4 @@
-//! How often an application does which of its kinds of transactions.
+//! Shares of an application's kinds of transactions.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ pub struct Mix<const N: usize> {
 }
 
 impl<const N: usize> Mix<N> {
-    /// The mix of `weights`, which are not all 0, for the kinds of these names.
+    /// Returns the mix of `weights`, which are not all 0, for the kinds of these names.
     pub(crate) const fn of(kinds: &'static [&'static str; N], weights: [u32; N]) -> Self {
         Self { kinds, weights }
     }
@@ -58,7 +58,7 @@ impl<const N: usize> Mix<N> {
         self.weights.iter().map(|&weight| u64::from(weight)).sum()
     }
 
-    /// The kind of the next transaction.
+    /// Draws the kind of the next transaction.
     #[inline]
     pub(crate) fn choose(&self, rng: &mut Rng) -> usize {
         let mut drawn = below(rng, self.total());
@@ -73,7 +73,7 @@ impl<const N: usize> Mix<N> {
 }
 
 impl<const N: usize> fmt::Display for Mix<N> {
-    /// As `parse` reads it.
+    /// Writes the mix in the form that `parse` reads.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut separator = "";
         for (kind, weight) in self.kinds.iter().zip(&self.weights) {

@@ -1,44 +1,43 @@
-//! How to run an application: as asked ([`Options`]), and checked ([`Plan`]).
+//! Plans of running an application: as asked ([`Options`]), and checked ([`Plan`]).
 
 use bench::comparison::{Asked, Comparison};
 use bench::measure::ConflictPolicy;
 use bench::mode::Mode;
 use commands::{Error, Result};
 
-/// How to run an application, as asked for.
+/// Request to run an application.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// What is compared, and how often.
+    /// Settings of the comparison.
     pub asked: Asked,
     /// Whether the conditions are also checked while clients run, which costs throughput.
     pub check_while_running: bool,
-    /// What transactions do that meet each other.
+    /// Reaction of transactions that meet each other's writes.
     pub on_conflict: ConflictPolicy,
-    /// Transactions per second that are due, of all workers together; without, as many
-    /// as go.
+    /// Transactions per second that are due, of all workers together; `None` for a closed loop.
     pub offered: Option<f64>,
 }
 
-/// How an application will be run.
+/// Checked plan of running an application.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// Name of the mix, for the results.
     pub mix: String,
-    /// What is compared, and how often. Modes are of [`Mode::APPLICATION`].
+    /// Settings of the comparison. Modes are of [`Mode::APPLICATION`].
     pub comparison: Comparison,
     /// Whether the conditions are also checked while clients run, which costs throughput.
     pub check_while_running: bool,
-    /// What transactions do that meet each other.
+    /// Reaction of transactions that meet each other's writes.
     pub on_conflict: ConflictPolicy,
-    /// Transactions per second that are due, of all workers together, above zero;
-    /// without, as many as go.
+    /// Transactions per second that are due, of all workers together, above zero; `None` for a
+    /// closed loop.
     pub offered: Option<f64>,
-    /// What the reader should know about the request; a sentence each.
+    /// Notes on the request for the reader; a sentence each.
     pub notes: Vec<String>,
 }
 
 impl Options {
-    /// Checks the request and completes it, for the mix of this name.
+    /// Checks the request and completes it, for the mix named `mix`.
     ///
     /// # Errors
     /// [`Error::Input`] that says which value to change.
@@ -70,7 +69,7 @@ impl Options {
 }
 
 impl Plan {
-    /// Whether databases for `other` serve this plan too, if the application's settings are
+    /// Returns whether databases for `other` serve this plan too, if the application's settings are
     /// the same.
     pub fn same_databases(&self, other: &Self) -> bool {
         let databases = |plan: &Self| {

@@ -175,7 +175,7 @@ fn options(asked: Asked) -> plan::Options {
     }
 }
 
-/// Two workers, for a moment.
+/// Returns settings for two workers, for a moment.
 fn asked() -> Asked {
     Asked {
         declare_read_only: true,
@@ -220,7 +220,7 @@ fn every_kind_is_measured_in_every_variant() {
         assert!(transfer.frame_bytes > 0);
         let sum: f64 = rates.iter().sum();
         let all = summary.median.transactions_per_second;
-        // Medians of two repeats each.
+        // The numbers are medians of two repeats each.
         assert!((sum / all - 1.0).abs() < 0.01, "{sum} of {all}");
     }
     for format in [Format::Table, Format::Csv, Format::Json] {
@@ -254,7 +254,7 @@ fn who_writes_the_log_is_compared_on_databases_of_their_own() {
     let flushers: Vec<_> = summaries.iter().map(|all| all.median.flusher).collect();
     let both = Flusher::ALL.map(Some);
     assert_eq!(flushers, [both[0], both[0], both[1], both[1]]);
-    // Each is compared with the sequential mode on the same database.
+    // Each mode is compared with the sequential mode on the same database.
     assert!(summaries.iter().all(|all| all.times_sequential.is_some()));
     let mut directories: Vec<_> = std::fs::read_dir(place.path())
         .unwrap()
@@ -338,8 +338,8 @@ fn an_offered_load_is_done_at_its_own_pace() {
         },
     );
     for summary in &report.outcome.summaries {
-        // Transactions that were due, and no others: the same in every mode. A Poisson
-        // process has 1000 of them, and with this seed as many as it has.
+        // All modes run exactly the transactions that were due. A Poisson process has 1000 of them
+        // on average; the seed fixes their number.
         let done = summary.median.transactions_per_second * summary.median.seconds;
         assert!((800.5..1200.0).contains(&done), "{done}");
         assert_eq!(done.round(), {

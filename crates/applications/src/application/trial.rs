@@ -6,10 +6,10 @@ use super::{Application, Reads, Request, check, is_rolled_back};
 use bench::measure::Isolation;
 use commands::progress::Progress;
 
-/// Transactions under way at once.
+/// Number of transactions under way at once.
 const TOGETHER: usize = 64;
 
-/// Options of a small database.
+/// Returns options of a small database.
 pub(crate) fn options() -> Options {
     Options {
         workers: 2,
@@ -19,7 +19,7 @@ pub(crate) fn options() -> Options {
     }
 }
 
-/// A database with `options` and the application loaded.
+/// Returns a database with `options` and the application loaded.
 pub(crate) fn loaded<A: Application>(settings: &A::Settings, options: Options) -> (Database, A) {
     let database = Database::open(options).unwrap();
     let step = Progress::hidden().step("loading", A::load_steps(settings));
@@ -27,8 +27,8 @@ pub(crate) fn loaded<A: Application>(settings: &A::Settings, options: Options) -
     (database, application)
 }
 
-/// One transaction of the application's, at the database's isolation level. Whether it was
-/// not rolled back.
+/// Runs one transaction of the application's, at the database's isolation level, and returns
+/// whether it committed instead of being rolled back as asked.
 pub(crate) fn execute<A: Application>(
     database: &Database,
     application: &A,
@@ -52,7 +52,7 @@ where
     }
 }
 
-/// What a transaction of the test's own over the application's tables gives.
+/// Runs a transaction of the test's own over the application's tables, and returns its result.
 pub(crate) fn ask<A: Application, T: Send + 'static>(
     database: &Database,
     application: &A,
@@ -63,12 +63,12 @@ pub(crate) fn ask<A: Application, T: Send + 'static>(
     answer.unwrap()
 }
 
-/// Where the tables do not meet the conditions.
+/// Returns violations of the conditions by the tables.
 pub(crate) fn inconsistencies<A: Application>(database: &Database, application: &A) -> Vec<String> {
     check::inconsistencies(database, application).unwrap()
 }
 
-/// Asserts that exactly one of the conditions is violated, the one of this name.
+/// Asserts that the condition `condition` is violated, and no other.
 pub(crate) fn assert_violates<A: Application>(
     database: &Database,
     application: &A,
@@ -84,7 +84,8 @@ pub(crate) fn assert_violates<A: Application>(
     }
 }
 
-/// The same of a loaded application, once `damage` was done to its tables.
+/// Asserts that a loaded application violates the condition `condition`, and no other, once
+/// `damage` was done to its tables.
 pub(crate) fn assert_damage_violates<A: Application, T: Send + 'static>(
     (database, application): (Database, A),
     condition: &str,
@@ -94,8 +95,8 @@ pub(crate) fn assert_damage_violates<A: Application, T: Send + 'static>(
     assert_violates(&database, &application, condition);
 }
 
-/// Runs some transactions of each worker's together, at each of `isolations` and with
-/// either way to meet conflicts, and asserts that the conditions hold after each such run.
+/// Runs some transactions of each worker's together, at each of `isolations` and with both
+/// reactions to conflicts, and asserts that the conditions hold after each such run.
 pub(crate) fn run_together<A: Application>(
     settings: &A::Settings,
     isolations: &[Isolation],

@@ -1,13 +1,12 @@
-//! What a check of an application's conditions has found.
+//! Violations that a check of an application's conditions has found.
 
 use std::collections::BTreeMap;
 use std::fmt::{Arguments, Display};
 
-/// Sentences kept of each condition; more would say nothing new.
+/// Number of sentences kept of each condition.
 const KEPT: usize = 5;
 
-/// Violations of conditions. Of each condition the first few are told, and how many there
-/// are.
+/// Violations of conditions. The first few violations of each condition are kept, and their number.
 #[derive(Debug, Default)]
 pub(crate) struct Violations {
     by_condition: BTreeMap<&'static str, (u64, Vec<String>)>,
@@ -30,7 +29,7 @@ impl Violations {
         }
     }
 
-    /// Two numbers, each with what it is, that must be the same at `place`.
+    /// Notes a violation of `condition` if two numbers, each with its name, differ at `place`.
     pub(crate) fn compare(
         &mut self,
         condition: &'static str,
@@ -45,7 +44,7 @@ impl Violations {
         );
     }
 
-    /// A sentence each, with the condition's name first.
+    /// Returns a sentence for each violation, with the condition's name first.
     pub(crate) fn sentences(self) -> Vec<String> {
         let conditions = self.by_condition.into_iter();
         let sentences = conditions.flat_map(|(condition, (count, mut kept))| {

@@ -1,7 +1,7 @@
 //! The process that is killed: clients on all workers, and checkpoints.
 //!
-//! It never ends by itself unless something fails. Each line that it writes is one call of
-//! the system, so lines of different threads do not mix.
+//! The process never ends by itself unless something fails. Each line that it writes is one system
+//! call, so lines of different threads do not mix.
 
 use std::cell::{Cell, RefCell};
 use std::io::Write;
@@ -20,14 +20,14 @@ use bench::databases;
 use bench::distribution::{Rng, below, rng};
 use commands::{Error, Result};
 
-/// Clients on each worker, each with one transaction under way.
+/// Number of clients on each worker, each with one transaction under way.
 const CLIENTS: u32 = 8;
 /// Longest time between two checkpoints.
 const CHECKPOINT_MICROS_MAX: u64 = 60_000;
-/// Of so many transactions of a client, [`Planted::SkipsWork`] does not do one.
+/// Number of transactions of a client among which [`Planted::SkipsWork`] skips one.
 const SKIPPED: u64 = 16;
 
-/// See [`super::work`].
+/// Works as a child, until it is killed; see [`super::work`].
 pub(super) fn work<A: Application>(settings: &A::Settings, plan: &Plan, seed: u64) -> Result<()> {
     let mut rng = rng(seed, 0);
     say(Word::Opening);
@@ -97,7 +97,7 @@ fn open(plan: &Plan, rng: &mut Rng) -> Result<Database> {
     opened.map_err(databases::failure)
 }
 
-/// What a kill takes with it, if anything.
+/// Returns the loss of unsynced writes at a kill, if any.
 fn laziness(plan: &Plan, rng: &mut Rng) -> Option<Laziness> {
     let planted = match plan.planted {
         Some(Planted::SkipsSyncs) => Some(io::Planted::SkipSync),
@@ -105,7 +105,8 @@ fn laziness(plan: &Plan, rng: &mut Rng) -> Option<Laziness> {
     };
     plan.lose_unsynced.then(|| Laziness {
         seed: below(rng, u64::MAX),
-        // Everything is lost, or something; what a planted bug does not do is.
+        // Either all unsynced writes are lost, or some reach the disk early, unless a planted bug
+        // skips syncs.
         early_per_mille: match (planted, below(rng, 2)) {
             (None, 0) => below(rng, 600) as u32,
             _ => 0,
@@ -116,18 +117,18 @@ fn laziness(plan: &Plan, rng: &mut Rng) -> Option<Laziness> {
 
 fn say(word: Word) {
     if writeln!(std::io::stdout().lock(), "{word}").is_err() {
-        // Nobody listens any more, so nobody would end this process.
+        // The parent is gone, so nothing else would end this process.
         std::process::exit(1);
     }
 }
 
-/// A client that cannot go on ends the process.
+/// Ends the process: a client cannot go on.
 fn fail(error: &weft::Error) {
     let _ = writeln!(std::io::stderr().lock(), "a client failed: {error}");
     std::process::exit(1);
 }
 
-/// What the clients of one worker share.
+/// State that the clients of one worker share.
 struct Work<A: Application> {
     application: A,
     ledger: Ledger,
@@ -139,7 +140,7 @@ struct Work<A: Application> {
 
 struct Client<A: Application> {
     number: u32,
-    /// What it has committed of each kind.
+    /// Number of transactions that the client has committed, by kind.
     committed: Vec<Cell<u64>>,
     work: Rc<Work<A>>,
 }

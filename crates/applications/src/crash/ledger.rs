@@ -1,4 +1,5 @@
-//! What each client has committed: written by its transactions themselves.
+//! Ledger of the transactions that each client has committed, written by the transactions
+//! themselves.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -10,7 +11,8 @@ use super::word::Entry;
 /// Client and kind.
 type Key = (u32, u32);
 
-/// The table. A client has a row of its own for each kind, so no two meet there.
+/// Table of the ledger. A client has a row of its own for each kind, so no two transactions meet
+/// there.
 #[derive(Clone)]
 pub(super) struct Ledger {
     rows: Table<Key, u64>,
@@ -29,13 +31,14 @@ impl Ledger {
         Ok(Self { rows })
     }
 
-    /// Writes down what the client has committed if this transaction commits.
+    /// Records the number of transactions that the client has committed if this transaction
+    /// commits.
     pub(super) async fn enter<P: Policy>(&self, txn: &Transaction<P>, entry: Entry) -> Result<()> {
         let key = (entry.client, entry.kind);
         txn.upsert(&self.rows, &key, &entry.number).await
     }
 
-    /// All entries.
+    /// Returns all entries.
     pub(super) async fn read<P: Policy>(&self, txn: &Transaction<P>) -> Result<Vec<Entry>> {
         let mut entries = Vec::new();
         txn.scan(&self.rows, ..)
@@ -52,16 +55,16 @@ impl Ledger {
     }
 }
 
-/// What children have acknowledged, or found in the ledger.
+/// Numbers of transactions that children have acknowledged, or found in the ledger.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Promises {
     by_client: BTreeMap<u32, BTreeMap<u32, u64>>,
 }
 
-/// What is wrong with a ledger.
+/// Faults of a ledger.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Compared {
-    /// Acknowledged transactions that are not there.
+    /// Number of acknowledged transactions that are missing.
     pub(super) lost: u64,
     pub(super) sentences: Vec<String>,
 }
@@ -73,7 +76,7 @@ impl Promises {
         *known = entry.number.max(*known);
     }
 
-    /// Compares all entries of a ledger with what was promised.
+    /// Compares all entries of a ledger with the promised numbers.
     pub(super) fn compare(&self, entries: &[Entry], kinds: &[&str]) -> Compared {
         let mut found = Promises::default();
         for &entry in entries {
@@ -100,7 +103,7 @@ impl Promises {
                     ));
                 }
             }
-            // The one that was under way.
+            // One transaction may have been under way.
             if found_all > promised_all + 1 {
                 compared.sentences.push(format!(
                     "client {client} was told of {promised_all} transactions, and {found_all} \

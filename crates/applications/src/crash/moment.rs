@@ -1,4 +1,4 @@
-//! When a child is killed.
+//! Moments at which a child is killed.
 
 use std::time::Duration;
 
@@ -6,20 +6,20 @@ use bench::distribution::{Rng, below};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Moment {
-    /// So long after it began to open the database.
+    /// This long after the child began to open the database.
     Opening(Duration),
-    /// So long after its clients began.
+    /// This long after the child's clients began.
     Working(Duration),
-    /// At so many acknowledgements.
+    /// At this number of acknowledgements.
     Done(u64),
-    /// So long after it began its n-th checkpoint.
+    /// This long after the child began its n-th checkpoint.
     Checkpoint(u32, Duration),
-    /// At the end of its n-th checkpoint.
+    /// At the end of the child's n-th checkpoint.
     Checkpointed(u32),
 }
 
 impl Moment {
-    /// One at which clients run.
+    /// Draws a moment at which clients run.
     pub(super) fn at_work(rng: &mut Rng) -> Self {
         match below(rng, 10) {
             0..4 => Self::Working(Duration::from_micros(below(rng, 300_000))),
@@ -32,7 +32,7 @@ impl Moment {
         }
     }
 
-    /// One before, if the child takes as long as another `took`.
+    /// Draws a moment before clients run, if opening takes the child as long as `took`.
     pub(super) fn opening(rng: &mut Rng, took: Duration) -> Self {
         let micros = below(rng, took.as_micros() as u64 + 1);
         Self::Opening(Duration::from_micros(micros))

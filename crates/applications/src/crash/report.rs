@@ -13,7 +13,7 @@ seconds to open the database and attach its indexes, median and longest. violati
 what did not hold.
 ";
 
-/// The results in this form, with a newline at the end.
+/// Returns the results in `format`, with a newline at the end.
 ///
 /// # Errors
 /// [`Error::Run`](commands::Error::Run) when a number cannot be written, which does not

@@ -75,7 +75,7 @@ fn what_was_promised_must_be_there_and_little_more() {
     assert!(more.sentences[0].contains("more than"), "{more:?}");
 }
 
-/// A bank in which client 0 has made some deposits, and what it was promised.
+/// Returns a bank in which client 0 has made some deposits, and the promises that it was given.
 fn bank() -> (Database, SmallBank, Promises) {
     let settings = smallbank::Settings {
         accounts: 20,
@@ -141,7 +141,7 @@ fn half_of_a_transaction_is_told() {
 #[test]
 fn a_condition_that_does_not_hold_is_told() {
     let (database, bank, promises) = bank();
-    // Deposited, and nowhere written down.
+    // The deposit is in no row of the ledger.
     let ledger = database.open_table::<(u32, u32), i64>("ledger").unwrap();
     let forget = async move |txn: &Transaction| txn.update(&ledger, &(0, 0), &0).await;
     database.run_blocking(forget).unwrap();
@@ -153,8 +153,8 @@ fn a_condition_that_does_not_hold_is_told() {
     );
 }
 
-/// What applications say their tables count is what has committed, also after opening
-/// again, and they go on then.
+/// Checks that the tables' counts agree with the committed transactions, also after the database
+/// was opened again, and that the counts go on then.
 fn counts_and_opens<A: Application>(settings: &A::Settings)
 where
     A::Request: Send,

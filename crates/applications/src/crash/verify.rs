@@ -1,4 +1,4 @@
-//! What must hold when a database was killed, and is opened again.
+//! Conditions that must hold after a database was killed and opened again.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -14,18 +14,18 @@ use crate::application::{Application, Tally, check};
 use bench::databases;
 use commands::{Error, Result};
 
-/// What was found.
+/// Results of a verification.
 #[derive(Debug, Default)]
 pub(super) struct Verified {
-    /// Seconds to open the database and attach its indexes, if that was possible.
+    /// Time to open the database and attach its indexes, in seconds, if that was possible.
     pub(super) seconds: Option<f64>,
-    /// Acknowledged transactions that are not there.
+    /// Number of acknowledged transactions that are missing.
     pub(super) lost: u64,
-    /// What does not hold.
+    /// Violations, a sentence each.
     pub(super) sentences: Vec<String>,
 }
 
-/// Checks the directory, opens the database in it, and looks whether all holds.
+/// Checks the directory, opens the database in it, and checks all conditions.
 pub(super) fn verify<A: Application>(
     settings: &A::Settings,
     plan: &Plan,
@@ -39,7 +39,7 @@ pub(super) fn verify<A: Application>(
     verified
 }
 
-/// No kill does any damage, and a check of every byte says so.
+/// Checks every byte of the directory: no kill may do any damage.
 fn sound(plan: &Plan) -> Result<()> {
     let failed = |error: &dyn std::fmt::Display| Error::run(format!("the check says: {error}"));
     let directory = RealDirectory::open(&plan.directory, Backend::Blocking);
@@ -66,8 +66,8 @@ fn open<A: Application>(
     Ok(())
 }
 
-/// Compares an open database with the conditions, with what was promised, and its tables
-/// with the ledger.
+/// Checks the conditions of an open database, and compares its ledger with the promises, and its
+/// tables with the ledger.
 pub(super) fn look<A: Application>(
     database: &Database,
     application: &A,
@@ -94,7 +94,7 @@ pub(super) fn look<A: Application>(
     Ok(())
 }
 
-/// Says that the ledger has another number than the tables, if so.
+/// Returns a sentence if the ledger has another number than the tables.
 fn differs(tally: &Tally, entries: &[Entry]) -> Option<String> {
     let added = |entry: &Entry| entry.number * tally.added[entry.kind as usize];
     let entered: u64 = entries.iter().map(added).sum();

@@ -11,16 +11,16 @@ use super::moment::Moment;
 use super::word::Word;
 use commands::{Error, Result};
 
-/// Longer than any child needs for what it is killed at.
+/// Longest time that a child may need to reach the moment at which it is killed.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// A child, and what it has said.
+/// A child, and its messages so far.
 pub(super) struct Watched {
     child: Child,
-    /// What a thread of its own reads: a child whose lines nobody reads stands still.
+    /// Messages that a thread of its own reads: a child whose output is not read stands still.
     words: Receiver<Result<Word, String>>,
     is_opening: Option<Instant>,
-    /// From the beginning of opening to the first transaction.
+    /// Time from the beginning of opening to the first transaction.
     pub(super) opening_took: Option<Duration>,
     pub(super) is_checkpointing: bool,
     checkpoints_begun: u32,
@@ -52,8 +52,8 @@ impl Watched {
         })
     }
 
-    /// Waits for the moment, kills the child, and takes in all that it has said. The error
-    /// says why the child has ended by itself, or what it says that cannot be.
+    /// Waits for the moment, kills the child, and takes in all its messages. The error says why the
+    /// child has ended by itself, or which of its messages is impossible.
     pub(super) fn kill_at(
         &mut self,
         moment: Moment,
@@ -109,7 +109,7 @@ impl Watched {
         }
     }
 
-    /// How long to wait still, if the moment's beginning has come.
+    /// Returns how long to wait still, if the moment's beginning has come.
     fn wait_for(&self, moment: Moment) -> Option<Duration> {
         let (has_come, wait) = match moment {
             Moment::Opening(wait) => (self.is_opening.is_some(), wait),
@@ -121,11 +121,11 @@ impl Watched {
         has_come.then_some(wait)
     }
 
-    /// Why the child has ended by itself.
+    /// Returns the reason for which the child has ended by itself.
     fn complaint(&mut self) -> String {
         let mut errors = String::new();
         if let Some(mut stderr) = self.child.stderr.take() {
-            // What it has said is enough.
+            // Errors that cannot be read are left out.
             let _ = stderr.read_to_string(&mut errors);
         }
         format!("a child failed: {}", errors.trim_end())
@@ -134,13 +134,13 @@ impl Watched {
 
 impl Drop for Watched {
     fn drop(&mut self) {
-        // Mostly it is dead and waited for.
+        // Usually the child is dead and waited for already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Hands on what a child says, until it has ended.
+/// Hands on the messages of a child, until it has ended.
 fn read(lines: ChildStdout, words: &Sender<std::result::Result<Word, String>>) {
     let mut lines = BufReader::new(lines);
     let mut line = String::new();
@@ -154,7 +154,7 @@ fn read(lines: ChildStdout, words: &Sender<std::result::Result<Word, String>>) {
                 None => return,
             },
         };
-        // Who does not listen any more has heard enough.
+        // A receiver that is gone needs no more messages.
         if words.send(word).is_err() {
             return;
         }

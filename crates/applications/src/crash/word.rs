@@ -1,30 +1,30 @@
-//! What a child says, a line each.
+//! Messages of a child, a line each.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// How many transactions of a kind a client has committed.
+/// Number of transactions of a kind that a client has committed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
     pub(super) client: u32,
-    /// As an index into [`KINDS`](crate::application::Application::KINDS).
+    /// Index of the kind in [`KINDS`](crate::application::Application::KINDS).
     pub(super) kind: u32,
     pub(super) number: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Word {
-    /// It begins to open the database.
+    /// The child begins to open the database.
     Opening,
-    /// What it has found in the ledger.
+    /// The child has found an entry in the ledger.
     Found(Entry),
-    /// It has opened the database and said all that is in the ledger; clients begin.
+    /// The child has opened the database and sent all that is in the ledger; clients begin.
     Working,
     /// A transaction was acknowledged.
     Done(Entry),
     /// A checkpoint begins.
     Checkpoint,
-    /// It has ended.
+    /// A checkpoint has ended.
     Checkpointed,
 }
 

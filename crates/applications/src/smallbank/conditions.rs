@@ -1,11 +1,11 @@
-//! What a bank's tables must meet at any time.
+//! Conditions that a bank's tables must meet at any time.
 //!
 //! | condition | says |
 //! | --- | --- |
 //! | accounts | each customer has an account of the customer's name and two holdings, and there are as many as were loaded |
 //! | savings | no savings are below 0 |
-//! | money | all holdings together are what the ledger says |
-//! | statements | of a customer's last statement and last check, one has seen all that the other has; only with [`Settings::statements`](super::Settings::statements) |
+//! | money | all holdings together equal the sum of the ledger |
+//! | statements | one of a customer's last statement and last check has seen all that the other has; only with [`Settings::statements`](super::Settings::statements) |
 
 use std::ops::ControlFlow;
 
@@ -15,7 +15,7 @@ use super::{Holding, Seen, SmallBank, name};
 use crate::application::violations::Violations;
 
 impl SmallBank {
-    /// Where the tables do not meet the conditions.
+    /// Returns violations of the conditions.
     pub(super) async fn violations<P: Policy>(&self, txn: &Transaction<P>) -> Result<Vec<String>> {
         let mut found = Violations::default();
         self.check_accounts(txn, &mut found).await?;
@@ -60,7 +60,7 @@ impl SmallBank {
         Ok(())
     }
 
-    /// What all customers have in one of the tables of holdings.
+    /// Returns the sum of all customers' money in one of the tables of holdings.
     async fn total<P: Policy>(
         &self,
         txn: &Transaction<P>,
@@ -85,7 +85,7 @@ impl SmallBank {
         Ok(total)
     }
 
-    /// How often all holdings in one of the tables were changed.
+    /// Returns the number of changes of all holdings in one of the tables.
     pub(super) async fn changes<P: Policy>(
         &self,
         txn: &Transaction<P>,
@@ -128,7 +128,7 @@ impl SmallBank {
 }
 
 impl Seen {
-    /// Whether it has seen everything that `other` has.
+    /// Returns whether this statement or check has seen everything that `other` has.
     fn has_seen(&self, other: &Seen) -> bool {
         self.savings >= other.savings && self.checking >= other.checking
     }

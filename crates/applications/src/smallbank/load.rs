@@ -13,14 +13,14 @@ use commands::progress::Step;
 /// Balances that are loaded, in cents; H-Store's.
 const OPENING_MIN: u64 = 1_000_000;
 const OPENING_MAX: u64 = 5_000_000;
-/// The ledger's row of what was loaded.
+/// The ledger's row of the loaded money.
 const OPENING: (u32, u32) = (u32::MAX, 0);
-/// The load is the same each time.
+/// Seed of the load, which is the same each time.
 const SEED: u64 = 2008;
 /// Customers, and rows of the ledger, per transaction.
 const BATCH: u64 = 8;
 
-/// See [`Application::load`](crate::application::Application::load).
+/// Makes and fills the tables; see [`Application::load`](crate::application::Application::load).
 pub(super) fn load(settings: &Settings, database: &Database, step: &Step) -> Result<SmallBank> {
     settings.check()?;
     let bank = create(settings, database).map_err(databases::failure)?;
@@ -78,17 +78,17 @@ macro_rules! bank {
     };
 }
 
-/// A bank without customers.
+/// Creates a bank without customers.
 fn create(settings: &Settings, database: &Database) -> weft::Result<SmallBank> {
     bank!(settings, database.create_table)
 }
 
-/// See [`Application::open`](crate::application::Application::open).
+/// Opens the tables; see [`Application::open`](crate::application::Application::open).
 pub(super) fn open(settings: &Settings, database: &Database) -> weft::Result<SmallBank> {
     bank!(settings, database.open_table)
 }
 
-/// What a customer is loaded with, in savings and checking.
+/// Returns the loaded balances of a customer, in savings and checking.
 pub(super) fn openings(customer: u64) -> [i64; 2] {
     let mut rng = rng(SEED, customer);
     let mut opening = || OPENING_MIN + below(&mut rng, OPENING_MAX - OPENING_MIN + 1);

@@ -1,10 +1,10 @@
-//! How large a bank is, and what its customers do.
+//! Size of a bank, and transactions of its customers.
 
 use super::KINDS;
 use crate::application::mix::Mix;
 use commands::{Error, Result};
 
-/// Most accounts: the sum of all money still fits.
+/// Largest number of accounts: the sum of all money still fits.
 const ACCOUNTS_MAX: u64 = 1_000_000_000;
 
 /// Settings of [`SmallBank`](super::SmallBank).
@@ -13,21 +13,22 @@ pub struct Settings {
     /// Customers, each with an account, savings and checking; from 2. Default 1,000,000,
     /// H-Store's.
     pub accounts: u64,
-    /// How often each kind of transaction is chosen. Default H-Store's: 25 % payments and
-    /// 15 % of each other kind.
+    /// Shares of the kinds of transactions. The default is H-Store's: 25 % payments and 15 % of
+    /// each other kind.
     pub mix: Mix<6>,
-    /// Where accesses concentrate. Default `None`: each customer is as likely as any other.
+    /// Customers at which accesses concentrate. By default `None`: each customer is as likely as
+    /// any other.
     pub hotspot: Option<Hotspot>,
-    /// Whether balances and checks write down what they have seen. Default no.
+    /// Whether balances and checks record what they have seen. By default they do not.
     pub statements: bool,
 }
 
-/// The first customers, whom a share of all accesses goes to.
+/// The first customers, to which a share of all accesses goes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Hotspot {
     /// Share of the accesses, from 0 to 1. The others go to the other customers.
     pub share: f64,
-    /// How many customers, from 1 to all but one.
+    /// Number of the customers, from 1 to all but one.
     pub accounts: u64,
 }
 
@@ -51,7 +52,7 @@ impl Settings {
         Mix::parse(&KINDS, text)
     }
 
-    /// Refuses values out of range.
+    /// Checks that all values are in range.
     ///
     /// # Errors
     /// [`Error::Input`] that says which value to change.

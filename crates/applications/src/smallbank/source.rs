@@ -1,10 +1,11 @@
-//! What transactions are to do.
+//! Requests for transactions.
 
 use super::Settings;
 use crate::application;
 use bench::distribution::{Rng, below, rng};
 
-/// Rows of the ledger of each worker: twice as many as it can have transactions in flight.
+/// Number of rows of the ledger of each worker: twice as many as it can have transactions in
+/// flight.
 pub(super) const STRIPES: u32 = 2 * interleave::IN_FLIGHT_MAX as u32;
 
 /// Amounts in cents, H-Store's.
@@ -13,15 +14,14 @@ const SAVINGS: i64 = 2020;
 const CHECK: i64 = 500;
 const PAYMENT: i64 = 500;
 
-/// A row of the ledger: the worker's number, and which of its stripes.
+/// A row of the ledger: the worker's number, and the number of its stripe.
 pub type Stripe = (u32, u32);
 
-/// What one transaction is to do. Customers are numbers from 0, amounts are in cents.
+/// Request for one transaction. Customers are numbers from 0, amounts are in cents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the fields say what they are")]
 pub enum Request {
-    /// Tells what the customer has in savings and checking together, and writes a
-    /// statement if asked to.
+    /// Reads the sum of the customer's savings and checking, and writes a statement if asked to.
     Balance { customer: u64, statement: bool },
     /// Pays `cents` into checking.
     DepositChecking {
@@ -46,7 +46,7 @@ pub enum Request {
         stripe: Stripe,
         noted: bool,
     },
-    /// Moves `cents` from one checking to another; rolled back if there are not as many.
+    /// Moves `cents` from one checking to another; rolled back if the first has less.
     SendPayment { from: u64, to: u64, cents: i64 },
 }
 
@@ -73,7 +73,7 @@ impl application::Request for Request {
     }
 }
 
-/// The requests of one worker, for ever.
+/// Returns the requests of one worker, for ever.
 pub(super) fn requests(
     settings: &Settings,
     worker: usize,
@@ -125,7 +125,7 @@ pub(super) fn requests(
     }
 }
 
-/// Any customer, as the hotspot says.
+/// Draws a customer, as the hotspot says.
 fn customer(settings: &Settings, rng: &mut Rng) -> u64 {
     match settings.hotspot {
         None => below(rng, settings.accounts),
@@ -139,7 +139,7 @@ fn customer(settings: &Settings, rng: &mut Rng) -> u64 {
     }
 }
 
-/// Another one; if the same was drawn, the next.
+/// Draws another customer; if `customer_drawn` was drawn again, returns the next one.
 fn other(settings: &Settings, customer_drawn: u64, rng: &mut Rng) -> u64 {
     match customer(settings, rng) {
         same if same == customer_drawn => (same + 1) % settings.accounts,

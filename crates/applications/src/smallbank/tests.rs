@@ -37,7 +37,7 @@ async fn holdings<P: Policy>(
     Ok([savings.unwrap(), checking.unwrap()])
 }
 
-/// Savings and checking of a customer, in cents.
+/// Returns savings and checking of a customer, in cents.
 fn cents(database: &Database, bank: &SmallBank, customer: u64) -> [i64; 2] {
     let both = ask(
         database,
@@ -47,7 +47,7 @@ fn cents(database: &Database, bank: &SmallBank, customer: u64) -> [i64; 2] {
     both.map(|holding| holding.cents.get())
 }
 
-/// Gives a customer other balances, from and to nowhere.
+/// Gives a customer other balances, without a source or a destination of the money.
 fn give(database: &Database, bank: &SmallBank, customer: u64, cents: [i64; 2]) {
     ask(
         database,

@@ -8,16 +8,16 @@ use super::{Holding, Request, Seen, SmallBank, Stripe, name};
 use crate::application::access::{change, get_both, get_both_to_write, get_to_write, read, write};
 use crate::application::{Reads, missing, rolled_back};
 
-/// What a check costs besides that is not covered, in cents.
+/// Penalty for a check that is not covered, in cents.
 const PENALTY: i64 = 100;
 
-/// What may be missing.
+/// Names of records that may be missing.
 const ACCOUNT: &str = "account";
 const HOLDING: &str = "holding";
 const ROW: &str = "row of the ledger";
 
 impl SmallBank {
-    /// Does what is asked for. Returns the number of records read or written.
+    /// Runs the requested transaction. Returns the number of records read or written.
     pub(super) async fn transact<P: Policy>(
         &self,
         txn: &Transaction<P>,
@@ -30,7 +30,7 @@ impl SmallBank {
                 customer,
                 statement,
             } => {
-                // The client's.
+                // The client would use the result.
                 black_box(teller.balance(customer, statement).await?);
                 Ok(3 + u32::from(statement))
             }
@@ -70,7 +70,7 @@ impl SmallBank {
         }
     }
 
-    /// Bytes of the coroutine of each kind.
+    /// Returns the bytes of the coroutine of each kind.
     pub(super) fn frames<P: Policy>(&self, txn: &Transaction<P>) -> [usize; 6] {
         let (teller, stripe) = (self.teller(txn, Reads::Grouped), (0, 0));
         [
@@ -96,7 +96,7 @@ impl SmallBank {
     }
 }
 
-/// Does a transaction.
+/// Runs the operations of one transaction.
 pub(super) struct Teller<'t, P: Policy> {
     bank: &'t SmallBank,
     txn: &'t Transaction<P>,
@@ -104,7 +104,7 @@ pub(super) struct Teller<'t, P: Policy> {
 }
 
 impl<P: Policy> Teller<'_, P> {
-    /// What the customer has, in cents.
+    /// Returns the customer's money, in cents; records what was seen if `statement` is set.
     pub(super) async fn balance(&self, customer: u64, statement: bool) -> Result<i64> {
         let customer = self.customer(customer).await?;
         let savings = self.holding(&self.bank.savings, customer).await?;
@@ -189,7 +189,7 @@ impl<P: Policy> Teller<'_, P> {
         found.ok_or_else(|| missing(ACCOUNT))
     }
 
-    /// Looks up two.
+    /// Looks up two customers by name.
     async fn customers(&self, one: u64, other: u64) -> Result<[u64; 2]> {
         let names = [name(one), name(other)];
         let accounts = &self.bank.accounts;
@@ -209,7 +209,7 @@ impl<P: Policy> Teller<'_, P> {
         found.ok_or_else(|| missing(HOLDING))
     }
 
-    /// The checking of two customers, which is about to change.
+    /// Reads the checking of two customers, which is about to change.
     async fn checking_to_write(&self, both: [u64; 2]) -> Result<[Holding; 2]> {
         let table = &self.bank.checking;
         get_both_to_write(self.txn, table, &both, HOLDING, self.reads).await
@@ -224,7 +224,7 @@ impl<P: Policy> Teller<'_, P> {
         write(self.txn, table, &customer, HOLDING, &holding).await
     }
 
-    /// Adds to what the customer has there; how much that is now.
+    /// Adds `cents` to the customer's holding in `table`, and returns its new balance.
     async fn pay_in(&self, table: &Table<u64, Holding>, customer: u64, cents: i64) -> Result<i64> {
         let add = |holding: &mut Holding| {
             *holding = holding.plus(cents);
@@ -233,7 +233,7 @@ impl<P: Policy> Teller<'_, P> {
         change(self.txn, table, &customer, HOLDING, add).await
     }
 
-    /// Writes down what came in from outside.
+    /// Records `cents` that came in from outside.
     async fn book(&self, stripe: Stripe, cents: i64) -> Result<()> {
         let add = |booked: &mut i64| *booked += cents;
         change(self.txn, &self.bank.ledger, &stripe, ROW, add).await

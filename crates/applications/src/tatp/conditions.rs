@@ -1,11 +1,11 @@
-//! What a register's tables must meet at any time.
+//! Conditions that a register's tables must meet at any time.
 //!
 //! | condition | says |
 //! | --- | --- |
 //! | subscribers | there are as many as were loaded, numbered from 1 |
 //! | numbers | each has the telephone number of its `s_id`, and the index finds it, and nothing else, by that |
 //! | access | each record of access_info is of a subscriber and of a type 1 to 4; a subscriber has 1 to 4 |
-//! | facilities | the same of special_facility |
+//! | facilities | each record of special_facility is of a subscriber and of a type 1 to 4; a subscriber has 1 to 4 |
 //! | forwardings | each call forwarding is of a facility, starts at 0, 8 or 16 and ends one to eight hours later |
 
 use std::ops::ControlFlow;
@@ -16,7 +16,7 @@ use super::{START_TIMES, TYPES, Tatp, number};
 use crate::application::violations::Violations;
 
 impl Tatp {
-    /// Where the tables do not meet the conditions.
+    /// Returns violations of the conditions.
     pub(super) async fn violations<P: Policy>(&self, txn: &Transaction<P>) -> Result<Vec<String>> {
         let mut found = Violations::default();
         let subscribers = self.check_subscribers(txn, &mut found).await?;
@@ -28,7 +28,7 @@ impl Tatp {
         Ok(found.sentences())
     }
 
-    /// Who there is, in order.
+    /// Checks the subscribers, and returns them in order.
     async fn check_subscribers<P: Policy>(
         &self,
         txn: &Transaction<P>,
@@ -97,7 +97,7 @@ impl Tatp {
     }
 }
 
-/// Checks what subscribers have by type. Returns the keys, in order.
+/// Checks a table of the subscribers' records by type. Returns the keys, in order.
 async fn check_types<P: Policy, V: Value>(
     txn: &Transaction<P>,
     table: &Table<(u32, u8), V>,

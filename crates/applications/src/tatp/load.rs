@@ -9,10 +9,10 @@ use bench::loading::in_batches;
 use commands::Result;
 use commands::progress::Step;
 
-/// Subscribers per transaction.
+/// Number of subscribers per transaction.
 const BATCH: u64 = 4;
 
-/// See [`Application::load`](crate::application::Application::load).
+/// Makes and fills the tables; see [`Application::load`](crate::application::Application::load).
 pub(super) fn load(settings: &Settings, database: &Database, step: &Step) -> Result<Tatp> {
     settings.check()?;
     let register = create(settings, database).map_err(databases::failure)?;
@@ -44,12 +44,13 @@ macro_rules! register {
     }};
 }
 
-/// A register without subscribers.
+/// Creates a register without subscribers.
 fn create(settings: &Settings, database: &Database) -> weft::Result<Tatp> {
     register!(settings, database.create_table)
 }
 
-/// See [`Application::open`](crate::application::Application::open).
+/// Opens the tables and attaches the index; see
+/// [`Application::open`](crate::application::Application::open).
 pub(super) fn open(settings: &Settings, database: &Database) -> weft::Result<Tatp> {
     register!(settings, database.open_table)
 }

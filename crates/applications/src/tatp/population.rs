@@ -1,29 +1,29 @@
-//! What is loaded for a subscriber: the same each time.
+//! Rows loaded for a subscriber, which are the same each time.
 
 use super::{AccessInfo, CallForwarding, Number, START_TIMES, SpecialFacility, Subscriber, TYPES};
 use super::{number, source};
 use bench::distribution::{Rng, below, rng};
 
-/// Not a worker's.
+/// Seed of the population, unlike any worker's.
 const SEED: u64 = 2003;
-/// Of 100 facilities, those that are active.
+/// Share of the facilities that are active, in percent.
 const ACTIVE: u64 = 85;
 
-/// A subscriber and what belongs to it.
+/// A subscriber with its other rows.
 pub(super) struct Entry {
     pub(super) subscriber: Subscriber,
     pub(super) access: Vec<(u8, AccessInfo)>,
     pub(super) facilities: Vec<Facility>,
 }
 
-/// A special facility and the call forwardings of it.
+/// A special facility and its call forwardings.
 pub(super) struct Facility {
     pub(super) sf_type: u8,
     pub(super) row: SpecialFacility,
     pub(super) forwardings: Vec<(u8, CallForwarding)>,
 }
 
-/// The entry of a subscriber.
+/// Returns the entry of a subscriber.
 pub(super) fn entry(s_id: u32) -> Entry {
     let mut rng = rng(SEED, u64::from(s_id));
     let rng = &mut rng;
@@ -72,7 +72,7 @@ fn facility(rng: &mut Rng, sf_type: u8) -> Facility {
     }
 }
 
-/// A call forwarding that starts at an hour, and ends one to eight hours later.
+/// Draws a call forwarding that starts at an hour, and ends one to eight hours later.
 pub(super) fn forwarding(rng: &mut Rng, start_time: u8) -> CallForwarding {
     CallForwarding {
         end_time: start_time + 1 + below(rng, 8) as u8,
@@ -80,7 +80,7 @@ pub(super) fn forwarding(rng: &mut Rng, start_time: u8) -> CallForwarding {
     }
 }
 
-/// At least `least` of `all`, each number of them as likely as any other.
+/// Draws at least `least` of `all`; each number of elements is as likely as any other.
 fn some_of<const N: usize>(rng: &mut Rng, mut all: [u8; N], least: usize) -> Vec<u8> {
     let count = least + below(rng, (N - least + 1) as u64) as usize;
     for place in 0..count {

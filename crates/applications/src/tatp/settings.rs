@@ -1,32 +1,32 @@
-//! How many subscribers there are, and who of them calls.
+//! Number of subscribers, and the choice of those in transactions.
 
 use super::KINDS;
 use crate::application::mix::Mix;
 use commands::{Error, Result};
 
-/// Most subscribers.
+/// Largest number of subscribers.
 const SUBSCRIBERS_MAX: u32 = 1_000_000_000;
 
 /// Settings of [`Tatp`](super::Tatp).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Subscribers. Default 100,000, the description's.
+    /// Number of subscribers. The default is the description's, 100,000.
     pub subscribers: u32,
-    /// How often each kind of transaction is chosen. Default the description's: 35, 10, 35,
-    /// 2, 14, 2 and 2 %.
+    /// Shares of the kinds of transactions. The default is the description's: 35, 10, 35, 2, 14, 2
+    /// and 2 %.
     pub mix: Mix<7>,
-    /// How the subscriber of a transaction is chosen. Default
-    /// [`NonUniform`](Choice::NonUniform), the description's.
+    /// Choice of the subscriber of a transaction. The default is the description's,
+    /// [`NonUniform`](Choice::NonUniform).
     pub choice: Choice,
 }
 
-/// How subscribers are chosen.
+/// Ways to choose subscribers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
-    /// Some far more often than others: `NURand` of the description, whose A follows from
-    /// the number of subscribers.
+    /// Some subscribers far more often than others: `NURand` of the description, whose A follows
+    /// from the number of subscribers.
     NonUniform,
-    /// Each as likely as any other.
+    /// Each subscriber as likely as any other.
     Uniform,
 }
 
@@ -49,7 +49,7 @@ impl Settings {
         Mix::parse(&KINDS, text)
     }
 
-    /// Refuses values out of range.
+    /// Checks that all values are in range.
     ///
     /// # Errors
     /// [`Error::Input`] that says which value to change.

@@ -1,17 +1,17 @@
-//! What transactions are to do.
+//! Requests for transactions.
 
 use super::population::forwarding;
 use super::{CallForwarding, Choice, Number, START_TIMES, Settings, TYPES, number};
 use crate::application;
 use bench::distribution::{Rng, below, rng};
 
-/// What one transaction is to do.
+/// Request for one transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the fields are the description's parameters")]
 pub enum Request {
     /// Reads a subscriber.
     GetSubscriberData { s_id: u32 },
-    /// Finds where calls go to that come in within some hours.
+    /// Finds the destinations of calls that come in within some hours.
     GetNewDestination {
         s_id: u32,
         sf_type: u8,
@@ -27,7 +27,7 @@ pub enum Request {
         sf_type: u8,
         data_a: u8,
     },
-    /// Changes where a subscriber is, found by number.
+    /// Changes the location of a subscriber, found by number.
     UpdateLocation { sub_nbr: Number, location: u32 },
     /// Adds a call forwarding of a subscriber found by number.
     InsertCallForwarding {
@@ -37,7 +37,7 @@ pub enum Request {
         end_time: u8,
         numberx: Number,
     },
-    /// Removes one.
+    /// Removes a call forwarding of a subscriber found by number.
     DeleteCallForwarding {
         sub_nbr: Number,
         sf_type: u8,
@@ -63,7 +63,7 @@ impl application::Request for Request {
     }
 }
 
-/// The requests of one worker, for ever.
+/// Returns the requests of one worker, for ever.
 pub(super) fn requests(
     settings: &Settings,
     worker: usize,
@@ -118,12 +118,12 @@ pub(super) fn requests(
     }
 }
 
-/// A place: from 1 to 2^32 - 1.
+/// Draws a location: from 1 to 2^32 - 1.
 pub(super) fn location(rng: &mut Rng) -> u32 {
     1 + below(rng, u64::from(u32::MAX)) as u32
 }
 
-/// Whom the transaction is about.
+/// Draws the subscriber of a transaction.
 fn subscriber(settings: &Settings, rng: &mut Rng) -> u32 {
     let count = u64::from(settings.subscribers);
     let drawn = below(rng, count);
@@ -137,7 +137,7 @@ fn subscriber(settings: &Settings, rng: &mut Rng) -> u32 {
     }
 }
 
-/// The description's A for a number of subscribers.
+/// Returns the description's A for a number of subscribers.
 pub(super) fn spread(subscribers: u64) -> u64 {
     match subscribers {
         0..=1_000_000 => 65_535,

@@ -26,12 +26,13 @@ fn register() -> (Database, Tatp) {
     loaded(&settings(), options())
 }
 
-/// Runs one transaction of the register's. Whether it was not rolled back.
+/// Runs one transaction of the register's; returns whether it committed instead of being rolled
+/// back as asked.
 fn run(database: &Database, register: &Tatp, request: Request) -> bool {
     execute(database, register, request, Reads::Single)
 }
 
-/// The call forwardings of a subscriber's facility.
+/// Returns the call forwardings of a subscriber's facility.
 fn forwardings(
     database: &Database,
     register: &Tatp,
@@ -50,7 +51,7 @@ fn forwardings(
     rows.map(|((_, _, start), row)| (start, row)).collect()
 }
 
-/// A subscriber, and one of its facilities that has as many call forwardings.
+/// Returns a subscriber, and one of its facilities that has `count` call forwardings.
 fn facility_with(count: usize) -> (u32, u8) {
     let facilities = (1..=SUBSCRIBERS).flat_map(|s_id| {
         let of = entry(s_id).facilities.into_iter();
@@ -282,7 +283,7 @@ fn subscribers_are_chosen_as_asked() {
                 panic!("the mix has nothing else");
             };
             assert!((1..=100_000).contains(&s_id));
-            // What two numbers are combined to has each low bit in three of four cases.
+            // The combination of two numbers has each low bit set in three of four cases.
             odd += u32::from((s_id - 1) % 2 == 1);
         }
         odd

@@ -9,11 +9,11 @@ use super::{CallForwarding, Number, Request, SpecialFacility, Subscriber, Tatp};
 use crate::application::access::change;
 use crate::application::{missing, rolled_back};
 
-/// What must be there.
+/// Name of the record that must exist.
 const SUBSCRIBER: &str = "subscriber";
 
 impl Tatp {
-    /// Does what is asked for. Returns the number of records asked for or written.
+    /// Runs the requested transaction. Returns the number of records asked for or written.
     pub(super) async fn transact<P: Policy>(
         &self,
         txn: &Transaction<P>,
@@ -28,7 +28,7 @@ impl Tatp {
                 end_time,
             } => {
                 let found = self.get_new_destination(txn, s_id, sf_type, start_time, end_time);
-                // The client's.
+                // The client would use the result.
                 let (destinations, records) = found.await?;
                 black_box(destinations);
                 Ok(records)
@@ -70,7 +70,7 @@ impl Tatp {
         }
     }
 
-    /// Bytes of the coroutine of each kind.
+    /// Returns the bytes of the coroutine of each kind.
     pub(super) fn frames<P: Policy>(&self, txn: &Transaction<P>) -> [usize; 7] {
         let nobody = [0; 15];
         let row = CallForwarding {
@@ -90,12 +90,12 @@ impl Tatp {
 
     async fn get_subscriber_data<P: Policy>(&self, txn: &Transaction<P>, s_id: u32) -> Result<u32> {
         let found = txn.get(&self.subscribers, &s_id).await?;
-        // The client's.
+        // The client would use the result.
         black_box(found.ok_or_else(|| missing(SUBSCRIBER))?);
         Ok(1)
     }
 
-    /// Where calls go to, and the number of records read.
+    /// Returns the destinations of calls, and the number of records read.
     pub(super) async fn get_new_destination<P: Policy>(
         &self,
         txn: &Transaction<P>,
@@ -128,7 +128,7 @@ impl Tatp {
         s_id: u32,
         ai_type: u8,
     ) -> Result<u32> {
-        // The client's.
+        // The client would use the result.
         black_box(txn.get(&self.access, &(s_id, ai_type)).await?);
         Ok(1)
     }
@@ -144,7 +144,7 @@ impl Tatp {
         let set = |row: &mut Subscriber| row.bit[0] = bit;
         change(txn, &self.subscribers, &s_id, SUBSCRIBER, set).await?;
         let key = (s_id, sf_type);
-        // Not every subscriber has it.
+        // Some subscribers do not have the facility.
         let set = |facility: &mut SpecialFacility| facility.data_a = data_a;
         txn.modify(&self.facilities, &key, set).await?;
         Ok(2)

@@ -1,5 +1,4 @@
-//! What always holds, whatever has committed: the twelve conditions of clause 3.3.2, and two
-//! of ours.
+//! Conditions that always hold, whatever has committed: the twelve conditions of clause 3.3.2, and two of ours.
 //!
 //! | condition | says |
 //! | --- | --- |
@@ -12,21 +11,20 @@
 //! | 7 | a line has no delivery date if and only if its order has no carrier |
 //! | 8 | W_YTD is the sum of the warehouse's payments |
 //! | 9 | D_YTD is the sum of the district's payments |
-//! | 10 | C_BALANCE is the sum of the customer's delivered lines, less that of his payments |
-//! | 11 | of a district, the orders that are not open are as many as were delivered |
+//! | 10 | C_BALANCE is the sum of the customer's delivered lines, less that of the customer's payments |
+//! | 11 | the number of a district's orders that are not open equals the number of deliveries |
 //! | 12 | C_BALANCE + C_YTD_PAYMENT is the sum of the customer's delivered lines |
-//! | stock | S_ORDER_CNT, S_REMOTE_CNT and S_YTD of a warehouse's stock add up to what lines entered since the load have taken from it |
-//! | items | are those that were loaded |
+//! | stock | S_ORDER_CNT, S_REMOTE_CNT and S_YTD of a warehouse's stock add up to the quantities that lines entered since the load have taken from it |
+//! | items | the items are those that were loaded |
 //!
-//! The standard states condition 11 for a database just loaded: 2,100 orders of a district
-//! are not open. Here it says for any time: as many as were loaded as delivered, and one
-//! more for each delivery that the district's customers have counted (C_DELIVERY_CNT).
+//! The standard states condition 11 for a database just loaded: 2,100 orders of a district are not open. Here it covers
+//! any time: the orders that are not open are those loaded as delivered, and one more for each delivery that the
+//! district's customers have counted (C_DELIVERY_CNT).
 //!
-//! All is found in one pass over each table in one transaction. Orders are kept, in the
-//! order of their keys, and open orders and order lines are merged with them as they come
-//! by: memory grows with customers and orders, not with lines, payments and stock. What
-//! lacks another record or refers to one that there is not shows as a sum that is wrong, or
-//! is named.
+//! The check makes one pass over each table in one transaction. Orders are kept, in the order of their keys, and open
+//! orders and order lines are merged with them as they come by: memory grows with customers and orders, not with lines,
+//! payments and stock. A row that lacks another record or refers to a missing one shows as a sum that is wrong, or is
+//! named.
 
 pub(super) mod books;
 pub(super) mod orders;
@@ -40,7 +38,7 @@ use self::orders::{Lines, Open, Orders};
 use super::Tpcc;
 use crate::application::violations::Violations;
 
-/// Which conditions do not hold, and where: a sentence each.
+/// Returns violations of the conditions: a sentence each.
 pub(super) async fn check<P: Policy>(tpcc: &Tpcc, txn: &Transaction<P>) -> Result<Vec<String>> {
     let (tables, population) = (&tpcc.tables, &tpcc.population);
     let mut violations = Violations::default();
@@ -103,7 +101,7 @@ pub(super) async fn check<P: Policy>(tpcc: &Tpcc, txn: &Transaction<P>) -> Resul
     Ok(violations.sentences())
 }
 
-/// Shows `visit` all records of a table.
+/// Shows all records of a table to `visit`.
 async fn all<P: Policy, K: Key, V: Value>(
     txn: &Transaction<P>,
     table: &Table<K, V>,

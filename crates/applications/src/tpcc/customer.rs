@@ -11,9 +11,9 @@ use super::terminal::Who;
 use crate::application::missing;
 
 impl Tpcc {
-    /// The key of the customer that `who` says, and how many records were read for it: of
-    /// those with a last name, sorted by first name, the one in the middle, or before it.
-    /// Names and keys stand in the index; no customer is read.
+    /// Returns the key of the customer that `who` describes, and the number of records that were
+    /// read for it. Among customers of one last name, sorted by first name, the customer is the one
+    /// in the middle, or before it. Names and keys stand in the index; no customer is read.
     pub(super) async fn find_customer<P: Policy>(
         &self,
         txn: &Transaction<P>,

@@ -1,8 +1,8 @@
 //! Delivery: the oldest open order of each district of a warehouse goes out (clause 2.7),
 //! all in one transaction, without a queue before it.
 //!
-//! Of two deliveries at once, one deletes an order's entry among the open ones; the other
-//! is aborted, or under read committed finds it gone and looks for the next.
+//! When two deliveries run at once, one deletes an order's entry among the open ones; the other is
+//! aborted, or under read committed finds the entry gone and looks for the next.
 
 use std::ops::ControlFlow;
 
@@ -12,7 +12,7 @@ use super::Tpcc;
 use super::schema::{Customer, Date, DistrictKey, Order};
 use crate::application::access::{change, write};
 
-/// What is to go out, and how.
+/// A request for a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Delivery {
     pub(super) warehouse: u16,
@@ -20,10 +20,10 @@ pub struct Delivery {
     pub(super) date: Date,
 }
 
-/// What was done.
+/// Results of a delivery.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Delivered {
-    /// Orders that went out: fewer than there are districts, if some had none.
+    /// Number of orders that went out: fewer than there are districts, if some had none.
     pub(super) orders: u32,
     pub(super) records: u32,
 }
@@ -68,7 +68,7 @@ impl Tpcc {
         }
     }
 
-    /// Writes down that an order went out. Returns the number of records.
+    /// Records that an order went out. Returns the number of records read or written.
     async fn deliver<P: Policy>(
         &self,
         txn: &Transaction<P>,
@@ -96,7 +96,7 @@ impl Tpcc {
         };
         let key = (warehouse, district, customer);
         change(txn, &tables.customers, &key, "customer", charge).await?;
-        // Order and customer read and written, and so the lines.
+        // Order and customer are read and written, and the lines too.
         Ok(2 + 2 + 2 * count)
     }
 }

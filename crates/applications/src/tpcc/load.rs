@@ -1,4 +1,4 @@
-//! Loading, by all workers, in transactions of some records each.
+//! Loading by all workers, in transactions of some records each.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,12 +12,12 @@ use bench::databases;
 use bench::loading::in_batches;
 use commands::progress::Step;
 
-/// Records in a transaction; of orders, their lines not counted.
+/// Number of records in a transaction; the lines of orders are not counted.
 const BATCH: u64 = 32;
 const BATCH_OF_ORDERS: u64 = 8;
 
-/// How far [`load`] advances: records, but for those of orders and customers, whose lines
-/// and payments are not counted.
+/// Returns the number of steps by which [`load`] advances: records, except for the lines of orders
+/// and the payments of customers.
 pub(super) fn steps(settings: &Settings) -> u64 {
     let (warehouses, scale) = (u64::from(settings.warehouses), settings.scale);
     let customers = u64::from(scale.districts) * u64::from(scale.customers);
@@ -71,7 +71,7 @@ impl Load<'_> {
         in_batches(self.database, numbers, length, Some(self.step), batch)
     }
 
-    /// The tables that are small, in one transaction for each warehouse.
+    /// Loads the small tables, in one transaction for each warehouse.
     fn few(&self) -> Result<()> {
         let (population, tables) = (self.population, self.tables.clone());
         self.database.run_blocking(async move |txn: &Transaction| {
@@ -144,7 +144,7 @@ impl Load<'_> {
         })
     }
 
-    /// Customers, and what each has paid.
+    /// Loads customers, and the first payment of each.
     fn customers(&self, warehouse: u16, district: u8) -> commands::Result<()> {
         let all = 1..u64::from(self.population.scale.customers) + 1;
         self.in_batches(all, BATCH, |customers| {
@@ -163,7 +163,7 @@ impl Load<'_> {
         })
     }
 
-    /// Orders, their lines, and which of them are open.
+    /// Loads orders, their lines, and the entries of open orders.
     fn orders(&self, warehouse: u16, district: u8) -> commands::Result<()> {
         let customers = self.population.customers_of_orders(warehouse, district);
         let customers: Arc<[u16]> = customers.into();
@@ -193,7 +193,7 @@ impl Load<'_> {
     }
 }
 
-/// The key of what a customer has paid at first: below those of all terminals
+/// Returns the key of a customer's first payment: below those of all terminals
 /// ([`super::terminal`]).
 fn loaded_history_key(customers: u16, (warehouse, district, customer): CustomerKey) -> HistoryKey {
     let district = u64::from(warehouse) * 10 + u64::from(district) - 1;

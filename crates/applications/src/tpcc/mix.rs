@@ -1,4 +1,4 @@
-//! Which kinds of transactions are drawn, how often.
+//! Kinds of transactions, and their shares.
 
 use std::fmt;
 use std::str::FromStr;
@@ -39,10 +39,10 @@ impl Kind {
     ];
 }
 
-/// How often each kind of transaction is drawn.
+/// Shares of the kinds of transactions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mix {
-    /// The standard's: 45 % NewOrder, 43 % Payment, 4 % of each other.
+    /// The standard's mix: 45 % NewOrder, 43 % Payment, 4 % of each other.
     #[default]
     Tpcc,
     /// Read only: half StockLevel, half OrderStatus (CoroBase, section 5.2).
@@ -56,7 +56,7 @@ impl Mix {
     /// Every mix.
     pub const ALL: [Self; 3] = [Self::Tpcc, Self::TpccCr, Self::TpccCh];
 
-    /// The name used on the command line and in results.
+    /// Returns the name used on the command line and in results.
     pub fn name(self) -> &'static str {
         match self {
             Self::Tpcc => "tpcc",
@@ -65,7 +65,7 @@ impl Mix {
         }
     }
 
-    /// Of a hundred transactions, how many are of each kind.
+    /// Returns the shares of the kinds, in percent.
     const fn shares(self) -> [u32; 6] {
         match self {
             Self::Tpcc => [45, 43, 4, 4, 4, 0],

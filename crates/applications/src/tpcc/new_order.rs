@@ -1,13 +1,13 @@
 //! NewOrder: a customer orders some items (clause 2.4).
 //!
-//! The district comes first, because all orders of a district meet there: who finds it
-//! taken or changed has done nothing yet. Then, in no order that the standard cares about,
-//! warehouse and customer are read, the order is entered, and for each line the item is
-//! read, its stock is reduced, and the line is entered. An order with an unused item, always
-//! the last, does all that for the other lines and is rolled back.
+//! The district comes first, because all orders of a district meet there: a transaction that finds
+//! it locked or changed has done nothing yet. Then, in no order that the standard cares about,
+//! warehouse and customer are read, the order is entered, and for each line the item is read, its
+//! stock is reduced, and the line is entered. An order with an unused item, always the last, does
+//! all that for the other lines and is rolled back.
 //!
-//! Reads that can be grouped: those of all items. (To read the stock records in a group and
-//! write them afterwards would be to look each of them up twice.)
+//! The reads of all items can be grouped. (To read the stock records in a group and write them
+//! afterwards would be to look each of them up twice.)
 
 use weft::{Policy, Result, Transaction};
 
@@ -20,10 +20,10 @@ use super::terminal::UNUSED_ITEM;
 use crate::application::access::{change, read};
 use crate::application::{Reads, missing, rolled_back};
 
-/// Lines of an order at most.
+/// Largest number of lines of an order.
 const LINES_MAX: usize = 15;
 
-/// An order to enter.
+/// A request for an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NewOrder {
     pub(super) customer: CustomerKey,
@@ -34,7 +34,7 @@ pub struct NewOrder {
     quantities: [u8; LINES_MAX],
 }
 
-/// A line of it.
+/// A line of an order.
 #[derive(Clone, Copy)]
 pub(super) struct Line {
     pub(super) number: u8,
@@ -43,19 +43,19 @@ pub(super) struct Line {
     pub(super) quantity: u8,
 }
 
-/// What the terminal shows.
+/// Results that the terminal shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Entered {
-    /// The order's number.
+    /// Number of the order.
     pub(super) order: u32,
-    /// What it costs, in cents.
+    /// Price of the order, in cents.
     pub(super) total: i64,
-    /// Lines of which item and stock are original.
+    /// Number of lines whose item and stock are original.
     pub(super) brands: u8,
     pub(super) records: u32,
 }
 
-/// What an order needs to know of its item.
+/// Columns of the item that an order uses.
 #[derive(Clone, Copy)]
 struct Offer {
     price: i64,
@@ -72,7 +72,7 @@ impl Offer {
 }
 
 impl NewOrder {
-    /// An order without lines.
+    /// Returns an order without lines.
     pub(super) fn new(customer: CustomerKey, date: Date) -> Self {
         Self {
             customer,
@@ -106,13 +106,13 @@ impl NewOrder {
         (0..usize::from(self.count)).map(|at| self.line(at))
     }
 
-    /// Whether all lines come from the warehouse that the order is entered in.
+    /// Returns whether all lines come from the warehouse that the order is entered in.
     pub(super) fn is_local(&self) -> bool {
         let home = self.customer.0;
         self.lines().all(|line| line.supply_warehouse == home)
     }
 
-    /// Item, supplying warehouse and quantity of each line.
+    /// Returns item, supplying warehouse and quantity of each line.
     #[cfg(test)]
     pub(super) fn ordered(&self) -> Vec<(u32, u16, u8)> {
         let lines = self.lines();
@@ -127,9 +127,9 @@ struct Entry<'e, P: Policy> {
     tpcc: &'e Tpcc,
     txn: &'e Transaction<P>,
     request: &'e NewOrder,
-    /// Its number.
+    /// Number of the order.
     order: u32,
-    /// What the lines cost together.
+    /// Price of all lines together.
     amount: i64,
     brands: u8,
 }
@@ -178,7 +178,7 @@ impl Tpcc {
         if request.lines().any(|line| line.item == UNUSED_ITEM) {
             return Err(rolled_back());
         }
-        // Ten-thousandths, of ten-thousandths.
+        // Both are in ten-thousandths, so their product is divided by ten thousand twice.
         let (discount, tax) = (
             10_000 - i64::from(discount),
             10_000 + i64::from(warehouse_tax) + i64::from(district_tax),
@@ -187,8 +187,8 @@ impl Tpcc {
             order,
             total: (entry.amount * discount * tax + 50_000_000) / 100_000_000,
             brands: entry.brands,
-            // District, warehouse, customer, order and new-order; and of each line, item,
-            // stock and line.
+            // The records are district, warehouse, customer, order and new-order; for each line,
+            // item, stock and line.
             records: 2 + 1 + 1 + 2 + lines * 4,
         })
     }
@@ -271,7 +271,7 @@ impl<P: Policy> Entry<'_, P> {
     }
 }
 
-/// An item that may be missing only if it is the unused one.
+/// Returns the offer of an item, which may be missing only if it is the unused one.
 fn found(item: u32, offer: Option<Offer>) -> Result<Option<Offer>> {
     match offer {
         None if item != UNUSED_ITEM => Err(missing("item")),
@@ -279,14 +279,14 @@ fn found(item: u32, offer: Option<Offer>) -> Result<Option<Offer>> {
     }
 }
 
-/// What an order line needs to know of its stock.
+/// Columns of the stock that an order line uses.
 #[derive(Clone, Copy)]
 struct Taken {
     district_info: Text<24>,
     is_original: bool,
 }
 
-/// Takes what `line` orders from the stock, which is filled up before it runs short.
+/// Takes the quantity of `line` from the stock, which is filled up before it runs short.
 fn take(stock: &mut Stock, request: &NewOrder, line: Line) -> Taken {
     let (warehouse, district, _) = request.customer;
     let (left, quantity) = (stock.quantity.get(), u16::from(line.quantity));

@@ -1,4 +1,4 @@
-//! OrderStatus: what has become of a customer's last order (clause 2.6). Only reads.
+//! OrderStatus: the state of a customer's last order (clause 2.6). Only reads.
 
 use std::ops::ControlFlow;
 
@@ -10,7 +10,7 @@ use super::terminal::Who;
 use crate::application::access::read;
 use crate::application::missing;
 
-/// Whose order is asked for.
+/// A request for the state of a customer's last order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OrderStatus {
     pub(super) warehouse: u16,
@@ -18,16 +18,16 @@ pub struct OrderStatus {
     pub(super) who: Who,
 }
 
-/// What the terminal shows.
+/// Results that the terminal shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Status {
     pub(super) customer: u16,
-    /// Cents.
+    /// Balance of the customer, in cents.
     pub(super) balance: i64,
-    /// The newest order's number.
+    /// Number of the newest order.
     pub(super) order: u32,
     pub(super) is_delivered: bool,
-    /// What its lines cost together, in cents.
+    /// Price of its lines together, in cents.
     pub(super) amount: i64,
     pub(super) records: u32,
 }

@@ -1,7 +1,7 @@
 //! Payment: a customer pays, at a district that may be another's (clause 2.5).
 //!
-//! The warehouse comes first, because all payments of a warehouse meet there, then the
-//! district, the customer, and what is written down of it.
+//! The warehouse comes first, because all payments of a warehouse meet there, then the district,
+//! the customer, and the record of the payment.
 
 use std::io::Write;
 
@@ -14,10 +14,10 @@ use super::schema::{
 use super::terminal::Who;
 use crate::application::access::change;
 
-/// Room for what is written down of a payment.
+/// Bytes of the text that is recorded of a payment.
 pub(super) const LINE_BYTES: usize = 64;
 
-/// A payment to make.
+/// A request for a payment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Payment {
     pub(super) warehouse: u16,
@@ -25,17 +25,17 @@ pub struct Payment {
     pub(super) customer_warehouse: u16,
     pub(super) customer_district: u8,
     pub(super) who: Who,
-    /// Cents.
+    /// Amount in cents.
     pub(super) amount: i64,
     pub(super) date: Date,
     pub(super) key: HistoryKey,
 }
 
-/// What the terminal shows.
+/// Results that the terminal shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Paid {
     pub(super) customer: CustomerKey,
-    /// Cents.
+    /// Balance of the customer, in cents.
     pub(super) balance: i64,
     pub(super) records: u32,
 }
@@ -83,15 +83,15 @@ impl Tpcc {
         Ok(Paid {
             customer,
             balance,
-            // Warehouse, district and customer read and written, and the payment.
+            // Warehouse, district and customer are read and written, and the payment is written.
             records: looked_at + 3 * 2 + 1,
         })
     }
 }
 
 impl Payment {
-    /// What the payment changes of its customer: of one with bad credit, it is written
-    /// down.
+    /// Changes the customer's row by the payment. A customer with bad credit gets a record of it in
+    /// its data.
     fn credit(&self, row: &mut Customer, customer: CustomerKey) {
         row.balance -= self.amount;
         row.ytd_payment += self.amount;
@@ -103,7 +103,7 @@ impl Payment {
         row.data.prepend(self.written_down(customer, &mut line));
     }
 
-    /// What is written down of it, in `line`.
+    /// Writes the record of the payment into `line`, and returns the part of it that is used.
     pub(super) fn written_down<'l>(
         &self,
         (warehouse, district, customer): CustomerKey,

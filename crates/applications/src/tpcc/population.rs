@@ -1,7 +1,7 @@
 //! The rows that a database is loaded with: clause 4.3.3 of the standard.
 //!
-//! Each row follows from the seed and its key alone, whoever makes it and when. So all
-//! workers load at once, and a check can make a row again to compare.
+//! Each row follows from the seed and its key alone, independent of the worker and the time. All
+//! workers can therefore load at once, and a check can make a row again to compare.
 //!
 //! Suppliers, nations and regions are those of CH-benCHmark, as far as a transaction looks
 //! at them: stock of item `i` in warehouse `w` is supplied by supplier `w * i` modulo
@@ -14,16 +14,16 @@ use super::schema::{
 };
 use super::settings::{SUPPLIERS, Scale, Settings};
 
-/// When everything was loaded, for the rows: the beginning of 2026.
+/// Time of the load in the rows: the beginning of 2026.
 pub(super) const LOADED: i64 = 1_767_225_600_000;
-/// What each customer has paid once, in cents.
+/// Amount of each customer's first payment, in cents.
 pub(super) const PAID: i64 = 10_00;
-/// Regions.
+/// Number of regions.
 pub(super) const REGIONS: u8 = 5;
-/// Nations.
+/// Number of nations.
 pub(super) const NATIONS: u8 = 62;
 
-/// What the random numbers of a row are drawn for.
+/// Purposes of random numbers of a row.
 #[derive(Clone, Copy)]
 enum Stream {
     Skews,
@@ -39,7 +39,7 @@ enum Stream {
     Supplier,
 }
 
-/// Makes rows.
+/// Generator of the loaded rows.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Population {
     seed: u64,
@@ -58,7 +58,7 @@ impl Population {
         }
     }
 
-    /// Random numbers for one row, by the parts of its key.
+    /// Returns random numbers for one row, by the parts of its key.
     fn random(&self, stream: Stream, warehouse: u16, district: u8, rest: u32) -> Random {
         random(self.seed, stream, warehouse, district, rest)
     }
@@ -114,7 +114,7 @@ impl Population {
         }
     }
 
-    /// What the customer has paid.
+    /// Returns the first payment of a customer.
     pub(super) fn history(&self, warehouse: u16, district: u8, customer: u16) -> History {
         let random = &mut self.random(Stream::History, warehouse, district, customer.into());
         History {
@@ -129,7 +129,7 @@ impl Population {
         }
     }
 
-    /// Who has placed the orders of a district, in their order.
+    /// Returns the customers of the orders of a district, in the order of the orders.
     pub(super) fn customers_of_orders(&self, warehouse: u16, district: u8) -> Vec<u16> {
         let mut random = self.random(Stream::CustomersOfOrders, warehouse, district, 0);
         random.permutation(self.scale.customers)
@@ -176,7 +176,7 @@ impl Population {
         }
     }
 
-    /// Whether an order is delivered that was loaded.
+    /// Returns whether a loaded order is delivered.
     pub(super) fn is_delivered(&self, order: u32) -> bool {
         order <= self.scale.delivered()
     }
@@ -232,8 +232,8 @@ impl Population {
         }
     }
 
-    /// The stock that each of the first `suppliers` suppliers supplies, in the order of its
-    /// keys.
+    /// Returns the keys of the stock that each of the first `suppliers` suppliers supplies, in
+    /// their order.
     pub(super) fn supplied(&self, suppliers: u32) -> Vec<Vec<StockKey>> {
         let mut supplied = vec![Vec::new(); suppliers as usize];
         for warehouse in 1..=self.warehouses {
@@ -248,7 +248,7 @@ impl Population {
     }
 }
 
-/// Random numbers for one purpose and the parts of a key.
+/// Returns random numbers for one purpose and the parts of a key.
 fn random(seed: u64, stream: Stream, warehouse: u16, district: u8, rest: u32) -> Random {
     let key = u64::from(warehouse) << 40 | u64::from(district) << 32 | u64::from(rest);
     Random::new(seed, (stream as u64) << 56 | key)

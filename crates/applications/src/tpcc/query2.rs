@@ -1,18 +1,17 @@
-//! Query2: of the suppliers of a region, what each has least of (CoroBase, section 5.2).
+//! Query2: for each supplier of a region, the stock that it has least of (CoroBase, section 5.2).
 //!
-//! After query 2 of TPC-H, as CH-benCHmark maps it to the tables of TPC-C and ERMIA made a
-//! transaction of it that also writes. It reads all regions and nations; of the first
-//! suppliers (as many as the settings say) it reads each, and for each whose nation is in
-//! the region:
-//! - all stock that the supplier supplies, of which the application keeps a list, and
-//!   remembers the record with the lowest quantity, the first of several;
+//! The transaction follows query 2 of TPC-H, as CH-benCHmark maps it to the tables of TPC-C; ERMIA
+//! made it a transaction that also writes. It reads all regions and nations; of the first suppliers
+//! (the settings give their number) it reads each, and for each whose nation is in the region:
+//! - all stock that the supplier supplies, of which the application keeps a list, and remembers the
+//!   record with the lowest quantity, the first of several;
 //! - the item of that record, which it passes over if its data has a [`PASSED_OVER`];
 //! - if the quantity is below [`THRESHOLD`], raises it by [`SUPPLY`].
 //!
 //! ERMIA reads all these suppliers again for each nation of the region, about twelve times;
 //! here each is read once, which makes the query shorter by reads that hit the cache.
 //!
-//! Reads that can be grouped: those of the stock of one supplier.
+//! The reads of the stock of one supplier can be grouped.
 
 use std::ops::ControlFlow;
 
@@ -23,29 +22,29 @@ use super::schema::{Item, Stock, StockKey};
 use crate::application::access::{change, read};
 use crate::application::{Reads, missing};
 
-/// Stock below this is supplied.
+/// Quantity below which stock is supplied.
 pub(super) const THRESHOLD: u16 = 15;
-/// By how much.
+/// Quantity by which stock is raised.
 pub(super) const SUPPLY: u16 = 50;
 
-/// What the data of items has that are passed over.
+/// Mark in the data of items that are passed over.
 pub(super) const PASSED_OVER: &[u8; 1] = b"b";
 
-/// Which region.
+/// A request for the query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Query2 {
     pub(super) region: u8,
 }
 
-/// What it found.
+/// Results of the query.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Found {
-    /// Suppliers of the region, of those looked at.
+    /// Number of suppliers of the region, among those looked at.
     pub(super) suppliers: u32,
-    /// Stock records that were raised.
+    /// Number of stock records that were raised.
     pub(super) supplied: u32,
-    /// What the items with the lowest quantities cost together, in cents; of those that
-    /// were not passed over.
+    /// Price of the items with the lowest quantities together, in cents; those that were passed
+    /// over are left out.
     pub(super) prices: i64,
     pub(super) records: u32,
 }
@@ -60,7 +59,7 @@ impl Tpcc {
         let tables = &self.tables;
         let region = request.region;
         let regions = txn.scan(&tables.regions, ..).count().await?;
-        // A bit for each of the 62.
+        // A bit for each of the 62 nations.
         let mut nations = 0_u64;
         let all = txn.scan(&tables.nations, ..).for_each(|nation, row| {
             nations |= u64::from(row.region == region) << nation;
@@ -100,7 +99,7 @@ impl Tpcc {
         Ok(found)
     }
 
-    /// The stock of which there is least, and how much there is.
+    /// Returns the key of the stock with the lowest quantity, and the quantity.
     async fn lowest_stock<P: Policy>(
         &self,
         txn: &Transaction<P>,
@@ -110,7 +109,7 @@ impl Tpcc {
         let table = &self.tables.stock;
         let mut lowest: Option<(u16, StockKey)> = None;
         let mut compare = |key, quantity| {
-            // Of several, that with the lowest key.
+            // The lowest key wins among equal quantities.
             let lower = |lowest| (quantity, key) < lowest;
             if lowest.is_none_or(lower) {
                 lowest = Some((quantity, key));

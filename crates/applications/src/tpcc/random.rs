@@ -1,4 +1,4 @@
-//! What rows and requests are drawn from: clauses 2.1.6 and 4.3.2 of the standard.
+//! Random numbers and texts of rows and requests: clauses 2.1.6 and 4.3.2 of the standard.
 
 use std::ops::RangeInclusive;
 
@@ -6,13 +6,13 @@ use super::schema::Text;
 use crate::application::mix::Mix;
 use bench::distribution::{Rng, below, rng};
 
-/// Letters and digits, which all texts are made of.
+/// Letters and digits, of which all texts are made.
 const ALPHANUMERIC: &[u8; 62] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
-/// Last names are made of three of these.
+/// Syllables, three of which make a last name.
 const SYLLABLES: [&str; 10] = [
     "BAR", "OUGHT", "ABLE", "PRI", "PRES", "ESE", "ANTI", "CALLY", "ATION", "EING",
 ];
-/// Last names that there are.
+/// Number of last names.
 pub(super) const NAMES: u16 = 1_000;
 
 /// A stream of random numbers and texts.
@@ -20,31 +20,31 @@ pub(super) const NAMES: u16 = 1_000;
 pub(super) struct Random(Rng);
 
 impl Random {
-    /// Equal arguments give equal streams, others unrelated ones.
+    /// Returns a stream; equal arguments give equal streams, others unrelated ones.
     pub(super) fn new(seed: u64, stream: u64) -> Self {
         Self(rng(seed, stream))
     }
 
-    /// Each number in `range` alike.
+    /// Draws a number in `range`, each alike.
     #[inline]
     pub(super) fn within(&mut self, range: RangeInclusive<u32>) -> u32 {
         let (least, most) = range.into_inner();
         least + below(&mut self.0, u64::from(most - least) + 1) as u32
     }
 
-    /// A kind of transaction, as often as `mix` says.
+    /// Draws a kind of transaction, as often as `mix` says.
     #[inline]
     pub(super) fn choose<const N: usize>(&mut self, mix: &Mix<N>) -> usize {
         mix.choose(&mut self.0)
     }
 
-    /// True once in a hundred, times `percent`.
+    /// Returns `true` with a probability of `percent`.
     #[inline]
     pub(super) fn percent(&mut self, percent: u32) -> bool {
         self.within(1..=100) <= percent
     }
 
-    /// Non-uniform: some numbers in `range` much more often than others.
+    /// Draws a number in `range`, some much more often than others.
     #[inline]
     pub(super) fn skewed(&mut self, by: NuRand, range: RangeInclusive<u32>) -> u32 {
         let (least, most) = (*range.start(), *range.end());
@@ -52,7 +52,7 @@ impl Random {
         (drawn + by.c) % (most - least + 1) + least
     }
 
-    /// Letters and digits, as many as `length` says.
+    /// Draws letters and digits, as many as `length` says.
     pub(super) fn text<const N: usize>(&mut self, length: RangeInclusive<u32>) -> Text<N> {
         let length = self.within(length) as usize;
         let mut text = Text::default();
@@ -66,14 +66,14 @@ impl Random {
         text
     }
 
-    /// Digits, as many as there is room for in `digits`.
+    /// Fills `digits` with digits.
     pub(super) fn digits(&mut self, digits: &mut [u8]) {
         for digit in digits {
             *digit = b'0' + self.within(0..=9) as u8;
         }
     }
 
-    /// [`Text`] of 26 to 50 letters in which once in ten `ORIGINAL` stands somewhere.
+    /// Draws a [`Text`] of 26 to 50 letters; one in ten has `ORIGINAL` somewhere in it.
     pub(super) fn data(&mut self) -> Text<50> {
         let mut data: Text<50> = self.text(26..=50);
         if self.percent(10) {
@@ -84,7 +84,7 @@ impl Random {
         data
     }
 
-    /// The numbers from 1 to `count` in random order.
+    /// Returns the numbers from 1 to `count` in random order.
     pub(super) fn permutation(&mut self, count: u16) -> Vec<u16> {
         let mut numbers: Vec<u16> = (1..=count).collect();
         for left in (1..numbers.len()).rev() {
@@ -95,49 +95,51 @@ impl Random {
     }
 }
 
-/// What marks a tenth of the items and of the stock.
+/// Mark in the data of a tenth of the items and of the stock.
 pub(super) const ORIGINAL: &[u8; 8] = b"ORIGINAL";
 
-/// The last name of a number below [`NAMES`].
+/// Returns the last name of a number below [`NAMES`].
 pub(super) fn last_name(number: u16) -> Text<16> {
     let [first, second, third] =
         [number / 100, number / 10 % 10, number % 10].map(|digit| SYLLABLES[usize::from(digit)]);
     Text::of(&[first.as_bytes(), second.as_bytes(), third.as_bytes()])
 }
 
-/// A non-uniform distribution: how strong the skew is, and which numbers are frequent.
+/// A non-uniform distribution: the strength of the skew, and a constant that decides which numbers
+/// are frequent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct NuRand {
-    /// All bits set from some bit down.
+    /// Skew; all bits are set from some bit down.
     a: u32,
-    /// At most `a`.
+    /// Constant, at most `a`.
     c: u32,
 }
 
-/// The non-uniform distributions of a database and of those who use it.
+/// The non-uniform distributions of a database and of its terminals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Skews {
-    /// Of last names of customers while loading.
+    /// Distribution of customers' last names while loading.
     pub(super) names_loaded: NuRand,
-    /// Of last names that are asked for: somewhat others than the most frequent.
+    /// Distribution of last names in requests; its most frequent names differ somewhat from those
+    /// loaded.
     pub(super) names_asked: NuRand,
-    /// Of customers.
+    /// Distribution of customers.
     pub(super) customers: NuRand,
-    /// Of items.
+    /// Distribution of items.
     pub(super) items: NuRand,
 }
 
 impl Skews {
     const NAMES_A: u32 = 255;
 
-    /// Follow from the database's seed, so that all terminals have the same.
+    /// Draws the distributions from the database's seed, so all terminals have the same.
     pub(super) fn of(random: &mut Random) -> Self {
         let mut skew = |a| NuRand {
             a,
             c: random.within(0..=a),
         };
         let (names_loaded, customers, items) = (skew(Self::NAMES_A), skew(1_023), skew(8_191));
-        // Clause 2.1.6.1 says how far apart the two constants must be.
+        // Clause 2.1.6.1 gives the distance that the two constants must have.
         let names_asked = loop {
             let asked = skew(Self::NAMES_A);
             let apart = asked.c.abs_diff(names_loaded.c);
@@ -175,7 +177,8 @@ mod tests {
                 drawn[(random.skewed(skew, range.clone()) - least) as usize] += 1;
             }
             let most_drawn = drawn.iter().max();
-            // Uniform, each would be drawn about a hundred times, none two hundred times.
+            // Under a uniform distribution each number would be drawn about a hundred times, none
+            // two hundred times.
             assert!(most_drawn > Some(&200) || drawn.len() < 100, "{range:?}");
         }
     }

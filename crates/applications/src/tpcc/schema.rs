@@ -1,4 +1,4 @@
-//! The tables, their keys, and the two ways into them that are not by key.
+//! The tables, their keys, and the two indexes.
 
 mod rows;
 mod text;
@@ -25,7 +25,7 @@ pub(super) type OrderLineKey = (u16, u8, u32, u8);
 pub(super) type ItemKey = u32;
 /// Warehouse and item.
 pub(super) type StockKey = (u16, u32);
-/// See [`super::terminal`].
+/// Number of a payment; see [`super::terminal`].
 pub(super) type HistoryKey = u64;
 
 /// Warehouse, district, last name, first name.
@@ -42,12 +42,12 @@ macro_rules! tables {
         }
 
         impl Tables {
-            /// Creates them all.
+            /// Creates all tables.
             pub(super) fn create(database: &Database) -> weft::Result<Self> {
                 Ok(Self { $($table: database.create_table($name)?,)* })
             }
 
-            /// Opens those that are there.
+            /// Opens existing tables.
             pub(super) fn open(database: &Database) -> weft::Result<Self> {
                 Ok(Self { $($table: database.open_table($name)?,)* })
             }
@@ -74,14 +74,14 @@ tables! {
 /// Handles on the indexes.
 #[derive(Clone)]
 pub(super) struct Indexes {
-    /// Customers of a district by last name, those of one name by first name.
+    /// Index of the customers of a district by last name, those of one name by first name.
     pub(super) customers_by_name: Index<NameKey, CustomerKey, Customer>,
-    /// Orders of a customer, the newest last.
+    /// Index of the orders of a customer, the newest last.
     pub(super) orders_of_customer: Index<CustomerOrderKey, OrderKey, Order>,
 }
 
 impl Indexes {
-    /// Creates them, or attaches them after the database was opened.
+    /// Creates the indexes, or attaches them after the database was opened.
     pub(super) fn create(database: &Database, tables: &Tables) -> weft::Result<Self> {
         let by_name = |(warehouse, district, _): CustomerKey, customer: Customer| {
             Some((warehouse, district, customer.last.0, customer.first.0))

@@ -1,39 +1,38 @@
-//! How large the database is, and which transactions are drawn.
+//! Size of the database, and shares of the transactions.
 
 use super::mix::Mix;
 use commands::number::plural;
 use commands::{Error, Result};
 
-/// Suppliers in the table of that name (CH-benCHmark).
+/// Rows of the table of suppliers (CH-benCHmark).
 pub(super) const SUPPLIERS: u32 = 10_000;
 
-/// What a TPC-C database is, and what its terminals do.
+/// Settings of a TPC-C database and of its terminals.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Which transactions are drawn, how often.
+    /// Shares of the kinds of transactions.
     pub mix: Mix,
-    /// Warehouses, from 1.
+    /// Number of warehouses, from 1.
     pub warehouses: u16,
-    /// How much there is in each.
+    /// Size of each warehouse.
     pub scale: Scale,
-    /// Where a terminal's transactions are at home.
+    /// Home warehouse of a terminal's transactions.
     pub home: Home,
-    /// How many suppliers `Query2` looks at, from 1 to 10,000.
+    /// Number of suppliers that `Query2` looks at, from 1 to 10,000.
     pub suppliers: u32,
-    /// What all rows and the constants of the distributions follow from.
+    /// Seed of all rows and of the constants of the distributions.
     pub seed: u64,
 }
 
-/// How much there is of what the standard gives a fixed number of. The default is the
-/// standard's; smaller ones are for tests.
+/// Numbers that the standard fixes. The default is the standard's; smaller ones are for tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scale {
-    /// Items, and stock records of each warehouse. At least 15.
+    /// Number of items, and of stock records of each warehouse. At least 15.
     pub items: u32,
-    /// Districts of a warehouse, from 1 to 10.
+    /// Number of districts of a warehouse, from 1 to 10.
     pub districts: u8,
-    /// Customers of a district, each of which has placed one order; 10 to 3,000. Of the
-    /// orders, the newest three tenths are open.
+    /// Number of customers of a district, each of which has placed one order; 10 to 3,000. The
+    /// newest three tenths of the orders are open.
     pub customers: u16,
 }
 
@@ -48,42 +47,43 @@ impl Default for Scale {
 }
 
 impl Scale {
-    /// Fewest items: as many as the longest order has lines.
+    /// Least number of items: the longest order has as many lines.
     pub const ITEMS_MIN: u32 = 15;
-    /// Fewest customers of a district.
+    /// Least number of customers of a district.
     pub const CUSTOMERS_MIN: u16 = 10;
 
-    /// Orders of a district once it is loaded: one for each customer.
+    /// Returns the number of orders of a district once it is loaded: one for each customer.
     pub(super) fn orders(&self) -> u32 {
         self.customers.into()
     }
 
-    /// How many of them, the first, are delivered.
+    /// Returns the number of loaded orders that are delivered; they are the first ones.
     pub(super) fn delivered(&self) -> u32 {
         self.orders() - self.orders() * 3 / 10
     }
 
-    /// Last names that somebody in each district has.
+    /// Returns the number of last names that occur in each district.
     pub(super) fn names(&self) -> u16 {
         self.customers.min(1_000)
     }
 }
 
-/// Where the transactions of a worker are at home.
+/// Choices of the home warehouse of a worker's transactions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Home {
-    /// Each in a warehouse drawn for it.
+    /// Each transaction in a warehouse drawn for it.
     #[default]
     Random,
-    /// All in one warehouse, as long as there are as many as workers one of its own.
+    /// All transactions of a worker in one warehouse, a different one for each worker while there
+    /// are enough.
     Bound,
 }
 
 impl Home {
-    /// Both.
+    /// Both choices.
     pub const ALL: [Self; 2] = [Self::Random, Self::Bound];
 
-    /// The name used on the command line and in results.
+    /// Returns the name used on the command line and in results.
     pub fn name(self) -> &'static str {
         match self {
             Self::Random => "random",
@@ -109,7 +109,7 @@ impl std::str::FromStr for Home {
 }
 
 impl Settings {
-    /// The standard's, with this many warehouses.
+    /// Returns the standard's settings, with this many warehouses.
     pub fn standard(mix: Mix, warehouses: u16) -> Self {
         Self {
             mix,
@@ -121,7 +121,7 @@ impl Settings {
         }
     }
 
-    /// What the mix is called in results: with the homes, unless they are drawn.
+    /// Returns the name of the mix in results: with the homes, unless they are drawn.
     pub fn mix_name(&self) -> String {
         match self.home {
             Home::Random => self.mix.name().to_owned(),
@@ -129,7 +129,7 @@ impl Settings {
         }
     }
 
-    /// A few words that say what is run.
+    /// Returns a few words that describe the run.
     pub fn description(&self) -> String {
         let suppliers = match self.mix {
             Mix::TpccCh => format!(", {}", plural(self.suppliers.into(), "supplier")),
@@ -143,7 +143,7 @@ impl Settings {
         )
     }
 
-    /// Whether there can be such a database.
+    /// Checks that such a database can be made.
     ///
     /// # Errors
     /// [`Error::Input`], which says what to change.

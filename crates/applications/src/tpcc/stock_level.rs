@@ -1,7 +1,7 @@
-//! StockLevel: which items of a district's last twenty orders run short (clause 2.8). Only
-//! reads.
+//! StockLevel: the number of items in a district's last twenty orders that run short (clause 2.8).
+//! Only reads.
 //!
-//! Reads that can be grouped: those of the stock of all items.
+//! The reads of the stock of all items can be grouped.
 
 use std::ops::ControlFlow;
 
@@ -12,22 +12,22 @@ use super::schema::StockKey;
 use crate::application::access::read;
 use crate::application::{Reads, missing};
 
-/// Orders that are looked at.
+/// Number of orders that are looked at.
 const ORDERS: u32 = 20;
 
-/// Where, and what is short.
+/// A request for the number of items that run short.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StockLevel {
     pub(super) warehouse: u16,
     pub(super) district: u8,
-    /// Items of which there is less.
+    /// Quantity below which an item runs short.
     pub(super) threshold: u16,
 }
 
-/// What the terminal shows.
+/// Results that the terminal shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Level {
-    /// Items that run short.
+    /// Number of items that run short.
     pub(super) low: u32,
     pub(super) records: u32,
 }

@@ -1,4 +1,4 @@
-//! What the tables count of transactions: orders and payments.
+//! Counts of transactions in the tables: orders and payments.
 
 use std::ops::ControlFlow;
 
@@ -7,7 +7,8 @@ use weft::{Policy, Result, Transaction};
 use super::Tpcc;
 use crate::application::Tally;
 
-/// See [`Application::tallies`](crate::application::Application::tallies).
+/// Returns the counts of orders and payments; see
+/// [`Application::tallies`](crate::application::Application::tallies).
 pub(super) async fn tallies<P: Policy>(tpcc: &Tpcc, txn: &Transaction<P>) -> Result<Vec<Tally>> {
     let (tables, population) = (&tpcc.tables, &tpcc.population);
     let scale = population.scale;

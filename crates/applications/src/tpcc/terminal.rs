@@ -1,14 +1,14 @@
-//! What a terminal asks for: clauses 2.4.1 to 2.8.1 of the standard, in a closed loop
-//! without keying and thinking.
+//! Requests of a terminal: clauses 2.4.1 to 2.8.1 of the standard, in a closed loop without keying
+//! and thinking.
 //!
-//! Everything that a transaction needs stands in its request, so that the next attempt
-//! does the same: dates too, which are the terminal's (a second passes from request to
-//! request) and not the system's, and the key of the payment.
+//! A request contains all parameters of its transaction, so the next attempt does the same. The
+//! dates are among them, which are the terminal's (a second passes from request to request) and not
+//! the system's, and so is the key of the payment.
 //!
-//! *Keys of payments* are `terminal << 40 | count`. Whoever asks for a source of requests
-//! gets a terminal of its own, counted from 1 (from behind what is found, in a database
-//! that was opened again); those below `1 << 40` are loaded. Payments of one terminal are
-//! therefore neighbours, and those of two are not.
+//! *Keys of payments* are `terminal << 40 | count`. Each source of requests gets a terminal of its
+//! own, counted from 1 (in a database that was opened again, from behind the terminals found in
+//! it); keys below `1 << 40` are loaded. Payments of one terminal are therefore neighbours, and
+//! those of two are not.
 
 use super::mix::{Kind, Mix};
 use super::new_order::NewOrder;
@@ -21,34 +21,34 @@ use super::schema::{Date, HistoryKey};
 use super::settings::{Home, Settings};
 use super::{Request, delivery::Delivery, stock_level::StockLevel};
 
-/// Bits of the key of a payment that count those of one terminal.
+/// Number of bits of a payment's key that count the payments of one terminal.
 const COUNT_BITS: u32 = 40;
-/// Random numbers of requests, apart from those of rows.
+/// Stream of the random numbers of requests, apart from those of rows.
 const STREAM: u64 = 0xff << 56;
-/// An item that there is not.
+/// Key of an item that does not exist.
 pub(super) const UNUSED_ITEM: u32 = 0;
 
-/// Who is asked for.
+/// Description of the customer that is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Who {
     /// The customer with this number.
     Number(u16),
-    /// The one in the middle of those with the last name of this number.
+    /// The customer in the middle of those with the last name of this number.
     Name(u16),
 }
 
-/// Draws requests.
+/// A source of requests.
 pub(super) struct Terminal {
     population: Population,
     mix: Mix,
-    /// The warehouse that all transactions are at home in, if there is one.
+    /// Home warehouse of all transactions, if there is one.
     bound: Option<u16>,
     random: Random,
     date: i64,
     next_payment: HistoryKey,
 }
 
-/// The terminal that has made a payment.
+/// Returns the terminal that has made a payment.
 pub(super) fn terminal_of(payment: HistoryKey) -> u64 {
     payment >> COUNT_BITS
 }
@@ -75,7 +75,7 @@ impl Terminal {
         }
     }
 
-    /// The next request.
+    /// Draws the next request.
     pub(super) fn draw(&mut self) -> Request {
         self.date += 1_000;
         match self.mix.draw(&mut self.random) {
@@ -96,7 +96,7 @@ impl Terminal {
         }
     }
 
-    /// Another warehouse than `home`, if there is one.
+    /// Draws a warehouse other than `home`, if there is one.
     fn remote(&mut self, home: u16) -> u16 {
         let others = u32::from(self.population.warehouses) - 1;
         if others == 0 {
@@ -119,7 +119,7 @@ impl Terminal {
         self.random.skewed(skew, 1..=customers) as u16
     }
 
-    /// Three in five are asked for by name.
+    /// Draws the customer of a request; three in five are asked for by name.
     fn who(&mut self) -> Who {
         if !self.random.percent(60) {
             return Who::Number(self.customer());
@@ -185,8 +185,8 @@ impl Terminal {
         }
     }
 
-    /// The standard gives each terminal one district for good; here it is drawn, since
-    /// there are fewer terminals than districts.
+    /// Draws a StockLevel request. The standard gives each terminal one district for good; here it
+    /// is drawn, since there are fewer terminals than districts.
     pub(super) fn stock_level(&mut self) -> StockLevel {
         StockLevel {
             warehouse: self.home(),

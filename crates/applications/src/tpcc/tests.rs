@@ -12,7 +12,7 @@ use weft::{Isolation, Options};
 use super::*;
 use crate::application::trial::{self, inconsistencies};
 
-/// Two districts with ten customers and orders each, of which three are open.
+/// Returns settings of two districts with ten customers and orders each, of which three are open.
 fn tiny(warehouses: u16) -> Settings {
     Settings {
         scale: Scale {
@@ -45,7 +45,7 @@ fn run<T: Send + 'static>(
     database.run_blocking(closure).unwrap()
 }
 
-/// The conditions that sentences name.
+/// Returns the conditions that sentences name.
 fn named(sentences: &[String]) -> BTreeSet<&str> {
     sentences
         .iter()

@@ -1,12 +1,13 @@
-//! The same over a connection: tables, rows, requests and conditions of TPC-C, as statements
-//! for a server that speaks PostgreSQL's protocol.
+//! TPC-C over a connection: its tables, rows, requests and conditions, as statements for a server
+//! that speaks PostgreSQL's protocol.
 //!
-//! Rows are those of `population.rs`, requests those of `terminal.rs`, and the conditions those
-//! of `consistency.rs`; here are only the statements. Money is `numeric(12, 2)`, as the standard
-//! has it. A payment has no key, which the standard allows; the conditions count them all.
+//! Rows are those of `population.rs`, requests those of `terminal.rs`, and the conditions those of
+//! `consistency.rs`; this module has only the statements. Money is `numeric(12, 2)`, as the
+//! standard has it. A payment has no key, which the standard allows; the conditions count them all.
 //!
-//! Every statement is prepared. It is sent when the one before it is answered; or, where the client
-//! pipelines, together with those that do not need each other's answers, as drivers offer it.
+//! Every statement is prepared. It is sent when the one before it is answered; or, if the client
+//! pipelines, together with other statements that do not need each other's answers, as drivers
+//! offer it.
 
 mod conditions;
 mod connection;
@@ -30,9 +31,9 @@ use commands::Result;
 use commands::progress::Step;
 use servers::{Client, Decimal, Server, Workload, failed, level};
 
-/// Cents.
+/// Money in cents.
 type Money = Decimal<2>;
-/// Ten-thousandths.
+/// A rate in ten-thousandths.
 type Rate = Decimal<4>;
 
 /// TPC-C as a workload of servers.
@@ -44,7 +45,7 @@ pub struct Wire {
 }
 
 impl Wire {
-    /// Makes the workload of settings, with clients that pipeline, or not.
+    /// Returns the workload of `settings`, with clients that pipeline, or not.
     pub fn new(settings: &Settings, is_pipelined: bool) -> Self {
         Self {
             is_pipelined,
@@ -54,7 +55,7 @@ impl Wire {
         }
     }
 
-    /// Connects a client, which writes down in the ledger what it commits, if it is told to.
+    /// Connects a client, which records its commits in the ledger, if it is told to.
     ///
     /// # Errors
     /// [`Error::Run`](commands::Error::Run) when the server refuses or cannot be reached.
@@ -70,7 +71,7 @@ impl Wire {
         let set = level(isolation);
         let is_set = connection.wait(connection.command(&set));
         is_set.map_err(failed)?;
-        // Relaxed: a number, no data is published through it.
+        // Relaxed: the counter only gives out numbers, no data is published through it.
         let terminal = self.next_terminal.fetch_add(1, Ordering::Relaxed);
         let population = self.population;
         let terminal = Terminal::new(&self.settings, population, terminal, number as usize, seed);

@@ -1,4 +1,4 @@
-//! What the query is asked about, on the command line.
+//! The request for the query, on the command line.
 
 use bench::report::Format;
 use commands::number::{parse_count_within, parse_percent};
@@ -8,7 +8,7 @@ use experiments::join::Lists;
 
 use super::{Request, report, run};
 
-/// Most values and rows: values are odd numbers of 32 bits.
+/// Largest number of values and of rows: values are odd numbers of 32 bits.
 const COUNT_MAX: u64 = 1 << 31;
 /// Most values in a list.
 const LIST_MAX: u64 = 1 << 20;
@@ -19,7 +19,7 @@ const THREADS_MAX: u64 = 1024;
 /// Compares a query with an IN-predicate on a column with an analytical engine's.
 ///
 /// Builds one column of integers, to which rows refer at random, in Weft's column store and in
-/// DuckDB, both in memory. Then both find the rows whose value is in a list, in every way they
+/// DuckDB, both in memory. Then both find the rows whose value is in a list, in every form they
 /// have, list by list in turns. Every answer is verified. Results go to standard output, progress
 /// and notes to standard error.
 #[derive(Debug, clap::Args)]
@@ -36,11 +36,11 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value = "10k", value_parser = parse_list)]
     list: u64,
 
-    /// How many of 100 values of a list are in no row, and in no dictionary.
+    /// Share of the values of a list that are in no row, and in no dictionary, in percent.
     #[arg(long, value_name = "P", default_value = "0", value_parser = parse_percent)]
     absent_percent: f64,
 
-    /// Sort the lists before they are asked about.
+    /// Sort the lists before they are looked up.
     #[arg(long)]
     sorted: bool,
 
@@ -53,8 +53,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "A,B,..", value_delimiter = ',', value_parser = parse_threads)]
     threads: Vec<u64>,
 
-    /// How DuckDB is asked, separated by commas: text, prepared, bound, contains, temporary,
-    /// filled, index-text, index-prepared [default: all].
+    /// Forms in which DuckDB is asked, separated by commas: text, prepared, bound, contains,
+    /// temporary, filled, index-text, index-prepared [default: all].
     #[cfg(feature = "duckdb")]
     #[arg(long, value_name = "A,B,..", value_delimiter = ',')]
     forms: Vec<super::duckdb::Form>,
@@ -98,7 +98,7 @@ fn parse_few(text: &str) -> Result<u64> {
 }
 
 impl Arguments {
-    /// Carries it out and returns the results as text, and whether every answer was right.
+    /// Runs the request and returns the results as text, and whether every answer was right.
     ///
     /// # Errors
     /// [`Error::Input`] when the request was wrong, [`Error::Run`] when it failed.
@@ -113,7 +113,7 @@ impl Arguments {
     }
 
     fn request(&self) -> Result<Request> {
-        // Within their bounds, as they were parsed.
+        // The numbers were checked against their bounds when they were parsed.
         let checked =
             |count: u64| u32::try_from(count).map_err(|error| Error::input(error.to_string()));
         Ok(Request {
@@ -136,7 +136,7 @@ impl Arguments {
         })
     }
 
-    /// Numbers of threads, each once.
+    /// Returns numbers of threads, each once.
     #[cfg(feature = "duckdb")]
     fn threads(&self) -> Vec<usize> {
         let mut threads: Vec<usize> = self
@@ -152,7 +152,7 @@ impl Arguments {
         threads
     }
 
-    /// Forms, each once.
+    /// Returns forms, each once.
     #[cfg(feature = "duckdb")]
     fn forms(&self) -> Vec<super::duckdb::Form> {
         let mut forms = self.forms.clone();

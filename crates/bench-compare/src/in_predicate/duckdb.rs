@@ -1,9 +1,8 @@
-//! DuckDB: one table in memory, asked in every way that it has for a list of values.
+//! DuckDB: one table in memory, asked in each of its forms for a list of values.
 //!
 //! Tables in memory are not compressed by default, and a compressed one of 4 million rows was not
-//! faster to scan.
-//! Rows are loaded in order by one thread, so that row identifiers are row numbers; afterwards the
-//! order of results is left to DuckDB, which spares it work.
+//! faster to scan. Rows are loaded in order by one thread, so row identifiers are row numbers;
+//! afterwards the order of results is left to DuckDB, which saves it work.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -33,11 +32,13 @@ fn failed(error: duckdb::Error) -> Error {
 /// A loaded database.
 pub(super) struct Database {
     connection: Connection,
-    /// Threads that it uses at present.
+    /// Number of threads that the database uses at present.
     threads: Cell<usize>,
 }
 
 impl Database {
+    /// Loads the rows of `population` into a new database.
+    ///
     /// # Errors
     /// [`Error::Run`] when DuckDB refuses.
     pub(super) fn load(
@@ -67,7 +68,7 @@ impl Database {
             let step = progress.step("duckdb: building an index", 1);
             run("CREATE TABLE indexed AS SELECT value FROM plain")?;
             run("CREATE INDEX values_of_indexed ON indexed (value)")?;
-            // By default it scans the table for more than 2048 rows or 0.1 % of them.
+            // By default DuckDB scans the table for more than 2048 rows or 0.1 % of them.
             run("SET index_scan_max_count = 100000000")?;
             run("SET index_scan_percentage = 1.0")?;
             step.finish();
@@ -79,7 +80,7 @@ impl Database {
         })
     }
 
-    /// Each form with each number of threads, for each answer.
+    /// Returns contenders of each form with each number of threads, for each answer.
     ///
     /// # Errors
     /// [`Error::Run`] when DuckDB refuses a query.
@@ -102,10 +103,10 @@ impl Database {
         Ok(contenders)
     }
 
-    /// How it is set up: a line for people.
+    /// Describes the set-up: a line for people.
     ///
     /// # Errors
-    /// [`Error::Run`] when it does not say its version.
+    /// [`Error::Run`] when DuckDB does not tell its version.
     pub(super) fn description(&self) -> Result<String> {
         let version = self.connection.version().map_err(failed)?;
         Ok(format!(
@@ -140,13 +141,13 @@ impl Database {
     }
 }
 
-/// One form.
+/// A contender that asks in one form.
 struct Query<'d> {
     database: &'d Database,
     form: Form,
     threads: usize,
     answer: Answer,
-    /// The query that serves every list.
+    /// Prepared query that serves every list.
     kept: Option<Statement<'d>>,
 }
 
@@ -196,7 +197,7 @@ impl Contender for Query<'_> {
     }
 }
 
-/// Runs a query and has its answer.
+/// Runs a query and fetches its answer.
 fn fetch(
     statement: &mut Statement<'_>,
     parameters: impl Params,

@@ -11,21 +11,23 @@ use interleave::Execution;
 use super::{Answer, Contender, Identity, Request, Taken, timed};
 
 pub(super) const ENGINE: &str = "weft";
-/// The form that others are compared with: what an application has.
+/// Name of the form that others are compared with, which is the form of applications.
 pub(super) const AUTO: &str = "auto";
 
 fn failed(error: ColumnError) -> Error {
     Error::run(format!("Weft's column says: {error}"))
 }
 
-/// A column to ask.
+/// A column of Weft.
 pub(super) struct Ours {
     snapshot: Snapshot<u32>,
 }
 
 impl Ours {
+    /// Builds a column of the rows of `population`.
+    ///
     /// # Errors
-    /// [`Error::Run`] when the memory is not to be had.
+    /// [`Error::Run`] when the memory cannot be allocated.
     pub(super) fn build(population: &Population, progress: &Progress) -> Result<Ours> {
         let step = progress.step("weft: building", 1);
         let codes = population.codes().map(Some);
@@ -37,7 +39,7 @@ impl Ours {
         })
     }
 
-    /// Each execution, for each answer.
+    /// Returns contenders of each execution, for each answer.
     pub(super) fn contenders(&self, request: &Request) -> Vec<Box<dyn Contender + '_>> {
         let fixed = |lookups| InPredicate::fixed(Execution::in_flight(lookups), false);
         let forms = [
@@ -59,7 +61,7 @@ impl Ours {
         all.collect()
     }
 
-    /// How it is set up: a line for people.
+    /// Describes the set-up: a line for people.
     pub(super) fn description(&self, request: &Request) -> String {
         format!(
             "column, all rows in the Main: sorted dictionary and packed codes of {} MiB together; \
@@ -71,7 +73,7 @@ impl Ours {
     }
 }
 
-/// One execution.
+/// A contender with one execution.
 struct Query<'c> {
     snapshot: &'c Snapshot<u32>,
     form: &'static str,
@@ -91,7 +93,7 @@ impl Contender for Query<'_> {
         }
     }
 
-    /// There is no way to count without the numbers of the rows, so a count has them made too.
+    /// Answers a list. A column cannot count rows without their numbers, so a count makes them too.
     fn answer(&mut self, list: &[u32], rows: &mut Vec<u64>) -> Result<(u64, Duration)> {
         self.values.clear();
         self.values.extend(list.iter().copied().map(Some));

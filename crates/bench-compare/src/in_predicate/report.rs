@@ -16,7 +16,7 @@ automatic execution, within each repeat; above 1, Weft is faster. *: DuckDB's be
 threads, among those that take the list within the time. ok: every answer was right.
 ";
 
-/// Writes the comparison in this form, with a newline at the end.
+/// Returns the comparison in `format`, with a newline at the end.
 ///
 /// # Errors
 /// [`commands::Error::Run`] when a number cannot be written, which does not happen.
@@ -60,7 +60,7 @@ impl<'a> Object<'a> {
     }
 }
 
-/// The part of a line of CSV that its repeat found.
+/// The part of a line of CSV that comes from its repeat.
 #[derive(Serialize)]
 struct Found {
     engine: &'static str,
@@ -74,7 +74,7 @@ struct Found {
     verified: bool,
 }
 
-/// A line for each contender and repeat.
+/// Returns a line for each contender and repeat.
 fn lines(comparison: &Comparison) -> Result<String> {
     let lines = comparison.samples.iter().map(|sample| {
         let identity = comparison.identities[sample.contender];

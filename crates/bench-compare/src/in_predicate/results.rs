@@ -1,32 +1,32 @@
-//! What was found: one [`Sample`] per contender and repeat, one [`Summary`] per contender.
+//! Results: one [`Sample`] per contender and repeat, one [`Summary`] per contender.
 
 use bench::measure::{COMMIT, Spread};
 use serde::Serialize;
 
 use super::{Answer, Identity, Request, Taken, ours};
 
-/// What all results share.
+/// Facts that all results share.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Facts {
     /// The benchmark, `"in-predicate"`.
     pub(crate) benchmark: &'static str,
     /// Distinct values of the column.
     pub(crate) values: u32,
-    /// Its rows.
+    /// Rows of the column.
     pub(crate) rows: u32,
     /// Values in a list.
     pub(crate) list_length: usize,
     /// Whether lists are in order.
     pub(crate) is_sorted: bool,
-    /// How many of 100 values of a list are absent from the column's dictionary.
+    /// Share of the values of a list that are absent from the column's dictionary, in percent.
     pub(crate) absent_percent: f64,
-    /// Lists in each repeat.
+    /// Number of lists in each repeat.
     pub(crate) batches: u32,
-    /// Rows that all contenders have to find for the first list.
+    /// Number of rows that all contenders have to find for the first list.
     pub(crate) rows_found: u64,
-    /// The sum of these rows' numbers, each mixed.
+    /// Sum of the numbers of these rows, each mixed.
     pub(crate) checksum: u64,
-    /// Whether all have found them.
+    /// Whether all contenders have found these rows.
     pub(crate) is_agreed: bool,
     /// Seed of every random choice.
     pub(crate) seed: u64,
@@ -35,7 +35,8 @@ pub(crate) struct Facts {
 }
 
 impl Facts {
-    /// `found` has the count and the checksum of the first list's rows.
+    /// Returns the facts of a request; `found` has the count and the checksum of the first list's
+    /// rows.
     pub(super) fn new(request: &Request, found: (u64, u64), is_agreed: bool) -> Self {
         Self {
             benchmark: "in-predicate",
@@ -57,7 +58,7 @@ impl Facts {
 /// One repeat of one contender.
 #[derive(Clone, Debug)]
 pub(crate) struct Sample {
-    /// Its place among the identities.
+    /// Index of the contender among the identities.
     pub(crate) contender: usize,
     /// Number of the repeat, from 0.
     pub(crate) repeat: u32,
@@ -70,15 +71,15 @@ pub(crate) struct Sample {
 /// One contender over all repeats.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Summary {
-    /// Who it is.
+    /// Identity of the contender.
     #[serde(flatten)]
     pub(crate) identity: Identity,
     /// Milliseconds of a query.
     pub(crate) milliseconds: Spread,
-    /// The same for each value of the list, in nanoseconds.
+    /// Nanoseconds of a query for each value of the list.
     pub(crate) nanoseconds_per_value: f64,
-    /// How many times as long as Weft's automatic execution it took for the same answer, taken in
-    /// each repeat.
+    /// Time as a multiple of that of Weft's automatic execution for the same answer, taken in each
+    /// repeat.
     pub(crate) weft_times: Spread,
     /// Whether every answer was right.
     pub(crate) verified: bool,
@@ -87,23 +88,24 @@ pub(crate) struct Summary {
 /// The whole comparison.
 #[derive(Clone, Debug)]
 pub(crate) struct Comparison {
-    /// What all results share.
+    /// Facts that all results share.
     pub(crate) facts: Facts,
-    /// The engines, and how they were set up.
+    /// The engines, and their set-ups.
     pub(crate) configurations: Vec<(&'static str, String)>,
-    /// The contenders.
+    /// Identities of the contenders.
     pub(crate) identities: Vec<Identity>,
-    /// Every repeat of every one.
+    /// Samples of every repeat and contender.
     pub(crate) samples: Vec<Sample>,
 }
 
 impl Comparison {
-    /// Whether every answer was right.
+    /// Returns whether every answer was right.
     pub(crate) fn verified(&self) -> bool {
         self.facts.is_agreed && self.samples.iter().all(|sample| sample.verified)
     }
 
-    /// How long it took against Weft's automatic execution for the same answer in the same repeat.
+    /// Returns the time of `sample` relative to Weft's automatic execution for the same answer in
+    /// the same repeat.
     pub(crate) fn weft_times(&self, sample: &Sample) -> f64 {
         let answer = self.identities[sample.contender].answer;
         let base = self.samples.iter().find(|other| {
@@ -115,7 +117,7 @@ impl Comparison {
         base.map_or(f64::NAN, |base| sample.milliseconds / base.milliseconds)
     }
 
-    /// Each contender.
+    /// Returns a summary of each contender.
     pub(crate) fn summaries(&self) -> Vec<Summary> {
         let all = self.identities.iter().enumerate();
         all.map(|(contender, &identity)| {
@@ -136,8 +138,8 @@ impl Comparison {
     }
 }
 
-/// The fastest way of the other engine to give this answer with so many threads; with
-/// `is_ready`, among all of them, otherwise among those that take the list within the time.
+/// Returns the fastest form of the other engine for `answer` with `threads` threads; with
+/// `is_ready`, among all forms, otherwise among those that take the list within the time.
 pub(crate) fn best(
     summaries: &[Summary],
     answer: Answer,

@@ -35,7 +35,7 @@ fn all_contenders_find_the_same_rows() {
     assert_eq!(comparison.samples.len(), 3 * 2 * forms);
 }
 
-/// Answers that there is nothing.
+/// A contender that always answers that there are no rows.
 struct Blind;
 
 impl Contender for Blind {

@@ -1,4 +1,4 @@
-//! What is asked of every engine alike, on each of them.
+//! Tests of every engine alike.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -42,7 +42,7 @@ const DURABILITIES: [Durability; 3] = [
     Durability::None,
 ];
 
-/// Gives `check` a loaded store.
+/// Calls `check` with a loaded store.
 fn with_store<P: Peer>(
     plan: &Plan,
     durability: Durability,
@@ -71,7 +71,7 @@ fn run_of(plan: &Plan) -> Run {
     Run::new(plan, variant, Arc::new(Records::new(plan.records)), 1).unwrap()
 }
 
-/// What a test has a transaction do, and the answer it expects.
+/// An operation of a transaction in a test, and the expected answer.
 #[derive(Debug)]
 enum Act<'a> {
     Write(&'a [u8], &'a [u8]),
@@ -79,7 +79,7 @@ enum Act<'a> {
     Delete(&'a [u8]),
     Read(&'a [u8], Option<&'a [u8]>),
     Modify(&'a [u8], &'a [u8]),
-    /// From a key, so many records, their keys.
+    /// A scan from a key over a number of records, and their keys.
     Scan(&'a [u8], usize, &'a [&'a [u8]]),
 }
 
@@ -120,7 +120,7 @@ impl Body for Acts<'_> {
     }
 }
 
-/// Each way to run a transaction does what its operations say.
+/// Checks that each way to run a transaction does what its operations say.
 fn operations_do_what_they_say<P: Peer>(open: impl Fn(&Setup<'_>) -> Result<P>) {
     use Act::{Delete, Modify, Read, Scan, Update, Write};
     // Below every key that is loaded.
@@ -178,7 +178,7 @@ fn operations_do_what_they_say<P: Peer>(open: impl Fn(&Setup<'_>) -> Result<P>) 
     }
 }
 
-/// Every workload at every durability has right answers from several threads, and
+/// Checks that every workload at every durability has right answers from several threads, and
 /// leaves the records it found.
 fn every_workload_is_verified<P: Peer>(open: impl Fn(&Setup<'_>) -> Result<P>) {
     for (position, name) in builtin::NAMES.iter().enumerate() {
@@ -202,9 +202,9 @@ fn every_workload_is_verified<P: Peer>(open: impl Fn(&Setup<'_>) -> Result<P>) {
     }
 }
 
-/// Read-modify-writes of one record from several threads all count.
+/// Checks that read-modify-writes of one record from several threads all count.
 fn no_update_is_lost<P: Peer>(open: impl Fn(&Setup<'_>) -> Result<P>) {
-    // Of five operations `rmw` has one read-modify-write.
+    // The workload `rmw` has one read-modify-write in five operations.
     let plan = plan("rmw", 1, Some(5));
     with_store(&plan, Durability::None, &open, |engine| {
         let raw = engine.run(4, &run_of(&plan)).unwrap();
@@ -217,7 +217,7 @@ fn no_update_is_lost<P: Peer>(open: impl Fn(&Setup<'_>) -> Result<P>) {
     });
 }
 
-/// Every update changes the value, so that no engine can leave one out.
+/// Checks that every update changes the value, so no engine can skip it.
 fn updates_change_values<P: Peer>(open: impl Fn(&Setup<'_>) -> Result<P>) {
     let plan = plan("update-only", 1, Some(1));
     with_store(&plan, Durability::None, &open, |engine| {
@@ -249,7 +249,7 @@ impl Body for VersionOf {
     }
 }
 
-/// A damaged value and a missing record are noticed.
+/// Checks that a damaged value and a missing record are noticed.
 fn damage_is_found<P: Peer>(open: impl Fn(&Setup<'_>) -> Result<P>) {
     // Uniform: every record is read.
     let plan = plan("read-only", 100, None);

@@ -19,7 +19,7 @@ fn failed(error: impl std::fmt::Display) -> Error {
     Error::run(format!("fjall says: {error}"))
 }
 
-/// How fjall is set up: one line for people.
+/// Describes the set-up of fjall: one line for people.
 pub(crate) fn description(setup: &Setup<'_>) -> String {
     let durability = match setup.durability {
         Durability::Synchronous => "PersistMode::SyncData with each batch or transaction",
@@ -45,7 +45,7 @@ pub(crate) struct Fjall {
 }
 
 impl Fjall {
-    /// Creates one with an empty keyspace.
+    /// Creates a store with an empty keyspace.
     ///
     /// # Errors
     /// [`Error::Run`] when fjall refuses.
@@ -108,7 +108,7 @@ impl Client for &Fjall {
         let records = self.records.inner();
         match demand {
             Demand::ReadOne => body.run(&mut Single { records })?,
-            // Goes to the system's cache or the journal's buffer, as batches do.
+            // The write goes to the system's cache or the journal's buffer, as batches do.
             Demand::WriteOne if self.persist != Some(PersistMode::SyncData) => {
                 body.run(&mut Single { records })?;
             }
@@ -154,7 +154,7 @@ fn visit(rows: fjall::Iter, mut row: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>
     Ok(())
 }
 
-/// A single operation: needs neither snapshot nor batch.
+/// A transaction of one operation: it needs neither snapshot nor batch.
 struct Single<'a> {
     records: &'a Keyspace,
 }
@@ -183,7 +183,7 @@ impl Transaction for Single<'_> {
     }
 }
 
-/// Several reads.
+/// A transaction of several reads.
 struct OnSnapshot<'a> {
     records: &'a Keyspace,
     snapshot: Snapshot,
@@ -204,7 +204,7 @@ impl Transaction for OnSnapshot<'_> {
     }
 }
 
-/// Blind writes: an atomic batch. Reads see what others committed.
+/// A transaction of blind writes: an atomic batch. Reads see the latest commits.
 struct Batch<'a> {
     records: &'a Keyspace,
     batch: OwnedWriteBatch,
@@ -235,7 +235,7 @@ impl Transaction for Batch<'_> {
     }
 }
 
-/// Reads and writes.
+/// A transaction of reads and writes.
 struct Optimistic<'a> {
     records: &'a Keyspace,
     txn: OptimisticWriteTx,

@@ -27,7 +27,7 @@ fn failed(error: heed::Error) -> Error {
     Error::run(format!("LMDB says: {error}"))
 }
 
-/// How LMDB is set up: one line for people.
+/// Describes the set-up of LMDB: one line for people.
 pub(crate) fn description(setup: &Setup<'_>) -> String {
     let durability = match setup.durability {
         Durability::Synchronous => "the default: data and meta page synced at each commit",
@@ -56,7 +56,7 @@ pub(crate) struct Lmdb {
 }
 
 impl Lmdb {
-    /// Creates one.
+    /// Creates a store.
     ///
     /// # Errors
     /// [`Error::Run`] when LMDB refuses.
@@ -72,11 +72,11 @@ impl Lmdb {
         options
             .map_size(usize::try_from(map_bytes(setup)).unwrap_or(usize::MAX))
             .max_readers(readers);
-        // SAFETY: what these flags give up is durability after a crash of the
-        // system; the locks that memory safety rests on stay in use.
+        // SAFETY: the flags only give up durability after a crash of the system; the locks that
+        // memory safety rests on stay in use.
         unsafe { options.flags(flags) };
-        // SAFETY: the directory was made by this process for this store alone, so
-        // nobody else opens, changes or truncates the file under the map.
+        // SAFETY: this process made the directory for this store alone, so no other process opens,
+        // changes or truncates the file under the map.
         let env = unsafe { options.open(setup.directory) }.map_err(failed)?;
         let txn = env.write_txn().map_err(failed)?;
         let made = env.create_databases_and_commit(txn, |opener, txn| {

@@ -17,7 +17,7 @@ fn failed(error: impl Into<redb::Error>) -> Error {
     Error::run(format!("redb says: {}", error.into()))
 }
 
-/// How redb is set up: one line for people.
+/// Describes the set-up of redb: one line for people.
 pub(crate) fn description(setup: &Setup<'_>) -> String {
     let durability = match setup.durability {
         Durability::Synchronous => "Durability::Immediate for each commit, one phase",
@@ -40,7 +40,7 @@ pub(crate) struct Redb {
 }
 
 impl Redb {
-    /// Creates one with an empty table.
+    /// Creates a store with an empty table.
     ///
     /// # Errors
     /// [`Error::Run`] when redb refuses.

@@ -19,11 +19,11 @@ use crate::peer::{Client, Demand, Outcome, Peer};
 
 /// Bytes of each in-memory table before it is written out.
 const WRITE_BUFFER_BYTES: usize = 64 << 20;
-/// In-memory tables at most, the one being written included.
+/// Largest number of in-memory tables, the one being written included.
 const WRITE_BUFFERS: i32 = 4;
-/// The part of limited memory that tables in memory may take.
+/// Divisor of limited memory that gives the size of tables in memory.
 const WRITE_BUFFERS_PART: usize = 4;
-/// Logs kept to be written over: syncing a file that does not grow is cheaper.
+/// Number of logs kept to be written over: syncing a file that does not grow is cheaper.
 const RECYCLED_LOGS: usize = 4;
 /// Bits of filter per key.
 const FILTER_BITS: f64 = 10.0;
@@ -35,7 +35,7 @@ fn failed(error: rocksdb::Error) -> Error {
     Error::run(format!("RocksDB says: {error}"))
 }
 
-/// How RocksDB is set up: one line for people.
+/// Describes the set-up of RocksDB: one line for people.
 pub(crate) fn description(setup: &Setup<'_>) -> String {
     let durability = match setup.durability {
         Durability::Synchronous => "WriteOptions sync, grouped over threads, log files recycled",
@@ -64,7 +64,7 @@ pub(crate) struct RocksDb {
 }
 
 impl RocksDb {
-    /// Creates one.
+    /// Creates a store.
     ///
     /// # Errors
     /// [`Error::Run`] when RocksDB refuses.
@@ -88,7 +88,7 @@ impl RocksDb {
         options.set_max_write_buffer_number(WRITE_BUFFERS);
         options.increase_parallelism(i32::try_from(bench::machine::cores()).unwrap_or(i32::MAX));
         if setup.durability != Durability::None {
-            // Refused together with writes that are not logged.
+            // RocksDB refuses recycling together with writes that are not logged.
             options.set_recycle_log_file_num(RECYCLED_LOGS);
         }
         let database = Database::open(&options, setup.directory).map_err(failed)?;
@@ -99,8 +99,7 @@ impl RocksDb {
     }
 }
 
-/// Has everything that RocksDB keeps in memory count towards its cache, and bypasses the
-/// system's.
+/// Makes all memory of RocksDB count towards its cache, and bypasses the system's.
 fn hold_to_cache(
     options: &mut Options,
     blocks: &mut BlockBasedOptions,
@@ -111,7 +110,7 @@ fn hold_to_cache(
     blocks.set_cache_index_and_filter_blocks_with_high_priority(true);
     blocks.set_pin_l0_filter_and_index_blocks_in_cache(true);
     let tables = cache_bytes / WRITE_BUFFERS_PART;
-    // Writers that come too fast wait for a flush for want of tables, not for want of memory:
+    // Writers that come too fast wait for a flush when tables run out, not when memory does:
     // optimistic transactions keep as many tables again after that, to find conflicts in.
     let manager = WriteBufferManager::new_write_buffer_manager_with_cache(tables, false, cache);
     options.set_write_buffer_manager(&manager);
@@ -155,7 +154,7 @@ impl Peer for RocksDb {
     }
 }
 
-/// The options a thread uses again and again.
+/// A thread's session: options that it uses again and again.
 pub(crate) struct Session<'a> {
     database: &'a Database,
     read: ReadOptions,
@@ -201,7 +200,7 @@ impl Client for Session<'_> {
     }
 }
 
-/// Whether another transaction was faster, or RocksDB no longer knows.
+/// Returns whether another transaction was faster, or RocksDB can no longer tell.
 fn is_conflict(error: &rocksdb::Error) -> bool {
     matches!(error.kind(), ErrorKind::Busy | ErrorKind::TryAgain)
 }
@@ -229,7 +228,7 @@ fn visit<D: rocksdb::DBAccess>(
     rows.status().map_err(failed)
 }
 
-/// A single operation: needs neither snapshot nor batch.
+/// A transaction of one operation: it needs neither snapshot nor batch.
 struct Single<'a> {
     database: &'a Database,
     read: &'a ReadOptions,
@@ -261,7 +260,7 @@ impl Transaction for Single<'_> {
     }
 }
 
-/// Several reads.
+/// A transaction of several reads.
 struct OnSnapshot<'a>(SnapshotWithThreadMode<'a, Database>);
 
 impl Transaction for OnSnapshot<'_> {
@@ -279,7 +278,7 @@ impl Transaction for OnSnapshot<'_> {
     }
 }
 
-/// Blind writes: an atomic batch. Reads see what others committed.
+/// A transaction of blind writes: an atomic batch. Reads see the latest commits.
 struct Batch<'a> {
     database: &'a Database,
     batch: WriteBatchWithTransaction<true>,
@@ -310,7 +309,7 @@ impl Transaction for Batch<'_> {
     }
 }
 
-/// Reads and writes.
+/// A transaction of reads and writes.
 struct Optimistic<'a> {
     snapshot: SnapshotWithThreadMode<'a, OptimisticTxn<'a>>,
     txn: &'a OptimisticTxn<'a>,

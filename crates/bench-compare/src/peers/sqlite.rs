@@ -22,17 +22,17 @@ const CACHE_KIBIBYTES: u32 = 64 << 10;
 const MAP_BYTES: u64 = 0x7fff_0000;
 /// Pages of the log after which a commit also copies them to the table.
 const CHECKPOINT_PAGES: u32 = 10_000;
-/// The option that tells a SQLite compiled as `.cargo/config.toml` says. Others of
-/// them it does not list.
+/// The option that shows that SQLite was compiled as `.cargo/config.toml` says. SQLite does not
+/// list some of the others.
 const COMPILED_WELL: &str = "DEFAULT_MEMSTATUS=0";
-/// How long a connection waits for another; only checkpoints make it.
+/// Longest time that a connection waits for another; only checkpoints make it wait.
 const BUSY: Duration = Duration::from_secs(60);
 
 fn failed(error: rusqlite::Error) -> Error {
     Error::run(format!("SQLite says: {error}"))
 }
 
-/// How SQLite is set up: one line for people.
+/// Describes the set-up of SQLite: one line for people.
 pub(crate) fn description(setup: &Setup<'_>) -> String {
     let durability = match setup.durability {
         Durability::Synchronous => {
@@ -53,12 +53,12 @@ pub(crate) fn description(setup: &Setup<'_>) -> String {
 pub(crate) struct Sqlite {
     path: PathBuf,
     synchronous: &'static str,
-    /// Held by whoever writes. SQLite would have the others sleep and try again.
+    /// Lock held by the writer. SQLite itself would have the other writers sleep and try again.
     writers: Mutex<()>,
 }
 
 impl Sqlite {
-    /// Creates one with an empty table.
+    /// Creates a store with an empty table.
     ///
     /// # Errors
     /// [`Error::Run`] when SQLite refuses.
@@ -103,12 +103,12 @@ impl Sqlite {
     }
 
     fn writer(&self) -> MutexGuard<'_, ()> {
-        // It guards nothing that a panic could have left half done.
+        // The lock guards nothing that a panic could have left half done.
         self.writers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Whether this SQLite was compiled as `.cargo/config.toml` says.
+/// Checks that this SQLite was compiled as `.cargo/config.toml` says.
 fn check_compiled_well(connection: &Connection) -> Result<()> {
     let mut options = connection
         .prepare("PRAGMA compile_options")
@@ -151,7 +151,7 @@ impl Peer for Sqlite {
     fn sync(&self) -> Result<()> {
         let mut log = self.path.clone().into_os_string();
         log.push("-wal");
-        // Frames carry checksums and commit marks, so a synced log is what counts.
+        // Frames carry checksums and commit marks, so a synced log is enough.
         let outcome = std::fs::File::open(log).and_then(|log| log.sync_data());
         match outcome {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -171,7 +171,7 @@ impl Peer for Sqlite {
     }
 }
 
-/// A connection with its statements.
+/// A thread's session: a connection with its statements.
 pub(crate) struct Session<'a> {
     store: &'a Sqlite,
     begin: Statement<'a>,

@@ -1,5 +1,5 @@
-//! CSV: a line per engine, number of threads and repeat, each with everything that
-//! is needed to join files of many runs.
+//! CSV: a line per engine, number of threads and repeat, each with all fields that are needed to
+//! join files of many runs.
 
 use bench::report::csv;
 use commands::Result;
@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::results::{Comparison, Facts, Sample};
 
-/// The part of a line that its run found.
+/// The part of a line that comes from its run.
 #[derive(Serialize)]
 struct Found {
     engine: &'static str,
@@ -46,7 +46,7 @@ impl Found {
     }
 }
 
-/// All runs, in the order they took place.
+/// Returns all runs, in the order they took place.
 pub(super) fn lines(comparisons: &[Comparison]) -> Result<String> {
     let lines: Vec<(&Facts, Found)> = comparisons
         .iter()

@@ -1,4 +1,4 @@
-//! What runs on a worker: transactions on one working set, until the time is over.
+//! The work of a worker: transactions on one working set, until the time is over.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -14,18 +14,18 @@ use crate::distribution::{Chooser, Records, Rng, below, rng};
 use crate::measure::{Latencies, LatencySampler};
 use crate::values::Verifier;
 
-/// Transactions between two looks at the clock.
+/// Number of transactions between two readings of the clock.
 const CLOCK_INTERVAL: u32 = 8;
 const ISOLATION: weft::Isolation = weft::Isolation::Snapshot;
-/// Parts of a percent that shares are told apart by.
+/// Resolution of shares, in parts of a percent.
 const PARTS: f64 = 10_000.0;
 const PARTS_MAX: u64 = 1_000_000;
 
-/// What a worker is to do, on its way there.
+/// Work of one worker, to be sent to it.
 pub(super) struct Client {
     pub(super) table: Counted,
     pub(super) chooser: Chooser,
-    /// Those of the working set.
+    /// Records of the working set.
     pub(super) records: Records,
     pub(super) accesses: u32,
     pub(super) read_percent: f64,
@@ -35,15 +35,15 @@ pub(super) struct Client {
     pub(super) sender: mpsc::Sender<weft::Result<Findings>>,
 }
 
-/// What a worker found, or several did.
+/// Findings of one worker or of several.
 #[derive(Clone, Default)]
 pub(super) struct Findings {
     pub(super) committed: u64,
     pub(super) aborts: u64,
     pub(super) latencies: Latencies,
-    /// Records read or changed by transactions that committed.
+    /// Number of records read or changed by transactions that committed.
     pub(super) accesses: u64,
-    /// Those of them that were changes.
+    /// Number of these accesses that were changes.
     pub(super) changes: u64,
     pub(super) verifier: Verifier,
     pub(super) elapsed: Duration,
@@ -61,16 +61,16 @@ impl Findings {
     }
 }
 
-/// One transaction, asked for. The same records again if it is run again.
+/// A request for one transaction. It names the same records if the transaction is run again.
 #[derive(Clone, Copy)]
 struct Request {
-    /// Whether it changes what it accesses.
+    /// Whether the transaction changes the records that it accesses.
     writes: bool,
     draw: u64,
 }
 
 impl Client {
-    /// Starts the worker. Its findings are sent when its last transaction has ended.
+    /// Starts the loop on `worker`. Its findings are sent when its last transaction has ended.
     pub(super) fn start(self, worker: &WorkerHandle) {
         worker.supply(move |context: Context| {
             let work = Work::new(self, context);
@@ -94,7 +94,7 @@ impl Client {
     }
 }
 
-/// What the transactions of one worker share.
+/// State that the transactions of one worker share.
 struct Work {
     client: Client,
     context: Context,
@@ -168,7 +168,7 @@ impl Work {
 impl Drop for Work {
     fn drop(&mut self) {
         if let Some(session) = &self.session {
-            // Publishes what the session counted, for whoever gets the outcome.
+            // Publishes the session's counts, for the receiver of the outcome.
             session.tend();
         }
         let outcome = match self.failure.take() {

@@ -17,7 +17,7 @@ against the ceiling. files: bytes of cold files against those of all records. ok
 right, and no change was lost.
 ";
 
-/// The results in this form, with a newline at the end.
+/// Returns the results in `format`, with a newline at the end.
 ///
 /// # Errors
 /// [`Error::Run`](commands::Error::Run) when a number cannot be written, which does not

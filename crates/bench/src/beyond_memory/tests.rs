@@ -6,7 +6,7 @@ fn settings() -> Settings {
     Settings {
         memory_bytes: 16 << 20,
         value: ValueShape::new(1000).unwrap(),
-        // The smaller one is in memory soon.
+        // The smaller size is in memory soon.
         working_sets: vec![0.0625, 2.0],
         distribution: Distribution::Uniform,
         read_percent: 50.0,
@@ -50,10 +50,10 @@ fn every_size_is_measured_both_ways_and_every_value_is_right() {
         assert_eq!(result.resident_bytes.is_some(), is_beyond);
         let nodes = result.cold_nodes_share.zip(result.cold_records_share);
         assert_eq!(nodes.is_some(), is_beyond);
-        // A node of cold records has some; one of others may have some too.
+        // A node of cold records names some of them; a node with others may name some too.
         assert!(nodes.is_none_or(|(nodes, records)| records > 0.2 && nodes < 1.0));
         let is_large = result.working_set > 1.0;
-        // Half of a large one at least cannot be in memory.
+        // At least half of a large working set cannot be in memory.
         let expected = is_beyond && is_large;
         assert_eq!(result.cold_read_share > 0.1, expected, "{result:?}");
         assert!(is_beyond || result.device_iops == 0.0);
@@ -71,7 +71,7 @@ fn every_size_is_measured_both_ways_and_every_value_is_right() {
 #[test]
 fn a_database_that_would_not_fit_is_left_out() {
     let settings = Settings {
-        // More than any machine has.
+        // The number exceeds the memory of any machine.
         memory_bytes: 1 << 50,
         ..settings()
     };

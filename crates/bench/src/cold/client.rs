@@ -1,4 +1,4 @@
-//! What runs on a worker: transactions of both sources, until the time is over.
+//! The work of a worker: transactions of both sources, until the time is over.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -15,11 +15,11 @@ use crate::databases::session;
 use crate::measure::{Latencies, LatencySampler};
 use crate::values::Verifier;
 
-/// Transactions between two looks at the clock.
+/// Number of transactions between two readings of the clock.
 const CLOCK_INTERVAL: u32 = 8;
 const ISOLATION: weft::Isolation = weft::Isolation::Snapshot;
 
-/// What a worker is to do, on its way there.
+/// Work of one worker, to be sent to it.
 pub(super) struct Client {
     pub(super) tables: Tables,
     pub(super) sources: Sources,
@@ -30,22 +30,22 @@ pub(super) struct Client {
     pub(super) sender: mpsc::Sender<weft::Result<Findings>>,
 }
 
-/// What a worker found, or several did.
+/// Findings of one worker or of several.
 #[derive(Clone, Default)]
 pub(super) struct Findings {
     pub(super) hot: Tally,
     pub(super) cold: Tally,
-    /// Records read or changed by transactions that committed.
+    /// Number of records read or changed by transactions that committed.
     pub(super) accesses: u64,
-    /// Those of them in the cold table.
+    /// Number of these accesses in the cold table.
     pub(super) cold_accesses: u64,
-    /// Those of them that were changes.
+    /// Number of these accesses that were changes.
     pub(super) changes: u64,
     pub(super) verifier: Verifier,
     pub(super) elapsed: Duration,
 }
 
-/// Transactions of one kind.
+/// Findings on transactions of one kind.
 #[derive(Clone, Default)]
 pub(super) struct Tally {
     pub(super) committed: u64,
@@ -74,7 +74,7 @@ impl Findings {
 }
 
 impl Client {
-    /// Starts the worker. Its findings are sent when its last transaction has ended.
+    /// Starts the loop on `worker`. Its findings are sent when its last transaction has ended.
     pub(super) fn start(self, worker: &WorkerHandle) {
         match self.scheduler {
             Scheduler::Sequential => self.supply::<Prefetching>(worker),
@@ -105,7 +105,7 @@ impl Client {
     }
 }
 
-/// What the transactions of one worker share.
+/// State that the transactions of one worker share.
 struct Work {
     tables: Tables,
     context: Context,
@@ -146,7 +146,7 @@ impl Work {
     async fn transaction<P: Policy>(&self, request: Request) {
         let started = match request.kind {
             Kind::Hot => self.sampler.borrow_mut().start(),
-            // Few, and slow enough for a clock each.
+            // Storage-bound transactions are few, and slow enough to time each.
             Kind::Cold => Some(Instant::now()),
         };
         let attempt = async |txn: &Transaction<P>| {
@@ -191,7 +191,7 @@ impl Work {
         }
     }
 
-    /// One attempt: a client whose transaction is aborted has another one to do.
+    /// Makes one attempt: a client whose transaction is aborted goes on with another one.
     async fn once<P: Policy>(
         &self,
         attempt: &impl AsyncFn(&Transaction<P>) -> weft::Result<()>,
@@ -211,7 +211,7 @@ impl Work {
     }
 }
 
-/// What came of a transaction.
+/// Outcome of a transaction.
 struct Ended {
     committed: bool,
     aborts: u32,
@@ -220,7 +220,7 @@ struct Ended {
 impl Drop for Work {
     fn drop(&mut self) {
         if let Some(session) = &self.session {
-            // Publishes what the session counted, for whoever gets the outcome.
+            // Publishes the session's counts, for the receiver of the outcome.
             session.tend();
         }
         let outcome = match self.failure.take() {

@@ -1,4 +1,4 @@
-//! The limit: what the device does with the same files, read by the same driver.
+//! Limit of the device with the same files, read by the same driver.
 
 use std::io::ErrorKind;
 use std::os::unix::fs::OpenOptionsExt;
@@ -11,15 +11,15 @@ use io::{BLOCK_BYTES, Backend, Directory, File, OpenMode, Port, RealDirectory};
 use crate::limits::{Part, failed, reads_per_second};
 use commands::Result;
 
-/// Reads under way at once, as they are tried.
+/// Numbers of reads under way at once that are tried.
 const DEPTHS: [usize; 9] = [1, 2, 4, 8, 16, 32, 64, 128, 256];
-/// Longest and shortest time that the device is measured at each depth.
+/// Longest and shortest time for which the device is measured at each depth.
 const DURATION_MAX: Duration = Duration::from_millis(100);
 const DURATION_MIN: Duration = Duration::from_millis(5);
-/// How cold files are called.
+/// Prefix of the names of cold files.
 const PREFIX: &str = "cold-";
 
-/// The cold files of a database, to read from.
+/// Cold files of a database, to read from.
 pub(crate) struct Files {
     parts: Vec<Part>,
     port: Rc<Port>,
@@ -27,19 +27,19 @@ pub(crate) struct Files {
     is_direct: bool,
 }
 
-/// What the device did at its best.
+/// Best performance of the device.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limit {
     pub(crate) reads_per_second: f64,
-    /// Reads under way.
+    /// Number of reads under way.
     pub(crate) depth: usize,
 }
 
 impl Files {
-    /// Those of the database in `directory`; `None` if nothing is in them.
+    /// Opens the cold files of the database in `directory`; returns `None` if nothing is in them.
     ///
     /// # Errors
-    /// [`Error::Run`] when they cannot be read.
+    /// [`Error::Run`] when the files cannot be read.
     pub(crate) fn open(directory: &Path) -> Result<Option<Self>> {
         let real = RealDirectory::open(directory, Backend::Auto).map_err(failed)?;
         let names = real.list().map_err(failed)?;
@@ -51,7 +51,7 @@ impl Files {
         let mut is_direct = true;
         for name in names {
             let file = match real.open(name, OpenMode::Read, true) {
-                // The database has removed it meanwhile.
+                // The database has removed the file meanwhile.
                 Err(error) if error.kind() == ErrorKind::NotFound => continue,
                 opened => opened.map_err(failed)?,
             };
@@ -72,11 +72,11 @@ impl Files {
         }))
     }
 
-    /// Random reads of a page per second, as many under way as serves best; each number of
-    /// them for `duration`.
+    /// Returns random reads of a page per second at the best number under way; each number is tried
+    /// for `duration`.
     ///
     /// # Errors
-    /// [`Error::Run`] when one fails.
+    /// [`Error::Run`] when a read fails.
     pub(crate) fn limit(&self, duration: Duration) -> Result<Limit> {
         let mut best = Limit {
             reads_per_second: 0.0,
@@ -94,18 +94,18 @@ impl Files {
         Ok(best)
     }
 
-    /// Bytes that have been written, from the first of each file to its last.
+    /// Returns the number of bytes that have been written, from the first of each file to its last.
     pub(crate) fn bytes(&self) -> u64 {
         let blocks: u64 = self.parts.iter().map(|part| part.blocks).sum();
         blocks * BLOCK_BYTES as u64
     }
 
-    /// Whether the system's cache is bypassed.
+    /// Returns whether the system's cache is bypassed.
     pub(crate) fn is_direct(&self) -> bool {
         self.is_direct
     }
 
-    /// How they are read, in a few words.
+    /// Describes in a few words how the files are read.
     pub(crate) fn description(&self) -> String {
         let cache = match self.is_direct {
             true => "direct",
@@ -115,13 +115,14 @@ impl Files {
     }
 }
 
-/// How long to measure the device at each depth, beside runs of `duration`.
+/// Returns the time to measure the device at each depth, beside runs of `duration`.
 pub(crate) fn limit_duration(duration: Duration) -> Duration {
     (duration / 10).clamp(DURATION_MIN, DURATION_MAX)
 }
 
-/// Blocks of a cold file that have been written, from the first on. Its room is reserved as a
-/// whole, and what was never written is read without a look at the device.
+/// Returns the number of blocks of a cold file that have been written, from the first on. The
+/// file's room is reserved as a whole, and a block that was never written is read without access to
+/// the device.
 fn written_blocks(file: &dyn File) -> std::io::Result<u64> {
     let (mut written, mut end) = (0, file.length()? / BLOCK_BYTES as u64);
     let mut block = vec![0; BLOCK_BYTES];

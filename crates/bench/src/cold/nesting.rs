@@ -1,8 +1,8 @@
-//! How deep the application's own coroutines are nested above an access to a record.
+//! Depth of the application's own coroutines above an access to a record.
 //!
 //! MosaicDB nests the coroutines of its storage path only (selective nesting, section 4.1), and
-//! compares with flat and with fully nested ones (section 6.5). Weft's own path to memory is flat and
-//! its storage path nested, always; what differs here is what is above them: nothing, four
+//! compares with flat and with fully nested ones (section 6.5). Weft's own path to memory is always
+//! flat and its storage path nested; the forms here differ in the levels above them: none, four
 //! `async fn` levels, or four levels with a frame on the heap each, as coroutines have in C++.
 
 use std::cell::RefCell;
@@ -15,24 +15,24 @@ use crate::counted::Counted;
 use crate::values::Verifier;
 use commands::{Error, Result};
 
-/// One form.
+/// One form of nesting.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Nesting {
     /// The transaction itself accesses records.
     #[default]
     Flat,
-    /// Four levels between them, in one frame.
+    /// Four levels between transaction and access, in one frame.
     Nested,
-    /// Four levels, each in a frame of its own.
+    /// Four levels between transaction and access, each in a frame of its own.
     Boxed,
 }
 
 impl Nesting {
-    /// Every one.
+    /// Every form.
     pub const ALL: [Self; 3] = [Self::Flat, Self::Nested, Self::Boxed];
 
-    /// The name used on the command line and in results.
+    /// Returns the name used on the command line and in results.
     pub fn name(self) -> &'static str {
         match self {
             Self::Flat => "flat",
@@ -41,7 +41,7 @@ impl Nesting {
         }
     }
 
-    /// Accesses a record.
+    /// Accesses a record through the levels of this form.
     pub(super) async fn access<P: Policy>(self, access: Access<'_, P>) -> weft::Result<()> {
         match self {
             Self::Flat => access.record().await,
@@ -65,7 +65,7 @@ impl FromStr for Nesting {
     }
 }
 
-/// What an access is about.
+/// Parameters of an access.
 pub(super) struct Access<'a, P: Policy> {
     pub(super) table: &'a Counted,
     pub(super) txn: &'a Transaction<P>,
@@ -82,27 +82,27 @@ impl<P: Policy> Access<'_, P> {
     }
 }
 
-/// Level 1: a page of work. Each level looks at the outcome, as an application would.
+/// Runs level 1: a page of work. Each level checks the outcome, as an application would.
 async fn nested<P: Policy>(access: Access<'_, P>) -> weft::Result<()> {
     seen(unit(access).await)
 }
 
-/// Level 2: a unit of it.
+/// Runs level 2: a unit of work.
 async fn unit<P: Policy>(access: Access<'_, P>) -> weft::Result<()> {
     seen(authorised(access).await)
 }
 
-/// Level 3: where an application would authorise.
+/// Runs level 3: the authorisation of an application.
 async fn authorised<P: Policy>(access: Access<'_, P>) -> weft::Result<()> {
     seen(logged(access).await)
 }
 
-/// Level 4: where it would write a log.
+/// Runs level 4: the log of an application.
 async fn logged<P: Policy>(access: Access<'_, P>) -> weft::Result<()> {
     seen(access.record().await)
 }
 
-/// The same levels, each on the heap.
+/// Runs the four levels, each on the heap.
 async fn boxed<P: Policy>(access: Access<'_, P>) -> weft::Result<()> {
     let record = Box::pin(async move { seen(access.record().await) });
     let authorised = Box::pin(async move { seen(record.await) });

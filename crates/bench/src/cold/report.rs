@@ -16,7 +16,7 @@ files per second; limit: of what the device does by itself at the best depth. de
 at once on each worker. ok: every value was right, and no change was lost.
 ";
 
-/// The results in this form, with a newline at the end.
+/// Returns the results in `format`, with a newline at the end.
 ///
 /// # Errors
 /// [`Error::Run`](commands::Error::Run) when a number cannot be written, which does not
@@ -133,13 +133,13 @@ impl Line {
     }
 }
 
-/// A scheduler, and what else is said of it if it is not always the same in `results`.
+/// Returns the name of a scheduler, with its other settings if they vary in `results`.
 fn name(of: &Cold, results: &[Cold]) -> String {
     let mut name = of.mode.name().to_owned();
     if results.iter().any(|other| other.nesting != of.nesting) {
         name += &format!(", {}", of.nesting.name());
     }
-    // Where one is under way at a time, nothing else is a choice.
+    // A scheduler with one transaction under way at a time has no other settings.
     if !of.mode.is_concurrent() {
         return name;
     }
@@ -214,8 +214,8 @@ fn text(results: &[Cold]) -> String {
     format!("{rows}\n{LEGEND}")
 }
 
-/// Draws in-memory and storage-bound transactions per second of each scheduler against the
-/// share of the latter that was offered.
+/// Draws in-memory and storage-bound transactions per second of each scheduler against the offered
+/// share of the latter.
 ///
 /// # Errors
 /// [`Error::Run`](commands::Error::Run) when there is nothing to draw.

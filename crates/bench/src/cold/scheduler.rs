@@ -1,4 +1,4 @@
-//! Who runs while a transaction waits for the device.
+//! Schedulers: each decides which transaction runs while another waits for the device.
 
 use std::str::FromStr;
 
@@ -14,28 +14,27 @@ use commands::{Error, Result};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scheduler {
-    /// Nobody: one transaction after the other, which prefetch, and the worker spins until a
-    /// read is over.
+    /// No other transaction runs: one runs after another, each with prefetching, and the worker
+    /// spins until a read is over.
     Sequential,
-    /// Those of the same batch; the next one begins when all of them have ended. Completions
-    /// are looked at before anybody is resumed. Batches of 8.
+    /// Transactions of the same batch run; the next batch begins when all of them have ended.
+    /// Completions are looked at before any transaction is resumed. Batches of 8.
     Batch,
-    /// Whoever is ready, and a new one for each that has ended; but who waits keeps his
-    /// place, and so only a part of the places may be of those who wait. 16 places, 8 of them
-    /// for those.
+    /// Every ready transaction runs, and a new one for each that has ended. A waiting transaction
+    /// keeps its place, so only a part of the places may be taken by waiting ones: 16 places, 8 of
+    /// them for those.
     Pipelined,
-    /// As many as there are places for, beside those who wait, for whom there are other
-    /// places; if these are full, the transaction is aborted. 8 places and 16; completions are
-    /// looked at when 8 transactions have ended.
+    /// Transactions in their places run; waiting transactions have other places, and if these are
+    /// full, a transaction that would wait is aborted. 8 places and 16; completions are looked at
+    /// when 8 transactions have ended.
     DualQueue,
-    /// Whoever is ready: a transaction that waits leaves the rotation and joins it again
-    /// when its read is over. What the engine does unless told otherwise; it finds its
-    /// numbers while it runs.
+    /// Every ready transaction runs: one that waits leaves the rotation and joins it again when its
+    /// read is over. The engine does so unless told otherwise, and finds its numbers while it runs.
     Auto,
 }
 
 impl Scheduler {
-    /// Every one.
+    /// Every scheduler.
     pub const ALL: [Self; 5] = [
         Self::Sequential,
         Self::Batch,
@@ -44,7 +43,7 @@ impl Scheduler {
         Self::Auto,
     ];
 
-    /// The name used on the command line and in results.
+    /// Returns the name used on the command line and in results.
     pub fn name(self) -> &'static str {
         match self {
             Self::Sequential => "sequential",
@@ -55,17 +54,17 @@ impl Scheduler {
         }
     }
 
-    /// Whether it has more than one transaction under way on a worker.
+    /// Returns whether the scheduler has more than one transaction under way on a worker.
     pub(super) fn is_concurrent(self) -> bool {
         self != Self::Sequential
     }
 
-    /// Whether it aborts a transaction whose read cannot begin.
+    /// Returns whether the scheduler aborts a transaction whose read cannot begin.
     pub(super) fn refuses(self) -> bool {
         self == Self::DualQueue
     }
 
-    /// The number in flight, if asked for so many.
+    /// Returns the number in flight if `asked` is requested.
     pub(super) fn in_flight(self, asked: InFlight) -> InFlight {
         match (self, asked) {
             (Self::Sequential, _) => InFlight::Fixed(1),
@@ -75,8 +74,8 @@ impl Scheduler {
         }
     }
 
-    /// Places of those who wait for the device, if asked for so many; `None` where that is no
-    /// choice.
+    /// Returns the number of places for transactions that wait for the device if `asked` is
+    /// requested; `None` where that is no choice.
     pub(super) fn cold_slots(self, in_flight: InFlight, asked: Option<u32>) -> Option<u32> {
         match (self, self.in_flight(in_flight)) {
             (Self::Pipelined, InFlight::Fixed(all)) => asked.or(Some(all.div_ceil(2))),
@@ -85,15 +84,15 @@ impl Scheduler {
         }
     }
 
-    /// Transactions that end between two looks at completions, if asked for so many; `None`
-    /// where that is no choice.
+    /// Returns the number of transactions that end between two looks at completions if `asked` is
+    /// requested; `None` where that is no choice.
     pub(super) fn visit_interval(self, asked: u32) -> Option<u32> {
         (self == Self::DualQueue).then_some(asked)
     }
 }
 
 impl Variation {
-    /// The settings of a worker that schedules so, from those of its database. At most
+    /// Returns the settings of a worker with this scheduling, from those of its database. At most
     /// `open_max` transactions are open.
     pub(super) fn worker_config(
         self,

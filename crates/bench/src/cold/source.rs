@@ -1,14 +1,13 @@
-//! Where transactions come from: two closed sources, which do not wait for each other.
+//! Sources of transactions: two closed ones, which do not wait for each other.
 //!
-//! The *hot* source has a transaction whenever the worker wants one. The *cold* source is so
-//! many clients with one storage-bound transaction each. Whenever the worker wants a
-//! transaction, the share that is offered decides which source is asked; if all clients of
-//! the cold one have theirs under way (waiting for the device, or to be admitted to it), the
-//! hot one gives instead.
+//! The *hot* source has a transaction whenever the worker wants one. The *cold* source is a number
+//! of clients with one storage-bound transaction each. Whenever the worker wants a transaction, the
+//! offered share decides which source is asked; if all clients of the cold source have theirs under
+//! way (waiting for the device, or to be admitted to it), the hot source gives one instead.
 //!
-//! Hot records are drawn uniformly. Cold ones come in the order of their numbers, of which
-//! their keys are a hash, and with it their places in the cold files: uniform too, but none
-//! comes again before all others have, because what was read is in memory then.
+//! Hot records are drawn uniformly. Cold ones come in the order of their numbers, whose hashes are
+//! their keys and hence their places in the cold files. The places are uniform too, but no record
+//! comes again before all others have, because a record that was read is in memory then.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,24 +18,24 @@ use super::{Settings, Variation};
 use crate::distribution::{Rng, below, rng};
 use crate::keys::mix;
 
-/// Parts of a percent that shares are told apart by.
+/// Resolution of shares, in parts of a percent.
 const PARTS: f64 = 10_000.0;
 const PARTS_MAX: u64 = 1_000_000;
 
-/// What a transaction needs.
+/// Kinds of transactions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Only what is in memory.
+    /// Accesses records in memory only.
     Hot,
-    /// Some of what is not.
+    /// Accesses some records on the device.
     Cold,
 }
 
-/// One transaction, asked for. The same records again if it is run again.
+/// A request for one transaction. It names the same records if the transaction is run again.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Request {
     pub(super) kind: Kind,
-    /// Whether it changes what it reads.
+    /// Whether the transaction changes the records that it reads.
     pub(super) writes: bool,
     hot_records: u64,
     cold_records: u64,
@@ -47,14 +46,14 @@ pub(super) struct Request {
 }
 
 impl Request {
-    /// The hot records, in order.
+    /// Returns the hot records, in order.
     pub(super) fn hot(self) -> impl Iterator<Item = u64> {
         let all = u128::from(self.hot_records);
         let drawn = (0..self.hot_accesses).map(move |at| mix(self.hot_draw ^ u64::from(at)));
         drawn.map(move |drawn| ((u128::from(drawn) * all) >> 64) as u64)
     }
 
-    /// The cold records, in order.
+    /// Returns the cold records, in order.
     pub(super) fn cold(self) -> impl Iterator<Item = u64> {
         let accesses = u64::from(self.cold_accesses);
         (0..accesses).map(move |at| (self.cold_first + at) % self.cold_records)
@@ -74,12 +73,12 @@ impl Request {
 pub(super) struct Sources {
     settings: Arc<Settings>,
     rng: Rng,
-    /// Of [`PARTS_MAX`].
+    /// Share of storage-bound transactions, in parts of [`PARTS_MAX`].
     cold_share: u64,
     writing_share: u64,
     cold_clients: u64,
     cold_under_way: u64,
-    /// Cold records that were asked for, by all workers.
+    /// Number of cold records that were accessed, by all workers.
     cold_asked: Arc<AtomicU64>,
 }
 
@@ -103,10 +102,10 @@ impl Sources {
         }
     }
 
-    /// The next transaction.
+    /// Draws the next transaction.
     pub(super) fn next(&mut self) -> Request {
         let is_wanted = below(&mut self.rng, PARTS_MAX) < self.cold_share;
-        // Without a hot source the worker does not want more than the cold one has.
+        // Without a hot source the worker must not ask for more transactions than the cold one has.
         let has_any = self.cold_under_way < self.cold_clients || self.cold_share == PARTS_MAX;
         let kind = match is_wanted && has_any {
             true => Kind::Cold,
@@ -126,7 +125,7 @@ impl Sources {
             hot_records: settings.hot_records,
             cold_records: settings.cold_records,
             hot_draw: self.rng.next_u64(),
-            // Relaxed: a number, no data is published through it.
+            // Relaxed: the counter only gives out numbers, no data is published through it.
             cold_first: match kind {
                 Kind::Hot => 0,
                 Kind::Cold => {
@@ -139,7 +138,7 @@ impl Sources {
         }
     }
 
-    /// A transaction has ended: its client is free again.
+    /// Notes that a transaction has ended: its client is free again.
     pub(super) fn ended(&mut self, request: Request) {
         if request.kind == Kind::Cold {
             self.cold_under_way -= 1;

@@ -1,5 +1,5 @@
-//! The two tables: how they are filled, how one of them leaves memory, and what must be in
-//! them at the end.
+//! The two tables: their loading, the departure of one from memory, and the check of their contents
+//! at the end.
 
 use std::cell::RefCell;
 
@@ -22,7 +22,7 @@ pub(super) struct Tables {
 }
 
 impl Tables {
-    /// Creates and fills them, advancing `step` by records.
+    /// Creates and fills the tables, advancing `step` by records.
     ///
     /// # Errors
     /// [`Error::Run`] when the database refuses.
@@ -37,7 +37,7 @@ impl Tables {
         Ok(tables)
     }
 
-    /// Does what a transaction was asked for, and checks every value.
+    /// Accesses the records of a request, and checks every value.
     pub(super) async fn access<P: Policy>(
         &self,
         txn: &Transaction<P>,
@@ -60,8 +60,8 @@ impl Tables {
         Ok(())
     }
 
-    /// Has all records of the cold table leave memory, and none of the hot one's; how many
-    /// are out.
+    /// Makes all records of the cold table leave memory, and none of the hot one's; returns the
+    /// number of records that are out.
     ///
     /// # Errors
     /// [`Error::Run`] when the device refuses.
@@ -70,7 +70,8 @@ impl Tables {
         cool(database, &self.hot, hot, cold)
     }
 
-    /// Whether every record is there, whole, and `changes` have been counted in all of them.
+    /// Returns whether every record is there, whole, and `changes` have been counted in all of
+    /// them.
     ///
     /// # Errors
     /// [`Error::Run`] when the database refuses.

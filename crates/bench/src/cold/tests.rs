@@ -2,7 +2,7 @@ use super::*;
 use crate::report::Format;
 use commands::Place;
 
-/// Small ones that change half of what they read.
+/// Returns small settings; half of the transactions change the records that they read.
 pub(crate) fn settings() -> Settings {
     Settings {
         hot_records: 3000,
@@ -45,7 +45,7 @@ fn both_kinds_commit_as_they_are_offered_and_every_value_is_right() {
         let percent = result.storage_bound_percent;
         assert_eq!(result.hot_transactions_per_second > 0.0, percent < 100.0);
         assert_eq!(result.cold_transactions_per_second > 0.0, percent > 0.0);
-        // Only who asks for cold records has them read.
+        // Only a transaction that accesses cold records has them read.
         assert_eq!(result.device_iops > 0.0, percent > 0.0, "{result:?}");
         assert!(result.device_iops_limit > 0.0);
         let is_refused = result.mode == Scheduler::DualQueue;
@@ -53,7 +53,7 @@ fn both_kinds_commit_as_they_are_offered_and_every_value_is_right() {
         if let Some(reads) = result.cold_reads_per_access {
             assert!(reads > 0.0 && (is_refused || reads <= 1.0), "{result:?}");
         }
-        // Waiting for the device: not more than there are places for, and none are two.
+        // The number of waits for the device is at least one, and at most the number of places.
         if let Some(depth) = result.device_depth {
             let most = match result.mode {
                 Scheduler::Sequential => 1,
@@ -82,9 +82,9 @@ fn the_sequential_scheduler_has_one_transaction_at_a_time() {
         ..settings()
     };
     let result = &measured(&settings)[0];
-    // Little's law: with two under way it would be two. Latencies are those of all repeats together,
-    // of which the fast ones have most; so it is the slowest repeat's rate that they are held
-    // against (the median's came to 1.54 where one repeat was interrupted).
+    // Little's law: with two transactions under way the product would be two. Latencies are those of all repeats
+    // together, of which the fast ones have most; they are therefore held against the slowest repeat's rate (the
+    // median's came to 1.54 where one repeat was interrupted).
     let latency = result.cold_latency_ns.p50 as f64 / 1e9;
     let under_way = result.cold_transactions_per_second_spread.min * latency;
     assert!(under_way < 1.5, "{under_way}: {result:?}");
@@ -105,7 +105,7 @@ fn numbers_under_way_are_compared_where_they_make_a_difference() {
     };
     assert_eq!(count(Scheduler::Sequential), 1);
     assert_eq!(count(Scheduler::Auto), 4);
-    // Its own number in flight is 8.
+    // The scheduler's own number in flight is 8.
     assert_eq!(count(Scheduler::Batch), 2);
     let slots = Settings {
         cold_slots: vec![Some(4), Some(16)],
@@ -180,8 +180,8 @@ fn what_cannot_be_measured_is_refused_by_name() {
     );
 }
 
-/// The last scheduling that was measured went on while all records were compared: 256 scans were refused
-/// a slot of the queue again and again, and never ended.
+/// The last scheduling that was measured went on while all records were compared: 256 scans were refused a slot of the
+/// queue again and again, and never ended.
 #[test]
 fn records_are_compared_under_the_default_scheduling() {
     let results = measured(&Settings {

@@ -16,7 +16,7 @@ fn counts(distribution: Distribution, records: u64) -> Vec<u64> {
     counts
 }
 
-/// Generalised harmonic number, summed from the small end for precision.
+/// Returns a generalised harmonic number, summed from the small end for precision.
 fn harmonic(records: u64, theta: f64) -> f64 {
     (1..=records)
         .rev()

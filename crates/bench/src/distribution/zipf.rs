@@ -36,10 +36,10 @@ struct Groups {
 }
 
 impl Zipf {
-    /// A sampler over `records` ranks.
+    /// Returns a sampler over `records` ranks.
     ///
     /// # Panics
-    /// When `records` is 0, or `theta` is negative or not a number.
+    /// Panics when `records` is 0, or `theta` is negative or not a number.
     pub fn new(records: u64, theta: f64) -> Self {
         assert!(records > 0 && theta >= 0.0);
         let mut weights: Vec<f64> = (1..=records.min(HEAD))
@@ -66,18 +66,18 @@ impl Zipf {
         }
     }
 
-    /// The next rank, from 0.
+    /// Draws the next rank, from 0.
     #[inline]
     pub fn rank(&self, rng: &mut Rng) -> u64 {
         let group = self.groups.choice.sample(rng);
         let (start, width) = self.groups.ranks[group];
-        // Drawn for groups of one rank too: about half of the draws are, so a
-        // branch would be mispredicted all the time and cost more.
+        // The rank is drawn for groups of one rank too: about half of the draws are from such
+        // groups, so a branch would be mispredicted all the time and cost more.
         start + below(rng, width)
     }
 }
 
-/// The integral of `x^-theta` from `from` to `to`.
+/// Returns the integral of `x^-theta` from `from` to `to`.
 fn integral(from: f64, to: f64, theta: f64) -> f64 {
     let exponent = 1.0 - theta;
     if exponent.abs() < 1e-9 {

@@ -13,7 +13,7 @@ p99, longest: microseconds from a transaction's begin to its commit. fair: commi
 with fewest against the one with most. ok: the record counted every commit.
 ";
 
-/// The results in this form, with a newline at the end.
+/// Returns the results in `format`, with a newline at the end.
 ///
 /// # Errors
 /// [`Error::Run`](commands::Error::Run) when a number cannot be written, which does not

@@ -18,9 +18,9 @@ fn every_commit_is_counted_whatever_writers_do_when_they_meet() {
         assert!(result.fairness.min > 0.0 && result.fairness.max <= 1.0);
         let attempts_max = match (result.on_conflict, result.isolation) {
             (ConflictPolicy::Abort, _) => continue,
-            // It goes on with the new version.
+            // The transaction goes on with the new version.
             (ConflictPolicy::Wait, Isolation::ReadCommitted) => 1,
-            // The retry has the record before it has its snapshot.
+            // The retry locks the record before it takes its snapshot.
             (ConflictPolicy::Wait, _) => 2,
         };
         assert!(result.attempts_max <= attempts_max, "{result:?}");

@@ -11,7 +11,7 @@ Medians over the repeats. Mops/s: operations of the load; x without: against the
 before and dropped, taken within each repeat. ±: half the range of Mops/s. ok: every answer was right, and every record agreed with the index.
 ";
 
-/// The result in this form, with a newline at the end.
+/// Returns the result in `format`, with a newline at the end.
 ///
 /// # Errors
 /// [`Error::Run`](commands::Error::Run) when a number cannot be written, which does not
@@ -24,7 +24,7 @@ pub fn report(format: Format, result: &IndexBuild) -> Result<String> {
     }
 }
 
-/// A line of CSV: the medians of [`IndexBuild`], and the range of what matters most.
+/// A line of CSV: the medians of [`IndexBuild`], and the range of the most important one.
 #[derive(Serialize)]
 struct Line {
     benchmark: &'static str,

@@ -1,5 +1,5 @@
-//! What the device does by itself: durable writes one at a time, and random reads
-//! with more and more of them under way, through the engine's own driver.
+//! Performance of the device by itself: durable writes one at a time, and random reads with more
+//! and more of them under way, through the engine's own driver.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -12,11 +12,11 @@ use io::{Action, BLOCK_BYTES, Backend, Buffer, Directory, File, OpenMode, Port, 
 use crate::measure::Latencies;
 use commands::{Error, Result};
 
-/// The file that is written and read; removed afterwards.
+/// Name of the file that is written and read; removed afterwards.
 const NAME: &str = "device-probe";
-/// Zeros written at once.
+/// Bytes of zeros written at once.
 const FILL_BYTES: usize = 1 << 20;
-/// Reads under way at once, as [`Device::reads_per_second`] tries them.
+/// Numbers of reads under way at once that [`Device::reads_per_second`] is tried with.
 pub const DEPTHS: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
 
 /// The first blocks of a file, to be read from.
@@ -39,14 +39,14 @@ pub(crate) fn failed(error: std::io::Error) -> Error {
 }
 
 impl Device {
-    /// A file of `bytes` zeros in `directory`, which is made if it is missing.
+    /// Makes a file of `bytes` zeros in `directory`, which is made if it is missing.
     ///
     /// # Errors
     /// [`Error::Run`] when the file cannot be written.
     pub fn new(directory: &Path, bytes: u64) -> Result<Self> {
         let bytes = bytes.next_multiple_of(FILL_BYTES as u64);
         let directory = RealDirectory::open(directory, Backend::Auto).map_err(failed)?;
-        // Left over from an interrupted measurement.
+        // The file may be left over from an interrupted measurement.
         let _ = directory.remove(NAME);
         let file = directory
             .open(NAME, OpenMode::Create, true)
@@ -69,7 +69,7 @@ impl Device {
         Ok(device)
     }
 
-    /// Which backend transfers go through.
+    /// Returns the backend that transfers go through.
     pub fn backend(&self) -> String {
         self.directory.backend()
     }
@@ -78,10 +78,10 @@ impl Device {
         Ok(Port::new(self.directory.channel().map_err(failed)?))
     }
 
-    /// Nanoseconds of durable 4 KiB writes, one at a time, for `duration`.
+    /// Measures the nanoseconds of durable 4 KiB writes, one at a time, for `duration`.
     ///
     /// # Errors
-    /// [`Error::Run`] when one fails.
+    /// [`Error::Run`] when a write fails.
     pub fn durable_writes(&self, duration: Duration) -> Result<Latencies> {
         let port = self.port()?;
         let mut latencies = Latencies::new();
@@ -100,10 +100,10 @@ impl Device {
         Ok(latencies)
     }
 
-    /// Random 4 KiB reads per second with `depth` under way, over `duration`.
+    /// Measures the random 4 KiB reads per second with `depth` under way, over `duration`.
     ///
     /// # Errors
-    /// [`Error::Run`] when one fails.
+    /// [`Error::Run`] when a read fails.
     pub fn reads_per_second(&self, depth: usize, duration: Duration) -> Result<f64> {
         let whole = Part {
             file: Arc::clone(&self.file),
@@ -113,11 +113,11 @@ impl Device {
     }
 }
 
-/// Random 4 KiB reads per second with `depth` under way, over `duration`, from `parts`,
-/// which have at least one block.
+/// Measures the random 4 KiB reads per second with `depth` under way, over `duration`, from
+/// `parts`, which have at least one block.
 ///
 /// # Errors
-/// [`Error::Run`] when one fails.
+/// [`Error::Run`] when a read fails.
 pub(crate) fn reads_per_second(
     port: &Rc<Port>,
     parts: &[Part],
@@ -157,7 +157,7 @@ pub(crate) fn reads_per_second(
     }
 }
 
-/// Which file has a block of all parts, and which of its own it is there.
+/// Returns the file that has a block of all parts, and the block's number in that file.
 fn locate(parts: &[Part], mut block: u64) -> (&Arc<dyn File>, u64) {
     for part in parts {
         if block < part.blocks {

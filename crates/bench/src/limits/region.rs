@@ -10,13 +10,13 @@ use commands::{Error, Result};
 pub const LINE_BYTES: usize = 64;
 /// 64-bit words of a cache line.
 pub(super) const LINE_WORDS: usize = LINE_BYTES / 8;
-/// Huge pages on x86-64, and on aarch64 with 4 KiB base pages.
+/// Bytes of a huge page on x86-64, and on aarch64 with 4 KiB base pages.
 const HUGE_PAGE_BYTES: usize = 2 << 20;
 
 /// Whole cache lines of memory that may be read from any thread.
 ///
-/// Invariant: `lines * 64` bytes from `base`, which is aligned to a line, are
-/// mapped for `'a`, and nobody writes to them but through atomics.
+/// Invariant: `lines * 64` bytes from `base`, which is aligned to a line, are mapped for `'a`, and
+/// no thread writes to them except through atomics.
 #[derive(Clone, Copy, Debug)]
 pub struct Region<'a> {
     base: NonNull<AtomicU64>,
@@ -26,17 +26,16 @@ pub struct Region<'a> {
 
 // SAFETY: the memory is only read, and only through atomics.
 unsafe impl Send for Region<'_> {}
-// SAFETY: as above.
+// SAFETY: the memory is only read, and only through atomics.
 unsafe impl Sync for Region<'_> {}
 
 impl<'a> Region<'a> {
-    /// The whole cache lines within `bytes` bytes from `start`; `None` when
-    /// there is not one.
+    /// Returns the whole cache lines within `bytes` bytes from `start`; `None` when there is not
+    /// one.
     ///
     /// # Safety
-    /// For `'a` the memory stays mapped and readable, has been initialised, and
-    /// while the region is measured is written by nobody, or by atomic
-    /// operations only.
+    /// For `'a` the memory stays mapped and readable and has been initialised; while the region is
+    /// measured no thread writes to it, except by atomic operations.
     pub unsafe fn from_raw(start: *const u8, bytes: usize) -> Option<Self> {
         let skip = start.align_offset(LINE_BYTES);
         let lines = bytes.checked_sub(skip)? / LINE_BYTES;
@@ -52,13 +51,13 @@ impl<'a> Region<'a> {
         })
     }
 
-    /// The number of cache lines, at least 1.
+    /// Returns the number of cache lines, at least 1.
     #[inline]
     pub fn lines(self) -> u64 {
         self.lines
     }
 
-    /// Its size in bytes.
+    /// Returns the size in bytes.
     pub fn bytes(self) -> u64 {
         self.lines * LINE_BYTES as u64
     }
@@ -71,7 +70,7 @@ impl<'a> Region<'a> {
         // which the callers in `loads` keep by construction; a word-aligned
         // address, since the base is line-aligned.
         let cell = unsafe { self.base.add(line as usize * LINE_WORDS + word).as_ref() };
-        // Relaxed: only the time it takes is of interest.
+        // Relaxed: only the time of the load is of interest.
         cell.load(Ordering::Relaxed)
     }
 }
@@ -102,23 +101,23 @@ impl Mapping {
             .filter(|&bytes| isize::try_from(bytes + HUGE_PAGE_BYTES).is_ok())
             .ok_or_else(refused)?;
         let base = map(bytes).ok_or_else(refused)?;
-        // SAFETY: just mapped writable, `bytes` long, and not shared yet. Not
-        // zero, because a system may back untouched zeroes by one page.
+        // SAFETY: just mapped writable, `bytes` long, and not shared yet. The byte is not zero,
+        // because a system may back untouched zeroes by one page.
         unsafe { base.write_bytes(0x5A, bytes) };
         Ok(Self { base, bytes })
     }
 
-    /// The memory to measure.
+    /// Returns the memory to measure.
     pub fn region(&self) -> Region<'_> {
-        // SAFETY: mapped and initialised until `self` is dropped, and written
-        // by nobody after `new`.
+        // SAFETY: mapped and initialised until `self` is dropped, and no thread writes to it after
+        // `new`.
         unsafe { Region::from_raw(self.base.as_ptr(), self.bytes) }
             .expect("a mapping has at least one huge page")
     }
 }
 
-/// Maps `bytes` (a multiple of the huge page), aligned to a huge page so that
-/// all of it can be one.
+/// Maps `bytes` (a multiple of the huge page), aligned to a huge page so that all of it can be on
+/// huge pages.
 fn map(bytes: usize) -> Option<NonNull<u8>> {
     let reserved = bytes + HUGE_PAGE_BYTES;
     // SAFETY: an anonymous private mapping at an address of the system's
@@ -139,10 +138,9 @@ fn map(bytes: usize) -> Option<NonNull<u8>> {
     let start = start.cast::<u8>();
     let before = start.align_offset(HUGE_PAGE_BYTES);
     let base = start.wrapping_add(before);
-    // Give back what alignment left over on both sides; failure costs address
-    // space only.
+    // The rest that alignment left on both sides is given back; failure costs address space only.
     // SAFETY: both ranges are page-aligned parts of the mapping just made and
-    // nobody refers to them.
+    // nothing refers to them.
     unsafe {
         if before > 0 {
             libc::munmap(start.cast(), before);
@@ -153,7 +151,8 @@ fn map(bytes: usize) -> Option<NonNull<u8>> {
         }
     }
     #[cfg(target_os = "linux")]
-    // SAFETY: advice on memory of our own. Refused, it stays on small pages.
+    // SAFETY: advice on memory of our own. If the advice is refused, the memory stays on small
+    // pages.
     unsafe {
         libc::madvise(base.cast(), bytes, libc::MADV_HUGEPAGE);
     }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// How many transactions were aborted for what. Each is run again until it commits.
+/// Numbers of aborted transactions by reason. Each is run again until it commits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct AbortReasons {
     /// Another open transaction had written the record.
@@ -18,7 +18,7 @@ pub struct AbortReasons {
 }
 
 impl AbortReasons {
-    /// Those that `later` counts and `earlier` does not.
+    /// Returns the aborts that `later` counts and `earlier` does not.
     pub fn between(earlier: &weft::Stats, later: &weft::Stats) -> Self {
         Self {
             write_conflict: later.aborts_write_conflict - earlier.aborts_write_conflict,
@@ -29,7 +29,7 @@ impl AbortReasons {
         }
     }
 
-    /// Each reason on its own, in the order of the fields.
+    /// Returns the number for each reason, in the order of the fields.
     pub fn each(&self) -> [u64; 5] {
         [
             self.write_conflict,
@@ -40,7 +40,7 @@ impl AbortReasons {
         ]
     }
 
-    /// From numbers in the order of the fields.
+    /// Returns the reasons from numbers in the order of the fields.
     pub fn from_each(each: [u64; 5]) -> Self {
         let [
             write_conflict,

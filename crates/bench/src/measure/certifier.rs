@@ -1,23 +1,23 @@
-//! How serializable transactions are certified, as a name in requests and results.
+//! Certifiers of serializable transactions, as names in requests and results.
 
 use serde::Serialize;
 
-/// How serializable transactions are certified when they commit: a property of the
-/// database, so those that are compared each have one of their own.
+/// Certifier of serializable transactions when they commit: a property of the database, so each
+/// that is compared has a database of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Certifier {
     /// The serial safety net.
     Ssn,
-    /// What was read must still be current.
+    /// Validation: every record that was read must still be current.
     Validation,
 }
 
 impl Certifier {
-    /// Both.
+    /// Both certifiers.
     pub const ALL: [Self; 2] = [Self::Ssn, Self::Validation];
 
-    /// The name used on the command line and in results.
+    /// Returns the name used on the command line and in results.
     pub fn name(self) -> &'static str {
         match self {
             Self::Ssn => "ssn",

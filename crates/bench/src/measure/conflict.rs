@@ -1,25 +1,25 @@
-//! What happens when writers meet, as a name in requests and results.
+//! Reactions of writers to each other, as names in requests and results.
 
 use serde::Serialize;
 use weft::OnConflict;
 
 use commands::{Error, Result};
 
-/// What a transaction does that meets another's uncommitted write.
+/// Reaction of a transaction that meets another's uncommitted write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ConflictPolicy {
-    /// It waits for the other's end.
+    /// The transaction waits for the other's end.
     Wait,
-    /// It aborts, and is run again.
+    /// The transaction aborts, and is run again.
     Abort,
 }
 
 impl ConflictPolicy {
-    /// Both.
+    /// Both reactions.
     pub const ALL: [Self; 2] = [Self::Wait, Self::Abort];
 
-    /// The name used on the command line and in results.
+    /// Returns the name used on the command line and in results.
     pub fn name(self) -> &'static str {
         match self {
             Self::Wait => "wait",

@@ -1,23 +1,23 @@
-//! Who writes the log, as a name in requests and results.
+//! Writers of the log, as names in requests and results.
 
 use serde::Serialize;
 
-/// Who writes the log of a database in a directory: a property of the database, so those
-/// that are compared each have one of their own.
+/// Writer of the log of a database in a directory: a property of the database, so each that is
+/// compared has a database of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Flusher {
-    /// Each worker its own, between transactions.
+    /// Each worker writes its own log, between transactions.
     Workers,
-    /// A thread for all of them, as other engines have it.
+    /// One thread writes the log of all workers, as in other engines.
     Thread,
 }
 
 impl Flusher {
-    /// Both.
+    /// Both writers.
     pub const ALL: [Self; 2] = [Self::Workers, Self::Thread];
 
-    /// The name used on the command line and in results.
+    /// Returns the name used on the command line and in results.
     pub fn name(self) -> &'static str {
         match self {
             Self::Workers => "workers",

@@ -4,25 +4,25 @@ use serde::Serialize;
 
 use super::{LatencyNs, Spread};
 
-/// What is measured of the transactions of one kind.
+/// Results of the transactions of one kind.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct KindMeasurement {
-    /// Its name.
+    /// Name of the kind.
     pub kind: &'static str,
     /// Transactions done per second: committed, or rolled back as their request asked.
     pub transactions_per_second: f64,
-    /// Those rolled back as asked, as a share.
+    /// Share of transactions rolled back as asked.
     pub rolled_back: f64,
-    /// Times one was aborted and tried again, for each that was done.
+    /// Number of aborts for each transaction that was done; each is followed by another attempt.
     pub aborts_per_transaction: f64,
     /// Time from begin to commit, retries included.
     pub latency_ns: LatencyNs,
-    /// Bytes of its coroutine.
+    /// Bytes of the transaction's coroutine.
     pub frame_bytes: usize,
 }
 
 impl KindMeasurement {
-    /// The median of each number on its own; `runs` are of one kind, at least one.
+    /// Returns the median of each number on its own; `runs` are of one kind, at least one.
     pub(super) fn median(runs: &[&Self]) -> Self {
         let median = |field: fn(&Self) -> f64| {
             Spread::of(&runs.iter().map(|run| field(run)).collect::<Vec<_>>()).median

@@ -1,4 +1,4 @@
-//! How long transactions took.
+//! Latencies of transactions.
 
 use std::time::Instant;
 
@@ -9,7 +9,7 @@ use super::Spread;
 
 /// Longest time told apart, in nanoseconds; longer ones count as this.
 const NS_MAX: u64 = 60_000_000_000;
-/// Decimal digits kept.
+/// Number of decimal digits kept.
 const DIGITS: u8 = 3;
 
 /// A histogram of times from 1 ns to a minute, exact to three digits. About
@@ -29,7 +29,7 @@ impl Default for Latencies {
 }
 
 impl Latencies {
-    /// An empty histogram.
+    /// Returns an empty histogram.
     pub fn new() -> Self {
         Self::default()
     }
@@ -46,19 +46,19 @@ impl Latencies {
         self.record(start.elapsed().as_nanos() as u64);
     }
 
-    /// Adds what another one recorded.
+    /// Adds the times that another histogram recorded.
     pub fn merge(&mut self, other: &Self) {
         self.histogram
             .add(&other.histogram)
             .expect("the bounds are the same");
     }
 
-    /// Times recorded.
+    /// Returns the number of times recorded.
     pub fn count(&self) -> u64 {
         self.histogram.len()
     }
 
-    /// The percentiles reports show; zeros when nothing was recorded.
+    /// Returns the percentiles that reports show; zeros when nothing was recorded.
     pub fn percentiles(&self) -> LatencyNs {
         let at = |quantile| self.histogram.value_at_quantile(quantile);
         LatencyNs {
@@ -69,15 +69,14 @@ impl Latencies {
     }
 }
 
-/// Times that half, 99 % and 99.9 % of the transactions did not exceed, in
-/// nanoseconds.
+/// Times that half, 99 % and 99.9 % of the transactions did not exceed, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct LatencyNs {
-    /// Half of the transactions.
+    /// Time that half of the transactions did not exceed.
     pub p50: u64,
-    /// 99 %.
+    /// Time that 99 % did not exceed.
     pub p99: u64,
-    /// 99.9 %.
+    /// Time that 99.9 % did not exceed.
     pub p999: u64,
 }
 
@@ -99,23 +98,23 @@ impl LatencyNs {
 /// Chooses which transactions to time: one in [`INTERVAL`](Self::INTERVAL),
 /// because two clock readings cost a fifth of a short transaction.
 ///
-/// The interval is prime, so that it does not fall in step with slots resumed
-/// in turn and time the same slot for ever.
+/// The interval is prime, so it does not fall in step with slots resumed in turn and time the same
+/// slot for ever.
 #[derive(Clone, Debug, Default)]
 pub struct LatencySampler {
     until_next: u32,
 }
 
 impl LatencySampler {
-    /// Transactions per timed one.
+    /// Number of transactions per timed one.
     pub const INTERVAL: u32 = 13;
 
-    /// Times the first transaction, then every thirteenth.
+    /// Returns a sampler that times the first transaction, then every thirteenth.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// At the begin of a transaction: the time, if it is one to record.
+    /// Returns the time at the begin of a transaction, if it is one to record.
     #[inline]
     pub fn start(&mut self) -> Option<Instant> {
         if self.until_next == 0 {

@@ -1,17 +1,18 @@
-//! What one of two databases in a process has of its memory.
+//! Resident memory of one of two databases in a process.
 //!
-//! The other one is opened before, and only one of them works at a time. So what the process
-//! had before this one was opened is not this one's, and neither is what comes or goes while
-//! the other one works.
+//! The other database is opened before, and only one of them works at a time. Memory that the
+//! process had before this database was opened is therefore not this one's, and neither is memory
+//! that comes or goes while the other works.
 
 use crate::machine::{forget_resident_peak, resident_bytes, resident_peak_bytes};
 
-/// What is resident, and whose it is. The peak is the process's: one of these at a time.
+/// Resident memory that belongs to one database. The peak is the process's, so there may be only
+/// one of these at a time.
 #[derive(Debug)]
 pub struct Resident {
-    /// Not this one's. `None` where the system does not say.
+    /// Bytes that are not this database's. `None` where the system does not tell.
     elsewhere: Option<i64>,
-    /// Everything when the other one began to work.
+    /// All resident bytes when the other database began to work.
     began: Option<i64>,
 }
 
@@ -20,7 +21,7 @@ fn signed(bytes: Option<u64>) -> Option<i64> {
 }
 
 impl Resident {
-    /// Before the database is opened.
+    /// Begins, before the database is opened.
     pub fn begin() -> Self {
         forget_resident_peak();
         Self {
@@ -29,23 +30,24 @@ impl Resident {
         }
     }
 
-    /// The database will work: the most that it had before does not count.
+    /// Forgets the peak: the database is about to work.
     pub fn forget_peak(&self) {
         forget_resident_peak();
     }
 
-    /// The most that it has had since. `None` where the system does not say.
+    /// Returns the most bytes that the database has had since. `None` where the system does not
+    /// tell.
     pub fn peak(&self) -> Option<u64> {
         let bytes = signed(resident_peak_bytes())? - self.elsewhere?;
         Some(bytes.max(0).cast_unsigned())
     }
 
-    /// The other one begins to work: nobody looks for the most until it has ended.
+    /// Notes that the other database begins to work; the peak is not read until it has ended.
     pub fn elsewhere_begins(&mut self) {
         self.began = signed(resident_bytes());
     }
 
-    /// The other one has ended.
+    /// Notes that the other database has ended its work.
     pub fn elsewhere_ends(&mut self) {
         let taken = signed(resident_bytes()).zip(self.began.take());
         self.elsewhere = self

@@ -2,23 +2,23 @@
 
 use serde::Serialize;
 
-/// The middle of some numbers and how far they reach. On a machine shared with
-/// strangers the median is what to compare and the range is what to believe.
+/// Median and range of some numbers. On a machine shared with strangers the median is the number to
+/// compare and the range is the number to believe.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Spread {
-    /// The middle one; of an even count, the mean of the middle two.
+    /// Median; of an even count, the mean of the middle two.
     pub median: f64,
-    /// The least.
+    /// Least number.
     pub min: f64,
-    /// The greatest.
+    /// Greatest number.
     pub max: f64,
 }
 
 impl Spread {
-    /// Of `samples`, in any order.
+    /// Returns the spread of `samples`, in any order.
     ///
     /// # Panics
-    /// When there are none.
+    /// Panics when there are no samples.
     pub fn of(samples: &[f64]) -> Self {
         assert!(!samples.is_empty(), "a spread needs at least one number");
         let mut sorted = samples.to_vec();
@@ -31,7 +31,7 @@ impl Spread {
         }
     }
 
-    /// In another unit, of which one is this `many` of its own.
+    /// Returns the spread in another unit, `many` of which make one of its own.
     pub(crate) fn scaled(&self, many: f64) -> Self {
         Self {
             median: self.median * many,
@@ -40,7 +40,7 @@ impl Spread {
         }
     }
 
-    /// Half the range as a share of the median.
+    /// Returns half the range as a share of the median.
     pub fn relative(&self) -> f64 {
         (self.max - self.min) / 2.0 / self.median
     }

@@ -5,30 +5,30 @@ use serde::Serialize;
 use super::{AbortReasons, KindMeasurement, LatencyNs, Measurement, Spread};
 use crate::variant::Variant;
 
-/// One mode over all repeats.
+/// Results of one mode over all repeats.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
-    /// What the repeats share, and the median of each number on its own.
+    /// Fields that the repeats share, and the median of each number on its own.
     #[serde(flatten)]
     pub median: Measurement,
     /// Median and range of the operations per second.
     pub operations_per_second_spread: Spread,
-    /// Operations per second against the sequential mode: taken in each
-    /// repeat, then median and range. `None` without that mode.
+    /// Operations per second relative to the sequential mode: taken in each repeat, then median and
+    /// range. `None` without that mode.
     pub times_sequential: Option<Spread>,
-    /// The same against snapshot isolation in the same mode. `None` for that itself, and
-    /// without it.
+    /// Operations per second relative to snapshot isolation in the same mode. `None` for that
+    /// itself, and without it.
     pub times_snapshot: Option<Spread>,
-    /// Aborts per transaction over all repeats against the sequential mode. `None` if
-    /// that had none.
+    /// Aborts per transaction over all repeats relative to the sequential mode. `None` if that had
+    /// none.
     pub aborts_times_sequential: Option<f64>,
     /// Cache lines touched as a share of the machine's limit.
     pub limit_share: Option<f64>,
-    /// The repeats, in the order they ran.
+    /// Results of the repeats, in the order they ran.
     pub repeats: Vec<RepeatSummary>,
 }
 
-/// What is kept of one repeat.
+/// Results kept of one repeat.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct RepeatSummary {
     /// Number of the repeat, from 1.
@@ -39,14 +39,14 @@ pub struct RepeatSummary {
     pub operations_per_second: f64,
     /// The machine's limit in this repeat.
     pub limit_lines_per_second: f64,
-    /// Aborts in this repeat.
+    /// Number of aborts in this repeat.
     pub aborts: u64,
-    /// The same for each transaction that committed.
+    /// Number of aborts for each transaction that committed.
     pub aborts_per_transaction: f64,
 }
 
-/// Takes the measurements of each repeat together by what is compared, in its
-/// order. `repeats[r]` holds repeat `r` of every variant, in any order.
+/// Summarises the measurements of all repeats by variant, in the variants' order. `repeats[r]`
+/// holds repeat `r` of every variant, in any order.
 pub fn summarise(repeats: &[Vec<Measurement>]) -> Vec<Summary> {
     let of = |variant: Variant| -> Vec<&Measurement> {
         let all = repeats.iter().flatten();
@@ -77,7 +77,7 @@ pub fn summarise(repeats: &[Vec<Measurement>]) -> Vec<Summary> {
         .collect()
 }
 
-/// Operations per second against others, repeat by repeat.
+/// Returns operations per second relative to `others`, repeat by repeat.
 fn times(runs: &[&Measurement], others: &[&Measurement]) -> Option<Spread> {
     let ratios: Vec<f64> = runs
         .iter()
@@ -87,14 +87,14 @@ fn times(runs: &[&Measurement], others: &[&Measurement]) -> Option<Spread> {
     (!ratios.is_empty()).then(|| Spread::of(&ratios))
 }
 
-/// Aborts per transaction against others. Of all repeats together: one of them may
+/// Returns aborts per transaction relative to `others`, over all repeats together: one of them may
 /// have had none.
 fn aborts_times(runs: &[&Measurement], others: &[&Measurement]) -> Option<f64> {
     let sum = |of: &[&Measurement]| of.iter().map(|run| run.aborts_per_transaction).sum::<f64>();
     (sum(others) > 0.0).then(|| sum(runs) / sum(others))
 }
 
-/// Without ratios.
+/// Returns a summary without ratios.
 fn summary(runs: &[&Measurement]) -> Summary {
     let spread = |field: fn(&Measurement) -> f64| {
         Spread::of(&runs.iter().map(|run| field(run)).collect::<Vec<_>>())
@@ -132,7 +132,7 @@ fn summary(runs: &[&Measurement]) -> Summary {
                     .collect();
                 Spread::of(&each).median as u64
             })),
-            // Not a median: one wrong answer is one too many.
+            // The field is no median: one wrong answer is one too many.
             verified: runs.iter().all(|run| run.verified),
             limit_lines_per_second: median(|run| run.limit_lines_per_second),
             lines_per_operation: median_of_known(|run| run.lines_per_operation),

@@ -1,7 +1,7 @@
 use super::*;
 use crate::measure::{Certifier, Isolation};
 
-/// A small request that is right in every respect.
+/// Returns a small request that is right in every respect.
 pub(crate) fn options(workload: &str) -> Options {
     Options {
         records: Some(1000),
@@ -13,7 +13,7 @@ pub(crate) fn options(workload: &str) -> Options {
     }
 }
 
-/// The same, with some of it compared.
+/// Returns a small request, with its comparison changed by `ask`.
 pub(crate) fn asking(workload: &str, ask: impl FnOnce(&mut Asked)) -> Options {
     let mut options = options(workload);
     ask(&mut options.asked);

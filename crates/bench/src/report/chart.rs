@@ -12,7 +12,7 @@ const HALF_BAR: f64 = 0.32;
 /// Half the width of the ticks at the ends of an error bar.
 const HALF_TICK: f64 = 0.06;
 const BAR: RGBColor = RGBColor(70, 110, 160);
-/// The mode the others are compared with.
+/// Colour of the mode that the others are compared with.
 pub(super) const BASE: RGBColor = RGBColor(150, 150, 150);
 
 /// Draws the chart, `title` above it.
@@ -108,7 +108,7 @@ fn label(summary: &Summary) -> String {
     }
 }
 
-/// The title cut to what fits the width.
+/// Returns the title cut to the width.
 pub(super) fn shortened(title: &str) -> String {
     const CHARACTERS: usize = 140;
     if title.chars().count() <= CHARACTERS {

@@ -57,7 +57,7 @@ struct Line<'a> {
     aborts_times_sequential: Option<f64>,
 }
 
-/// All measurements, repeat by repeat, with their mode's median and range.
+/// Returns all measurements, repeat by repeat, with their mode's median and range.
 pub(super) fn outcome(outcome: &Outcome) -> Result<String> {
     let mut lines = Vec::new();
     for (repeat, measurements) in outcome.repeats.iter().enumerate() {
@@ -73,10 +73,11 @@ pub(super) fn outcome(outcome: &Outcome) -> Result<String> {
     text(&lines)
 }
 
-/// The same of many outcomes: each with further columns of its own before the others.
+/// Returns all measurements of many outcomes: each with further columns of its own before the
+/// others.
 ///
 /// # Errors
-/// [`Error::Run`] when one cannot be written as CSV.
+/// [`Error::Run`] when a measurement cannot be written as CSV.
 pub fn outcomes<const N: usize>(
     columns: [&str; N],
     of: impl IntoIterator<Item = ([String; N], impl std::borrow::Borrow<Outcome>)>,
@@ -103,7 +104,7 @@ pub fn outcomes<const N: usize>(
     finished(writer)
 }
 
-/// One line per limit.
+/// Returns one line per limit.
 pub(super) fn limits(limits: &[Limit]) -> Result<String> {
     #[derive(Serialize)]
     struct Line<'a> {
@@ -182,10 +183,10 @@ fn line<'a>(of: &'a Measurement, repeat: usize, summary: &Summary) -> Line<'a> {
     }
 }
 
-/// The lines under a header made of their fields' names.
+/// Returns the lines under a header made of their fields' names.
 ///
 /// # Errors
-/// [`Error::Run`] when one cannot be written as CSV.
+/// [`Error::Run`] when a line cannot be written as CSV.
 pub fn text(lines: &[impl Serialize]) -> Result<String> {
     let failed = |error: &dyn std::fmt::Display| {
         Error::run(format!("cannot write the results as CSV: {error}"))
@@ -197,7 +198,7 @@ pub fn text(lines: &[impl Serialize]) -> Result<String> {
     finished(writer)
 }
 
-/// What was written.
+/// Returns the text that was written.
 fn finished(writer: csv::Writer<Vec<u8>>) -> Result<String> {
     let failed = |error: &dyn std::fmt::Display| {
         Error::run(format!("cannot write the results as CSV: {error}"))

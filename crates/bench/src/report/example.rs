@@ -6,7 +6,7 @@ use crate::measure::{
 use crate::mode::Mode;
 use crate::runner::Outcome;
 
-/// A measurement of `mode` with that many operations per second.
+/// Returns a measurement of `mode` with this number of operations per second.
 pub(crate) fn measurement(mode: Mode, operations_per_second: f64) -> Measurement {
     Measurement {
         benchmark: "ycsb",
@@ -55,7 +55,7 @@ pub(crate) fn measurement(mode: Mode, operations_per_second: f64) -> Measurement
     }
 }
 
-/// Two modes, three repeats.
+/// Returns an outcome of two modes and three repeats.
 pub(crate) fn outcome() -> Outcome {
     let repeats = [(1.0e6, 4.0e6), (1.1e6, 4.2e6), (0.9e6, 3.8e6)].map(|(slow, fast)| {
         vec![

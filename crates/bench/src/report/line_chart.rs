@@ -1,6 +1,6 @@
-//! A line chart as SVG: a quantity of several series against something that was varied.
-//! The values of the axis stand at equal distances, whatever lies between them, as in bar
-//! charts: so sizes by powers of ten and counts share one form.
+//! A line chart as SVG: a quantity of several series against one that was varied. The values of the
+//! axis stand at equal distances, whatever lies between them, as in bar charts: sizes by powers of
+//! ten and counts share one form.
 
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
@@ -9,7 +9,7 @@ use super::chart::{BASE, SIZE, shortened};
 use crate::measure::Spread;
 use commands::{Error, Result};
 
-/// Colours of the series after the first, as far as they go round.
+/// Colours of the series after the first, used again in turn.
 const COLOURS: [RGBColor; 7] = [
     RGBColor(200, 130, 40),
     RGBColor(140, 90, 160),
@@ -25,27 +25,27 @@ const LEGEND_LINE: i32 = 22;
 /// Half the width of the ticks at the ends of an error bar.
 const HALF_TICK: f64 = 0.02;
 
-/// What is drawn.
+/// A chart to draw.
 #[derive(Clone, Debug)]
 pub struct LineChart {
-    /// Above it.
+    /// Title above the chart.
     pub title: String,
-    /// What was varied.
+    /// Name of the quantity that was varied.
     pub x_title: String,
-    /// Its values, from left to right.
+    /// Values of the axis, from left to right.
     pub x_labels: Vec<String>,
-    /// What was measured.
+    /// Name of the quantity that was measured.
     pub y_title: String,
     /// The lines; the first is the one to compare with.
     pub lines: Vec<Line>,
 }
 
-/// One series.
+/// A line of the chart: one series.
 #[derive(Clone, Debug)]
 pub struct Line {
-    /// Its name.
+    /// Name of the series.
     pub name: String,
-    /// Its values, as many as the axis has; `None` where it was not measured.
+    /// Values of the series, as many as the axis has; `None` where it was not measured.
     pub values: Vec<Option<Spread>>,
 }
 

@@ -1,4 +1,4 @@
-//! A table for a terminal, and under it what its columns mean.
+//! A table for a terminal, and under it the meanings of its columns.
 
 use comfy_table::{Cell, CellAlignment, LineStyle, Table, TableStyle, presets};
 
@@ -35,7 +35,7 @@ conflict: another open transaction had written the record; too old: a later one 
 no order: not serializable; phantom: records came or went in a range that was read.
 ";
 
-/// One row per variant.
+/// Returns a table with one row per variant.
 pub(super) fn outcome(summaries: &[Summary]) -> String {
     let levels = summaries.iter().any(|one| one.times_snapshot.is_some());
     let mut header = vec![
@@ -99,12 +99,12 @@ pub(super) fn outcome(summaries: &[Summary]) -> String {
     )
 }
 
-/// A ratio, if there is one.
+/// Returns the text of a ratio, if there is one.
 fn times(ratio: Option<f64>) -> String {
     ratio.map_or("-".into(), |ratio| format!("{ratio:.2}"))
 }
 
-/// The kinds of transactions, if there are several.
+/// Returns a table of the kinds of transactions, if there are several.
 fn kinds(summaries: &[Summary]) -> String {
     if summaries.iter().all(|one| one.median.kinds.is_empty()) {
         return String::new();
@@ -145,7 +145,7 @@ fn kinds(summaries: &[Summary]) -> String {
     format!("{table}\n{LEGEND_KINDS}")
 }
 
-/// Aborts by reason, if there were any.
+/// Returns aborts by reason, if there were any.
 fn aborts(summaries: &[Summary]) -> String {
     if summaries.iter().all(|summary| summary.median.aborts == 0) {
         return String::new();
@@ -176,7 +176,7 @@ fn aborts(summaries: &[Summary]) -> String {
     format!("{table}\n{LEGEND_ABORTS}")
 }
 
-/// What else may have decided the figures.
+/// Returns notes on the host that may have decided the figures.
 fn host(summaries: &[Summary]) -> String {
     let stolen = summaries
         .iter()
@@ -192,7 +192,7 @@ fn host(summaries: &[Summary]) -> String {
     )
 }
 
-/// What the log cost, and what the device does by itself.
+/// Returns the cost of the log, and the performance of the device by itself.
 fn device(summaries: &[Summary]) -> String {
     let known = |name: &str| {
         let values: Vec<f64> = summaries
@@ -220,7 +220,7 @@ fn device(summaries: &[Summary]) -> String {
     text
 }
 
-/// One row per limit.
+/// Returns a table with one row per limit.
 pub(super) fn limits(limits: &[Limit]) -> String {
     let mut table = table(&["limit", "threads", "memory", "median", "min", "max", "±"]);
     for limit in limits {
@@ -249,12 +249,12 @@ pub(super) fn limits(limits: &[Limit]) -> String {
     format!("{table}\n")
 }
 
-/// Half the range as a share of the median, in percent.
+/// Returns half the range as a share of the median, in percent.
 pub fn spread(spread: &Spread) -> String {
     format!("{:.0} %", spread.relative() * 100.0)
 }
 
-/// An empty table with these columns, in the form all of them have.
+/// Returns an empty table with these columns, in the form that all tables have.
 pub fn table(header: &[&str]) -> Table {
     let mut table = Table::new();
     table.load_style(STYLE);
@@ -262,7 +262,7 @@ pub fn table(header: &[&str]) -> Table {
     table
 }
 
-/// Sets the columns from this one on to the right, as numbers are.
+/// Aligns the columns from this one on to the right, as numbers are.
 pub fn align(table: &mut Table, from: usize) {
     for column in table.column_iter_mut().skip(from) {
         column.set_cell_alignment(CellAlignment::Right);

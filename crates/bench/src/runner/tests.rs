@@ -14,7 +14,7 @@ use crate::values::ValueShape;
 use crate::workload::OperationKind;
 use commands::progress::Step;
 
-/// One thread, no transactions, every mode alike.
+/// A subject with one thread, no transactions, and every mode alike.
 struct Tree<'a> {
     plan: &'a Plan,
     records: BTreeMap<Vec<u8>, Vec<u8>>,
@@ -174,13 +174,13 @@ fn long_keys_and_values_verify_too() {
     );
 }
 
-/// Fails in one way, told by the mode it is asked for.
+/// A subject that fails in one way, chosen by the mode.
 struct Broken<'a>(Tree<'a>);
 
 impl Subject for Broken<'_> {
     fn load(&mut self, step: &Step) -> Result<()> {
         self.0.load(step)?;
-        // Two records swapped, one lost: both must be noticed.
+        // Two records are swapped, one is lost: both must be noticed.
         let first = self.0.records[&self.0.plan.key.key(0)].clone();
         self.0.records.insert(self.0.plan.key.key(1), first);
         self.0.records.remove(&self.0.plan.key.key(2));

@@ -15,27 +15,26 @@ use crate::measure::{Latencies, LatencySampler};
 use crate::mode::Mode;
 use crate::operations::OperationSource;
 
-/// Transactions between two looks at the clock.
+/// Number of transactions between two readings of the clock.
 const CLOCK_INTERVAL: u32 = 32;
 
-/// What a worker is to do, on its way there.
+/// Work of one worker, to be sent to it.
 pub(super) struct Client {
     pub(super) application: Application,
     pub(super) mode: Mode,
     pub(super) isolation: weft::Isolation,
-    /// Whether transactions that only read say so.
+    /// Whether transactions that only read are declared read-only.
     pub(super) declare_read_only: bool,
     pub(super) durability: weft::Durability,
     pub(super) source: OperationSource,
     pub(super) duration: Duration,
-    /// Ends the loop before its time, once it is true.
+    /// Flag that ends the loop before its time, once it is set.
     pub(super) stop: Option<Arc<AtomicBool>>,
     pub(super) sender: mpsc::Sender<weft::Result<RawRun>>,
 }
 
 impl Client {
-    /// Starts the loop. Its findings are sent when its last transaction has
-    /// ended.
+    /// Starts the loop on `worker`. Its findings are sent when its last transaction has ended.
     pub(super) fn start(self, worker: &WorkerHandle) {
         match self.mode {
             Mode::Bare => self.supply(worker, bare),
@@ -83,7 +82,7 @@ impl Client {
     }
 }
 
-/// What the transactions of one worker share.
+/// State that the transactions of one worker share.
 struct Work {
     application: Application,
     context: Context,
@@ -92,7 +91,7 @@ struct Work {
     declare_read_only: bool,
     durability: weft::Durability,
     source: RefCell<OperationSource>,
-    /// Boxed: they are passed on from future to future.
+    /// Spare buffers, boxed because they are passed on from future to future.
     #[allow(clippy::vec_box, reason = "see above")]
     spare: RefCell<Vec<Box<Buffers>>>,
     sampler: RefCell<LatencySampler>,
@@ -135,12 +134,12 @@ impl Work {
     }
 
     fn is_over(&self) -> bool {
-        // Relaxed: it may be seen somewhat later.
+        // Relaxed: the flag may be seen somewhat later.
         let stopped = |stop: &Arc<AtomicBool>| stop.load(Ordering::Relaxed);
         self.stop.as_ref().is_some_and(stopped) || self.start.elapsed() >= self.duration
     }
 
-    /// The next transaction's operations.
+    /// Draws the next transaction's operations.
     #[inline]
     fn draw(&self) -> Box<Buffers> {
         let Application { key, value, .. } = self.application;
@@ -171,7 +170,7 @@ impl Work {
             };
             txn.set_durability(self.durability);
             let outcome = body(txn, &mut buffers).await;
-            // Back for the next attempt: the same operations.
+            // The buffers go back for the next attempt, which has the same operations.
             place.set(Some(buffers));
             outcome
         };
@@ -202,7 +201,7 @@ impl Work {
 impl Drop for Work {
     fn drop(&mut self) {
         if let Some(session) = &self.session {
-            // Publishes what the session counted, for whoever gets the outcome.
+            // Publishes the session's counts, for the receiver of the outcome.
             session.tend();
         }
         let outcome = match self.failure.take() {

@@ -1,5 +1,5 @@
-//! How many cache lines an operation touches, counted by running the same body
-//! under a policy that counts.
+//! Number of cache lines that an operation touches, counted by running the same body under a policy
+//! that counts.
 
 use std::cell::Cell;
 use std::future::{Ready, ready};
@@ -10,14 +10,14 @@ thread_local! {
     static LINES: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Never waits; counts the lines of every touch. What a body does not touch
-/// (the top levels of an index, its own frame) it does not count either, so
-/// this is the number of lines that may miss the cache.
+/// A policy that never waits and counts the lines of every touch. Memory that a body reads without
+/// a touch (the top levels of an index, its own frame) is not counted either, so the count is the
+/// number of lines that may miss the cache.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counting;
 
 impl Counting {
-    /// Lines counted on this thread since the last call.
+    /// Returns the number of lines counted on this thread since the last call.
     pub(super) fn take() -> u64 {
         LINES.take()
     }
@@ -38,9 +38,8 @@ impl Policy for Counting {
         ready(())
     }
 
-    /// A prefetch without a wait stands for a line too, but the bodies end such
-    /// runs of prefetches with a touch of the last one: not counted twice, as
-    /// that touch is of a single line.
+    /// Counts the lines of a prefetch without a wait. The bodies end a run of such prefetches with
+    /// a touch of the last address, which is of a single line and adds no more than that.
     fn prefetch<T: ?Sized>(address: *const T, bytes: usize) {
         count(address.addr(), bytes);
     }

@@ -1,12 +1,12 @@
-//! Transactions whose reads are asked for at once: what a multi-get interface
-//! makes of an application. Other operations follow one by one.
+//! Transactions whose reads are issued together, as applications of a multi-get interface do. Other
+//! operations follow one by one.
 
 use weft::{Interleaved, Policy, Sequential, Transaction};
 
 use super::transaction::{Application, Buffers};
 use crate::workload::OperationKind;
 
-/// How the reads of one transaction are executed.
+/// Executions of the reads of one transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Group {
     /// Hand-written state machines.
@@ -26,7 +26,8 @@ impl Application {
         self.others(txn, buffers).await
     }
 
-    /// The same among interleaved transactions, through the public interface.
+    /// Runs a transaction with grouped reads among interleaved transactions, through the public
+    /// interface.
     pub(super) async fn hybrid(
         &self,
         txn: &Transaction<Interleaved>,
@@ -49,7 +50,7 @@ impl Application {
         self.others(txn, buffers).await
     }
 
-    /// Everything but the reads.
+    /// Runs all operations except the reads.
     async fn others<P: Policy>(
         &self,
         txn: &Transaction<P>,
@@ -92,8 +93,8 @@ impl Application {
         Ok(())
     }
 
-    /// Writes the keys and key words of all reads into the buffers. Returns how many are
-    /// of records that are always there.
+    /// Writes the keys and key words of all reads into the buffers. Returns how many are of records
+    /// that are always there.
     fn collect_reads(&self, buffers: &mut Buffers) -> u64 {
         let bytes = self.key.bytes();
         let Buffers {
@@ -128,7 +129,7 @@ impl Application {
     }
 }
 
-/// The keys of the reads that were collected, of `bytes` each.
+/// Returns the keys of the reads that were collected, of `bytes` each.
 fn keys(buffers: &Buffers, bytes: usize) -> Vec<&[u8]> {
     buffers
         .keys

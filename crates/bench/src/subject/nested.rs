@@ -1,4 +1,4 @@
-//! The same transactions, written the way applications are: through layers.
+//! The transactions of a workload, written the way applications are: through layers.
 //!
 //! Transaction → page of work → unit → access → record: five `async fn` levels
 //! above Weft's own. Nothing here is flattened by hand.
@@ -12,7 +12,7 @@ use crate::operations::Operation;
 const PAGE: usize = 4;
 
 impl Application {
-    /// Level 1: the business transaction.
+    /// Runs level 1: the business transaction.
     pub(super) async fn nested<P: Policy>(
         &self,
         txn: &Transaction<P>,
@@ -30,7 +30,7 @@ impl Application {
         Ok(())
     }
 
-    /// Level 2: a page of it.
+    /// Runs level 2: a page of work.
     async fn page<P: Policy>(
         &self,
         txn: &Transaction<P>,
@@ -44,7 +44,7 @@ impl Application {
         Ok(())
     }
 
-    /// Level 3: a unit of work, where an application would authorise and log.
+    /// Runs level 3: a unit of work, where an application would authorise and log.
     async fn unit<P: Policy>(
         &self,
         txn: &Transaction<P>,
@@ -60,7 +60,7 @@ impl Application {
         outcome
     }
 
-    /// Level 4: data access. Level 5 is the operation itself.
+    /// Runs level 4: data access. Level 5 is the operation itself.
     async fn access<P: Policy>(
         &self,
         txn: &Transaction<P>,

@@ -1,6 +1,6 @@
 //! The index alone under measurement: groups of lookups on threads of their own, without
-//! transactions, records and versions (CoroBase, section 5.3). It bounds what interleaving
-//! can gain for whole transactions.
+//! transactions, records and versions (CoroBase, section 5.3). The result bounds the gain of
+//! interleaving for whole transactions.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -23,13 +23,13 @@ use commands::{Error, Result};
 
 /// Bytes that the index is allowed for each key, beyond those of the key itself.
 const BYTES_PER_KEY: usize = 96;
-/// And for few keys.
+/// Least bytes that the index is allowed.
 const BYTES_MIN: usize = 64 << 20;
-/// Bytes of what it stores of a key.
+/// Bytes that the index stores for a key.
 const VALUE_BYTES: usize = size_of::<u64>();
-/// Groups between two looks at the clock.
+/// Number of groups between two readings of the clock.
 const CLOCK_INTERVAL: u32 = 32;
-/// Keys between two reports of progress.
+/// Number of keys between two reports of progress.
 const LOAD_INTERVAL: u64 = 10_000;
 
 pub(super) struct Probes {
@@ -37,14 +37,14 @@ pub(super) struct Probes {
     epochs: Arc<Epochs>,
     tree: Tree,
     key: KeyShape,
-    /// What is stored of a key is as checkable as the value of a record.
+    /// Shape of the stored bytes, which are as checkable as the value of a record.
     value: ValueShape,
     records: u64,
     threads: usize,
 }
 
 impl Probes {
-    /// An empty index for the plan's records.
+    /// Makes an empty index for the plan's records.
     pub(super) fn open(plan: &Plan) -> Result<Self> {
         let bytes_per_key = BYTES_PER_KEY + 4 * plan.key.bytes();
         let bytes = (plan.records as usize).saturating_mul(bytes_per_key);
@@ -66,7 +66,7 @@ impl Probes {
         Local::new(&self.arena, &self.epochs)
     }
 
-    /// What `work` gives on each of the threads, in their order.
+    /// Returns the results of `work` on each of the threads, in their order.
     fn on_threads<T: Send>(&self, work: impl Fn(usize) -> Result<T> + Sync) -> Result<Vec<T>> {
         std::thread::scope(|scope| {
             let work = &work;
@@ -80,7 +80,7 @@ impl Probes {
         })
     }
 
-    /// Puts the keys of these records in.
+    /// Inserts the keys of `records`.
     fn insert(&self, records: Range<u64>, step: &Step) -> Result<()> {
         let local = self.local();
         let mut key = vec![0; self.key.bytes()];
@@ -138,7 +138,7 @@ impl Probes {
 #[derive(Default)]
 struct Group {
     operations: Vec<crate::operations::Operation>,
-    /// As many as there have ever been operations; the first are this group's.
+    /// Keys, as many as there have ever been operations; the first are this group's.
     keys: Vec<Vec<u8>>,
     words: Vec<u64>,
     answers: Vec<Option<u64>>,

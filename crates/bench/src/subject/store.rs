@@ -33,12 +33,12 @@ use crate::plan::Plan;
 use commands::progress::Step;
 use commands::{Error, Result};
 
-/// Records per transaction while loading and removing.
+/// Number of records per transaction while loading and removing.
 const LOAD_BATCH: u64 = 16;
-/// The device's own file, and the time it is measured before each run.
+/// Bytes of the device's own file, and the time for which it is measured before each run.
 const DEVICE_BYTES: u64 = 16 << 20;
 const DEVICE_DURATION: Duration = Duration::from_millis(100);
-/// Transactions run to count the lines they touch.
+/// Number of transactions run to count the lines they touch.
 const COUNTED_TRANSACTIONS: u32 = 500;
 
 pub(crate) struct Store {
@@ -46,14 +46,14 @@ pub(crate) struct Store {
     table: Bytes,
     plan: Plan,
     config: WorkerConfig,
-    /// Those of the plan, once they are built.
+    /// Indexes of the plan, once they are built.
     indexes: Vec<Index>,
-    /// The database's, to measure beside it.
+    /// Device of the database, to be measured beside it.
     device: Option<Device>,
 }
 
 impl Store {
-    /// Opens an empty one.
+    /// Opens an empty store.
     pub(crate) fn open(plan: &Plan, options: Options) -> Result<Self> {
         let options = Options {
             workers: plan.comparison.workers,
@@ -86,7 +86,7 @@ impl Store {
         }
     }
 
-    /// Has all workers do `batch` for disjoint ranges that cover `all`.
+    /// Has all workers run `batch` for disjoint ranges that cover `all`.
     fn in_batches<F>(
         &self,
         all: Range<u64>,
@@ -101,7 +101,7 @@ impl Store {
 }
 
 impl Store {
-    /// See [`Subject::load`](super::Subject::load).
+    /// Loads the plan's records; see [`Subject::load`](super::Subject::load).
     pub(crate) fn load(&self, step: &Step) -> Result<()> {
         let (key_shape, value_shape) = (self.plan.key, self.plan.value);
         self.in_batches(0..self.plan.records, Some(step), |records| {
@@ -118,7 +118,7 @@ impl Store {
         })
     }
 
-    /// See [`Subject::run`](super::Subject::run).
+    /// Runs transactions; see [`Subject::run`](super::Subject::run).
     pub(crate) fn run(&self, run: &Run) -> Result<RawRun> {
         let mode = run.variant.mode;
         let device = match &self.device {
@@ -168,7 +168,7 @@ impl Store {
         Ok(whole)
     }
 
-    /// See [`Subject::index`](super::Subject::index).
+    /// Builds the plan's indexes; see [`Subject::index`](super::Subject::index).
     pub(crate) fn index(&mut self, step: &Step) -> Result<()> {
         let unique = (0..self.plan.unique_indexes).map(indexes::unique);
         let grouped = (0..self.plan.secondary_indexes)
@@ -184,7 +184,7 @@ impl Store {
         Ok(())
     }
 
-    /// See [`Subject::check`](super::Subject::check).
+    /// Checks the indexes; see [`Subject::check`](super::Subject::check).
     pub(crate) fn check(&self) -> Result<bool> {
         let mut agree = true;
         for index in &self.indexes {
@@ -198,8 +198,8 @@ impl Store {
         self.database.create_index(&self.table, definition)
     }
 
-    /// Whether each record of the table has its one entry in the index, and the index
-    /// no others.
+    /// Returns whether each record of the table has its one entry in the index, and the index no
+    /// others.
     pub(crate) fn agrees(&self, index: &Index) -> Result<bool> {
         let report = self
             .database
@@ -217,7 +217,7 @@ impl Store {
         Ok(())
     }
 
-    /// See [`Subject::restore`](super::Subject::restore).
+    /// Removes added records; see [`Subject::restore`](super::Subject::restore).
     pub(crate) fn restore(&self, added: Range<u64>) -> Result<()> {
         let key_shape = self.plan.key;
         self.in_batches(added, None, |records| {
@@ -231,16 +231,16 @@ impl Store {
         })
     }
 
-    /// See [`Subject::memory`](super::Subject::memory).
+    /// Returns the store's memory; see [`Subject::memory`](super::Subject::memory).
     pub(crate) fn memory(&self) -> Option<Region<'_>> {
         databases::memory(self.database.arena())
     }
 }
 
 impl Store {
-    /// Lines that an operation of this workload touches, by running some of them
-    /// under a counting policy. Reads and scans only: what writes would add
-    /// cannot be had without changing the table.
+    /// Returns the lines that an operation of this workload touches, by running some of them under
+    /// a counting policy. Only reads and scans are counted: the lines of writes cannot be counted
+    /// without changing the table.
     fn lines_per_operation(&self, run: &Run) -> Result<Option<f64>> {
         if !run.only_reads {
             return Ok(None);
@@ -285,7 +285,7 @@ impl Store {
                         }
                     }
                     let lines = Counting::take() as f64 / operations as f64;
-                    // The receiver waits for exactly this.
+                    // The receiver is waiting for this message.
                     let _ = sender.send(outcome.map(|()| lines));
                 })
             }

@@ -39,7 +39,7 @@ fn levels_and_certifiers_are_compared_in_one_run() {
         let reasons: u64 = median.aborts_by_reason.each().iter().sum();
         assert_eq!(reasons, median.aborts, "{median:?}");
     }
-    // Sixteen transactions on a few hundred records: some read what others overwrite.
+    // With sixteen transactions on a few hundred records, some read records that others overwrite.
     let certified = |summary: &&crate::measure::Summary| {
         let median = &summary.median;
         median.isolation == Isolation::Serializable && median.mode == Mode::Interleaved
@@ -108,8 +108,8 @@ fn workers_parts_are_added() {
     assert_eq!(whole.elapsed, Duration::from_secs(2));
 }
 
-/// Lookups in the index alone are checked as reads are: who looks for keys that are not
-/// there is told so.
+/// Lookups in the index alone are checked as reads are, and a lookup of an absent key finds
+/// nothing.
 #[test]
 fn probes_find_every_key_and_say_what_they_do_not_find() {
     let probe = |loaded: u64, asked: u64| {

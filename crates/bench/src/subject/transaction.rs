@@ -14,13 +14,12 @@ use crate::workload::OperationKind;
 /// The table under measurement.
 pub(super) type Bytes = Table<Vec<u8>, Vec<u8>>;
 
-/// What a transaction needs to know and where it leaves its findings. One per
-/// worker.
+/// Parameters of a worker's transactions, and their findings. One per worker.
 pub(super) struct Application {
     pub(super) table: Bytes,
     pub(super) key: KeyShape,
     pub(super) value: ValueShape,
-    /// Records below this are always there.
+    /// Number of records loaded: records below it are always there.
     pub(super) loaded: u64,
     pub(super) verifier: RefCell<Verifier>,
 }
@@ -30,7 +29,7 @@ pub(super) struct Buffers {
     pub(super) operations: Vec<Operation>,
     pub(super) key: Vec<u8>,
     pub(super) value: Vec<u8>,
-    /// For grouped reads: their keys, one after the other, and key words.
+    /// Keys of grouped reads, one after another, and their key words.
     pub(super) keys: Vec<u8>,
     pub(super) words: Vec<u64>,
 }
@@ -46,7 +45,7 @@ impl Buffers {
         }
     }
 
-    /// Whether none of the operations writes.
+    /// Returns whether none of the operations writes.
     pub(super) fn only_reads(&self) -> bool {
         let reads = [OperationKind::Read, OperationKind::Scan];
         self.operations
@@ -56,7 +55,7 @@ impl Buffers {
 }
 
 impl Application {
-    /// Does all operations, one after the other.
+    /// Runs all operations, one after another.
     #[inline]
     pub(super) async fn flat<P: Policy>(
         &self,
@@ -71,7 +70,7 @@ impl Application {
         Ok(())
     }
 
-    /// Does one operation and checks its answer.
+    /// Runs one operation and checks its answer.
     #[inline]
     #[allow(
         clippy::manual_async_fn,
@@ -90,7 +89,7 @@ impl Application {
             let record = operation.record;
             match operation.kind {
                 OperationKind::Read => {
-                    // One word, which is passed on from future to future.
+                    // The tuple takes one word, which is passed on from future to future.
                     let expected = &(self, word);
                     let check = |found: &[u8]| {
                         let (application, word) = expected;

@@ -13,7 +13,7 @@ use commands::Result;
 use commands::progress::Step;
 
 pub(super) struct WeftSubject {
-    /// At least one.
+    /// Stores, at least one.
     stores: Vec<(Kind, Store)>,
 }
 

@@ -23,13 +23,13 @@ pub const NAMES: [&str; 11] = [
 
 /// Share of read-modify-writes in `rmw`; the rest are reads.
 const RMW_SHARE: f64 = 0.2;
-/// Operations per transaction where the transaction matters, not the record.
+/// Number of operations per transaction in workloads about transactions rather than records.
 const OPERATIONS: u32 = 10;
 
-/// The built-in workload of that name, `None` when there is none.
+/// Returns the built-in workload named `name`, `None` when there is none.
 ///
 /// # Errors
-/// None in practice: the shipped files are tested.
+/// Returns no error in practice: the shipped files are tested.
 pub fn named(name: &str) -> Result<Option<Workload>> {
     let only = |kind: OperationKind| {
         let share = |of| f64::from(u8::from(of == kind));

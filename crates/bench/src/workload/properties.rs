@@ -1,9 +1,8 @@
 //! YCSB's workload files: Java properties, one `key=value` a line.
 //!
-//! Three kinds of key: those that shape the workload here, those YCSB knows
-//! that cannot matter here (accepted, with a note unless the value asks for
-//! what happens anyway), and unknown ones, which are refused: a misspelt
-//! proportion must not silently become YCSB's default.
+//! Three kinds of key: those that shape the workload here, those YCSB knows that cannot matter here
+//! (accepted, with a note unless the value asks for the actual behaviour), and unknown ones, which
+//! are refused: a misspelt proportion must not silently become YCSB's default.
 
 use java_properties::{LineContent, PropertiesIter};
 
@@ -32,8 +31,8 @@ pub const KEYS: [&str; 15] = [
     "zipfianconstant",
 ];
 
-/// Keys of YCSB without effect here: the key, the value that asks for what
-/// happens anyway (`""` for none), and why the key has no effect.
+/// Keys of YCSB without effect here: the key, the value that asks for the actual behaviour (`""`
+/// for none), and the reason why the key has no effect.
 const WITHOUT_EFFECT: [(&str, &str, &str); 36] = [
     ("workload", "", "only the core workload is built in"),
     ("core_workload_insertion_retry_interval", "", RETRIED),
@@ -106,8 +105,8 @@ const REPORTED: &str = "latencies are always reported at the same percentiles";
 
 /// Reads a workload file.
 ///
-/// Missing keys have YCSB's defaults, but for the length of values, which is
-/// only known when `fieldcount` or `fieldlength` is given.
+/// Missing keys have YCSB's defaults, except for the length of values, which is only known when
+/// `fieldcount` or `fieldlength` is given.
 ///
 /// # Errors
 /// [`Error::Input`] that names the line and key.
@@ -125,7 +124,7 @@ pub fn parse(name: &str, source: &[u8]) -> Result<Workload> {
     file.workload(name)
 }
 
-/// What the lines said so far.
+/// Settings of the lines so far.
 struct File {
     proportions: Proportions,
     distribution: &'static str,
@@ -274,7 +273,7 @@ fn scan_length(text: &str) -> Result<u32> {
     Ok(parse_count(text).and_then(|_| parse_count_within(text, 1, ScanLength::MAX.into()))? as u32)
 }
 
-/// Names as YCSB uses them: its core workload takes `zipfian` to mean ranks
+/// Returns the distribution that YCSB calls `text`: its core workload takes `zipfian` to mean ranks
 /// scattered over the records. `scrambled` is accepted as the clearer name.
 fn distribution(text: &str) -> Result<&'static str> {
     match text {

@@ -6,9 +6,9 @@
 //! 3. A transaction makes it valid, if the table still has it and its storage is the one that it
 //!    was built for.
 //!
-//! Whatever fails in between, or is dropped, leaves an index that is not valid, and that a
-//! drop removes; so it is in PostgreSQL. After a crash between 2 and 3 the engine has an index
-//! that the catalog does not call valid: that is dropped when the database is opened (`store.rs`).
+//! A failure in between, or a drop of the future, leaves an index that is not valid, and that a
+//! DROP removes, as in PostgreSQL. After a crash between 2 and 3 the engine has an index that the
+//! catalog does not call valid: that is dropped when the database is opened (`store.rs`).
 
 use std::{rc::Rc, sync::Arc};
 
@@ -22,15 +22,16 @@ use super::{
 };
 use crate::{Catalog, Catalogs, Changes, Index, ObjectId, Table, failure::from_engine, record};
 
-/// Creates an index that was bound in a committed catalog, in transactions of its own, and builds it beside writers.
-/// `table` must not be locked by an open transaction of the caller's: the builder waits for all that are open.
+/// Creates an index that was bound in a committed catalog, in transactions of its own, and builds
+/// it beside writers. `table` must not be locked by an open transaction of the caller's: the
+/// builder waits for all that are open.
 ///
 /// # Errors
-/// 23505, if rows have the same key; 55000 if the table was truncated or rewritten meanwhile, 40001 if what its texts name was renamed;
-/// 42P07; the engine's.
+/// 23505 if rows have the same key; 55000 if the table was truncated or rewritten meanwhile, 40001
+/// if a name in its texts was changed; 42P07 if the index's name is taken; errors of the engine.
 ///
 /// # Cancellation
-/// Leaves an index that is not valid.
+/// Dropping the future leaves an index that is not valid.
 pub async fn create_index_concurrently(
     session: &Rc<Session>,
     catalogs: &Arc<Catalogs>,
@@ -47,7 +48,7 @@ pub async fn create_index_concurrently(
     finish(session, catalogs, table, id, index).await
 }
 
-/// A transaction, and the table with a lock that keeps other changes of it away.
+/// Begins a transaction, and returns the table with a lock that keeps other changes of it away.
 async fn open(
     session: &Rc<Session>,
     changes: &Changes,

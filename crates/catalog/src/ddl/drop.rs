@@ -1,4 +1,4 @@
-//! Drops: what goes along, what is in the way, and the drop itself.
+//! Drops: the objects that go along, the objects that are in the way, and the drop itself.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -19,32 +19,34 @@ use crate::{
 };
 use syntax::phase;
 
-/// What happens to what depends on a dropped thing.
+/// The treatment of objects that depend on a dropped one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Behavior {
-    /// It is in the way.
+    /// A dependent object prevents the drop.
     #[default]
     Restrict,
-    /// It is dropped too.
+    /// A dependent object is dropped too.
     Cascade,
 }
 
-/// What a drop has taken along, as messages call it: `NOTICE: drop cascades to ...`.
+/// The objects that a drop has taken along, as messages call them: `NOTICE: drop cascades to ...`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Dropped {
-    /// In the order in which it was found.
+    /// Objects in the order in which they were found.
     pub(crate) cascaded: Vec<String>,
 }
 
-/// All that goes.
+/// All targets of a drop.
 struct Plan {
     all: BTreeSet<Target>,
-    /// Of those, what depends normally, with what it depends on.
+    /// Targets among them that depend normally, each with the target that it depends on.
     in_the_way: Vec<(Target, Target)>,
 }
 
+/// Finds all targets of a drop.
+///
 /// # Errors
-/// 53200, if there is no room for a stack.
+/// 53200 if there is no room for a stack.
 async fn plan(catalog: &Catalog, roots: &[Target]) -> Result<Plan> {
     phase::run(|| Ok(found(&Named::new(catalog), roots))).await
 }
@@ -54,7 +56,7 @@ fn found(named: &Named<'_>, roots: &[Target]) -> Plan {
         all: roots.iter().copied().collect(),
         in_the_way: Vec::new(),
     };
-    // First all that goes along anyway: that is in nobody's way.
+    // The targets that go along anyway come first: they are in the way of no drop.
     let mut next: Vec<_> = roots.to_vec();
     while let Some(target) = next.pop() {
         for (dependent, bond) in named.dependents(target) {
@@ -63,7 +65,7 @@ fn found(named: &Named<'_>, roots: &[Target]) -> Plan {
             }
         }
     }
-    // Then the rest, each followed by what depends on it.
+    // The other dependents follow, each before those that depend on it.
     let of = |on: Target| {
         let dependents = named.dependents(on).into_iter().rev();
         dependents.map(move |(dependent, bond)| (dependent, bond, on))
@@ -81,7 +83,7 @@ fn found(named: &Named<'_>, roots: &[Target]) -> Plan {
     plan
 }
 
-/// A part of a table, or of a column, that goes as a whole.
+/// Returns whether a target is a part of a table, or of a column, that goes as a whole.
 fn is_part_of_dropped(all: &BTreeSet<Target>, target: Target) -> bool {
     match target {
         Target::Object(_) => false,
@@ -94,14 +96,14 @@ fn is_part_of_dropped(all: &BTreeSet<Target>, target: Target) -> bool {
 }
 
 impl Ddl<'_> {
-    /// Drops things, and what goes along with them.
+    /// Drops things, and the objects that go along with them.
     ///
     /// # Errors
-    /// 2BP01, if something depends on them that is to stay, or if they cannot be dropped alone;
-    /// 42P01 and its like, if one is gone; the engine's.
+    /// 2BP01 if an object depends on them that is to stay, or if they cannot be dropped alone;
+    /// 42P01 and similar if one is gone; errors of the engine.
     pub async fn drop(&self, roots: &[Target], behavior: Behavior) -> Result<Dropped> {
-        // Locks first: then look what depends on them. What is found is locked too, and may
-        // have changed until it was; so until nothing new is found.
+        // Objects are locked before their dependents are looked up. The dependents are locked too,
+        // and may have changed until then: the search is repeated until it finds no new ones.
         let mut locked = BTreeSet::new();
         let plan = loop {
             let catalog = self.changes.catalog();
@@ -136,10 +138,11 @@ impl Ddl<'_> {
         Ok(Dropped { cascaded })
     }
 
-    /// Drops what depends on something that is about to go by other means, and not the thing itself.
+    /// Drops the dependents of a target that is about to go by other means, and not the target
+    /// itself.
     ///
     /// # Errors
-    /// As for [`Ddl::drop`].
+    /// Errors of [`Ddl::drop`].
     pub async fn drop_dependents(&self, root: Target, behavior: Behavior) -> Result<Dropped> {
         self.lock_to_drop(owner_of(root)).await?;
         let catalog = self.changes.catalog();
@@ -163,7 +166,7 @@ impl Ddl<'_> {
     }
 
     async fn carry_out(&self, catalog: &Catalog, plan: &Plan) -> Result<()> {
-        // Parts of tables that stay, and marks of references at both ends.
+        // Edits of tables that stay: parts that go, and marks of references at both ends.
         let mut edits = BTreeMap::<ObjectId, Vec<Target>>::new();
         for target in &plan.all {
             if !matches!(target, Target::Object(_)) && !is_part_of_dropped(&plan.all, *target) {
@@ -230,7 +233,7 @@ impl Ddl<'_> {
                 .drop_index_named::<Interleaved>(&name)
                 .await
             {
-                // One that is not valid the engine need not have.
+                // The engine may not have an index that is not valid.
                 Ok(()) | Err(Error::NoSuchTable) => {}
                 Err(error) => return Err(from_engine(error)),
             }
@@ -257,7 +260,7 @@ impl Ddl<'_> {
         Ok(())
     }
 
-    /// A table is referred to by another no more.
+    /// Notes that a table is no longer referred to by another.
     async fn forget_reference(&self, id: ObjectId, by: ObjectId) -> Result<()> {
         if self.changes.catalog().table(id).is_none() {
             return Ok(());
@@ -317,7 +320,7 @@ fn edit_column(table: &mut Table, position: u16, edit: impl FnOnce(&mut Column))
     table.columns = columns.into();
 }
 
-/// Whether it is there, and can be dropped by itself.
+/// Checks that a target is there, and can be dropped by itself.
 fn check_root(catalog: &Catalog, root: Target) -> Result<()> {
     let id = owner_of(root);
     let object = catalog.object(id).ok_or_else(|| gone("relation", id))?;
@@ -356,7 +359,7 @@ fn check_root(catalog: &Catalog, root: Target) -> Result<()> {
                 None => Ok(()),
             }
         }
-        // The rows lie under it.
+        // The rows lie under the primary key.
         (Target::Constraint(_, constraint), Object::Table(table))
             if (table.primary_key.iter())
                 .any(|key| key.id == constraint && key.index.is_none()) =>

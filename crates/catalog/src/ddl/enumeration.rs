@@ -10,14 +10,14 @@ use crate::{Comments, EnumType, Object, ObjectId};
 /// Bytes of the longest label.
 const LABEL_BYTES_MAX: usize = 63;
 
-/// Where a label comes.
+/// The place of a label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LabelPlace<'l> {
-    /// Behind all others.
+    /// Behind all other labels.
     Last,
-    /// Before another.
+    /// Right before another label.
     Before(&'l str),
-    /// Behind another.
+    /// Right behind another label.
     After(&'l str),
 }
 
@@ -25,7 +25,8 @@ impl Ddl<'_> {
     /// Creates an enum type.
     ///
     /// # Errors
-    /// 42710; 42602 for a label that is too long; 23505 for one that is there twice; the engine's.
+    /// 42710 if the name is taken; 42602 for a label that is too long; 23505 for one that is there
+    /// twice; errors of the engine.
     pub async fn create_enum(
         &self,
         schema: ObjectId,
@@ -62,12 +63,12 @@ impl Ddl<'_> {
         self.create(Object::Enum(Arc::new(ty)), &[]).await
     }
 
-    /// Adds a label to an enum type. Values that are stored stay what they are. Whether it was
-    /// added: not if it is there and may be.
+    /// Adds a label to an enum type. Stored values do not change. Returns whether the label was
+    /// added: it is not if it exists and `if_not_exists` allows that.
     ///
     /// # Errors
-    /// 42710 if there is such a label; 22023 if the one beside which it comes is not there; 0A000
-    /// if there is no room left between two labels; 42704 if the type is gone; the engine's.
+    /// 42710 if the label exists; 22023 if the label beside which it comes does not; 0A000 if there
+    /// is no room left between two labels; 42704 if the type is gone; errors of the engine.
     pub async fn add_label(
         &self,
         id: ObjectId,
@@ -105,8 +106,8 @@ impl Ddl<'_> {
     /// Gives a label of an enum type another name.
     ///
     /// # Errors
-    /// 42710 if there is such a label; 22023 if the label is not there; 42704 if the type is gone;
-    /// the engine's.
+    /// 42710 if the new label exists; 22023 if the old one does not; 42704 if the type is gone;
+    /// errors of the engine.
     pub async fn rename_label(&self, id: ObjectId, from: &str, to: &str) -> Result<()> {
         check_label(to)?;
         let mut ty = self.hold_enum(id).await?;

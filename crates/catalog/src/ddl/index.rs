@@ -12,36 +12,36 @@ use crate::{
     failure::from_engine, record,
 };
 
-/// What an index is created with.
+/// The definition of a new index.
 #[derive(Debug, Clone, Default)]
 pub struct NewIndex {
-    /// Its name.
+    /// Name of the index.
     pub name: String,
-    /// See [`Index::unique`].
+    /// Value of [`Index::unique`].
     pub unique: bool,
-    /// See [`Index::nulls_not_distinct`].
+    /// Value of [`Index::nulls_not_distinct`].
     pub nulls_not_distinct: bool,
-    /// See [`Index::columns`].
+    /// Value of [`Index::columns`].
     pub columns: Vec<IndexColumn>,
-    /// See [`Index::included`].
+    /// Value of [`Index::included`].
     pub included: Vec<u16>,
-    /// See [`Index::predicate`].
+    /// Value of [`Index::predicate`].
     pub predicate: Option<StoredExpression>,
-    /// The constraint that it enforces.
+    /// Constraint that the index enforces.
     pub constraint: Option<Constraint>,
 }
 
-/// What constraint an index enforces.
+/// The constraint that an index enforces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Constraint {
     /// A unique constraint.
     Unique,
-    /// The primary key. That its columns are not null is the caller's to see to.
+    /// The primary key. The caller sees to it that its columns are not null.
     PrimaryKey,
 }
 
 impl NewIndex {
-    /// As [`Index::is_computed`].
+    /// Returns whether entries need computing: see [`Index::is_computed`].
     pub fn is_computed(&self) -> bool {
         let is_expression = |column: &IndexColumn| matches!(column.key, IndexKey::Expression(_));
         self.predicate.is_some() || self.columns.iter().any(is_expression)
@@ -67,8 +67,8 @@ impl Ddl<'_> {
     /// Creates an index and builds it, beside readers but not beside writers.
     ///
     /// # Errors
-    /// 23505, if rows have the same key; 42P07; 42P16 for a second primary key; as for
-    /// [`Ddl::alter_table`].
+    /// 23505 if rows have the same key; 42P07 if the name is taken; 42P16 for a second primary key;
+    /// errors of [`Ddl::alter_table`].
     pub async fn create_index(&self, table: ObjectId, new: NewIndex) -> Result<Arc<Table>> {
         self.keep_index(table, &new).await?;
         let (id, constraint) = (self.new_id().await?, new.constraint);
@@ -101,7 +101,7 @@ impl Ddl<'_> {
         self.alter_table(table, mode, add).await
     }
 
-    /// Keeps what the expressions of an index refer to.
+    /// Keeps the objects that the expressions of an index refer to from being dropped.
     pub(super) async fn keep_index(&self, table: ObjectId, index: &NewIndex) -> Result<()> {
         let expressions = index.columns.iter().filter_map(|column| match &column.key {
             IndexKey::Expression(expression) => Some(expression),
@@ -155,7 +155,7 @@ pub(super) fn enter(
     Ok(())
 }
 
-/// Why an index could not be built, as clients see it.
+/// Converts the error of an index that could not be built.
 pub(super) fn build_failed(name: &str, error: BuildError) -> SqlError {
     match error {
         BuildError::Duplicate { .. } => {

@@ -9,11 +9,12 @@ use super::{Ddl, table::no_such_constraint};
 use crate::{ForeignKey, ObjectId, Table};
 
 impl Ddl<'_> {
-    /// Adds a foreign key; its number and the index that serves it are found here. That the rows
-    /// agree is the caller's to see to, under the locks that this leaves, unless it is not valid.
+    /// Adds a foreign key; gives it its number and finds the index that serves it. The caller
+    /// checks that the rows agree, under the locks that this leaves, unless the key is not valid.
     ///
     /// # Errors
-    /// 42830, if nothing makes the columns there unique; 42710; as for [`Ddl::alter_table`].
+    /// 42830 if no constraint makes the referenced columns unique; 42710 if the name is taken;
+    /// errors of [`Ddl::alter_table`].
     pub async fn add_foreign_key(&self, id: ObjectId, mut key: ForeignKey) -> Result<Arc<Table>> {
         key.id = self.new_id().await?;
         let referenced = self
@@ -59,8 +60,8 @@ fn refer(table: &mut Table, by: ObjectId) {
     }
 }
 
-/// What makes columns of a table unique, in whatever order: the columns (the primary key, if there
-/// are none) and the index.
+/// Returns the unique key of a table that consists of these columns, in whatever order: its columns
+/// (the primary key's, if `columns` is empty) and its index.
 fn unique_of(table: &Table, columns: &Arc<[u16]>) -> Result<(Arc<[u16]>, Option<ObjectId>)> {
     let name = &table.name;
     if columns.is_empty() {

@@ -1,8 +1,8 @@
 //! Another storage in the place of a table's, and indexes built anew.
 //!
-//! The rows themselves are copied by whoever understands them, under the lock against everybody
-//! that [`Ddl::lock_exclusively`] leaves. Who waits for that lock finds another storage when he
-//! has it, and locks that (`Changes::lock_table`).
+//! The rows themselves are copied by the caller, which understands them, under the exclusive lock
+//! that [`Ddl::lock_exclusively`] leaves. A transaction that waits for that lock finds another
+//! storage when it gets the lock, and locks that (`Changes::lock_table`).
 
 use std::sync::{Arc, OnceLock};
 
@@ -14,19 +14,19 @@ use super::{Ddl, index::build_failed};
 use crate::{Index, ObjectId, Table, failure::from_engine, record};
 
 impl Ddl<'_> {
-    /// Locks a table against everybody, and gives it as it is then.
+    /// Locks a table against all other transactions, and returns its descriptor as it is then.
     ///
     /// # Errors
-    /// 42P01, if it is gone; the engine's.
+    /// 42P01 if the table is gone; errors of the engine.
     pub async fn lock_exclusively(&self, id: ObjectId) -> Result<Arc<Table>> {
         self.lock(id, TableLockMode::AccessExclusive).await
     }
 
-    /// Gives a table's description an empty storage of its own, without indexes. The catalog does
+    /// Gives a table's descriptor an empty storage of its own, without indexes. The catalog does
     /// not know it before [`Ddl::replace_storage`].
     ///
     /// # Errors
-    /// The engine's.
+    /// Errors of the engine.
     pub async fn new_storage(&self, table: &mut Table) -> Result<()> {
         let name = record::storage_name(self.new_id().await?);
         let created = self.transaction.create_table::<Interleaved>(&name, &[]);
@@ -37,11 +37,11 @@ impl Ddl<'_> {
         Ok(())
     }
 
-    /// Puts a description with another storage, which has all rows, in the place of the table's;
-    /// the old storage is dropped. `indexes` are built over the new one.
+    /// Puts a descriptor with another storage, which has all rows, in the place of the table's; the
+    /// old storage is dropped. `indexes` are built over the new one.
     ///
     /// # Errors
-    /// 23505, if rows have the same key; as for [`Ddl::alter_table`].
+    /// 23505 if rows have the same key; errors of [`Ddl::alter_table`].
     pub async fn replace_storage(&self, new: Table, indexes: &[Index]) -> Result<Arc<Table>> {
         let id = new.id;
         let old = self.lock_exclusively(id).await?.storage_name.clone();
@@ -59,11 +59,11 @@ impl Ddl<'_> {
         }
     }
 
-    /// Builds a table's indexes anew, by its definition as it is now: what makes their keys knows
-    /// the columns that there were when they were built.
+    /// Builds a table's indexes anew, by its definition as it is now: the functions that make their
+    /// keys know only the columns that existed when the indexes were built.
     ///
     /// # Errors
-    /// As for [`Ddl::alter_table`].
+    /// Errors of [`Ddl::alter_table`].
     pub async fn rebuild_indexes(&self, id: ObjectId) -> Result<Arc<Table>> {
         let table = self.lock_exclusively(id).await?;
         if table.indexes.is_empty() {
@@ -84,7 +84,7 @@ impl Ddl<'_> {
             let mut index = index.clone();
             if index.is_valid {
                 let (extract, options) = keys.keys(&catalog, table, &index)?;
-                // Its old name is taken until the old one has gone.
+                // The engine's name of the old index is taken until that has gone.
                 let (storage, name) = (table.storage(), record::index_name(self.new_id().await?));
                 index.storage_name = Some(Arc::from(name.as_str()));
                 let handle = self

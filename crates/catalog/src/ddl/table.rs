@@ -13,48 +13,49 @@ use crate::{
     record,
 };
 
-/// Columns that a table can have, dropped ones included.
+/// Most columns of a table, dropped ones included.
 const COLUMNS_MAX: usize = 1600;
 
-/// What a table is created with.
+/// The definition of a new table.
 #[derive(Debug, Clone, Default)]
 pub struct NewTable {
-    /// The schema.
+    /// Schema of the table.
     pub schema: ObjectId,
-    /// Its name.
+    /// Name of the table.
     pub name: String,
-    /// Its columns. Those of the primary key are made `not_null`. What an expression says of the
-    /// table itself has number 0.
+    /// Columns. Those of the primary key are made `not_null`. Dependencies of expressions on the
+    /// table itself have number 0.
     pub columns: Vec<Column>,
-    /// The primary key: the constraint's name and the columns, by position.
+    /// Primary key: name of the constraint, and columns, by position.
     pub primary_key: Option<(String, Vec<u16>)>,
     /// Unique constraints.
     pub uniques: Vec<NewUnique>,
-    /// Checks.
+    /// `CHECK` constraints.
     pub checks: Vec<NewCheck>,
-    /// References to other tables, and itself (number 0). Their own numbers are given here.
+    /// References to other tables, and to the table itself (number 0). Their own numbers are given
+    /// on creation.
     pub foreign_keys: Vec<ForeignKey>,
 }
 
 /// A unique constraint to be made.
 #[derive(Debug, Clone)]
 pub struct NewUnique {
-    /// Its name.
+    /// Name of the constraint.
     pub name: String,
-    /// Its columns, by position.
+    /// Columns, by position.
     pub columns: Vec<u16>,
-    /// NULLs are equal to each other.
+    /// Whether NULLs are equal to each other.
     pub nulls_not_distinct: bool,
 }
 
-/// A check to be made.
+/// A `CHECK` constraint to be made.
 #[derive(Debug, Clone)]
 pub struct NewCheck {
-    /// Its name.
+    /// Name of the constraint.
     pub name: String,
-    /// The condition.
+    /// Condition.
     pub expression: StoredExpression,
-    /// All rows have been, or will be, looked at.
+    /// Whether all rows have been, or will be, checked.
     pub is_valid: bool,
 }
 
@@ -62,7 +63,9 @@ impl Ddl<'_> {
     /// Creates a table with its indexes and constraints.
     ///
     /// # Errors
-    /// 42P07, 42701, 54011, 42830, 42710; the engine's.
+    /// 42P07 if a name is taken, 42701 for a column that is there twice, 54011 for too many
+    /// columns, 42830 for a reference to no unique key, 42710 for a constraint that is there twice;
+    /// errors of the engine.
     pub async fn create_table(&self, new: NewTable) -> Result<Arc<Table>> {
         self.keep(&[Dependency::on(new.schema)]).await?;
         let catalog = self.changes.catalog();
@@ -154,11 +157,12 @@ impl Ddl<'_> {
         Ok(table)
     }
 
-    /// Changes a table's definition, under a lock of the given mode: one that excludes those whom
-    /// the change concerns.
+    /// Changes a table's definition, under a lock of the given mode: one that excludes the
+    /// transactions that the change concerns.
     ///
     /// # Errors
-    /// 42P01, if it is gone; those of `edit`; 42P07; the engine's.
+    /// 42P01 if the table is gone; errors of `edit`; 42P07 if a name is taken; errors of the
+    /// engine.
     pub async fn alter_table(
         &self,
         id: ObjectId,
@@ -166,7 +170,7 @@ impl Ddl<'_> {
         edit: impl FnOnce(&mut Table) -> Result<()>,
     ) -> Result<Arc<Table>> {
         self.lock(id, mode).await?;
-        // Not every mode excludes itself.
+        // Not every lock mode excludes itself.
         let Object::Table(table) = self.changes.hold(self.transaction, id).await? else {
             return Err(gone("relation", id));
         };
@@ -178,10 +182,10 @@ impl Ddl<'_> {
         Ok(table)
     }
 
-    /// Adds a column. Rows that are there have its `missing` value.
+    /// Adds a column. Existing rows have its `missing` value.
     ///
     /// # Errors
-    /// 42701, 54011; as for [`Ddl::alter_table`].
+    /// 42701 if the name is taken, 54011 for too many columns; errors of [`Ddl::alter_table`].
     pub async fn add_column(&self, id: ObjectId, mut column: Column) -> Result<Arc<Table>> {
         name_own_table(&mut column, id);
         self.keep_column(&column, id).await?;
@@ -195,11 +199,10 @@ impl Ddl<'_> {
             .await
     }
 
-    /// Renames a column. Expressions that are kept as text, and views, have to be rewritten by
-    /// whoever understands them.
+    /// Renames a column. The caller rewrites expressions that are kept as text, and views.
     ///
     /// # Errors
-    /// 42701; as for [`Ddl::alter_table`].
+    /// 42701 if the name is taken; errors of [`Ddl::alter_table`].
     pub async fn rename_column(
         &self,
         id: ObjectId,
@@ -215,11 +218,11 @@ impl Ddl<'_> {
             .await
     }
 
-    /// Changes a column otherwise: its default, whether it is not null, how it is generated. That
-    /// the rows agree is the caller's to see to, under the lock that this leaves.
+    /// Changes another property of a column: its default, whether it is not null, how it is
+    /// generated. The caller checks that the rows agree, under the lock that this leaves.
     ///
     /// # Errors
-    /// 42704 if something that it refers to is gone; as for [`Ddl::alter_table`].
+    /// 42704 if an object that the column refers to is gone; errors of [`Ddl::alter_table`].
     pub async fn alter_column(
         &self,
         id: ObjectId,
@@ -237,11 +240,11 @@ impl Ddl<'_> {
         Ok(table)
     }
 
-    /// Adds a check. That the rows agree is the caller's to see to, under the lock that this
-    /// leaves, unless it is not valid.
+    /// Adds a check. The caller checks that the rows agree, under the lock that this leaves, unless
+    /// the check is not valid.
     ///
     /// # Errors
-    /// 42710; as for [`Ddl::alter_table`].
+    /// 42710 if the name is taken; errors of [`Ddl::alter_table`].
     pub async fn add_check(&self, id: ObjectId, check: NewCheck) -> Result<Arc<Table>> {
         self.keep_expression(&check.expression, id).await?;
         let number = self.new_id().await?;
@@ -277,7 +280,7 @@ impl Ddl<'_> {
     }
 }
 
-/// Puts the table's number in the place of 0.
+/// Returns the expression with the table's number in the place of 0.
 fn with_own_table(expression: &StoredExpression, own: ObjectId) -> StoredExpression {
     let mut expression = expression.clone();
     let named = expression.dependencies.iter().map(|on| match on.object {
@@ -328,8 +331,10 @@ fn check_columns(columns: &[Column]) -> Result<()> {
     Ok(())
 }
 
+/// Checks that a name is none of PostgreSQL's system columns.
+///
 /// # Errors
-/// 42701 for a name that each of PostgreSQL's tables has for a column of its own.
+/// 42701 for the name of a system column.
 fn is_no_system_column(name: &str) -> Result<()> {
     match name {
         "ctid" | "xmin" | "cmin" | "xmax" | "cmax" | "tableoid" => {
@@ -340,8 +345,10 @@ fn is_no_system_column(name: &str) -> Result<()> {
     }
 }
 
+/// Checks that a table can have another column of this name.
+///
 /// # Errors
-/// 42701, if a table cannot have another column of this name.
+/// 42701 if it cannot.
 fn no_such_column(table: &Table, name: &str) -> Result<()> {
     is_no_system_column(name)?;
     match table.column(name) {
@@ -354,8 +361,10 @@ fn no_such_column(table: &Table, name: &str) -> Result<()> {
     }
 }
 
+/// Checks that a table has no constraint of this name.
+///
 /// # Errors
-/// 42710, if the table has a constraint of this name.
+/// 42710 if it has one.
 pub(super) fn no_such_constraint(table: &Table, name: &str) -> Result<()> {
     if table.constraint(name).is_some() {
         let table = &table.name;

@@ -10,11 +10,11 @@ use super::{Behavior, Ddl};
 use crate::{Object, ObjectId, Table, failure::from_engine};
 
 impl Ddl<'_> {
-    /// Empties tables; those that refer to them too, if it cascades: their numbers are
-    /// returned, behind the given ones. With `restarts`, the sequences of their columns begin anew.
+    /// Empties tables, and with CASCADE the tables that refer to them, whose numbers are returned
+    /// behind the given ones. With `restarts`, the sequences of their columns begin anew.
     ///
     /// # Errors
-    /// 0A000, if others refer to them and it does not cascade; as for [`Ddl::alter_table`].
+    /// 0A000 if other tables refer to them and it does not cascade; errors of [`Ddl::alter_table`].
     pub async fn truncate(
         &self,
         tables: &[ObjectId],

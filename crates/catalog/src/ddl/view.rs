@@ -8,10 +8,11 @@ use super::{Ddl, gone};
 use crate::{Dependency, Object, ObjectId, View};
 
 impl Ddl<'_> {
-    /// Creates a view; its number is given here.
+    /// Creates a view, and gives it its number.
     ///
     /// # Errors
-    /// 42P07; 42704 if something that it refers to is gone; the engine's.
+    /// 42P07 if the name is taken; 42704 if an object that the view refers to is gone; errors of
+    /// the engine.
     pub async fn create_view(&self, mut view: View) -> Result<ObjectId> {
         view.id = self.new_id().await?;
         let (dependencies, keys) = (view.dependencies.clone(), view.grouped_by.clone());
@@ -22,8 +23,11 @@ impl Ddl<'_> {
         Ok(id)
     }
 
+    /// Checks that the primary keys with the numbers `keys` are still those of `tables`, which are
+    /// held.
+    ///
     /// # Errors
-    /// 42704 if a primary key is gone that one of these tables had; the tables themselves are held.
+    /// 42704 if one of the keys is gone.
     fn expect_keys(&self, keys: &[ObjectId], tables: &[Dependency]) -> Result<()> {
         let catalog = self.changes.catalog();
         let tables = tables.iter().filter_map(|on| catalog.table(on.object));
@@ -36,11 +40,11 @@ impl Ddl<'_> {
         }
     }
 
-    /// Replaces a view by one of the same number, whose first columns are those of the old one. What is
-    /// said of it stays.
+    /// Replaces a view by one with the same number, whose first columns are those of the old one.
+    /// Comments on it stay.
     ///
     /// # Errors
-    /// 42P16 if they are not; as for [`Ddl::create_view`].
+    /// 42P16 if the columns are others; errors of [`Ddl::create_view`].
     pub async fn replace_view(&self, mut view: View) -> Result<()> {
         let Object::View(before) = self.changes.hold(self.transaction, view.id).await? else {
             return Err(gone("view", view.id));

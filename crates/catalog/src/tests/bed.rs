@@ -82,7 +82,7 @@ impl IndexKeys for Fields {
     }
 }
 
-/// See the module text.
+/// A database for tests: see the module text.
 pub(super) struct Bed {
     disk: SimulatedDisk,
     pub(super) database: Arc<Database>,
@@ -125,7 +125,7 @@ impl Bed {
         }
     }
 
-    /// The power goes; what was not durable is lost.
+    /// Simulates a loss of power: data that was not durable is lost.
     pub(super) fn crash(self) -> Bed {
         let crashes = self.crashes + 1;
         self.disk.crash();
@@ -159,7 +159,7 @@ impl Bed {
         })
     }
 
-    /// A table of text columns, committed.
+    /// Creates a table of text columns, and commits it.
     pub(super) fn table(&mut self, name: &str, columns: &[&str]) -> ObjectId {
         let new = new_table(name, columns);
         self.ddl(async move |ddl| ddl.create_table(new).await)
@@ -189,7 +189,7 @@ impl Bed {
         })
     }
 
-    /// All indexes of a table agree with it.
+    /// Checks that all indexes of a table agree with it.
     pub(super) fn check_indexes(&mut self, table: ObjectId) {
         let table = self.current(table);
         self.run(async move |session, _| {
@@ -276,7 +276,7 @@ pub(super) fn by(key: IndexKey) -> IndexColumn {
     }
 }
 
-/// Of one column.
+/// Returns the definition of an index of one column.
 pub(super) fn new_index(name: &str, unique: bool, column: u16) -> NewIndex {
     NewIndex {
         name: name.to_owned(),
@@ -286,7 +286,7 @@ pub(super) fn new_index(name: &str, unique: bool, column: u16) -> NewIndex {
     }
 }
 
-/// What a refusal says: SQLSTATE and message.
+/// Returns SQLSTATE and message of a refusal.
 pub(super) fn said<T>(result: Result<T>) -> (String, String) {
     let error: SqlError = result.err().expect("it is refused");
     (error.state().code().to_owned(), error.message().to_owned())

@@ -17,8 +17,8 @@ use types::{Result, SqlState};
 use super::bed::{Bed, TEXT, begin, column, find, new_index, new_table};
 use crate::{Behavior, Catalogs, Ddl, ObjectId, Target, failure::from_engine};
 
-/// Writes rows that say under which definition they were written, until it is told to stop; how
-/// many. Counts itself in once it has written.
+/// Writes rows that say under which definition they were written, until it is told to stop; returns
+/// how many. Counts itself in once it has written.
 async fn write(
     session: Rc<Session>,
     catalogs: Arc<Catalogs>,
@@ -31,7 +31,8 @@ async fn write(
     let mut catalog = catalogs.current();
     while !stop.load(Ordering::Relaxed) {
         let (transaction, changes) = begin(&session, &catalogs);
-        // As a cached plan does: by the definition that it was made with, if that is current.
+        // The writer goes by the definition that it knows, if that is current, as a cached plan
+        // does.
         let Some(id) = find(&catalog, name) else {
             catalog = catalogs.current();
             interleave::sleep(Duration::from_micros(50)).await;
@@ -61,7 +62,7 @@ async fn write(
             written += 1;
             interleave::sleep(Duration::from_micros(20)).await;
         }
-        // What it goes by is in force when it commits.
+        // The definition that the writer went by is in force when it commits.
         let now = changes.catalog();
         let current = find(&now, name).and_then(|id| now.table(id));
         assert_eq!(
@@ -134,12 +135,12 @@ async fn change(session: Rc<Session>, catalogs: Arc<Catalogs>, seed: u32) -> Res
         };
         match outcome {
             Ok(()) => changed += 1,
-            // Two who change it may be in each other's way; then one of them is told.
+            // Two sessions that change the table may conflict; then one of them gets an error.
             Err(error) => {
                 let is_told = [
                     SqlState::DEADLOCK_DETECTED,
                     SqlState::SERIALIZATION_FAILURE,
-                    // Both have made what was not there when they looked.
+                    // Both sessions have made an object that did not exist when they looked.
                     SqlState::DUPLICATE_TABLE,
                 ];
                 let is_gone = error.message().contains("dropped meanwhile");
@@ -181,7 +182,7 @@ fn no_writer_goes_by_a_definition_that_is_not_in_force() {
             })
         })
         .collect();
-    // On a busy machine a writer's thread began when all changes had been made.
+    // On a busy machine a writer's thread once began when all changes had been made.
     while begun.load(Ordering::Relaxed) < 2 {
         assert!(!writers.iter().any(|writer| writer.is_finished()));
         std::thread::sleep(Duration::from_millis(1));

@@ -76,7 +76,7 @@ fn a_mark_undoes_definitions_with_the_rows() {
     assert_eq!(bed.current(bed.find("first").unwrap()).columns.len(), 1);
 }
 
-/// The transaction has committed or not, whether or not anybody awaits the answer; the catalog and
+/// The transaction has committed or not, whether or not a client awaits the answer; the catalog and
 /// the engine agree about it at once. Some commits find no room in the log.
 #[test]
 fn a_commit_that_nobody_awaits_is_seen_by_both_or_by_neither() {
@@ -98,7 +98,7 @@ fn a_commit_that_nobody_awaits_is_seen_by_both_or_by_neither() {
                 .unwrap();
             open.push((transaction, table));
         }
-        // All at once: the worker has no time to write in between.
+        // All commits begin at once: the worker has no time to write in between.
         let mut outcomes = Vec::new();
         for (transaction, table) in open {
             drop(transaction.commit());
@@ -135,7 +135,7 @@ fn names_are_of_a_schema_and_a_class() {
             ddl.create_table(table.clone()).await?;
             table.schema = schema;
             ddl.create_table(table).await?;
-            // A type may be called like a table.
+            // A type may have the name of a table.
             let ty = ddl
                 .create_enum(ObjectId::PUBLIC, "x", &["low", "high"])
                 .await?;
@@ -254,8 +254,8 @@ fn views_and_roles_are_kept() {
     );
 }
 
-/// A text that was bound before its type's label, or its table's column, got another name was stored after that, and could
-/// not be read any more.
+/// A text that was bound before its type's label, or its table's column, was renamed was once
+/// stored after that, and could not be read any more.
 #[test]
 fn texts_are_not_kept_whose_names_are_others_by_then() {
     let mut bed = Bed::new();
@@ -319,7 +319,7 @@ fn texts_are_not_kept_whose_names_are_others_by_then() {
     }
 }
 
-/// Two transactions that take one name: the second waits for the first, and is refused or not.
+/// Two transactions take one name: the second waits for the first, and is refused if that commits.
 #[test]
 fn a_name_is_waited_for() {
     for commits in [true, false] {
@@ -357,7 +357,7 @@ fn a_name_is_waited_for() {
     }
 }
 
-/// Polls a future once, and lets others go.
+/// Polls a future once, and lets other tasks go on.
 async fn interleave_once<F: Future>(mut future: std::pin::Pin<&mut F>) -> Option<F::Output> {
     let polled = std::future::poll_fn(|context| {
         std::task::Poll::Ready(match future.as_mut().poll(context) {

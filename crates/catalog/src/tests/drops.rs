@@ -1,4 +1,4 @@
-//! Drops: what is in the way, and what goes along. Messages are PostgreSQL 15's.
+//! Drops: objects that are in the way, and objects that go along. Messages are PostgreSQL 15's.
 
 use std::sync::Arc;
 
@@ -100,9 +100,9 @@ fn views_are_in_a_tables_way_and_go_when_it_cascades() {
         detail,
         "view v depends on column a of table t\nview w depends on view v"
     );
-    // Column b is nobody's.
+    // No object depends on column b.
     bed.drop(&[Target::Column(table, 1)], Restrict).unwrap();
-    // Named together, they are in nobody's way.
+    // Views that are named together do not prevent each other's drop.
     let dropped = bed
         .drop(&[Target::Object(above), Target::Object(view)], Restrict)
         .unwrap();
@@ -181,7 +181,7 @@ fn foreign_keys_are_known_at_both_ends_and_go_with_either() {
             "constraint c_a_fkey1 on table c depends on table p"
         ]
     );
-    // One of the two goes; the other is still there.
+    // One of the two references goes; the other is still there.
     let first = bed.current(child).foreign_keys[0].id;
     bed.drop(&[Target::Constraint(child, first)], Restrict)
         .unwrap();
@@ -226,7 +226,7 @@ fn a_table_that_refers_to_itself_or_to_its_referrer_can_be_dropped() {
     bed.refer(p, q, "there").unwrap();
     bed.refer(q, p, "back").unwrap();
     assert_eq!(&*bed.current(p).referenced_by, [p, q]);
-    // A key that serves a reference.
+    // A key that serves a reference cannot be dropped.
     let unique = bed.current(q).uniques[0].id;
     let (message, detail) = refused(bed.drop(&[Target::Constraint(q, unique)], Restrict));
     let expected = "cannot drop constraint q_a_key on table q because other objects depend on it";
@@ -375,8 +375,8 @@ fn the_index_of_a_constraint_is_not_dropped_alone() {
     assert!(bed.current(id).indexes.is_empty());
 }
 
-/// What is referred to is not dropped beside the reference's making: one of the two waits for
-/// the other, and then finds how things are.
+/// A table is not dropped while a reference to it is made: one of the two transactions waits for
+/// the other, and then sees its outcome.
 #[test]
 fn a_reference_and_a_drop_meet() {
     let mut bed = Bed::new();

@@ -8,7 +8,7 @@ use crate::{
     create_index_concurrently, failure::from_engine,
 };
 
-/// `create unique index on (lower(a)) where b is not null`.
+/// Returns `create unique index on (lower(a)) where b is not null`.
 fn expression_index(table: ObjectId, name: &str) -> NewIndex {
     let lower = expression("lower(0)", &[Dependency::on_column(table, 0)]);
     NewIndex {
@@ -67,7 +67,7 @@ fn an_expression_and_a_predicate_say_which_rows_are_equal() {
         bed.write(id, &[("6", "aNN,")]).unwrap();
         assert_eq!(said(bed.write(id, &[("6", "ann,x")])).0, "23505");
         bed.check_indexes(id);
-        // Built again when the database is opened.
+        // The index is built again when the database is opened.
         bed = bed.crash();
     }
     let handle = bed.current(id).indexes[0].handle.clone().unwrap();
@@ -79,7 +79,7 @@ fn an_expression_and_a_predicate_say_which_rows_are_equal() {
         found.await.unwrap()
     });
     assert_eq!(rows.as_deref(), Some(&b"1"[..]));
-    // A column that the expression, or the predicate, looks at takes the index along.
+    // An index is dropped along with a column that its expression, or its predicate, uses.
     bed.ddl(async move |ddl| ddl.drop(&[Target::Column(id, 1)], Behavior::Restrict).await)
         .unwrap();
     assert!(bed.valid(id).is_empty());
@@ -238,7 +238,7 @@ fn what_could_not_be_built_beside_writers_stays_until_it_is_dropped() {
     assert_eq!(said(refused).0, "23505");
     assert_eq!(bed.valid(id), [("i".to_owned(), false)]);
     for _ in 0..2 {
-        // It is in nobody's way.
+        // The index is in the way of no write.
         bed.write(id, &[("3", "ann,z")]).unwrap();
         let taken = bed.create_concurrently(id, new_index("i", false, 0));
         assert_eq!(said(taken).0, "42P07");
@@ -255,7 +255,7 @@ fn what_could_not_be_built_beside_writers_stays_until_it_is_dropped() {
     assert_eq!(bed.valid(id), [("i".to_owned(), true)]);
 }
 
-/// The engine has the index and the catalog does not call it valid: as after a crash between.
+/// The engine has the index and the catalog does not call it valid, as after a crash in between.
 #[test]
 fn an_index_that_only_the_engine_finished_goes_when_the_database_is_opened() {
     let mut bed = Bed::new();
@@ -278,7 +278,7 @@ fn an_index_that_only_the_engine_finished_goes_when_the_database_is_opened() {
     bed.write(id, &[("1", "x"), ("2", "x")]).unwrap();
 }
 
-/// The table goes, or is emptied, while its index is built.
+/// The table is dropped, or emptied, while its index is built.
 #[test]
 fn a_table_that_is_dropped_or_truncated_meanwhile_ends_the_build() {
     for drops in [true, false] {

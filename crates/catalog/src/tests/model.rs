@@ -7,13 +7,13 @@ use engine::{Isolation, OnConflict};
 use super::bed::{Bed, TEXT, column, new_index, new_table, put};
 use crate::{Behavior, Changes, Ddl, NameClass, Object, ObjectId, Target, failure::from_engine};
 
-/// What the catalog should have: tables by name.
+/// The expected content of the catalog: tables by name.
 type Model = BTreeMap<String, Definition>;
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 struct Definition {
     columns: Vec<String>,
-    /// Name and whether it is unique.
+    /// Names of the indexes, and whether each is unique.
     indexes: BTreeMap<String, bool>,
     rows: BTreeMap<String, String>,
 }
@@ -30,7 +30,7 @@ impl Random {
     }
 }
 
-/// What the catalog has, and the tables. All indexes agree with them.
+/// Returns the content of the catalog and of the tables. Checks that all indexes agree with them.
 fn found(bed: &mut Bed) -> Model {
     let catalog = bed.catalogs.current();
     let mut model = Model::default();
@@ -75,7 +75,7 @@ fn found(bed: &mut Bed) -> Model {
     model
 }
 
-/// Whether a row's first field is another's, where that must not be.
+/// Returns whether a row's first field is that of another row, where a unique index forbids it.
 fn violates(definition: &Definition, key: &str, value: &str) -> bool {
     definition.indexes.values().any(|unique| *unique)
         && definition
@@ -84,7 +84,8 @@ fn violates(definition: &Definition, key: &str, value: &str) -> bool {
             .any(|(other, row)| other != key && row == value)
 }
 
-/// One operation on both; whether the catalog refused it, as the model says it must.
+/// Carries out one operation on the catalog and the model; returns whether the catalog refused it,
+/// as the model says it must.
 async fn step(
     ddl: &Ddl<'_>,
     transaction: &engine::Transaction,
@@ -124,7 +125,7 @@ async fn step(
         (Some(id), 2) => {
             let new = format!("t{}", random.below(5));
             match model.contains_key(&new) {
-                // To its own name.
+                // The table gets its own name.
                 true if new == name => Ok(()),
                 true => {
                     let refused = ddl.rename(id, &new).await;
@@ -208,7 +209,7 @@ async fn step(
     changes.release(transaction, &mark).unwrap();
 }
 
-/// One transaction; what it leaves.
+/// Runs one transaction; returns the model that it leaves.
 async fn transaction(
     session: std::rc::Rc<engine::Session>,
     catalogs: std::sync::Arc<crate::Catalogs>,

@@ -51,7 +51,7 @@ impl Bed {
             .unwrap()
     }
 
-    /// So many values, in one transaction.
+    /// Takes `count` values in one transaction.
     fn values(&mut self, id: ObjectId, count: usize, commits: bool) -> types::Result<Vec<i64>> {
         self.run(async move |session, catalogs| {
             let (transaction, changes) = begin(&session, &catalogs);
@@ -101,7 +101,7 @@ fn no_crash_gives_a_value_again_that_was_acknowledged() {
         }
         bed = bed.crash();
     }
-    // At most 32 are lost each time.
+    // At most 32 values are lost each time.
     assert!(*given.last().unwrap() <= given.len() as i64 + 12 * 32);
 }
 
@@ -193,7 +193,8 @@ fn a_restart_is_undone_with_its_transaction() {
     assert_eq!(bed.values(id, 2, true).unwrap(), [10, 11]);
 }
 
-/// Restarts left a counter and a record each for good; a database that is restarted daily was filled.
+/// Restarts once left a counter and a record each for good, which filled a database that was
+/// restarted daily.
 #[test]
 fn restarts_leave_no_records_and_old_descriptors_take_no_values() {
     let mut bed = Bed::new();
@@ -223,7 +224,7 @@ fn restarts_leave_no_records_and_old_descriptors_take_no_values() {
         counted.await.unwrap();
         count
     });
-    // That of numbers of objects, and the one that is in use.
+    // One record is that of objects' numbers, the other that of the counter in use.
     assert_eq!(records, 2);
     bed.drop(&[Target::Object(id)], Behavior::Restrict).unwrap();
     let gone = bed.run(async move |session, catalogs| {
@@ -234,7 +235,7 @@ fn restarts_leave_no_records_and_old_descriptors_take_no_values() {
     assert_eq!(said(gone), ("42P01".into(), message.into()));
 }
 
-/// Many take values at once, on two threads.
+/// Many tasks take values at once, on two threads.
 #[test]
 fn none_is_given_twice_to_two() {
     let mut bed = Bed::new();

@@ -1,11 +1,12 @@
-//! The password of the first user, from a file: it is in no list of processes and in no history of
-//! a shell.
+//! The password of the first user, from a file: it appears in no list of processes and in no
+//! history of a shell.
 
 use std::path::Path;
 
 use pgserver::{Sql, USER, verifier_of};
 
-/// Reads the password in the first line of `file` and returns what the database keeps of it.
+/// Reads the password in the first line of `file` and returns the verifier that the database keeps
+/// of it.
 pub(super) fn read(file: &Path) -> commands::Result<String> {
     let failed = |what: &dyn std::fmt::Display| {
         commands::Error::input(format!("--password-file {}: {what}", file.display()))
@@ -18,9 +19,9 @@ pub(super) fn read(file: &Path) -> commands::Result<String> {
     verifier_of(password).map_err(|error| failed(&error))
 }
 
-/// Sets what is kept of the user's password, durably.
+/// Sets the verifier of the user's password, durably.
 pub(super) fn set(sql: &Sql, verifier: &str) -> commands::Result<()> {
-    // It has no quotes in it.
+    // A verifier contains no quotes.
     let altered = sql.execute(&format!("alter role {USER} login password '{verifier}'"));
     altered.map_err(|error| commands::Error::run(format!("the password was not set: {error}")))
 }

@@ -1,7 +1,7 @@
-//! `--sample`: a shop's database, for those who want something to ask.
+//! `--sample`: a shop's database to run queries on.
 //!
-//! It is made by one transaction, in a schema of its own: a kill meanwhile leaves nothing, and
-//! where there is such a schema already the first statement fails and nothing is touched.
+//! One transaction makes the sample, in a schema of its own: a kill meanwhile leaves nothing. If
+//! the schema exists already, the first statement fails and nothing is changed.
 
 use commands::progress::Progress;
 use pgserver::Sql;
@@ -11,7 +11,7 @@ use crate::directory::Showing;
 
 const SHOP: &str = include_str!("sample/shop.sql");
 
-/// What is worth trying with it.
+/// Queries worth trying on the sample.
 pub(super) const QUERIES: &str = include_str!("sample/queries.sql");
 
 /// Makes the sample database, unless it is there.
@@ -19,7 +19,7 @@ pub(super) fn make(sql: &Sql) -> commands::Result<()> {
     let loading = Loading {
         showing: Showing::new("making the sample database"),
         done: 0,
-        // Each of them ends a line.
+        // Each statement ends a line.
         total: SHOP.matches(";\n").count() as u64,
     };
     match sql.execute_into(SHOP, loading) {
@@ -34,7 +34,7 @@ pub(super) fn make(sql: &Sql) -> commands::Result<()> {
     Ok(())
 }
 
-/// Shows how many statements are done.
+/// Shows the number of statements that are done.
 struct Loading {
     showing: Showing,
     done: u64,

@@ -1,4 +1,4 @@
-//! A `weft serve` that runs, and ends with this.
+//! A running `weft serve`, which ends when its [`Served`] is dropped.
 
 #![allow(dead_code, reason = "each test uses a part of it")]
 
@@ -12,7 +12,7 @@ use std::{
 use assert_cmd::cargo::CommandCargoExt as _;
 use postgres::{Client, NoTls};
 
-/// See the module text.
+/// A running server; see the module text.
 pub(crate) struct Served {
     child: Child,
     port: u16,
@@ -23,20 +23,20 @@ impl Served {
         Served::start_with(2, arguments)
     }
 
-    /// With so many workers.
+    /// Starts a server with `workers` workers.
     pub(crate) fn start_with(workers: u32, arguments: &[&str]) -> Served {
         Served::spawn(workers, arguments, Stdio::inherit())
     }
 
-    /// And what it tells on standard error.
+    /// Starts a server, and returns the lines that it writes on standard error too.
     pub(crate) fn start_heard(arguments: &[&str]) -> (Served, mpsc::Receiver<String>) {
         let mut served = Served::spawn(1, arguments, Stdio::piped());
         let told = served.child.stderr.take().unwrap();
-        // Read at once: a server that is not heard would wait.
+        // The lines are read at once: a server whose output is not read would wait.
         let (sender, receiver) = mpsc::channel();
         thread::spawn(move || {
             let lines = BufReader::new(told).lines().map_while(Result::ok);
-            // The test may have heard enough.
+            // The test may have dropped the receiver.
             lines.for_each(|line| drop(sender.send(line)));
         });
         (served, receiver)
@@ -59,12 +59,12 @@ impl Served {
         Served { child, port }
     }
 
-    /// Where it listens.
+    /// Returns the port that the server listens on.
     pub(crate) fn port(&self) -> u16 {
         self.port
     }
 
-    /// How it is reached.
+    /// Returns the server's connection string.
     pub(crate) fn connection(&self) -> String {
         format!("host=127.0.0.1 port={} user=weft dbname=weft", self.port)
     }
@@ -81,7 +81,8 @@ impl Served {
         Client::connect(&to, NoTls)
     }
 
-    /// The most memory that the process has had, in bytes; none where the system does not tell.
+    /// Returns the most memory that the process has had, in bytes; `None` where the system does not
+    /// tell.
     pub(crate) fn peak_bytes(&self) -> Option<usize> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
         let line = status
@@ -91,7 +92,7 @@ impl Served {
         Some(kibibytes * 1024)
     }
 
-    /// As the system does when it has enough of a process.
+    /// Kills the process, as the system does when it is short of memory.
     pub(crate) fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();

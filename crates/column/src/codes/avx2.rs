@@ -23,25 +23,25 @@ impl Lanes for Avx2 {
 
     #[inline(always)]
     unsafe fn splat(code: u32) -> __m256i {
-        // SAFETY: the caller has AVX2: so for all of these.
+        // SAFETY: the caller has AVX2, as for all methods of the trait.
         unsafe { _mm256_set1_epi32(code as i32) }
     }
 
     #[inline(always)]
     unsafe fn store(vector: __m256i, to: *mut u32) {
-        // SAFETY: and room for eight codes.
+        // SAFETY: the caller has AVX2, and room for eight codes.
         unsafe { _mm256_storeu_si256(to.cast(), vector) }
     }
 
     #[inline(always)]
     unsafe fn equal(one: __m256i, other: __m256i) -> u64 {
-        // SAFETY: see above.
+        // SAFETY: the caller has AVX2.
         unsafe { bits(_mm256_cmpeq_epi32(one, other)) }
     }
 
     #[inline(always)]
     unsafe fn in_range(codes: __m256i, first: __m256i, most: __m256i) -> u64 {
-        // SAFETY: see above.
+        // SAFETY: the caller has AVX2.
         unsafe {
             let offsets = _mm256_sub_epi32(codes, first);
             // There is no unsigned comparison, but a minimum.
@@ -51,7 +51,7 @@ impl Lanes for Avx2 {
 
     #[inline(always)]
     unsafe fn hash(codes: __m256i, factor: __m256i, shift: u32) -> __m256i {
-        // SAFETY: see above.
+        // SAFETY: the caller has AVX2.
         unsafe {
             let product = _mm256_mullo_epi32(codes, factor);
             _mm256_srl_epi32(product, _mm_cvtsi32_si128(shift as i32))
@@ -71,7 +71,7 @@ impl Lanes for Avx2 {
 
     #[inline(always)]
     unsafe fn min(one: __m256i, other: __m256i) -> __m256i {
-        // SAFETY: see above.
+        // SAFETY: the caller has AVX2.
         unsafe { _mm256_min_epu32(one, other) }
     }
 
@@ -97,22 +97,24 @@ impl Lanes for Avx2 {
     }
 }
 
-/// Codes of up to 25 bits: each lies within four bytes, wherever it begins.
+/// Reader of codes of up to 25 bits: each code lies within four bytes, wherever it begins.
 ///
 /// Half of a group is read at a time, from the byte in which it begins.
 #[derive(Clone, Copy)]
 pub(super) struct Narrow {
     width: usize,
-    /// The byte of the group at which its second half begins.
+    /// Byte of the group at which its second half begins.
     second: usize,
-    /// Which bytes of its half each code lies in.
+    /// Bytes of its half that each code lies in.
     bytes: __m256i,
-    /// And which bit of those it begins at.
+    /// Bit of those bytes that each code begins at.
     shifts: __m256i,
     mask: __m256i,
 }
 
 impl Narrow {
+    /// Makes a reader of codes of `width` bits.
+    ///
     /// # Safety
     /// There is AVX2. The width is at most 25.
     #[inline(always)]
@@ -125,7 +127,7 @@ impl Narrow {
                 bytes[(at * 4 + byte) as usize] = (bit / 8 + byte) as u8;
             }
         }
-        // SAFETY: arrays of 32 bytes, and AVX2.
+        // SAFETY: the arrays have 32 bytes, and there is AVX2.
         unsafe {
             Self {
                 width: width as usize,
@@ -146,7 +148,7 @@ impl Unpack<Avx2> for Narrow {
 
     #[inline(always)]
     unsafe fn unpack(&self, block: *const u64, group: usize) -> __m256i {
-        // SAFETY: the group begins in the block; from there on, 28 bytes may be read. AVX2 is there.
+        // SAFETY: the group begins in the block; from there on, 28 bytes may be read. There is AVX2.
         unsafe {
             let group = block.cast::<u8>().add(group * self.width);
             let (first, second) = (group.cast(), group.add(self.second).cast());
@@ -157,17 +159,19 @@ impl Unpack<Avx2> for Narrow {
     }
 }
 
-/// Codes of more bits, which lie within eight bytes. Read by twos.
+/// Reader of wider codes, which lie within eight bytes. Codes are read by twos.
 #[derive(Clone, Copy)]
 pub(super) struct Wide {
     width: usize,
-    /// Which bytes of its pair each of four codes lies in, and the bit: for the first and second half.
+    /// Bytes of its pair that each of four codes lies in, and the bit: for the first and second half.
     bytes: [__m256i; 2],
     shifts: [__m256i; 2],
     mask: __m256i,
 }
 
 impl Wide {
+    /// Makes a reader of codes of `width` bits.
+    ///
     /// # Safety
     /// There is AVX2. The width is at most 32.
     #[inline(always)]
@@ -181,7 +185,7 @@ impl Wide {
                 bytes[(at * 8 + byte) as usize] = (bit / 8 + byte) as u8;
             }
         }
-        // SAFETY: arrays of 64 bytes, and AVX2.
+        // SAFETY: the arrays have 64 bytes, and there is AVX2.
         unsafe {
             let bytes = bytes.as_ptr().cast::<__m256i>();
             let shifts = shifts.as_ptr().cast::<__m256i>();
@@ -197,11 +201,11 @@ impl Wide {
         }
     }
 
-    /// Four codes, in the lower halves of four lanes.
+    /// Returns four codes, in the lower halves of four lanes.
     #[inline(always)]
     unsafe fn half(&self, group: *const u8, half: usize) -> __m256i {
         let pair = |pair: usize| group.wrapping_add(pair * 2 * self.width / 8).cast();
-        // SAFETY: the caller's group; AVX2.
+        // SAFETY: the caller's group; there is AVX2.
         unsafe {
             let pairs = _mm256_loadu2_m128i(pair(2 * half + 1), pair(2 * half));
             let codes = _mm256_shuffle_epi8(pairs, self.bytes[half]);
@@ -218,11 +222,11 @@ impl Unpack<Avx2> for Wide {
 
     #[inline(always)]
     unsafe fn unpack(&self, block: *const u64, group: usize) -> __m256i {
-        // SAFETY: the group begins in the block; from there on, 40 bytes may be read. AVX2 is there.
+        // SAFETY: the group begins in the block; from there on, 40 bytes may be read. There is AVX2.
         unsafe {
             let group = block.cast::<u8>().add(group * self.width);
             let (first, second) = (self.half(group, 0), self.half(group, 1));
-            // The even lanes of both, which are codes 0 1 4 5 and 2 3 6 7.
+            // Take the even lanes of both, which are codes 0 1 4 5 and 2 3 6 7.
             let both = _mm256_castps_si256(_mm256_shuffle_ps::<0b10_00_10_00>(
                 _mm256_castsi256_ps(first),
                 _mm256_castsi256_ps(second),
@@ -232,7 +236,7 @@ impl Unpack<Avx2> for Wide {
     }
 }
 
-/// Codes of 32 bits.
+/// Reader of codes of 32 bits.
 #[derive(Clone, Copy)]
 pub(super) struct Plain;
 
@@ -244,7 +248,7 @@ impl Unpack<Avx2> for Plain {
 
     #[inline(always)]
     unsafe fn unpack(&self, block: *const u64, group: usize) -> __m256i {
-        // SAFETY: within the block; AVX2 is there.
+        // SAFETY: the read is within the block; there is AVX2.
         unsafe { _mm256_loadu_si256(block.cast::<__m256i>().add(group)) }
     }
 }

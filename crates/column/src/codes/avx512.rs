@@ -17,31 +17,31 @@ impl Lanes for Avx512 {
 
     #[inline(always)]
     unsafe fn splat(code: u32) -> __m512i {
-        // SAFETY: the caller has AVX-512: so for all of these.
+        // SAFETY: the caller has AVX-512, as for all methods of the trait.
         unsafe { _mm512_set1_epi32(code as i32) }
     }
 
     #[inline(always)]
     unsafe fn store(vector: __m512i, to: *mut u32) {
-        // SAFETY: and room for sixteen codes.
+        // SAFETY: the caller has AVX-512, and room for sixteen codes.
         unsafe { _mm512_storeu_si512(to.cast(), vector) }
     }
 
     #[inline(always)]
     unsafe fn equal(one: __m512i, other: __m512i) -> u64 {
-        // SAFETY: see above.
+        // SAFETY: the caller has AVX-512.
         u64::from(unsafe { _mm512_cmpeq_epi32_mask(one, other) })
     }
 
     #[inline(always)]
     unsafe fn in_range(codes: __m512i, first: __m512i, most: __m512i) -> u64 {
-        // SAFETY: see above.
+        // SAFETY: the caller has AVX-512.
         u64::from(unsafe { _mm512_cmple_epu32_mask(_mm512_sub_epi32(codes, first), most) })
     }
 
     #[inline(always)]
     unsafe fn hash(codes: __m512i, factor: __m512i, shift: u32) -> __m512i {
-        // SAFETY: see above.
+        // SAFETY: the caller has AVX-512.
         unsafe {
             let product = _mm512_mullo_epi32(codes, factor);
             _mm512_srl_epi32(product, _mm_cvtsi32_si128(shift as i32))
@@ -60,7 +60,7 @@ impl Lanes for Avx512 {
 
     #[inline(always)]
     unsafe fn min(one: __m512i, other: __m512i) -> __m512i {
-        // SAFETY: see above.
+        // SAFETY: the caller has AVX-512.
         unsafe { _mm512_min_epu32(one, other) }
     }
 
@@ -86,18 +86,20 @@ impl Lanes for Avx512 {
     }
 }
 
-/// Codes of up to 25 bits: each lies within four bytes, and sixteen within one vector.
+/// Reader of codes of up to 25 bits: each code lies within four bytes, and sixteen within one vector.
 #[derive(Clone, Copy)]
 pub(super) struct Narrow {
     width: usize,
-    /// Which bytes of the group each code lies in.
+    /// Bytes of the group that each code lies in.
     bytes: __m512i,
-    /// And which bit of those it begins at.
+    /// Bit of those bytes that each code begins at.
     shifts: __m512i,
     mask: __m512i,
 }
 
 impl Narrow {
+    /// Makes a reader of codes of `width` bits.
+    ///
     /// # Safety
     /// There is AVX-512. The width is at most 25.
     #[inline(always)]
@@ -110,7 +112,7 @@ impl Narrow {
                 bytes[(at * 4 + byte) as usize] = (bit / 8 + byte) as u8;
             }
         }
-        // SAFETY: arrays of 64 bytes, and AVX-512.
+        // SAFETY: the arrays have 64 bytes, and there is AVX-512.
         unsafe {
             Self {
                 width: width as usize,
@@ -130,8 +132,7 @@ impl Unpack<Avx512> for Narrow {
 
     #[inline(always)]
     unsafe fn unpack(&self, block: *const u64, group: usize) -> __m512i {
-        // SAFETY: the group begins in the block; from there on, 64 bytes may be read. AVX-512 and VBMI
-        // are there.
+        // SAFETY: the group begins in the block; from there on, 64 bytes may be read. There are AVX-512 and VBMI.
         unsafe {
             let group = block.cast::<u8>().add(group * 2 * self.width);
             let codes = _mm512_permutexvar_epi8(self.bytes, _mm512_loadu_si512(group.cast()));
@@ -140,7 +141,7 @@ impl Unpack<Avx512> for Narrow {
     }
 }
 
-/// Codes of more bits, which lie within eight bytes. Read by eights.
+/// Reader of wider codes, which lie within eight bytes. Codes are read by eights.
 #[derive(Clone, Copy)]
 pub(super) struct Wide {
     width: usize,
@@ -150,6 +151,8 @@ pub(super) struct Wide {
 }
 
 impl Wide {
+    /// Makes a reader of codes of `width` bits.
+    ///
     /// # Safety
     /// There is AVX-512. The width is at most 32.
     #[inline(always)]
@@ -162,7 +165,7 @@ impl Wide {
                 bytes[(at * 8 + byte) as usize] = (bit / 8 + byte) as u8;
             }
         }
-        // SAFETY: arrays of 64 bytes, and AVX-512.
+        // SAFETY: the arrays have 64 bytes, and there is AVX-512.
         unsafe {
             Self {
                 width: width as usize,
@@ -173,10 +176,10 @@ impl Wide {
         }
     }
 
-    /// Eight codes.
+    /// Returns eight codes.
     #[inline(always)]
     unsafe fn half(&self, half: *const u8) -> __m256i {
-        // SAFETY: the caller's half; AVX-512 and VBMI.
+        // SAFETY: the caller's half; there are AVX-512 and VBMI.
         unsafe {
             let codes = _mm512_permutexvar_epi8(self.bytes, _mm512_loadu_si512(half.cast()));
             _mm512_cvtepi64_epi32(_mm512_srlv_epi64(codes, self.shifts))
@@ -192,8 +195,7 @@ impl Unpack<Avx512> for Wide {
 
     #[inline(always)]
     unsafe fn unpack(&self, block: *const u64, group: usize) -> __m512i {
-        // SAFETY: both halves begin in the block; from there on, 64 bytes may be read. AVX-512 and
-        // VBMI are there.
+        // SAFETY: both halves begin in the block; from there on, 64 bytes may be read. There are AVX-512 and VBMI.
         unsafe {
             let group = block.cast::<u8>().add(group * 2 * self.width);
             let (first, second) = (self.half(group), self.half(group.add(self.width)));
@@ -203,7 +205,7 @@ impl Unpack<Avx512> for Wide {
     }
 }
 
-/// Codes of 32 bits.
+/// Reader of codes of 32 bits.
 #[derive(Clone, Copy)]
 pub(super) struct Plain;
 
@@ -215,7 +217,7 @@ impl Unpack<Avx512> for Plain {
 
     #[inline(always)]
     unsafe fn unpack(&self, block: *const u64, group: usize) -> __m512i {
-        // SAFETY: within the block; AVX-512 is there.
+        // SAFETY: the read is within the block; there is AVX-512.
         unsafe { _mm512_loadu_si512(block.cast::<__m512i>().add(group)) }
     }
 }

@@ -3,17 +3,17 @@
 /// Vector instructions to scan with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Machine {
-    /// None but what the compiler finds.
+    /// No explicit instructions: only those that the compiler chooses.
     Portable,
     #[cfg(target_arch = "x86_64")]
     Avx2,
-    /// With VBMI.
+    /// AVX-512 with VBMI.
     #[cfg(target_arch = "x86_64")]
     Avx512,
 }
 
 impl Machine {
-    /// Whether the machine has them.
+    /// Returns whether the machine has the instructions.
     pub(super) fn is_there(self) -> bool {
         match self {
             Machine::Portable => true,
@@ -28,7 +28,7 @@ impl Machine {
         }
     }
 
-    /// All, the best last.
+    /// All kinds, the best last.
     pub(super) const ALL: &'static [Machine] = &[
         Machine::Portable,
         #[cfg(target_arch = "x86_64")]
@@ -37,7 +37,7 @@ impl Machine {
         Machine::Avx512,
     ];
 
-    /// The best that is there.
+    /// Returns the best kind that the machine has.
     pub(super) fn best() -> Machine {
         let mut best_first = Machine::ALL.iter().rev();
         *best_first

@@ -7,7 +7,7 @@ use super::BLOCK;
 /// Words behind the last block, so that whole vectors can be read at its last code.
 const PADDING: usize = 8;
 
-/// Bits that the codes below `count` need: 1 to 32.
+/// Returns the bits that codes below `count` need: 1 to 32.
 pub(crate) fn bits_for(count: u64) -> u32 {
     (u64::BITS - count.saturating_sub(1).leading_zeros()).clamp(1, 32)
 }
@@ -23,13 +23,13 @@ pub struct PackedCodes {
 }
 
 impl PackedCodes {
-    /// None yet, with room for `capacity` codes of `width` bits.
+    /// Returns an empty vector, with room for `capacity` codes of `width` bits.
     ///
     /// # Errors
-    /// When memory is lacking.
+    /// [`TryReserveError`] if memory is lacking.
     ///
     /// # Panics
-    /// If the width is not 1 to 32.
+    /// Panics if `width` is not 1 to 32.
     pub fn with_capacity(width: u32, capacity: usize) -> Result<Self, TryReserveError> {
         assert!((1..=32).contains(&width), "a code has 1 to 32 bits");
         let blocks = capacity.div_ceil(BLOCK);
@@ -46,13 +46,13 @@ impl PackedCodes {
         })
     }
 
-    /// These codes, with `width` bits each.
+    /// Returns a vector of `codes`, with `width` bits each.
     ///
     /// # Errors
-    /// When memory is lacking.
+    /// [`TryReserveError`] if memory is lacking.
     ///
     /// # Panics
-    /// If the width is not 1 to 32, or a code has more bits.
+    /// Panics if `width` is not 1 to 32, or a code has more bits.
     pub fn from_codes(
         width: u32,
         codes: impl ExactSizeIterator<Item = u32>,
@@ -72,44 +72,44 @@ impl PackedCodes {
         Ok(packed)
     }
 
-    /// How many there are.
+    /// Returns the number of codes.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no codes.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Bits of each.
+    /// Returns the bits of each code.
     pub fn width(&self) -> u32 {
         self.width
     }
 
-    /// Bytes of all words.
+    /// Returns the bytes of all words.
     pub fn bytes(&self) -> usize {
         size_of_val(self.words.as_slice())
     }
 
-    /// Adds one.
+    /// Adds a code.
     ///
     /// # Errors
-    /// When memory is lacking; nothing was added.
+    /// [`TryReserveError`] if memory is lacking; nothing was added.
     ///
     /// # Panics
-    /// If it has more than [`PackedCodes::width`] bits.
+    /// Panics if `code` has more than [`PackedCodes::width`] bits.
     pub fn push(&mut self, code: u32) -> Result<(), TryReserveError> {
         self.extend(&[code])
     }
 
-    /// Adds some.
+    /// Adds `codes`.
     ///
     /// # Errors
-    /// When memory is lacking; nothing was added.
+    /// [`TryReserveError`] if memory is lacking; nothing was added.
     ///
     /// # Panics
-    /// If one has more than [`PackedCodes::width`] bits; nothing was added.
+    /// Panics if a code has more than [`PackedCodes::width`] bits; nothing was added.
     pub fn extend(&mut self, codes: &[u32]) -> Result<(), TryReserveError> {
         let all = codes.iter().fold(0, |all, code| all | code);
         let is_fit = u64::from(all) >> self.width == 0;
@@ -120,7 +120,7 @@ impl PackedCodes {
             .try_reserve(words.saturating_sub(self.words.len()))?;
         self.words.resize(words, 0);
         let mut bit = self.len * self.width as usize;
-        // The word that is being filled is kept apart.
+        // The word that is being filled is kept in a variable.
         let mut word = self.words[bit / 64];
         for &code in codes {
             let (at, shift) = (bit / 64, bit % 64);
@@ -128,7 +128,8 @@ impl PackedCodes {
             bit += self.width as usize;
             if bit / 64 != at {
                 self.words[at] = word;
-                // Zero if the code ended with the word: its shift is less than 64 twice over.
+                // The word is zero if the code ended with the word before: the shift is less than
+                // 64 twice over.
                 word = u64::from(code) >> 1 >> (63 - shift);
             }
         }
@@ -137,10 +138,10 @@ impl PackedCodes {
         Ok(())
     }
 
-    /// One of them.
+    /// Returns the code at `at`.
     ///
     /// # Panics
-    /// If there are not so many.
+    /// Panics if there is no such code.
     #[inline]
     pub fn get(&self, at: usize) -> u32 {
         assert!(at < self.len, "there are {} codes", self.len);
@@ -149,16 +150,16 @@ impl PackedCodes {
         (pair >> (bit % 64)) as u32 & mask(self.width)
     }
 
-    /// Where one lies, to be fetched before [`PackedCodes::get`].
+    /// Returns the address of a code, to be fetched before [`PackedCodes::get`].
     pub fn address(&self, at: usize) -> *const u8 {
         let byte = at.wrapping_mul(self.width as usize) / 8;
         self.words.as_ptr().cast::<u8>().wrapping_add(byte)
     }
 
-    /// The codes of a block, and how many it has.
+    /// Returns the codes of a block, and how many it has.
     ///
     /// # Panics
-    /// If there is no such block.
+    /// Panics if there is no such block.
     pub(crate) fn block(&self, number: usize) -> ([u32; BLOCK], usize) {
         let from = number * BLOCK;
         assert!(from < self.len, "there are {} codes", self.len);
@@ -172,13 +173,13 @@ impl PackedCodes {
         (codes, (self.len - from).min(BLOCK))
     }
 
-    /// All words: blocks, then padding.
+    /// Returns all words: blocks, then padding.
     pub(super) fn words(&self) -> &[u64] {
         &self.words
     }
 }
 
-/// Ones, for the bits of a code.
+/// Returns the mask of a code's bits.
 pub(super) fn mask(width: u32) -> u32 {
     u32::MAX >> (32 - width)
 }

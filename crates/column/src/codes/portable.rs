@@ -80,7 +80,7 @@ impl Lanes for Portable {
     }
 }
 
-/// Packed codes.
+/// Reader of packed codes.
 #[derive(Clone, Copy)]
 pub(super) struct Packed {
     width: u32,
@@ -96,7 +96,7 @@ impl Unpack<Portable> for Packed {
     unsafe fn unpack(&self, block: *const u64, group: usize) -> [u32; COUNT] {
         std::array::from_fn(|at| {
             let bit = (group * COUNT + at) * self.width as usize;
-            // SAFETY: the words of the block, and one behind it.
+            // SAFETY: the reads are of words of the block, and one behind it.
             let (low, high) = unsafe { (*block.add(bit / 64), *block.add(bit / 64 + 1)) };
             let pair = u128::from(low) | u128::from(high) << 64;
             (pair >> (bit % 64)) as u32 & mask(self.width)
@@ -104,7 +104,7 @@ impl Unpack<Portable> for Packed {
     }
 }
 
-/// One number for each code: a block is 32 words.
+/// Reader of one number for each code: a block is 32 words.
 #[derive(Clone, Copy)]
 pub(super) struct Plain;
 
@@ -116,7 +116,7 @@ impl Unpack<Portable> for Plain {
 
     #[inline(always)]
     unsafe fn unpack(&self, block: *const u64, group: usize) -> [u32; COUNT] {
-        // SAFETY: within the 64 codes of the block.
+        // SAFETY: the read is within the 64 codes of the block.
         unsafe { block.cast::<[u32; COUNT]>().add(group).read_unaligned() }
     }
 }

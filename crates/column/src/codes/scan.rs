@@ -1,7 +1,7 @@
 //! The scan of a vector of codes for a set of them.
 //!
-//! One body, generic over the machine's vectors ([`Lanes`]), how codes are read ([`Unpack`]) and how
-//! they are tested ([`Test`]). Which vectors there are is found at run time ([`Machine`]).
+//! The scan has one body, generic over the machine's vectors ([`Lanes`]), the way in which codes are read ([`Unpack`])
+//! and the way in which they are tested ([`Test`]). The kind of vectors is found at run time ([`Machine`]).
 
 mod membership;
 
@@ -20,22 +20,22 @@ use super::{
 use super::{avx2::Avx2, avx512::Avx512};
 
 impl Codes<'_> {
-    /// Finds the rows of a range whose codes are in the set. `found` is given a row and a mask: if its bit `i`
-    /// is set, row `+ i` is found. Masks come in ascending order of rows; none is 0.
+    /// Finds the rows of a range whose codes are in `set`. Passes a row and a mask to `found`: if bit `i` of the mask
+    /// is set, row `row + i` is found. Masks come in ascending order of rows; none is 0.
     ///
     /// # Panics
-    /// If there are fewer rows.
+    /// Panics if there are fewer rows.
     pub fn scan(&self, rows: Range<usize>, set: &CodeSet, found: impl FnMut(usize, u64)) {
         self.scan_on(Machine::best(), rows, set, found);
     }
 
-    /// Appends the rows of a range whose codes are in the set, plus `base`, in ascending order.
+    /// Appends the rows of a range whose codes are in `set`, plus `base`, in ascending order.
     ///
     /// # Errors
-    /// When memory is lacking for all of them.
+    /// [`TryReserveError`](std::collections::TryReserveError) if memory is lacking for all of them.
     ///
     /// # Panics
-    /// If there are fewer rows.
+    /// Panics if there are fewer rows.
     pub fn rows(
         &self,
         rows: Range<usize>,
@@ -76,7 +76,7 @@ impl Codes<'_> {
             found,
         };
         match machine {
-            // SAFETY: it needs no instructions.
+            // SAFETY: the portable scan needs no instructions.
             Machine::Portable => unsafe { scan.run::<Portable>() },
             // SAFETY: asserted above.
             #[cfg(target_arch = "x86_64")]
@@ -91,14 +91,14 @@ impl Codes<'_> {
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 fn with_avx2<F: FnMut(usize, u64)>(scan: Scan<'_, F>) {
-    // SAFETY: this function has them.
+    // SAFETY: this function has the instructions.
     unsafe { scan.run::<Avx2>() }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
 fn with_avx512<F: FnMut(usize, u64)>(scan: Scan<'_, F>) {
-    // SAFETY: this function has them.
+    // SAFETY: this function has the instructions.
     unsafe { scan.run::<Avx512>() }
 }
 
@@ -111,16 +111,16 @@ struct Scan<'s, F> {
 
 /// Blocks, of which `rows` are looked for.
 struct Span {
-    /// The first one.
+    /// The first block.
     block: *const u64,
-    /// Its first row.
+    /// First row of the first block.
     first: usize,
     blocks: usize,
     rows: Range<usize>,
 }
 
 impl Span {
-    /// A mask without the rows that are not looked for.
+    /// Returns the mask without the rows that are not looked for.
     #[inline(always)]
     fn trimmed(&self, block: usize, mut mask: u64) -> u64 {
         let first = self.first + block * BLOCK;
@@ -135,6 +135,8 @@ impl Span {
 }
 
 impl<F: FnMut(usize, u64)> Scan<'_, F> {
+    /// Runs the scan.
+    ///
     /// # Safety
     /// The caller has the instructions.
     #[inline(always)]
@@ -181,13 +183,15 @@ impl<F: FnMut(usize, u64)> Scan<'_, F> {
                     rows,
                 };
                 for span in [span, tail] {
-                    // SAFETY: whole blocks of numbers.
+                    // SAFETY: the span consists of whole blocks of numbers.
                     unsafe { self.over::<L, _>(&span, L::plain()) }
                 }
             }
         }
     }
 
+    /// Tests the blocks of a span by the form of the set.
+    ///
     /// # Safety
     /// The caller has the instructions; the span has its blocks.
     #[inline(always)]
@@ -249,11 +253,10 @@ unsafe fn each<L: Lanes, U: Unpack<L>, T: Test<L>>(
     }
 }
 
-/// Blocks that are filtered before what has passed is looked up: enough for the lookups' misses to
-/// overlap.
+/// Blocks that are filtered before the codes that passed are looked up: enough for the lookups' misses to overlap.
 const BATCH_BLOCKS: usize = 16;
 
-/// Tests all blocks by a filter, and what passes it exactly.
+/// Tests all blocks by a filter, and codes that pass it exactly.
 ///
 /// # Safety
 /// The caller has the instructions, the span its blocks.

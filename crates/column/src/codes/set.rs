@@ -6,25 +6,25 @@ use interleave::{Policy as _, Prefetching};
 
 use super::packed::bits_for;
 
-/// So many codes are compared with each one by one.
+/// Maximum codes that are compared one by one.
 pub(super) const FEW_MAX: usize = 8;
-/// A bitmap of so many bytes is in the cache whatever else is.
+/// Maximum bytes of a bitmap that is in the cache whatever else is.
 const BITMAP_BYTES_SMALL: usize = 256 << 10;
-/// Bits of a filter for each code, at least: one of so many other codes passes.
+/// Minimum bits of a filter for each code: one of as many other codes passes.
 const FILTER_BITS_PER_CODE: usize = 24;
-/// Bits of a filter that fits into the cache of a core, as a power of two: it has no more if that leaves
-/// each code some.
+/// Bits of a filter that fits into the cache of a core, as a power of two: a filter has no more if that leaves each
+/// code enough.
 const FILTER_WIDTH_MAX: u32 = 24;
-/// How many that are, at least.
+/// Minimum bits for each code that are enough.
 const FILTER_BITS_PER_CODE_MIN: usize = 4;
 /// A factor whose products have their entropy at the top (the golden ratio).
 pub(super) const FACTOR: u32 = 0x9e37_79b1;
 
 /// A set of codes to scan for.
 ///
-/// It has the form that is tested fastest: nothing, one code, a range, few codes that are compared each,
-/// a bitmap over all codes if the cache holds it, else a *filter*: a bitmap over hashes, and a hash
-/// table in which the codes that pass are looked up.
+/// A set has the form that is tested fastest: nothing, one code, a range, few codes that are compared one by one, a
+/// bitmap over all codes if the cache holds it, else a *filter*: a bitmap over hashes, and a hash table in which codes
+/// that pass are looked up.
 #[derive(Clone, Debug)]
 pub struct CodeSet {
     form: Form,
@@ -35,11 +35,11 @@ pub struct CodeSet {
 pub(super) enum Form {
     Nothing,
     One(u32),
-    /// The first and the last.
+    /// The first and the last code.
     Range(u32, u32),
-    /// Filled up with the last one.
+    /// The codes, filled up with the last one, and their number.
     Few([u32; FEW_MAX], usize),
-    /// A bit for each code of so many bits, and a word of zeros for all others.
+    /// A bit for each code of `width` bits, and a word of zeros for all others.
     Bitmap {
         bits: Vec<u32>,
         width: u32,
@@ -50,21 +50,21 @@ pub(super) enum Form {
 /// A bit for each hash of a code, and the codes.
 #[derive(Clone, Debug)]
 pub(super) struct Filter {
-    /// `1 << (32 - shift)` bits, of which a code has that at its hash shifted right.
+    /// Bitmap of `1 << (32 - shift)` bits; a code has the bit at its hash shifted right.
     pub(super) bits: Vec<u32>,
     pub(super) shift: u32,
     pub(super) table: Table,
 }
 
 impl CodeSet {
-    /// The codes of a list, in any order, for scans of codes below `domain`. Sorts the list and drops
-    /// equal ones.
+    /// Returns the set of `codes`, which are in any order, for scans of codes below `domain`. Sorts the list and drops
+    /// duplicates.
     ///
     /// # Errors
-    /// When memory is lacking.
+    /// [`TryReserveError`] if memory is lacking.
     ///
     /// # Panics
-    /// If a code is not below `domain`, or that is more than 2^32.
+    /// Panics if a code is not below `domain`, or `domain` is more than 2^32.
     pub fn new(codes: &mut Vec<u32>, domain: u64) -> Result<Self, TryReserveError> {
         if !codes.is_sorted() {
             codes.sort_unstable();
@@ -81,7 +81,7 @@ impl CodeSet {
         })
     }
 
-    /// One code.
+    /// Returns the set of one code.
     pub fn one(code: u32) -> Self {
         Self {
             form: Form::One(code),
@@ -89,7 +89,7 @@ impl CodeSet {
         }
     }
 
-    /// The codes from the first to the last of a range, which may be empty.
+    /// Returns the set of the codes of a range, which may be empty.
     pub fn range(codes: std::ops::Range<u32>) -> Self {
         let form = match codes.end.checked_sub(1) {
             Some(last) if last >= codes.start => Form::Range(codes.start, last),
@@ -101,17 +101,17 @@ impl CodeSet {
         }
     }
 
-    /// How many codes.
+    /// Returns the number of codes.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no codes.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// What it is tested by: `nothing`, `one`, `range`, `few`, `bitmap` or `filter`.
+    /// Returns the name of the form: `nothing`, `one`, `range`, `few`, `bitmap` or `filter`.
     pub fn form_name(&self) -> &'static str {
         match self.form {
             Form::Nothing => "nothing",
@@ -184,14 +184,14 @@ impl Filter {
 pub(super) struct Table {
     slots: Vec<u32>,
     shift: u32,
-    /// What free slots have: a number that is none of the codes.
+    /// Content of free slots: a number that is none of the codes.
     free: u32,
 }
 
 impl Table {
     fn new(codes: &[u32]) -> Result<Self, TryReserveError> {
         let width = bits_for(codes.len() as u64 * 2);
-        // The codes are sorted and distinct: the first gap.
+        // The codes are sorted and distinct: find the first gap.
         let gap = codes.iter().zip(0..).position(|(&code, at)| code != at);
         let free = gap.unwrap_or(codes.len()) as u32;
         let mut slots = memory::on_huge_pages(1 << width)?;
@@ -213,7 +213,7 @@ impl Table {
 
     #[inline(always)]
     fn place(&self, code: u32) -> usize {
-        // Another hash than the filter's: what passes it would crowd together else.
+        // The hash differs from the filter's: codes that pass the filter would crowd together otherwise.
         ((code ^ code >> 15).wrapping_mul(0x85eb_ca6b) >> self.shift) as usize
     }
 
@@ -228,7 +228,7 @@ impl Table {
         loop {
             let slot = self.slots[at];
             if slot == self.free || slot == code {
-                // If both, the code is that of free slots.
+                // If the slot equals both, the code is that of free slots.
                 return slot != self.free;
             }
             at = (at + 1) & (self.slots.len() - 1);

@@ -1,6 +1,6 @@
 use super::{machine::Machine, packed::mask, *};
 
-/// Pseudo-random numbers (splitmix64).
+/// Returns pseudo-random numbers (splitmix64).
 fn random(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut mixed = (*state ^ *state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -64,7 +64,7 @@ fn a_code_behind_the_last_is_refused() {
         .get(2);
 }
 
-/// Scans on all machines, and by looking at each code.
+/// Compares scans on all machines with a look at each code.
 fn check(codes: Codes<'_>, plain: &[u32], set: &CodeSet, members: &[u32]) {
     let count = plain.len();
     for rows in [
@@ -104,13 +104,13 @@ fn scans_find_the_rows_of_all_kinds_of_sets_at_all_widths() {
             let packed = PackedCodes::from_codes(width, plain.iter().copied()).unwrap();
             for members in [0, 1, 2, 3, 5, 8, 9, 40, 200] {
                 let mut list = numbers(members, width, &mut state);
-                // Most are codes that occur.
+                // Most codes of the list occur.
                 for code in list.iter_mut().skip(2) {
                     if count > 0 {
                         *code = plain[random(&mut state) as usize % count];
                     }
                 }
-                // Many codes of many bits would be a bitmap of 512 MiB: that is not made.
+                // A set of many codes of many bits would be a bitmap of 512 MiB, which is not made.
                 let set = CodeSet::new(&mut list, 1 << width).unwrap();
                 assert_eq!((set.len(), set.is_empty()), (list.len(), list.is_empty()));
                 forms.insert(set.form_name());

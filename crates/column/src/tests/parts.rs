@@ -1,4 +1,4 @@
-//! Parts that are made of dictionaries that are there.
+//! Parts that are made of existing dictionaries.
 
 use interleave::{Execution, look_up_all};
 

@@ -1,4 +1,4 @@
-//! Copying a directory that is not open.
+//! Copy of a directory that is not open.
 
 use std::{collections::BTreeSet, ops::ControlFlow, sync::Arc};
 
@@ -13,10 +13,9 @@ use crate::{
     recovery::{Item, OpenError, RecoveryConfig, logs::Logs, pieces::read_file},
 };
 
-/// Copies the database in a directory that is not open to one that is empty: makes a
-/// backup, or restores one. It is checked first ([`inspect::check`]), every byte; what
-/// is superfluous is left out. `watch` is called after each file, for the check and
-/// then for the copy.
+/// Copies the database in a directory that is not open to an empty directory: makes a backup, or
+/// restores one. Every byte is checked first ([`inspect::check`]); superfluous files are left out.
+/// `watch` is called after each file, for the check and then for the copy.
 ///
 /// # Errors
 /// [`BackupError::Damaged`], [`BackupError::NotEmpty`],
@@ -33,7 +32,7 @@ pub fn copy(
     let mut is_cancelled = false;
     let mut checked = 0;
     let report = inspect::check_locked(from, &mut |progress| {
-        // As much again is to be copied.
+        // The copy goes through as many bytes again.
         checked = progress.bytes_total;
         let both = Progress {
             bytes_total: progress.bytes_total * 2,
@@ -88,8 +87,8 @@ pub fn copy(
         }
         watched.advance(item.bytes())?;
     }
-    // As opening it would write: all incarnations have ended. Of lanes whose files are
-    // all superfluous nothing is there, nor missed.
+    // The manifest is the one that opening the directory would write: all incarnations have ended.
+    // Lanes whose files are all superfluous have no files in the copy, and are not missed.
     manifest.cuts = logs.cuts;
     for cut in &mut manifest.cuts {
         let incarnation = cut.incarnation;

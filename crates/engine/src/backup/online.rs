@@ -1,4 +1,4 @@
-//! Copying the directory of an open database. The argument is in the parent module.
+//! Copy of the directory of an open database. The argument is in the parent module.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -17,26 +17,26 @@ use crate::{
     recovery::{OpenError, scan::LogFile},
 };
 
-/// The log files of each lane, in the order of their ordinals.
+/// Log files of each lane, in the order of their ordinals.
 type Lanes = BTreeMap<u32, Vec<LogFile>>;
 
 impl Database {
-    /// Copies the database to an empty directory as it is now, while others write. It
-    /// must have taken a checkpoint since it was opened ([`crate::Session::checkpoint`]);
-    /// the fresher it is, the less log is copied. `watch` is called after each file.
+    /// Copies the database to an empty directory as it is now, while other sessions write. The
+    /// database must have taken a checkpoint since it was opened ([`crate::Session::checkpoint`]);
+    /// the fresher the checkpoint is, the less log is copied. `watch` is called after each file.
     ///
-    /// Blocks the calling thread, which should be none of a worker. Checkpoints wait
-    /// meanwhile, and no log file is freed; transactions do not.
+    /// Blocks the calling thread, which should not be a worker's. Checkpoints wait meanwhile, and
+    /// no log file is freed; transactions do not.
     ///
     /// # Errors
-    /// See [`BackupError`]. [`BackupError::UnderWay`] may be tried again.
+    /// See [`BackupError`]. [`BackupError::UnderWay`] is temporary: the caller may try again.
     pub fn backup(
         &self,
         to: &Arc<dyn Directory>,
         watch: &mut Watch<'_>,
     ) -> Result<BackupReport, BackupError> {
         let copied = self.copy_to(to, watch);
-        // Then somebody else may have opened the directory and changed it.
+        // After a close, another process may have opened the directory and changed it.
         if self.is_closed() && copied.is_err() {
             return Err(BackupError::Closed);
         }
@@ -62,7 +62,7 @@ impl Database {
         };
         let directory = storage.directory();
         let mut lanes = find_lanes(directory, &manifest, log.incarnation)?;
-        // What is kept for change streams is not copied.
+        // Log files that are kept for change streams are not copied.
         let superfluous = log
             .segments
             .superfluous(log.incarnation, &checkpoint.starts);
@@ -120,14 +120,14 @@ impl Database {
     }
 }
 
-/// Where the log that is needed of a lane begins.
+/// Returns where the part of a lane's log that is needed begins.
 fn start(checkpoint: &CheckpointEntry, lane: u32) -> Start {
     let mut starts = checkpoint.starts.iter();
     let start = starts.find(|start| start.lane == lane);
     start.copied().unwrap_or_default()
 }
 
-/// Looks for the log files of this incarnation.
+/// Finds the log files of this incarnation.
 fn find_lanes(
     directory: &Arc<dyn Directory>,
     manifest: &Manifest,
@@ -141,14 +141,14 @@ fn find_lanes(
         };
         let file = match directory.open(&name, OpenMode::Read, true) {
             Ok(file) => file,
-            // Half made, and given up since.
+            // The file was half made, and given up since.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
             Err(error) => return Err(source(error)),
         };
         let bytes = file.length().map_err(source)?;
         let mut first = Buffer::zeroed(BLOCK_BYTES);
         let read = file.read_at(&mut first, 0).map_err(source)?;
-        // What is no header is one that is being made: those that are needed are made.
+        // A file without a valid header is being made: the files that are needed are complete.
         if let Ok(header) = SegmentHeader::decode(&first[..read])
             && (header.database, header.incarnation) == (manifest.database, incarnation)
         {
@@ -165,20 +165,20 @@ fn find_lanes(
     Ok(lanes)
 }
 
-/// One lane's blocks on their way.
+/// State of the copy of one lane's blocks.
 struct Copying<'c, 'w> {
     directory: &'c Arc<dyn Directory>,
     target: &'c mut Target,
     watched: &'c mut Watched<'w>,
     start: Start,
-    /// Transactions that were on the device.
+    /// Number of the lane's transactions that were on the device.
     durable: u64,
-    /// After the last block copied: its number, and the transactions before it.
+    /// Number of the block after the last one copied, and of the transactions before it.
     next: Option<(u64, u64)>,
 }
 
 impl Copying<'_, '_> {
-    /// Copies a lane's blocks; their end, if any are needed.
+    /// Copies a lane's blocks; returns their end, if any are needed.
     fn lane(&mut self, lane: u32, files: &[LogFile]) -> Result<Option<u64>, BackupError> {
         for file in files {
             self.file(file)?;
@@ -199,7 +199,7 @@ impl Copying<'_, '_> {
     fn file(&mut self, file: &LogFile) -> Result<(), BackupError> {
         let name = file_name(file.number);
         let bytes = self.read(&name, file.bytes)?;
-        // Used again since it was found, so that nothing in it is needed.
+        // The file was used again since it was found; none of its blocks is needed.
         if SegmentHeader::decode(&bytes) != Ok(file.header) {
             return Ok(());
         }

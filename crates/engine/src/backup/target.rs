@@ -24,8 +24,11 @@ pub(super) struct Target {
 }
 
 impl Target {
+    /// Locks an empty directory for a backup.
+    ///
     /// # Errors
-    /// [`BackupError::NotEmpty`], and if the directory cannot be locked.
+    /// [`BackupError::NotEmpty`]; [`BackupError::Target`] if the directory cannot be locked;
+    /// [`BackupError::Device`] if it cannot be listed.
     pub(super) fn begin(directory: &Arc<dyn Directory>) -> Result<Target, BackupError> {
         let lock = lock(directory).map_err(BackupError::Target)?;
         let names = directory.list().map_err(BackupError::Device)?;
@@ -41,7 +44,7 @@ impl Target {
         })
     }
 
-    /// Writes a file, durably but for its name.
+    /// Writes a file; all but its name is durable.
     pub(super) fn write(&mut self, name: String, bytes: &[u8]) -> Result<(), BackupError> {
         self.made.push(name);
         let name = &self.made[self.made.len() - 1];
@@ -58,7 +61,7 @@ impl Target {
         Ok(())
     }
 
-    /// Makes it a database: from now on it counts.
+    /// Makes the directory a database: from now on it counts.
     pub(super) fn finish(mut self, manifest: &Manifest) -> Result<BackupReport, BackupError> {
         self.directory.sync().map_err(BackupError::Device)?;
         manifest
@@ -77,8 +80,8 @@ impl Drop for Target {
         if self.is_finished {
             return;
         }
-        // The manifest first: without it the rest is nothing. What cannot be removed
-        // stays, and is refused.
+        // The manifest first: without it the other files are no database. Files that cannot be
+        // removed stay, and are refused.
         for name in [manifest::NAME, manifest::NEXT_NAME] {
             let _ = self.directory.remove(name);
         }

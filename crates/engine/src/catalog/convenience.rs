@@ -14,13 +14,13 @@ use crate::{
     ttl::TableOptions,
 };
 
-/// Why a table could not be created, dropped, truncated or renamed.
+/// Reason why a table could not be created, dropped, truncated or renamed.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum TableError {
-    /// There is a table or index of this name.
+    /// A table or index of this name exists.
     Exists(String),
-    /// There is no table of this name.
+    /// No table has this name.
     NoSuchTable(String),
     /// There is no session for the transaction.
     Session(SessionError),
@@ -47,10 +47,10 @@ impl fmt::Display for TableError {
 impl std::error::Error for TableError {}
 
 impl Session {
-    /// Creates a table, in a transaction of its own, and waits until that is durable.
+    /// Creates a table named `name`, in a transaction of its own, and waits until that is durable.
     ///
     /// # Errors
-    /// As for [`crate::Transaction::create_table`] and [`crate::Transaction::commit`].
+    /// Fails as [`crate::Transaction::create_table`] and [`crate::Transaction::commit`] do.
     ///
     /// # Suspension
     /// Memory and event waits.
@@ -66,16 +66,17 @@ impl Session {
             .await
     }
 
-    /// As [`Session::create_table`], with options.
+    /// Creates a table named `name` with `options`, in a transaction of its own, and waits until
+    /// that is durable.
     ///
     /// # Errors
-    /// As for [`Session::create_table`].
+    /// Fails as [`Session::create_table`] does.
     ///
     /// # Suspension
-    /// As for [`Session::create_table`].
+    /// Memory and event waits.
     ///
     /// # Cancellation
-    /// As for [`Session::create_table`].
+    /// Dropping the future leaves the table created or not.
     pub async fn create_table_with(
         self: &Rc<Self>,
         name: &str,
@@ -89,33 +90,33 @@ impl Session {
         Ok(table)
     }
 
-    /// As [`Session::create_table`]: drops a table.
+    /// Drops the table named `name`, in a transaction of its own, and waits until that is durable.
     ///
     /// # Errors
-    /// As for [`crate::Transaction::drop_table`] and [`crate::Transaction::commit`].
+    /// Fails as [`crate::Transaction::drop_table`] and [`crate::Transaction::commit`] do.
     ///
     /// # Suspension
-    /// As for [`Session::create_table`].
+    /// Memory and event waits.
     ///
     /// # Cancellation
-    /// As for [`Session::create_table`].
+    /// Dropping the future leaves the table dropped or not.
     pub async fn drop_table(self: &Rc<Self>, name: &str) -> Result<(), Error> {
         let transaction = self.begin(Isolation::Snapshot)?;
         transaction.drop_table::<Interleaved>(name).await?;
         transaction.commit().await.map(drop)
     }
 
-    /// As [`Session::create_table`]: empties a table.
+    /// Empties the table named `name`, in a transaction of its own, and waits until that is
+    /// durable. Returns its new storage.
     ///
     /// # Errors
-    /// As for [`crate::Transaction::truncate_table`] and
-    /// [`crate::Transaction::commit`].
+    /// Fails as [`crate::Transaction::truncate_table`] and [`crate::Transaction::commit`] do.
     ///
     /// # Suspension
-    /// As for [`Session::create_table`].
+    /// Memory and event waits.
     ///
     /// # Cancellation
-    /// As for [`Session::create_table`].
+    /// Dropping the future leaves the table emptied or not.
     pub async fn truncate_table(self: &Rc<Self>, name: &str) -> Result<Arc<Table>, Error> {
         let transaction = self.begin(Isolation::Snapshot)?;
         let table = transaction.truncate_table::<Interleaved>(name).await?;
@@ -123,33 +124,34 @@ impl Session {
         Ok(table)
     }
 
-    /// As [`Session::create_table`]: renames a table.
+    /// Renames the table `from` to `to`, in a transaction of its own, and waits until that is
+    /// durable.
     ///
     /// # Errors
-    /// As for [`crate::Transaction::rename_table`] and [`crate::Transaction::commit`].
+    /// Fails as [`crate::Transaction::rename_table`] and [`crate::Transaction::commit`] do.
     ///
     /// # Suspension
-    /// As for [`Session::create_table`].
+    /// Memory and event waits.
     ///
     /// # Cancellation
-    /// As for [`Session::create_table`].
+    /// Dropping the future leaves the table renamed or not.
     pub async fn rename_table(self: &Rc<Self>, from: &str, to: &str) -> Result<(), Error> {
         let transaction = self.begin(Isolation::Snapshot)?;
         transaction.rename_table::<Interleaved>(from, to).await?;
         transaction.commit().await.map(drop)
     }
 
-    /// As [`Session::create_table`]: drops an index, also one that is being built. Whether
-    /// it had not been dropped before.
+    /// Drops `index`, even one that is being built, in a transaction of its own, and waits until
+    /// that is durable. Returns false if the index had been dropped before.
     ///
     /// # Errors
-    /// As for [`crate::Transaction::drop_index`] and [`crate::Transaction::commit`].
+    /// Fails as [`crate::Transaction::drop_index`] and [`crate::Transaction::commit`] do.
     ///
     /// # Suspension
-    /// As for [`Session::create_table`].
+    /// Memory and event waits.
     ///
     /// # Cancellation
-    /// As for [`Session::create_table`].
+    /// Dropping the future leaves the index dropped or not.
     pub async fn drop_index(self: &Rc<Self>, index: &Index) -> Result<bool, Error> {
         let is_ours = index.table().is_in(self.database().arena());
         if is_ours && self.database().give_up_index(index) {
@@ -165,12 +167,12 @@ impl Session {
 impl Database {
     /// Creates a table, in a transaction and a session of its own.
     ///
-    /// Blocks the calling thread, which must be none of a worker, until the transaction
-    /// is durable: that takes the workers of all sessions that have committed something
-    /// before. See [`Session::create_table`].
+    /// Blocks the calling thread, which must not be a worker's, until the transaction is durable.
+    /// The workers of all sessions that have committed before must run for that. See
+    /// [`Session::create_table`].
     ///
     /// # Errors
-    /// See [`TableError`].
+    /// Fails as [`TableError`] lists.
     pub fn create_table(
         self: &Arc<Self>,
         name: &str,
@@ -179,10 +181,10 @@ impl Database {
         self.create_table_with(name, description, TableOptions::default())
     }
 
-    /// As [`Database::create_table`], with options.
+    /// Creates a table with `options`, as [`Database::create_table`] creates one.
     ///
     /// # Errors
-    /// See [`TableError`].
+    /// Fails as [`TableError`] lists.
     pub fn create_table_with(
         self: &Arc<Self>,
         name: &str,
@@ -197,10 +199,10 @@ impl Database {
         })
     }
 
-    /// Drops a table, as [`Database::create_table`] creates one.
+    /// Drops a table, blocking as [`Database::create_table`] does.
     ///
     /// # Errors
-    /// See [`TableError`].
+    /// Fails as [`TableError`] lists.
     pub fn drop_table(self: &Arc<Self>, name: &str) -> Result<(), TableError> {
         let owned = name.to_owned();
         self.run_ddl(name, async move |session: Rc<Session>| {
@@ -208,10 +210,10 @@ impl Database {
         })
     }
 
-    /// Empties a table, as [`Database::create_table`] creates one.
+    /// Empties a table, blocking as [`Database::create_table`] does. Returns its new storage.
     ///
     /// # Errors
-    /// See [`TableError`].
+    /// Fails as [`TableError`] lists.
     pub fn truncate_table(self: &Arc<Self>, name: &str) -> Result<Arc<Table>, TableError> {
         let owned = name.to_owned();
         self.run_ddl(name, async move |session: Rc<Session>| {
@@ -219,10 +221,10 @@ impl Database {
         })
     }
 
-    /// Renames a table, as [`Database::create_table`] creates one.
+    /// Renames the table `from` to `to`, blocking as [`Database::create_table`] does.
     ///
     /// # Errors
-    /// See [`TableError`]; the name in it is the old one.
+    /// Fails as [`TableError`] lists; the name in the error is the old one.
     pub fn rename_table(self: &Arc<Self>, from: &str, to: &str) -> Result<(), TableError> {
         let (old, new) = (from.to_owned(), to.to_owned());
         self.run_ddl(from, async move |session: Rc<Session>| {

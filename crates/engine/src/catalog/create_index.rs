@@ -1,21 +1,21 @@
 //! Creating an index as a part of a transaction.
 //!
 //! The transaction locks the table against writers ([`TableLockMode::Share`]), adds the index to
-//! the list that they go by, and claims the entries of all records in its own name. So the entries
-//! are uncommitted like all else that it writes, and its end decides about them. The commit
-//! makes the index ready for snapshots from there on (`effects.rs`); an undo, be it to a
-//! savepoint, takes it out of the list again.
+//! the list that writers go by, and claims the entries of all records in its own name. The entries
+//! are therefore uncommitted like all other writes of the transaction, and its end decides about
+//! them. The commit makes the index ready for snapshots from there on (`effects.rs`); an undo, even
+//! a return to a savepoint, takes the index out of the list again.
 //!
-//! # Why it is complete
-//! Whoever writes the table has locked it ([`TableLockMode::RowExclusive`]) until its end. So when
-//! this transaction has its lock, all other writers have ended, and each record's newest version
-//! is committed or its own. It reads those, whatever its snapshot: others that write later find the
-//! index in the list. (Who wrote without a lock, and has not ended, is met here as an
-//! uncommitted version, and this transaction aborts; but one that has yet to write, by the list
-//! before, is not.)
+//! # Why the index is complete
+//! A writer of the table has locked it ([`TableLockMode::RowExclusive`]) until its end. Once this
+//! transaction has its lock, all other writers have therefore ended, and each record's newest
+//! version is committed or its own. The transaction reads those versions, whatever its snapshot:
+//! later writers find the index in the list. (A transaction that wrote without a lock, and has not
+//! ended, is met here as an uncommitted version, and this transaction aborts; a transaction without
+//! a lock that has yet to write, by the list before, is not met.)
 //!
-//! The entries are those of the newest versions alone. Transactions with older snapshots cannot
-//! use the index: their own, too, if its snapshot is older than the lock.
+//! The entries are those of the newest versions alone. Transactions with older snapshots cannot use
+//! the index, not even this one, if its snapshot is older than the lock.
 
 use std::sync::Arc;
 
@@ -35,20 +35,21 @@ use crate::{
 };
 
 impl Transaction {
-    /// Creates an index of a table and builds it: this transaction maintains it from now on,
-    /// and others when it has committed. Until then they cannot write the table.
+    /// Creates an index of `table` and builds it: this transaction maintains the index from now on,
+    /// and other transactions do once this one has committed. Until then they cannot write the
+    /// table.
     ///
-    /// Everybody who writes the table must lock it before, by [`Transaction::lock_table`]; this
-    /// locks it against them.
+    /// Every writer of the table must lock it before, by [`Transaction::lock_table`]; this
+    /// operation locks the table against them.
     ///
     /// # Errors
     /// [`BuildError::Duplicate`], [`BuildError::Exists`]; [`Error::OperationUnderWay`],
     /// [`Error::NameTooLong`], [`Error::TableDropped`], [`Error::IndexKeyTooLong`],
-    /// [`Error::MemoryExhausted`]; as for [`Transaction::lock_table`]. The transaction can go on
-    /// as it was before, but for the lock. Aborts.
+    /// [`Error::MemoryExhausted`]; any error of [`Transaction::lock_table`]. The transaction can go
+    /// on as it was before, except for the lock. Aborts.
     ///
     /// # Suspension
-    /// Memory waits and an event wait for others.
+    /// Memory waits and an event wait for other transactions.
     ///
     /// # Cancellation
     /// Dropping the future may end the transaction, without effect.
@@ -77,7 +78,7 @@ impl Transaction {
         built
     }
 
-    /// Whether this transaction can read by an index, now: it is ready and not newer than the
+    /// Whether this transaction can read by `index` now: the index is ready and not newer than the
     /// snapshot, or this transaction has made it.
     pub fn can_read_by(&self, index: &Index) -> bool {
         match index.state() {
@@ -94,7 +95,7 @@ impl Transaction {
         }
     }
 
-    /// Whether the transaction has made an index itself, and has nothing older to read by it.
+    /// Whether the transaction has made `index` itself, and reads no older records by it.
     pub(crate) fn reads_own_index(&self, index: &IndexCore) -> bool {
         self.with_effects(|effects| {
             let made = effects.iter().find_map(|effect| match effect {
@@ -113,8 +114,8 @@ impl Transaction {
         })
     }
 
-    /// Whether the transaction drops an index, and so need not maintain it: what it writes
-    /// since is undone if the drop is.
+    /// Whether the transaction drops `index`, and so need not maintain it: if the drop is undone,
+    /// so are all later writes of the transaction.
     #[inline]
     pub(crate) fn drops_index(&self, index: &IndexCore) -> bool {
         let effects = self.context().effects.borrow();
@@ -161,7 +162,7 @@ impl Transaction {
         let local = &self.session().memory;
         let index = Index::begin(database, local, table, name, number, options, extract)?;
         let is_added = self.add_own_index(&table.indexes, &index);
-        // The caller returns to a savepoint if not.
+        // On failure the caller returns to a savepoint.
         operation.end(is_added.then_some(index).ok_or(Error::TableExists))
     }
 
@@ -176,8 +177,8 @@ impl Transaction {
         is_added
     }
 
-    /// Gives a new, empty storage the indexes that this transaction has made of the one whose
-    /// place it takes.
+    /// Gives the new, empty storage the indexes that this transaction has made of the storage
+    /// `old`, whose place it takes.
     pub(super) fn copy_own_indexes(&self, new: &Arc<Table>, old: &Arc<Table>) -> Result<(), Error> {
         let database = self.session().database();
         let effects = self.context().effects.borrow();

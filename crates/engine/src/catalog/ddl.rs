@@ -1,9 +1,9 @@
 //! Creating, dropping, truncating and renaming, as parts of a transaction.
 //!
-//! Each operation reads the catalog, then writes its records one after the other. Two
-//! of one transaction never overlap (the second waits for its turn), and one that ends
-//! in the middle, by an error or because its future was dropped, ends the transaction:
-//! half an operation must not be committed.
+//! Each operation reads the catalog, then writes its records one after the other. Two operations of
+//! one transaction never overlap (the second waits for its turn), and an operation that ends in the
+//! middle, by an error or because its future was dropped, ends the transaction: half an operation
+//! must not be committed.
 
 use std::{cell::Cell, ops::Bound, sync::Arc};
 
@@ -22,18 +22,18 @@ use crate::{
     ttl::{TableOptions, Ttl},
 };
 
-/// An operation under way. If it ends after it has begun to write and before it is
-/// complete, so does the transaction.
+/// Operation under way. If the operation ends after it has begun to write and before it is
+/// complete, the transaction ends as well.
 pub(super) struct Operation<'t> {
     transaction: &'t Transaction,
     pub(super) writes: Cell<bool>,
 }
 
 impl<'t> Operation<'t> {
-    /// Waits for its turn among the operations of the transaction.
+    /// Begins an operation when its turn among those of the transaction has come.
     ///
     /// # Suspension
-    /// Until the other one, of a sibling under the same `join`, has ended.
+    /// Until the operation of a sibling under the same `join` has ended.
     pub(super) async fn begin(transaction: &'t Transaction) -> Operation<'t> {
         transaction.context().turn.take().await;
         Operation {
@@ -42,7 +42,7 @@ impl<'t> Operation<'t> {
         }
     }
 
-    /// The result of an operation that has done all it had to, or nothing.
+    /// Ends an operation that is complete, or has written nothing, and returns its `result`.
     pub(super) fn end<T>(self, result: Result<T, Error>) -> Result<T, Error> {
         self.writes.set(false);
         result
@@ -59,22 +59,22 @@ impl Drop for Operation<'_> {
     }
 }
 
-/// An object that was looked up.
+/// Object that was looked up.
 pub(super) struct Found {
     pub(super) key: ObjectKey,
     pub(super) definition: Definition,
 }
 
 impl Transaction {
-    /// Creates a table, which only this transaction can use before it commits.
-    /// `description` is kept with it, for the embedding.
+    /// Creates a table named `name`, which only this transaction can use before it commits.
+    /// `description` is kept with the table, for the embedding.
     ///
     /// # Errors
-    /// [`Error::TableExists`], [`Error::NameTooLong`], and the transaction can go on;
+    /// [`Error::TableExists`], [`Error::NameTooLong`], after which the transaction can go on;
     /// aborts. After all other errors the transaction is over, without effect.
     ///
     /// # Suspension
-    /// As for [`Transaction::insert`], never for a device.
+    /// Suspends as [`Transaction::insert`] does, never for a device.
     ///
     /// # Cancellation
     /// Dropping the future may end the transaction, without effect.
@@ -87,16 +87,16 @@ impl Transaction {
             .await
     }
 
-    /// As [`Transaction::create_table`], with options.
+    /// Creates a table with `options`, as [`Transaction::create_table`] does without.
     ///
     /// # Errors
-    /// As for [`Transaction::create_table`].
+    /// Fails as [`Transaction::create_table`] does.
     ///
     /// # Suspension
-    /// As for [`Transaction::create_table`].
+    /// Suspends as [`Transaction::create_table`] does.
     ///
     /// # Cancellation
-    /// As for [`Transaction::create_table`].
+    /// Dropping the future may end the transaction, without effect.
     pub async fn create_table_with<P: Policy>(
         &self,
         name: &str,
@@ -130,31 +130,31 @@ impl Transaction {
         operation.end(Ok(table))
     }
 
-    /// The table of this name, as this transaction sees it.
+    /// Returns the table named `name`, as this transaction sees it.
     ///
     /// # Errors
-    /// [`Error::NoSuchTable`]; as for [`Transaction::get`].
+    /// [`Error::NoSuchTable`]; any error of [`Transaction::get`].
     ///
     /// # Suspension
-    /// As for [`Transaction::get`].
+    /// Suspends as [`Transaction::get`] does.
     pub async fn open_table<P: Policy>(&self, name: &str) -> Result<Arc<Table>, Error> {
         let found = self.find_table::<P>(name).await?;
         self.storage(&found.definition)
     }
 
-    /// Drops a table and its indexes. Transactions with older snapshots go on reading
-    /// it; those that have written to it and commit later abort
+    /// Drops the table named `name` and its indexes. Transactions with older snapshots go on
+    /// reading the table; those that have written to it and commit later abort
     /// ([`crate::Abort::TableDropped`]).
     ///
     /// # Errors
-    /// [`Error::NoSuchTable`], and the transaction can go on; aborts. After all other
+    /// [`Error::NoSuchTable`], after which the transaction can go on; aborts. After all other
     /// errors the transaction is over, without effect.
     ///
     /// # Suspension
-    /// As for [`Transaction::create_table`].
+    /// Suspends as [`Transaction::create_table`] does.
     ///
     /// # Cancellation
-    /// As for [`Transaction::create_table`].
+    /// Dropping the future may end the transaction, without effect.
     pub async fn drop_table<P: Policy>(&self, name: &str) -> Result<(), Error> {
         let operation = Operation::begin(self).await;
         let _snapshot = self.statement(&self.session().database().catalog.names)?;
@@ -172,18 +172,17 @@ impl Transaction {
         operation.end(Ok(()))
     }
 
-    /// Empties a table, at once however large it is: it gets a new, empty storage,
-    /// which is returned. What holds for [`Transaction::drop_table`] holds for the
-    /// old one.
+    /// Empties the table named `name`, at once however large it is: the table gets a new, empty
+    /// storage, which is returned. The old storage is dropped as by [`Transaction::drop_table`].
     ///
     /// # Errors
-    /// As for [`Transaction::drop_table`].
+    /// Fails as [`Transaction::drop_table`] does.
     ///
     /// # Suspension
-    /// As for [`Transaction::create_table`].
+    /// Suspends as [`Transaction::create_table`] does.
     ///
     /// # Cancellation
-    /// As for [`Transaction::create_table`].
+    /// Dropping the future may end the transaction, without effect.
     pub async fn truncate_table<P: Policy>(&self, name: &str) -> Result<Arc<Table>, Error> {
         let operation = Operation::begin(self).await;
         let database = self.session().database();
@@ -208,18 +207,18 @@ impl Transaction {
         operation.end(Ok(new))
     }
 
-    /// Renames a table. Handles stay what they are.
+    /// Renames the table `from` to `to`. Handles of the table stay valid.
     ///
     /// # Errors
-    /// [`Error::NoSuchTable`], [`Error::TableExists`], [`Error::NameTooLong`], and the
-    /// transaction can go on; aborts. After all other errors the transaction is over,
-    /// without effect.
+    /// [`Error::NoSuchTable`], [`Error::TableExists`], [`Error::NameTooLong`], after which the
+    /// transaction can go on; aborts. After all other errors the transaction is over, without
+    /// effect.
     ///
     /// # Suspension
-    /// As for [`Transaction::create_table`].
+    /// Suspends as [`Transaction::create_table`] does.
     ///
     /// # Cancellation
-    /// As for [`Transaction::create_table`].
+    /// Dropping the future may end the transaction, without effect.
     pub async fn rename_table<P: Policy>(&self, from: &str, to: &str) -> Result<(), Error> {
         let operation = Operation::begin(self).await;
         let _snapshot = self.statement(&self.session().database().catalog.names)?;
@@ -233,13 +232,13 @@ impl Transaction {
         operation.end(Ok(()))
     }
 
-    /// Names and descriptions of all tables, by name, as this transaction sees them.
+    /// Returns the names and descriptions of all tables, by name, as this transaction sees them.
     ///
     /// # Errors
-    /// As for [`Transaction::scan`].
+    /// Fails as [`Transaction::scan`] does.
     ///
     /// # Suspension
-    /// As for [`Transaction::scan`].
+    /// Suspends as [`Transaction::scan`] does.
     pub async fn list_tables<P: Policy>(&self) -> Result<Vec<(String, Vec<u8>)>, Error> {
         let all = (Bound::Unbounded, Bound::Unbounded);
         let objects = self.scan_objects::<P>(all).await?;
@@ -268,7 +267,7 @@ impl Transaction {
         }
         let database = self.session().database();
         let catalog = &database.catalog;
-        // Both reads see the same, under read committed too.
+        // Both reads see the same commits, under read committed too.
         let _snapshot = self.statement(&catalog.names)?;
         let key = self
             .get::<P, _>(&catalog.names, name.as_bytes(), ObjectKey::decode)
@@ -286,7 +285,7 @@ impl Transaction {
         let definition = self
             .get::<P, _>(objects, &key.encode(), Definition::decode)
             .await?;
-        // What recovery has let pass can be decoded, unless it was told to salvage.
+        // Definitions that recovery has let pass can be decoded, unless it was told to salvage.
         let definition = definition.and_then(Result::ok);
         Ok(definition.map(|definition| Found { key, definition }))
     }
@@ -321,7 +320,7 @@ impl Transaction {
         Ok(all)
     }
 
-    /// The storage of a table.
+    /// Returns the storage of a table.
     pub(super) fn storage(&self, definition: &Definition) -> Result<Arc<Table>, Error> {
         let Kind::Table { storage, .. } = definition.kind else {
             return Err(Error::NoSuchTable);
@@ -330,7 +329,7 @@ impl Transaction {
         catalog.by_number(storage).ok_or(Error::TableDropped)
     }
 
-    /// A new storage, to be used by this transaction only.
+    /// Makes a new storage, to be used by this transaction only.
     fn make_storage(
         &self,
         number: u32,
@@ -423,13 +422,14 @@ impl Transaction {
         self.note_writes_at_effects();
     }
 
-    /// Writes up to here may have to do with effects.
+    /// Notes that writes up to here may belong to effects.
     fn note_writes_at_effects(&self) {
         let writes = self.write_count();
         self.context().writes_at_effects.set(writes);
     }
 
-    /// Notes what the change stream tells of a table that is named so, if there is one.
+    /// Notes the event of a table for the change stream, with the `name` of the table, if there is
+    /// a log.
     fn note_event(&self, table: &Table, name: &str, kind: TableEventKind) {
         if self.session().lane().is_none() {
             return;
@@ -442,7 +442,7 @@ impl Transaction {
         }
     }
 
-    /// Notes that the transaction drops a storage, after it has written that down.
+    /// Notes that the transaction drops a storage, after it has written the drop to the catalog.
     fn note_gone(&self, table: Arc<Table>, successor: Option<Arc<Table>>) {
         if table.life.stage() == Stage::Live {
             table.life.set(Stage::Dropping);

@@ -8,8 +8,8 @@
 //! NAMES    key    the name
 //!          value  table u32 | index u32          as the key above
 //! ```
-//! The indexes of a table follow it in the order of the keys. Flag 1 of an index:
-//! unique; of a table: its records expire (`ttl.rs`). An index's records are derived; it has no storage.
+//! The indexes of a table follow it in the order of the keys. Flag 1 of an index: unique; of a
+//! table: its records expire (`ttl.rs`). An index's records are derived; it has no storage.
 
 use std::fmt;
 
@@ -28,11 +28,11 @@ const EXPIRES: u8 = 1;
 /// Bytes of the longest name of a table or index.
 pub const NAME_BYTES_MAX: usize = 1024;
 
-/// Names a table or an index of the catalog for its whole life.
+/// Name of a table or an index of the catalog for its whole life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ObjectKey {
     pub(crate) table: u32,
-    /// 0: the table itself.
+    /// Number of the index; 0 for the table itself.
     pub(crate) index: u32,
 }
 
@@ -53,11 +53,11 @@ impl ObjectKey {
     }
 }
 
-/// What an object is.
+/// Kind of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Table {
-        /// The number of the storage that has its records.
+        /// Number of the storage that has its records.
         storage: u32,
         ttl: Option<Ttl>,
     },
@@ -66,16 +66,16 @@ pub(crate) enum Kind {
     },
 }
 
-/// What the catalog says of an object.
+/// Description of an object in the catalog.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Definition {
     pub(crate) kind: Kind,
     pub(crate) name: String,
-    /// The embedding's own.
+    /// Description for the embedding's own use.
     pub(crate) description: Vec<u8>,
 }
 
-/// The bytes are no record of the catalog.
+/// Error: the bytes are no record of the catalog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Undecodable;
 
@@ -140,7 +140,7 @@ impl Definition {
     }
 }
 
-/// The numbers that a record of [`crate::catalog::OBJECTS`] mentions.
+/// Returns the numbers that a record of [`crate::catalog::OBJECTS`] mentions.
 pub(crate) fn numbers(key: &[u8], value: Option<&[u8]>) -> impl Iterator<Item = u32> {
     let key = ObjectKey::decode(key).ok();
     let definition = value.and_then(|value| Definition::decode(value).ok());

@@ -1,14 +1,14 @@
-//! What a transaction with DDL does besides writing records of the catalog: it takes
-//! place when the transaction commits, and is taken back when it is undone.
+//! Effects of a transaction with DDL besides the records of the catalog: they take place when the
+//! transaction commits, and are taken back when it is undone.
 //!
 //! The order of a commit, under the latch of `Catalog::commits`:
-//! 1. storages that are made or dropped become `Committing`, and everybody who commits
-//!    is told to look, if some are dropped (`Catalog::last_drop`),
-//! 2. the transaction takes its timestamp and stamps its versions (`commit.rs`),
-//! 3. storages become `Live` or `Dropped`, names change, what was dropped goes to
-//!    the graveyard, and indexes become ready, or go.
+//! 1. storages that are made or dropped become `Committing`, and if some are dropped, every
+//!    transaction that commits is told to look (`Catalog::last_drop`),
+//! 2. the transaction takes its timestamp, and its status says that it has committed (`commit.rs`),
+//! 3. storages become `Live` or `Dropped`, names change, dropped storages go to the graveyard, and
+//!    indexes become ready, or go.
 //!
-//! None of it suspends.
+//! No step suspends.
 
 use std::{
     any::Any,
@@ -26,19 +26,19 @@ use crate::{
     transaction::Transaction,
 };
 
-/// One of them.
+/// Effect of a transaction with DDL.
 #[derive(Debug)]
 pub(crate) enum Effect {
     /// The transaction has made a storage.
     Made(Arc<Table>),
-    /// The transaction drops a storage; the other takes its place, if it truncates.
+    /// The transaction drops a storage; if it truncates, the successor takes the storage's place.
     Gone {
         table: Arc<Table>,
         successor: Option<Arc<Table>>,
     },
     /// A name becomes that of a table, or of none.
     Named(String, Option<Arc<Table>>),
-    /// Who follows the change stream is told of it; as it is logged.
+    /// Followers of the change stream are told of the event; key and value are what is logged.
     Event {
         event: TableEvent,
         key: [u8; 4],
@@ -46,35 +46,35 @@ pub(crate) enum Effect {
     },
     /// An index is recorded that was built, or is being built `within` the transaction.
     IndexMade { index: Index, within: bool },
-    /// An index of this number in the catalog is dropped.
+    /// The index of this number in the catalog is dropped.
     IndexGone { table: Arc<Table>, number: u32 },
-    /// An index of this number in the catalog is renamed.
+    /// The index of this number in the catalog is renamed.
     IndexNamed {
         table: Arc<Table>,
         number: u32,
         name: String,
     },
-    /// Whoever observes commits is told of it.
+    /// The observer of commits is told of the note.
     Note(CommitNote),
 }
 
-/// What a transaction says at its commit to whoever observes the database's.
+/// Note of a transaction for the observer of the database's commits.
 pub type CommitNote = Box<dyn Any + Send>;
 
-/// Is told what a transaction has noted, in the order of its notes, when it has committed at the
-/// given time: before anybody can have a lock that it had, and in commit order. It must not
-/// panic, nor wait for anything.
+/// Observer of commits, called with a transaction's commit timestamp and its notes, in the order of
+/// the notes: before another transaction can have a lock that this one had, and in commit order.
+/// The observer must not panic, nor wait for anything.
 pub type CommitObserver = Box<dyn Fn(Timestamp, Vec<CommitNote>) + Send + Sync>;
 
-/// A commit between steps 1 and 3. Dropped before step 3, it takes step 1 back.
+/// Commit between steps 1 and 3. If dropped before step 3, it takes step 1 back.
 pub(crate) struct EffectsCommit<'t> {
     transaction: &'t Transaction,
-    /// The newest drop: the one before, until this one has taken place.
+    /// Newest drop: the one before, until this one has taken place.
     last_drop: Cell<Timestamp>,
     _latch: MutexGuard<'t, ()>,
 }
 
-/// What a transaction has done to a storage, if anything.
+/// Effect of a transaction on a storage, if any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Own {
     Nothing,
@@ -82,17 +82,17 @@ enum Own {
     Gone,
 }
 
-/// Whether a transaction may use a storage.
+/// Permission of a transaction to use a storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Use {
     Allowed,
-    /// It was made, or committed, after the snapshot.
+    /// The storage was made, or committed, after the snapshot.
     TooNew,
     Gone,
 }
 
 impl Transaction {
-    /// Whether an operation may use a table that is not simply live at its snapshot.
+    /// Checks whether an operation may use a table that is not simply live at its snapshot.
     ///
     /// # Errors
     /// [`Error::TableDropped`]; [`Abort::SnapshotTooOld`].
@@ -102,8 +102,8 @@ impl Transaction {
             Use::Allowed => Ok(()),
             Use::TooNew => Err(self.doom(Abort::SnapshotTooOld)),
             Use::Gone => {
-                // An answer, of which nothing is noted: another transaction may just be
-                // making the table, and the snapshot must not move to where it is.
+                // The refusal is an answer of which nothing is noted: another transaction may just
+                // be making the table, and the snapshot must not move to where the table is.
                 self.context().dependencies.settle();
                 Err(Error::TableDropped)
             }
@@ -118,14 +118,14 @@ impl Transaction {
                 Stage::Creating | Stage::Never => false,
                 Stage::Live => true,
                 Stage::Dropping => self.own(table) != Own::Gone,
-                // What one transaction has made and dropped was never there.
+                // A storage that one transaction has made and dropped was never there.
                 Stage::Dropped(at) if snapshot < at && life.made() < at => true,
-                // Who is told that depends on the drop.
+                // A transaction that is told so depends on the drop.
                 Stage::Dropped(at) => {
                     self.saw(at);
                     false
                 }
-                // A commit, on another thread: it does not suspend.
+                // A commit on another thread, which does not suspend.
                 Stage::Committing => {
                     std::hint::spin_loop();
                     continue;
@@ -155,8 +155,8 @@ impl Transaction {
         last.unwrap_or(Own::Nothing)
     }
 
-    /// What the transaction finds in place of a storage that it cannot use any more: that
-    /// of the same table, after it was truncated.
+    /// Returns the storage that takes the place of `table`, if the transaction cannot use that any
+    /// more because the table was truncated; otherwise `table` itself.
     ///
     /// # Errors
     /// [`Error::TableDropped`].
@@ -183,12 +183,13 @@ impl Transaction {
         })
     }
 
-    /// Once the commit has taken its timestamp: no table that was written to is dropped.
-    /// Returns when the first was dropped of those that a serializable transaction has
-    /// used, if that was before `at`, else that. Argued in `life.rs`.
+    /// Checks, once the commit has taken its timestamp, that no written table is dropped. Returns
+    /// the time of the first drop of a table that a serializable transaction has used, if that was
+    /// before `at`, otherwise `at`. Argued in `life.rs`.
     ///
     /// # Errors
-    /// [`Abort::TableDropped`]; [`Abort::NotSerializable`] if nobody knows yet.
+    /// [`Abort::TableDropped`]; [`Abort::NotSerializable`] if the outcome of a drop is not known
+    /// yet.
     #[inline]
     pub(crate) fn certify_tables(&self, at: Timestamp) -> Result<Timestamp, Abort> {
         let since = self.context().anchor();
@@ -201,9 +202,9 @@ impl Transaction {
     #[cold]
     fn look_at_tables(&self, since: Timestamp, at: Timestamp) -> Result<Timestamp, Abort> {
         let catalog = &self.session().database().catalog;
-        // Entries of an index are as good as the records they lead to.
+        // Entries of an index count as the records they lead to.
         let is_gone = |number: u32| {
-            // What it drops itself is nobody else's.
+            // A table that the transaction drops itself is dropped by no other transaction.
             catalog.by_number(number).is_none_or(|table| {
                 let stage = table.life.stage();
                 let is_gone = matches!(stage, Stage::Dropped(_) | Stage::Committing);
@@ -216,7 +217,7 @@ impl Transaction {
             .copied()
             .filter(|&table| is_gone(table))
             .collect();
-        // Writes to these tables may have been taken back.
+        // Writes to these tables may have been undone.
         let writes = self.context().writes.borrow();
         if !gone.is_empty() && writes.iter().any(|write| gone.contains(&write.table)) {
             return Err(Abort::TableDropped);
@@ -240,25 +241,24 @@ impl Transaction {
         Ok(first)
     }
 
-    /// Notes something for whoever observes commits ([`Database::observe_commits`]): if this
-    /// transaction commits, he is told of it; not if it is rolled back, be it to a savepoint that
-    /// was made before.
+    /// Notes `note` for the observer of commits ([`Database::observe_commits`]), which is told of
+    /// it if this transaction commits, but not if it is rolled back, even to an earlier savepoint.
     ///
     /// # Errors
-    /// [`Error::Abort`] and [`Error::Ended`], if the transaction is over.
+    /// [`Error::Abort`] and [`Error::Ended`] if the transaction is over.
     pub fn note_for_commit(&self, note: CommitNote) -> Result<(), Error> {
         self.check_open()?;
         self.note_effect(Effect::Note(note));
         Ok(())
     }
 
-    /// Has the acknowledgement of this transaction wait until a commit is durable that it has
-    /// heard of other than by reading.
+    /// Makes the acknowledgement of this transaction wait until `commit`, of which it has heard
+    /// other than by reading, is durable.
     pub fn depends_on(&self, commit: Timestamp) {
         self.saw(commit);
     }
 
-    /// Whether it drops a storage that was not its own.
+    /// Whether the transaction drops or truncates a table.
     pub(crate) fn drops_tables(&self) -> bool {
         let effects = self.context().effects.borrow();
         effects
@@ -266,11 +266,12 @@ impl Transaction {
             .any(|effect| matches!(effect, Effect::Gone { .. }))
     }
 
-    /// Step 1 of the commit, for a transaction with effects.
+    /// Does step 1 of the commit, for a transaction with effects.
     ///
     /// # Errors
-    /// [`Abort::WriteConflict`]: somebody has made or dropped an index of a table that is
-    /// being truncated, or has given up one that is being recorded. It is taken back.
+    /// [`Abort::WriteConflict`] if another transaction has made or dropped an index of a table that
+    /// is being truncated, or if an index that is being recorded was given up. Step 1 is taken back
+    /// then.
     pub(crate) fn begin_effects(&self) -> Result<Option<EffectsCommit<'_>>, Abort> {
         if self.context().effects.borrow().is_empty() {
             return Ok(None);
@@ -307,8 +308,8 @@ impl Transaction {
         }
     }
 
-    /// Takes back all effects from the given place on, newest first, before the writes
-    /// are taken back: as long as those stand, nobody else changes the objects.
+    /// Takes back all effects from the place `from` in the list on, newest first, before the writes
+    /// are undone: as long as the writes stand, no other transaction changes the objects.
     pub(crate) fn undo_effects(&self, from: usize) {
         let mut effects = self.context().effects.borrow_mut();
         if effects.len() <= from {
@@ -321,7 +322,7 @@ impl Transaction {
                     table.life.set(Stage::Never);
                     database.bury(table, Timestamp(0));
                 }
-                // Of a storage that it has made itself, that alone counts.
+                // For a storage that the transaction has made itself, the making alone counts.
                 Effect::Gone { table, .. } if table.life.stage() == Stage::Dropping => {
                     table.life.set(Stage::Live);
                 }
@@ -336,8 +337,8 @@ impl Transaction {
 }
 
 impl Effect {
-    /// Step 3, for an index. Of all storages of its table: the transaction may have
-    /// truncated it before or after.
+    /// Does step 3 for an index, on all storages of its table: the transaction may have truncated
+    /// the table before or after.
     fn change_index(&self, database: &Database, timestamp: Timestamp) {
         match self {
             Effect::IndexMade { index, .. } => {
@@ -365,7 +366,7 @@ impl Effect {
 }
 
 impl EffectsCommit<'_> {
-    /// Step 3.
+    /// Does step 3 of the commit.
     pub(crate) fn committed(self, timestamp: Timestamp) {
         let database = self.transaction.session().database();
         let effects = std::mem::take(&mut *self.transaction.context().effects.borrow_mut());
@@ -414,7 +415,7 @@ impl EffectsCommit<'_> {
 impl Drop for EffectsCommit<'_> {
     fn drop(&mut self) {
         let catalog = &self.transaction.session().database().catalog;
-        // None are left after step 3.
+        // No effects are left after step 3.
         let effects = self.transaction.context().effects.borrow();
         for effect in effects.iter() {
             if let Effect::Gone { table, .. } = effect {
@@ -431,7 +432,7 @@ impl Drop for EffectsCommit<'_> {
 }
 
 impl super::Catalog {
-    /// A name becomes that of a table, or of none.
+    /// Gives a name to a table, or to none.
     fn name(&self, name: String, table: Option<Arc<Table>>) {
         let mut registry = self.registry_mut();
         match table {
@@ -445,8 +446,8 @@ impl super::Catalog {
 }
 
 impl Database {
-    /// Hands a storage that was dropped at a timestamp to the graveyard, and the entries
-    /// of its indexes.
+    /// Hands a storage that was dropped at `timestamp` to the graveyard, and the entries of its
+    /// indexes.
     pub(super) fn bury(&self, table: Arc<Table>, timestamp: Timestamp) {
         for index in table.indexes.attached() {
             self.bury_entries(&index.entries, timestamp);
@@ -454,8 +455,8 @@ impl Database {
         self.catalog.add_grave(table);
     }
 
-    /// Hands the entries of an index that was dropped at a timestamp to the graveyard,
-    /// unless they are there. The index is in no list any more, or its table in none.
+    /// Hands the entries of an index that was dropped at `timestamp` to the graveyard, unless they
+    /// are there. The index is in no list any more, or its table in no catalog.
     pub(crate) fn bury_entries(&self, entries: &Arc<Table>, timestamp: Timestamp) {
         if entries.life.end(timestamp) {
             self.catalog.add_grave(entries.clone());

@@ -1,9 +1,9 @@
-//! Events: what a transaction does to tables, for those who follow the change stream.
+//! Events: operations of transactions on tables, for followers of the change stream.
 //!
-//! A record of the catalog says what is since; what was before, and that a table was
-//! emptied and not made, it does not say. So each operation on a table adds an event to
-//! its transaction's part of the log, as a write to [`EVENTS`], which is no storage: it is
-//! never in memory, and in no checkpoint.
+//! A record of the catalog describes the present; it does not describe the past, nor whether a
+//! table was emptied or made. Therefore each operation on a table adds an event to its
+//! transaction's part of the log, as a write to [`EVENTS`], which is no storage: the event is never
+//! in memory, and in no checkpoint.
 //!
 //! ```text
 //! key    table u32                          big-endian
@@ -11,9 +11,8 @@
 //!        | name | name before | description bytes behind their length, a u32
 //!        | TTL u64                          microseconds, with flag 1
 //! ```
-//! The storage before is that of a table that is truncated, the name before that of one
-//! that is renamed; without, they are 0 and empty. A table that is dropped is described as
-//! it was.
+//! The storage before is that of a table that is truncated, the name before that of a table that is
+//! renamed; otherwise they are 0 and empty. A table that is dropped is described as it was.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -31,61 +30,61 @@ const DROPPED: u8 = 2;
 const TRUNCATED: u8 = 3;
 const RENAMED: u8 = 4;
 
-/// What a table is known by to those who follow the change stream, as of some commit.
+/// Description of a table for followers of the change stream, as of some commit.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ChangedTable {
-    /// The table's number for its whole life, which no other ever has.
+    /// Number of the table for its whole life, which no other table ever has.
     pub number: u32,
-    /// The number of what has its records ([`crate::Table::number`]). Truncating the
-    /// table changes it.
+    /// Number of the storage that has the table's records ([`crate::Table::number`]). Truncating
+    /// the table changes it.
     pub storage: u32,
-    /// Its name.
+    /// Name of the table.
     pub name: Arc<str>,
-    /// What it was described with when it was created.
+    /// Description given to the table when it was created.
     pub description: Arc<[u8]>,
     pub(crate) ttl: Option<Ttl>,
 }
 
-/// Something that a transaction did to a table.
+/// Operation of a transaction on a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TableEvent {
-    /// The table as it is since; one that was dropped, as it was.
+    /// The table after the operation; a dropped table, as it was.
     pub table: Arc<ChangedTable>,
-    /// What was done.
+    /// Kind of the operation.
     pub kind: TableEventKind,
 }
 
-/// What was done to a table.
+/// Kind of an operation on a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TableEventKind {
-    /// It was created, empty.
+    /// The table was created, empty.
     Created,
-    /// It was dropped with all its records.
+    /// The table was dropped with all its records.
     Dropped,
-    /// All its records were removed.
+    /// All records of the table were removed.
     #[non_exhaustive]
     Truncated {
-        /// What had them.
+        /// Number of the storage that had the records.
         storage: u32,
     },
-    /// It got another name.
+    /// The table got another name.
     #[non_exhaustive]
     Renamed {
-        /// The one before.
+        /// Previous name.
         from: Arc<str>,
     },
 }
 
 impl ChangedTable {
-    /// How long records live after they were last written. `None`: for ever.
+    /// Returns the time that records live after they were last written. `None`: for ever.
     pub fn ttl(&self) -> Option<Duration> {
         self.ttl.map(|ttl| Duration::from_micros(ttl.micros()))
     }
 
-    /// When a record of this table expires, if they do, and its value, of what is stored
-    /// of it ([`crate::ChangedRecord::value`]).
+    /// Splits the `stored` bytes of a record of this table ([`crate::ChangedRecord::value`]) into
+    /// its expiry, if the table's records expire, and its value.
     pub fn split<'v>(&self, stored: &'v [u8]) -> (Option<WallTime>, &'v [u8]) {
         match self.ttl {
             None => (None, stored),
@@ -98,7 +97,7 @@ impl ChangedTable {
 }
 
 impl TableEvent {
-    /// The key and the value of its write to the log.
+    /// Returns the key and the value of the event's write to the log.
     pub(crate) fn encode(&self) -> ([u8; 4], Vec<u8>) {
         let ChangedTable {
             number,
@@ -173,7 +172,7 @@ fn name(bytes: &[u8]) -> Result<Arc<str>, Flaw> {
     Ok(Arc::from(name))
 }
 
-/// In words, for who looks at the log.
+/// Describes the event in words, for readers of the log.
 impl fmt::Display for TableEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ChangedTable {
@@ -250,7 +249,7 @@ mod tests {
 
     #[test]
     fn what_no_operation_does_is_refused() {
-        // Version, kind, flags, storage, storage before.
+        // Columns: version, kind, flags, storage, storage before.
         for (at, byte) in [(0, 2), (1, 0), (1, 5), (2, 2), (3, 1), (4, 0), (8, 4)] {
             let (key, mut value) = events().next().expect("there are some").encode();
             value[at] = byte;

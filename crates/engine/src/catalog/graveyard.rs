@@ -1,29 +1,27 @@
-//! The graveyard: how the memory of a storage that was dropped comes back.
+//! The graveyard: the return of the memory of a storage that was dropped.
 //!
-//! 1. The storage is dropped; then, by the first collector that comes by, the clock is
-//!    moved to `beyond`. Whoever may still use it has an older snapshot, or has written
-//!    under one (`Context::anchor`): to load `beyond` or more from the clock is to see
-//!    that it was dropped. Where there is a log, what moves the clock is in it, as an
-//!    empty transaction: who takes a snapshot, and waits until all that is in it is
-//!    durable, would wait for ever. If the log has no room, one follows that is newer
+//! 1. The storage is dropped; then the first collector that sees the grave moves the clock to
+//!    `beyond`. A transaction that may still use the storage has an older snapshot, or has written
+//!    under one (`Context::anchor`): a transaction that loads `beyond` or more from the clock sees
+//!    that the storage was dropped. With a log, the move of the clock is in it, as an empty
+//!    transaction: otherwise a transaction that takes a snapshot, and waits until everything up to
+//!    it is durable, would wait for ever. If the log has no room, a newer empty transaction follows
 //!    (`Catalog::owes_commit`).
-//! 2. Once the horizon has reached `beyond`, all of these have ended. A worker takes
-//!    the grave and unregisters the storage: collectors, which go by number, find it no
-//!    longer.
-//! 3. When all pins of that moment are gone, nobody has a pointer into it: collectors
+//! 2. Once the horizon has reached `beyond`, all these transactions have ended. A worker takes the
+//!    grave and unregisters the storage: collectors, which go by number, find it no longer.
+//! 3. When all pins of that moment are gone, no thread has a pointer into the storage: collectors
 //!    look numbers up under a pin.
-//! 4. Slot by slot, the newest versions are freed; then the nodes of the index; then
-//!    the segments of the indirection array. A bounded amount each time the worker
-//!    does its housekeeping.
+//! 4. Slot by slot, the newest versions are freed; then the nodes of the index; then the segments
+//!    of the indirection array. Each housekeeping of the worker frees a bounded amount.
 //!
 //! # Each version is freed once
-//! A version that was superseded is in a queue of garbage, which names it by address
-//! and frees it without looking at the table. A version that was taken back is with
-//! the epochs. What remains are the newest versions of all records, tombstones included,
-//! and no queue frees those: a tombstone's entry is only a hint to look at its slot, and
-//! finds its table gone. A slot that a collector has killed before step 2 holds none.
+//! A version that was superseded is in a queue of garbage, which names it by address and frees it
+//! without looking at the table. A version that was taken back is with the epochs. The newest
+//! versions of all records remain, tombstones included, and no queue frees those: a tombstone's
+//! entry is only a hint to look at its slot, and finds its table gone. A slot that a collector has
+//! killed before step 2 holds no version.
 //!
-//! Handles live on, but nobody gets past [`crate::catalog::Life`] with one.
+//! Handles live on, but [`crate::catalog::Life`] refuses their use.
 
 use std::{
     cell::RefCell,
@@ -43,10 +41,10 @@ use crate::{
     timestamp::Timestamp,
 };
 
-/// Slots or nodes freed per call.
+/// Number of slots or nodes freed per call.
 const BUDGET: usize = 1024;
 
-/// A storage on its way.
+/// Dropped storage on its way to be freed.
 #[derive(Debug)]
 pub(crate) struct Grave {
     table: Arc<Table>,
@@ -55,24 +53,24 @@ pub(crate) struct Grave {
 
 #[derive(Debug)]
 enum Step {
-    /// Nobody has come by.
+    /// No collector has seen the grave yet.
     Fresh,
-    /// For the horizon.
+    /// The grave waits for the horizon to reach this timestamp.
     Waits(Timestamp),
-    /// Unregistered at this moment.
+    /// The storage was unregistered at this moment.
     Grace(Stamp),
-    /// The next slot.
+    /// Versions are being freed; the next slot.
     Slots(u64),
     Index(Demolition),
-    /// The next segment.
+    /// Segments are being freed; the next one.
     Segments(usize),
 }
 
-/// The grave that a session is busy with.
+/// Grave that a session is busy with.
 pub(crate) type Digging = RefCell<Option<Grave>>;
 
 impl Grave {
-    /// A bounded amount of work; whether nothing is left.
+    /// Does a bounded amount of work. Returns whether nothing is left.
     fn dig(&mut self, local: &Local) -> bool {
         match &mut self.step {
             Step::Fresh | Step::Waits(_) => unreachable!("the grave was not opened"),
@@ -86,15 +84,15 @@ impl Grave {
                 let end = records.taken().min(*next + BUDGET as u64);
                 for rid in *next..end {
                     if let Head::Version(version) = records.slot(Rid(rid)).head() {
-                        // SAFETY: nobody reaches the storage any more, and no queue
-                        // frees the newest version of a record: see the module text.
+                        // SAFETY: no thread reaches the storage any more, and no queue frees the
+                        // newest version of a record: see the module text.
                         unsafe { version.free(local, version.block_bytes()) };
                     }
                 }
                 *next = end;
                 if end == records.taken() {
-                    // SAFETY: nobody uses the storage, and no pin of when somebody did
-                    // is open; a grave is dug once.
+                    // SAFETY: no thread uses the storage, and no pin of when one did is open; a
+                    // grave is dug once.
                     self.step = Step::Index(unsafe { self.table.index.demolish() });
                 }
             }
@@ -104,7 +102,7 @@ impl Grave {
                 }
             }
             Step::Segments(next) => {
-                // SAFETY: as above.
+                // SAFETY: no thread uses the storage, and a grave is dug once.
                 if !unsafe { self.table.records.free_segment(local, *next) } {
                     return true;
                 }
@@ -120,22 +118,22 @@ impl Catalog {
         self.graveyard.lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    /// A storage is dropped, or never came to be.
+    /// Adds the grave of a storage that is dropped, or never came to be.
     pub(super) fn add_grave(&self, table: Arc<Table>) {
         let mut graveyard = self.graveyard();
         let step = Step::Fresh;
         graveyard.push_back(Grave { table, step });
-        // Under the latch, which orders it; a look without is a hint.
+        // Stored under the latch, which orders it; a look without the latch is a hint.
         self.graves.store(graveyard.len(), Ordering::Relaxed);
     }
 
-    /// Whether somebody should look after the graveyard.
+    /// Whether a session should look after the graveyard.
     pub(crate) fn has_graves(&self) -> bool {
         self.graves.load(Ordering::Relaxed) > 0
     }
 
-    /// The first grave, if the horizon has reached it. `tick` moves the clock: SeqCst, as
-    /// in commits.
+    /// Takes the first grave, if the horizon has reached it. `tick` moves the clock: SeqCst, as in
+    /// commits.
     fn take_grave(&self, horizon: &Horizon, tick: impl FnOnce() -> Timestamp) -> Option<Grave> {
         let mut graveyard = self.graveyard();
         if graveyard
@@ -159,7 +157,7 @@ impl Catalog {
         Some(grave)
     }
 
-    /// Takes over what an ending session was busy with.
+    /// Takes over the grave that an ending session was busy with.
     pub(crate) fn inherit_grave(&self, digging: &Digging) {
         if let Some(grave) = digging.borrow_mut().take() {
             let mut graveyard = self.graveyard();

@@ -1,17 +1,16 @@
-//! What became of the tables since the oldest position of a change stream.
+//! The history of the tables since the oldest position of a change stream.
 //!
-//! The log tells who follows it from its beginning on. A stream that begins later, or goes
-//! on after the database was opened again, has to know what the tables were named at
-//! its position: that is what they are named now, and going back from there
-//! (`changes/tables.rs`). So the events are kept that are newer than the log's `oldest`
-//! (`log/segments/kept.rs`):
+//! The log tells a follower its history from its beginning on. A stream that begins later, or goes
+//! on after the database was opened again, has to know the names of the tables at its position:
+//! these are the present names, with later events reverted (`changes/tables.rs`). Therefore the
+//! events are kept that are newer than the log's `oldest` (`log/segments/kept.rs`):
 //! - those of this process, from their commit on, in commit order,
 //! - those in the log that recovery reads, which is newer than its checkpoint,
 //! - older ones in the manifest (`manifest/history.rs`).
 //!
-//! *No event is missing* that is newer than `oldest`: here they go after `oldest` has
-//! risen. So whoever first goes back to a position, and then finds that it is not older
-//! than `oldest`, met all of them.
+//! *No event is missing* that is newer than `oldest`: events go from here only after `oldest` has
+//! risen. A follower that first goes back to a position, and then finds that the position is not
+//! older than `oldest`, has therefore met all events.
 
 use std::{
     collections::BTreeMap,
@@ -27,7 +26,7 @@ use crate::{changes::Tables, table::Table, timestamp::Timestamp};
 /// Events by their commits.
 type Events = BTreeMap<Timestamp, Vec<TableEvent>>;
 
-/// See the module text.
+/// Events that are kept: see the module text.
 #[derive(Debug, Default)]
 pub(crate) struct EventHistory(Mutex<Events>);
 
@@ -36,15 +35,15 @@ impl EventHistory {
         self.0.lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    /// All events of a commit, in their order.
+    /// Adds all events of a commit, in their order.
     pub(crate) fn note(&self, timestamp: Timestamp, events: Vec<TableEvent>) {
         if !events.is_empty() {
             self.events().insert(timestamp, events);
         }
     }
 
-    /// What recovery has found in the manifest, besides what it noted of the log. What is
-    /// not newer than `oldest` is not there.
+    /// Adds the events that recovery has found in the manifest to those it noted of the log, and
+    /// forgets those that are not newer than `oldest`.
     pub(crate) fn restore(
         &self,
         events: impl IntoIterator<Item = (Timestamp, Vec<TableEvent>)>,
@@ -54,7 +53,7 @@ impl EventHistory {
         self.begin_at(oldest);
     }
 
-    /// Those newer than the first and not newer than the second, for the manifest.
+    /// Returns the events newer than `newer_than` and not newer than `up_to`, for the manifest.
     pub(crate) fn between(
         &self,
         newer_than: Timestamp,
@@ -66,17 +65,17 @@ impl EventHistory {
         newer.map(|(&at, events)| (at, events.clone())).collect()
     }
 
-    /// Those that are not newer go: the log has them no more.
+    /// Forgets the events that are not newer than `oldest`: the log has them no more.
     pub(crate) fn begin_at(&self, oldest: Timestamp) {
         self.events().retain(|&at, _| at > oldest);
     }
 }
 
 impl Catalog {
-    /// The tables as of a position that is not newer than the clock.
+    /// Returns the tables as of a `position` that is not newer than the clock.
     pub(crate) fn tables_at(&self, position: Timestamp) -> Tables {
-        // Nobody is in the middle of a commit meanwhile: what the clock has counted has
-        // taken place.
+        // No transaction is in the middle of a commit meanwhile: all commits that the clock has
+        // counted have taken place.
         let _commits = self.lock_commits();
         let mut tables = Tables::default();
         for (name, table) in &self.registry().by_name {
@@ -94,7 +93,8 @@ impl Catalog {
 }
 
 impl Table {
-    /// As who follows the change stream knows it; nothing, of a table of the catalog.
+    /// Returns the table as a follower of the change stream knows it; `None` for a table of the
+    /// catalog.
     pub(crate) fn as_changed(&self, name: &str) -> Option<ChangedTable> {
         Some(ChangedTable {
             number: self.object()?.table,

@@ -1,9 +1,9 @@
-//! Indexes in the catalog: recorded by their builders, dropped, renamed and listed as
-//! parts of a transaction.
+//! Indexes in the catalog: recorded by their builders, dropped, renamed and listed as parts of a
+//! transaction.
 //!
-//! Whatever changes an index writes the record of its table too. So of two transactions
-//! that change the same table's indexes, or one of which drops or truncates the table,
-//! one aborts. What becomes of the index itself follows at commit (`effects.rs`).
+//! An operation that changes an index writes the record of its table too. If two transactions
+//! change the same table's indexes, or one of them drops or truncates the table, one therefore
+//! aborts. The change of the index itself follows at commit (`effects.rs`).
 
 use interleave::Policy;
 
@@ -18,34 +18,34 @@ use crate::{
     transaction::Transaction,
 };
 
-/// An index, as the catalog describes it.
+/// Description of an index in the catalog.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct IndexDefinition {
-    /// Its name.
+    /// Name of the index.
     pub name: String,
-    /// At most one record has each key.
+    /// Whether at most one record has each key.
     pub unique: bool,
-    /// What it was described with when it was created.
+    /// Description given to the index when it was created.
     pub description: Vec<u8>,
-    /// Whether it is there, as of the newest commit. It is missing, and its table cannot be
-    /// written, from the opening of the database until it is created again.
+    /// Whether the index is there, as of the newest commit. An index is missing, and its table
+    /// cannot be written, from the opening of the database until the index is created again.
     pub is_attached: bool,
 }
 
 impl Transaction {
-    /// Enters an index into the catalog, unless it is there: its commit makes it ready.
+    /// Enters an index into the catalog, unless it is there: the commit makes the index ready.
     ///
     /// # Errors
-    /// [`Error::TableExists`], [`Error::NameTooLong`], and the transaction can go on;
-    /// [`Error::TableDropped`] if the table was truncated, too; aborts. After all other
+    /// [`Error::TableExists`], [`Error::NameTooLong`], after which the transaction can go on;
+    /// [`Error::TableDropped`] if the table was dropped or truncated; aborts. After all other
     /// errors the transaction is over, without effect.
     ///
     /// # Suspension
-    /// As for [`Transaction::create_table`].
+    /// Suspends as [`Transaction::create_table`] does.
     ///
     /// # Cancellation
-    /// As for [`Transaction::create_table`].
+    /// Dropping the future may end the transaction, without effect.
     pub(crate) async fn record_index<P: Policy>(
         &self,
         index: &Index,
@@ -86,13 +86,13 @@ impl Transaction {
         operation.end(Ok(()))
     }
 
-    /// The indexes of a table, in the order of their creation.
+    /// Returns the indexes of `table`, in the order of their creation.
     ///
     /// # Errors
-    /// [`Error::NoSuchTable`]; as for [`Transaction::scan`].
+    /// [`Error::NoSuchTable`]; any error of [`Transaction::scan`].
     ///
     /// # Suspension
-    /// As for [`Transaction::scan`].
+    /// Suspends as [`Transaction::scan`] does.
     pub async fn list_indexes<P: Policy>(
         &self,
         table: &str,
@@ -110,19 +110,19 @@ impl Transaction {
         Ok(indexes.collect())
     }
 
-    /// Drops an index by its name, attached or not: once this transaction has committed,
-    /// it is maintained no more, readers are refused, and the table can be written
-    /// without it.
+    /// Drops the index named `name`, attached or not: once this transaction has committed, the
+    /// index is maintained no more, readers are refused, and the table can be written without the
+    /// index.
     ///
     /// # Errors
-    /// [`Error::NoSuchTable`], and the transaction can go on; aborts. After all other
+    /// [`Error::NoSuchTable`], after which the transaction can go on; aborts. After all other
     /// errors the transaction is over, without effect.
     ///
     /// # Suspension
-    /// As for [`Transaction::create_table`].
+    /// Suspends as [`Transaction::create_table`] does.
     ///
     /// # Cancellation
-    /// As for [`Transaction::create_table`].
+    /// Dropping the future may end the transaction, without effect.
     pub async fn drop_index_named<P: Policy>(&self, name: &str) -> Result<(), Error> {
         let operation = Operation::begin(self).await;
         let _snapshot = self.statement(&self.session().database().catalog.names)?;
@@ -131,17 +131,17 @@ impl Transaction {
         operation.end(Ok(()))
     }
 
-    /// Drops an index that is ready, as [`Transaction::drop_index_named`]. Whether it had
-    /// not been dropped before.
+    /// Drops an index that is ready, as [`Transaction::drop_index_named`] does. Returns false if
+    /// the index had been dropped before.
     ///
     /// # Errors
-    /// As for [`Transaction::drop_index_named`]; [`Error::ForeignTable`].
+    /// [`Error::ForeignTable`]; any error of [`Transaction::drop_index_named`].
     ///
     /// # Suspension
-    /// As for [`Transaction::create_table`].
+    /// Suspends as [`Transaction::create_table`] does.
     ///
     /// # Cancellation
-    /// As for [`Transaction::create_table`].
+    /// Dropping the future may end the transaction, without effect.
     pub async fn drop_index<P: Policy>(&self, index: &Index) -> Result<bool, Error> {
         let operation = Operation::begin(self).await;
         let database = self.session().database();
@@ -159,16 +159,16 @@ impl Transaction {
         operation.end(Ok(found.is_some()))
     }
 
-    /// Renames an index, attached or not. Handles stay what they are.
+    /// Renames the index `from` to `to`, attached or not. Handles of the index stay valid.
     ///
     /// # Errors
-    /// As for [`Transaction::rename_table`].
+    /// Fails as [`Transaction::rename_table`] does.
     ///
     /// # Suspension
-    /// As for [`Transaction::create_table`].
+    /// Suspends as [`Transaction::create_table`] does.
     ///
     /// # Cancellation
-    /// As for [`Transaction::create_table`].
+    /// Dropping the future may end the transaction, without effect.
     pub async fn rename_index<P: Policy>(&self, from: &str, to: &str) -> Result<(), Error> {
         let operation = Operation::begin(self).await;
         let _snapshot = self.statement(&self.session().database().catalog.names)?;
@@ -191,7 +191,7 @@ impl Transaction {
         is_index.then_some(found).ok_or(Error::NoSuchTable)
     }
 
-    /// The table of an index.
+    /// Returns the table of an index.
     async fn table_of<P: Policy>(&self, index: &Found) -> Result<Found, Error> {
         let table = ObjectKey {
             index: 0,

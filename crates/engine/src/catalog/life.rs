@@ -1,4 +1,4 @@
-//! The life of a storage: who may use it.
+//! The life of a storage: the transactions that may use it.
 //!
 //! ```text
 //!             create                 commit b                  drop
@@ -9,58 +9,59 @@
 //!                      Never                                              ▼
 //!                                                                     Dropped(d)
 //! ```
-//! | stage | who may use it |
+//! | stage | users |
 //! | --- | --- |
 //! | `Creating` | its maker |
 //! | `Live(b)` | transactions with a snapshot of `b` or later; older ones abort |
-//! | `Dropping` | the same, but for who drops it |
-//! | `Committing` | nobody knows for some nanoseconds: wait |
+//! | `Dropping` | as `Live`, except for its dropper |
+//! | `Committing` | undecided for some nanoseconds: wait |
 //! | `Dropped(d)` | transactions with a snapshot before `d` |
-//! | `Never` | nobody |
+//! | `Never` | none |
 //!
-//! So to use a storage is to read, at one's snapshot, the record of the catalog that says
-//! that the table has it; nobody need look that record up. What follows argues as if
-//! everybody did.
+//! Using a storage is therefore reading, at the transaction's snapshot, the record of the catalog
+//! that says that the table has the storage; no transaction need look that record up. The following
+//! argues as if every transaction did.
 //!
 //! # A drop and snapshots
-//! The dropper's commit first makes the storage `Committing`, then takes its timestamp `d`
-//! from the clock, then makes it `Dropped(d)`. A snapshot of `d` or later was loaded from
-//! the clock after that, so whoever has one sees `Committing` at least: it cannot use the
-//! storage. Older snapshots go on.
+//! The dropper's commit first makes the storage `Committing`, then takes its timestamp `d` from the
+//! clock, then makes the storage `Dropped(d)`. A snapshot of `d` or later was loaded from the clock
+//! after that, so a transaction with such a snapshot sees `Committing` at least: it cannot use the
+//! storage. Transactions with older snapshots go on.
 //!
-//! # A drop and those who use the table
-//! Every transaction that commits looks once more after it took its timestamp `c`, if
-//! something was dropped since its snapshot ([`LastDrop`]). If `d < c`, it took
-//! `c` from the clock after the dropper took `d`, hence sees `Committing` or `Dropped(d)`.
-//! - If it has *written* to the storage, it aborts, at every isolation level. So the log,
-//!   change streams and whoever reads at `c` never meet a write to what is not there.
-//! - If it is serializable and has *used* the storage, the dropper is its successor (an
-//!   anti-dependency, as if it had overwritten the record that was read): the certifier
-//!   takes `d` for it, and lets the transaction pass only if it can be serial before `d`.
-//!   Which storages it has used is kept as 64 bits, one for all numbers that are the same
-//!   modulo 64: that may abort one too many.
-//! - What is `Committing` meanwhile may come to anything: who has used it aborts, too.
-//!   (It cannot wait for it: the dropper may be waiting for its outcome.)
+//! # A drop and users of the table
+//! Every transaction that commits looks once more after it took its timestamp `c`, if a storage was
+//! dropped since its snapshot ([`LastDrop`]). If `d < c`, the transaction took `c` from the clock
+//! after the dropper took `d`, hence sees `Committing` or `Dropped(d)`.
+//! - If the transaction has *written* to the storage, it aborts, at every isolation level. The log,
+//!   change streams and readers at `c` therefore never meet a write to a storage that is not there.
+//! - If the transaction is serializable and has *used* the storage, the dropper is its successor
+//!   (an anti-dependency, as if the dropper had overwritten the record that was read): the
+//!   certifier takes `d` for it, and lets the transaction pass only if it can be serial before `d`.
+//!   The storages that a transaction has used are kept as 64 bits, one for all numbers that are the
+//!   same modulo 64: this may abort a transaction too many.
+//! - A storage that is `Committing` meanwhile may be dropped or not: a transaction that has written
+//!   to it, or a serializable one that has used it, aborts, too. (The transaction cannot wait for
+//!   the outcome: the dropper may be waiting for the transaction's.)
 //!
-//! If `c < d`, it comes before the drop. The dropper overwrote what it read, without a
-//! mark of it: therefore a serializable transaction that drops or truncates passes only
-//! if it has no successor at all, the validation rule. Then no cycle leads through it,
-//! whoever its predecessors are.
+//! If `c < d`, the transaction comes before the drop. The dropper overwrote what the transaction
+//! read, without a mark of it: therefore a serializable transaction that drops or truncates passes
+//! only if it has no successor at all, the validation rule. Then no cycle leads through the
+//! dropper, whatever its predecessors are.
 //!
-//! Read committed and snapshot isolation promise nothing more to readers: who has an older
-//! snapshot goes on reading the table as it was, and commits.
+//! Read committed and snapshot isolation promise nothing more to readers: a transaction with an
+//! older snapshot goes on reading the table as it was, and commits.
 //!
-//! # A creation and those who use the table
-//! Who uses a storage has seen its creation, a commit before its snapshot, which is a
-//! predecessor like all of those. Who holds a handle on a storage that is newer than his
-//! snapshot does not find it empty, or missing, but is told that the snapshot is too old.
+//! # A creation and users of the table
+//! A user of a storage has seen its creation, a commit before its snapshot, which is a predecessor
+//! like all of those. A transaction with a handle on a storage that is newer than its snapshot does
+//! not find the storage empty, or missing, but is told that the snapshot is too old.
 
 use crate::{
     sync::{AtomicU64, Ordering},
     timestamp::Timestamp,
 };
 
-/// Where a storage is in its life.
+/// Stage of a storage in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
     Creating,
@@ -71,20 +72,20 @@ pub(crate) enum Stage {
     Never,
 }
 
-/// Set unless it is live. No clock gets so far.
+/// Bit that is set unless the storage is live. No clock gets so far.
 const NOT_LIVE: u64 = 1 << 63;
 const CREATING: u64 = u64::MAX;
 const COMMITTING: u64 = u64::MAX - 1;
 const DROPPING: u64 = u64::MAX - 2;
 const NEVER: u64 = u64::MAX - 3;
 
-/// See the module text. Changed only by the transaction that holds the records of the
-/// object in the catalog, or, before anybody uses the database, by recovery.
+/// Life of a storage: see the module text. Changed only by the transaction that holds the records
+/// of the object in the catalog, or, before the database is used, by recovery.
 #[derive(Debug)]
 pub(crate) struct Life {
-    /// The stage; of a live storage, when it was made.
+    /// The stage; for a live storage, the commit that made it.
     word: AtomicU64,
-    /// When it was made, once that is known.
+    /// The commit that made the storage, once that is known.
     made: AtomicU64,
 }
 
@@ -101,11 +102,11 @@ impl Life {
         self.word.load(Ordering::Relaxed) < NOT_LIVE
     }
 
-    /// When it was made, if it is live, and is so at `snapshot`.
+    /// Returns the commit that made the storage, if the storage is live now and at `snapshot`.
     #[inline(always)]
     pub(crate) fn live_since(&self, snapshot: Timestamp) -> Option<Timestamp> {
-        // Relaxed: who has a snapshot that excludes the storage has loaded it from the
-        // clock (Acquire) after the stage was changed.
+        // Relaxed: a transaction with a snapshot that excludes the storage has loaded the snapshot
+        // from the clock (Acquire) after the stage was changed.
         let word = self.word.load(Ordering::Relaxed);
         (word <= snapshot.0).then_some(Timestamp(word))
     }
@@ -122,18 +123,19 @@ impl Life {
         }
     }
 
-    /// When it was made, if it ever was live.
+    /// Returns the commit that made the storage, if it ever was live.
     pub(crate) fn made(&self) -> Timestamp {
         Timestamp(self.made.load(Ordering::Relaxed))
     }
 
-    /// Makes it live for snapshots from here on.
+    /// Makes the storage live for snapshots from `at` on.
     pub(crate) fn begin(&self, at: Timestamp) {
         self.made.store(at.0, Ordering::Relaxed);
         self.set(Stage::Live);
     }
 
-    /// Drops what nobody drops in a transaction, unless somebody has.
+    /// Drops a storage that no transaction drops, unless it is dropped already. Returns whether it
+    /// did.
     pub(crate) fn end(&self, at: Timestamp) -> bool {
         let (live, dropped) = (self.made().0, NOT_LIVE | at.0);
         // Release: pairs with `stage`.
@@ -157,11 +159,11 @@ impl Life {
     }
 }
 
-/// The newest commit that has dropped anything, for those who have to look what.
+/// Newest commit that has dropped a storage, by which transactions know whether they have to look.
 #[derive(Debug)]
 pub(crate) struct LastDrop(AtomicU64);
 
-/// There may be one at any moment.
+/// Value while a drop may take place at any moment.
 const UNKNOWN: u64 = u64::MAX;
 
 impl LastDrop {
@@ -169,25 +171,26 @@ impl LastDrop {
         LastDrop(AtomicU64::new(0))
     }
 
-    /// Nobody is dropping anything.
+    /// Returns the newest drop, while no transaction is dropping a storage.
     pub(crate) fn get(&self) -> Timestamp {
         Timestamp(self.0.load(Ordering::Relaxed))
     }
 
-    /// Before a commit takes its timestamp that drops something. One at a time.
+    /// Begins a drop, before the commit takes its timestamp. One drop at a time.
     pub(crate) fn begin(&self) {
-        // Relaxed: ordered by the clock, which moves next, and which all who have to see it
-        // have moved or read after that.
+        // Relaxed: ordered by the clock, which moves next, and which every transaction that has to
+        // see the store has moved or read after that.
         self.0.store(UNKNOWN, Ordering::Relaxed);
     }
 
-    /// That has taken place at `at`, or the one before stays the newest.
+    /// Ends a drop that has taken place at `at`, or one that failed, with the one before as the
+    /// newest.
     pub(crate) fn end(&self, at: Timestamp) {
-        // Release: pairs with `is_after`; who goes by it sees the stages.
+        // Release: pairs with `is_after`; a transaction that goes by it sees the stages.
         self.0.store(at.0, Ordering::Release);
     }
 
-    /// Whether something was dropped since a snapshot, or may be just now.
+    /// Whether a storage was dropped since `snapshot`, or may be just now.
     #[inline(always)]
     pub(crate) fn is_after(&self, snapshot: Timestamp) -> bool {
         // Acquire: pairs with `end`.
@@ -208,7 +211,7 @@ mod loom_tests {
     }
 
     impl Model {
-        /// A storage made at 1, with the clock there.
+        /// Makes a storage made at 1, with the clock there.
         fn new() -> Arc<Model> {
             let model = Model {
                 clock: AtomicU64::new(1),
@@ -223,7 +226,8 @@ mod loom_tests {
             Timestamp(self.clock.fetch_add(1, Ordering::SeqCst) + 1)
         }
 
-        /// The steps of `effects.rs`; when it was dropped, if it was.
+        /// Drops the storage by the steps of `effects.rs`. Returns the time of the drop, if it
+        /// succeeds.
         fn drop_it(&self, succeeds: bool) -> Option<Timestamp> {
             let before = self.last_drop.get();
             self.last_drop.begin();
@@ -240,7 +244,7 @@ mod loom_tests {
             Some(at)
         }
 
-        /// A commit of who has used it, at a snapshot of 1: when, if it passes.
+        /// Commits a user of the storage, at a snapshot of 1. Returns its timestamp, if it passes.
         fn commit(&self) -> Option<Timestamp> {
             let at = self.take_timestamp();
             if self.last_drop.is_after(Timestamp(1)) {
@@ -255,7 +259,7 @@ mod loom_tests {
         }
     }
 
-    /// Whoever takes a later timestamp than the drop hears of it, wherever the two meet.
+    /// A transaction that takes a later timestamp than the drop hears of it, wherever the two meet.
     #[test]
     fn who_commits_after_a_drop_sees_it() {
         loom::model(|| {
@@ -272,8 +276,7 @@ mod loom_tests {
         });
     }
 
-    /// A snapshot that has the drop does not find the storage live; one that has not, of
-    /// a drop that failed, does in the end.
+    /// A transaction with a snapshot that includes the drop does not find the storage live.
     #[test]
     fn a_snapshot_with_the_drop_does_not_find_the_storage() {
         loom::model(|| {
@@ -289,7 +292,7 @@ mod loom_tests {
         });
     }
 
-    /// A drop that fails leaves no trace, and an earlier one is not forgotten over it.
+    /// A drop that fails leaves no trace, and does not hide an earlier one.
     #[test]
     fn a_failed_drop_hides_no_earlier_one() {
         loom::model(|| {

@@ -1,9 +1,9 @@
 //! The catalog after recovery.
 //!
-//! Recovery meets numbers of storages before it knows the catalog, and makes them as
-//! they come. When all records are there, the catalog says what they are; the rest was
-//! dropped, or never came to be, and goes to the graveyard. Indexes are missing until they
-//! are attached (`secondary/list.rs`).
+//! Recovery meets numbers of storages before it knows the catalog, and makes the storages as they
+//! come. When all records are there, the catalog says what the storages are; the rest was dropped,
+//! or never came to be, and goes to the graveyard. Indexes are missing until they are attached
+//! (`secondary/list.rs`).
 
 use std::sync::Arc;
 
@@ -21,12 +21,12 @@ use crate::{
 };
 
 impl Catalog {
-    /// Gives the storages that were recovered their names, and buries those without.
-    /// Numbers below `next_number` are taken. Before anybody uses the database.
+    /// Gives the recovered storages their names, and buries those without. Numbers below
+    /// `next_number` are taken. To be called before the database is used.
     ///
     /// # Errors
-    /// [`OpenError::Catalog`], unless what can be read of it is to be `salvage`d;
-    /// [`OpenError::MemoryExhausted`].
+    /// [`OpenError::Catalog`] if the catalog is inconsistent and its readable part is not to be
+    /// `salvage`d; [`OpenError::MemoryExhausted`].
     pub(crate) fn restore(
         &self,
         local: &Local,
@@ -52,7 +52,7 @@ impl Catalog {
             let (storage, ttl) = match definition.kind {
                 Kind::Table { storage, ttl } => (storage, ttl),
                 Kind::Index { unique } => {
-                    // They follow their table.
+                    // Indexes follow their table.
                     if let Some((number, table)) = &last
                         && *number == key.table
                     {
@@ -91,7 +91,7 @@ impl Catalog {
     }
 }
 
-/// Calls `visit` for each record, as it is now. Nobody changes the table meanwhile.
+/// Calls `visit` for each record, as it is now. No transaction changes the table meanwhile.
 pub(super) fn each_record(table: &Table, local: &Local, mut visit: impl FnMut(&[u8], &[u8])) {
     use std::ops::Bound::Unbounded;
     let pin = local.pin();

@@ -1,5 +1,5 @@
-//! The catalog as a whole, put together from its records: what recovery and
-//! inspection make of it, so that the two cannot disagree.
+//! The catalog as a whole, put together from its records: recovery and inspection share it, so that
+//! the two cannot disagree.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,16 +12,15 @@ use crate::{
     ttl::Ttl,
 };
 
-/// Records by key: the newest that was met, and from when.
+/// Records by key: the newest version met, and its timestamp.
 type Records = BTreeMap<Vec<u8>, (Timestamp, Option<Vec<u8>>)>;
 
-/// See the module text. Records may be met in any order.
+/// View of the catalog: see the module text. Records may be met in any order.
 #[derive(Debug, Default)]
 pub(crate) struct CatalogView {
     objects: Records,
     names: Records,
-    /// By storage: the newest name that it was met under, also if it was dropped, and
-    /// how long its records live.
+    /// Tables by storage: the newest name met, even of a dropped table, and the TTL of its records.
     storages: BTreeMap<u32, (Timestamp, String, Option<Ttl>)>,
 }
 
@@ -31,7 +30,7 @@ impl CatalogView {
         matches!(table, OBJECTS | NAMES)
     }
 
-    /// A record of one of the two tables, as it was written at `timestamp`.
+    /// Adds a record of one of the two tables, as it was written at `timestamp`.
     pub(crate) fn note(
         &mut self,
         table: u32,
@@ -60,7 +59,7 @@ impl CatalogView {
         }
     }
 
-    /// The last known name of the table that a storage is or was of.
+    /// Returns the last known name of the table that has or had a storage.
     pub(crate) fn name_of(&self, storage: u32) -> Option<&str> {
         match storage {
             OBJECTS => Some("catalog: objects"),
@@ -69,12 +68,12 @@ impl CatalogView {
         }
     }
 
-    /// How long the records of a storage live, if they expire and it is known.
+    /// Returns the TTL of the records of a storage, if they expire and it is known.
     pub(crate) fn ttl_of(&self, storage: u32) -> Option<Ttl> {
         self.storages.get(&storage)?.2
     }
 
-    /// All objects that can be read, by key.
+    /// Returns all objects that can be read, by key.
     pub(crate) fn objects(&self) -> impl Iterator<Item = (ObjectKey, Definition)> {
         live(&self.objects).filter_map(|(key, value)| {
             Some((
@@ -84,7 +83,7 @@ impl CatalogView {
         })
     }
 
-    /// What is wrong with it.
+    /// Returns the inconsistencies of the catalog.
     pub(crate) fn complaints(&self) -> Vec<String> {
         let mut complaints = Vec::new();
         for (key, value) in live(&self.objects) {
@@ -187,7 +186,7 @@ mod tests {
     #[test]
     fn the_newest_record_counts_whatever_the_order() {
         let mut view = CatalogView::default();
-        // Renamed and truncated at 9, which is met first.
+        // The table was renamed and truncated at 9, which is met first.
         note(&mut view, KEY, "b", &table(5, "b"), 9);
         view.note(NAMES, b"a", None, Timestamp(9));
         note(&mut view, KEY, "a", &table(2, "a"), 4);

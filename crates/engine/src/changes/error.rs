@@ -1,35 +1,35 @@
-//! Why there are no changes.
+//! Errors of change streams.
 
 use std::fmt;
 
 use crate::{error::Error, log::segments::NotKept, recovery::OpenError, timestamp::Timestamp};
 
-/// Why changes cannot be read.
+/// Reason why changes cannot be read.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ChangesError {
-    /// The database is in memory only: it has no log that could be read. What is
-    /// committed there has no other place than the tables.
+    /// The database is in memory only: it has no log that could be read, and only the tables have
+    /// its commits.
     InMemory,
-    /// Log that is needed was given up: a checkpoint superseded it, and there was more
-    /// of it than [`crate::LogConfig::change_retention_bytes`].
+    /// Needed log was given up: a checkpoint superseded it, and there was more of it than
+    /// [`crate::LogConfig::change_retention_bytes`].
     NotKept {
-        /// Where the reader was.
+        /// Position of the reader.
         position: Timestamp,
-        /// The oldest position that can be gone on from.
+        /// Oldest position from which a reader can go on.
         oldest: Timestamp,
     },
-    /// Nothing was ever committed there: the position is of another database, or of
-    /// commits that were not durable when this one crashed.
+    /// No commit ever reached the position: it is of another database, or of commits that were not
+    /// durable when this one crashed.
     Unreached {
-        /// Where the reader was to begin.
+        /// Position at which the reader was to begin.
         position: Timestamp,
-        /// The newest commit.
+        /// Newest commit.
         newest: Timestamp,
     },
     /// The log is damaged.
     Damaged(OpenError),
-    /// The device refused something. Calling again may succeed.
+    /// The device's error. Calling again may succeed.
     Device(std::io::Error),
     /// The database is closed or poisoned, or its memory exhausted.
     Engine(Error),

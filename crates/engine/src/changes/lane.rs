@@ -23,57 +23,57 @@ use crate::{
     timestamp::Timestamp,
 };
 
-/// Bytes read at once: few at the end of the log, more as long as there is more.
+/// Bytes read at once: few at the end of the log, more as long as the log goes on.
 const PIECE_BYTES_MIN: usize = 4 * BLOCK_BYTES;
 const PIECE_BYTES_MAX: usize = 64 * BLOCK_BYTES;
-/// Attempts at a read that the device cuts short.
+/// Maximum attempts at a read that the device cuts short.
 const READ_ATTEMPTS: u32 = 8;
 
-/// What is needed to read.
+/// Environment of a read.
 pub(super) struct Device<'r> {
     pub(super) port: &'r Rc<Port>,
     pub(super) log: &'r Log,
     pub(super) arena: &'r Arc<Arena>,
 }
 
-/// See the module text.
+/// Reader of one lane; see the module's doc.
 pub(super) struct LaneReader {
     incarnation: u64,
     lane: u32,
-    /// The next block, and the lane's transactions before it.
+    /// Number of the next block, and of the lane's transactions before it.
     block: u64,
     transactions: u64,
-    /// The number of the file that the block before it is in, and its end there; of the
-    /// next one's, and its start.
+    /// Number of the file with the block before the next one, and the end of that block there; once
+    /// the next block's file is known, its number, and the start of the block.
     file: u64,
     offset: u64,
     open: Option<Arc<dyn File>>,
     piece: Option<Read>,
-    /// What is left, in the piece, of the block before the next one.
+    /// Unread rest, in the piece, of the block before the next one.
     payload: Range<usize>,
     next: Option<ChangedTransaction>,
-    /// Bytes of the next block without its padding, which a crash may have cut off; of
-    /// its header, until more is known.
+    /// Bytes of the next block without its padding, which a crash may have cut off; the bytes of
+    /// its header until its size is known.
     needed_bytes: usize,
     piece_bytes: usize,
-    /// All was read, of an earlier incarnation.
+    /// Whether the lane of an earlier incarnation was read to its end.
     is_at_end: bool,
 }
 
-/// What was read last.
+/// Piece that was read last.
 struct Read {
     bytes: Arc<Piece>,
     file: LogFile,
-    /// Where in the file it begins.
+    /// Start of the piece in the file.
     start: u64,
-    /// The file's blocks end before this one.
+    /// Number beyond those of the file's blocks.
     blocks_end: u64,
-    /// The lane's transactions that were on the device before it was read.
+    /// Number of the lane's transactions that were on the device before the piece was read.
     durable: u64,
 }
 
 impl LaneReader {
-    /// From the start of a segment on.
+    /// Makes a reader from the start of a segment on.
     pub(super) fn from_start(first: &Full) -> LaneReader {
         let mark = Sealed {
             blocks: first.first_block,
@@ -85,7 +85,7 @@ impl LaneReader {
         LaneReader::at(first.header.incarnation, first.header.lane, &mark)
     }
 
-    /// After what was in blocks at some time.
+    /// Makes a reader of the transactions after a mark in the lane.
     pub(super) fn at(incarnation: u64, lane: u32, mark: &Sealed) -> LaneReader {
         LaneReader {
             incarnation,
@@ -108,11 +108,11 @@ impl LaneReader {
         self.lane
     }
 
-    /// Takes the next transaction, which is known: it is its turn, unless it is not newer
-    /// than `position`. `None`, if it has changed nothing.
+    /// Takes the next transaction, which is known, and has it enter `tables`, unless it is not
+    /// newer than `position`. Returns `None` if it has changed nothing.
     ///
     /// # Errors
-    /// If it is of tables that there are not. It stays.
+    /// [`ChangesError::Damaged`] if a record's table does not exist; the transaction stays then.
     pub(super) fn take(
         &mut self,
         position: Timestamp,
@@ -124,7 +124,7 @@ impl LaneReader {
             entered.map_err(|flaw| self.damaged(flaw))?;
         }
         let next = self.next.take().filter(is_new);
-        // One that was aborted after it had its timestamp has left nothing.
+        // A transaction that was aborted after it had its timestamp has left nothing.
         Ok(next.filter(|next| !next.is_empty()))
     }
 
@@ -133,8 +133,8 @@ impl LaneReader {
         ChangesError::Damaged(damage)
     }
 
-    /// What is next, as far as that can be told without the device; `durable` of the
-    /// lane's transactions are on it.
+    /// Returns what is next, as far as it can be told without the device; `durable` of the lane's
+    /// transactions are on it.
     pub(super) fn next_at_hand(&mut self, durable: Option<u64>) -> Result<Next, Flaw> {
         loop {
             if let Some(next) = &self.next {
@@ -185,13 +185,13 @@ impl LaneReader {
         Ok(true)
     }
 
-    /// Reads until the next transaction is known, or there is none: its timestamp.
+    /// Reads until the next transaction is known, or there is none; returns its timestamp.
     ///
     /// # Suspension
     /// Device waits.
     ///
     /// # Cancellation
-    /// Can be called again.
+    /// The function can be called again.
     pub(super) async fn read(
         &mut self,
         device: &Device<'_>,
@@ -244,7 +244,7 @@ impl LaneReader {
         } else {
             PIECE_BYTES_MIN
         };
-        // Its memory may be what the next one needs.
+        // Its memory may be what the next piece needs.
         self.piece = None;
         let length = io::round_up(self.needed_bytes).max(self.piece_bytes);
         let length = length.min(io::round_up(left));
@@ -255,7 +255,7 @@ impl LaneReader {
                 let name = file_name(segment.number);
                 let file = device.log.directory.open(&name, OpenMode::Read, true);
                 match file {
-                    // Used up, and removed.
+                    // The segment was used up, and removed.
                     Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                         return Ok(Err(Flaw::Absent));
                     }
@@ -289,8 +289,8 @@ impl LaneReader {
         Ok(Err(Flaw::Checksum))
     }
 
-    /// What was read is not what was to be there: either its file was used again, and
-    /// what counts of the lane is elsewhere, or it is destroyed.
+    /// Handles a piece that is not the expected one: either its file was used again, and the blocks
+    /// that count are elsewhere, or the blocks are destroyed.
     fn mend(
         &mut self,
         device: &Device<'_>,

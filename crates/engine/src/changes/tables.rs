@@ -1,8 +1,8 @@
-//! Which tables there were at some position, by what has their records.
+//! Tables at some position of a change stream, by their storages.
 //!
 //! A change stream stands at a position and goes on by the events that it meets
-//! ([`Tables::apply`]). Where it begins, it goes back from what there is now, by the events
-//! since ([`Tables::revert`]).
+//! ([`Tables::apply`]). To find the tables at its beginning, it goes back from the current ones, by
+//! the events since ([`Tables::revert`]).
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -21,7 +21,7 @@ impl Tables {
         self.0.insert(table.storage, table);
     }
 
-    /// What there is after an event.
+    /// Changes the tables to those after an event.
     pub(crate) fn apply(&mut self, event: &TableEvent) {
         if let Some(ended) = event.ends() {
             self.0.remove(&ended);
@@ -31,7 +31,7 @@ impl Tables {
         }
     }
 
-    /// What there was before an event, if this is what there is after it.
+    /// Changes the tables from those after an event to those before it.
     pub(crate) fn revert(&mut self, event: &TableEvent) {
         let after = &event.table;
         match &event.kind {
@@ -53,7 +53,7 @@ impl Tables {
 }
 
 impl TableEvent {
-    /// The storage that has no records any more after it.
+    /// Returns the storage that has no records any more after the event.
     pub(super) fn ends(&self) -> Option<u32> {
         match self.kind {
             TableEventKind::Dropped => Some(self.table.storage),

@@ -1,11 +1,11 @@
-//! What one transaction changed, in bytes of the log that it shares with others.
+//! Changes of one transaction, in bytes of the log that it shares with others.
 //!
 //! # Order
-//! A transaction is whole, so the order in it matters only where it tells what a change is
-//! of. Events are in the order of the operations. The records of a storage that an event
-//! ends come before it, so that what a transaction wrote to a table that it then truncated
-//! is not taken for what it wrote afterwards; all others come after all events, so that
-//! their tables are there and have their new names.
+//! A transaction is whole: the order in it matters only where it decides which table a change
+//! belongs to. Events are in the order of the operations. The records of a storage that an event
+//! ends come before the event: writes to a table that the transaction then truncated are not taken
+//! for later writes. All other records come after all events, when their tables exist and have
+//! their new names.
 
 use std::{fmt, ops::Range, sync::Arc};
 
@@ -26,7 +26,7 @@ use crate::{
 /// A part of a log file.
 pub(super) struct Piece {
     pub(super) bytes: Buffer,
-    /// As part of the memory limit.
+    /// Part of the memory limit.
     _memory: Reservation,
 }
 
@@ -39,56 +39,56 @@ impl Piece {
     }
 }
 
-/// What a lane has next.
+/// Next item of a lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Next {
-    /// A transaction.
+    /// A transaction with this timestamp.
     At(Timestamp),
-    /// Something on the device.
+    /// Bytes on the device that are to be read.
     ToBeRead,
-    /// Nothing that counts.
+    /// Nothing, or nothing that counts.
     None,
 }
 
-/// What a transaction committed. Cheap to clone; holds the part of the log that it was
-/// read from, which counts as memory of the database.
+/// Changes that a transaction committed. Cheap to clone; holds the part of the log that it was read
+/// from, which counts as memory of the database.
 #[derive(Clone)]
 pub struct ChangedTransaction {
     timestamp: Timestamp,
     records: u32,
     piece: Arc<Piece>,
     writes: Range<usize>,
-    /// `None`: there are none, as mostly.
+    /// Events of tables; mostly `None`.
     events: Option<Arc<[TableEvent]>>,
-    /// The tables before it; none before it is handed out.
+    /// Tables before the transaction; `None` until it is handed out.
     tables: Option<Arc<Tables>>,
 }
 
-/// A record that was changed.
+/// Record that was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ChangedRecord<'t> {
-    /// Its table, at this place of the stream.
+    /// Table of the record, at this place of the stream.
     pub table: &'t ChangedTable,
-    /// The key.
+    /// Key of the record.
     pub key: &'t [u8],
-    /// The new value; `None`: it was deleted. Of a table with a TTL, as it is stored
+    /// New value; `None` if the record was deleted. With a TTL, the value is in its stored form
     /// ([`ChangedTable::split`]).
     pub value: Option<&'t [u8]>,
 }
 
-/// Something that a transaction changed.
+/// Change of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change<'t> {
-    /// A record.
+    /// A record was changed.
     Record(ChangedRecord<'t>),
-    /// A table as a whole.
+    /// A table was changed as a whole.
     Table(&'t TableEvent),
 }
 
 impl ChangedTransaction {
-    /// The next transaction in `payload`, which is a part of `piece` and becomes what
-    /// follows; all of it can be read.
+    /// Reads the next transaction in `payload`, which is a part of `piece`, and sets `payload` to
+    /// the rest; all of the transaction can be read.
     pub(super) fn read(
         piece: &Arc<Piece>,
         payload: &mut Range<usize>,
@@ -110,10 +110,10 @@ impl ChangedTransaction {
         }))
     }
 
-    /// The transaction's turn to be handed out: it changes what `tables` there are.
+    /// Prepares the transaction for being handed out, and applies its events to `tables`.
     ///
     /// # Errors
-    /// If it has a record of none of them.
+    /// [`Flaw`] if it has a record of a table that does not exist.
     pub(super) fn enter(&mut self, tables: &mut Arc<Tables>) -> Result<(), Flaw> {
         self.tables = Some(tables.clone());
         let mut last = None;
@@ -131,12 +131,12 @@ impl ChangedTransaction {
         Ok(())
     }
 
-    /// Its commit timestamp: the position to go on from after it.
+    /// Returns the commit timestamp: the position to go on from after this transaction.
     pub fn timestamp(&self) -> Timestamp {
         self.timestamp
     }
 
-    /// How many records it changed. Those of the catalog are none of them.
+    /// Returns how many records it changed. Records of the catalog do not count.
     pub fn len(&self) -> usize {
         self.records as usize
     }
@@ -146,14 +146,14 @@ impl ChangedTransaction {
         self.records == 0 && self.events.is_none()
     }
 
-    /// What it did to tables, in the order in which it did it.
+    /// Returns the changes of tables as a whole, in the order of the operations.
     pub fn events(&self) -> &[TableEvent] {
         self.events.as_deref().unwrap_or_default()
     }
 
-    /// Everything that it changed: each record once, in the order of their first change,
-    /// beside what it did to tables. What it wrote to a table that it dropped or truncated
-    /// comes before that, all other records at the end.
+    /// Returns all changes: each record once, in the order of their first change, and the events of
+    /// tables. Writes to a table that the transaction dropped or truncated come before that event,
+    /// all other records at the end.
     pub fn changes(&self) -> impl Iterator<Item = Change<'_>> {
         let mut writes = self.in_order().peekable();
         let mut passed = 0;
@@ -167,7 +167,7 @@ impl ChangedTransaction {
             }
             let write = writes.next()?;
             Some(Change::Record(ChangedRecord {
-                // It was looked up before.
+                // The table was looked up before.
                 table: self.table_of(write.table, passed)?,
                 key: write.key,
                 value: write.value,
@@ -175,7 +175,7 @@ impl ChangedTransaction {
         })
     }
 
-    /// The records among [`ChangedTransaction::changes`].
+    /// Returns the records among [`ChangedTransaction::changes`].
     pub fn records(&self) -> impl Iterator<Item = ChangedRecord<'_>> {
         self.changes().filter_map(|change| match change {
             Change::Record(record) => Some(record),
@@ -185,15 +185,15 @@ impl ChangedTransaction {
 }
 
 impl ChangedTransaction {
-    /// The writes to tables.
+    /// Returns the writes to tables.
     fn writes(&self) -> impl Iterator<Item = LoggedWrite<'_>> {
         let writes = LoggedWrite::read_all(&self.piece.bytes[self.writes.clone()]);
-        // They were read before.
+        // The writes were read before.
         let writes = writes.map_while(Result::ok);
         writes.filter(|write| is_of_table(write.table))
     }
 
-    /// The same by their ranks, which without events they all share.
+    /// Returns the writes to tables ordered by rank; without events, all writes have the same rank.
     fn in_order(&self) -> impl Iterator<Item = LoggedWrite<'_>> {
         let as_logged = self.events.is_none().then(|| self.writes());
         let ranked = self.events.is_some().then(|| {
@@ -205,15 +205,15 @@ impl ChangedTransaction {
         as_logged.chain(ranked.into_iter().flatten())
     }
 
-    /// How many events come before the records of a storage: those before the one that
-    /// ends it, or all.
+    /// Returns how many events come before the records of a storage: the events before the one that
+    /// ends the storage, or all.
     fn rank(&self, storage: u32) -> usize {
         let mut events = self.events().iter();
         let end = events.position(|event| event.ends() == Some(storage));
         end.unwrap_or(self.events().len())
     }
 
-    /// The table of a storage, after so many of the events.
+    /// Returns the table of a storage, after the first `passed` events.
     fn table_of(&self, storage: u32, passed: usize) -> Option<&ChangedTable> {
         let mut made = self.events()[..passed]
             .iter()
@@ -229,8 +229,8 @@ fn is_of_table(number: u32) -> bool {
     !CatalogView::is_about(number) && number != EVENTS
 }
 
-/// All its writes can be read, and are as many as it says: how many of them are of tables,
-/// and the events.
+/// Checks that all writes can be read, and are as many as the transaction says; returns how many of
+/// them are of tables, and the events.
 fn check(logged: &LoggedTransaction<'_>) -> Result<(u32, Vec<TableEvent>), Flaw> {
     let (mut count, mut of_tables) = (0, 0);
     let mut events = Vec::new();

@@ -1,4 +1,4 @@
-//! The bytes of a checkpoint file. All numbers are little-endian.
+//! The format of a checkpoint file. All numbers are little-endian.
 //!
 //! A *part* is a file with the records of a range of a table, in the order of their
 //! keys: a sequence of *chunks*, each a multiple of 4096 bytes and with a snapshot of
@@ -11,9 +11,9 @@
 //! payload       records × (key length u16 | kind u16 | value length u32 | key | value)
 //! padding       zeros up to the next multiple of 4096
 //! ```
-//! The checksum is the CRC-32 of what follows it up to the padding. `last` is 1 in
-//! the last chunk of a part. A record of kind 1 is cold: its value is where it is in the cold
-//! files, the bits of a [`ColdAddress`] (u64). Version 1 had none of that kind.
+//! The checksum is the CRC-32 of the bytes from there up to the padding. `last` is 1 in the last
+//! chunk of a part. A record of kind 1 is cold: its value is its place in the cold files, the bits
+//! of a [`ColdAddress`] (u64). Version 1 had no records of that kind.
 
 use io::{BLOCK_BYTES, Buffer};
 
@@ -31,31 +31,31 @@ const RECORD_HEADER_BYTES: usize = 8;
 const CHECKED_FROM: usize = 12;
 const KIND_COLD: u16 = 1;
 
-/// What a chunk says of itself.
+/// Header of a chunk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ChunkHeader {
     pub(crate) database: u64,
-    /// The number of its file.
+    /// Number of the chunk's file.
     pub(crate) part: u64,
-    /// Counts the chunks of a part, from 0.
+    /// Number of the chunk in its part, from 0.
     pub(crate) chunk: u32,
     pub(crate) table: u32,
     pub(crate) records: u32,
     pub(crate) is_last: bool,
-    /// Its records are those of this snapshot.
+    /// Snapshot of the chunk's records.
     pub(crate) snapshot: Timestamp,
 }
 
-/// What a chunk has of a record.
+/// Content of a record in a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Content<'b> {
     Value(&'b [u8]),
-    /// It is there.
+    /// The value is in a cold file, at this address.
     Cold(ColdAddress),
 }
 
 impl<'b> Content<'b> {
-    /// The value, if it is here.
+    /// Returns the value, if the chunk has it.
     pub(crate) fn value(self) -> Option<&'b [u8]> {
         match self {
             Content::Value(value) => Some(value),
@@ -83,7 +83,7 @@ pub(crate) fn append(buffer: &mut Buffer, key: &[u8], content: Content<'_>) {
     buffer.extend_from_slice(value);
 }
 
-/// Makes `buffer`, which holds room for the header and then records, a chunk.
+/// Turns `buffer`, which holds room for the header and then records, into a chunk.
 pub(crate) fn seal(buffer: &mut Buffer, header: ChunkHeader) {
     let payload = (buffer.len() - CHUNK_HEADER_BYTES) as u32;
     let head = &mut buffer[..CHUNK_HEADER_BYTES];
@@ -111,7 +111,7 @@ pub(crate) struct Chunk<'b> {
 }
 
 impl<'b> Chunk<'b> {
-    /// The chunk at the start of `bytes`.
+    /// Returns the chunk at the start of `bytes`.
     pub(crate) fn decode(bytes: &'b [u8]) -> Result<Chunk<'b>, Flaw> {
         let mut reader = Reader(bytes.get(..CHUNK_HEADER_BYTES).ok_or(Flaw::Absent)?);
         if reader.take(4)? != MAGIC {
@@ -148,12 +148,12 @@ impl<'b> Chunk<'b> {
         })
     }
 
-    /// Bytes of the chunk in the file.
+    /// Returns the bytes of the chunk in the file.
     pub(crate) fn file_bytes(&self) -> usize {
         (CHUNK_HEADER_BYTES + self.payload.len()).next_multiple_of(BLOCK_BYTES)
     }
 
-    /// Its records, keys and contents.
+    /// Returns the records: keys and contents.
     pub(crate) fn records(
         &self,
     ) -> impl Iterator<Item = Result<(&'b [u8], Content<'b>), Flaw>> + use<'b> {

@@ -1,31 +1,31 @@
-//! How fast a checkpoint is written.
+//! The pace at which a checkpoint is written.
 //!
-//! Durable writes of the log wait until the device has taken in what a checkpoint
-//! writes beside them. So one that nobody waits for keeps step with the log: it is to
-//! be finished somewhat before the log has grown so far that the next one is due.
+//! Durable writes of the log wait until the device has taken in the checkpoint's writes beside
+//! them. A checkpoint that no task waits for therefore keeps step with the log: it is to be
+//! finished somewhat before the log has grown so far that the next checkpoint is due.
 
 use std::time::Duration;
 
 use crate::checkpoint::CheckpointConfig;
 
-/// Ahead of the log, a checkpoint is written slower by this factor.
+/// Factor by which a checkpoint that is ahead of the log is written slower.
 const SLOWER: u64 = 8;
-/// The part of the log's growth after which it is to be finished: 4 / 5.
+/// Part of the log's growth after which the checkpoint is to be finished: 4 / 5.
 const FINISHED_BY: (u64, u64) = (4, 5);
 
-/// Whom a checkpoint is for.
+/// Urgency of a checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Haste {
-    /// Somebody waits for it.
+    /// A task waits for the checkpoint.
     AwaitedBySomebody,
-    /// It was due.
+    /// The checkpoint was due.
     Due {
-        /// What it will come to: the bytes of the one before, 0 if there is none.
+        /// Expected size: the bytes of the previous checkpoint, 0 if there is none.
         expected_bytes: u64,
     },
 }
 
-/// Reckons when the next chunk may be written.
+/// Computation of the times at which chunks may be written.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pace {
     haste: Haste,
@@ -44,8 +44,8 @@ impl Pace {
         }
     }
 
-    /// `bytes` are being written, and `logged` bytes came to the log since the
-    /// beginning: when the next ones may be, reckoned from there.
+    /// Counts `bytes` that are being written, while `logged` bytes came to the log since the
+    /// beginning. Returns when the next bytes may be written, reckoned from the beginning.
     pub(crate) fn after(&mut self, bytes: u64, logged: u64) -> Duration {
         self.written += bytes;
         let rate = self.config.bytes_per_second_max;
@@ -59,7 +59,7 @@ impl Pace {
         self.due
     }
 
-    /// Whether it has done a larger part of its work than the log of its growth.
+    /// Whether the checkpoint has done a larger part of its work than the log of its growth.
     fn is_ahead(&self, logged: u64) -> bool {
         let Haste::Due { expected_bytes } = self.haste else {
             return false;
@@ -68,7 +68,7 @@ impl Pace {
         let grown = u128::from(logged) * u128::from(of);
         let until = u128::from(self.config.log_bytes_max) * u128::from(part);
         if until == 0 {
-            // By time only.
+            // Checkpoints are due by time only.
             return true;
         }
         expected_bytes > 0 && u128::from(self.written) * until > u128::from(expected_bytes) * grown
@@ -89,7 +89,7 @@ mod tests {
         }
     }
 
-    /// Seconds for 100 MiB while the log grows by `logged` bytes for each written.
+    /// Returns the seconds for 100 MiB while the log grows by `logged` bytes for each byte written.
     fn seconds(haste: Haste, log_bytes_max: u64, logged: f64) -> f64 {
         let mut pace = Pace::new(haste, config(log_bytes_max));
         let mut due = Duration::ZERO;
@@ -112,7 +112,7 @@ mod tests {
         };
         let idle = seconds(due, 1000 * MIB, 0.0);
         assert!((idle - 100.0 / 32.0).abs() < 1e-2, "{idle}");
-        // The log grows by 1,000 MiB while 100 are written: too late at any rate.
+        // The log grows by 1,000 MiB while 100 MiB are written: too late at any rate.
         let hurried = seconds(due, 1000 * MIB, 10.0);
         assert!((hurried - 100.0 / 256.0).abs() < 1e-2, "{hurried}");
         let by_time_only = seconds(due, 0, 10.0);

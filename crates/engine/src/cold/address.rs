@@ -1,4 +1,4 @@
-//! Where a cold record is, in as many bits as a slot has room for.
+//! The place of a cold record, in as many bits as a slot has room for.
 //!
 //! ```text
 //!  55                         44 43                                            0
@@ -6,8 +6,9 @@
 //! | length, 64-byte units       | position, 16-byte units                        |
 //! +-----------------------------+-----------------------------------------------+
 //! ```
-//! The length is rounded up, so that one transfer of whole sectors brings the record. One
-//! that cannot be said is read in two: the head, which says it, and the rest.
+//! The length is rounded up, so that one transfer of whole sectors brings the record. A record
+//! whose length does not fit takes two reads: one of the head, which has the length, and one of the
+//! rest.
 
 use io::BLOCK_BYTES;
 
@@ -16,29 +17,29 @@ pub(crate) const POSITION_UNIT: u64 = 16;
 const POSITION_BITS: u32 = 44;
 const LENGTH_UNIT: u64 = 64;
 const LENGTH_BITS: u32 = 12;
-/// A record is at least so long.
+/// Minimum size of a record.
 const LENGTH_UNKNOWN: u64 = (1 << LENGTH_BITS) - 1;
 
 /// A place on the device, among all cold files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct ColdAddress(u64);
 
-/// Bytes of a file that have a record, or its beginning.
+/// Range of bytes of a file that has a record, or its beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Extent {
-    /// From the start of all files; a multiple of [`BLOCK_BYTES`].
+    /// Start of the range, from the start of all files; a multiple of [`BLOCK_BYTES`].
     pub(crate) from: u64,
-    /// A multiple of [`BLOCK_BYTES`].
+    /// Length of the range; a multiple of [`BLOCK_BYTES`].
     pub(crate) bytes: usize,
-    /// Where in them the record begins.
+    /// Offset of the record in the range.
     pub(crate) at: usize,
 }
 
 impl ColdAddress {
     pub(crate) const BITS: u32 = POSITION_BITS + LENGTH_BITS;
 
-    /// A record of so many bytes, so many bytes from the start of all files. `None` beyond
-    /// 256 TiB.
+    /// Returns the address of a record of `bytes` bytes at `position`, counted from the start of
+    /// all files. `None` beyond 256 TiB.
     pub(crate) fn new(position: u64, bytes: usize) -> Option<ColdAddress> {
         debug_assert!(position.is_multiple_of(POSITION_UNIT));
         let units = position / POSITION_UNIT;
@@ -50,7 +51,8 @@ impl ColdAddress {
         ColdAddress(bits & ((1 << Self::BITS) - 1))
     }
 
-    /// The address of these [`ColdAddress::bits`], which were read from somewhere.
+    /// Returns the address with these [`ColdAddress::bits`], which come from outside. `None` if
+    /// they are out of range.
     pub(crate) fn checked(bits: u64) -> Option<ColdAddress> {
         (bits >> Self::BITS == 0).then_some(ColdAddress(bits))
     }
@@ -59,23 +61,24 @@ impl ColdAddress {
         self.0
     }
 
-    /// Bytes from the start of all files.
+    /// Returns the position of the record in bytes, from the start of all files.
     pub(crate) fn position(self) -> u64 {
         (self.0 & ((1 << POSITION_BITS) - 1)) * POSITION_UNIT
     }
 
-    /// Bytes of the record, about: rounded up, and of a long one as far as can be said.
+    /// Returns the approximate size of the record in bytes: rounded up, and limited to the longest
+    /// length that an address can hold.
     pub(crate) fn bytes_about(self) -> u64 {
         (self.0 >> POSITION_BITS) * LENGTH_UNIT
     }
 
-    /// What to read first.
+    /// Returns the range to read first.
     pub(crate) fn extent(self) -> Extent {
         let length = self.0 >> POSITION_BITS;
         self.extent_of((length * LENGTH_UNIT) as usize)
     }
 
-    /// What to read for so many bytes of the record.
+    /// Returns the range to read for `bytes` bytes of the record.
     pub(crate) fn extent_of(self, bytes: usize) -> Extent {
         let sector = BLOCK_BYTES as u64;
         let position = self.position();

@@ -1,14 +1,14 @@
-//! Which cold records somebody has asked for lately.
+//! Cold records that were requested lately.
 //!
-//! When memory is full, what comes back drives something else out: a record that is asked for once
-//! should not. So it is noted, and becomes hot when it is asked for again while that is still
-//! known. With Zipfian requests for records of which a fifth has room (exponent 0.99, simulated), one
-//! read in forty makes a record hot instead of one in six, and fewer miss than with the clock
-//! alone: 14.7 % instead of 15.7 (12.3 are the least). While there is room, everything becomes hot
-//! at once.
+//! When memory is full, a record that comes back drives another one out; a record that is requested
+//! once should not. Its first request is only noted, and it becomes hot when it is requested again
+//! while the note is still there. With Zipfian requests for records of which a fifth has room
+//! (exponent 0.99, simulated), one read in forty makes a record hot instead of one in six, and fewer
+//! reads miss than with the clock alone: 14.7 % instead of 15.7 % (12.3 % is the optimum). While
+//! there is room, every record becomes hot at its first request.
 //!
-//! It is a table of tags that replace each other: to be taken for another record is to become hot
-//! too early.
+//! The notes are a table of tags that replace each other: a record taken for another one becomes hot
+//! too early, and nothing else.
 
 use std::sync::{Arc, atomic::AtomicU16};
 
@@ -16,18 +16,18 @@ use memory::{Arena, Exhausted, Reservation};
 
 use crate::{indirection::Slot, sync::Ordering};
 
-/// The table has an entry for so many bytes of the memory limit. It is best with about as many as
-/// there is room for records.
+/// Bytes of the memory limit for each entry of the table. The table works best with about as many
+/// entries as there is room for records.
 const BYTES_PER_ENTRY: usize = 512;
 
-/// What was asked for.
+/// Tags of records that were requested.
 pub(super) struct Asked {
     tags: Box<[AtomicU16]>,
     _reservation: Reservation,
 }
 
 impl Asked {
-    /// For a database with this memory.
+    /// Makes the table for a database with this memory.
     pub(super) fn new(arena: &Arc<Arena>) -> Result<Asked, Exhausted> {
         let entries = (arena.limit_bytes() / BYTES_PER_ENTRY).next_power_of_two();
         Ok(Asked {
@@ -36,11 +36,12 @@ impl Asked {
         })
     }
 
-    /// Notes that somebody asks for the record; whether somebody has before, not long ago.
+    /// Notes a request for the record of `slot`; returns whether it was requested before, not long
+    /// ago.
     pub(super) fn again(&self, slot: &Slot) -> bool {
         let hash = slot.hash();
         let entry = &self.tags[(hash >> (u64::BITS - self.tags.len().ilog2())) as usize];
-        // Zero is nobody's.
+        // Zero means that the entry is empty.
         let tag = (hash as u16).max(1);
         // Relaxed: nothing depends on it.
         let is_known = entry.load(Ordering::Relaxed) == tag;
@@ -62,7 +63,7 @@ mod tests {
         assert!(known(&slots[..2000]) < 20);
         let again = known(&slots[..2000]);
         assert!((1700..=2000).contains(&again), "{again}");
-        // The third time is a first one.
+        // A third request counts as a first one.
         assert!(known(&slots[..2000]) < 300);
         let others = known(&slots[2000..]);
         assert!(others < 100, "{others}");

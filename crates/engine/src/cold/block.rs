@@ -11,16 +11,17 @@ use super::{
 };
 use crate::{log::segments::write_whole, session::Session};
 
-/// A block that has as many bytes is written.
+/// Size at which a block is written.
 pub(super) const BLOCK_BYTES: usize = 256 << 10;
 
-/// Room for these and for the record that they end in, unless that is a large one.
+/// Capacity of a block: its size, and room for the record that it ends in, unless that is a large
+/// one.
 pub(super) const BLOCK_CAPACITY: usize = BLOCK_BYTES + (32 << 10);
 
 /// Records that are gathered to be written together.
 pub(super) struct Block {
     buffer: Buffer,
-    /// Where each begins, and how many bytes it has.
+    /// Beginning of each record, and its length in bytes.
     records: Vec<(usize, usize)>,
 }
 
@@ -49,11 +50,11 @@ impl Block {
 }
 
 impl Session {
-    /// Writes a block: where its records are then, in their order. `None` for one that is beyond
-    /// what an address can say.
+    /// Writes a block, and returns the addresses of its records, in their order. The address is
+    /// `None` for a record beyond the range of addresses.
     ///
     /// # Errors
-    /// What the device says.
+    /// The device's error.
     ///
     /// # Suspension
     /// A device wait.

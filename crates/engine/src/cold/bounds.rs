@@ -1,4 +1,4 @@
-//! What readers have left at records whose versions have left memory.
+//! Marks that readers have left at records whose versions have left memory.
 
 use crate::{
     indirection::Slot,
@@ -6,12 +6,12 @@ use crate::{
     timestamp::Timestamp,
 };
 
-/// Slots that share a bound, on average: in a database of many records, many. A bound that is
-/// another's, too, can only abort a transaction too many.
+/// Number of bounds: in a database of many records, many slots share one. A bound shared with
+/// another slot can only abort a transaction that could have committed.
 const BOUNDS: usize = 1 << 16;
 
-/// For every slot the newest commit of a transaction that has read its record, as far as a
-/// version that is gone was marked with it, or a later one. See `cold.rs`.
+/// For every slot a commit timestamp not older than the newest mark of a reader in a version that
+/// is gone. See `cold.rs`.
 pub(crate) struct Bounds(Box<[AtomicU64]>);
 
 impl Bounds {
@@ -23,13 +23,13 @@ impl Bounds {
         &self.0[(slot.hash() >> (u64::BITS - BOUNDS.ilog2())) as usize]
     }
 
-    /// Notes a reader that commits at `at`; whether that was news.
+    /// Notes a reader that commits at `at`; returns whether it raised the bound.
     pub(crate) fn raise(&self, slot: &Slot, at: Timestamp) -> bool {
         // Relaxed: the fences of `cold.rs` order it.
         self.of(slot).fetch_max(at.0, Ordering::Relaxed) < at.0
     }
 
-    /// The newest reader.
+    /// Returns the commit timestamp of the newest reader.
     pub(crate) fn latest(&self, slot: &Slot) -> Timestamp {
         // Relaxed: the caller's fence orders it.
         Timestamp(self.of(slot).load(Ordering::Relaxed))

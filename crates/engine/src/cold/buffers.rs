@@ -1,4 +1,4 @@
-//! What a thread reads cold records into, again and again.
+//! Buffers that a thread reads cold records into, and uses again.
 //!
 //! The allocator is slow with memory that is aligned to blocks: with a buffer made and freed for
 //! each, that was 1.4 us of a read (a profile of Zipfian reads beyond memory).
@@ -7,23 +7,23 @@ use std::cell::RefCell;
 
 use io::{BLOCK_BYTES, Buffer};
 
-/// Buffers of so many blocks are kept.
+/// Maximum size in blocks of a buffer that is kept.
 const BLOCKS_MAX: usize = 4;
-/// So many bytes of each size.
+/// Maximum bytes of kept buffers of each size.
 const SPARES_BYTES_MAX: usize = 256 << 10;
 
-/// Buffers of one thread that nobody uses now, by their size.
+/// Idle buffers of one thread, by their size.
 #[derive(Default)]
 pub(crate) struct ReadBuffers(RefCell<[Vec<Buffer>; BLOCKS_MAX]>);
 
-/// Where buffers of a capacity are kept.
+/// Returns the index of the list for buffers of a capacity, or `None` if they are not kept.
 fn list(capacity: usize) -> Option<usize> {
     let blocks = capacity.div_ceil(BLOCK_BYTES);
     (1..=BLOCKS_MAX).contains(&blocks).then(|| blocks - 1)
 }
 
 impl ReadBuffers {
-    /// A buffer of `bytes` bytes: zeros, or what was read before.
+    /// Takes a buffer of `bytes` bytes; its content is zeros, or data that was read before.
     pub(super) fn take(&self, bytes: usize) -> Buffer {
         let spare = list(bytes).and_then(|at| self.0.borrow_mut()[at].pop());
         match spare {
@@ -56,7 +56,7 @@ mod tests {
         let mut small = buffers.take(BLOCK_BYTES);
         assert!(small.iter().all(|&byte| byte == 0));
         small[17] = 1;
-        // A device that stops short.
+        // The device stops short.
         small.set_len(100);
         buffers.give_back(small);
         assert_eq!(buffers.take(2 * BLOCK_BYTES)[17], 0);

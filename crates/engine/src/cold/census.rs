@@ -1,13 +1,14 @@
-//! What is live in each cold file: found by counting.
+//! Count of the live bytes in each cold file.
 //!
-//! Nobody keeps accounts when a record comes back, is overwritten, deleted, or dropped with its
-//! table. Now and then all slots are looked at, some nanoseconds each: the bytes of the records
-//! that cold ones name are live, and all others are not. A version that was read from a file and
-//! is still in memory does not count: it is written anew if it has to be.
+//! No account is kept when a record comes back, is overwritten, deleted, or dropped with its table.
+//! Instead, the census now and then looks at all slots, which takes some nanoseconds for each: the
+//! bytes of the records that cold slots name are live, and all others are not. The stored copy of a
+//! version that was read from a file and is still in memory does not count: the version is written
+//! anew if need be.
 //!
-//! A closed file that nobody names is *emptied*: tables that are made meanwhile have nothing in it,
-//! tables that were dropped before are nobody's who begins now, and nothing becomes cold there
-//! (`files.rs`).
+//! A closed file that no slot names is *emptied*: tables created meanwhile have no record in it,
+//! tables dropped before are out of reach of transactions that begin now, and no record becomes
+//! cold there (`files.rs`).
 
 use std::{collections::HashMap, rc::Rc};
 
@@ -21,13 +22,13 @@ const SLOTS_PER_PIN: u64 = 4096;
 type Live = HashMap<u32, u64>;
 
 impl Session {
-    /// Counts what is live, notes it for each file, and which of the closed ones are emptied;
-    /// whether all slots could be looked at.
+    /// Counts the live bytes of each file, notes them, and notes which of the closed files are
+    /// emptied. Returns whether all slots could be looked at.
     ///
     /// # Suspension
-    /// Others have their turn now and then.
+    /// Yields to other tasks now and then.
     pub(super) async fn count_live(self: &Rc<Self>, tier: &ColdTier) -> bool {
-        // Files that come, and blocks that are written from now on, are not judged.
+        // Files created from now on, and blocks written from now on, are not judged.
         let files = tier.files.all();
         let files: Vec<_> = files
             .into_iter()
@@ -37,7 +38,7 @@ impl Session {
         for table in self.database.catalog.live_tables() {
             let (mut next, mut of_table) = (Some(0), Live::new());
             while let Some(first) = next {
-                // While it is open, a table that is found stays.
+                // While the snapshot is open, a table that is found stays.
                 let Ok(snapshot) = self.begin(Isolation::Snapshot) else {
                     return false;
                 };
@@ -66,7 +67,8 @@ impl Session {
         true
     }
 
-    /// The same for some slots of a table from `first` on: where the next are.
+    /// Counts the live bytes of some slots of the table with this `number`, from slot `first` on,
+    /// into `live`. Returns the slot to go on at.
     fn count_some(&self, number: u32, first: u64, live: &mut Live) -> Option<u64> {
         let table = self.database.table_by_number(number)?;
         let all = table.records.taken();
@@ -77,7 +79,7 @@ impl Session {
                 continue;
             };
             let number = file_of(address);
-            // Neighbours are often together.
+            // Neighbouring slots often name the same file.
             if last.0 != number {
                 *live.entry(last.0).or_default() += last.1;
                 last = (number, 0);

@@ -1,20 +1,21 @@
-//! Emptying cold files of which little is live, so that their room on the device is free again.
+//! Compaction: cold files with little live data are emptied, and their room on the device becomes
+//! free.
 //!
 //! A file that is *compacted* is closed first (`files.rs`). Then it is read from its beginning,
-//! block by block. For each record that is met, the index names the slot; if that says that the
-//! record is here, it is live: it is copied into a block, with others, the block is written,
-//! and then slot by slot the new address takes the place of the old one, if that is still there.
-//! Nobody but who makes the record hot competes for that, and whoever has read the record at its
-//! old address finds the slot changed, and looks again.
+//! block by block. For each record found, the index names the slot; if the slot names this place,
+//! the record is live. Live records are copied into a block, the block is written, and then slot by
+//! slot the new address replaces the old one, if the old one is still there. Only a promotion of the
+//! record competes for the slot, and a reader that has read the record at its old address finds the
+//! slot changed, and looks again.
 //!
-//! What has expired is deleted on the way (`expire.rs`): it need not be moved.
+//! Expired records are deleted on the way (`expire.rs`): they need not be moved.
 //!
-//! Then what is live is counted (`census.rs`). If that is nothing, the file goes after the next
-//! checkpoint: until then the one before refers to it. If a record is left, since it cannot be
-//! read, the file is kept.
+//! Then live bytes are counted (`census.rs`). A file without any is removed after the next
+//! checkpoint: until then the previous checkpoint refers to it. If a record is left, since it cannot
+//! be read, the file is kept.
 //!
-//! Which files: if more is dead than is to be ([`ColdConfig::dead_percent_max`]), those of which the
-//! least is live, until less would be.
+//! Choice of files: if more than [`ColdConfig::dead_percent_max`] is dead, the files with the
+//! smallest live share are compacted, until less would be dead.
 
 use std::{
     io, mem,
@@ -51,24 +52,24 @@ use crate::{
 /// Bytes that are read at once.
 const READ_BYTES: usize = 512 << 10;
 
-/// Files that are emptied before what is live is counted again.
+/// Files that are emptied before live bytes are counted again.
 const FILES_PER_ROUND: usize = 4;
 
-/// A file of which so many percent are live is not worth it.
+/// Maximum live percentage of a file that is worth compacting.
 const LIVE_PERCENT_MAX: u64 = 90;
 
-/// In a file of which so many parts beside each other cannot be read, of a sector at least, nothing
-/// else is looked for.
+/// Maximum number of adjacent parts of a file, each at least a sector, that cannot be read: beyond
+/// it, nothing else is looked for in the file.
 const UNREADABLE_MAX: usize = 64;
 
-/// After a device that refused, or memory that has no room.
+/// Pause after an error of the device, or without room in memory.
 const REST: Duration = Duration::from_secs(5);
 
-/// What compaction has done.
+/// Result of a compaction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Compacted {
-    /// Files that it went through.
+    /// Files that were gone through.
     pub files: u64,
     /// Records that were written elsewhere.
     pub records: u64,
@@ -76,16 +77,16 @@ pub struct Compacted {
     pub expired: u64,
 }
 
-/// What a file is gone through for. What has expired is deleted.
+/// Purpose of going through a file. Expired records are deleted in either case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Aim {
-    /// What is live is written elsewhere.
+    /// Live records are written elsewhere.
     Empty,
-    /// What is live stays.
+    /// Live records stay.
     Expire,
 }
 
-/// When, and how fast.
+/// Schedule and speed of compaction.
 pub(super) struct Compaction {
     config: ColdConfig,
     is_under_way: AtomicBool,
@@ -94,19 +95,19 @@ pub(super) struct Compaction {
     before: Mutex<Before>,
 }
 
-/// How it was when what is live was counted.
+/// State at the last count of live bytes.
 #[derive(Clone, Copy, Default)]
 struct Before {
-    /// Somebody has counted.
+    /// Whether there was a count.
     is_known: bool,
     /// [`ColdFiles::taken`].
     taken: u64,
     checkpoints: u64,
-    /// There may be more to do.
+    /// Whether there may be more to do.
     goes_on: bool,
 }
 
-/// Being the one who compacts, until dropped.
+/// The right to compact, until dropped: one session has it at a time.
 pub(super) struct Turn<'c>(&'c Compaction);
 
 impl Drop for Turn<'_> {
@@ -125,20 +126,20 @@ impl Compaction {
         }
     }
 
-    /// A checkpoint was taken.
+    /// Notes that a checkpoint was taken.
     pub(super) fn note_checkpoint(&self) {
         // Relaxed, here and below: nothing depends on it.
         self.checkpoints.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// There is a file out of which everything had better be moved.
+    /// Notes that there is a damaged file, which had better be emptied.
     pub(super) fn note_damage(&self) {
         self.before().goes_on = true;
     }
 
     pub(super) fn begin(&self) -> Option<Turn<'_>> {
         let is_free = !self.is_under_way.swap(true, Ordering::Acquire);
-        // Lazily: a turn that nobody has would end the other one's.
+        // Lazily: dropping a turn that was not granted would end the other session's turn.
         is_free.then(|| Turn(self))
     }
 
@@ -146,14 +147,14 @@ impl Compaction {
         self.before.lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    /// Whether so much has happened since what is live was counted that it may be time.
+    /// Whether enough has happened since the last count of live bytes that compaction may be due.
     fn is_due(&self, files: &ColdFiles) -> bool {
         let before = *self.before();
         let more = files.taken() - before.taken;
         let is_certain = !before.is_known
             || before.goes_on
             || self.checkpoints.load(Ordering::Relaxed) > before.checkpoints;
-        // Mostly so little has come that nobody needs to know how much there is.
+        // Mostly so little was written that the sum of all files is not needed.
         if !is_certain && more < files.bytes_max() {
             return false;
         }
@@ -170,8 +171,7 @@ impl Compaction {
         };
     }
 
-    /// The files to empty next, those first that somebody has begun with, or that cannot be
-    /// relied on.
+    /// Returns the files to empty next; files that are closed already, and damaged ones, come first.
     fn choose(&self, files: &ColdFiles) -> Vec<Arc<ColdFile>> {
         let all = files.all();
         let tail = files.tail_number();
@@ -196,7 +196,7 @@ impl Compaction {
             if is_enough && own > 0 || own * 100 > end * LIVE_PERCENT_MAX {
                 break;
             }
-            // What is live will be elsewhere.
+            // Its live bytes will be elsewhere.
             bytes -= end - own;
             chosen.push(file.clone());
         }
@@ -206,13 +206,13 @@ impl Compaction {
     }
 }
 
-/// Live records on their way elsewhere.
+/// Live records that are being moved.
 struct Moving {
     block: Block,
     records: Vec<Moved>,
 }
 
-/// One of them.
+/// One record of [`Moving`].
 struct Moved {
     table: u32,
     rid: Rid,
@@ -229,16 +229,17 @@ impl Moving {
     }
 }
 
-/// What was read last of a file.
+/// Part of a file that was read last.
 struct Window {
     file: Arc<ColdFile>,
-    /// Where in the file it begins.
+    /// Position of the part in the file.
     from: u64,
     buffer: Arc<Buffer>,
 }
 
 impl Window {
-    /// Where so many bytes are in the buffer that are `at` in the file; fewer at its end.
+    /// Returns the range in the buffer of `bytes` bytes at offset `at` of the file; fewer at the end
+    /// of the file. `None` if the buffer does not have all of them.
     fn range(&self, at: u64, bytes: usize) -> Option<Range<usize>> {
         let start = usize::try_from(at.checked_sub(self.from)?).ok()?;
         let left = usize::try_from(self.file.end() - at).unwrap_or(usize::MAX);
@@ -248,17 +249,17 @@ impl Window {
 }
 
 impl Session {
-    /// Empties cold files of which little is live, a few at most. `None` if another session does
-    /// so, or records are still being loaded. The upkeep calls this when it is needed.
+    /// Empties a few cold files of which little is live. Returns `None` if another session does so,
+    /// or if records are still being loaded. The upkeep calls this function when it is needed.
     ///
     /// # Errors
-    /// `Unsupported` without a cold tier; else what the device said. Nothing is lost.
+    /// `Unsupported` without a cold tier; otherwise the device's error. No record is lost.
     ///
     /// # Suspension
-    /// Memory and device waits; others have their turn now and then.
+    /// Memory and device waits; yields to other tasks now and then.
     ///
     /// # Cancellation
-    /// Who calls this next goes on.
+    /// The next call goes on.
     pub async fn compact_cold_files(self: &Rc<Self>) -> io::Result<Option<Compacted>> {
         let unsupported = || io::Error::from(io::ErrorKind::Unsupported);
         let tier = self.database.cold().ok_or_else(unsupported)?;
@@ -279,12 +280,12 @@ impl Session {
         let mut gone_through = Vec::new();
         for file in &chosen {
             file.close();
-            // What was empty may have got records until it was closed: then it has its turn
-            // next time.
+            // A file that was empty may have got records before it was closed: it has its turn next
+            // time then.
             if file.live() > 0 {
                 let aim = Aim::Empty;
                 if !self.go_through(tier, file, aim, &mut compacted).await? {
-                    // There will be another time.
+                    // The rest is left to another call.
                     return Ok(Some(compacted));
                 }
                 gone_through.push(file);
@@ -299,7 +300,7 @@ impl Session {
         Ok(Some(compacted))
     }
 
-    /// Goes through what is live in a file; whether it came to the end.
+    /// Goes through the live records of a file; returns whether it came to the end.
     pub(super) async fn go_through(
         self: &Rc<Self>,
         tier: &ColdTier,
@@ -325,7 +326,7 @@ impl Session {
             };
             unreadable = 0;
             let Ok((header, used)) = decode_header(&window.buffer[head]) else {
-                // Room that was taken, and not written to.
+                // Room that was taken, but not written to.
                 at += SECTOR as u64;
                 continue;
             };
@@ -366,8 +367,8 @@ impl Session {
         Ok(true)
     }
 
-    /// Where so many bytes of a file are in the window, which is moved there if need be. Fewer,
-    /// if it ends before.
+    /// Returns the range in the window of `bytes` bytes at offset `at` of the file, moving the
+    /// window if need be. The range is shorter at the end of the file.
     async fn look(
         &self,
         tier: &ColdTier,
@@ -390,7 +391,7 @@ impl Session {
         };
         let buffer = match read(bytes.max(READ_BYTES)).await {
             Ok(buffer) => buffer,
-            // What cannot be read may be behind it.
+            // The part that cannot be read may be behind the bytes asked for.
             Err(_) => read(bytes).await?,
         };
         window.buffer = buffer;
@@ -398,8 +399,8 @@ impl Session {
         Ok(0..bytes.min(window.buffer.len()))
     }
 
-    /// Looks at what is live of a block: takes along what is to be moved, and returns what has
-    /// expired.
+    /// Looks at the live records of a block: gathers those to be moved, and returns the expired
+    /// ones.
     async fn gather_live(
         self: &Rc<Self>,
         tier: &ColdTier,
@@ -410,7 +411,7 @@ impl Session {
         aim: Aim,
         moving: &mut Moving,
     ) -> io::Result<Vec<Expired>> {
-        // While it is open, a table that is found stays.
+        // While the transaction is open, a table that is found stays.
         let transaction = self.begin(Isolation::Snapshot).map_err(another_time)?;
         let block = &buffer[range.clone()];
         let mut expired = Vec::new();
@@ -419,8 +420,8 @@ impl Session {
             && !rest.is_empty()
         {
             let Ok(record) = ColdRecord::decode(rest, position + at as u64) else {
-                // Of a damaged one nobody knows where it ends. The next is where one begins that
-                // is whole: a checksum holds in one place only.
+                // The end of a damaged record is unknown. The next record is the next one that is
+                // whole: a checksum holds in one place only.
                 at += POSITION_UNIT as usize;
                 continue;
             };
@@ -457,13 +458,13 @@ impl Session {
         Ok(expired)
     }
 
-    /// Notes that something of a block could not be read.
+    /// Notes that a part of a block could not be read.
     fn note_unreadable(&self, tier: &ColdTier, position: u64) {
         tier.note_damage(position);
         self.counters.update(|stats| stats.cold_reads_failed += 1);
     }
 
-    /// The record with this key, if it is at `address`.
+    /// Returns the record with this key, if it is at `address`.
     ///
     /// # Suspension
     /// Memory waits.
@@ -481,15 +482,16 @@ impl Session {
         (slot.head() == Head::Cold(address)).then_some(rid)
     }
 
-    /// Writes live records to the last file, and says so in their slots: of how many.
+    /// Writes live records to the last file, and their new addresses to their slots. Returns the
+    /// number of records that were moved.
     async fn move_to_tail(self: &Rc<Self>, tier: &ColdTier, moving: Moving) -> io::Result<u64> {
         let Moving { block, records } = moving;
         let addresses = self.write_block(tier, block).await?;
-        // While it is open, a table that is found stays.
+        // While the transaction is open, a table that is found stays.
         let transaction = self.begin(Isolation::Snapshot).map_err(another_time)?;
         let mut moved = 0;
         for (record, to) in records.into_iter().zip(addresses) {
-            // What the slot says nobody else has: if it says `from`, it is that record.
+            // No other slot has this address: if the slot names `from`, it is that record's.
             if let Some(table) = self.database.table_by_number(record.table)
                 && let Some(to) = to
                 && table.records.slot(record.rid).readdress(record.from, to)
@@ -505,8 +507,8 @@ impl Session {
         Ok(moved)
     }
 
-    /// Deletes what has expired in cold files, and compacts them whenever too much in them is
-    /// dead: a part of the upkeep.
+    /// Deletes expired records of cold files, and compacts files whenever too many of their bytes
+    /// are dead: a part of the upkeep.
     pub(crate) async fn keep_compact(self: &Rc<Self>, lane: &LaneWriter) {
         let Some(tier) = self.database.cold() else {
             return;
@@ -522,7 +524,7 @@ impl Session {
             };
             match done {
                 Ok(Some(_)) => {}
-                // There is nothing to do, or somebody else does it.
+                // There is nothing to do, or another session does it.
                 Ok(None) => next_look(ring).await,
                 Err(_) => {
                     self.counters.update(|stats| stats.compactions_failed += 1);
@@ -533,7 +535,8 @@ impl Session {
     }
 }
 
-/// Why it ends for now, if too many transactions are open, or memory has no room.
+/// Returns the error with which a pass ends for now, if too many transactions are open, or memory
+/// has no room.
 pub(super) fn another_time(error: Error) -> io::Error {
     io::Error::new(io::ErrorKind::ResourceBusy, error)
 }

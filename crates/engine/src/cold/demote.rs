@@ -1,15 +1,15 @@
-//! What leaves memory, and how.
+//! Demotion: how records leave memory.
 //!
-//! A *clock*: its hand goes through the tables, in the order of their keys, and takes the
-//! records that nobody has asked for since it last came by. They are copied into a block, the
-//! block is written, and then, record by record, the slot gets the address in the place of
-//! the version, if it still holds the same one. Until then nothing has changed for anybody;
-//! a block that is written and not used is lost room, nothing else.
+//! A *clock* chooses the records: its hand goes through the tables, in the order of their keys, and
+//! takes the records that were not requested since it last came by. They are copied into a block,
+//! the block is written, and then, record by record, the slot gets the address in the place of the
+//! version, if it still holds the same one. Until then no reader notices anything; a block that is
+//! written and not used is lost room, and nothing else.
 //!
-//! A record that has come back and was not changed is still where it was: it leaves at once, if
-//! its file is still open (`files.rs`).
+//! A record that came back and was not changed still has its copy on the device: it leaves at once,
+//! if the file of the copy is still open (`files.rs`).
 //!
-//! Log and checkpoint have what is demoted: nothing here needs to be durable, before the next
+//! Log and checkpoint have the demoted records: no cold file needs to be durable before the next
 //! checkpoint refers to it.
 
 use std::{io, ops::Bound, rc::Rc, sync::Mutex};
@@ -33,11 +33,12 @@ use crate::{
     transaction::{Isolation, fetch_records},
 };
 
-/// Border nodes that the hand visits under one pin, without a suspension: among transactions that
-/// wait for the device, each of them would take as long as all of these.
+/// Border nodes that the hand visits under one pin, without a suspension: a task that suspends
+/// among transactions that wait for the device takes as long for each node as for all of these.
 const NODES_PER_PIN: usize = 16;
 
-/// Where the clock's hand is. One session moves it at a time: nobody else finds it meanwhile.
+/// Position of the clock's hand. One session moves it at a time; another session finds no hand
+/// meanwhile.
 pub(super) struct Hand(Mutex<Option<Place>>);
 
 impl Default for Hand {
@@ -46,7 +47,7 @@ impl Default for Hand {
     }
 }
 
-/// Behind a key of a table.
+/// A place behind a key of a table.
 #[derive(Debug, Default)]
 struct Place {
     table: u32,
@@ -73,13 +74,13 @@ impl Drop for Moving<'_> {
     }
 }
 
-/// What came of a move of the hand.
+/// Result of a move of the hand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Demoted {
-    /// Records that the clock came by.
+    /// Records that the hand passed.
     pub looked_at: u64,
-    /// Records that have left memory.
+    /// Records that left memory.
     pub records: u64,
 }
 
@@ -87,7 +88,7 @@ pub struct Demoted {
 struct Victim {
     table: u32,
     rid: Rid,
-    /// To be compared, not to be followed: it may be gone.
+    /// Address of the version, to be compared and not to be followed: the version may be gone.
     version: u64,
     begin: Timestamp,
 }
@@ -95,10 +96,10 @@ struct Victim {
 /// Records on their way to the device.
 struct Load {
     block: Block,
-    /// Whose records are in the block.
+    /// Records that are in the block.
     victims: Vec<Victim>,
     looked_at: u64,
-    /// Records that have left already, and bytes of them.
+    /// Records that have left already, without a write, and their bytes.
     gone: u64,
     gone_bytes: usize,
 }
@@ -118,8 +119,8 @@ impl Load {
         self.block.bytes() + self.gone_bytes >= BLOCK_BYTES
     }
 
-    /// Takes a record, if it can leave and nobody has asked for it lately; returns it, if it
-    /// is on the device as it is.
+    /// Takes a record into the block, if it can leave and was not requested lately. Returns it
+    /// instead, with its address, if the device already has the same version.
     fn consider(
         &mut self,
         tier: &ColdTier,
@@ -166,18 +167,17 @@ impl Load {
 }
 
 impl Session {
-    /// Has records leave memory that nobody has asked for lately: moves the clock's hand on
-    /// until a block is full, or it has come by `looks` records. `None` if another session
-    /// does so.
+    /// Demotes records that were not requested lately: moves the clock's hand on until a block is
+    /// full, or it has passed `looks` records. Returns `None` if another session does so.
     ///
     /// # Errors
-    /// `Unsupported` without a cold tier; else what the device said. Nothing has changed.
+    /// `Unsupported` without a cold tier; otherwise the device's error. No record has changed.
     ///
     /// # Suspension
     /// Memory and device waits.
     ///
     /// # Cancellation
-    /// What was not demoted yet stays.
+    /// Records that were not demoted yet stay.
     pub async fn demote(self: &Rc<Self>, looks: u64) -> io::Result<Option<Demoted>> {
         let unsupported = || io::Error::from(io::ErrorKind::Unsupported);
         let tier = self.database.cold().ok_or_else(unsupported)?;
@@ -239,7 +239,7 @@ impl Session {
                 if load.is_full() || load.looked_at >= looks {
                     return;
                 }
-                // A worker that does not suspend has others, too.
+                // A worker that does not suspend runs other tasks, too.
                 interleave::yield_now().await;
             }
             place.table += 1;
@@ -247,7 +247,7 @@ impl Session {
         }
     }
 
-    /// Moves the hand on in one table: whether that was all of it. Never suspends.
+    /// Moves the hand on in one table; returns whether it reached the end. Never suspends.
     async fn stride(
         &self,
         tier: &ColdTier,
@@ -256,7 +256,7 @@ impl Session {
         load: &mut Load,
     ) -> bool {
         let mut batch = self.batches.lend();
-        // While records are loaded nobody has a snapshot, and there is no log yet.
+        // While records are loaded, there is no snapshot, and no log yet.
         let horizon = match self.database.log() {
             Some(_) => self.database.horizon(),
             None => Timestamp(u64::MAX),
@@ -288,12 +288,13 @@ impl Session {
         place.after.is_none()
     }
 
-    /// Writes a block, and has its records leave memory: how many did.
+    /// Writes a block, and removes the versions of its records from memory; returns how many were
+    /// removed.
     async fn write_load(self: &Rc<Self>, tier: &ColdTier, load: Load) -> io::Result<u64> {
         let Load { block, victims, .. } = load;
         let addresses = self.write_block(tier, block).await?;
-        // While it is open, no version that is superseded from now on is freed: a head that
-        // is found at a victim's address, with its timestamp, is the victim.
+        // While the transaction is open, no version that is superseded from now on is freed: a head
+        // that is found at a victim's address, with its timestamp, is the victim.
         let Ok(transaction) = self.begin(Isolation::Snapshot) else {
             return Ok(0);
         };
@@ -311,8 +312,8 @@ impl Session {
         Ok(demoted)
     }
 
-    /// Puts an address in the place of a version, if that is still there: the bytes of memory
-    /// that it had.
+    /// Puts an address in the place of a version, if the version is still there; returns the bytes
+    /// of memory that it had.
     fn chill(
         &self,
         tier: &ColdTier,
@@ -330,9 +331,9 @@ impl Session {
         if !is_it || !slot.freeze(version) {
             return None;
         }
-        // Pairs with the fence of who has marked the version: `cold.rs`.
+        // Pairs with the fence of a reader that has marked the version: `cold.rs`.
         fence(Ordering::SeqCst);
-        // It pairs with that of who closes a file, too.
+        // The fence pairs with that of a session that closes a file, too.
         if !tier.is_open_at(to) {
             slot.unfreeze(version);
             return None;

@@ -1,13 +1,14 @@
-//! Moving versions, so that memory that is free here and there is free as a whole.
+//! Moving of versions, which turns scattered free memory into regions that are free as a whole.
 //!
-//! What was demoted or overwritten leaves holes that only versions of the same size fit into.
-//! The sparsest regions of the arena are closed (`memory`, `region.rs`), and what is left in
-//! them is copied elsewhere, slot by slot. Of a record, only a head moves, committed and
-//! unmarked: older versions, uncommitted ones and tombstones go by themselves, sooner or later.
+//! Versions that were demoted or overwritten leave holes that only versions of the same size fit
+//! into. The sparsest regions of the arena are closed (`memory`, `region.rs`), and the versions
+//! left in them are copied elsewhere, slot by slot. Only the head of a record moves, committed and
+//! unmarked: older versions, uncommitted ones and tombstones are freed by themselves, sooner or
+//! later.
 //!
-//! A moved version is the same to everybody: it has the same timestamp, payload, predecessor
-//! and successor. It moves as a record becomes cold (`cold.rs`): its slot is frozen, the readers'
-//! mark copied after a fence, and only then the copy takes its place; who marks the version
+//! A moved version is the same to every reader: it has the same timestamp, payload, predecessor and
+//! successor. It moves as a record becomes cold (`cold.rs`): its slot is frozen, the readers' mark
+//! copied after a fence, and only then the copy takes its place; a reader that marks the version
 //! meanwhile finds the slot frozen, or another version there, and marks again.
 
 use std::rc::Rc;
@@ -26,11 +27,11 @@ use crate::{
 const SLOTS_PER_PIN: u64 = 4096;
 
 impl Session {
-    /// Moves what lies in closing regions elsewhere, in all tables, once around, as far as there
-    /// is room for it.
+    /// Moves the versions in closing regions elsewhere, in all tables, once around, as far as there
+    /// is room.
     ///
     /// # Suspension
-    /// Others have their turn now and then.
+    /// Yields to other tasks now and then.
     pub(super) async fn evacuate(self: &Rc<Self>) {
         let database = &*self.database;
         let tables = database.catalog.live_tables().into_iter();
@@ -54,9 +55,10 @@ impl Session {
         }
     }
 
-    /// The same for some slots of a table from `first` on: where the next are.
+    /// Moves the versions of some slots of the table with this `number`, from slot `first` on.
+    /// Returns the slot to go on at.
     fn evacuate_slots(&self, number: u32, first: u64) -> Result<Option<u64>, Exhausted> {
-        // While it is open, a table that is found stays (`catalog/graveyard.rs`).
+        // While the transaction is open, a table that is found stays (`catalog/graveyard.rs`).
         let _pin = self.memory.pin();
         let Some(table) = self.database.table_by_number(number) else {
             return Ok(None);
@@ -84,7 +86,7 @@ impl Session {
             unsafe { copy.free(&self.memory, copy.block_bytes()) };
             return Ok(());
         }
-        // Pairs with the fence of who has marked the version: `cold.rs`.
+        // Pairs with the fence of a reader that has marked the version: `cold.rs`.
         fence(Ordering::SeqCst);
         copy.take_mark(head);
         slot.unfreeze(copy);

@@ -1,22 +1,22 @@
-//! Deleting what has expired on the device, so that it takes no room there, nor in indexes.
+//! Deletion of expired records on the device, where they take room, and in indexes, too.
 //!
 //! The walk that deletes expired records (`ttl/collect.rs`) passes over cold ones: it would have to
-//! read each of them, live ones too, to know. Instead each file knows, by table, when the last
-//! record expires that it has (`files.rs`). When that is over, all that the file has of the table
-//! is to go, and the file is gone through as for compaction, a large read at a time and
-//! at the same bounded rate. What has expired is made hot, a few records at a time, and
-//! deleted by a transaction like any of the walk's. What is live stays; what is dead then,
-//! compaction finds by counting. What compaction itself meets on its way has no need to wait for
-//! the last of its table: it is deleted rather than moved.
+//! read each of them, live ones too, to know. Instead each file knows, by table, when its last
+//! record expires (`files.rs`). After that time, all records of the table in the file are to be
+//! deleted, and the file is gone through as for compaction, a large read at a time and at the same
+//! bounded rate. Expired records are made hot, a few at a time, and deleted by a transaction like
+//! any of the walk's. Live records stay; compaction later finds by counting how much is dead. An
+//! expired record that compaction itself meets need not wait for the last of its table: it is
+//! deleted rather than moved.
 //!
-//! A record lives a TTL at most after it has come to a file. So what has expired and is still there
-//! takes no more room than what was written in a TTL, or the time in which a file is filled,
-//! if that is longer. A file is read once for each table with a TTL of which it has records, and
-//! again if some that were in memory meanwhile return to it.
+//! A record lives a TTL at most after it has come to a file. Expired records that are still there
+//! therefore take no more room than the records written within a TTL, or within the time in which a
+//! file is filled, if that is longer. A file is read once for each table with a TTL of which it has
+//! records, and again if records that were in memory meanwhile return to it.
 //!
-//! What is not deleted, since somebody is writing one of the few, has become hot, and is the
-//! walk's; should it leave memory before, its file is told again (`demote.rs`). Without room
-//! in memory, all of it is left to another time.
+//! If another transaction is writing one of the few records, these are not deleted: they have
+//! become hot, and the walk deletes them. If one leaves memory before, its expiry is noted at its
+//! file again (`demote.rs`). Without room in memory, the whole pass is left to another time.
 
 use std::{io, rc::Rc, sync::Arc};
 
@@ -53,7 +53,7 @@ impl Expired {
     }
 }
 
-/// What was known of a file that is gone through; it is again, unless that comes to an end.
+/// Expiries of a file that is gone through; they are noted again, unless the pass comes to its end.
 struct Forgotten<'f> {
     files: &'f ColdFiles,
     file: Arc<ColdFile>,
@@ -69,18 +69,18 @@ impl Drop for Forgotten<'_> {
 }
 
 impl Session {
-    /// Goes through the cold files of which all records of some table have expired, and deletes
-    /// what has. `None` if another session does so, or goes through cold files for something else,
-    /// or records are still being loaded. The upkeep calls this when it is needed.
+    /// Goes through the cold files of which all records of some table have expired, and deletes the
+    /// expired records. Returns `None` if another session does so or compacts cold files, or if
+    /// records are still being loaded. The upkeep calls this function when it is needed.
     ///
     /// # Errors
-    /// `Unsupported` without a cold tier; `ResourceBusy` without room in memory. Nothing is lost.
+    /// `Unsupported` without a cold tier; `ResourceBusy` without room in memory. No record is lost.
     ///
     /// # Suspension
-    /// Memory and device waits; others have their turn now and then.
+    /// Memory and device waits; yields to other tasks now and then.
     ///
     /// # Cancellation
-    /// Who calls this next goes on.
+    /// The next call goes on.
     pub async fn expire_cold_records(self: &Rc<Self>) -> io::Result<Option<Compacted>> {
         let unsupported = || io::Error::from(io::ErrorKind::Unsupported);
         let tier = self.database.cold().ok_or_else(unsupported)?;
@@ -100,7 +100,7 @@ impl Session {
         Ok(Some(compacted))
     }
 
-    /// Deletes what has expired in a file; whether it came to the end.
+    /// Deletes the expired records of a file; returns whether it came to the end.
     async fn expire_in(
         self: &Rc<Self>,
         tier: &ColdTier,
@@ -121,7 +121,7 @@ impl Session {
         Ok(is_end)
     }
 
-    /// Deletes records that have expired, and were read from their file: how many.
+    /// Deletes expired records that were read from their file; returns how many were deleted.
     ///
     /// # Suspension
     /// Waits for room in the log.
@@ -132,7 +132,7 @@ impl Session {
         for some in some.flat_map(|records| records.chunks(EXPIRED_MAX)) {
             match self.expire_some(some).await {
                 Ok(some) => deleted += some,
-                // What somebody is writing is hot.
+                // A record that another transaction is writing is hot.
                 Err(Error::Abort(_) | Error::TableDropped) => {}
                 Err(error) => return Err(another_time(error)),
             }
@@ -141,10 +141,11 @@ impl Session {
         Ok(deleted)
     }
 
-    /// The same for a few of one table, in one transaction.
+    /// Deletes a few expired records of one table in one transaction; returns how many were
+    /// deleted.
     async fn expire_some(self: &Rc<Self>, records: &[Expired]) -> Result<u64, Error> {
         let transaction = self.begin_to_expire()?;
-        // While it is open, a table that is found stays.
+        // While the transaction is open, a table that is found stays.
         let number = records.first().map(|record| record.table);
         let table = number.and_then(|number| self.database.table_by_number(number));
         let table = table.ok_or(Error::TableDropped)?;

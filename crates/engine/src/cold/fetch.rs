@@ -1,8 +1,8 @@
-//! Reading cold records: each once, however many want it.
+//! Reading of cold records: concurrent readers of a record share one read.
 //!
-//! Who comes first reads, the others wait for him; if he is cancelled, one of them takes his
-//! place. What was read is kept by those who asked, not here: mostly one of them has it
-//! promoted.
+//! The first reader carries out the read, and the others wait for it; if the first one is
+//! cancelled, another one takes its place. The readers keep the record that was read; this module
+//! does not. Mostly one of them has the record promoted.
 
 use std::{
     collections::hash_map::Entry,
@@ -34,10 +34,10 @@ use crate::{
 
 const SHARDS: usize = 64;
 
-/// Bytes between two records that are read for nothing rather than in two transfers.
+/// Maximum bytes between two records that are read needlessly rather than in two transfers.
 const GAP_BYTES_MAX: u64 = 16 << 10;
 
-/// Attempts at a transfer that the device cuts short.
+/// Maximum attempts at a transfer that the device cuts short.
 const ATTEMPTS: u32 = 8;
 
 /// A record that was read from its file.
@@ -45,25 +45,25 @@ pub(crate) struct Fetched {
     pub(crate) address: ColdAddress,
     pub(crate) begin: Timestamp,
     pub(super) successor: Timestamp,
-    /// With other records, perhaps.
+    /// Buffer with the record, and perhaps with others.
     buffer: Arc<Buffer>,
     stored: Range<usize>,
 }
 
 impl Fetched {
-    /// What is stored: with a TTL, the expiry first.
+    /// Returns the stored bytes: with a TTL, the expiry first.
     pub(crate) fn stored(&self) -> &[u8] {
         &self.buffer[self.stored.clone()]
     }
 
-    /// The record at `address`, `at` bytes into a buffer.
+    /// Decodes the record at `address` from `buffer`, at offset `at`.
     fn decode(address: ColdAddress, buffer: &Arc<Buffer>, at: usize) -> Result<Fetched, Unread> {
         let bytes = buffer.get(at..).unwrap_or_default();
         let record = ColdRecord::decode(bytes, address.position())?;
         Ok(Fetched::of(&record, address, buffer, at))
     }
 
-    /// The same of what was decoded.
+    /// Returns the record that was decoded from `buffer`.
     pub(super) fn of(
         record: &ColdRecord<'_>,
         address: ColdAddress,
@@ -83,8 +83,8 @@ impl Fetched {
 
 type Outcome = Result<Arc<Fetched>, Error>;
 
-/// A record that was fetched, for a while: what it was read into serves the session's next read
-/// then, if nobody else has the record.
+/// A fetched record, lent for a while: its buffer serves the session's next read afterwards, if no
+/// other reader has the record.
 pub(crate) struct Lent<'s> {
     session: &'s Session,
     /// `None` while it is being dropped.
@@ -119,7 +119,7 @@ impl Default for Reads {
     }
 }
 
-/// One of them.
+/// A read that is under way.
 #[derive(Default)]
 struct Read(Mutex<ReadState>);
 
@@ -139,12 +139,13 @@ enum Progress {
 
 impl Reads {
     fn shard(&self, address: ColdAddress) -> MutexGuard<'_, FxHashMap<ColdAddress, Arc<Read>>> {
-        // Pages, so to say: neighbours are wanted together, but not by many.
+        // Shards follow pages: neighbouring records are read together, but by few readers at a
+        // time.
         let shard = (address.position() >> 12) as usize % SHARDS;
         self.0[shard].lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    /// The read of a record, and, for the one who is to carry it out, his duty.
+    /// Returns the read of a record, and the duty to carry it out if no other reader has it.
     fn enter(&self, address: ColdAddress) -> (Arc<Read>, Option<Duty<'_>>) {
         match self.shard(address).entry(address) {
             Entry::Occupied(read) => (read.get().clone(), None),
@@ -166,7 +167,7 @@ impl Read {
         self.0.lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    /// How it ended: `None` if it was given up.
+    /// Polls for the outcome of the read: `None` if the read was given up.
     fn poll(&self, context: &mut Context<'_>) -> Poll<Option<Outcome>> {
         let mut state = self.state();
         match &state.progress {
@@ -183,7 +184,7 @@ impl Read {
     }
 }
 
-/// Being the one who reads. Dropped, the read is over, whatever came of it.
+/// The duty to carry out a read. Dropping it ends the read, whatever its outcome.
 struct Duty<'t> {
     reads: &'t Reads,
     address: ColdAddress,
@@ -204,20 +205,20 @@ impl Drop for Duty<'_> {
             state.progress = Progress::GivenUp;
         }
         let waiting = std::mem::take(&mut state.waiting);
-        // Foreign code, which must not find anything locked.
+        // Wakers are foreign code, which must not find anything locked.
         drop(state);
         waiting.into_iter().for_each(Waker::wake);
     }
 }
 
 impl Session {
-    /// The cold record at `address`.
+    /// Returns the cold record at `address`.
     ///
     /// # Errors
     /// [`Error::ColdRecord`]; [`Abort::ReadRefused`].
     ///
     /// # Suspension
-    /// A device wait, perhaps another's.
+    /// A device wait, perhaps for another reader's transfer.
     ///
     /// # Cancellation
     /// Dropping the future is harmless.
@@ -230,7 +231,7 @@ impl Session {
         let fetched = loop {
             let (read, duty) = tier.reads.enter(address);
             if let Some(duty) = duty {
-                // Refused, it has not been read: the others may try.
+                // A reader that is refused has not read the record: another one may try.
                 let pass = self.pass(priority).await?;
                 let outcome = self.read_cold(tier, address, pass, priority).await;
                 duty.done(outcome.clone());
@@ -259,7 +260,7 @@ impl Session {
         Ok(Arc::new(fetched))
     }
 
-    /// Notes that what is at `address` cannot be read.
+    /// Notes that the record at `address` cannot be read; returns the error for it.
     fn failed(&self, tier: &ColdTier, address: ColdAddress, error: Error) -> Error {
         tier.note_damage(address.position());
         self.counters.update(|stats| stats.cold_reads_failed += 1);
@@ -278,7 +279,7 @@ impl Session {
         let buffer = buffer.map_err(|_| unreadable(address))?;
         match Fetched::decode(address, &buffer, first.at) {
             Ok(fetched) => Ok(fetched),
-            // Longer than the address can say.
+            // The record is longer than the address can say.
             Err(Unread::Longer(bytes)) => {
                 let whole = address.extent_of(bytes);
                 let pass = self.pass_again(priority).await;
@@ -290,8 +291,8 @@ impl Session {
         }
     }
 
-    /// The cold records at some addresses, for who goes through many: they are read together,
-    /// and do not become hot.
+    /// Returns the cold records at some addresses, for a caller that goes through many: the records
+    /// are read together, and do not become hot.
     ///
     /// # Errors
     /// [`Error::ColdRecord`]; [`Abort::ReadRefused`], with which the transaction has yet to be
@@ -325,8 +326,8 @@ impl Session {
         wanted.sort_by_key(|address| address.position());
         let mut fetched = Vec::with_capacity(wanted.len());
         let mut runs = Vec::new();
-        // All are begun before the first is waited for. Only the first may be refused: many
-        // may be more than the gate ever lets in together.
+        // All transfers are begun before the first is waited for. Only the first may be refused:
+        // many may be more than the gate ever lets in together.
         for run in wanted.chunk_by(|one, next| are_close(*one, *next)) {
             let pass = match runs.is_empty() {
                 true => self.pass(priority).await?,
@@ -364,7 +365,7 @@ impl Session {
         pass.map_err(|Full| Error::Abort(Abort::ReadRefused))
     }
 
-    /// For who has begun to read.
+    /// Waits for a pass for a caller that has begun to read, and is not refused any more.
     pub(super) async fn pass_again(&self, priority: Priority) -> Pass {
         let pass = self.gate().enter_again(priority).await;
         pass.expect("who enters again is not refused")
@@ -408,8 +409,8 @@ struct Reading {
 }
 
 impl Reading {
-    /// What it brought: less than was asked for at the end of a file, or if the device stops
-    /// short again and again.
+    /// Waits for the buffer: it is shorter than asked for at the end of a file, or if the device
+    /// stops short again and again.
     async fn end(self, session: &Session, priority: Priority) -> io::Result<Arc<Buffer>> {
         let mut transfer = self.transfer;
         let mut before = None;
@@ -431,7 +432,7 @@ impl Reading {
 }
 
 impl Unread {
-    /// Why there is no record at `address`.
+    /// Returns the error that says why there is no record at `address`.
     fn of(self, address: ColdAddress) -> Error {
         match self {
             Unread::Longer(_) | Unread::Flawed(Flaw::Absent) => unreadable(address),
@@ -450,15 +451,14 @@ fn unreadable(address: ColdAddress) -> Error {
     }
 }
 
-/// Whether one transfer had better bring both of two records, of which the first is the
-/// first.
+/// Whether one transfer had better bring both of two records; `one` is before `next`.
 fn are_close(one: ColdAddress, next: ColdAddress) -> bool {
     let (one, next) = (one.extent(), next.extent());
     let end = one.from + one.bytes as u64;
     next.from <= end + GAP_BYTES_MAX && locate(one.from).0 == locate(next.from).0
 }
 
-/// What has all records of a run.
+/// Returns the range that has all records of a run.
 fn span(run: &[ColdAddress]) -> Extent {
     let first = run[0].extent();
     let end = run.iter().map(|address| address.extent());

@@ -1,19 +1,20 @@
-//! The cold files: their names, room for blocks, and which of them are still of use.
+//! The cold files: their names, room for blocks, and their states.
 //!
 //! # The life of a file
-//! | state | what happens |
+//! | state | meaning |
 //! | --- | --- |
-//! | open | blocks are written to the last one; records become cold in all of them |
-//! | closed | it is being emptied (`compact.rs`): no record becomes cold there any more |
+//! | open | blocks are written to the last open file; records become cold in all open files |
+//! | closed | the file is being emptied (`compact.rs`): no record becomes cold there any more |
 //! | emptied | no slot names a record in it, and none ever will |
 //!
-//! An emptied file is removed when nobody can be about to read it: no transaction is open that
-//! might have found one of its addresses, and the checkpoint that counts does not refer to it
+//! An emptied file is removed when no reader can be about to read it: no transaction is open that
+//! might have found one of its addresses, and the current checkpoint does not refer to the file
 //! ([`ColdFiles::remove_emptied`]).
 //!
 //! # Closing
-//! A version that was read from a file remembers its address, and becomes cold there again
-//! without a write (`demote.rs`). Who closes a file and who does that must notice each other:
+//! A version that was read from a file remembers its address, and becomes cold there again without
+//! a write (`demote.rs`). The compaction that closes the file and the demotion must notice each
+//! other:
 //! ```text
 //!   demotion                          compaction
 //!   freeze the slot                   close the file
@@ -24,16 +25,16 @@
 //! If demotion does not see the file closed, its freezing comes before compaction's look.
 //!
 //! # Damage
-//! Where the device has failed to read, or a checksum was wrong, the block is marked as long as
-//! the database is open: no record becomes cold there without being written anew, and what can
-//! still be read in that file is moved elsewhere (`compact.rs`), the sooner the better.
+//! A block in which the device failed to read, or a checksum was wrong, is marked as long as the
+//! database is open. No record becomes cold there again without being written anew, and the
+//! readable records of that file are moved elsewhere (`compact.rs`), the sooner the better.
 //!
 //! # Expiry
-//! Of each table with a TTL a file knows when the last record expires that it has ([`Expiries`]):
-//! `expire.rs` needs no look at the device before. That is noted *after* the slot says that the
-//! record is there, and forgotten *before* slots are looked at: so a record is either found, or
-//! noted afterwards. Of a file from before the opening it is unknown which records it has: the
-//! first who counts what is live notes of which tables there are any.
+//! For each table with a TTL, a file knows when its last record of the table expires
+//! ([`Expiries`]): `expire.rs` need not look at the device before. The expiry is noted *after* the
+//! slot names the record's place, and forgotten *before* slots are looked at: a record is either
+//! found, or noted afterwards. The records of a file from before the opening are unknown: the first
+//! count of live bytes notes the tables of which there are any.
 
 use std::{
     collections::{BTreeSet, HashSet},
@@ -56,28 +57,28 @@ use crate::{
 use super::ColdAddress;
 use super::block::BLOCK_BYTES;
 
-/// Positions of a file: it has so many bytes at most.
+/// Positions of a file, and so the maximum of its bytes.
 pub(crate) const FILE_BYTES_MAX: u64 = 64 << 20;
 
-/// The end of all positions: what a version in memory has room for (`version.rs`).
+/// End of all positions: the limit of what a version in memory has room for (`version.rs`).
 pub(crate) const POSITIONS_END: u64 = 1 << 46;
 
-/// Numbers of files; after the last one comes the first.
+/// Count of file numbers; the first one follows the last.
 const NUMBERS: u32 = (POSITIONS_END / FILE_BYTES_MAX) as u32;
 
-/// The name of a cold file.
+/// Returns the name of the cold file with this number.
 pub(crate) fn file_name(number: u32) -> String {
     format!("cold-{number:08}")
 }
 
-/// The number in the name of a cold file.
+/// Returns the number in the name of a cold file.
 pub(crate) fn file_number(name: &str) -> Option<u32> {
     let digits = name.strip_prefix("cold-")?;
     let all_digits = digits.len() >= 8 && digits.bytes().all(|b| b.is_ascii_digit());
     all_digits.then(|| digits.parse().ok()).flatten()
 }
 
-/// Which file has a position, and where.
+/// Returns the number of the file that has a position, and the offset in that file.
 pub(crate) fn locate(position: u64) -> (u32, u64) {
     (
         (position / FILE_BYTES_MAX) as u32,
@@ -85,8 +86,8 @@ pub(crate) fn locate(position: u64) -> (u32, u64) {
     )
 }
 
-/// Removes what an earlier process left but for these files: what else was cold, log and
-/// checkpoint have.
+/// Removes all cold files that an earlier process left, except these: log and checkpoint have the
+/// records of the others.
 pub(crate) fn remove_others(
     directory: &Arc<dyn Directory>,
     files: &[ColdFileEntry],
@@ -101,43 +102,43 @@ pub(crate) fn remove_others(
 pub(super) struct ColdFile {
     pub(super) number: u32,
     pub(super) file: Arc<dyn File>,
-    /// It was made since the database was opened.
+    /// Whether the file was made since the database was opened.
     pub(super) is_recent: bool,
-    /// Where the room in it ends that was taken so far.
+    /// End of the room in the file that was taken so far.
     end: AtomicU64,
-    /// Bytes of all records that were written to it, as far as addresses say; 0 if nobody knows.
+    /// Bytes of all records that were written to the file, as addresses tell them; 0 if unknown.
     written: AtomicU64,
     state: AtomicU64,
-    /// When it was found to be empty.
+    /// Time at which the file was found to be empty.
     emptied: AtomicU64,
     count: Mutex<Count>,
     has_damage: AtomicBool,
-    /// Parts of [`BLOCK_BYTES`] bytes in which something could not be read.
+    /// Parts of [`BLOCK_BYTES`] bytes with a byte that could not be read.
     damaged: Mutex<BTreeSet<u64>>,
     expiries: Mutex<Expiries>,
 }
 
-/// When the records of a file expire.
+/// Expiry times of the records of a file.
 #[derive(Default)]
 struct Expiries {
-    /// The last of each table, by its number; at the latest.
+    /// Expiry of the last record of each table, by the table's number; an upper bound.
     last: FxHashMap<u32, WallTime>,
-    /// There are no others.
+    /// Whether `last` has all tables with such records.
     is_complete: bool,
 }
 
-/// What was found when somebody last counted.
+/// Result of the last count of live bytes.
 #[derive(Clone, Copy, Default)]
 struct Count {
     /// Bytes of records that slots name.
     live: u64,
-    /// Where the file ended.
+    /// End of the file at that time.
     end: u64,
 }
 
 const OPEN: u64 = 0;
 const CLOSED: u64 = 1;
-/// Emptied as far as possible: slots name records that cannot be read.
+/// The file is emptied as far as possible: slots name records that cannot be read.
 const KEPT: u64 = 2;
 const EMPTIED: u64 = 3;
 
@@ -165,12 +166,12 @@ impl ColdFile {
         self.expiries.lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    /// When all that it has of some table will have expired.
+    /// Returns the earliest time at which all records of some table in the file will have expired.
     fn next_expiry(&self) -> Option<WallTime> {
         self.expiries().last.values().min().copied()
     }
 
-    /// Forgets when its records expire, for who goes through all of it.
+    /// Takes the expiries out, for a pass that goes through the whole file.
     pub(super) fn take_expiries(&self) -> Vec<(u32, WallTime)> {
         let mut expiries = self.expiries();
         expiries.is_complete = true;
@@ -181,10 +182,12 @@ impl ColdFile {
         self.damaged.lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    /// What is `offset` bytes into it could not be read; whether that is news.
+    /// Notes that the byte at `offset` of the file could not be read; returns whether its part was
+    /// undamaged before.
     pub(super) fn note_damage(&self, offset: u64) -> bool {
         let is_news = self.damaged().insert(offset / BLOCK_BYTES as u64);
-        // Relaxed, here and below: who does not see it yet finds out himself.
+        // Relaxed, here and below: a session that does not see the flag yet notices the damage when
+        // it reads.
         self.has_damage.store(true, Ordering::Relaxed);
         is_news
     }
@@ -193,62 +196,63 @@ impl ColdFile {
         self.has_damage.load(Ordering::Relaxed)
     }
 
-    /// Blocks, about, in which something could not be read.
+    /// Returns the approximate number of blocks with a byte that could not be read.
     pub(super) fn damaged_blocks(&self) -> u64 {
         self.damaged().len() as u64
     }
 
-    /// Whether records may become cold where they are, `offset` bytes into it.
+    /// Whether records may become cold again where they are, at `offset` of the file.
     pub(super) fn takes_back(&self, offset: u64) -> bool {
         let is_damaged = || self.damaged().contains(&(offset / BLOCK_BYTES as u64));
         self.is_open() && !(self.has_damage() && is_damaged())
     }
 
-    /// Where it starts, from the start of all files.
+    /// Returns the position at which the file starts, from the start of all files.
     pub(super) fn start(&self) -> u64 {
         u64::from(self.number) * FILE_BYTES_MAX
     }
 
-    /// Where the room in it ends that was taken so far.
+    /// Returns the end of the room in the file that was taken so far.
     pub(super) fn end(&self) -> u64 {
         // Acquire: pairs with `take`.
         self.end.load(Ordering::Acquire)
     }
 
-    /// Whether records may become cold there. Who finds it open has frozen a slot: see above.
+    /// Whether records may become cold in the file. A caller that finds it open has frozen a slot:
+    /// see the module's doc.
     pub(super) fn is_open(&self) -> bool {
         self.state.load(Ordering::Acquire) == OPEN
     }
 
-    /// Whether it is to be emptied, and is not yet known to be.
+    /// Whether the file is to be emptied, and is not yet known to be empty.
     pub(super) fn is_closed(&self) -> bool {
         self.state.load(Ordering::Acquire) == CLOSED
     }
 
-    /// Whether it may turn out to be empty.
+    /// Whether the file may turn out to be empty.
     pub(super) fn may_be_empty(&self) -> bool {
         matches!(self.state.load(Ordering::Acquire), CLOSED | KEPT)
     }
 
-    /// From now on no record becomes cold there; whoever looks at slots afterwards sees all that
-    /// have.
+    /// Closes the file: from now on no record becomes cold there, and a session that looks at slots
+    /// afterwards sees all records that have.
     pub(super) fn close(&self) {
         self.state.store(CLOSED, Ordering::SeqCst);
         fence(Ordering::SeqCst);
     }
 
-    /// What is left in it cannot be moved.
+    /// Notes that the records left in the file cannot be moved.
     pub(super) fn keep(&self) {
         self.state.store(KEPT, Ordering::Release);
     }
 
-    /// At `now` no slot named a record in it.
+    /// Notes that at `now` no slot named a record in the file.
     pub(super) fn note_emptied(&self, now: Timestamp) {
         self.emptied.store(now.0, Ordering::Relaxed);
         self.state.store(EMPTIED, Ordering::Release);
     }
 
-    /// Whether nothing of it is to be moved any more.
+    /// Whether no record of the file is to be moved any more.
     pub(super) fn is_done_with(&self) -> bool {
         matches!(self.state.load(Ordering::Acquire), KEPT | EMPTIED)
     }
@@ -257,21 +261,21 @@ impl ColdFile {
         self.state.load(Ordering::Acquire) == EMPTIED
     }
 
-    /// Records of so many bytes were written to it ([`ColdAddress::bytes_about`]).
+    /// Notes that records of so many bytes were written to the file ([`ColdAddress::bytes_about`]).
     pub(super) fn note_written(&self, bytes: u64) {
-        // Relaxed: only shares depend on it.
+        // Relaxed: only shares depend on the count.
         self.written.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// What it had when a count began.
+    /// Returns the written bytes and the end of the file, to be taken when a count begins.
     pub(super) fn extent(&self) -> (u64, u64) {
         (self.written.load(Ordering::Relaxed), self.end())
     }
 
-    /// Slots name records of so many bytes ([`ColdAddress::bytes_about`]) of what it had when the
-    /// count began.
+    /// Notes that slots name records of `live` bytes ([`ColdAddress::bytes_about`]), among those
+    /// that the file had when the count began.
     pub(super) fn note_live(&self, live: u64, (written, end): (u64, u64)) {
-        // What addresses say is rounded, in the same way.
+        // Addresses round both numbers in the same way.
         let live = match (self.is_recent, written) {
             (true, 1..) => (u128::from(end) * u128::from(live) / u128::from(written)) as u64,
             _ => live,
@@ -280,7 +284,8 @@ impl ColdFile {
         *self.count.lock().unwrap_or_else(|e| e.into_inner()) = Count { live, end };
     }
 
-    /// Bytes of records that slots name, about: what has come since somebody last counted does.
+    /// Returns the approximate bytes of records that slots name; bytes written since the last count
+    /// are taken to be live.
     pub(super) fn live(&self) -> u64 {
         let count = *self.count.lock().unwrap_or_else(|e| e.into_inner());
         count.live + (self.end() - count.end)
@@ -291,30 +296,30 @@ impl ColdFile {
 pub(super) struct ColdFiles {
     directory: Arc<dyn Directory>,
     pub(super) database: u64,
-    /// Bytes of those that are made.
+    /// Size of a new file in bytes.
     bytes_max: u64,
     all: RwLock<FxHashMap<u32, Arc<ColdFile>>>,
     tail: Mutex<Tail>,
-    /// Before that, no file has anything for who deletes what has expired.
+    /// Earliest time at which a file may have something to expire.
     next_expiry: AtomicU64,
 }
 
-/// Where blocks go.
+/// The file that blocks are written to.
 struct Tail {
     file: Option<Arc<ColdFile>>,
-    /// Bytes that are reserved for it.
+    /// Bytes that are reserved for the file.
     bytes: u64,
     /// The number of the last file that was made.
     last: Option<u32>,
-    /// Numbers of files that were removed: somebody in memory may still remember an address
-    /// there.
+    /// Numbers of files that were removed: a version in memory may still remember an address in
+    /// one.
     removed: HashSet<u32>,
     /// Bytes of all blocks so far.
     taken: u64,
 }
 
 impl Tail {
-    /// The number of the next file, if these are there.
+    /// Returns the number of the next file, when the files of `all` exist.
     fn next(&self, all: &FxHashMap<u32, Arc<ColdFile>>) -> Option<u32> {
         let first = self.last.map_or(0, |last| (last + 1) % NUMBERS);
         let numbers = (first..NUMBERS).chain(0..first);
@@ -325,15 +330,16 @@ impl Tail {
 
 /// Room for a block.
 pub(super) struct Room {
-    /// From the start of all files.
+    /// Position of the room, from the start of all files.
     pub(super) position: u64,
     pub(super) file: Arc<ColdFile>,
-    /// In the file.
+    /// Offset in the file.
     pub(super) offset: u64,
 }
 
 impl ColdFiles {
-    /// Opens these files; blocks go to others, of so many bytes. What is missing is left out.
+    /// Opens these files; new blocks go to other files, of `bytes_max` bytes. Files that are
+    /// missing are left out.
     pub(super) fn open(
         directory: &Arc<dyn Directory>,
         database: u64,
@@ -367,13 +373,13 @@ impl ColdFiles {
         })
     }
 
-    /// A file.
+    /// Returns the file with this number.
     pub(super) fn file(&self, number: u32) -> Option<Arc<ColdFile>> {
         let all = self.all.read().unwrap_or_else(|e| e.into_inner());
         all.get(&number).cloned()
     }
 
-    /// All that are there.
+    /// Returns all files.
     pub(super) fn all(&self) -> Vec<Arc<ColdFile>> {
         let all = self.all.read().unwrap_or_else(|e| e.into_inner());
         let mut all: Vec<_> = all.values().cloned().collect();
@@ -385,25 +391,25 @@ impl ColdFiles {
         self.tail.lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    /// The number of the file that blocks go to.
+    /// Returns the number of the file that blocks go to.
     pub(super) fn tail_number(&self) -> Option<u32> {
         self.tail().file.as_ref().map(|file| file.number)
     }
 
-    /// Bytes of all blocks since the database was opened.
+    /// Returns the bytes of all blocks since the database was opened.
     pub(super) fn taken(&self) -> u64 {
         self.tail().taken
     }
 
-    /// Bytes of a file that is made.
+    /// Returns the size of a new file in bytes.
     pub(super) fn bytes_max(&self) -> u64 {
         self.bytes_max
     }
 
-    /// Takes room for a block of so many bytes. Blocks do not go beyond the end of a file.
+    /// Takes room for a block of `bytes` bytes. A block does not go beyond the end of a file.
     ///
     /// # Errors
-    /// What the directory says to a new file: `StorageFull`, for one.
+    /// The directory's error on creating a file: `StorageFull`, for example.
     pub(super) fn take(&self, bytes: usize) -> io::Result<Room> {
         let bytes = bytes as u64;
         debug_assert!(bytes <= FILE_BYTES_MAX);
@@ -413,7 +419,7 @@ impl ColdFiles {
             _ => self.create(&mut tail, bytes)?,
         };
         let offset = file.end();
-        // Release: who finds the end knows that the block is about to be there.
+        // Release: a session that finds the end knows that the block is about to be there.
         file.end.store(offset + bytes, Ordering::Release);
         tail.taken += bytes;
         Ok(Room {
@@ -423,7 +429,7 @@ impl ColdFiles {
         })
     }
 
-    /// Makes the next file, with room for a block of so many bytes.
+    /// Makes the next file, with room for a block of `bytes` bytes.
     fn create(&self, tail: &mut Tail, bytes: u64) -> io::Result<Arc<ColdFile>> {
         let mut all = self.all.write().unwrap_or_else(|e| e.into_inner());
         let number = tail.next(&all).ok_or(io::ErrorKind::StorageFull)?;
@@ -431,7 +437,7 @@ impl ColdFiles {
         let file = self.directory.open(&name, OpenMode::Create, true)?;
         let reserved = DeviceRoom::cold_file_bytes(&*self.directory, bytes, self.bytes_max);
         if let Err(error) = file.reserve(reserved) {
-            // Nobody has written to it.
+            // No block was written to the file.
             let _ = self.directory.remove(&name);
             return Err(error);
         }
@@ -443,18 +449,18 @@ impl ColdFiles {
         Ok(file)
     }
 
-    /// A record of a table is cold in a file, and expires then.
+    /// Notes that a record of `table` is cold in `file`, and expires at `expiry`.
     pub(super) fn note_expiry(&self, file: &ColdFile, table: u32, expiry: WallTime) {
         let mut expiries = file.expiries();
         let last = expiries.last.entry(table).or_default();
         *last = expiry.max(*last);
         drop(expiries);
-        // Relaxed, here and below: who looks after this, and misses it, looks again.
+        // Relaxed, here and below: a session that looks for this time and misses it looks again.
         self.next_expiry.fetch_min(expiry.0, Ordering::Relaxed);
     }
 
-    /// Records of a table with a TTL are cold in a file: if nobody knows of any, they may have
-    /// expired.
+    /// Notes that records of a table with a TTL are cold in a file: if no expiry of theirs is
+    /// known, they may have expired.
     pub(super) fn note_expiring(&self, file: &ColdFile, table: u32) {
         let is_complete = file.expiries().is_complete;
         if !is_complete {
@@ -462,16 +468,16 @@ impl ColdFiles {
         }
     }
 
-    /// The files of which all records of some table have expired.
+    /// Returns the files of which all records of some table have expired.
     pub(super) fn expired(&self, clock: &WallClock) -> Vec<Arc<ColdFile>> {
         let next = &self.next_expiry;
         let first = WallTime(next.load(Ordering::Relaxed));
-        // Without a record that expires nobody asks for the time.
+        // The clock is not read unless there is a record that expires.
         if first == WallTime::NEVER || first > clock.now() {
             return Vec::new();
         }
         let now = clock.now();
-        // First: what is noted from now on counts, be it seen below or not.
+        // First: an expiry that is noted from now on counts, whether or not it is seen below.
         next.store(WallTime::NEVER.0, Ordering::Relaxed);
         let mut files = self.all();
         files.retain(|file| {
@@ -483,16 +489,17 @@ impl ColdFiles {
         files
     }
 
-    /// Removes emptied files that nobody reads any more, since no snapshot is older than
-    /// `horizon`, and that the checkpoint that counts does not refer to (it refers to `named`),
-    /// while no checkpoint is being taken; how many.
+    /// Removes emptied files that no transaction reads any more, since no snapshot is older than
+    /// `horizon`, and that the current checkpoint does not refer to (it refers to `named`). The
+    /// caller makes sure that no checkpoint is being taken. Returns the number of files that were
+    /// removed.
     ///
-    /// An address is used by the statement that has found it in a slot, and statements keep
-    /// their snapshot. So whoever has found one there has a snapshot that is not newer than the
-    /// time at which the file was known to be empty.
+    /// An address is used by the statement that has found it in a slot, and statements keep their
+    /// snapshot. A statement that has found an address in the file therefore has a snapshot that is
+    /// not newer than the time at which the file was known to be empty.
     ///
     /// # Errors
-    /// What the directory says.
+    /// The directory's error.
     pub(super) fn remove_emptied(
         &self,
         named: &[ColdFileEntry],
@@ -548,8 +555,8 @@ mod tests {
         }
     }
 
-    /// Blocks go to files that were not there, in the order of their numbers, and from the last
-    /// number to the first.
+    /// Blocks go to new files, in the order of their numbers, and from the last number to the
+    /// first.
     #[test]
     fn after_the_last_number_comes_the_first_that_is_free() {
         let directory = SimulatedDisk::new(1, Faults::default()).directory();
@@ -564,7 +571,7 @@ mod tests {
         let expected = [NUMBERS - 1, 1, 3, 4];
         let expected = expected.iter().flat_map(|n| [(*n, 0), (*n, 4096)]);
         assert!(numbers.iter().copied().eq(expected), "{numbers:?}");
-        // A block that is larger than a file is to be has one for itself.
+        // A block that is larger than a file gets a file of its own.
         assert_eq!(locate(files.take(40_960).unwrap().position), (5, 0));
         assert_eq!(locate(files.take(4096).unwrap().position), (6, 0));
     }
@@ -587,7 +594,7 @@ mod tests {
         assert_eq!((remove(&[entry(0)], 51), count()), (0, 3));
         assert_eq!((remove(&[entry(1)], 51), count()), (1, 2));
         assert!(files.file(0).is_none());
-        // Its number is not used again as long as somebody may remember it.
+        // The number of a removed file is not used again as long as a version may remember it.
         files.tail().last = None;
         assert_eq!(locate(files.take(4096).unwrap().position).0, 3);
     }

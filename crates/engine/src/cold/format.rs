@@ -1,8 +1,8 @@
-//! The bytes of a cold file. All numbers are little-endian.
+//! The format of a cold file. All numbers are little-endian.
 //!
-//! A file is a sequence of *blocks*, each a multiple of 4096 bytes: a header, then records
-//! at multiples of 16 bytes. A record is read alone, so it has a checksum of its own, which
-//! covers its place as well: what comes back from elsewhere gives itself away.
+//! A file is a sequence of *blocks*, each a multiple of 4096 bytes: a header, then records at
+//! multiples of 16 bytes. A record is read alone and has a checksum of its own, which covers its
+//! place as well: a record read from a wrong place is detected.
 //!
 //! ```text
 //! block header   magic "WFTK" | version u16 | - u16 | checksum u32 | used u32
@@ -10,9 +10,9 @@
 //! record         checksum u32 | key length u16 | - u16 | value length u32 | table u32
 //!                begin u64 | successor u64 | key | value | zeros to a multiple of 16
 //! ```
-//! A block's `used` counts its header and records; its checksum is the CRC-32 of the header
-//! from `used` on. A record's is that of its position (u64) and what follows the checksum up
-//! to the value's end. Positions count from the start of all cold files.
+//! A block's `used` counts its header and records; its checksum is the CRC-32 of the header from
+//! `used` on. A record's checksum covers its position (u64) and the bytes from the checksum to the
+//! value's end. Positions count from the start of all cold files.
 
 use io::Buffer;
 
@@ -30,28 +30,28 @@ const BLOCK_CHECKED_FROM: usize = 12;
 pub(crate) const RECORD_HEADER_BYTES: usize = 32;
 const RECORD_CHECKED_FROM: usize = 4;
 
-/// A record, as a cold file has it.
+/// A record in the form of a cold file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ColdRecord<'b> {
     pub(crate) table: u32,
-    /// When the version was committed.
+    /// Commit timestamp of the version.
     pub(crate) begin: Timestamp,
-    /// The earliest successor of who made it, itself included
+    /// Earliest successor of the transaction that made the version, that transaction included
     /// ([`crate::version::Version::successor_of_maker`]).
     pub(crate) successor: Timestamp,
     pub(crate) key: &'b [u8],
-    /// What is stored: with a TTL, the expiry first.
+    /// Stored bytes: with a TTL, the expiry first.
     pub(crate) stored: &'b [u8],
 }
 
 impl<'b> ColdRecord<'b> {
-    /// Bytes of the whole, without the zeros behind it.
+    /// Returns the size of the record in bytes, without the zeros behind it.
     pub(crate) fn bytes(&self) -> usize {
         RECORD_HEADER_BYTES + self.key.len() + self.stored.len()
     }
 
-    /// Appends the record to a block: where it begins there. It is whole once its block has a
-    /// place ([`place`]).
+    /// Appends the record to a block, and returns its beginning there. The record is complete once
+    /// its block has a place ([`place`]).
     pub(crate) fn append(&self, buffer: &mut Buffer) -> usize {
         let start = buffer.len();
         let mut head = [0; RECORD_HEADER_BYTES];
@@ -69,8 +69,8 @@ impl<'b> ColdRecord<'b> {
         start
     }
 
-    /// The record at the start of `bytes`, which come from `position`. `Err` with the bytes
-    /// that it takes, if there are fewer.
+    /// Returns the record at the start of `bytes`, which were read from `position`. If `bytes` are
+    /// too few, the error has the number that the record takes.
     pub(crate) fn decode(bytes: &'b [u8], position: u64) -> Result<ColdRecord<'b>, Unread> {
         let mut reader = Reader(bytes);
         let expected = reader.u32()?;
@@ -102,8 +102,8 @@ impl<'b> ColdRecord<'b> {
     }
 }
 
-/// Finishes a record of so many bytes, which begins at `start` in a block that will be at
-/// `block`: where it is then. `None` if that is beyond what an address can say.
+/// Finishes a record of `bytes` bytes, which begins at `start` in a block that will be at `block`,
+/// and returns its address. `None` if the place is beyond the range of addresses.
 pub(crate) fn place(
     buffer: &mut [u8],
     start: usize,
@@ -124,10 +124,10 @@ fn checksum(position: u64, bytes: &[u8]) -> u32 {
     hasher.finalize()
 }
 
-/// Why there is no record in some bytes.
+/// Reason why there is no record in some bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unread {
-    /// It takes so many bytes, if its head is right.
+    /// The record takes so many bytes, if its head is right.
     Longer(usize),
     Flawed(Flaw),
 }
@@ -138,7 +138,7 @@ impl From<TooShort> for Unread {
     }
 }
 
-/// What a block says of itself.
+/// Fields of a block's header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct BlockHeader {
     pub(crate) database: u64,
@@ -146,7 +146,7 @@ pub(crate) struct BlockHeader {
     pub(crate) records: u32,
 }
 
-/// Makes `buffer`, which holds room for the header and then records, a block.
+/// Turns `buffer`, which holds room for the header and then records, into a block.
 pub(crate) fn seal(buffer: &mut Buffer, header: BlockHeader) {
     let used = buffer.len() as u32;
     let head = &mut buffer[..BLOCK_HEADER_BYTES];
@@ -162,7 +162,7 @@ pub(crate) fn seal(buffer: &mut Buffer, header: BlockHeader) {
     buffer.pad();
 }
 
-/// The header at the start of a block, and how many bytes of it are used.
+/// Returns the header at the start of a block, and how many bytes of the block are used.
 pub(super) fn decode_header(bytes: &[u8]) -> Result<(BlockHeader, usize), Flaw> {
     let head = bytes.get(..BLOCK_HEADER_BYTES).ok_or(Flaw::Absent)?;
     let mut reader = Reader(head);
@@ -250,7 +250,7 @@ mod tests {
         assert!(ColdRecord::decode(&buffer[at..], at as u64).is_ok());
         assert!(ColdRecord::decode(&buffer[at..], 4096 + at as u64).is_err());
         for byte in 0..BLOCK_HEADER_BYTES {
-            // What is not used does not matter, but for the header's own zeros.
+            // Bytes that are not used do not matter, except for the header's own zeros.
             buffer[byte] ^= 1;
             assert!(
                 decode_header(&buffer).is_err() || byte == 6 || byte == 7,

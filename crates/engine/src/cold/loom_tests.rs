@@ -1,6 +1,6 @@
-//! Marks of readers, while what they have read leaves memory and comes back (`cold.rs`), and files
-//! that are found to be empty (`files.rs`), in all interleavings. Versions are reduced to their
-//! marks, the slot to where the record is.
+//! Marks of readers, while the versions that they read leave memory and come back (`cold.rs`), and
+//! files that are found to be empty (`files.rs`), in all interleavings. A version is reduced to its
+//! mark, the slot to the place of the record.
 
 use loom::{sync::Arc, thread};
 
@@ -10,8 +10,8 @@ use crate::{
     timestamp::{Timestamp, TransactionId},
 };
 
-/// Where the record is: the version that was read, that version frozen, the device, the copy
-/// that was promoted, or under what `U` wrote.
+/// Places of the record: the version that was read, that version frozen, the device, the copy that
+/// was promoted, and below the version that `U` wrote.
 const HOT: u64 = 0;
 const FROZEN: u64 = 1;
 const COLD: u64 = 2;
@@ -31,7 +31,7 @@ fn raise(mark: &AtomicU64, at: u64) -> bool {
 }
 
 impl Record {
-    /// `Transaction::mark_records`.
+    /// Models `Transaction::mark_records`.
     fn mark(&self, at: u64) -> bool {
         match self.place.load(Ordering::Acquire) {
             HOT => raise(&self.mark, at),
@@ -41,7 +41,7 @@ impl Record {
         }
     }
 
-    /// `Session::chill`.
+    /// Models `Session::chill`.
     fn demote(&self) {
         self.place.store(FROZEN, Ordering::Release);
         fence(Ordering::SeqCst);
@@ -51,7 +51,7 @@ impl Record {
 }
 
 impl Record {
-    /// `Session::evacuate_head`.
+    /// Models `Session::evacuate_head`.
     fn evacuate(&self) {
         self.place.store(FROZEN, Ordering::Release);
         fence(Ordering::SeqCst);
@@ -66,14 +66,15 @@ impl Record {
     }
 }
 
-/// `T` has read the record and commits, while it is demoted, and while `U` has it promoted,
+/// `T` has read the record and commits, while the record is demoted, and while `U` has it promoted,
 /// overwrites it and commits: either `T` notices `U`, or `U` sees the mark.
 #[test]
 fn who_overwrites_a_promoted_copy_sees_the_marks_of_the_version() {
     overwrites_after(Record::demote_and_promote);
 }
 
-/// The same, while it is moved in memory.
+/// `T` has read the record and commits, while its version is moved in memory, and while `U`
+/// overwrites it and commits: either `T` notices `U`, or `U` sees the mark.
 #[test]
 fn who_overwrites_a_moved_copy_sees_the_marks_of_the_version() {
     overwrites_after(Record::evacuate);
@@ -116,8 +117,8 @@ fn overwrites_after(goes: fn(&Record)) {
     });
 }
 
-/// `Session::chill`, for a version that remembers an address in a file, while that is closed, and
-/// slots are looked at: if none names a record there, none ever will.
+/// Runs `Session::chill` for a version that remembers an address in a file, while that file is
+/// closed and slots are looked at: if no slot names a record there, none ever will.
 #[test]
 fn nothing_becomes_cold_in_a_file_that_was_found_empty() {
     loom::model(|| {
@@ -134,7 +135,7 @@ fn nothing_becomes_cold_in_a_file_that_was_found_empty() {
                 record.place.store(to, Ordering::Release);
             })
         };
-        // `ColdFile::close`, and `address_in`.
+        // Models `ColdFile::close`, and `address_in`.
         closed.store(1, Ordering::SeqCst);
         fence(Ordering::SeqCst);
         while record.place.load(Ordering::Relaxed) == FROZEN {

@@ -1,6 +1,6 @@
-//! How many nodes of indexes are about cold records only: what would leave memory as well, if
-//! ranges of keys did (`docs/design/cold-tier.md`, "The index"). Counted for whoever wants to
-//! know; nothing is decided by it.
+//! Count of the index nodes that name cold records only: the nodes that would leave memory as well,
+//! if ranges of keys did (`docs/design/cold-tier.md`, "The index"). The counts are for information;
+//! the engine decides nothing by them.
 
 use std::{ops::Bound, rc::Rc};
 
@@ -17,29 +17,29 @@ const NODES_PER_PIN: usize = 64;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ColdNodes {
-    /// All that name records.
+    /// Nodes that name records.
     pub nodes: u64,
-    /// Those that name cold records only.
+    /// Nodes that name cold records only.
     pub cold_nodes: u64,
-    /// Records that all of them name.
+    /// Records that all nodes name.
     pub records: u64,
-    /// Those that are cold.
+    /// Cold records among them.
     pub cold_records: u64,
-    /// Those that are named by nodes of cold records only.
+    /// Records named by nodes of cold records only.
     pub records_of_cold_nodes: u64,
 }
 
 impl Session {
-    /// Goes through the primary indexes of all tables.
+    /// Counts the nodes and records of the primary indexes of all tables.
     ///
     /// # Suspension
-    /// Others have their turn now and then.
+    /// Yields to other tasks now and then.
     pub async fn count_cold_nodes(self: &Rc<Self>) -> ColdNodes {
         let mut counts = ColdNodes::default();
         for table in self.database.catalog.live_tables() {
             let mut after = None;
             loop {
-                // While it is open, a table that is found stays.
+                // While the snapshot is open, a table that is found stays.
                 let Ok(snapshot) = self.begin(Isolation::Snapshot) else {
                     return counts;
                 };
@@ -57,7 +57,7 @@ impl Session {
         counts
     }
 
-    /// Behind which key to go on; `None` at the end.
+    /// Counts some nodes, and returns the key behind which to go on; `None` at the end.
     async fn count_some_nodes(
         &self,
         table: &Table,

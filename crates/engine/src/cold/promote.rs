@@ -1,4 +1,4 @@
-//! What comes back to memory.
+//! Promotion: how records come back to memory.
 
 use std::pin::pin;
 
@@ -16,7 +16,7 @@ use crate::{
 };
 
 impl Session {
-    /// Reads a cold record, and makes it hot if there is room, and it is worth that.
+    /// Reads a cold record, and makes it hot if there is room, and the record is worth it.
     ///
     /// # Errors
     /// [`Error::ColdRecord`]; [`Abort::ReadRefused`](crate::Abort::ReadRefused), with which the
@@ -45,8 +45,8 @@ impl Session {
         })
     }
 
-    /// Makes a record hot that was fetched, if there is room for what somebody asks for so often.
-    /// Else it is read where it is.
+    /// Makes a fetched record hot, if there is room for a record that is requested so often.
+    /// Otherwise it stays cold.
     pub(crate) fn promote_if_worth_it(&self, slot: &Slot, fetched: &Fetched) {
         let tier = self.database.cold();
         if tier.is_some_and(|tier| tier.takes_in(slot)) {
@@ -54,15 +54,15 @@ impl Session {
         }
     }
 
-    /// Makes a record hot that was fetched, unless somebody else has.
+    /// Makes a fetched record hot, unless another session has done so.
     ///
     /// # Errors
-    /// There is no room.
+    /// [`Exhausted`] without room in memory.
     pub(crate) fn promote(&self, slot: &Slot, fetched: &Fetched) -> Result<(), Exhausted> {
         let (begin, address) = (fetched.begin, fetched.address);
         let position = address.position();
         let version = Version::restore_copy(&self.memory, begin, fetched.stored(), position);
-        // What is free may be free in holes for versions of other sizes.
+        // Free memory may be free in holes for versions of other sizes.
         let version = version.inspect_err(|_| self.call_for_room())?;
         version.stamp(begin, fetched.successor);
         if slot.thaw(address, version) {
@@ -76,7 +76,7 @@ impl Session {
 }
 
 impl Transaction {
-    /// [`Session::thaw`], for who needs the record in memory.
+    /// Makes a cold record hot, for a caller that needs it in memory; see [`Session::thaw`].
     ///
     /// # Errors
     /// [`Error::ColdRecord`], [`Error::MemoryExhausted`];

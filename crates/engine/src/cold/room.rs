@@ -1,19 +1,18 @@
-//! Room in memory: kept by demotion, and waited for.
+//! Room in memory: demotion keeps it, and writes wait for it.
 //!
-//! A part of the limit is to be free ([`Stand`]). When less is, each session's upkeep moves
-//! the clock on, one at a time; what it frees comes back when the pins are gone that were
-//! open. And a part of what is free is to be free for any purpose: when less is, the sparsest
-//! regions of memory are emptied (`evacuate.rs`). A write that finds no room waits for the session's next housekeeping and tries again:
-//! each attempt has had no effect. Reads need no room: a cold record that cannot become hot is
-//! read where it is.
+//! A part of the limit is to be free ([`Stand`]). When less is free, each session's upkeep moves the clock on, one
+//! session at a time; the memory that it frees comes back when the pins that were open are gone. A part of the free
+//! memory is to be free for any purpose: when less is, the sparsest regions of memory are emptied (`evacuate.rs`). A
+//! write that finds no room waits for the session's next housekeeping and tries again: each attempt has had no effect.
+//! Reads need no room: a cold record that cannot become hot is read where it is.
 //!
-//! Who waits holds a snapshot, and what is newer than that cannot leave; and nor can what it has
-//! written. So no further transaction begins while [`WAITING_MAX`] wait: else all of a worker's
-//! would be open, and their writes fill memory. And who waits for long is aborted, to be run
-//! again: all but the first of each session; and that, too, if others have committed since it
-//! began. The operations of a transaction wait side by side and have one place among those who wait:
-//! a transaction does not give way to itself. The first, if it has itself a large part of memory, would need
-//! as much again: it is told that memory is exhausted, and does not wait for long.
+//! A transaction that waits holds a snapshot: versions newer than that cannot leave memory, nor can the transaction's
+//! own writes. No further transaction begins while [`WAITING_MAX`] wait: otherwise all of a worker's transactions would
+//! be open, and their writes fill memory. A transaction that waits for long is aborted, to be run again: all but the
+//! first of each session, and the first, too, if others have committed since it began. The operations of a transaction
+//! wait side by side and have one place among the waiting transactions: a transaction does not give way to itself. If
+//! the first transaction itself has a large part of memory, it would need as much again: it fails with exhausted
+//! memory, and does not wait for long.
 
 use std::{
     cell::{Cell, RefCell},
@@ -39,72 +38,73 @@ use crate::{
     sync::{AtomicUsize, Ordering},
 };
 
-/// What is free of the limit, at least, in holes or not: one of so many parts.
+/// Minimum share of the limit that is to be free, in holes or not: one part of so many.
 const FREE_PART: usize = 10;
 
-/// Memory is short if no more is free than that and so many parts of it: no more than
-/// demotion makes room for.
+/// Memory is short if no more is free than the minimum and one part of so many of it: the same room that demotion
+/// makes.
 const SHORT_PART: usize = 4;
 
-/// What is free for any purpose: the same. Versions do not get it: those of transactions that
-/// wait for room cannot move out of the way of what they wait for.
+/// Share of the limit that is free for any purpose: one part of so many. Versions do not get it: versions of
+/// transactions that wait for room cannot move out of the way of the memory that they wait for.
 const ROOM_PART: usize = 32;
 
-/// What is to be free for those who wait, at most: the same.
+/// Maximum share of the limit that is made free for waiting operations: one part of so many.
 const WISH_PART: usize = 8;
 
-/// Regions that are closed at a time: the same.
+/// Share of the limit whose regions are closed at a time: one part of so many.
 const CLOSED_PART: usize = 24;
 
 /// While so many owners of a session wait for room, no further transaction begins.
 const WAITING_MAX: usize = 8;
 
-/// Records that the clock comes by before others have a look.
+/// Records that the clock passes before it yields to others.
 const LOOKS: u64 = 1 << 16;
 
-/// How long a write waits for room, in all.
+/// Longest wait of a write for room, in all.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long it waits before it gives way to who has waited longer: what its transaction has
-/// written can neither leave nor move, and may be in the way.
+/// Wait after which a write gives way to one that has waited longer: the writes of its transaction can neither leave
+/// nor move, and may be in the way.
 const GIVE_WAY: Duration = Duration::from_millis(100);
 
-/// A transaction that has one of so many parts of the limit itself has much. An index and its slots can
-/// take a third of the limit, and a tenth is to be free (`docs/design/cold-tier.md`): what is left
-/// for versions is little more than half of the limit, and this is nearly half of that.
+/// Share of the limit from which on a transaction has much memory: one part of so many. An index and its slots can take
+/// a third of the limit, and a tenth is to be free (`docs/design/cold-tier.md`): little more than half of the limit is
+/// left for versions, and this share is nearly half of that.
 const MUCH_PART: usize = 4;
 
-/// How long the first waits before it lets go of its snapshot, or of much that it has: a device may stand still for
-/// some hundred milliseconds.
+/// Wait after which the first waiting transaction lets go of its snapshot, or of the much memory that it has: a device
+/// may stand still for some hundred milliseconds.
 const LET_GO: Duration = Duration::from_millis(500);
 
-/// When it looks again, at the latest.
+/// Longest time until a waiting operation looks again.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
-/// When the clock's hand is looked for again, while somebody else moves it.
+/// Time until the clock's hand is looked for again, while another session moves it.
 const HAND_AGAIN: Duration = Duration::from_millis(1);
 
-/// Blocks of a session that are written at the same time: one for so much of the limit, and at
-/// most so many. A device that is busy with reads takes tens of milliseconds for one.
+/// Blocks of a session that are written at the same time: one for so much of the limit, and at most `BLOCKS_MAX`. A
+/// device that is busy with reads takes tens of milliseconds for one block.
 const LIMIT_PER_BLOCK: usize = 32 << 20;
 const BLOCKS_MAX: usize = 16;
 
-/// What an allocator keeps for a thread beside what is in use: one of so many parts of the limit,
-/// and at most so many bytes (measured: 4 to 8 MiB).
+/// Memory that an allocator keeps for a thread beside the memory in use: one part of so many of the limit, and at most
+/// `SPARE_BYTES_MAX` (measured: 4 to 8 MiB).
 const SPARE_PART: usize = 40;
 const SPARE_BYTES_MAX: usize = 8 << 20;
 
-/// Sessions count with that until one of so many parts of what the limit has beyond so many bytes is
-/// reserved: else several could not open (found by simulation: 3 MiB, four workers), or many.
+/// Limit of the memory reserved for sessions: one part of `COUNTED_PART` of the bytes of the limit beyond
+/// `COUNTED_BEYOND`. Beyond it, sessions reserve no more: otherwise several could not open (found by simulation: 3 MiB,
+/// four workers), or many.
 const COUNTED_PART: usize = 8;
 const COUNTED_BEYOND: usize = 16 << 20;
 
-/// Blocks of a session that are on their way, under this limit.
+/// Returns how many blocks of a session may be on their way, under this limit.
 fn blocks_under(limit_bytes: usize) -> usize {
     (limit_bytes / LIMIT_PER_BLOCK).clamp(1, BLOCKS_MAX)
 }
 
-/// Bytes of the limit that another session has for its own part in this.
+/// Returns the bytes of the limit that another session reserves for its demotion and its allocator.
 pub(crate) fn session_bytes(arena: &Arena) -> usize {
     let limit_bytes = arena.limit_bytes();
     let spare = (limit_bytes / SPARE_PART).min(SPARE_BYTES_MAX);
@@ -114,18 +114,18 @@ pub(crate) fn session_bytes(arena: &Arena) -> usize {
     all.min(counted.saturating_sub(reserved))
 }
 
-/// Blocks that are demoted before some more records are loaded, at most: they are far larger
-/// than what is loaded then.
+/// Maximum blocks that are demoted before some more records are loaded: a block is far larger than the records loaded
+/// then.
 const BLOCKS_TO_LOAD: u32 = 4;
 
-/// How long what was moved is waited for to be free.
+/// Time that is waited until moved versions are freed.
 const GRACE: Duration = Duration::from_millis(2);
 
-/// After a device that refused, and after a clock that found nothing to demote.
+/// Pause after an error of the device, and after a clock that found nothing to demote.
 const REST: Duration = Duration::from_millis(100);
 
-/// The patience that an operation has left. The owner of the operation is one of those who wait from its first
-/// wait for room on, until the patience is dropped.
+/// Patience that an operation has left. The owner of the operation has a place among those that wait from the
+/// operation's first wait for room on, until the patience is dropped.
 #[derive(Default)]
 pub(crate) struct Patience(Option<Waiting>);
 
@@ -134,14 +134,13 @@ struct Waiting {
     place: Rc<PlaceInLine>,
 }
 
-/// A transaction, or work that is part of none, as one of those who wait for room: all of its
-/// operations that wait share a place.
+/// A transaction, or other work, in its role of waiting for room: all of its operations that wait share a place.
 #[derive(Default)]
 pub(crate) struct RoomOwner(RefCell<Weak<PlaceInLine>>);
 
 /// The place of an owner, for as long as any of its operations waits.
 struct PlaceInLine {
-    /// By when the owner came.
+    /// Number by the order in which the owners came.
     number: u64,
     all: Rc<WaitingForRoom>,
 }
@@ -150,8 +149,8 @@ struct PlaceInLine {
 #[derive(Default)]
 pub(crate) struct WaitingForRoom {
     count: Cell<usize>,
-    /// One for each owner: at most as many as transactions are open, indexes are built, and batches
-    /// of records are loaded at the opening.
+    /// Numbers of the owners: at most as many as transactions are open, indexes are built, and batches of records are
+    /// loaded at the opening.
     numbers: RefCell<BTreeSet<u64>>,
     next: Cell<u64>,
 }
@@ -187,9 +186,9 @@ impl Drop for PlaceInLine {
 }
 
 impl Patience {
-    /// Whether it has waited so long that its transaction had better end: to make room for who has
-    /// waited longer; if it `has_much` of memory itself, since nothing else makes room; or, if it
-    /// `holds_back` what was committed since it began, to let that leave memory.
+    /// Whether the operation has waited so long that its transaction had better end: to make room for an operation that
+    /// has waited longer; if it `has_much` memory itself, since nothing else makes room; or, if it `holds_back`
+    /// versions that were committed since it began, to let these leave memory.
     pub(crate) fn is_over(&self, now: Duration, has_much: bool, holds_back: bool) -> bool {
         self.0.as_ref().is_some_and(|one| {
             let waited = now - one.since;
@@ -198,22 +197,22 @@ impl Patience {
         })
     }
 
-    /// Whether nobody has waited longer.
+    /// Whether no other owner of the session has waited longer.
     pub(crate) fn is_first(&self) -> bool {
         self.0.as_ref().is_none_or(|one| one.place.is_first())
     }
 }
 
-/// Bytes of what is on its way to the device.
+/// Bytes of versions that are on their way to the device.
 #[derive(Default)]
 pub(super) struct Leaving(AtomicUsize);
 
-/// Some of it, until dropped.
+/// A part of the bytes of [`Leaving`], until dropped.
 pub(super) struct OnItsWay<'l>(&'l Leaving, usize);
 
 impl Leaving {
     pub(super) fn begin(&self, bytes: usize) -> OnItsWay<'_> {
-        // Relaxed, here and elsewhere: a number, nothing depends on it.
+        // Relaxed, here and elsewhere: nothing depends on the number.
         self.0.fetch_add(bytes, Ordering::Relaxed);
         OnItsWay(self, bytes)
     }
@@ -229,25 +228,25 @@ impl Drop for OnItsWay<'_> {
     }
 }
 
-/// How much room is wanted.
+/// Bytes of room that are wanted.
 #[derive(Default)]
 pub(super) struct Wish(AtomicUsize);
 
-/// What there is.
+/// State of the memory.
 struct Stand {
     /// Bytes that are free, in holes or not.
     available: u64,
-    /// More is in use than is to be, and not about to leave.
+    /// Whether more is in use than is to be, and not about to leave.
     is_full: bool,
-    /// What is free is free in holes.
+    /// Whether free memory is free in holes.
     has_holes: bool,
 }
 
 impl ColdTier {
-    /// Has the arena keep what is to be free for any purpose.
+    /// Has the arena keep the share that is to be free for any purpose.
     ///
     /// # Errors
-    /// It is too small for anything.
+    /// [`Exhausted`] if the arena is too small for the table of requests.
     pub(crate) fn keep_room_in(&self, arena: &Arc<Arena>) -> Result<(), Exhausted> {
         arena.keep_from_versions(arena.limit_bytes() / ROOM_PART);
         let _ = self.asked.set(Asked::new(arena)?);
@@ -264,8 +263,8 @@ impl ColdTier {
     fn stand(&self, arena: &Arena) -> Stand {
         let usage = arena.usage();
         let (limit, room) = (arena.limit_bytes(), arena.room());
-        // What indexes have claimed and not used is for them alone. What is in use in closing
-        // regions is to move, and takes as much elsewhere.
+        // Memory that indexes have claimed and not used is for them alone. Versions in use in closing regions are to
+        // move, and take as much elsewhere.
         let holes = usage
             .version_claimed_bytes
             .saturating_sub(usage.version_closing_bytes + usage.version_bytes);
@@ -286,8 +285,7 @@ impl ColdTier {
         }
     }
 
-    /// Somebody had too little room: there has to be more, and more each time, since nobody
-    /// knows how much it takes.
+    /// Raises the room that is wanted, after an operation had too little: by more each time, since the need is unknown.
     fn want_room(&self, arena: &Arena) {
         let limit = arena.limit_bytes();
         let more = arena.room() + limit / ROOM_PART;
@@ -301,7 +299,7 @@ impl Session {
     /// Waits until there may be room in memory.
     ///
     /// # Errors
-    /// [`Error::MemoryExhausted`]: nobody makes room, or not soon enough.
+    /// [`Error::MemoryExhausted`]: no session makes room, or not soon enough.
     ///
     /// # Suspension
     /// An event wait.
@@ -324,7 +322,7 @@ impl Session {
         })
     }
 
-    /// Says that there is too little.
+    /// Says that there is too little room.
     pub(super) fn call_for_room(&self) {
         if let (Some(tier), Some(lane)) = (self.database.cold(), self.lane()) {
             tier.want_room(&self.database.arena);
@@ -344,8 +342,7 @@ impl Session {
         }
     }
 
-    /// Whether a transaction has so much of memory itself that it would find no more room if it were
-    /// run again.
+    /// Whether a transaction itself has so much memory that it would find no more room if it were run again.
     pub(crate) fn has_much(&self, context: &Context) -> bool {
         context.bytes() >= self.database.arena.limit_bytes() / MUCH_PART
     }
@@ -356,7 +353,7 @@ impl Session {
         self.waiting_for_room.count.get() >= WAITING_MAX
     }
 
-    /// Waits until few enough wait for room that another transaction may begin.
+    /// Waits until so few transactions wait for room that another one may begin.
     ///
     /// # Suspension
     /// An event wait.
@@ -366,7 +363,7 @@ impl Session {
         }
     }
 
-    /// Waits until more or less is free than now, or for a while.
+    /// Waits until the free memory changes, or for a while.
     async fn room_changes(&self) {
         let mut ring = pin!(self.room.next());
         let mut look = pin!(sleep(LOOK_AGAIN));
@@ -379,8 +376,7 @@ impl Session {
         .await;
     }
 
-    /// Sees to it that there is room, and that those who wait for it look again: part of the
-    /// housekeeping.
+    /// Sees to it that there is room, and that operations waiting for it look again: part of the housekeeping.
     pub(crate) fn look_after_room(&self) {
         let (Some(tier), Some(lane)) = (self.database.cold(), self.lane()) else {
             return;
@@ -390,19 +386,19 @@ impl Session {
         if stand.is_full || stand.has_holes {
             lane.call_upkeep();
         }
-        // Those who wait look again by themselves now and then.
+        // Waiting operations look again by themselves now and then.
         if self.room_before.replace(stand.available) != stand.available {
             self.room.ring();
         }
     }
 
-    /// How many records the clock comes by, about.
+    /// Returns the approximate number of records that the clock passes in one round.
     fn records_to_look_at(&self) -> u64 {
         let tables = self.database.catalog.live_tables().into_iter();
         tables.map(|table| table.records.taken()).sum()
     }
 
-    /// Demotes records whenever more is in use than is to be: a part of the upkeep.
+    /// Demotes records whenever too much memory is in use: a part of the upkeep.
     pub(crate) async fn keep_free(self: &Rc<Self>, lane: &LaneWriter) {
         let Some(tier) = self.database.cold() else {
             return;
@@ -439,27 +435,27 @@ impl Session {
         }
     }
 
-    /// Demotes some records, or rests, if that is of no use now. `in_vain` is how far the clock
-    /// has come without finding anything.
+    /// Demotes some records, or rests if demotion is of no use now. `in_vain` counts the records that the clock has
+    /// passed without finding any to demote.
     async fn demote_some(self: &Rc<Self>, in_vain: &Cell<u64>) {
         match self.demote(LOOKS).await {
             Ok(Some(demoted)) if demoted.records > 0 => in_vain.set(0),
             Ok(Some(demoted)) => in_vain.set(in_vain.get() + demoted.looked_at.max(1)),
-            // Somebody else looks for some.
+            // Another session moves the hand.
             Ok(None) => sleep(HAND_AGAIN).await,
             Err(_) => {
                 self.counters.update(|stats| stats.demotions_failed += 1);
                 sleep(REST).await;
             }
         }
-        // Twice around: whoever was asked for is noted the first time.
+        // Twice around: the first time clears the mark of a record that was requested.
         if in_vain.get() > 2 * self.records_to_look_at() {
             in_vain.set(0);
             sleep(REST).await;
         }
     }
 
-    /// While records are loaded, and there is no upkeep: makes room if there is little.
+    /// Makes room if there is little, while records are loaded and there is no upkeep.
     ///
     /// # Suspension
     /// Memory, device and event waits.
@@ -480,10 +476,10 @@ impl Session {
         }
     }
 
-    /// The same for who has found no room.
+    /// Makes room for an `owner` that has found none while records are loaded.
     ///
     /// # Errors
-    /// [`Error::MemoryExhausted`]: it has waited long enough, or there is no cold tier.
+    /// [`Error::MemoryExhausted`]: the owner's `patience` is over, or there is no cold tier.
     pub(crate) async fn make_room_to_load(
         self: &Rc<Self>,
         owner: &RoomOwner,
@@ -497,7 +493,7 @@ impl Session {
         Ok(())
     }
 
-    /// Moves versions together whenever what is free is free in holes: a part of the upkeep.
+    /// Moves versions together whenever free memory is free in holes: a part of the upkeep.
     pub(crate) async fn keep_together(self: &Rc<Self>, lane: &LaneWriter) {
         let Some(tier) = self.database.cold() else {
             return;
@@ -511,7 +507,7 @@ impl Session {
         }
     }
 
-    /// Empties the sparsest regions, if nobody else does.
+    /// Empties the sparsest regions, if no other session does.
     async fn move_together(self: &Rc<Self>, tier: &ColdTier) {
         let arena = &self.database.arena;
         let before = arena.room();
@@ -519,25 +515,25 @@ impl Session {
         if self.empty_regions(tier, wish).await.is_none() {
             return sleep(LOOK_AGAIN).await;
         }
-        // Whoever finds too little room then says so again.
+        // An operation that finds too little room then says so again.
         tier.wish.0.store(0, Ordering::Relaxed);
-        // Until nobody reads what was moved.
+        // Waits until no reader reads the moved versions.
         sleep(GRACE).await;
         if arena.room() <= before {
             sleep(REST).await;
         }
     }
 
-    /// Moves versions out of the sparsest regions of memory, of so many bytes if there are as
-    /// many whose rest fits into others: once that is reclaimed, the room is there for any
-    /// purpose. Returns how many bytes they have; `None` if another session does so. The upkeep
-    /// calls this when it is needed.
+    /// Moves versions out of the sparsest regions of memory. The regions have up to `bytes` bytes, as far as the
+    /// versions left in them fit into other regions; once they are reclaimed, their room is there for any purpose.
+    /// Returns the bytes of these regions, or `None` if another session does so. The upkeep calls this function when it
+    /// is needed.
     ///
     /// # Errors
     /// `Unsupported` without a cold tier.
     ///
     /// # Suspension
-    /// Others have their turn now and then.
+    /// Yields to other tasks now and then.
     pub async fn gather_room(self: &Rc<Self>, bytes: usize) -> io::Result<Option<usize>> {
         let unsupported = || io::Error::from(io::ErrorKind::Unsupported);
         let tier = self.database.cold().ok_or_else(unsupported)?;
@@ -550,7 +546,7 @@ impl Session {
         }
         let _evacuating = Evacuating(tier);
         let arena = &self.database.arena;
-        // What was not emptied last time: others are sparser now, perhaps.
+        // Regions that were not emptied last time are reopened: other regions may be sparser now.
         arena.reopen();
         let closed = arena.close_sparsest(bytes);
         if closed > 0 {
@@ -560,7 +556,7 @@ impl Session {
     }
 }
 
-/// Being the one who empties regions, until dropped.
+/// The right to empty regions, until dropped: one session has it at a time.
 struct Evacuating<'t>(&'t ColdTier);
 
 impl Drop for Evacuating<'_> {

@@ -1,4 +1,4 @@
-//! A directory in which somebody has tampered with files.
+//! A directory with tampered files.
 
 use std::{
     rc::Rc,
@@ -16,10 +16,10 @@ use crate::{
 
 type Files = Vec<(String, Vec<u8>)>;
 
-/// Checks, opens, streams and salvages a directory that was tampered with.
+/// Checks, opens, streams and salvages a tampered directory.
 ///
 /// # Panics
-/// If it is called sound and then refused, or was not tampered with and cannot be
+/// If the directory is called sound and then refused, or was not tampered with and cannot be
 /// streamed.
 pub fn recovery(data: &[u8]) {
     let mut source = Choices::new(data);
@@ -55,11 +55,11 @@ pub fn recovery(data: &[u8]) {
     if sound && !matches!(opened, Ok(()) | Err(OpenError::MemoryExhausted)) {
         panic!("the check found nothing, but opening it: {opened:?}");
     }
-    // Whatever is left, or an error.
+    // The result is the rest of the data, or an error.
     let _ = open(&disk(&files).directory(), true);
 }
 
-/// Reads all changes that are kept: whatever the files hold, that ends.
+/// Reads all changes that are kept; this ends for any content of the files.
 fn stream(database: &Database, mut worker: Worker<Session>) -> Result<(), ChangesError> {
     let up_to = database.durable_up_to().expect("in a directory");
     let task = worker.handle().submit(move |session: &Rc<Session>| {
@@ -118,7 +118,8 @@ fn open(
     Ok((database, worker))
 }
 
-/// Two tables, a checkpoint, log behind it, another incarnation with more.
+/// Makes a directory with two tables, a checkpoint, log behind it, and more log of another
+/// incarnation.
 fn valid() -> &'static Files {
     static VALID: OnceLock<Files> = OnceLock::new();
     VALID.get_or_init(|| {
@@ -163,7 +164,7 @@ fn write(database: &Arc<Database>, worker: &mut Worker<Session>, keys: std::ops:
     }
 }
 
-/// All files, without the zeros at their ends.
+/// Returns all files, without the zeros at their ends.
 fn contents(directory: &Arc<dyn Directory>) -> Files {
     let names = directory.list().expect("can be listed");
     let read = |name: String| {

@@ -30,8 +30,8 @@ use crate::{
     ttl::Ttl,
 };
 
-/// What the bytes make of a valid file. If they begin with a zero, the rest is the file
-/// itself.
+/// Returns the file that the bytes make of a valid file. If they begin with a zero, the rest is the
+/// file itself.
 fn tampered(data: &[u8], valid: Vec<u8>, mend: fn(&mut [u8])) -> Vec<u8> {
     let mut source = Choices::new(data);
     let kind = source.byte();
@@ -86,7 +86,7 @@ fn log_file() -> Vec<u8> {
     bytes
 }
 
-/// Reads all of a log file that was tampered with.
+/// Reads all of a tampered log file.
 pub fn log_reader(data: &[u8]) {
     let bytes = tampered(data, log_file(), tamper::mend_log);
     let file = LogFile {
@@ -134,7 +134,7 @@ fn part() -> Vec<u8> {
     bytes
 }
 
-/// Reads all of a checkpoint part that was tampered with.
+/// Reads all of a tampered checkpoint part.
 pub fn checkpoint_reader(data: &[u8]) {
     let bytes = tampered(data, part(), tamper::mend_part);
     let (mut offset, mut read) = (0, 0);
@@ -149,7 +149,7 @@ pub fn checkpoint_reader(data: &[u8]) {
     assert!(read <= bytes.len(), "more was read than is there");
 }
 
-/// Where cold records begin in a file, and of how many bytes they are.
+/// Offset and size in bytes of each cold record in the file.
 pub(super) const COLD_RECORDS: [(usize, usize); 3] = [(64, 38), (112, 1537), (1664, 36)];
 
 fn cold_file() -> Vec<u8> {
@@ -169,7 +169,7 @@ fn cold_file() -> Vec<u8> {
     bytes
 }
 
-/// Reads all of a cold file that was tampered with.
+/// Reads all of a tampered cold file.
 pub fn cold_reader(data: &[u8]) {
     let bytes = tampered(data, cold_file(), tamper::mend_cold);
     for start in (0..bytes.len()).step_by(16) {
@@ -244,7 +244,8 @@ fn event() -> TableEvent {
     }
 }
 
-/// Reads a manifest that was tampered with; one that can be read is written as it was.
+/// Reads a tampered manifest; a manifest that can be read is encoded again, and must decode to the
+/// same.
 pub fn manifest_reader(data: &[u8]) {
     let bytes = tampered(data, manifest().encode(), tamper::mend_manifest);
     if let Ok(manifest) = Manifest::decode(&bytes) {
@@ -252,7 +253,7 @@ pub fn manifest_reader(data: &[u8]) {
     }
 }
 
-/// Keys and values of the catalog, of a table with an index.
+/// Returns keys and values of the catalog, for a table with an index.
 fn catalog() -> Vec<(u32, Vec<u8>, Vec<u8>)> {
     let ttl = Ttl::of_micros(1 << 40);
     let table = (Kind::Table { storage: 5, ttl }, "accounts", 0);
@@ -272,13 +273,13 @@ fn catalog() -> Vec<(u32, Vec<u8>, Vec<u8>)> {
     records.collect()
 }
 
-/// Reads records of the catalog that were tampered with; what can be read is written as
-/// it was. What is sound in a catalog can be looked up both ways.
+/// Reads tampered records of the catalog; a definition that can be read is encoded again, and must
+/// decode to the same. A sound catalog can be searched both ways.
 pub fn catalog_reader(data: &[u8]) {
     let mut source = Choices::new(data);
     let mut view = CatalogView::default();
     for (number, (table, mut key, mut value)) in catalog().into_iter().enumerate() {
-        // None, one or both of the two.
+        // Neither, one or both of key and value.
         let which = source.byte();
         for (bit, bytes) in [(1, &mut key), (2, &mut value)] {
             match which & (bit | bit << 2) {

@@ -10,9 +10,9 @@ use crate::{
     log::format::{BlockHeader, SEGMENT_HEADER_BYTES},
 };
 
-/// Where the checksummed part of segment headers, blocks and chunks begins.
+/// Start of the checksummed part of segment headers, blocks and chunks.
 const CHECKED_FROM: usize = 12;
-/// Where that of a manifest does.
+/// Start of the checksummed part of a manifest.
 const MANIFEST_CHECKED_FROM: usize = 16;
 
 /// Changes some bytes.
@@ -71,7 +71,7 @@ pub(super) fn mend_log(bytes: &mut [u8]) {
     }
 }
 
-/// Of records that are as long as they say.
+/// Corrects the checksums of records that are as long as they say.
 pub(super) fn mend_cold(bytes: &mut [u8]) {
     for (start, _) in COLD_RECORDS {
         let Some(head) = bytes.get(start..start + RECORD_HEADER_BYTES) else {

@@ -4,7 +4,7 @@ use super::{
     catalog_reader, checkpoint_reader, cold_reader, log_reader, manifest_reader, recovery,
 };
 
-/// Some bytes from a seed (SplitMix64).
+/// Makes some bytes from a seed (SplitMix64).
 fn input(seed: u64) -> Vec<u8> {
     let mut state = seed;
     let mut next = || {

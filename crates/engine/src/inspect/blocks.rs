@@ -7,27 +7,26 @@ use crate::{
     recovery::scan::{LogFile, block_of, is_ours, later_block},
 };
 
-/// Goes through the blocks of a log file that have consecutive numbers, as recovery
-/// does (`recovery/scan.rs`): each with its offset.
+/// Iterator over the blocks of a log file that have consecutive numbers, as recovery finds them
+/// (`recovery/scan.rs`), each with its offset.
 pub(crate) struct Blocks<'b> {
     bytes: &'b [u8],
     file: &'b LogFile,
     offset: usize,
-    /// After the last one.
+    /// Number after that of the last block.
     next: Option<u64>,
     flaw: Flaw,
 }
 
-/// What comes after the last block.
+/// Content of the file after its last block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ending {
-    /// Nothing, or what is left of an earlier use of the file.
+    /// Nothing, or the remains of an earlier use of the file.
     Clean,
-    /// A block that was not written completely, or that was the last and was
-    /// changed since: there is nothing to tell the one from the other.
+    /// A block that was not written completely, or that was the last and was changed since: the two
+    /// cannot be told apart.
     Torn(Flaw),
-    /// A block that was written completely, since later ones were, or one of
-    /// another format.
+    /// A block that was written completely, since later blocks were, or a block of another format.
     Destroyed(Flaw),
 }
 
@@ -42,12 +41,12 @@ impl<'b> Blocks<'b> {
         }
     }
 
-    /// Where the next block is or should be.
+    /// Returns the offset where the next block is or should be.
     pub(crate) fn offset(&self) -> u64 {
         self.offset as u64
     }
 
-    /// How they end, once there are no more; `next` is the number of the lane's next
+    /// Returns how the blocks end, once there are no more; `next` is the number of the lane's next
     /// block, if the file had none.
     pub(crate) fn ending(&self, next: u64) -> Ending {
         let next = self.next.unwrap_or(next);

@@ -1,5 +1,5 @@
-//! Which tables and indexes there are: whether the catalog agrees with itself, and names for who
-//! looks at numbers.
+//! Tables and indexes of a directory: a check of the catalog's consistency, and names for the
+//! numbers in reports.
 
 use std::{sync::Arc, time::Duration};
 
@@ -18,8 +18,8 @@ use crate::{
 };
 
 impl Inspection<'_> {
-    /// Once parts and logs were gone through: lists the tables and, if all of them were
-    /// sound, says what is wrong with the catalog.
+    /// Lists the tables, once parts and logs were gone through, and reports damage of the catalog,
+    /// if all of them were sound.
     pub(super) fn check_catalog(&mut self, manifest: Option<&Manifest>) {
         let parts = || {
             let checkpoint = manifest.and_then(|manifest| manifest.checkpoint.as_ref());
@@ -42,7 +42,7 @@ impl Inspection<'_> {
                     };
                     tables.push((key.table, summary));
                 }
-                // They follow their table; one of none is complained about below.
+                // Indexes follow their table; an index without a table is reported below.
                 Kind::Index { unique } => {
                     if let Some((table, summary)) = tables.last_mut()
                         && *table == key.table
@@ -68,7 +68,7 @@ impl Inspection<'_> {
     }
 }
 
-/// The names of tables, as far as checkpoint and log have them. What cannot be read is
+/// Reads the names of tables, as far as checkpoint and log have them. Names that cannot be read are
 /// left out.
 pub(super) fn read_names(
     directory: &Arc<dyn Directory>,

@@ -1,4 +1,5 @@
-//! Whether what the checkpoint refers to is in the cold files, and whole.
+//! Check that the cold files have the records that the checkpoint refers to, and that these are
+//! whole.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -17,19 +18,19 @@ use crate::{
     manifest::Manifest,
 };
 
-/// The cold files that were met.
+/// Cold files that were met.
 #[derive(Default)]
 pub(super) struct ColdFiles(BTreeMap<u32, Met>);
 
 struct Met {
-    /// `None`: it cannot be opened.
+    /// Open file; `None` if it cannot be opened.
     file: Option<Arc<dyn File>>,
     contents: ColdContents,
     is_damaged: bool,
 }
 
 impl Inspection<'_> {
-    /// Checks what a part says of a cold record.
+    /// Checks the cold record of `key` in `table`, to which a part refers by `address`.
     pub(super) fn check_cold(&mut self, (table, key): (u32, &[u8]), address: ColdAddress) {
         let number = file_of(address);
         let directory = self.directory;
@@ -41,7 +42,7 @@ impl Inspection<'_> {
             is_damaged: false,
         });
         met.contents.records += 1;
-        // A file that is missing is said to be once.
+        // A missing file is reported once.
         let Some(file) = &met.file else { return };
         let what = match read(&**file, address, |record| {
             (record.table, record.key) == (table, key)
@@ -56,7 +57,7 @@ impl Inspection<'_> {
         self.damage(&name, offset, what, RESTORE_OR_SALVAGE);
     }
 
-    /// Looks at all cold files, once all that refers to them was checked.
+    /// Reports all cold files, once all references to them were checked.
     pub(super) fn note_cold_files(&mut self, files: &[(String, u64)], manifest: Option<&Manifest>) {
         let checkpoint = manifest.and_then(|manifest| manifest.checkpoint.as_ref());
         let named = checkpoint.map_or(&[][..], |checkpoint| &checkpoint.cold);
@@ -91,7 +92,7 @@ impl Inspection<'_> {
     }
 }
 
-/// Whether a record is what is expected.
+/// Reads the cold record at `address`, and checks that it is the expected one.
 fn read(
     file: &dyn File,
     address: ColdAddress,

@@ -1,4 +1,4 @@
-//! The log as it was written, one thing after the other.
+//! The log as it was written, entry by entry.
 
 use std::{collections::BTreeMap, ops::RangeInclusive, sync::Arc};
 
@@ -21,14 +21,14 @@ use crate::{
     ttl::{self, WallTime},
 };
 
-/// Which part of the log to go through.
+/// Part of the log to go through.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DumpSelection {
-    /// Only this lane.
+    /// Lane to go through; `None` for all.
     pub lane: Option<u32>,
-    /// Only what was written in this incarnation.
+    /// Incarnation whose files are gone through; `None` for all.
     pub incarnation: Option<u64>,
-    /// Only transactions of these timestamps, and blocks that have some.
+    /// Timestamps of the transactions to show, with the blocks that have such transactions.
     pub timestamps: RangeInclusive<u64>,
 }
 
@@ -42,22 +42,23 @@ impl Default for DumpSelection {
     }
 }
 
-/// What becomes of a transaction when the database is opened.
+/// Fate of a transaction when the database is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fate {
-    /// It is replayed.
+    /// The transaction is replayed.
     Durable,
-    /// The checkpoint has it already.
+    /// The checkpoint has the transaction already.
     InCheckpoint,
-    /// It is newer than what all lanes have completely, and does not count.
+    /// The transaction is newer than the timestamp up to which all lanes are complete, and does not
+    /// count.
     CutOff,
-    /// The database would not open, so nobody knows.
+    /// The database would not open, and the fate is unknown.
     Unknown,
 }
 
 impl Fate {
-    /// Its name, one word.
+    /// Returns the name of the fate, one word.
     pub fn name(self) -> &'static str {
         match self {
             Fate::Durable => "durable",
@@ -68,86 +69,87 @@ impl Fate {
     }
 }
 
-/// Something in the log.
+/// Entry of the log.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum DumpEntry<'b> {
     /// A file begins.
     #[non_exhaustive]
     File {
-        /// Its name.
+        /// Name of the file.
         name: &'b str,
-        /// Which opening of the database wrote it.
+        /// Opening of the database that wrote the file.
         incarnation: u64,
-        /// Which of its workers.
+        /// Lane of the file: the worker that wrote it.
         lane: u32,
-        /// Which of that worker's files, from 0.
+        /// Number of the file among those of the lane, from 0.
         ordinal: u64,
     },
     /// A block begins.
     #[non_exhaustive]
     Block {
-        /// Where in the file, in bytes.
+        /// Offset in the file, in bytes.
         offset: u64,
-        /// Bytes in the file.
+        /// Size of the block in the file, in bytes.
         bytes: u64,
-        /// Counts the lane's blocks.
+        /// Number of the block in its lane.
         number: u64,
-        /// Transactions in it.
+        /// Number of transactions in the block.
         transactions: u32,
-        /// The clock when it was sealed.
+        /// Reading of the clock when the block was sealed.
         as_of: Timestamp,
     },
     /// A transaction begins.
     #[non_exhaustive]
     Transaction {
-        /// When it committed.
+        /// Commit timestamp.
         timestamp: Timestamp,
-        /// Records that it wrote, those of the catalog included, and events of tables.
+        /// Number of records that the transaction wrote, including those of the catalog, and events
+        /// of tables.
         writes: u32,
-        /// What becomes of it.
+        /// Fate of the transaction.
         fate: Fate,
     },
     /// A record was written.
     #[non_exhaustive]
     Write {
-        /// The table's number.
+        /// Number of the table.
         table: u32,
-        /// Its name, or the last it had, if checkpoint or log have it.
+        /// Name of the table, or its last name, if checkpoint or log have it.
         table_name: Option<&'b str>,
-        /// The encoded key.
+        /// Encoded key.
         key: &'b [u8],
-        /// The encoded value. `None`: deleted.
+        /// Encoded value; `None` if the record was deleted.
         value: Option<&'b [u8]>,
-        /// When the record expires, if it does, and the catalog has been read.
+        /// Expiry of the record, if it has one and the catalog has been read.
         expires: Option<WallTime>,
     },
-    /// Something was done to a table; those who follow the change stream are told.
+    /// A table as a whole was changed; the change stream has this event.
     #[non_exhaustive]
     Table {
-        /// What, and to which.
+        /// Event, with its table.
         event: &'b TableEvent,
     },
-    /// Something cannot be read; what comes after it in the file is left out.
+    /// Bytes cannot be read; the rest of the file is left out.
     #[non_exhaustive]
     Damage {
-        /// The file's name.
+        /// Name of the file.
         name: &'b str,
-        /// Where in it, in bytes.
+        /// Offset in the file, in bytes.
         offset: u64,
-        /// What is wrong.
+        /// Kind of the damage.
         what: &'b str,
     },
 }
 
-/// Goes through the log in the order of incarnations, lanes, files and blocks, and
-/// shows `visit` what was selected. The files of a lane that are free to be used
-/// again are among them. One file at a time is in memory; all are read once more before
-/// that, for the names of tables.
+/// Goes through the log in the order of incarnations, lanes, files and blocks, and passes the
+/// selected entries to `visit`. The files of a lane that are free to be used again are included.
+/// Only one file at a time is in memory; all files are read once more before that, for the names of
+/// tables.
 ///
 /// # Errors
-/// [`OpenError::Locked`], [`OpenError::NoDatabase`], [`OpenError::Io`]; those of
-/// `visit`, which end the matter. Damage is shown to `visit`.
+/// [`OpenError::Locked`], [`OpenError::NoDatabase`], [`OpenError::Io`]; the errors of `visit`,
+/// which end the dump. Damage is passed to `visit`.
 pub fn dump<E: From<OpenError>>(
     directory: &Arc<dyn Directory>,
     selection: &DumpSelection,
@@ -219,11 +221,11 @@ fn load_manifest<E: From<OpenError>>(
     }
 }
 
-/// What counts of each file.
+/// Fates of transactions, by file.
 enum Fates {
     Unknown,
-    /// By file number: transactions newer than the first and not newer than the
-    /// second, in blocks up to an offset.
+    /// Fates by file number: the transactions that count are newer than the first timestamp, not
+    /// newer than the second, and in blocks up to the offset.
     Known(BTreeMap<u64, (Timestamp, Timestamp, u64)>),
 }
 
@@ -255,7 +257,7 @@ impl Fates {
         match files.get(&file) {
             Some(&(_, up_to, end)) if offset >= end || timestamp > up_to => Fate::CutOff,
             Some(&(newer_than, ..)) if timestamp > newer_than => Fate::Durable,
-            // Files are superfluous because of a checkpoint only.
+            // Only a checkpoint makes files superfluous.
             _ => Fate::InCheckpoint,
         }
     }

@@ -1,4 +1,4 @@
-//! Whether the log is whole: each file, each lane's sequence of files, all lanes.
+//! Check of the log: each file, each lane's sequence of files, and all lanes together.
 
 use std::collections::BTreeMap;
 
@@ -27,22 +27,22 @@ use crate::{
 /// Log files by incarnation and lane.
 type Lanes = BTreeMap<(u64, u32), Vec<LogFile>>;
 
-/// A record of the catalog: table, key, value, timestamp.
+/// Record of the catalog: table, key, value, timestamp.
 type CatalogWrite = (u32, Vec<u8>, Option<Vec<u8>>, Timestamp);
 
-/// What a file holds.
+/// Content of a file.
 #[derive(Default)]
 struct Walked {
     contents: LogContents,
-    /// Up to the end of the last block.
+    /// End of the last block.
     end: u64,
-    /// Transactions of the lane before the first block and after the last.
+    /// Number of the lane's transactions before the first block, and after the last.
     transactions: (u64, u64),
-    /// Transactions newer than what counts.
+    /// Number of transactions that are too new to count.
     newer: u64,
-    /// What it says of the catalog, as far as it counts.
+    /// Writes to the catalog in the file, as far as they count.
     catalog: Vec<CatalogWrite>,
-    /// What is wrong with its blocks: where, and what.
+    /// Complaints about the blocks: offset, and text.
     complaints: Vec<(u64, String)>,
     ending: Option<Ending>,
 }
@@ -77,7 +77,7 @@ impl Inspection<'_> {
         }
     }
 
-    /// Up to where recovery would get. If it refuses: why.
+    /// Asks recovery up to where it would get; returns its error if it refuses.
     fn ask_recovery(&mut self, manifest: &Manifest) -> Option<OpenError> {
         let ask = |salvage| Logs::read(self.directory, manifest, RecoveryConfig { salvage });
         match ask(false) {
@@ -165,7 +165,7 @@ impl Inspection<'_> {
         );
         let up_to = up_to.filter(|_| is_current);
         let mut next: Option<(u64, u64)> = None;
-        // Where the next file is to begin.
+        // The number of the first block of the next file.
         let mut knows_start = manifest.is_some();
         for file in files {
             let name = file_name(file.number);
@@ -193,7 +193,7 @@ impl Inspection<'_> {
             match walked.ending {
                 Some(Ending::Destroyed(flaw)) if counts => {
                     self.flaw(&name, walked.end, flaw);
-                    // What follows is missing what was destroyed, which is said.
+                    // Later files lack the destroyed blocks, which are reported already.
                     (next, knows_start) = (None, false);
                 }
                 Some(Ending::Torn(flaw)) if is_current => self.note(
@@ -233,7 +233,7 @@ impl Inspection<'_> {
         }
     }
 
-    /// A file follows the one before it.
+    /// Checks that a file follows the one before it.
     fn check_sequence(
         &mut self,
         name: &str,
@@ -261,7 +261,7 @@ impl Inspection<'_> {
         }
     }
 
-    /// No lane of an earlier incarnation is missing as a whole.
+    /// Checks that no lane of an earlier incarnation is missing as a whole.
     fn check_cut(&mut self, cut: &Cut, lanes: &Lanes, manifest: Option<&Manifest>) {
         for &(lane, blocks) in &cut.ends {
             let first = manifest.map_or(0, |manifest| {
@@ -278,7 +278,7 @@ impl Inspection<'_> {
     }
 }
 
-/// Reads all blocks of a file and everything in them.
+/// Reads all blocks of a file, and all of their transactions.
 fn walk(
     bytes: &[u8],
     file: &LogFile,
@@ -321,7 +321,7 @@ fn walk(
 }
 
 impl Walked {
-    /// Everything in the block can be read, and is as its header says.
+    /// Checks that the transactions of a block can be read, and are as its header says.
     fn read_block(
         &mut self,
         offset: u64,

@@ -1,4 +1,4 @@
-//! Whether the manifest is whole and agrees with itself.
+//! Check of the manifest: that it is whole and agrees with itself.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use crate::{
 const NO_MANIFEST: &str = "restore a backup: without the manifest nobody knows which files count";
 
 impl Inspection<'_> {
-    /// The manifest, if it can be read.
+    /// Returns the manifest, if it can be read.
     pub(super) fn check_manifest(&mut self, files: &[(String, u64)]) -> Option<Manifest> {
         let Some((_, bytes)) = files.iter().find(|(name, _)| name == NAME) else {
             self.damage(NAME, 0, "the file is missing", NO_MANIFEST);
@@ -53,7 +53,7 @@ impl Inspection<'_> {
         Some(manifest)
     }
 
-    /// Numbers in the manifest that must agree.
+    /// Checks that the numbers in the manifest agree.
     fn check_references(&mut self, manifest: &Manifest) {
         let mut complain = |what: String| self.damage(NAME, 0, what, RESTORE_OR_SALVAGE);
         let mut earlier = BTreeSet::new();

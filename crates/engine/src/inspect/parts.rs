@@ -1,4 +1,4 @@
-//! Whether the parts of the checkpoint are whole, and those that the manifest names.
+//! Check of the checkpoint's parts: that they are whole, and the ones that the manifest names.
 
 use std::collections::BTreeMap;
 
@@ -15,12 +15,11 @@ use crate::{
     manifest::{CheckpointEntry, Manifest, PartEntry},
 };
 
-/// The last key so far, by table.
+/// Last key so far, by table.
 type LastKeys = BTreeMap<u32, Vec<u8>>;
 
 impl Inspection<'_> {
-    /// Checks the parts that the manifest names, in its order, then looks at the
-    /// others.
+    /// Checks the parts that the manifest names, in its order, then looks at the others.
     pub(super) fn check_parts(&mut self, files: &[(String, u64)], manifest: Option<&Manifest>) {
         let found: BTreeMap<u64, u64> = files
             .iter()
@@ -56,7 +55,7 @@ impl Inspection<'_> {
             if checkpoint.is_some_and(is_part) {
                 continue;
             }
-            // Without a manifest nobody knows whether it counts.
+            // Without a manifest it is unknown whether the part counts.
             let state = match manifest {
                 Some(_) => FileState::Superfluous,
                 None => FileState::Stranger,
@@ -76,7 +75,7 @@ impl Inspection<'_> {
         last_keys: &mut LastKeys,
     ) {
         let before = self.report.findings.len();
-        // Longer ones are made in large steps, and what is behind the end means nothing.
+        // A file is extended in large steps, and the bytes behind its end mean nothing.
         if bytes < part.bytes {
             let what = format!("the file has {bytes} bytes in place of {}", part.bytes);
             self.damage(name, bytes, what, RESTORE_OR_SALVAGE);
@@ -159,7 +158,8 @@ impl Inspection<'_> {
         });
     }
 
-    /// Records can be read, are as many as the chunk says, and their keys ascend.
+    /// Checks that the records can be read, are as many as the chunk says, and that their keys
+    /// ascend.
     fn check_records(
         &mut self,
         name: &str,

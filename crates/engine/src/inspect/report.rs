@@ -1,36 +1,36 @@
-//! What a check found.
+//! The report of a check.
 
 use std::{ops::Range, time::Duration};
 
 use crate::timestamp::Timestamp;
 
-/// What [`crate::inspect::check`] found. Displays as a page for people.
+/// Report of [`crate::inspect::check`]. Displays as a page for people.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CheckReport {
-    /// Which directory.
+    /// Directory that was checked.
     pub location: String,
     /// The database's number, chosen at random when it was made; 0 if the manifest
     /// cannot be read.
     pub database: u64,
-    /// How often it was opened.
+    /// Number of openings of the database.
     pub incarnation: u64,
-    /// Its tables, by number.
+    /// Tables of the database, by number.
     pub tables: Vec<TableSummary>,
-    /// The checkpoint that counts.
+    /// Current checkpoint.
     pub checkpoint: Option<CheckpointSummary>,
-    /// What is where: all files by name, the missing ones included.
+    /// All files by name, including the missing ones.
     pub files: Vec<FileReport>,
-    /// All that is wrong or worth knowing.
+    /// All damage, and everything else that is worth knowing.
     pub findings: Vec<Finding>,
-    /// Opening the database brings back everything up to here. `None`: opening it
-    /// would be refused.
+    /// Timestamp up to which opening the database brings everything back; `None` if it would be
+    /// refused.
     pub recovers_to: Option<Timestamp>,
-    /// Opening it with salvage would bring back what is left of everything up to
-    /// here, if opening it is refused and this is possible.
+    /// Timestamp up to which opening with salvage would bring back the rest, if a plain opening is
+    /// refused and this one is possible.
     pub salvages_to: Option<Timestamp>,
-    /// Whole transactions that are newer than that. They were acknowledged to nobody
-    /// that waited for the device, and opening the database cuts them off.
+    /// Number of whole transactions that are newer than that. They were not acknowledged to a
+    /// client that waited for the device, and opening the database cuts them off.
     pub cut_off: u64,
 }
 
@@ -40,85 +40,85 @@ impl CheckReport {
         self.damages().next().is_none()
     }
 
-    /// All that is damaged.
+    /// Returns all findings of damage.
     pub fn damages(&self) -> impl Iterator<Item = &Finding> {
         let findings = self.findings.iter();
         findings.filter(|finding| finding.severity == Severity::Damage)
     }
 
-    /// Bytes of all files.
+    /// Returns the bytes of all files.
     pub fn bytes(&self) -> u64 {
         self.files.iter().map(|file| file.bytes).sum()
     }
 }
 
-/// A table.
+/// Table, as a check found it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TableSummary {
-    /// Its number in logs and checkpoints.
+    /// Number of the table in logs and checkpoints.
     pub number: u32,
-    /// Its name.
+    /// Name of the table.
     pub name: String,
-    /// How long its records live. `None`: for ever.
+    /// Lifetime of the table's records; `None` if they never expire.
     pub ttl: Option<Duration>,
-    /// Records in the checkpoint.
+    /// Number of the table's records in the checkpoint.
     pub checkpoint_records: u64,
-    /// The indexes that it had when the database was open last, by number. Without them
-    /// nobody writes it.
+    /// Indexes that the table had when the database was last open, by number. The table is not
+    /// written without them.
     pub indexes: Vec<IndexSummary>,
 }
 
-/// An index, as the catalog records it. Its entries are nowhere in the directory: they
-/// are derived from the table when the index is attached.
+/// Index, as the catalog records it. The directory does not have the index's entries: they are
+/// derived from the table when the index is attached.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct IndexSummary {
-    /// Its number in the catalog.
+    /// Number of the index in the catalog.
     pub number: u32,
-    /// Its name.
+    /// Name of the index.
     pub name: String,
-    /// At most one record has each key.
+    /// Whether at most one record has each key.
     pub unique: bool,
 }
 
-/// The checkpoint that counts, as the manifest has it.
+/// Current checkpoint, as the manifest has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CheckpointSummary {
-    /// Counts the checkpoints of the database.
+    /// Number of the checkpoint among all of the database.
     pub number: u64,
-    /// The incarnation that took it.
+    /// Incarnation that took the checkpoint.
     pub incarnation: u64,
-    /// It has everything up to here.
+    /// Timestamp up to which the checkpoint has everything.
     pub begin: Timestamp,
-    /// It has nothing newer than this.
+    /// Timestamp beyond which the checkpoint has nothing.
     pub end: Timestamp,
-    /// Its files.
+    /// Number of files.
     pub parts: u64,
-    /// Their records.
+    /// Number of records.
     pub records: u64,
-    /// Their bytes.
+    /// Size in bytes.
     pub bytes: u64,
 }
 
-/// A file.
+/// File, as a check found it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FileReport {
-    /// Its name.
+    /// Name of the file.
     pub name: String,
-    /// Its length; 0 if it is missing.
+    /// Length of the file in bytes; 0 if it is missing.
     pub bytes: u64,
-    /// Bytes up to the end of what was found in it.
+    /// End of the known content of the file, in bytes.
     pub used_bytes: u64,
-    /// What was found in it.
+    /// Content of the file.
     pub contents: Contents,
-    /// Whether it counts.
+    /// State of the file.
     pub state: FileState,
 }
 
-/// What was found in a file.
+/// Content of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Contents {
@@ -130,72 +130,72 @@ pub enum Contents {
     Part(PartContents),
     /// Cold records.
     Cold(ColdContents),
-    /// Nothing that is known.
+    /// Unknown content.
     Unknown,
 }
 
-/// What was found in a cold file.
+/// Content of a cold file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ColdContents {
-    /// Records that the checkpoint refers to.
+    /// Number of records that the checkpoint refers to.
     pub records: u64,
 }
 
-/// What was found in a log file.
+/// Content of a log file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LogContents {
-    /// Which opening of the database wrote it.
+    /// Opening of the database that wrote the file.
     pub incarnation: u64,
-    /// Which of its workers.
+    /// Lane of the file: the worker that wrote it.
     pub lane: u32,
-    /// Which of that worker's files, from 0.
+    /// Number of the file among those of the lane, from 0.
     pub ordinal: u64,
-    /// The numbers of its blocks.
+    /// Numbers of the blocks.
     pub blocks: Range<u64>,
-    /// Transactions in them.
+    /// Number of transactions in the blocks.
     pub transactions: u64,
-    /// Records that these wrote or deleted.
+    /// Number of records that the transactions wrote or deleted.
     pub writes: u64,
-    /// The timestamps of the first and the last of them.
+    /// Timestamps of the first and the last transaction.
     pub timestamps: Option<(Timestamp, Timestamp)>,
 }
 
-/// What was found in a checkpoint file.
+/// Content of a checkpoint file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PartContents {
-    /// The table that its records are of.
+    /// Table of the records.
     pub table: u32,
-    /// Chunks.
+    /// Number of chunks.
     pub chunks: u32,
-    /// Records in them.
+    /// Number of records in the chunks.
     pub records: u64,
-    /// The first and the last snapshot they are of.
+    /// First and last snapshot of the chunks.
     pub snapshots: Option<(Timestamp, Timestamp)>,
 }
 
-/// Whether a file counts.
+/// Whether the database needs a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FileState {
-    /// It is needed, and sound.
+    /// The file is needed, and sound.
     Needed,
-    /// It is needed, and damaged.
+    /// The file is needed, and damaged.
     Damaged,
-    /// It is needed, and not there.
+    /// The file is needed, and not there.
     Missing,
-    /// Nothing in it is needed any more. It is used again or removed.
+    /// The file is not needed any more, and is used again or removed.
     Superfluous,
-    /// Left half made by an interruption. Opening the database removes it.
+    /// The file was left half made by an interruption. Opening the database removes it.
     Blank,
-    /// Not a file of this database.
+    /// The file is not of this database.
     Stranger,
 }
 
 impl FileState {
-    /// Its name, one word.
+    /// Returns the name of the state, one word.
     pub fn name(self) -> &'static str {
         match self {
             FileState::Needed => "needed",
@@ -208,18 +208,18 @@ impl FileState {
     }
 }
 
-/// How bad a finding is.
+/// Severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Severity {
-    /// Worth knowing; harms nobody.
+    /// Worth knowing, and harmless.
     Note,
     /// Something was lost or changed.
     Damage,
 }
 
 impl Severity {
-    /// Its name, one word.
+    /// Returns the name of the severity, one word.
     pub fn name(self) -> &'static str {
         match self {
             Severity::Note => "note",
@@ -228,18 +228,18 @@ impl Severity {
     }
 }
 
-/// Something that is wrong or worth knowing.
+/// Damage, or something worth knowing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Finding {
-    /// How bad it is.
+    /// Severity of the finding.
     pub severity: Severity,
-    /// In which file.
+    /// File that the finding is about.
     pub file: String,
-    /// Where in it, in bytes, if it is about a place.
+    /// Offset in the file, in bytes, if the finding is about a place.
     pub offset: Option<u64>,
-    /// What it is.
+    /// Description of the finding.
     pub what: String,
-    /// What to do about it.
+    /// Advice for the owner of the directory.
     pub advice: String,
 }

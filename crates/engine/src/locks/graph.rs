@@ -1,33 +1,33 @@
-//! Who waits for whom.
+//! The graph of waits between transactions.
 //!
-//! The graph knows at which records each transaction waits; whom that makes it wait for
-//! is asked of the records and tables. A transaction waits for *all* of them: it ends only when
-//! each of its operations has ended (several may wait, under a `join`). So a cycle is
-//! a deadlock, and the other way round.
+//! The graph knows at which records each transaction waits; the records and tables know which
+//! transactions this makes it wait for. A transaction waits for *all* of them: it ends only when
+//! each of its operations has ended (several may wait, under a `join`). A cycle is therefore a
+//! deadlock, and the other way round.
 //!
 //! # Why none is missed
-//! Waits begin one after the other, under the graph's latch, and each looks for a cycle
-//! through itself before the next begins. Consider the last of a cycle's waits to begin:
-//! all edges of the cycle are there by then, and stay. For an edge comes into being
-//! when a wait begins, its own or one that goes before it in the queue, which is then
-//! the last; when a waiter becomes a holder, it was an edge already; a transaction that
-//! becomes a holder without waiting is in no cycle.
+//! Waits begin one after the other, under the graph's latch, and each looks for a cycle through
+//! itself before the next begins. Consider the last of a cycle's waits to begin: all edges of the
+//! cycle are there by then, and stay. For an edge comes into being when a wait begins, its own or
+//! one that goes before it in the queue, which is then the last; when a waiter becomes a holder,
+//! the edge was there already; a transaction that becomes a holder without waiting is in no cycle.
 //!
 //! # Why none is imagined
-//! The records are looked at one after the other, not at one moment. But as long as the
-//! graph is latched no wait begins, and none is given up. A transaction that was found
-//! waiting has waited since before the search began, and has released nothing; so what
-//! it was found to hold before, or is found to hold later, it holds now.
+//! The records are looked at one after the other, not at one moment. But as long as the graph is
+//! latched no wait begins, and none is given up. A transaction that was found waiting has waited
+//! since before the search began, and has released nothing; so it holds now what it was found to
+//! hold before, or is found to hold later.
 //!
 //! # Letting waiters pass
 //! An edge from a waiter to another one that stands before it at a table is there for the sake of
-//! order alone. If a cycle has one, the waiter is put before the other, and the search begins
-//! again; PostgreSQL does the same. Such a move brings new edges to the waiter that was put forward and to
-//! no other, so a cycle that it closes goes through that waiter: the search looks for cycles
-//! through all that were moved. Only if no order helps, the new wait is given up.
+//! order alone. If a cycle has such an edge, the waiter is put before the other, and the search
+//! begins again; PostgreSQL does the same. Such a move brings new edges to the waiter that was put
+//! forward and to no other, so a cycle that the move closes goes through that waiter: the search
+//! looks for cycles through all waiters that were moved. Only if no order helps, the new wait is
+//! given up.
 //!
-//! An entry stays until its waiter has looked at its ticket. If the lock was granted,
-//! the record's queue does not have it any more, and there is no edge.
+//! An entry stays until its waiter has looked at its ticket. If the lock was granted, the waiter is
+//! not in the record's queue any more, and there is no edge.
 
 use std::{
     collections::{HashMap, hash_map::Entry},
@@ -38,9 +38,9 @@ use std::{
 use super::{Locks, Place, Ticket};
 use crate::timestamp::TransactionId;
 
-/// Waiters that may be let pass for one wait: of most deadlocks one is enough.
+/// Maximum waiters that may be let pass for one wait: for most deadlocks one is enough.
 const MOVES_MAX: usize = 4;
-/// Orders of queues that are tried for one wait, under the graph's latch.
+/// Maximum orders of queues that are tried for one wait, under the graph's latch.
 const TRIES_MAX: u32 = 64;
 
 #[derive(Default)]
@@ -69,8 +69,8 @@ impl Graph {
         self.waits.get(&by).into_iter().flatten().copied()
     }
 
-    /// Whether the wait of `by` can stay: it is in no cycle, or is in none any more after waiters
-    /// of tables were let pass others; then, whom to wake.
+    /// Decides whether the wait of `by` can stay: if it is in no cycle, or in none any more after
+    /// waiters of tables were let pass others. Returns the wakers to call then, `None` otherwise.
     pub(super) fn resolve(&self, locks: &Locks, by: TransactionId) -> Option<Vec<Waker>> {
         let mut search = Search {
             graph: self,
@@ -89,10 +89,9 @@ impl Graph {
         )
     }
 
-    /// The edges of a cycle through `by`, from its end to its beginning.
+    /// Returns the edges of a cycle through `by`, from its end to its beginning.
     fn cycle(&self, locks: &Locks, by: TransactionId) -> Option<Vec<Edge>> {
-        // Each with the record where, as a waiter before others, it was looked at with
-        // them.
+        // Each with the record where, as a waiter before others, it was looked at with them.
         let mut next = vec![(by, None)];
         let (mut reached, mut found) = (HashMap::new(), Vec::new());
         while let Some((waiter, looked_at)) = next.pop() {
@@ -126,7 +125,7 @@ impl Graph {
     }
 }
 
-/// The edges by which `by` was reached from itself.
+/// Returns the edges by which `by` was reached from itself.
 fn path_to(by: TransactionId, reached: &HashMap<TransactionId, Edge>) -> Vec<Edge> {
     let mut path = Vec::new();
     let mut at = by;
@@ -140,7 +139,7 @@ fn path_to(by: TransactionId, reached: &HashMap<TransactionId, Edge>) -> Vec<Edg
     path
 }
 
-/// The waiter waits at a place for the blocker, be it because that one waits there before it.
+/// Wait at a place of a waiter for a blocker, which holds a lock or waits there before it.
 #[derive(Clone, Copy)]
 struct Edge {
     waiter: TransactionId,
@@ -149,14 +148,14 @@ struct Edge {
     waits_here: bool,
 }
 
-/// A waiter that was let pass another.
+/// Pass of a waiter before another.
 struct Move {
     table: u32,
     passed: TransactionId,
     by: TransactionId,
 }
 
-/// Looks for an order of the tables' queues without a cycle.
+/// Search for an order of the tables' queues without a cycle.
 struct Search<'g> {
     graph: &'g Graph,
     locks: &'g Locks,
@@ -165,8 +164,8 @@ struct Search<'g> {
 }
 
 impl Search<'_> {
-    /// Lets waiters pass until neither `by` nor any of those is in a cycle. If that does not
-    /// succeed, all queues are as they were.
+    /// Lets waiters pass until neither `by` nor any moved waiter is in a cycle. On failure all
+    /// queues are as they were.
     fn resolves(&mut self, by: TransactionId) -> bool {
         let all = std::iter::once(by).chain(self.moves.iter().map(|moved| moved.by));
         let mut cycles = all.filter_map(|one| self.graph.cycle(self.locks, one));
@@ -174,13 +173,13 @@ impl Search<'_> {
             return true;
         };
         drop(cycles);
-        // The new wait's own place first: then nobody else is moved.
+        // The new wait's own place first: then no other waiter is moved.
         for edge in cycle.into_iter().rev().filter(|edge| edge.waits_here) {
             let Place::Table(table) = edge.place else {
                 continue;
             };
             let (passed, mover) = (edge.blocker, edge.waiter);
-            // Back and forth would have no end.
+            // Moves back and forth would have no end.
             let undone = |moved: &Move| (moved.passed, moved.by) == (mover, passed);
             if self.moves.len() >= MOVES_MAX
                 || self.tries >= TRIES_MAX
@@ -208,5 +207,5 @@ impl Search<'_> {
     }
 }
 
-/// A queue's waiters, in the order in which they stood.
+/// Waiters of a queue, in the order in which they stood.
 pub(super) type Order = Vec<Arc<Ticket>>;

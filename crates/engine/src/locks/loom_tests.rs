@@ -1,4 +1,4 @@
-//! Every order in which an owner ends while somebody begins, or ceases, to wait.
+//! Every order in which an owner ends while another transaction begins, or ceases, to wait.
 
 use loom::{sync::Arc, thread};
 
@@ -17,7 +17,7 @@ struct World {
     clock: AtomicU64,
 }
 
-/// Never dereferenced here.
+/// Returns a version that is never dereferenced.
 fn version(number: u64) -> Version {
     Version::from_word(number << 4).unwrap()
 }
@@ -54,7 +54,7 @@ impl World {
         self.locks.acquire(&request, true)
     }
 
-    /// As `commit.rs` does.
+    /// Commits as `commit.rs` does.
     fn commit(&self) {
         let sequence = self.owner.sequence();
         let timestamp = self.status.take_timestamp(sequence, &self.clock);
@@ -66,7 +66,7 @@ impl World {
         self.status.begin();
     }
 
-    /// As `undo.rs` does, of a version.
+    /// Undoes a version as `undo.rs` does.
     fn undo(&self) {
         self.status.abort(self.owner.sequence());
         if self.slot.replace_own(version(2), version(1)) {
@@ -75,7 +75,7 @@ impl World {
         self.status.begin();
     }
 
-    /// As `undo.rs` does, of an insert.
+    /// Undoes an insert as `undo.rs` does.
     fn remove(&self) {
         self.status.abort(self.owner.sequence());
         while !self.slot.kill(version(2)) && !self.locks.kill(&self.slot, version(2)) {}
@@ -83,8 +83,8 @@ impl World {
     }
 }
 
-/// Whoever got into the queue hears of the owner's end, however the two meet; who did
-/// not is told to look again.
+/// A waiter in the queue hears of the owner's end, however the two meet; a transaction that did not
+/// get into the queue is told to look again.
 fn the_end_is_heard_of(end: fn(&World), answer: Answer) {
     loom::model(move || {
         let world = World::new();
@@ -123,8 +123,8 @@ fn an_undone_insert_sends_away_whoever_waits() {
     the_end_is_heard_of(World::remove, Answer::Dissolved);
 }
 
-/// The record is handed to the first waiter, who gives up at that moment: it goes to
-/// the second, never to nobody.
+/// The record is handed to the first waiter, which gives up at that moment: the record goes to the
+/// second waiter, and is never lost.
 #[test]
 fn a_waiter_that_gives_up_does_not_take_the_record_along() {
     loom::model(|| {

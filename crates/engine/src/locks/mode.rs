@@ -1,6 +1,6 @@
-//! The modes of table locks, and which of them exclude each other.
+//! The modes of table locks, and the modes that each excludes.
 
-/// What a lock on a table keeps others from: PostgreSQL's modes.
+/// Mode of a lock on a table: PostgreSQL's modes.
 ///
 /// | mode | excludes |
 /// | --- | --- |
@@ -14,26 +14,26 @@
 /// | `AccessExclusive` | all |
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TableLockMode {
-    /// Who reads.
+    /// For readers.
     AccessShare,
-    /// Who locks records.
+    /// For transactions that lock records.
     RowShare,
-    /// Who writes.
+    /// For writers.
     RowExclusive,
-    /// Who builds an index beside writers.
+    /// For the builder of an index beside writers.
     ShareUpdateExclusive,
-    /// Who needs the table to stay as it is.
+    /// For transactions that need the table to stay as it is.
     Share,
-    /// The same, and one at a time.
+    /// For a transaction that needs the table to stay as it is, one at a time.
     ShareRowExclusive,
-    /// Nobody but who reads.
+    /// For a transaction that admits no other but readers.
     Exclusive,
-    /// Nobody.
+    /// For a transaction that admits no other.
     AccessExclusive,
 }
 
 impl TableLockMode {
-    /// From the weakest to the strongest.
+    /// All modes, from the weakest to the strongest.
     pub const ALL: [TableLockMode; 8] = [
         TableLockMode::AccessShare,
         TableLockMode::RowShare,
@@ -45,7 +45,7 @@ impl TableLockMode {
         TableLockMode::AccessExclusive,
     ];
 
-    /// Whether it excludes no other weak one: those that statements take in passing.
+    /// Whether the mode is weak: statements take it in passing, and no weak mode excludes another.
     #[inline(always)]
     pub(crate) fn is_weak(self) -> bool {
         self <= TableLockMode::RowExclusive
@@ -55,7 +55,7 @@ impl TableLockMode {
         1 << self as u8
     }
 
-    /// Those it excludes.
+    /// Returns the modes that this one excludes.
     pub(crate) const fn excluded(self) -> TableLockModes {
         use TableLockMode::*;
         TableLockModes(match self {
@@ -71,7 +71,7 @@ impl TableLockMode {
     }
 }
 
-/// Some of the modes: what one transaction has.
+/// Set of modes: those of one transaction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TableLockModes(u8);
 
@@ -100,7 +100,7 @@ impl TableLockModes {
         TableLockModes(self.0 | other.0)
     }
 
-    /// Whether one of these excludes `mode`.
+    /// Whether one of these modes excludes `mode`.
     pub(crate) fn exclude(self, mode: TableLockMode) -> bool {
         self.0 & mode.excluded().0 != 0
     }

@@ -1,7 +1,7 @@
-//! One record of the lock table: who has it, and who waits for it.
+//! A record of the lock table: its holders and its waiters.
 //!
-//! Pure bookkeeping, under the latch of the record's shard. Wakers are handed out to
-//! be called without it.
+//! Pure bookkeeping, under the latch of the record's shard. Wakers are handed out to be called
+//! without the latch.
 
 use std::{collections::VecDeque, sync::Arc, task::Waker};
 
@@ -11,17 +11,17 @@ use crate::{
     timestamp::TransactionId,
 };
 
-/// What a waiter holds on to. Answered once, under the latch.
+/// Ticket of a waiter. Answered once, under the latch.
 pub(crate) struct Ticket(AtomicU64);
 
-/// What a ticket says.
+/// Answer of a ticket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
-    /// Still in the queue.
+    /// The waiter is still in the queue.
     Waiting,
     /// The lock is held.
     Granted,
-    /// There is no such record any more, or its waiter's transaction is over.
+    /// There is no such record any more, or the waiter's transaction is over.
     Dissolved,
 }
 
@@ -31,8 +31,8 @@ impl Ticket {
     }
 
     pub(crate) fn answer(&self) -> Answer {
-        // Acquire: pairs with the Release in `set`; what the last holder did to the
-        // record is seen by the next.
+        // Acquire: pairs with the Release in `set`; the next holder sees what the last one did to
+        // the record.
         match self.0.load(Ordering::Acquire) {
             0 => Answer::Waiting,
             1 => Answer::Granted,
@@ -45,24 +45,24 @@ impl Ticket {
     }
 }
 
-/// Whether others may be waiting for who asks for a lock.
+/// Whether other transactions may be waiting for the one that asks for a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Stake {
-    /// It has locks, or has written, or waits elsewhere as well.
+    /// The transaction has locks, or has written, or waits elsewhere as well.
     Some,
-    /// Nobody can be waiting for it.
+    /// No transaction can be waiting for it.
     None,
 }
 
-/// How many with a stake may go just before one that has none. (Then the next
-/// goes behind it, so that it does not starve.)
+/// Maximum transactions with a stake that may go just before a waiter without one. (The next goes
+/// behind it, so that the waiter does not starve.)
 const OVERTAKEN_MAX: u32 = 16;
 
 struct Waiter {
     by: TransactionId,
     strength: Strength,
     stake: Stake,
-    /// How many have come later and gone just before it.
+    /// Number of transactions that have come later and gone just before this one.
     overtaken: u32,
     ticket: Arc<Ticket>,
     waker: Option<Waker>,
@@ -102,7 +102,7 @@ impl Record {
         }
     }
 
-    /// Whether no other holder minds, and nobody who waits before `turn`.
+    /// Whether the lock excludes no other holder, and no waiter before `turn`.
     fn is_free_for(&self, by: TransactionId, strength: Strength, turn: usize) -> bool {
         let mut holders = self.holders.iter();
         let mut before = self.queue.range(..turn);
@@ -110,10 +110,10 @@ impl Record {
             && before.all(|waiter| waiter.by == by || waiter.strength.goes_with(strength))
     }
 
-    /// Grants a lock at once: what was held before.
+    /// Grants a lock at once. Returns the strength held before.
     ///
     /// # Errors
-    /// Somebody holds the record or came before.
+    /// Another transaction holds the record or came before.
     pub(super) fn request(
         &mut self,
         by: TransactionId,
@@ -155,8 +155,9 @@ impl Record {
         ticket
     }
 
-    /// Where in the queue a newcomer belongs: before those who wait for what it has here, and would
-    /// otherwise wait for it in vain; nobody waits for it then who did not before.
+    /// Returns the place of a newcomer in the queue: before the transactions that wait for the lock
+    /// that it has here, and that would otherwise wait for it in vain; none waits for the newcomer
+    /// then that did not before.
     fn turn_of(&self, by: TransactionId, stake: Stake) -> usize {
         let mut before = self.queue.iter();
         let last = before.rposition(|waiter| !waiter.lets_pass(stake));
@@ -169,15 +170,15 @@ impl Record {
         first.unwrap_or(turn)
     }
 
-    /// Counts a newcomer at `turn` with the first that it overtakes: if with all, they
-    /// would all have had enough at once, and the next would go to the very end.
+    /// Counts a newcomer at `turn` with the first waiter that it overtakes. Counted with all, they
+    /// would all have had enough at once, and the next newcomer would go to the very end.
     fn note_overtaken(&mut self, turn: usize) {
         if let Some(next) = self.queue.get_mut(turn) {
             next.overtaken += 1;
         }
     }
 
-    /// Grants the locks that nobody minds; whom to wake.
+    /// Grants the locks that nothing excludes. Returns the wakers to call.
     pub(super) fn hand_over(&mut self) -> Vec<Waker> {
         let mut wakers = Vec::new();
         let mut turn = 0;
@@ -192,7 +193,8 @@ impl Record {
                 continue;
             }
             self.hold(by, strength);
-            // It may want the same twice, with others between that it now keeps out.
+            // A transaction may want the same lock twice, with waiters between that it now
+            // excludes.
             self.queue.retain_mut(|waiter| {
                 let has_it = waiter.by == by && waiter.strength <= strength;
                 if has_it {
@@ -205,7 +207,7 @@ impl Record {
         wakers
     }
 
-    /// Weakens a holder's lock, or takes the holder out.
+    /// Weakens a holder's lock to the strength `to`, or takes the holder out.
     pub(super) fn weaken(&mut self, by: TransactionId, to: Option<Strength>) {
         match to {
             None => self.holders.retain(|holder| holder.0 != by),
@@ -223,7 +225,7 @@ impl Record {
         }
     }
 
-    /// Takes a waiter out; whether it was in the queue.
+    /// Takes a waiter out. Returns whether it was in the queue.
     pub(super) fn leave(&mut self, ticket: &Ticket) -> bool {
         let at = self.queue.iter().position(|waiter| waiter.is_of(ticket));
         at.is_some_and(|at| self.queue.remove(at).is_some())
@@ -237,24 +239,24 @@ impl Record {
         })
     }
 
-    /// Takes all waits of a transaction out; whom to wake.
+    /// Takes out all waits of a transaction. Returns the wakers to call.
     pub(super) fn cancel(&mut self, by: TransactionId) -> Vec<Waker> {
         let (own, others) = self.queue.drain(..).partition(|waiter| waiter.by == by);
         self.queue = others;
         answer_dissolved(own)
     }
 
-    /// Tells all waiters that the record is gone; whom to wake.
+    /// Tells all waiters that the record is gone. Returns the wakers to call.
     pub(super) fn dissolve(self) -> Vec<Waker> {
         answer_dissolved(self.queue)
     }
 
-    /// For whom `waiter` waits here, be it because that one waits here for others:
-    /// whether each of them is a waiter itself, whose own wait here needs no second look.
-    /// `waiter` is among them if it waits for itself.
+    /// Adds to `found` the transactions that `waiter` waits for here, including those that its
+    /// blockers wait for here. Each comes with whether it is a waiter itself, whose own wait here
+    /// needs no second look. `waiter` is among them if it waits for itself.
     pub(super) fn blockers(&self, waiter: TransactionId, found: &mut Vec<(TransactionId, bool)>) {
         for (turn, own) in self.queue.iter().enumerate() {
-            // What it wants twice it gets twice.
+            // A transaction that wants the lock twice gets it twice.
             let has_asked =
                 |before: &Waiter| before.by == waiter && before.strength >= own.strength;
             if own.by == waiter && !self.queue.range(..turn).any(has_asked) {
@@ -263,19 +265,21 @@ impl Record {
         }
     }
 
-    /// Everybody that the waiter at `turn` waits for here. From it to the front, all are looked at
-    /// that it minds, or one of those that it waits for: a stronger lock minds all that a weaker one
-    /// does, so the strongest of them counts.
+    /// Adds to `found` the transactions that the waiter at `turn` waits for here. From it to the
+    /// front, a waiter counts if its lock is excluded by the waiter's own or by one that the waiter
+    /// waits for: a stronger lock excludes all that a weaker one does, so the strongest of them
+    /// decides.
     fn blockers_at(&self, turn: usize, found: &mut Vec<(TransactionId, bool)>) {
         let Waiter { by, strength, .. } = self.queue[turn];
         let minds =
             |one: Option<Strength>, other: Strength| one.is_some_and(|one| !one.goes_with(other));
-        // The strongest of the others that the waiter waits for.
+        // Strongest lock of the other transactions that the waiter waits for.
         let mut others: Option<Strength> = None;
         for other in self.queue.range(..turn).rev() {
             let is_own = other.by == by;
             if minds(others, other.strength) {
-                // A lock that `by` itself has asked for earlier may be in the way of one of the others.
+                // A lock that `by` itself has asked for earlier may be in the way of another
+                // transaction.
                 found.push((other.by, true));
             } else if !is_own && minds(Some(strength), other.strength) {
                 found.push((other.by, true));
@@ -287,7 +291,7 @@ impl Record {
             }
         }
         for &(holder, held) in &self.holders {
-            // A lock that `by` itself holds may be so as well.
+            // A lock that `by` itself holds may be in the way as well.
             if minds(others, held) || holder != by && minds(Some(strength), held) {
                 found.push((holder, false));
             }
@@ -409,8 +413,8 @@ mod tests {
         }
     }
 
-    /// A reference to a row does not wait for those who wait to change its other columns; but for
-    /// one that waits to delete it.
+    /// A reference to a row does not wait for waiters that want to change the row's other columns,
+    /// but waits for one that wants to delete the row.
     #[test]
     fn waiters_that_do_not_mind_each_other_pass_each_other() {
         let mut record = Record::default();
@@ -421,7 +425,7 @@ mod tests {
         let reference = record.enqueue(id(5), KeyShare, Stake::None);
         let mut found = Vec::new();
         record.blockers(id(5), &mut found);
-        // The one before the removal is waited for because of it.
+        // The change before the removal counts because the removal waits for it.
         found.sort_by_key(|(id, _)| id.context());
         let all = [(1, false), (2, true), (3, false), (4, true)];
         assert_eq!(found, all.map(|(by, waits)| (id(by), waits)));
@@ -437,8 +441,8 @@ mod tests {
         assert_eq!(reference.answer(), Answer::Waiting);
     }
 
-    /// One that has a lock passes those who would wait for it for ever, and no others: else it would
-    /// make somebody wait for it without having looked for a deadlock.
+    /// A holder of a lock passes the waiters that would wait for it for ever, and no others:
+    /// otherwise it would make a transaction wait for it that has not looked for a deadlock.
     #[test]
     fn a_stronger_lock_passes_those_who_wait_for_the_weaker_one() {
         for (waits, passes) in [(Update, true), (NoKeyUpdate, false)] {
@@ -451,9 +455,9 @@ mod tests {
         }
     }
 
-    /// By a `join`, with somebody between. Who asked for the stronger lock first has the
-    /// weaker with it: else the one between would wait for the first, and the second for
-    /// the one between.
+    /// A `join` waits twice for a record, with another transaction between. A transaction that
+    /// asked for the stronger lock first has the weaker with it: otherwise the one between would
+    /// wait for the first wait, and the second wait for the one between.
     #[test]
     fn who_waits_twice_for_a_record() {
         for (first, between, second, is_deadlock) in [

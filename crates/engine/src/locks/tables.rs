@@ -1,17 +1,17 @@
-//! The table locks that are not in entries of their owners' (`weak.rs`).
+//! The table locks that are not in entries of their owners' contexts (`weak.rs`).
 //!
 //! # Invariant
-//! *Gate*: a table's gate is closed exactly while there is a queue for it here; both change
-//! under the latch. When the queue is made, all entries of the table are transferred into it.
-//! So while it is there, it has all locks of the table, and nobody takes one elsewhere.
+//! *Gate*: a table's gate is closed exactly while there is a queue for it here; both change under
+//! the latch. When the queue is made, all entries of the table are transferred into it. While the
+//! queue is there, it therefore has all locks of the table, and no transaction takes one elsewhere.
 //!
 //! # Deadlocks
 //! Waits for tables are in the same graph as those for records, and the same argument holds
-//! (`graph.rs`). What is new are holders that appear by transfer. They come at the moment
-//! that the queue is made, hence with the wait that made it or before it, and each by the name
-//! of the transaction that has the lock at that moment. Who becomes a holder without waiting
-//! is in no cycle: it is excluded by no waiter, so by symmetry no waiter waits for it, but for
-//! those that waited for it before.
+//! (`graph.rs`). Holders that appear by transfer are new. They come at the moment that the queue is
+//! made, hence with the wait that made it or before it, and each by the name of the transaction
+//! that has the lock at that moment. A transaction that becomes a holder without waiting is in no
+//! cycle: it is excluded by no waiter, so by symmetry no waiter waits for it, except for those that
+//! waited for it before.
 
 mod queue;
 
@@ -30,21 +30,21 @@ use crate::{
     timestamp::TransactionId,
 };
 
-/// Bytes that a queue costs, roughly, with the few who have or want the table.
+/// Approximate bytes of a queue, with a few holders and waiters.
 const QUEUE_BYTES: usize = 512;
 
-/// Who wants which lock on which table.
+/// Request of a transaction for a lock on a table.
 pub(crate) struct TableRequest<'a> {
     pub(crate) gate: &'a Arc<Gate>,
     pub(crate) by: TransactionId,
     pub(crate) mode: TableLockMode,
-    /// Nobody can be waiting for the one who asks.
+    /// Whether no transaction can be waiting for the requester.
     pub(crate) is_free: bool,
-    /// The gate is to be closed, also for a weak lock: its owner has no entry left.
+    /// Whether the gate is to be closed, also for a weak lock: the requester has no entry left.
     pub(crate) closes: bool,
 }
 
-/// See the module text.
+/// Table locks: see the module text.
 pub(crate) struct TableLocks {
     queues: Mutex<Queues>,
     weak: PerContext<WeakLocks>,
@@ -52,12 +52,12 @@ pub(crate) struct TableLocks {
 
 struct Queues {
     all: HashMap<u32, (Arc<Gate>, Queue)>,
-    /// The memory limit's part of them. (The model checker has no limit.)
+    /// Part of the memory limit for the queues. (The model checker has no limit.)
     memory: Option<Reservation>,
 }
 
 impl Queues {
-    /// After somebody has left: hands the table over, or forgets it.
+    /// Hands the table over, or forgets it, after a transaction has left.
     fn settle(&mut self, number: u32) -> Vec<Waker> {
         let Some((gate, queue)) = self.all.get_mut(&number) else {
             return Vec::new();
@@ -89,7 +89,7 @@ impl TableLocks {
         self.queues.lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    /// The entries of a session's contexts.
+    /// Returns the entries of a session's contexts.
     pub(crate) fn entries(&self, session: u16) -> &SessionContexts<WeakLocks> {
         self.weak.session(session.into())
     }
@@ -125,8 +125,8 @@ impl TableLocks {
         }
     }
 
-    /// Weakens a lock to what it was before, or gives it up, and hands the table over.
-    /// Without effect if there is none.
+    /// Weakens the lock of `by` to the modes `to`, or gives it up, and hands the table over.
+    /// Without effect if there is no lock.
     pub(crate) fn weaken(&self, number: u32, by: TransactionId, to: TableLockModes) {
         let mut queues = self.queues();
         let Some((_, queue)) = queues.all.get_mut(&number) else {
@@ -147,8 +147,8 @@ impl TableLocks {
         (true, queues.settle(number))
     }
 
-    /// Puts a waiter before another one of the same table: how all stood before, or `None` if it does
-    /// not stand behind it.
+    /// Puts the waiter `mover` before the waiter `passed` of the same table. Returns the previous
+    /// order, or `None` if `mover` does not stand behind `passed`.
     pub(super) fn let_pass(
         &self,
         number: u32,
@@ -160,14 +160,15 @@ impl TableLocks {
         queue.let_pass(mover, passed)
     }
 
-    /// Puts those who still wait in the order in which they stood.
+    /// Puts the remaining waiters in the `order` in which they stood.
     pub(super) fn restore(&self, number: u32, order: &Order) {
         if let Some((_, queue)) = self.queues().all.get_mut(&number) {
             queue.restore(order);
         }
     }
 
-    /// Grants what can be granted after waiters were let pass; whom to wake.
+    /// Grants the locks that can be granted after waiters were let pass. Returns the wakers to
+    /// call.
     pub(super) fn hand_over(&self, number: u32) -> Vec<Waker> {
         self.queues().settle(number)
     }
@@ -199,7 +200,7 @@ impl TableLocks {
         }
     }
 
-    /// Tables that have queues.
+    /// Returns the number of tables that have queues.
     #[cfg(all(test, loom))]
     pub(super) fn len(&self) -> usize {
         self.queues().all.len()

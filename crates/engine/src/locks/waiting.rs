@@ -1,7 +1,7 @@
-//! Waiting for one's turn at a record or a table.
+//! Waiting for a turn at a record or a table.
 //!
-//! An event wait ([`Wait::Lock`]), without a pin: afterwards the operation begins again from the key.
-//! It ends when the lock is handed over, when the record is gone, when the transaction
+//! An event wait ([`Wait::Lock`]), without a pin: afterwards the operation begins again from the
+//! key. The wait ends when the lock is handed over, when the record is gone, when the transaction
 //! is over (a sibling under the same `join` was aborted), or when its time is up.
 
 use std::{
@@ -18,14 +18,14 @@ use crate::{
     error::Error, session::Generation, timestamp::TransactionId, transaction::Transaction,
 };
 
-/// What is waited for.
+/// Lock that is waited for.
 pub(crate) enum Wanted {
     Record(Strength),
     Table(Arc<Gate>, TableLockMode),
 }
 
-/// A place in the queue of a record or a table; dropping it gives the place up, or the lock if it
-/// was handed over and nobody has heard of it yet.
+/// Place in the queue of a record or a table. Dropping it gives up the place, or the lock if the
+/// lock was handed over and the operation has not been told yet.
 pub(crate) struct Waiting<'t> {
     transaction: &'t Transaction,
     by: TransactionId,
@@ -39,15 +39,15 @@ pub(crate) struct Waiting<'t> {
     is_over: bool,
 }
 
-/// How long it may take.
+/// Limit of the length of a wait.
 enum Limit {
     None,
-    /// Not polled yet: outside a worker there are no timers, and it ends at once.
+    /// Not polled yet: outside a worker there are no timers, and the timer ends at once.
     Fresh(Sleep),
     Running(Sleep),
 }
 
-/// How a wait ended, when the transaction can go on.
+/// Outcome of a wait, when the transaction can go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Waited {
     /// The lock is held.
@@ -98,7 +98,7 @@ impl<'t> Waiting<'t> {
         }
     }
 
-    /// Gives up what was handed over to nobody's knowledge.
+    /// Releases a lock that was handed over after its operation had gone.
     fn release_unheard(&self) {
         match &self.wanted {
             Wanted::Record(_) => self.transaction.release_unheard(self.place),
@@ -106,7 +106,7 @@ impl<'t> Waiting<'t> {
         }
     }
 
-    /// Leaves the queue, or takes what it has brought.
+    /// Leaves the queue, or takes the answer.
     fn end(&mut self) -> Answer {
         let session = self.transaction.session();
         let locks = &session.database.locks;

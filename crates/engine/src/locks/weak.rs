@@ -1,11 +1,11 @@
-//! Weak table locks, without a write to anything that is shared.
+//! Weak table locks, without a write to shared memory.
 //!
-//! Every statement locks the tables it uses, weakly ([`TableLockMode::is_weak`]), and those locks
-//! exclude each other never. So each context has a few *entries* of its own, on lines that
-//! only its worker writes, and each table a *gate*, which all only read. Who wants a stronger lock
-//! closes the gate and *transfers* the entries of that table to the lock table, in the names of
-//! their transactions; from then on all locks of the table are there, until nobody has or wants
-//! any and the gate opens (`tables.rs`).
+//! Every statement locks the tables that it uses weakly ([`TableLockMode::is_weak`]), and weak
+//! locks never exclude each other. Therefore each context has a few *entries*, on lines that only
+//! its worker writes, and each table has a *gate*, which all transactions only read. A transaction
+//! that wants a stronger lock closes the gate and *transfers* the entries of that table to the lock
+//! table, in the names of their transactions; from then on all locks of the table are there, until
+//! no transaction has or wants any and the gate opens (`tables.rs`).
 //!
 //! # A gate and an entry
 //! ```text
@@ -14,16 +14,16 @@
 //!   gate open?            (SeqCst)      entry of this table? (SeqCst) → transferred
 //! ```
 //! Store before load on both sides, all sequentially consistent: if the owner sees the gate open,
-//! the strong one sees the entry. If the owner sees it closed, it takes the entry back, unless
-//! that was transferred meanwhile: then it has the lock all the same, in the lock table.
+//! the strong transaction sees the entry. If the owner sees the gate closed, it takes the entry
+//! back, unless the entry was transferred meanwhile: then the owner has the lock all the same, in
+//! the lock table.
 //!
-//! # Whose an entry is
-//! The owner's name is stored before the first entry of a transaction (which is a Release), and
-//! is another's only after all entries are gone. An entry that was transferred is removed by its
-//! owner alone, who goes through the latch for that, because the lock is in the lock table. So the
-//! name that is read after the transfer, under the latch, is that of the transaction whose
-//! entry it was, and not of one that uses the context later. Both are checked by
-//! `loom_tests.rs`.
+//! # The owner of an entry
+//! The owner's name is stored before the first entry of a transaction (which is a Release), and is
+//! another's only after all entries are gone. An entry that was transferred is removed by its owner
+//! alone, which goes through the latch for that, because the lock is in the lock table. The name
+//! read after the transfer, under the latch, is therefore that of the transaction whose entry it
+//! was, and not of a later user of the context. `loom_tests.rs` checks both.
 
 use super::mode::TableLockModes;
 use crate::{
@@ -31,13 +31,14 @@ use crate::{
     timestamp::TransactionId,
 };
 
-/// Tables of which one transaction can have weak locks here; of more, in the lock table.
+/// Maximum tables of which a transaction can have weak locks here; further ones are in the lock
+/// table.
 const ENTRIES: usize = if cfg!(loom) { 1 } else { 15 };
 
-/// The lock was transferred to the lock table.
+/// Bit of an entry whose lock was transferred to the lock table.
 const TRANSFERRED: u64 = 1 << 63;
 
-/// Stands for what SeqCst says about the accesses around it: the model checker knows that of
+/// Stands for the guarantee of SeqCst about the accesses around it: the model checker knows it of
 /// fences only.
 #[inline(always)]
 fn model_seq_cst() {
@@ -47,10 +48,10 @@ fn model_seq_cst() {
     let _ = fence;
 }
 
-/// Of each table: whether weak locks have to go by the lock table.
+/// Gate of a table: whether its weak locks have to go by the lock table.
 #[derive(Debug)]
 pub(crate) struct Gate {
-    /// Names it: the number of the table's first storage.
+    /// Name of the gate: the number of the table's first storage.
     number: u32,
     is_closed: AtomicBool,
 }
@@ -67,26 +68,27 @@ impl Gate {
         self.number
     }
 
-    /// Whether somebody has or wants a lock that is not weak.
+    /// Whether a transaction has or wants a lock that is not weak.
     #[inline(always)]
     pub(crate) fn is_closed(&self) -> bool {
         // SeqCst: module text.
         self.is_closed.load(Ordering::SeqCst)
     }
 
-    /// Under the latch of the lock table.
+    /// Closes the gate. To be called under the latch of the lock table.
     pub(super) fn close(&self) {
         self.is_closed.store(true, Ordering::SeqCst);
         model_seq_cst();
     }
 
-    /// Under the latch of the lock table, when it has nothing of this table.
+    /// Opens the gate. To be called under the latch of the lock table, when it has no lock of this
+    /// table.
     pub(super) fn open(&self) {
         self.is_closed.store(false, Ordering::SeqCst);
     }
 }
 
-/// Those of one context.
+/// Weak locks of a context.
 pub(crate) struct WeakLocks {
     owner: AtomicU64,
     entries: [AtomicU64; ENTRIES],
@@ -101,7 +103,7 @@ impl Default for WeakLocks {
     }
 }
 
-/// What became of an attempt.
+/// Outcome of an attempt to take a weak lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Taken {
     /// The lock is held.
@@ -124,8 +126,8 @@ fn modes_of(entry: u64) -> TableLockModes {
 
 impl WeakLocks {
     fn find(&self, number: u32) -> Option<&AtomicU64> {
-        // Relaxed: only others' transfers change what is the owner's, and those are met by a
-        // compare-and-swap.
+        // Relaxed: only transfers by other threads change the owner's entries, and a
+        // compare-and-swap meets those.
         let mut entries = self.entries.iter();
         entries.find(|entry| {
             let entry = entry.load(Ordering::Relaxed);
@@ -139,7 +141,7 @@ impl WeakLocks {
         entries.any(|entry| entry.load(Ordering::Relaxed) == 0)
     }
 
-    /// Takes a lock of weak `modes`, those that `owner` has on the table already included.
+    /// Takes a lock of weak `modes`, which include those that `owner` has on the table already.
     #[inline]
     pub(crate) fn take(&self, owner: TransactionId, gate: &Gate, modes: TableLockModes) -> Taken {
         let wanted = entry_of(gate.number, modes);
@@ -151,7 +153,7 @@ impl WeakLocks {
                 }
                 let changed =
                     entry.compare_exchange(before, wanted, Ordering::SeqCst, Ordering::Relaxed);
-                // Transferred just now.
+                // The entry was transferred just now.
                 if changed.is_err() {
                     return Taken::AskTheTable;
                 }
@@ -179,8 +181,8 @@ impl WeakLocks {
         }
     }
 
-    /// Weakens a lock to what it was before, or gives it up. False: it is in the lock table, to be
-    /// weakened there.
+    /// Weakens the lock on a table to the modes `to`, or gives it up. Returns false if the lock is
+    /// in the lock table, to be weakened there.
     #[inline]
     pub(crate) fn weaken(&self, number: u32, to: TableLockModes) -> bool {
         let Some(entry) = self.find(number) else {
@@ -192,7 +194,7 @@ impl WeakLocks {
                 true => 0,
                 false => entry_of(number, to),
             };
-            // Release: what the transaction did comes before whoever finds no entry.
+            // Release: the transaction's work comes before a thread that finds no entry.
             let weakened =
                 entry.compare_exchange(before, after, Ordering::AcqRel, Ordering::Relaxed);
             if weakened.is_ok() {
@@ -209,8 +211,8 @@ impl WeakLocks {
         }
     }
 
-    /// Under the latch of the lock table, after the gate was closed: if the context has the
-    /// table locked here, this is made the lock table's business.
+    /// Transfers the context's lock of the table `number`, if there is one, to the lock table. To
+    /// be called under the latch of the lock table, after the gate was closed.
     pub(super) fn transfer(&self, number: u32) -> Option<(TransactionId, TableLockModes)> {
         for entry in &self.entries {
             // SeqCst: module text.

@@ -7,7 +7,7 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-/// See the module text.
+/// See the module's doc.
 #[derive(Debug, Default)]
 pub(crate) struct Bell {
     rings: Cell<u64>,
@@ -32,7 +32,7 @@ impl Bell {
     }
 }
 
-/// See [`Bell::next`].
+/// Wait for a ring; see [`Bell::next`].
 #[must_use = "nobody waits unless this is awaited"]
 pub(crate) struct Listening<'b> {
     bell: &'b Bell,

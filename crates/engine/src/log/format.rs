@@ -1,4 +1,4 @@
-//! The bytes of a log file. All numbers are little-endian.
+//! The format of a log file. All numbers are little-endian.
 //!
 //! A *segment* is a file of a fixed size; its first 4096 bytes are its header, the
 //! rest is a sequence of *blocks*, each a multiple of 4096 bytes:
@@ -19,10 +19,9 @@
 //! (12 bytes)       key | value
 //! ```
 //!
-//! A checksum is the CRC-32 of what follows it: of a segment header up to byte 48,
-//! of a block up to the padding. What the numbers of a block mean is said in
-//! `log.rs`. Nothing in here trusts a byte: whatever a file holds, the answer is a
-//! block or the reason why it is none.
+//! A checksum is the CRC-32 of the bytes that follow it: of a segment header up to byte 48, of a
+//! block up to the padding. `frontier.rs` explains the numbers of a block. The readers here trust
+//! no byte: for any content of a file, the result is a block or the reason why there is none.
 
 mod large;
 
@@ -36,7 +35,7 @@ use crate::{
     timestamp::Timestamp,
 };
 
-/// Written to every segment and block. Files with another one are refused.
+/// Version that is written to every segment and block. Files with another version are refused.
 pub(crate) const VERSION: u16 = 1;
 
 const SEGMENT_MAGIC: [u8; 4] = *b"WFTS";
@@ -46,29 +45,29 @@ pub(crate) const BLOCK_HEADER_BYTES: usize = 64;
 const VECTOR_ENTRY_BYTES: usize = 24;
 const TRANSACTION_HEADER_BYTES: usize = 16;
 const WRITE_HEADER_BYTES: usize = 12;
-/// Where the checksummed part of a header begins.
+/// Start of the checksummed part of a header.
 const CHECKED_FROM: usize = 12;
 
-/// Bytes that one write takes in the log.
+/// Returns the bytes that one write takes in the log.
 pub(crate) const fn write_bytes(key: usize, value: usize) -> usize {
     WRITE_HEADER_BYTES + key + value
 }
 
-/// Bytes that a transaction takes besides its writes.
+/// Returns the bytes that a transaction takes besides its writes.
 pub(crate) const fn transaction_bytes() -> usize {
     TRANSACTION_HEADER_BYTES
 }
 
-/// Why some bytes are not what they should be.
+/// Reason why some bytes are not what they should be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Flaw {
-    /// Nothing of the kind begins here.
+    /// No header begins here.
     Absent,
-    /// Written by another version of this program.
+    /// Another version of this program wrote the bytes.
     Version(u16),
-    /// They were changed after they were written, or never written completely.
+    /// The bytes were changed after they were written, or never written completely.
     Checksum,
-    /// They contradict themselves although the checksum is right.
+    /// The bytes contradict themselves although the checksum is right.
     Nonsense,
 }
 
@@ -89,13 +88,13 @@ impl From<TooShort> for Flaw {
     }
 }
 
-/// The identity of a segment.
+/// Identity of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SegmentHeader {
     pub(crate) database: u64,
     pub(crate) incarnation: u64,
     pub(crate) lane: u32,
-    /// Counts the segments of a lane within an incarnation, from 0.
+    /// Number of the segment among those of a lane within an incarnation, from 0.
     pub(crate) ordinal: u64,
 }
 
@@ -142,18 +141,18 @@ impl SegmentHeader {
     }
 }
 
-/// What a block says of one lane.
+/// Claim of a block about one lane.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Claim {
     pub(crate) lane: u32,
-    /// All commits of the lane up to `as_of` are among its first `needed`.
+    /// Number of transactions of the lane that include all its commits up to `as_of`.
     pub(crate) needed: u64,
-    /// The lane's first `durable` were on disk when the block was sealed.
+    /// Number of the lane's transactions that were on disk when the block was sealed.
     pub(crate) durable: u64,
 }
 
 impl Claim {
-    /// The claims of a vector.
+    /// Returns the claims of a vector.
     pub(crate) fn decode_all(vector: &[u8]) -> impl Iterator<Item = Claim> + use<'_> {
         vector
             .chunks_exact(VECTOR_ENTRY_BYTES)
@@ -171,43 +170,43 @@ impl Claim {
     }
 }
 
-/// The header of a block.
+/// Header of a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct BlockHeader {
     pub(crate) incarnation: u64,
     pub(crate) lane: u32,
-    /// Counts the blocks of a lane within an incarnation, from 0.
+    /// Number of the block among those of a lane within an incarnation, from 0.
     pub(crate) number: u64,
-    /// Transactions of the lane before this block.
+    /// Number of the lane's transactions before this block.
     pub(crate) first: u64,
     pub(crate) transactions: u32,
     pub(crate) payload_bytes: u32,
-    /// The clock when the block was sealed.
+    /// Reading of the clock when the block was sealed.
     pub(crate) as_of: Timestamp,
-    /// The largest timestamp of its transactions; zero without any.
+    /// Largest timestamp of the block's transactions; zero without any.
     pub(crate) newest: Timestamp,
-    /// Entries of the vector.
+    /// Number of entries of the vector.
     pub(crate) lanes: u16,
 }
 
 impl BlockHeader {
-    /// Bytes of the block up to the padding.
+    /// Returns the bytes of the block up to the padding.
     pub(crate) fn bytes(&self) -> usize {
         self.vector().end
     }
 
-    /// Bytes of the block in the file.
+    /// Returns the bytes of the block in the file.
     pub(crate) fn file_bytes(&self) -> usize {
         self.bytes().next_multiple_of(BLOCK_BYTES)
     }
 
-    /// Where in the block its vector is.
+    /// Returns the range of the vector in the block.
     pub(crate) fn vector(&self) -> Range<usize> {
         let start = BLOCK_HEADER_BYTES + self.payload_bytes as usize;
         start..start + usize::from(self.lanes) * VECTOR_ENTRY_BYTES
     }
 
-    /// Whether its timestamps can be.
+    /// Checks that the timestamps of the header are possible ones.
     pub(crate) fn check(&self) -> Result<(), Flaw> {
         if self.as_of.is_possible() && self.newest.is_possible() {
             Ok(())
@@ -261,8 +260,8 @@ impl BlockHeader {
     }
 }
 
-/// Makes `buffer`, which holds room for the header and then the payload, a block:
-/// appends the vector, fills in the header, pads.
+/// Turns `buffer`, which holds room for the header and then the payload, into a block: appends the
+/// vector, fills in the header, pads.
 pub(crate) fn seal(buffer: &mut io::Buffer, header: BlockHeader, claims: &[Claim]) {
     let header = BlockHeader {
         payload_bytes: (buffer.len() - BLOCK_HEADER_BYTES) as u32,
@@ -295,7 +294,7 @@ pub(crate) struct Block<'b> {
 }
 
 impl<'b> Block<'b> {
-    /// The block at the start of `bytes`.
+    /// Returns the block at the start of `bytes`.
     pub(crate) fn decode(bytes: &'b [u8]) -> Result<Block<'b>, Flaw> {
         let (header, checksum) = BlockHeader::decode(bytes)?;
         let whole = bytes.get(..header.bytes()).ok_or(Flaw::Checksum)?;
@@ -311,7 +310,7 @@ impl<'b> Block<'b> {
         })
     }
 
-    /// Bytes of the block in the file.
+    /// Returns the bytes of the block in the file.
     pub(crate) fn file_bytes(&self) -> usize {
         self.header.file_bytes()
     }
@@ -326,18 +325,18 @@ impl<'b> Block<'b> {
 }
 
 impl<'b> Transactions<'b> {
-    /// Those in a part of a payload that begins with one.
+    /// Returns the transactions in a part of a payload that begins with a transaction.
     pub(crate) fn in_payload(part: &'b [u8]) -> Transactions<'b> {
         Transactions(Reader(part))
     }
 
-    /// What has not been read of the payload.
+    /// Returns the part of the payload that has not been read.
     pub(crate) fn rest(&self) -> &'b [u8] {
         self.0.0
     }
 }
 
-/// The transactions of a block, in the order in which its lane committed them.
+/// Transactions of a block, in the order in which its lane committed them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Transactions<'b>(Reader<'b>);
 
@@ -382,7 +381,7 @@ impl<'b> Iterator for Transactions<'b> {
 pub(crate) struct LoggedWrite<'b> {
     pub(crate) table: u32,
     pub(crate) key: &'b [u8],
-    /// `None`: deleted.
+    /// New value of the record; `None` if it was deleted.
     pub(crate) value: Option<&'b [u8]>,
 }
 
@@ -394,14 +393,14 @@ impl<'b> LoggedTransaction<'b> {
         LoggedWrite::read_all(self.bytes())
     }
 
-    /// The bytes of its writes.
+    /// Returns the bytes of the transaction's writes.
     pub(crate) fn bytes(&self) -> &'b [u8] {
         self.writes.0
     }
 }
 
 impl<'b> LoggedWrite<'b> {
-    /// The writes in the bytes of a transaction.
+    /// Returns the writes in the bytes of a transaction.
     pub(crate) fn read_all(
         bytes: &'b [u8],
     ) -> impl Iterator<Item = Result<LoggedWrite<'b>, Flaw>> + use<'b> {
@@ -480,7 +479,7 @@ impl<'b> Appending<'b> {
     }
 }
 
-/// The head of a transaction whose writes take `bytes`.
+/// Returns the head of a transaction whose writes take `bytes`.
 #[inline]
 fn transaction_head(
     timestamp: Timestamp,
@@ -494,7 +493,7 @@ fn transaction_head(
     head
 }
 
-/// The head of a write, which its key and its value follow.
+/// Returns the head of a write; its key and its value follow.
 #[inline]
 fn write_head(table: u32, key: &[u8], value: Option<&[u8]>) -> [u8; WRITE_HEADER_BYTES] {
     let mut head = [0; WRITE_HEADER_BYTES];

@@ -1,4 +1,4 @@
-//! The durable frontier: up to which timestamp everything is on disk.
+//! The durable frontier: the timestamp up to which everything is on disk.
 //!
 //! # Lanes and counts
 //! Every session appends its commits to a *lane* of its own. A lane's *word* holds
@@ -11,23 +11,19 @@
 //!   appends to its buffer
 //!   word = count + 1 << 1     (Release)
 //! ```
-//! *Covering:* all commits up to `as_of` are among the first `needed` of their
-//! lanes. For if `t <= as_of`, the sealer's load of the clock comes after the
-//! committer's increment, hence its load of the word after the first store: it finds
-//! the word odd, which it rounds up to `count + 1`, or even with at least that.
-//! Nothing waits: whoever is committing is counted as if it had.
+//! *Covering:* all commits up to `as_of` are among the first `needed` of their lanes. For if `t <= as_of`, the
+//! sealer's load of the clock comes after the committer's increment, hence its load of the word after the first store:
+//! it finds the word odd, which it rounds up to `count + 1`, or even with at least that. The sealer does not wait: a
+//! session that is committing is counted as if it had committed.
 //!
 //! # Satisfied claims
-//! A block on disk that claims `(as_of, needed)` is *satisfied* once every lane has
-//! its first `needed` transactions on disk. Then everything up to `as_of` is, and
-//! the frontier may rise to it. Claims are in the blocks themselves, so recovery
-//! finds by the same rule a frontier at least as high (`recovery/analysis.rs`):
-//! what was acknowledged survives. A lane that has nothing to write is satisfied as
-//! it is; no lane ever writes for another's sake.
+//! A block on disk that claims `(as_of, needed)` is *satisfied* once every lane has its first `needed` transactions on
+//! disk. Then everything up to `as_of` is on disk, and the frontier may rise to it. Claims are in the blocks
+//! themselves, so recovery finds by the same rule a frontier at least as high (`recovery/analysis.rs`): acknowledged
+//! commits survive. A lane that has nothing to write is satisfied as it is; no lane ever writes for another's sake.
 //!
-//! Every commit is covered in the end: its own lane seals it into a block with an
-//! `as_of` that is not older, and every lane named there writes what it has in
-//! bounded time ([`Lane::want`]).
+//! Every commit is covered in the end: its own lane seals it into a block with an `as_of` that is not older, and every
+//! lane named there writes its commits in bounded time ([`Lane::want`]).
 
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
@@ -39,30 +35,30 @@ use crate::{
     timestamp::Timestamp,
 };
 
-/// What other sessions see of a lane.
+/// State of a lane that other sessions see.
 #[repr(align(128))]
 pub(crate) struct Lane {
     word: AtomicU64,
-    /// Transactions on disk. For the loss check at recovery, and statistics.
+    /// Number of transactions on disk, for the loss check at recovery, and for statistics.
     durable: AtomicU64,
-    /// Somebody waits for what is in the buffer.
+    /// Whether a session waits for commits in the buffer.
     wanted: AtomicBool,
-    /// Its session may sleep, and has commits that wait for the frontier.
+    /// Whether the lane's session may sleep, and has commits that wait for the frontier.
     waiting: AtomicBool,
-    /// What is in blocks.
+    /// Extent of the lane in blocks.
     sealed: Mutex<Sealed>,
-    /// Ends the session's sleep.
+    /// Handle that ends the session's sleep.
     rouser: Mutex<Option<Rouser>>,
 }
 
-/// How much of a lane is in blocks, and where the last of them ends.
+/// Extent of a lane in blocks, and the end of the last block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sealed {
     pub(crate) blocks: u64,
-    /// Transactions in them, and the newest of these.
+    /// Number of transactions in the blocks, and the newest of these.
     pub(crate) transactions: u64,
     pub(crate) newest: Timestamp,
-    /// The number of the last one's file, and its end there.
+    /// Number of the last block's file, and the end of the block in it.
     pub(crate) file: u64,
     pub(crate) offset: u64,
 }
@@ -79,16 +75,16 @@ impl Lane {
         }
     }
 
-    /// Before a commit takes its timestamp. Only the lane's session may.
+    /// Marks that a commit is about to take its timestamp. Only the lane's session may call this.
     #[inline]
     pub(crate) fn begin_commit(&self) {
         let word = self.word.load(Ordering::Relaxed);
         debug_assert_eq!(word & 1, 0, "a session commits one transaction at a time");
-        // SeqCst, before the clock moves: module text.
+        // SeqCst, before the clock moves: see the module's doc.
         self.word.store(word | 1, Ordering::SeqCst);
     }
 
-    /// After the commit was appended; the number committed so far.
+    /// Marks that the commit was appended; returns the number of commits so far.
     #[inline]
     pub(crate) fn end_commit(&self) -> u64 {
         let word = (self.word.load(Ordering::Relaxed) | 1) + 1;
@@ -96,20 +92,19 @@ impl Lane {
         word >> 1
     }
 
-    /// Transactions committed, one that is being committed included.
+    /// Returns the number of transactions committed, including one that is being committed.
     pub(crate) fn needed(&self) -> u64 {
         self.word.load(Ordering::SeqCst).div_ceil(2)
     }
 
-    /// Transactions known to be on disk.
+    /// Returns the number of transactions known to be on disk.
     pub(crate) fn durable(&self) -> u64 {
         self.durable.load(Ordering::Relaxed)
     }
 
-    /// Asks the lane's session to write what it has soon, as if somebody waited for
-    /// a commit of its own.
+    /// Asks the lane's session to write its buffer soon, as if a commit of its own waited.
     pub(crate) fn want(&self) {
-        // Mostly it is set already; its line stays shared then.
+        // Mostly the flag is set already; its cache line stays shared then.
         if !self.wanted.load(Ordering::Relaxed) {
             self.wanted.store(true, Ordering::Relaxed);
         }
@@ -121,28 +116,28 @@ impl Lane {
         self.wanted.load(Ordering::Relaxed)
     }
 
-    /// What is wanted is being written.
+    /// Notes that the wanted commits are being written.
     pub(crate) fn answer(&self) {
         self.wanted.store(false, Ordering::Relaxed);
     }
 
-    /// Everything committed so far is in blocks.
+    /// Notes that everything committed so far is in blocks.
     pub(crate) fn seal_up_to(&self, sealed: Sealed) {
         *self.sealed.lock().unwrap_or_else(|e| e.into_inner()) = sealed;
     }
 
-    /// What is in blocks.
+    /// Returns the extent of the lane in blocks.
     pub(crate) fn sealed(&self) -> Sealed {
         *self.sealed.lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    /// Tells how the session is roused; `None` when it ends.
+    /// Sets how the session is roused; `None` when it ends.
     pub(crate) fn rouse_by(&self, rouser: Option<Rouser>) {
         *self.rouser.lock().unwrap_or_else(|e| e.into_inner()) = rouser;
     }
 
-    /// Announces that the session may sleep while commits wait for the frontier.
-    /// It must look at the frontier once more afterwards.
+    /// Announces that the session may sleep while commits wait for the frontier. The session must look at the frontier
+    /// once more afterwards.
     pub(crate) fn announce_waiting(&self) {
         self.waiting.store(true, Ordering::Relaxed);
         // Pairs with the fence in `Frontier::rouse_waiting`: either this session
@@ -156,7 +151,7 @@ impl Lane {
     }
 }
 
-/// What a durable block claims.
+/// Claims of a durable block.
 struct Claimed {
     as_of: Timestamp,
     needed: Vec<u64>,
@@ -164,7 +159,7 @@ struct Claimed {
 
 #[derive(Default)]
 struct Claims {
-    /// Transactions on disk, by lane.
+    /// Number of transactions on disk, by lane.
     durable: Vec<u64>,
     /// Claims that are not satisfied yet.
     open: Vec<Claimed>,
@@ -178,17 +173,17 @@ impl Claims {
     }
 }
 
-/// All lanes, and the frontier.
+/// Frontier, with all lanes.
 pub(crate) struct Frontier {
     reached: Alone<AtomicU64>,
     lanes: Box<[OnceLock<Lane>]>,
-    /// Lanes in use: the first so many.
+    /// Number of lanes in use: the first of `lanes`.
     count: AtomicUsize,
     claims: Mutex<Claims>,
 }
 
 impl Frontier {
-    /// No lanes; everything up to `reached` is durable.
+    /// Makes a frontier without lanes; everything up to `reached` is durable.
     pub(crate) fn new(reached: Timestamp, lanes_max: usize) -> Frontier {
         Frontier {
             reached: Alone(AtomicU64::new(reached.0)),
@@ -198,14 +193,14 @@ impl Frontier {
         }
     }
 
-    /// Everything up to here is durable.
+    /// Returns the timestamp up to which everything is durable.
     #[inline(always)]
     pub(crate) fn reached(&self) -> Timestamp {
-        // Acquire: what happened before the frontier rose.
+        // Acquire: events before the rise of the frontier become visible.
         Timestamp(self.reached.load(Ordering::Acquire))
     }
 
-    /// The lane of this number, made on first use.
+    /// Returns the lane of this number, which is made on first use.
     pub(crate) fn lane(&self, number: usize) -> &Lane {
         let lane = self.lanes[number].get_or_init(Lane::new);
         // SeqCst: a sealer that does not count this lane yet has read the clock
@@ -220,22 +215,23 @@ impl Frontier {
         (0..count).map(unused)
     }
 
-    /// For every lane, what a block sealed now needs of it (and what of that is
-    /// known to be durable). The clock must have been read before.
+    /// Returns, for every lane, the number of its transactions that a block sealed now needs, and how many of them are
+    /// known to be durable. The clock must have been read before.
     pub(crate) fn needed(&self) -> impl Iterator<Item = (u64, u64)> {
-        // The durable count first: it never exceeds what is needed.
+        // The durable count first: it never exceeds the needed count.
         self.lanes().map(|lane| {
             let durable = lane.durable();
             (lane.needed(), durable)
         })
     }
 
-    /// For every lane, where its next block comes. What is committed after this call is in these blocks or later ones.
+    /// Returns, for every lane, the place of its next block. Transactions that commit after this call are in these
+    /// blocks or later ones.
     pub(crate) fn positions(&self) -> Vec<Sealed> {
         self.lanes().map(Lane::sealed).collect()
     }
 
-    /// Has all lanes but `own` write what they have soon.
+    /// Has all lanes but `own` write their buffers soon.
     pub(crate) fn want_all_but(&self, own: usize) {
         let others = self
             .lanes()
@@ -246,13 +242,13 @@ impl Frontier {
         }
     }
 
-    /// Has all lanes write what they have soon.
+    /// Has all lanes write their buffers soon.
     pub(crate) fn want_all(&self) {
         self.want_all_but(usize::MAX);
     }
 
-    /// A block of `lane` is on disk: its first `durable` transactions are, and the
-    /// block claims that with `needed` everything up to `as_of` is.
+    /// Notes that a block of `lane` is on disk, and with it the lane's first `durable` transactions. The block claims
+    /// that everything up to `as_of` is on disk once the `needed` transactions of every lane are.
     pub(crate) fn block_is_durable(
         &self,
         lane: usize,
@@ -276,7 +272,7 @@ impl Frontier {
         };
         claims.open.retain(|claimed| claimed.as_of > reached);
         if reached > self.reached() {
-            // Release: pairs with `reached`. Under the latch, so it only rises.
+            // Release: pairs with `reached`. Stored under the latch, so that the frontier only rises.
             self.reached.store(reached.0, Ordering::Release);
             drop(claims);
             self.rouse_waiting();
@@ -314,13 +310,13 @@ mod tests {
             frontier.lane(0).end_commit();
         }
         frontier.lane(1).begin_commit();
-        // Lane 1 is committing: counted as if it had.
+        // Lane 1 is committing, and is counted as if it had committed.
         let needed: Vec<u64> = frontier.needed().map(|(needed, _)| needed).collect();
         assert_eq!(needed, [2, 1]);
         frontier.block_is_durable(0, 2, Timestamp(4), needed);
         assert_eq!(frontier.reached(), Timestamp(1));
         assert_eq!(frontier.lane(1).end_commit(), 1);
-        // Its own claim is older than lane 0's, which it satisfies.
+        // The claim of lane 1 is older than that of lane 0, which the block satisfies.
         frontier.block_is_durable(1, 1, Timestamp(3), vec![0, 1]);
         assert_eq!(frontier.reached(), Timestamp(4));
     }
@@ -344,8 +340,7 @@ mod loom_tests {
     use super::*;
     use loom::{sync::Arc, thread};
 
-    /// Whatever the interleaving, a sealer's counts cover every commit up to the
-    /// clock that it has read before.
+    /// In every interleaving, a sealer's counts cover every commit up to the clock that it has read before.
     #[test]
     fn counts_cover_the_commits_up_to_the_clock() {
         loom::model(|| {
@@ -368,7 +363,7 @@ mod loom_tests {
             let timestamps = committer.join().unwrap();
             let covered = timestamps.iter().filter(|&&t| t <= as_of).count() as u64;
             assert!(needed >= covered, "{needed} of {covered} at {as_of}");
-            // And nothing is needed that will never come.
+            // No count includes a commit that never comes.
             assert!(needed <= 2);
         });
     }

@@ -1,19 +1,19 @@
-//! A session's lane of the log: what it commits, on its way to the device.
+//! A session's lane of the log: its commits, on their way to the device.
 //!
-//! Two buffers: commits go to the *active* one while the other is being written.
-//! At most one block of a lane is under way, so that of a lane's blocks only the
-//! last can be torn. A block is sealed when nothing is under way and
-//! - the worker is about to sleep, or has nothing else to do and somebody waits, or
+//! A lane has two buffers: commits go to the *active* one while the other is being written. At most
+//! one block of a lane is under way: only the last of a lane's blocks can be torn. A block is sealed
+//! when nothing is under way and
+//! - the worker is about to sleep, or has nothing else to do while a commit waits, or
 //! - the buffer is half full, or
-//! - the oldest commit in it has waited for its *window*: that of group commit if
-//!   somebody waits for it, else that of relaxed commits, else none.
+//! - the oldest commit in it has waited for its *window*: that of group commit or of relaxed
+//!   commits, by the most urgent commit in the buffer; other commits have no window.
 //!
 //! A transaction that is larger than a buffer is a block of its own (`large.rs`).
 //!
-//! [`LaneWriter::poll`] does all that (`blocks.rs`), called by the worker between
-//! resumptions; there is no flusher thread. Preparing the next segment takes longer
-//! and is a coroutine's work (`segment.rs`): the session's upkeep does it ahead of
-//! time, else whoever needs it.
+//! [`LaneWriter::poll`] does all of this (`blocks.rs`), called by the worker between resumptions;
+//! there is no flusher thread. Preparing the next segment takes longer and is a coroutine's work
+//! (`segment.rs`): the session's upkeep does it ahead of time, or else the transaction that needs
+//! the segment.
 
 mod blocks;
 mod large;
@@ -47,22 +47,22 @@ use crate::{
     timestamp::Timestamp,
 };
 
-/// Transactions that may wait for room in the log at once: they hold what they wrote.
-/// More are not begun.
+/// Maximum number of transactions that wait for room in the log at once: they hold their writes. No
+/// more are begun.
 const WAITING_FOR_ROOM_MAX: u32 = 16;
-/// Commits that may wait for the frontier at once. More are not begun.
+/// Maximum number of commits that wait for the frontier at once. No more transactions are begun.
 const WAITING_FOR_FRONTIER_MAX: usize = 4096;
-/// How often a transaction looks whether a checkpoint has made room.
+/// Interval at which a transaction looks whether a checkpoint has made room.
 const RELIEF_LOOK: Duration = Duration::from_millis(5);
-/// How often at most: a minute.
+/// Maximum number of such looks: a minute.
 const RELIEF_LOOKS_MAX: u32 = 12_000;
 /// Room for a block's vector and padding, when room for transactions is reckoned.
 const SLACK_BYTES: u64 = 128 << 10;
 
-/// How soon the active buffer must be on its way.
+/// Urgency with which the active buffer must be sent off.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 enum Urgency {
-    /// When it is half full.
+    /// Once it is half full.
     #[default]
     None,
     /// Within the window of relaxed commits.
@@ -81,21 +81,21 @@ impl From<Durability> for Urgency {
     }
 }
 
-/// What a lane has to do in [`LaneWriter::poll`].
+/// Situation of the worker in a call of [`LaneWriter::poll`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Moment {
     /// The worker has other things to do.
     Busy,
-    /// It has not.
+    /// The worker has nothing else to do.
     Idle,
-    /// It is about to sleep or to end.
+    /// The worker is about to sleep or to end.
     Resting,
 }
 
-/// Whether a transaction can be appended.
+/// Room for a transaction to be appended.
 enum Room {
     Enough,
-    /// The bell will ring.
+    /// No room yet; the bell will ring.
     Soon,
     NoSegment,
 }
@@ -108,12 +108,12 @@ pub(crate) struct LaneWriter {
     clock: Clock,
     writing: RefCell<Writing>,
     waiters: RefCell<Waiters>,
-    /// Rung when there is room for commits again, or never will be.
+    /// Bell that rings when there is room for commits again, or never will be.
     room: Bell,
     waiting_for_room: Cell<u32>,
-    /// Large transactions that wait for all others to be in blocks.
+    /// Number of large transactions that wait for all others to be in blocks.
     large_waiting: Cell<u32>,
-    /// Rung when the upkeep has something to do.
+    /// Bell that rings when the upkeep has something to do.
     upkeep: Bell,
     winds_up: Cell<bool>,
     /// Whether [`LaneWriter::poll`] has anything to look at.
@@ -121,8 +121,7 @@ pub(crate) struct LaneWriter {
     polls: Cell<u32>,
 }
 
-/// The part of a lane that outlives its session: the next one of the same number
-/// goes on with it.
+/// Part of a lane that outlives its session: the next session of the same number goes on with it.
 #[derive(Debug, Default)]
 pub(crate) struct Resting {
     segment: Option<Segment>,
@@ -133,35 +132,35 @@ pub(crate) struct Resting {
 }
 
 struct Writing {
-    /// Room for a header, then transactions.
+    /// Buffer with room for a header, then transactions.
     active: Buffer,
     transactions: u32,
     newest: Timestamp,
     urgency: Urgency,
-    /// When the first transaction in `active` came.
+    /// Time at which the first transaction in `active` came.
     since: Duration,
     /// The other buffer, unless it is under way.
     spare: Option<Buffer>,
-    /// Both buffers, as part of the memory limit.
+    /// Memory of both buffers, as part of the memory limit.
     memory: Reservation,
     under_way: Option<UnderWay>,
     resting: Resting,
-    /// Bytes that the next segment must have, at least.
+    /// Minimum bytes of the next segment.
     segment_bytes_wanted: u64,
     preparing: bool,
 }
 
 /// A block that is being written.
 struct UnderWay {
-    /// The transfer of one piece, at `offset`.
+    /// Transfer of one piece, at `offset`.
     transfer: Transfer,
     file: Arc<dyn File>,
     offset: u64,
-    /// The pieces behind that one.
+    /// Pieces behind that one.
     rest: VecDeque<Buffer>,
-    /// Its pieces come from `large.rs`, and are nobody's spare.
+    /// Whether the pieces come from `large.rs`, and do not become the spare buffer.
     is_large: bool,
-    /// When it was submitted, or the processor was last yielded for it.
+    /// Time at which the block was submitted, or the processor was last yielded for it.
     looked_at: Duration,
     attempts: u32,
     committed: u64,
@@ -170,7 +169,8 @@ struct UnderWay {
 }
 
 impl LaneWriter {
-    /// `rouser` ends the worker's sleep; `memory` is for the buffers ([`LogConfig::session_bytes`]).
+    /// Makes the lane of a session. `rouser` ends the worker's sleep; `memory` is for the buffers
+    /// ([`LogConfig::session_bytes`]).
     pub(crate) fn new(
         log: &Arc<Log>,
         number: u16,
@@ -219,8 +219,8 @@ impl LaneWriter {
         self.log.frontier.lane(self.number)
     }
 
-    /// Waits until a transaction of `bytes` can be committed that may use `purse`: if the device has
-    /// no room, until a checkpoint has ended that was asked for.
+    /// Waits until a transaction of `bytes` that may use `purse` can be committed. If the device has
+    /// no room, this waits until a requested checkpoint has ended.
     ///
     /// # Errors
     /// [`Error::Poisoned`]; [`Error::StorageFull`], and the transaction can be committed later.
@@ -232,13 +232,14 @@ impl LaneWriter {
         self.room_after_relief(look, purse, false).await
     }
 
-    /// The same for what a checkpoint logs: no other one makes room for it.
+    /// Waits until `bytes` that a checkpoint logs can be committed. No other checkpoint makes room
+    /// for it.
     ///
     /// # Errors
-    /// As for [`LaneWriter::room_for`].
+    /// [`Error::Poisoned`]; [`Error::StorageFull`], and the bytes can be logged later.
     ///
     /// # Suspension
-    /// As for [`LaneWriter::room_for`].
+    /// An event wait, if the buffers are full.
     pub(crate) async fn room_for_checkpoint(&self, bytes: usize) -> Result<(), Error> {
         let look = || self.room(bytes, Purse::Reserve);
         self.room_after_relief(look, Purse::Reserve, true).await
@@ -276,8 +277,8 @@ impl LaneWriter {
         }
     }
 
-    /// Waits until one more checkpoint that was asked for has ended, or none comes, or it takes
-    /// very long.
+    /// Waits until one more requested checkpoint has ended after `attempts`, or none comes, or the
+    /// wait takes too long.
     async fn relief_after(&self, attempts: u64) {
         let room = &self.log.room;
         for _ in 0..RELIEF_LOOKS_MAX {
@@ -288,9 +289,8 @@ impl LaneWriter {
         }
     }
 
-    /// Waits until few enough transactions wait for the device that another one may
-    /// begin: those that wait for room hold what they wrote, and would be in the way
-    /// of all others.
+    /// Waits until so few transactions wait for the device that another one may begin: transactions
+    /// that wait for room hold their writes, and would be in the way of all others.
     ///
     /// # Suspension
     /// An event wait, if the device does not keep up.
@@ -309,10 +309,10 @@ impl LaneWriter {
             || self.waiters.borrow().len() >= WAITING_FOR_FRONTIER_MAX
     }
 
-    /// Whether a transaction of `bytes` can be committed at once that may use `purse`.
+    /// Whether a transaction of `bytes` that may use `purse` can be committed at once.
     ///
     /// # Errors
-    /// As for [`LaneWriter::room_for`].
+    /// [`Error::Poisoned`].
     #[inline]
     pub(crate) fn has_room(&self, bytes: usize, purse: Purse) -> Result<bool, Error> {
         Ok(matches!(self.room(bytes, purse)?, Room::Enough))
@@ -330,9 +330,9 @@ impl LaneWriter {
         Ok(writing.segment_room((used + bytes) as u64, purse))
     }
 
-    /// Commits: `take_timestamp` does, and `write` appends what belongs to it. If that
-    /// fails, the log has an empty transaction: whoever seals a block meanwhile has
-    /// counted it. There must be room.
+    /// Commits a transaction: `take_timestamp` takes its timestamp, and `write` commits it and appends
+    /// its writes. If `write` appends none, since the commit has failed, the log has an empty
+    /// transaction: a session that sealed a block meanwhile has counted it. There must be room.
     #[inline]
     pub(crate) fn append<R>(
         &self,
@@ -353,7 +353,7 @@ impl LaneWriter {
         (timestamp, result)
     }
 
-    /// There is one more transaction in the active buffer.
+    /// Notes one more transaction in the active buffer.
     #[inline(always)]
     fn appended(&self, writing: &mut Writing, timestamp: Timestamp, urgency: Urgency) {
         if writing.transactions == 0 {
@@ -365,8 +365,8 @@ impl LaneWriter {
         writing.urgency = writing.urgency.max(urgency);
     }
 
-    /// Whether everything up to `timestamp` is durable; if not, `context` is woken
-    /// when it is. `number` is the waiter's, kept between calls.
+    /// Polls whether everything up to `timestamp` is durable; if not, `context` is woken when it is.
+    /// `number` is the number of the waiter, kept between calls.
     ///
     /// # Errors
     /// [`Error::Poisoned`].
@@ -384,7 +384,7 @@ impl LaneWriter {
         if !stands {
             *number = Some(waiters.enter(timestamp, context.waker().clone()));
             self.busy.set(true);
-            // What a reader saw may lie in a buffer that nobody waits for.
+            // A version that a reader saw may lie in a buffer that no commit waits for.
             if self.writing.borrow().newest < timestamp {
                 self.log.frontier.want_all_but(self.number);
             }
@@ -392,7 +392,7 @@ impl LaneWriter {
         Poll::Pending
     }
 
-    /// Nobody waits under this number any more.
+    /// Ends the wait under this number.
     pub(super) fn stop_waiting(&self, timestamp: Timestamp, number: u64) {
         self.waiters.borrow_mut().leave(timestamp, number);
     }
@@ -407,7 +407,7 @@ impl LaneWriter {
         Ok(timestamp <= self.log.frontier.reached())
     }
 
-    /// Before the worker sleeps. False if it should look again at once.
+    /// Prepares for the worker's sleep. Returns false if the worker should look again at once.
     pub(crate) fn may_sleep(&self) -> bool {
         self.poll(Moment::Resting);
         let first = self.waiters.borrow().first();
@@ -416,7 +416,7 @@ impl LaneWriter {
         first > self.log.frontier.reached() && !self.log.is_poisoned()
     }
 
-    /// After the worker's sleep.
+    /// Ends the worker's sleep.
     pub(crate) fn slept(&self) {
         self.lane().stop_waiting();
         self.poll(Moment::Busy);
@@ -427,24 +427,24 @@ impl LaneWriter {
         self.writing.borrow().under_way.is_some() || self.port.outstanding() > 0
     }
 
-    /// The upkeep's next ring: see [`LaneWriter::upkeep`].
+    /// Waits for the upkeep's next ring: see [`LaneWriter::upkeep`].
     pub(crate) fn upkeep_is_due(&self) -> Listening<'_> {
         self.upkeep.next()
     }
 
-    /// Has the upkeep look at what there is to do.
+    /// Has the upkeep look for work.
     pub(crate) fn call_upkeep(&self) {
         self.upkeep.ring();
     }
 
-    /// Nothing is prepared at leisure any more.
+    /// Notes that nothing is to be prepared at leisure any more.
     pub(crate) fn wind_up(&self) {
         self.winds_up.set(true);
         self.upkeep.ring();
     }
 }
 
-/// A transaction that waits for room, until this is dropped.
+/// A transaction that waits for room, until this guard is dropped.
 struct WaitingForRoom<'l>(&'l LaneWriter);
 
 impl<'l> WaitingForRoom<'l> {
@@ -463,13 +463,14 @@ impl Drop for WaitingForRoom<'_> {
         self.0
             .waiting_for_room
             .set(self.0.waiting_for_room.get() - 1);
-        // Others may begin.
+        // Other transactions may begin.
         self.0.room.ring();
     }
 }
 
 impl Writing {
-    /// Whether a block of about `bytes` can go to the segments there are, for what may use `purse`.
+    /// Returns whether a block of about `bytes` can go to the segments that there are, for a
+    /// transaction that may use `purse`.
     fn segment_room(&mut self, bytes: u64, purse: Purse) -> Room {
         let needed = bytes + SLACK_BYTES;
         let room = |segment: &Option<Segment>| {
@@ -488,7 +489,7 @@ impl Writing {
         }
     }
 
-    /// Empties a buffer that was written, for the next block. One that has grown far beyond the
+    /// Empties a buffer that was written, for the next block. A buffer that has grown far beyond the
     /// usual is replaced.
     fn keep_spare(&mut self, mut buffer: Buffer, usual_bytes: usize) {
         if buffer.capacity() > usual_bytes * 4 {
@@ -501,14 +502,14 @@ impl Writing {
 }
 
 impl LogConfig {
-    /// Memory that a session's two buffers take. A transaction that is larger than one takes
-    /// more while it is written.
+    /// Returns the memory that a session's two buffers take. A transaction that is larger than a
+    /// buffer takes more while it is written.
     pub fn session_bytes(&self) -> usize {
         2 * block_bytes(self.buffer_bytes)
     }
 }
 
-/// Bytes of a buffer with room for so many bytes of transactions.
+/// Returns the bytes of a buffer with room for `bytes` bytes of transactions.
 fn block_bytes(bytes: usize) -> usize {
     io::round_up(BLOCK_HEADER_BYTES + bytes)
 }

@@ -1,11 +1,10 @@
-//! Log segments as files: which are full, which are free to be used again.
+//! Log segments as files: full ones, and free ones to be used again.
 //!
-//! A segment is written once from front to back and then kept until a checkpoint
-//! has made it superfluous, and longer for change streams, if they are to have it
-//! (`segments/kept.rs`). Then its file is used again: overwriting is cheaper than
-//! appending, because neither length nor extents of the file change. Nobody renames
-//! files: a segment's header says what it is, and old blocks in a reused file give
-//! themselves away by incarnation, lane and number.
+//! A segment is written once from front to back and then kept until a checkpoint has made it
+//! superfluous, and longer if change streams are to read it (`segments/kept.rs`). Then its file is
+//! used again: overwriting is cheaper than appending, because neither length nor extents of the file
+//! change. Files are never renamed: a segment's header has its identity, and incarnation, lane and
+//! number tell old blocks in a reused file apart.
 
 mod kept;
 
@@ -23,23 +22,22 @@ use crate::{
     timestamp::Timestamp,
 };
 
-/// Zeros written at once to a new file: durable writes have to wait until the device
-/// has taken in all that was written before, so a file filled at one go would hold
-/// them up for long.
+/// Zeros written at once to a new file: durable writes have to wait until the device has taken in all
+/// earlier writes, and a file filled at one go would hold them up for long.
 const FILL_BYTES: usize = 128 << 10;
 
-/// How to go on with a new file.
+/// Pace of filling a new file.
 pub(crate) enum Pace {
     GoOn,
     GiveUp,
 }
 
-/// The name of a log file.
+/// Returns the name of the log file with this number.
 pub(crate) fn file_name(number: u64) -> String {
     format!("log-{number:08}")
 }
 
-/// The number in the name of a log file.
+/// Returns the number in the name of a log file.
 pub(crate) fn file_number(name: &str) -> Option<u64> {
     let digits = name.strip_prefix("log-")?;
     let all_digits = digits.len() >= 8 && digits.bytes().all(|b| b.is_ascii_digit());
@@ -52,18 +50,18 @@ pub(crate) struct Segment {
     pub(crate) file: Arc<dyn File>,
     pub(crate) number: u64,
     pub(crate) header: SegmentHeader,
-    /// Bytes of the file.
+    /// Size of the file in bytes.
     pub(crate) bytes: u64,
-    /// Where the next block goes.
+    /// Offset of the next block.
     pub(crate) offset: u64,
-    /// The lane's first block in here, and the transactions before it.
+    /// Lane's first block in the segment, and the number of transactions before it.
     pub(crate) first_block: u64,
     pub(crate) first_transaction: u64,
-    /// The number of the lane's next block, after the last in here.
+    /// Number of the lane's next block, after the last in the segment.
     pub(crate) blocks_end: u64,
-    /// The newest transaction in here.
+    /// Newest transaction in the segment.
     pub(crate) newest: Timestamp,
-    /// For whose transactions it was made.
+    /// Purse from which the segment was made.
     pub(crate) purse: Purse,
 }
 
@@ -72,7 +70,7 @@ impl Segment {
         self.bytes - self.offset
     }
 
-    /// Bytes for transactions that may use `purse`.
+    /// Returns the bytes left for transactions that may use `purse`.
     pub(crate) fn room_for(&self, purse: Purse) -> u64 {
         match (self.purse, purse) {
             (Purse::Reserve, Purse::Free) => 0,
@@ -87,13 +85,13 @@ pub(crate) struct Full {
     pub(crate) number: u64,
     pub(crate) bytes: u64,
     pub(crate) header: SegmentHeader,
-    /// The lane's first block in it, and the transactions before it.
+    /// Lane's first block in the segment, and the number of transactions before it.
     pub(crate) first_block: u64,
     pub(crate) first_transaction: u64,
-    /// All its blocks have smaller numbers: the largest number while it is being
+    /// Number beyond those of all blocks in the segment: the largest number while the segment is being
     /// written.
     pub(crate) blocks_end: u64,
-    /// None of its transactions is newer: the largest while it is being written.
+    /// Newest of the segment's transactions: the largest timestamp while the segment is being written.
     pub(crate) newest: Timestamp,
 }
 
@@ -101,50 +99,51 @@ pub(crate) struct Full {
 struct Pool {
     next_number: u64,
     used: Vec<Full>,
-    /// Those that lanes will write to, or that are being made: number and bytes.
+    /// Segments that lanes will write to, or that are being made: number and bytes.
     prepared: Vec<(u64, u64)>,
     free: Vec<(u64, u64)>,
-    /// See `kept.rs`.
+    /// Beginning of the complete history; see `kept.rs`.
     oldest: Timestamp,
-    /// How far the logs of earlier incarnations count.
+    /// Timestamps up to which the logs of earlier incarnations count.
     cuts: BTreeMap<u64, Timestamp>,
 }
 
-/// What recovery found of segments.
+/// Segments that recovery found.
 #[derive(Debug, Default)]
 pub(crate) struct FoundSegments {
-    /// Beyond all names in use.
+    /// First number beyond all names in use.
     pub(crate) next_number: u64,
     pub(crate) used: Vec<Full>,
-    /// Number and bytes.
+    /// Number and bytes of free files.
     pub(crate) free: Vec<(u64, u64)>,
-    /// What is newer is complete in those that are used.
+    /// Timestamp after which the history in `used` is complete.
     pub(crate) oldest: Timestamp,
-    /// How far the logs of earlier incarnations count.
+    /// Timestamps up to which the logs of earlier incarnations count.
     pub(crate) cuts: BTreeMap<u64, Timestamp>,
 }
 
-/// All segments of a database but those that lanes will write to next.
+/// All segments of a database except those that lanes will write to next.
 #[derive(Debug)]
 pub(crate) struct Segments {
     directory: Arc<dyn Directory>,
     pool: Mutex<Pool>,
-    /// Held while room for a segment is looked for and taken.
+    /// Latch held while room for a segment is looked for and taken.
     allotting: Mutex<()>,
 }
 
-/// Room for a segment.
+/// Room that was taken for a segment.
 struct Allotted {
     number: u64,
     bytes: u64,
     purse: Purse,
-    /// A file that has to be filled, unless one was free.
+    /// File that has to be filled, unless a file was free.
     new: Option<Arc<dyn File>>,
 }
 
-/// What was allotted counts as taken, for good once there is a segment. Dropped before that, as
-/// when the transaction that waits for it is given up, the file goes: half a segment is of no use, and
-/// may be what fills the device. A write to it may be under way, so it is not used again.
+/// Guard over allotted room, which counts as taken, for good once there is a segment. If the guard is
+/// dropped before that, as when the transaction that waits for the segment is given up, the file is
+/// removed: half a segment is of no use, and may be what fills the device. A write to the file may be
+/// under way, so the file is not used again.
 struct Claim<'s> {
     segments: &'s Segments,
     number: u64,
@@ -155,7 +154,7 @@ impl<'s> Claim<'s> {
         Claim { segments, number }
     }
 
-    /// There is a segment now.
+    /// Keeps the room, now that there is a segment.
     fn keep(self) {
         std::mem::forget(self);
     }
@@ -163,7 +162,7 @@ impl<'s> Claim<'s> {
 
 impl Drop for Claim<'_> {
     fn drop(&mut self) {
-        // If that fails, the next opening finds it.
+        // If the removal fails, the next opening finds the file.
         let _ = self.segments.directory.remove(&file_name(self.number));
         let mut pool = self.segments.pool();
         pool.prepared.retain(|&(number, _)| number != self.number);
@@ -171,7 +170,7 @@ impl Drop for Claim<'_> {
 }
 
 impl Segments {
-    /// The segments that were found.
+    /// Takes over the segments that recovery found.
     pub(crate) fn new(directory: Arc<dyn Directory>, found: FoundSegments) -> Segments {
         let FoundSegments {
             next_number,
@@ -199,11 +198,12 @@ impl Segments {
     }
 
     /// Makes a segment of at least `wanted` bytes ready to be written, of `usual` bytes if there is
-    /// room (`device_room.rs`): a free file, or a new one filled with zeros, as fast as `pace`
-    /// lets it; `None` if that gives up. `pace` is called with the bytes filled so far, and all.
+    /// room (`device_room.rs`): a free file, or a new one filled with zeros, as fast as `pace` allows.
+    /// Returns `None` if `pace` gives up. `pace` is called with the bytes filled so far and the bytes
+    /// in all.
     ///
     /// # Errors
-    /// `StorageFull` if there is no room in `purse`; what the device says.
+    /// `StorageFull` if there is no room in `purse`; the device's error.
     ///
     /// # Suspension
     /// Device waits.
@@ -254,11 +254,11 @@ impl Segments {
         }))
     }
 
-    /// Takes room for a segment, and counts it as taken: one lane at a time, so that no two
-    /// take the same.
+    /// Takes room for a segment, and counts it as taken. One lane does so at a time, so that no two
+    /// lanes take the same room.
     ///
     /// # Errors
-    /// As for [`Segments::prepare`].
+    /// `StorageFull` if there is no room in `purse`; the device's error.
     fn allot(
         &self,
         (wanted, usual): (u64, u64),
@@ -270,7 +270,7 @@ impl Segments {
             .segment_bytes((wanted, usual), purse, taken)
             .ok_or(std::io::ErrorKind::StorageFull)?;
         let bytes = bytes.next_multiple_of(BLOCK_BYTES as u64);
-        // One that is larger than there is room for would take the checkpoint's.
+        // A segment that is larger than the room would take the checkpoint's room.
         let bytes_max = room.segment_bytes_max(taken).max(bytes);
         let mut pool = self.pool();
         let fits = |&(_, has): &(u64, u64)| (bytes..=bytes_max).contains(&has);
@@ -306,7 +306,7 @@ impl Segments {
     /// Removes free files while room is needed.
     ///
     /// # Errors
-    /// What the directory says.
+    /// The directory's error.
     pub(crate) fn give_back(&self, is_needed: impl Fn() -> bool) -> std::io::Result<()> {
         while is_needed() {
             let Some((number, _)) = self.pool().free.pop() else {
@@ -343,7 +343,7 @@ impl Segments {
 /// Makes the names of files durable.
 ///
 /// # Suspension
-/// A device wait: on a busy file system this takes as long as everybody's changes.
+/// A device wait: on a busy file system it takes as long as the changes of all processes.
 pub(crate) async fn sync_names(
     port: &std::rc::Rc<Port>,
     directory: &Arc<dyn Directory>,
@@ -354,8 +354,8 @@ pub(crate) async fn sync_names(
     result.map(drop)
 }
 
-/// Writes all of `buffer`; again if the device stops short, as long as it gets
-/// anywhere.
+/// Writes all of `buffer`. If the device stops short, the write is repeated as long as it makes
+/// progress.
 pub(crate) async fn write_whole(
     port: &std::rc::Rc<Port>,
     action: Action,
@@ -374,7 +374,7 @@ pub(crate) async fn write_whole(
     Err(short_write())
 }
 
-/// Attempts at a write that the device cuts short.
+/// Maximum attempts at a write that the device cuts short.
 pub(crate) const WRITE_ATTEMPTS: u32 = 8;
 
 pub(crate) fn short_write() -> std::io::Error {
@@ -404,8 +404,8 @@ mod tests {
         }
     }
 
-    /// A commit that was given up while it waited for room left its file until the next opening: a
-    /// client that did so again and again filled the device.
+    /// A commit that was given up while it waited for room once left its file until the next opening:
+    /// a client that did so again and again filled the device.
     #[test]
     fn a_segment_that_nobody_waits_for_leaves_no_file() {
         const BYTES: u64 = 1 << 20;

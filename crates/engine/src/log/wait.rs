@@ -1,4 +1,4 @@
-//! Waiting for the durable frontier: the tail of every synchronous commit.
+//! Waits for the durable frontier: the tail of every synchronous commit.
 
 use std::{
     future::Future,
@@ -11,18 +11,19 @@ use interleave::{Wait, note_wait};
 
 use crate::{error::Error, session::Session, timestamp::Timestamp};
 
-/// Waits, as an event, until everything up to a timestamp is durable. Without a log
-/// everything is, at once.
+/// Future that waits, as an event, until everything up to a timestamp is durable. Without a log it
+/// is ready at once.
 #[must_use = "nobody waits unless this is awaited"]
 pub struct Durable {
     session: Rc<Session>,
     timestamp: Timestamp,
-    /// Among the lane's waiters.
+    /// Number among the lane's waiters.
     number: Option<u64>,
 }
 
 impl Session {
-    /// Waits until everything up to `timestamp` is durable. At once without a log.
+    /// Waits until everything up to `timestamp` is durable. Without a log the future is ready at
+    /// once.
     ///
     /// # Errors
     /// [`Error::Poisoned`].

@@ -4,7 +4,7 @@ use std::{collections::VecDeque, task::Waker};
 
 use crate::timestamp::Timestamp;
 
-/// In the order of their timestamps, which is mostly that of their arrival.
+/// Waiting commits, in the order of their timestamps, which is mostly that of their arrival.
 #[derive(Debug, Default)]
 pub(crate) struct Waiters {
     queue: VecDeque<(Timestamp, u64, Waker)>,
@@ -20,12 +20,12 @@ impl Waiters {
         self.queue.len()
     }
 
-    /// The smallest timestamp that is waited for.
+    /// Returns the smallest timestamp that is waited for.
     pub(crate) fn first(&self) -> Option<Timestamp> {
         self.queue.front().map(|&(timestamp, ..)| timestamp)
     }
 
-    /// Enters a waiter; its number.
+    /// Enters a waiter; returns its number.
     pub(crate) fn enter(&mut self, timestamp: Timestamp, waker: Waker) -> u64 {
         let number = self.next_number;
         self.next_number += 1;
@@ -48,7 +48,7 @@ impl Waiters {
         Some(start + offset)
     }
 
-    /// Changes whom to wake; false if the waiter has been released.
+    /// Changes the waker of a waiter; returns false if the waiter has been released.
     pub(crate) fn renew(&mut self, timestamp: Timestamp, number: u64, waker: &Waker) -> bool {
         let Some(at) = self.position(timestamp, number) else {
             return false;
@@ -57,7 +57,7 @@ impl Waiters {
         true
     }
 
-    /// Takes a waiter out that gives up, or was released: mostly the latter.
+    /// Removes a waiter that gives up, or was released: mostly the latter.
     #[inline]
     pub(crate) fn leave(&mut self, timestamp: Timestamp, number: u64) {
         if self.first().is_none_or(|first| first > timestamp) {
@@ -68,7 +68,7 @@ impl Waiters {
         }
     }
 
-    /// The next waiter that need not wait any longer.
+    /// Returns the next waiter that need not wait any longer.
     pub(crate) fn release(&mut self, reached: Timestamp) -> Option<Waker> {
         if self.first()? > reached {
             return None;

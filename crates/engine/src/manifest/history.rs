@@ -1,4 +1,4 @@
-//! History: log that recovery needs no more, kept for change streams.
+//! History: log files that recovery does not need any more, kept for change streams.
 //!
 //! ```text
 //! history  oldest u64
@@ -8,9 +8,9 @@
 //!          events count u32 × (timestamp u64 | count u32 × (key | value))
 //!                 key and value as in `catalog/event.rs`, behind their lengths, u32s
 //! ```
-//! `oldest` is written before the files that it gives up are used again, so what is
-//! newer than it is complete in the files that are there. The events are those up to the
-//! checkpoint's begin; later ones are found in the log.
+//! `oldest` is written before the files that it gives up are used again: transactions newer than
+//! `oldest` are complete in the files that are there. The events are those up to the checkpoint's
+//! begin; later ones are found in the log.
 
 use super::{get_all, put_count};
 use crate::{
@@ -20,20 +20,20 @@ use crate::{
     timestamp::Timestamp,
 };
 
-/// See the module text.
+/// Kept history; see the module's doc.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct History {
-    /// What is newer can be read from the log, nothing is missing of it.
+    /// Timestamp after which all transactions can be read from the log.
     pub(crate) oldest: Timestamp,
-    /// How far the logs of earlier incarnations count that a checkpoint superseded.
+    /// Ends of the logs of earlier incarnations that a checkpoint superseded.
     pub(crate) cuts: Vec<(u64, Timestamp)>,
     /// Files that the checkpoint superseded.
     pub(crate) files: Vec<HistoryFile>,
-    /// What became of tables, by commits in their order.
+    /// Events of tables, by commits in their order.
     pub(crate) events: Vec<(Timestamp, Vec<TableEvent>)>,
 }
 
-/// A log file that is kept.
+/// Log file that is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct HistoryFile {
     pub(crate) number: u64,
@@ -41,12 +41,13 @@ pub(crate) struct HistoryFile {
     pub(crate) lane: u32,
     pub(crate) first_block: u64,
     pub(crate) blocks_end: u64,
-    /// The newest of its transactions.
+    /// Newest of the file's transactions.
     pub(crate) newest: Timestamp,
 }
 
 impl History {
-    /// Without files: what is newer than `oldest` is in the log that recovery needs.
+    /// Returns a history without files: transactions newer than `oldest` are in the log that
+    /// recovery needs.
     pub(crate) fn since(oldest: Timestamp) -> History {
         History {
             oldest,
@@ -54,7 +55,7 @@ impl History {
         }
     }
 
-    /// What is not newer than `oldest` is given up.
+    /// Gives up the history up to `oldest`.
     pub(crate) fn begin_at(&mut self, oldest: Timestamp) {
         self.oldest = self.oldest.max(oldest);
         self.files.retain(|file| file.newest > self.oldest);

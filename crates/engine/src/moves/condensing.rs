@@ -1,15 +1,16 @@
-//! From what a transaction has done to places to where the row of each has gone: [`Condensing`].
+//! Computation of the final place of each row from a transaction's changes to places: [`Condensing`].
 //!
-//! Three passes, each in steps that look at one event or place and allocate a few nodes of a tree at most:
-//! 1. the places are noted that a move or a replacement is about,
+//! The computation has three passes, each in steps that look at one event or place and allocate a few nodes of
+//! a tree at most:
+//! 1. the places that moves and replacements are about are noted,
 //! 2. the rows are followed from place to place,
-//! 3. what became of them is taken over, and the places are given back one by one.
+//! 3. the fates of the rows are taken over, and the places are given back one by one.
 //!
 //! # Bounded
 //! A log that is condensed has at most [`ENTRIES_MAX`](super::ENTRIES_MAX) moves and as many replacements, so
 //! there are at most three times as many places, however many rows the transaction has deleted besides: a
-//! place of which only deletions are noted is not among them. Its row went nowhere, no row came there, and its
-//! tombstone says so.
+//! place of which only deletions are noted is not among them. Its row was not moved, no row came there, and
+//! its tombstone says so.
 
 use std::collections::{BTreeMap, btree_map::Entry};
 
@@ -18,55 +19,55 @@ use memory::Parts;
 use super::{Entries, bytes_of, log::Event};
 use crate::indirection::Slot;
 
-/// Bytes of an element of a tree, about, for one of its size: nodes are half empty.
+/// Approximate bytes of an element of a tree for each byte of its size: nodes are half empty.
 const PER_BYTE: usize = 2;
 
-/// See the module text.
+/// State of the computation; see the module's doc.
 #[derive(Debug, Default)]
 pub(super) struct Condensing {
-    /// Events whose places are noted.
+    /// Number of events whose places are noted.
     noted: usize,
-    /// Events that were followed.
+    /// Number of events that were followed.
     followed: usize,
     places: BTreeMap<usize, Place>,
     condensed: Condensed,
 }
 
-/// Where the row has gone that lay at each place before a transaction.
+/// Final places of the rows that lay at each place before a transaction.
 #[derive(Debug, Default)]
 pub(crate) struct Condensed {
     pub(super) entries: Entries,
     pub(super) keys_bytes: usize,
-    /// There would be too much of it, so it is not known.
+    /// Whether there would be too many entries, so that the places are not known.
     pub(super) is_too_much: bool,
 }
 
-/// Which row is at a place.
+/// Row at a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Row {
-    /// The one that lay at this place before the transaction.
+    /// Row that lay at this place before the transaction.
     Of(usize),
-    /// One that the transaction has put there.
+    /// Row that the transaction has put there.
     New,
     Nothing,
 }
 
-/// What has become of the row that lay at a place before the transaction.
+/// Fate of the row that lay at a place before the transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
-    /// Nothing.
+    /// The row is still there.
     Untouched,
     Deleted,
-    /// An event has moved it, the last of all.
+    /// The event with this number has moved the row, as the last one.
     Moved(usize),
 }
 
-/// What is known of a place in the course of events.
+/// State of a place in the course of events.
 #[derive(Clone, Copy, Debug)]
 struct Place {
-    /// Which row is there.
+    /// Row that is at the place.
     at: Row,
-    /// The row that was deleted here last, and was not moved since.
+    /// Row that was deleted here last, and was not moved since.
     deleted: Option<Row>,
     fate: Fate,
 }
@@ -88,7 +89,7 @@ impl Condensed {
 }
 
 impl Condensing {
-    /// Does so many steps at most; whether there is more to do.
+    /// Does at most `steps_max` steps; returns whether there is more to do.
     pub(super) fn step(&mut self, events: &Parts<Event>, steps_max: usize) -> bool {
         for _ in 0..steps_max {
             if let Some(event) = events.get(self.noted) {
@@ -133,7 +134,7 @@ impl Condensing {
             Event::Replaced(at) => {
                 let place = self.place(*at);
                 let row = std::mem::replace(&mut place.at, Row::New);
-                // Unless its deletion came first in the log: then this has been said.
+                // If the deletion came first in the log, it is noted already.
                 if let Row::Of(_) = row {
                     place.deleted = Some(row);
                     self.set_fate(row, Fate::Deleted);
@@ -184,13 +185,13 @@ impl Condensing {
         &mut self.condensed
     }
 
-    /// Gives so many places and entries back at most; whether there are more.
+    /// Gives back at most `entries_max` places and entries; returns whether there are more.
     pub(super) fn forget_some(&mut self, entries_max: usize) -> bool {
         let (places, entries) = (&mut self.places, &mut self.condensed.entries);
         (0..entries_max).all(|_| places.pop_first().is_some() || entries.pop_first().is_some())
     }
 
-    /// Bytes that it takes, about.
+    /// Returns the approximate bytes of memory in use.
     pub(super) fn bytes(&self) -> usize {
         let places = self.places.len() * size_of::<(usize, Place)>();
         let entries = self.condensed.entries.len() * size_of::<(usize, Option<Box<[u8]>>)>();

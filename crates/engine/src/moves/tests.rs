@@ -1,11 +1,12 @@
 use super::*;
 
-/// Places that are never looked into.
+/// Returns an address that is never looked into.
 fn place(number: usize) -> *const Slot {
     std::ptr::without_provenance(number * 16)
 }
 
-/// Where rows have gone after what `note` notes, however many steps are done at once.
+/// Returns the final places of rows after the events that `note` notes, for any number of steps
+/// done at once.
 fn condensed(note: impl Fn(&mut MoveLog)) -> Vec<(usize, Option<Vec<u8>>)> {
     let mut outcomes = [1, 2, 7, usize::MAX].map(|steps_max| {
         let mut log = MoveLog::default();
@@ -24,7 +25,7 @@ fn condensed(note: impl Fn(&mut MoveLog)) -> Vec<(usize, Option<Vec<u8>>)> {
     first
 }
 
-/// As the engine notes a row that is moved: the deletion is noted if the log is in use, the
+/// Notes a row that is moved as the engine does: the deletion is noted if the log is in use, the
 /// insertion if it is over a row that the transaction has deleted.
 fn move_row(log: &mut MoveLog, from: usize, to: usize, is_over_deleted: bool) {
     log.deleted(place(from));
@@ -51,7 +52,7 @@ fn rows_that_swap_their_keys_by_way_of_a_third_are_told_apart() {
         move_row(log, 9, 2, true);
     };
     assert_eq!(condensed(swap), [(1, Some(vec![2])), (2, Some(vec![1]))]);
-    // The same third key once more: each row has its own way.
+    // Another pair is swapped by way of the same third key: each row has its own way.
     let told = condensed(|log| {
         swap(log);
         move_row(log, 3, 9, true);
@@ -78,7 +79,7 @@ fn a_row_that_is_replaced_is_gone_and_one_that_was_only_deleted_needs_no_word() 
         log.deleted(place(2));
     };
     assert_eq!(condensed(replace), [(1, None)]);
-    // The one that replaced it is nobody's who waits, wherever it goes.
+    // The row that replaced the first one is not waited for, wherever it goes.
     let told = condensed(|log| {
         replace(log);
         move_row(log, 1, 7, false);
@@ -100,7 +101,7 @@ fn a_row_that_is_moved_and_then_deleted_is_gone() {
     assert_eq!(told, [(1, None)]);
 }
 
-/// A million rows that are deleted beside one that is moved took an entry each in two tables.
+/// A million rows that are deleted beside one that is moved once took an entry each in two tables.
 #[test]
 fn deletions_beside_a_move_take_no_memory() {
     let mut log = MoveLog::default();
@@ -113,7 +114,8 @@ fn deletions_beside_a_move_take_no_memory() {
     assert_eq!(log.condensed().entries.len(), 1);
 }
 
-/// The commit of 400,000 moved rows condensed all of them in one go, and then threw that away.
+/// The commit of 400,000 moved rows once condensed all of them in one go, and then threw the result
+/// away.
 #[test]
 fn a_step_is_short_and_too_much_is_not_even_begun() {
     let mut log = MoveLog::default();
@@ -136,7 +138,7 @@ fn a_step_is_short_and_too_much_is_not_even_begun() {
     let moves = Moves::default();
     moves.publish(Timestamp(5), log.condensed());
     assert_eq!(moves.of(place(1), Timestamp(5)), Gone::Forgotten);
-    // What is taken back counts no more.
+    // Events that are taken back do not count any more.
     log.truncate(100);
     assert!(log.condense_some(100));
     log.forget();

@@ -1,11 +1,10 @@
-//! Up to where the log counts: the frontier, found again.
+//! Analysis: finding the frontier again, up to which the log counts.
 //!
-//! The rule is that of `log/frontier.rs`: a block is satisfied if every lane holds
-//! the transactions that it names, and everything up to the newest `as_of` of a
-//! satisfied block counts. What was acknowledged is included: it was acknowledged
-//! because a block covering it was satisfied by what was on the device. What is newer
-//! was acknowledged to nobody, and is cut off, so that what remains is a prefix of
-//! the commit order.
+//! The rule is that of `log/frontier.rs`: a block is satisfied if every lane holds the transactions
+//! that it names, and everything up to the newest `as_of` of a satisfied block counts. Acknowledged
+//! commits are included: a commit was acknowledged because a block covering it was satisfied by
+//! blocks on the device. Newer commits were not acknowledged, and are cut off: the rest is a prefix
+//! of the commit order.
 
 use std::collections::BTreeMap;
 
@@ -15,17 +14,15 @@ use crate::{recovery::scan::LaneLog, timestamp::Timestamp};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Loss {
     pub(crate) lane: u32,
-    /// Transactions that were durable.
+    /// Number of transactions that were durable.
     pub(crate) durable: u64,
-    /// Transactions that are there.
+    /// Number of transactions that are there.
     pub(crate) found: u64,
 }
 
-/// The newest timestamp up to which the lanes of one incarnation are complete, and
-/// at least `base`, below which nothing depends on them.
-///
-/// # Errors
-/// If transactions are missing that another lane's block says were durable.
+/// Returns the newest timestamp up to which the lanes of one incarnation are complete. It is at
+/// least `base`, below which nothing depends on the lanes. Returns a [`Loss`] as well if transactions
+/// are missing that were durable according to a block of another lane.
 pub(crate) fn frontier(
     lanes: &BTreeMap<u32, LaneLog>,
     base: Timestamp,

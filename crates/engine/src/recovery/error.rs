@@ -1,31 +1,31 @@
-//! Why a directory could not be opened.
+//! Reasons why a directory could not be opened.
 
 use std::fmt;
 
 use crate::{cold, error::Error, log::format::Flaw, timestamp::Timestamp};
 
-/// Why a directory could not be opened. Nothing in it was changed.
+/// Reason why a directory could not be opened. Nothing in it was changed.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// The device refused something.
+    /// The device's error.
     Io(std::io::Error),
-    /// Another process, or another database of this one, has it open.
+    /// The directory is open in another process, or in another database of this process.
     Locked(String),
-    /// There is no database in the directory, and none is to be made.
+    /// There is no database in the directory, and the caller does not want one to be made.
     NoDatabase(String),
     /// There are log or checkpoint files, but no manifest.
     NoManifest(String),
-    /// A file is not as it was written.
+    /// A file differs from its original content.
     Corrupt {
         /// The file's name.
         file: String,
-        /// Where in the file, in bytes.
+        /// Offset in the file, in bytes.
         offset: u64,
-        /// What is wrong.
+        /// Kind of the damage.
         reason: String,
     },
-    /// A file was written by a version of the program that this one does not know.
+    /// A file was written by a version of the program that this version does not know.
     UnknownVersion {
         /// The file's name.
         file: String,
@@ -34,18 +34,18 @@ pub enum OpenError {
     },
     /// Transactions that were durable are missing.
     Lost {
-        /// In which lane of the log.
+        /// Lane of the log.
         lane: u32,
-        /// What was durable, in transactions or blocks.
+        /// Number of transactions or blocks that were durable.
         durable: u64,
-        /// What is there.
+        /// Number of transactions or blocks that are there.
         found: u64,
     },
     /// The log ends before a moment at which it was durable.
     EndsEarly {
-        /// The newest commit that the log has with all that came before.
+        /// Newest commit up to which the log is complete.
         log: Timestamp,
-        /// The newest commit that the checkpoint has anything of.
+        /// Newest commit of which the checkpoint may have something.
         checkpoint: Timestamp,
     },
     /// The catalog of tables does not agree with itself.
@@ -68,7 +68,7 @@ impl OpenError {
 }
 
 impl From<Error> for OpenError {
-    /// Of an error that installing a record ends with.
+    /// Converts the error with which the installing of a record ended.
     fn from(error: Error) -> OpenError {
         match error {
             Error::ColdRecord { position, .. } => {

@@ -1,14 +1,14 @@
-//! Installing: a record as it was at some time, unless something newer is known.
+//! Installing: the state of a record at some time, unless a newer state is known.
 //!
-//! Any number of workers do so at once, in any order. A new key's RID holds its version
-//! before the index names it, frozen until then, and of two workers with the same new key the
-//! index accepts one. A known record's version is replaced by compare-and-exchange, only by
-//! a newer one, and begun again if it was not the one that was compared; so versions
-//! only become newer. The address of a cold record that the checkpoint refers to gives way to
-//! any version (`checkpoint.rs`). One that has left memory meanwhile, for want of room, has to
-//! be asked on the device how old it is. Its slot says the same until it is replaced: nobody
-//! reads, so nothing comes back. Nothing is removed meanwhile: the horizon stands still, and
-//! nothing is durable, until [`crate::Recovery::finish`].
+//! Any number of workers install records at once, in any order. A new key's RID holds its version
+//! before the index names it, frozen until then, and of two workers with the same new key the index
+//! accepts one. A known record's version is replaced by compare-and-exchange, only by a newer one;
+//! the installation begins again if the version was not the one that was compared. Versions
+//! therefore only become newer. The address of a cold record that the checkpoint refers to gives
+//! way to any version (`checkpoint.rs`). A record that has left memory meanwhile, for want of room,
+//! has to be read from the device to learn its age. Its slot keeps the address until it is
+//! replaced: there are no readers yet, and no record comes back. Nothing is removed meanwhile: the
+//! horizon stands still, and nothing is durable, until [`crate::Recovery::finish`].
 
 use index::Inserted;
 use interleave::{Point, Policy, leaf};
@@ -24,25 +24,25 @@ use crate::{
     version::{HEADER_BYTES, Version},
 };
 
-/// What a record was at some time.
+/// State of a record at some time.
 #[derive(Clone, Copy)]
 pub(super) struct State<'r> {
     pub(super) key: &'r [u8],
-    /// `None`: there was none.
+    /// Value of the record; `None` if there was no record.
     pub(super) value: Option<&'r [u8]>,
     pub(super) timestamp: Timestamp,
 }
 
-/// What came of an attempt to install a record.
+/// Result of an attempt to install a record.
 enum Installed {
-    /// It is there, or something newer is.
+    /// The record is installed, or a newer state of it is.
     Done,
-    /// There is a record here, and it has to be found out whether that is newer.
+    /// The slot has a cold record, whose age has to be read from the device.
     Unknown(ColdAddress),
 }
 
 impl Session {
-    /// Installs what a record was, unless something newer is known.
+    /// Installs the state of a record, unless a newer state is known.
     ///
     /// # Errors
     /// [`Error::MemoryExhausted`], and nothing has changed; [`Error::ColdRecord`].
@@ -91,7 +91,8 @@ impl Session {
             }
         };
         let slot = table.records.slot(rid);
-        // Frozen: who empties regions of memory goes by the slots, and would move it.
+        // Frozen: a session that empties regions of memory goes by the slots, and would move the
+        // version.
         slot.publish_first_frozen(version);
         let inserted = table
             .index
@@ -114,7 +115,8 @@ impl Session {
                         Head::Cold(address)
                             if older != Some(address) && self.has_left_memory(address) =>
                         {
-                            // SAFETY: never published under this RID, nor found under the other.
+                            // SAFETY: never published under this RID, and not reachable under the
+                            // other one.
                             unsafe { version.free(&self.memory, version.block_bytes()) };
                             return Ok(Installed::Unknown(address));
                         }
@@ -130,7 +132,7 @@ impl Session {
                         continue;
                     }
                     if matches!(head.begin(), Begin::Committed(known) if known >= timestamp) {
-                        // SAFETY: not published any more, and by nobody found.
+                        // SAFETY: not published any more, and never found by another worker.
                         unsafe { version.free(&self.memory, version.block_bytes()) };
                         return Ok(Installed::Done);
                     }
@@ -145,14 +147,14 @@ impl Session {
             Err(_) => {
                 slot.clear();
                 self.rids.borrow_mut().put_back(table.number(), rid);
-                // SAFETY: no index names the RID, so nobody has seen the version.
+                // SAFETY: no index names the RID; no other worker has seen the version.
                 unsafe { version.free(&self.memory, version.block_bytes()) };
                 return Err(Error::MemoryExhausted);
             }
         };
         table.note_version_bytes(version.block_bytes());
         if value.is_none() {
-            // Collected once the horizon gets there, like any deletion.
+            // The tombstone is collected once the horizon gets there, like any deletion.
             self.garbage
                 .borrow_mut()
                 .deleted(timestamp, table.number(), rid, version, key);
@@ -160,7 +162,7 @@ impl Session {
         Ok(Installed::Done)
     }
 
-    /// Whether the record there has left memory since the database was opened.
+    /// Whether the record at `address` has left memory since the database was opened.
     fn has_left_memory(&self, address: ColdAddress) -> bool {
         self.database
             .cold()
@@ -232,7 +234,7 @@ mod tests {
         assert_eq!(installed, Ok(()));
     }
 
-    /// What is known of a record.
+    /// Returns the timestamp and value that are known of a record.
     async fn state(session: &Session, slot: &Slot) -> Option<(Timestamp, Vec<u8>)> {
         match slot.head() {
             Head::Version(version) => match version.begin() {
@@ -249,9 +251,9 @@ mod tests {
         }
     }
 
-    /// Has the record leave memory.
+    /// Demotes the record.
     async fn demote(session: &Rc<Session>) {
-        // The first time it is noted that nobody asks for it.
+        // The first round only clears the mark of a request.
         let mut gone = 0;
         for _ in 0..2 {
             gone += session.demote(u64::MAX).await.unwrap().unwrap().records;
@@ -280,20 +282,21 @@ mod tests {
         (recovery, Worker::new(config, session, Clock::real()))
     }
 
-    /// What is installed has a slot before its key is looked for in the index. Who emptied the
-    /// region that it lies in meanwhile moved it, as it was committed, and it was installed
-    /// nevertheless, where its memory was about to be free.
+    /// A record that is being installed has a slot before its key is looked for in the index. A
+    /// session that emptied the region of its version once moved the version, as it was committed,
+    /// and the version was installed nevertheless, in memory that was about to be free.
     #[test]
     fn what_is_being_installed_stays_where_it_is() {
         const RECORDS: u64 = 4000;
         let (_recovery, mut worker) = open();
-        // In every second turn only some are replaced, by larger ones: what they leave are holes.
+        // In every second turn only some records are replaced, by larger ones: the old versions
+        // leave holes.
         let payload = |i: u64, turn: u64| {
             let words = if turn.is_multiple_of(2) { 150 } else { 100 };
             (i ^ turn).to_le_bytes().repeat(words)
         };
         let mut turns = 0;
-        // Until something was moved: when memory is free again depends on the hour.
+        // Until a version was moved: the time at which memory is free again varies.
         let moved = |worker: &Worker<Session>| {
             worker.local().tend();
             worker.local().database.stats().moved
@@ -328,7 +331,7 @@ mod tests {
                 })
             });
             let loading = loading.collect::<Vec<_>>();
-            // Between any two suspensions of the others.
+            // Runs between any two suspensions of the other tasks.
             let emptying = worker.handle().submit(move |session: &Rc<Session>| {
                 let session = session.clone();
                 async move {
@@ -368,8 +371,8 @@ mod tests {
         assert!(states == expected);
     }
 
-    /// What left memory while records were loaded is replaced by newer states, and only by
-    /// those, in whatever order they come.
+    /// Records that left memory while records were loaded are replaced by newer states, and only by
+    /// those, in any order.
     #[test]
     fn what_left_memory_meanwhile_gives_way_to_what_is_newer() {
         let (_recovery, mut worker) = open();

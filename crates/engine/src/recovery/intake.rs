@@ -1,8 +1,8 @@
-//! What a worker takes in: files, and the records in them, a few for every task.
+//! Intake of a worker: files, and the records in them, a few for every task.
 //!
-//! An intake belongs to one worker; all take their files from the queue of the
-//! [`Recovery`]. A file's memory is shared with the tasks that install its records, and
-//! used again for the file after the next.
+//! An intake belongs to one worker; all intakes take their files from the queue of the
+//! [`Recovery`]. A file's memory is shared with the tasks that install its records, and used again
+//! for the file after the next.
 
 use std::{
     ops::Range,
@@ -31,10 +31,10 @@ use crate::{
 /// Records per task.
 const BATCH: usize = 64;
 
-/// The flaw of a checkpoint part whose numbers are not those of the manifest.
+/// Flaw of a checkpoint part whose numbers are not those of the manifest.
 const MISMATCH: Flaw = Flaw::Nonsense;
 
-/// A record to install: ranges of the bytes it was read from.
+/// A record to install: ranges of the bytes that it was read from.
 #[derive(Clone)]
 pub(super) struct Entry {
     pub(super) table: u32,
@@ -43,7 +43,7 @@ pub(super) struct Entry {
     pub(super) found: Found,
 }
 
-/// What there is of it.
+/// Content that was found for a record.
 #[derive(Clone)]
 pub(super) enum Found {
     Value(Range<usize>),
@@ -51,25 +51,25 @@ pub(super) enum Found {
     Cold(ColdAddress),
 }
 
-/// What one task installs.
+/// Records that one task installs.
 pub(super) struct Batch {
     pub(super) bytes: Rc<Vec<u8>>,
     pub(super) entries: Vec<Entry>,
 }
 
-/// See the module text.
+/// See the module's doc.
 pub(super) struct Intake {
     recovery: Arc<Recovery>,
     item: Option<Item>,
     bytes: Rc<Vec<u8>>,
-    /// Those of the file before: memory for the next.
+    /// Bytes of the file before: memory for the next file.
     spare: Rc<Vec<u8>>,
-    /// Where the next block or chunk begins.
+    /// Offset of the next block or chunk.
     offset: usize,
     /// Records and chunks of the part so far.
     records: u64,
     chunks: u32,
-    /// Those of the last block or chunk, and how many of them are taken.
+    /// Records of the last block or chunk, and how many of them are taken.
     entries: Vec<Entry>,
     taken: usize,
 }
@@ -89,7 +89,7 @@ impl Intake {
         }
     }
 
-    /// Records for the next task, unless there are no more.
+    /// Returns records for the next task, or `None` if there are no more.
     pub(super) fn next(&mut self) -> Result<Option<Batch>, OpenError> {
         loop {
             let rest = &self.entries[self.taken..];
@@ -118,7 +118,7 @@ impl Intake {
                     None => return Ok(None),
                 },
             };
-            // With salvage, the rest of a file is left out if something is destroyed.
+            // With salvage, the rest of a file in which something is destroyed is left out.
             if let Err(error) = read {
                 if !self.recovery.salvage {
                     return Err(error);
@@ -129,7 +129,7 @@ impl Intake {
         }
     }
 
-    /// What begins at the offset is.
+    /// Returns the error for a flaw in the block or chunk at the current offset.
     fn corrupt(&self, name: String, flaw: Flaw) -> OpenError {
         OpenError::corrupt(name, self.offset as u64, flaw)
     }
@@ -140,7 +140,8 @@ impl Intake {
             Item::Log { file, end, .. } => (file_name(file.number), end, BLOCK_BYTES),
         };
         self.item = None;
-        // Of the file before the last; of the last, records are being installed.
+        // The memory is that of the file before the last; records of the last file are still being
+        // installed.
         let mut bytes = Rc::try_unwrap(std::mem::take(&mut self.spare)).unwrap_or_default();
         let storage = self.recovery.database.directory();
         read_file_into(storage.expect("opened in one"), &name, length, &mut bytes)?;
@@ -164,7 +165,8 @@ impl Intake {
                 continue;
             }
             if timestamp > up_to {
-                // Its records do not count; the numbers it has used do.
+                // The records of the transaction do not count; the table numbers that it has used
+                // do.
                 for write in transaction.writes().flatten() {
                     self.note_numbers(&write);
                 }
@@ -248,8 +250,8 @@ impl Intake {
         counter.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
-    /// No table gets a number that was used before, also if nothing but the log
-    /// remembers it: a table may have come and gone without a record.
+    /// Notes table numbers: no table gets a number that was used before, even if only the log
+    /// remembers it. A table may have come and gone without a record.
     #[inline]
     fn note_numbers(&self, write: &LoggedWrite<'_>) {
         if write.table == catalog::OBJECTS {
@@ -269,7 +271,7 @@ fn check_table(table: u32) -> Result<(), Flaw> {
     }
 }
 
-/// Where `part`, a part of `whole`, is in it.
+/// Returns the range of `part`, a part of `whole`, in `whole`.
 fn range_of(whole: &[u8], part: &[u8]) -> Range<usize> {
     let start = part.as_ptr().addr() - whole.as_ptr().addr();
     start..start + part.len()

@@ -1,13 +1,13 @@
 //! Loading: every worker takes files and installs their records, interleaved.
 //!
-//! Installing a record suspends at cache misses like any insert, so a worker's tasks
-//! overlap theirs. They are short: a worker looks only between tasks and at misses
-//! whether something else is to be done, and by what is done it finds out how many
-//! tasks to keep in flight. A task without end could not be taken out of flight, and
-//! one that does not suspend (the worker tries that) would never let go.
+//! Installing a record suspends at cache misses like any insert, so a worker's tasks overlap their
+//! misses. The tasks are short: a worker looks for other work only between tasks and at misses, and
+//! it finds out how many tasks to keep in flight from the tasks that are done. A task without end
+//! could not be taken out of flight, and a task that does not suspend (the worker tries that) would
+//! never let go.
 //!
-//! What is loaded may be more than fits into memory: the log has what has left memory since the
-//! checkpoint. So each task first makes room if there is little, as the upkeep does later.
+//! The records to load may exceed memory: the log has the records that left memory since the
+//! checkpoint. Each task therefore makes room first if there is little, as the upkeep does later.
 
 use std::{cell::RefCell, collections::BTreeMap, rc::Rc, sync::Arc};
 
@@ -29,8 +29,8 @@ use crate::{
 };
 
 impl Recovery {
-    /// The tasks of one worker, to be drawn until `None`. When those of all workers
-    /// have ended, [`Recovery::finish`]. Any number of workers may take part.
+    /// Returns the tasks of one worker, to be drawn until `None`. When the tasks of all workers
+    /// have ended, the caller calls [`Recovery::finish`]. Any number of workers may take part.
     pub fn tasks(
         self: &Arc<Self>,
         session: &Rc<Session>,
@@ -51,19 +51,19 @@ impl Recovery {
     }
 }
 
-/// One of [`Recovery::tasks`].
+/// Task of [`Recovery::tasks`].
 pub type Loading = std::pin::Pin<Box<dyn Future<Output = ()>>>;
 
-/// What the tasks of one worker share.
+/// State that the tasks of one worker share.
 struct Loader {
     recovery: Arc<Recovery>,
     session: Rc<Session>,
-    /// Those that were met, by number.
+    /// Tables that were met, by number.
     tables: RefCell<BTreeMap<u32, Arc<Table>>>,
 }
 
 impl Loader {
-    /// The table of this number, made if it was not met before.
+    /// Returns the table of this number, and makes it if it was not met before.
     fn table(&self, number: u32) -> Result<Arc<Table>, Exhausted> {
         if let Some(table) = self.tables.borrow().get(&number) {
             return Ok(table.clone());
@@ -76,7 +76,7 @@ impl Loader {
 }
 
 impl Loader {
-    /// Installs what was found of a record, if there is room.
+    /// Installs the content that was found for a record, if there is room.
     async fn install(&self, table: &Table, batch: &Batch, entry: &Entry) -> Result<(), Error> {
         let session = &self.session;
         let key = &batch.bytes[entry.key.clone()];
@@ -97,13 +97,14 @@ impl Loader {
         session.install::<Interleaved>(table, state).await
     }
 
-    /// Whether what is referred to is there.
+    /// Whether there is a cold file with `address`.
     fn has(&self, address: ColdAddress) -> bool {
         let tier = self.session.database.cold();
         tier.is_some_and(|tier| tier.has(address))
     }
 
-    /// Whether it is there, and whole: who would be asked for it later could not give it up.
+    /// Whether the record at `address` is there, and whole: a later reader of it could not give it
+    /// up.
     async fn can_read(&self, address: ColdAddress) -> bool {
         match self.session.database.cold() {
             Some(tier) => {

@@ -1,8 +1,8 @@
-//! What the log files come to: which count, up to where, and which are kept or free.
+//! Evaluation of the log files: which files count, up to where, and which files are kept or free.
 //!
-//! Of what a checkpoint superseded, nothing is loaded; for change streams it is kept,
-//! if it is complete. The manifest lists such files, so that they need not be read;
-//! those that were being written when the checkpoint was taken are read like others.
+//! Blocks that a checkpoint superseded are not loaded; they are kept for change streams, if they
+//! are complete. The manifest lists files of such blocks, which need not be read; files that were
+//! being written when the checkpoint was taken are read like others.
 
 mod history;
 
@@ -20,14 +20,14 @@ use crate::{
     timestamp::Timestamp,
 };
 
-/// What the log files come to.
+/// Result of reading the log files.
 pub(crate) struct Logs {
     pub(crate) items: Vec<Item>,
-    /// Up to here, everything counts.
+    /// Timestamp up to which all transactions count.
     pub(crate) reached: Timestamp,
     pub(crate) cuts: Vec<Cut>,
     pub(super) segments: FoundSegments,
-    /// Files that nothing is needed of.
+    /// Files that are of no use any more.
     pub(super) blank: Vec<u64>,
 }
 
@@ -41,8 +41,8 @@ impl Logs {
         Logs::look(directory, manifest, config, Look::Through)
     }
 
-    /// Reads as little of the log files as is needed to load them. Loading finds what
-    /// is destroyed in the rest; but to salvage, and to say what is wrong, takes all.
+    /// Reads as little of the log files as is needed to load them. Loading finds destroyed data in
+    /// the rest; but to salvage, and to report the damage, takes all.
     pub(super) fn read_ahead(
         directory: &Arc<dyn Directory>,
         manifest: &Manifest,
@@ -71,7 +71,7 @@ impl Logs {
         let newer_than = checkpoint.begin;
         let mut logs = Logs {
             items: Vec::new(),
-            // The first timestamp is 1, of a database without commits.
+            // A database without commits begins with timestamp 1.
             reached: newer_than.max(Timestamp(1)),
             cuts: Vec::new(),
             segments: FoundSegments {
@@ -92,15 +92,15 @@ impl Logs {
         logs.check_listed(manifest);
         for cut in &manifest.cuts {
             logs.reached = logs.reached.max(cut.up_to);
-            // Though all its files may be gone.
+            // All files of an incarnation may be gone.
             incarnations.entry(cut.incarnation).or_default();
         }
-        // One that began and wrote nothing has nothing to cut off.
+        // An incarnation that began and wrote nothing has nothing to cut off.
         incarnations.entry(manifest.incarnation).or_default();
         for (incarnation, lanes) in incarnations {
             let cut = manifest.cut(incarnation);
             if incarnation != manifest.incarnation && cut.is_none() {
-                // Superseded by a checkpoint.
+                // A checkpoint supersedes the incarnation.
                 let files = lanes.values().flatten();
                 logs.segments
                     .free
@@ -136,8 +136,8 @@ impl Logs {
             logs.check_superseded(manifest, incarnation, &read);
             logs.take(incarnation, read, newer_than, up_to);
         }
-        // The frontier had reached the checkpoint's end, by blocks that came after its
-        // beginning. Without them its chunks are of different moments.
+        // The frontier had reached the checkpoint's end, by blocks that came after its beginning.
+        // Without them the checkpoint's chunks are of different moments.
         if logs.reached < checkpoint.end && !config.salvage {
             return Err(OpenError::EndsEarly {
                 log: logs.reached,
@@ -191,12 +191,12 @@ fn used(file: &LogFile, blocks: &FileBlocks, up_to: Timestamp) -> Full {
         first_block: blocks.first,
         first_transaction: blocks.first_transaction,
         blocks_end: blocks.blocks_end,
-        // The next incarnation has used what was cut off for other transactions.
+        // The next incarnation has used the timestamps that were cut off for other transactions.
         newest: blocks.newest.min(up_to),
     }
 }
 
-/// Where a lane's log begins and ends, as far as the manifest says.
+/// Returns where a lane's log begins and ends, as far as the manifest says.
 pub(crate) fn expected(
     manifest: &Manifest,
     cut: Option<&Cut>,
@@ -216,14 +216,15 @@ pub(crate) fn expected(
     }
 }
 
-/// A lane whose files are all gone is not noticed when its files are read.
+/// Checks that every lane has files: a lane whose files are all gone is not noticed when its files
+/// are read.
 fn all_lanes_are_there(
     manifest: &Manifest,
     cut: &Cut,
     read: &BTreeMap<u32, LaneLog>,
     salvage: bool,
 ) -> Result<(), OpenError> {
-    // A checkpoint may have made all of them superfluous.
+    // A checkpoint may have made all files of a lane superfluous.
     let needed = |lane| expected(manifest, Some(cut), cut.incarnation, lane).first_block;
     let gone = |&&(lane, blocks): &&(u32, u64)| blocks > needed(lane) && !read.contains_key(&lane);
     match cut.ends.iter().find(gone) {

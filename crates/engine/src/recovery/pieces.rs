@@ -6,20 +6,20 @@ use ::io::{BLOCK_BYTES, Directory, File, OpenMode};
 
 use crate::{log::segments::file_name, recovery::scan::LogFile};
 
-/// Bytes that are read at once, at least, if the file has as many.
+/// Minimum bytes that are read at once, if the file has as many.
 const PIECE_BYTES: usize = 4 * BLOCK_BYTES;
 
 /// A log file of which one piece is in memory.
 pub(super) struct Pieces {
     file: Arc<dyn File>,
     length: usize,
-    /// Where the piece begins; a multiple of [`BLOCK_BYTES`].
+    /// Start of the piece in the file; a multiple of [`BLOCK_BYTES`].
     start: usize,
     piece: Vec<u8>,
 }
 
 impl Pieces {
-    /// Those of `file`, in `memory` that is of no use any more.
+    /// Opens `file`, with `memory` that is of no use any more for its pieces.
     pub(super) fn of(
         directory: &Arc<dyn Directory>,
         file: &LogFile,
@@ -36,12 +36,13 @@ impl Pieces {
         })
     }
 
-    /// Bytes of the file.
+    /// Returns the length of the file in bytes.
     pub(super) fn length(&self) -> usize {
         self.length
     }
 
-    /// What the file has from `offset` on: at least `count` bytes, unless it ends.
+    /// Returns the bytes of the file from `offset` on: at least `count` bytes, unless the file
+    /// ends.
     pub(super) fn at(&mut self, offset: usize, count: usize) -> io::Result<&[u8]> {
         let offset = offset.min(self.length);
         let end = offset.saturating_add(count).min(self.length);
@@ -73,7 +74,7 @@ fn fill(file: &dyn File, bytes: &mut Vec<u8>, offset: usize) -> io::Result<()> {
     Ok(())
 }
 
-/// The first `length` bytes of a file, or all there are.
+/// Reads the first `length` bytes of a file, or all of it if it is shorter.
 pub(crate) fn read_file(
     directory: &Arc<dyn Directory>,
     name: &str,
@@ -84,7 +85,8 @@ pub(crate) fn read_file(
     Ok(bytes)
 }
 
-/// As [`read_file`], in place of what is in `bytes`.
+/// Reads the first `length` bytes of a file into `bytes`, in place of their content; see
+/// [`read_file`].
 pub(crate) fn read_file_into(
     directory: &Arc<dyn Directory>,
     name: &str,
@@ -92,7 +94,7 @@ pub(crate) fn read_file_into(
     bytes: &mut Vec<u8>,
 ) -> io::Result<()> {
     let file = directory.open(name, OpenMode::Read, false)?;
-    // Whoever says how long it is may be wrong.
+    // The length that the caller gives may be wrong.
     bytes.resize(length.min(file.length()?) as usize, 0);
     fill(&*file, bytes, 0)
 }

@@ -1,13 +1,12 @@
 //! Reading the log: which blocks of each lane are there, whole and in sequence.
 //!
-//! A lane has at most one block under way, so of its blocks only the last can be
-//! torn by a crash. What does not read as a block ends the lane, if nothing of the
-//! lane comes after it; if something does, what lies between was destroyed later,
-//! and recovery refuses ([`OpenError::Corrupt`]).
+//! A lane has at most one block under way, so of its blocks only the last can be torn by a crash.
+//! Bytes that are no block end the lane, if nothing of the lane comes after them; if a block of the
+//! lane does, the bytes between were destroyed later, and recovery refuses
+//! ([`OpenError::Corrupt`]).
 //!
-//! So of a block that its successor follows, headers and claims are enough for whoever
-//! reads the rest later ([`Look::Ahead`]): if its checksum is wrong then, the block was
-//! destroyed, not torn.
+//! Header and claim of a block that its successor follows are therefore enough, if the rest is read
+//! later ([`Look::Ahead`]): if its checksum is wrong then, the block was destroyed, not torn.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -26,14 +25,14 @@ use crate::{
 /// Bytes that are looked through at once for blocks where none are expected.
 const STEP_BYTES: usize = 256 * BLOCK_BYTES;
 
-/// Log files by what their headers say.
+/// Log files, as their headers describe them.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
-    /// By incarnation and lane, in the order of their ordinals.
+    /// Files by incarnation and lane, in the order of their ordinals.
     pub(crate) lanes: BTreeMap<(u64, u32), Vec<LogFile>>,
-    /// Left half made.
+    /// Numbers of files that were left half made.
     pub(crate) blank: Vec<u64>,
-    /// Beyond all numbers in use.
+    /// First number beyond all numbers in use.
     pub(crate) next_number: u64,
 }
 
@@ -45,7 +44,7 @@ pub(crate) struct LogFile {
     pub(crate) header: SegmentHeader,
 }
 
-/// Looks at the headers of all log files.
+/// Reads the headers of all log files.
 pub(crate) fn find(
     directory: &Arc<dyn Directory>,
     manifest: &Manifest,
@@ -71,17 +70,17 @@ pub(crate) fn find(
                     header,
                 });
             }
-            // Of another database: copied here by mistake.
+            // The file is of another database: copied here by mistake.
             Ok(_) if !salvage => return Err(OpenError::corrupt(name, 0, Flaw::Nonsense)),
-            // New and only half made: a header is written whole or not at all,
-            // since it lies within one sector, and blocks come after it.
+            // The file is new and only half made: a header is written whole or not at all, since it
+            // lies within one sector, and blocks come after it.
             Err(Flaw::Absent)
                 if Block::decode(start.get(BLOCK_BYTES..).unwrap_or_default()).is_err() =>
             {
                 found.blank.push(number);
             }
             Err(flaw) if !salvage => return Err(OpenError::corrupt(name, 0, flaw)),
-            // Given up; else no later opening would get past it.
+            // The file is given up; otherwise no later opening would get past it.
             Ok(_) | Err(_) => found.blank.push(number),
         }
     }
@@ -91,64 +90,64 @@ pub(crate) fn find(
     Ok(found)
 }
 
-/// Where a lane's log is to begin and to end.
+/// Expected beginning and end of a lane's log.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Expected {
-    /// Earlier blocks may be missing.
+    /// First block that is needed; earlier blocks may be missing.
     pub(crate) first_block: u64,
-    /// Transactions before that block.
+    /// Number of transactions before that block.
     pub(crate) transactions: u64,
-    /// So many blocks were found whole before, if that is known.
+    /// Number of blocks that were found whole before, if known.
     pub(crate) blocks: Option<u64>,
 }
 
-/// A lane's log as it was found.
+/// A lane's log, as it was found.
 #[derive(Debug, Default)]
 pub(crate) struct LaneLog {
-    /// The files, and their blocks.
+    /// Files of the lane, and their blocks.
     pub(crate) files: Vec<(LogFile, FileBlocks)>,
-    /// The number of the block that would come next.
+    /// Number of the block that would come next.
     pub(crate) blocks: u64,
-    /// Transactions in all blocks.
+    /// Number of transactions in all blocks.
     pub(crate) transactions: u64,
-    /// What the blocks claim, in their order.
+    /// Claims of the blocks, in their order.
     pub(crate) claims: Vec<BlockClaim>,
 }
 
 /// The blocks of one file.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct FileBlocks {
-    /// Bytes of the file up to the end of the last of them.
+    /// End of the last block in the file, in bytes.
     pub(crate) end: u64,
-    /// The number of the first of them, and the lane's transactions before it.
+    /// Number of the first block, and the count of the lane's transactions before it.
     pub(crate) first: u64,
     pub(crate) first_transaction: u64,
-    /// The number after that of the last of them; 0 if there are none.
+    /// Number after that of the last block; 0 if there are no blocks.
     pub(crate) blocks_end: u64,
-    /// The newest of their transactions.
+    /// Newest transaction of the blocks.
     pub(crate) newest: Timestamp,
-    /// A checkpoint made all of them superfluous.
+    /// Whether a checkpoint made all of the blocks superfluous.
     pub(crate) is_superseded: bool,
 }
 
-/// See `log/frontier.rs`.
+/// Claim of a block; see `log/frontier.rs`.
 #[derive(Clone, Debug)]
 pub(crate) struct BlockClaim {
     pub(crate) as_of: Timestamp,
     pub(crate) vector: Vec<Claim>,
 }
 
-/// How much of the log is read.
+/// Extent to which the log is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Look {
-    /// Everything; every checksum is compared.
+    /// All blocks are read; every checksum is compared.
     Through,
-    /// Of blocks that others follow, headers and claims. What comes of it is true if
-    /// the checksums of all blocks are right: to be compared when they are loaded.
+    /// Only headers and claims are read of blocks that others follow. The result is true if the
+    /// checksums of all blocks are right: these are to be compared when the blocks are loaded.
     Ahead,
 }
 
-/// Reads the log of one lane. With `salvage`, what is destroyed ends the lane.
+/// Reads the log of one lane. With `salvage`, destroyed data ends the lane.
 pub(crate) fn scan_lane(
     directory: &Arc<dyn Directory>,
     files: &[LogFile],
@@ -162,7 +161,7 @@ pub(crate) fn scan_lane(
         ..LaneLog::default()
     };
     let mut broken = None;
-    // Where the next block should have been.
+    // The place where the next block should have been.
     let mut tail = (
         files.first().map_or(0, |file| file.number),
         BLOCK_BYTES as u64,
@@ -174,8 +173,8 @@ pub(crate) fn scan_lane(
         let mut pieces = Pieces::of(directory, file, memory)?;
         let mut in_file = FileLog::read(&mut pieces, file, look, salvage)?;
         let end = in_file.blocks.end;
-        // What was a block of this lane, perhaps the first that is needed, and is none
-        // any more.
+        // Debris is a former block of this lane, perhaps the first that is needed, that is no whole
+        // block any more.
         let is_debris = match in_file.first {
             None => {
                 let start = pieces.at(BLOCK_BYTES, BLOCK_HEADER_BYTES)?;
@@ -186,7 +185,7 @@ pub(crate) fn scan_lane(
                 in_file.flaw != Flaw::Absent && is_needed
             }
         };
-        // Freed by the checkpoint, perhaps used again, perhaps not yet.
+        // The file was freed by the checkpoint, and may have been used again.
         if in_file.blocks.blocks_end <= expected.first_block {
             in_file.forget();
         }
@@ -226,15 +225,15 @@ pub(crate) fn scan_lane(
     }
 }
 
-/// What one file holds.
+/// Content of one file.
 struct FileLog {
-    /// The number of its first block.
+    /// Number of the first block of the file.
     first: Option<u64>,
     blocks: FileBlocks,
-    /// Transactions of the lane up to the end of its last block.
+    /// Transactions of the lane up to the end of the file's last block.
     transactions: u64,
     claims: Vec<BlockClaim>,
-    /// Why nothing more was read.
+    /// Reason why nothing more was read.
     flaw: Flaw,
 }
 
@@ -279,7 +278,7 @@ impl FileLog {
                 }
             };
             if log.first.is_some() && header.number != log.blocks.blocks_end {
-                // Left from an earlier use of the file.
+                // The block is left from an earlier use of the file.
                 return Ok(log);
             }
             if log.first.is_none() {
@@ -294,7 +293,7 @@ impl FileLog {
         }
     }
 
-    /// Its blocks are none that recovery needs.
+    /// Forgets the blocks of the file, none of which recovery needs.
     fn forget(&mut self) {
         self.first = None;
         self.claims.clear();
@@ -302,8 +301,8 @@ impl FileLog {
     }
 }
 
-/// The header and claim of the block at `offset`, if its successor follows it; their
-/// checksums are not compared.
+/// Returns header and claim of the block at `offset`, if its successor follows it; their checksums
+/// are not compared.
 fn followed_block(
     pieces: &mut Pieces,
     offset: usize,
@@ -337,7 +336,7 @@ fn followed_block(
     }))
 }
 
-/// The header and claim of the block at `offset`, if it is whole.
+/// Returns header and claim of the block at `offset`, if it is whole.
 fn whole_block(
     pieces: &mut Pieces,
     offset: usize,
@@ -357,7 +356,8 @@ fn whole_block(
     }))
 }
 
-/// As [`later_block`]; in steps, since mostly nothing was written there.
+/// Whether a later block follows, as [`later_block`] says; reads in steps, since mostly nothing was
+/// written there.
 fn goes_on(
     pieces: &mut Pieces,
     offset: usize,
@@ -384,7 +384,7 @@ fn is_of(header: &BlockHeader, file: &LogFile) -> bool {
     (header.incarnation, header.lane) == (file.header.incarnation, file.header.lane)
 }
 
-/// The block at `offset`, if it is one of this file's lane and incarnation.
+/// Returns the block at `offset`, if it is of this file's lane and incarnation.
 pub(crate) fn block_of<'b>(
     bytes: &'b [u8],
     offset: usize,
@@ -398,7 +398,7 @@ pub(crate) fn block_of<'b>(
     }
 }
 
-/// Whether a block header of an unknown version is at least plausibly this lane's.
+/// Whether a block header of an unknown version plausibly is of this lane.
 pub(crate) fn is_ours(bytes: &[u8], offset: usize, file: &LogFile) -> bool {
     let Some(header) = bytes.get(offset..offset + 28) else {
         return false;
@@ -407,8 +407,8 @@ pub(crate) fn is_ours(bytes: &[u8], offset: usize, file: &LogFile) -> bool {
         && header[24..28] == file.header.lane.to_le_bytes()
 }
 
-/// Whether there is a whole block of the lane behind `offset` that is not older than
-/// `number`: then what is at `offset` is no torn tail.
+/// Whether there is a whole block of the lane behind `offset` that is not older than `number`: if
+/// so, the bytes at `offset` are no torn tail.
 pub(crate) fn later_block(bytes: &[u8], offset: usize, file: &LogFile, number: u64) -> bool {
     (offset..bytes.len())
         .step_by(BLOCK_BYTES)

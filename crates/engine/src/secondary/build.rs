@@ -1,15 +1,15 @@
 //! Building an index while writers run.
 //!
 //! 1. The index is added to the table's list, as *building*: writers maintain it.
-//! 2. Wait until every transaction has ended that may go by an earlier list.
-//! 3. Go through the table in strides. At the beginning of each, writers begin to
-//!    maintain the index there (`reach.rs`). Then small system transactions follow: each
-//!    takes a snapshot, reads some records and claims their entries. If one meets a
+//! 2. The builder waits until every transaction has ended that may go by an earlier list.
+//! 3. The builder goes through the table in strides. At the beginning of each, writers begin to
+//!    maintain the index there (`reach.rs`). Then small system transactions follow: each takes a
+//!    snapshot, reads some records and claims their entries. If such a transaction meets a
 //!    conflict, it is aborted and tried again at a new snapshot.
-//! 4. A transaction records the index in the catalog. Its commit makes it *ready*, for
-//!    snapshots from there on. Earlier ones cannot use it: the entries of records that
-//!    were there already have the builder's timestamps. After a crash before this commit
-//!    there is no index, after it nobody writes the table without. An index that the
+//! 4. A transaction records the index in the catalog. Its commit makes the index *ready*, for
+//!    snapshots from there on. Earlier snapshots cannot use the index: the entries of records that
+//!    were there already have the builder's timestamps. After a crash before this commit there is
+//!    no index; after it no transaction writes the table without the index. An index that the
 //!    catalog has already is attached in the same way, without another record.
 //!
 //! # Step 2
@@ -23,26 +23,25 @@
 //!   loads the list                   waits until no pin of the stamp's time is left
 //!   unpin                            reads all statuses
 //! ```
-//! What the builder waits for first is what must be waited for before the old list
-//! could be freed (`memory::epoch`): all who have loaded it have unpinned, and the
-//! builder sees what they did before; all who pin later load the new one. So whoever
-//! goes by the old list is `Active` when the builder looks, or has ended
-//! (`loom_tests.rs`).
+//! The builder first waits for the same condition as a thread that frees the old list would
+//! (`memory::epoch`): all writers that have loaded the old list have unpinned, and the builder sees
+//! their work before that; all writers that pin later load the new list. A writer that goes by the
+//! old list is therefore `Active` when the builder looks, or has ended (`loom_tests.rs`).
 //!
 //! # Step 3
-//! Let a builder's transaction read record `r` with index key `k` at its snapshot `s`,
-//! and a writer `W` change or delete `r`, committing at `w > s`. `W` maintains the index,
-//! by step 2 and because `r` was within reach when it wrote it, and erases the entry of `k`, *even if there is none*: it leaves a
-//! tombstone. The builder meets `W`'s version at its claim, or `W` meets the builder's:
-//! one of them is uncommitted or too new for the other's snapshot. The builder then aborts
-//! (it has scanned, so its snapshot cannot move: `transaction/refresh.rs`); `W` aborts, or
-//! goes on at a snapshot that has the builder's entry, and erases that. The
-//! tombstone is not collected while `s` is open. So no claim of something out of date
-//! takes effect (`tests/index_build.rs`, `loom_tests.rs`).
+//! Let a builder's transaction read record `r` with index key `k` at its snapshot `s`, and a writer
+//! `W` change or delete `r`, committing at `w > s`. `W` maintains the index, by step 2 and because
+//! `r` was within reach when `W` wrote it, and erases the entry of `k`, *even if there is none*:
+//! `W` leaves a tombstone. The builder meets `W`'s version at its claim, or `W` meets the
+//! builder's: one of them is uncommitted or too new for the other's snapshot. The builder then
+//! aborts (it has scanned, so its snapshot cannot move: `transaction/refresh.rs`); `W` aborts, or
+//! goes on at a snapshot that has the builder's entry, and erases that. The tombstone is not
+//! collected while `s` is open. No claim by an outdated record therefore takes effect
+//! (`tests/index_build.rs`, `loom_tests.rs`).
 //!
-//! A claim that meets another record's entry has found two records with the same key
-//! at one snapshot. So the index cannot be unique. Records that have expired do not
-//! count: the builder deletes those that it meets, and those whose entries it does.
+//! A claim that meets another record's entry has found two records with the same key at one
+//! snapshot, so the index cannot be unique. Records that have expired do not count: the builder
+//! deletes the expired records that it meets, and those whose entries it meets.
 
 mod batch;
 mod claim;
@@ -73,20 +72,20 @@ use crate::{
     transaction::{Isolation, Transaction},
 };
 
-/// Records per system transaction, some ten microseconds' work; fewer after conflicts.
+/// Number of records per system transaction, some ten microseconds' work; fewer after conflicts.
 const BATCH_RECORDS: usize = 64;
-/// Batches per stride.
+/// Number of batches per stride.
 const STRIDE_BATCHES: usize = 4;
 /// Bytes of keys and payloads after which a batch ends.
 const BATCH_BYTES: usize = 256 << 10;
-/// How long the builder waits for others at a time.
+/// Shortest wait of the builder for other transactions; `WAIT_MAX` is the longest.
 const WAIT_MIN: Duration = Duration::from_micros(50);
 const WAIT_MAX: Duration = Duration::from_millis(10);
 
 enum Stage {
-    /// Until nobody can be about to use the list before.
+    /// The builder waits until no writer can be about to use the list before.
     Grace(Stamp),
-    /// Until these have ended.
+    /// The builder waits until the open transactions have ended.
     Open {
         after: Option<Vec<u8>>,
         open: Vec<TransactionId>,
@@ -100,20 +99,20 @@ enum Stage {
 }
 
 struct Claims {
-    /// Records up to this key are done.
+    /// Key up to which records are done.
     after: Option<Vec<u8>>,
     transaction: Transaction,
     batch: Batch,
 }
 
-/// An index that is being built. Dropping it gives the index up.
+/// Index that is being built. Dropping it gives the index up.
 pub struct IndexBuild {
     session: Rc<Session>,
     index: Index,
-    /// Kept with it in the catalog.
+    /// Description that is kept with the index in the catalog.
     description: Vec<u8>,
     stage: Stage,
-    /// To the end of the stride.
+    /// Reach to the end of the stride.
     reach: Extent,
     batch_records: usize,
     batch_records_max: usize,
@@ -121,9 +120,9 @@ pub struct IndexBuild {
 }
 
 impl Session {
-    /// Begins to build an index: from now on writers maintain it. It is ready, and
-    /// recorded in the catalog, when [`IndexBuild::run`] has ended. If the catalog has it
-    /// already, this attaches it.
+    /// Begins to build an index of `table`: from now on writers maintain it. The index is ready,
+    /// and recorded in the catalog, when [`IndexBuild::run`] has ended. An index that the catalog
+    /// has already is attached.
     ///
     /// # Errors
     /// [`BuildError::Exists`], [`BuildError::Different`]; [`BuildError::Engine`].
@@ -137,11 +136,11 @@ impl Session {
         self.begin_index_described(table, name, &[], options, extract)
     }
 
-    /// As [`Session::begin_index`], with a description that the catalog keeps for the
-    /// embedding.
+    /// Begins to build an index like [`Session::begin_index`], with a `description` that the
+    /// catalog keeps for the embedding.
     ///
     /// # Errors
-    /// As for [`Session::begin_index`].
+    /// Fails as [`Session::begin_index`] does.
     pub fn begin_index_described(
         self: &Rc<Self>,
         table: &Arc<Table>,
@@ -161,7 +160,7 @@ impl Session {
                 return Err(BuildError::Different);
             }
             Some(missing) => missing.number,
-            // Who takes the name from now on is met when the index is recorded.
+            // A transaction that takes the name from now on is met when the index is recorded.
             None if self.database.catalog.is_taken(name) => return Err(BuildError::Exists),
             None if name.len() > NAME_BYTES_MAX => {
                 return Err(Error::NameTooLong { bytes: name.len() }.into());
@@ -193,12 +192,12 @@ impl Session {
 }
 
 impl IndexBuild {
-    /// The index, which cannot be read yet.
+    /// Returns the index, which cannot be read yet.
     pub fn index(&self) -> &Index {
         &self.index
     }
 
-    /// Takes fewer records, or more, in one system transaction: at least one.
+    /// Sets the maximum `records` of one system transaction: at least one.
     #[must_use]
     pub fn in_batches_of(mut self, records: usize) -> IndexBuild {
         self.batch_records_max = records.max(1);
@@ -206,7 +205,7 @@ impl IndexBuild {
         self
     }
 
-    /// How far it is.
+    /// Returns the progress of the build.
     pub fn progress(&self) -> BuildProgress {
         BuildProgress {
             records_estimate: self.index.base.records.taken(),
@@ -214,15 +213,15 @@ impl IndexBuild {
         }
     }
 
-    /// Builds the index to the end, beside the other work of this worker. `progress`
-    /// is called between batches.
+    /// Builds the index to the end, beside the other work of this worker. `progress` is called
+    /// between batches.
     ///
     /// # Errors
     /// [`BuildError`]: the index is dropped.
     ///
     /// # Suspension
-    /// Memory and event waits. Waits for the end of all transactions that are open
-    /// now and write: a transaction must not wait for the build.
+    /// Memory and event waits. Waits for the end of all transactions that are open now and write: a
+    /// transaction must not wait for the build.
     ///
     /// # Cancellation
     /// Drops the index.
@@ -249,7 +248,7 @@ impl IndexBuild {
             }
             match step {
                 BuildStep::Ready => return Ok(self.index.clone()),
-                // A snapshot is open, which nobody should have to wait for.
+                // A snapshot is open, which must not make other tasks wait.
                 BuildStep::Advanced if matches!(self.stage, Stage::Claims(_)) => {}
                 BuildStep::Advanced => {
                     wait = WAIT_MIN;
@@ -265,17 +264,17 @@ impl IndexBuild {
         }
     }
 
-    /// Does a little: for those who schedule it themselves.
+    /// Does a small part of the build: for callers that schedule the build themselves.
     ///
     /// # Errors
-    /// [`BuildError`]: the build cannot go on, unless for [`Error::MemoryExhausted`]: with
-    /// more room another step can follow.
+    /// [`BuildError`] if the build cannot go on. After [`Error::MemoryExhausted`] another step can
+    /// follow once there is more room.
     ///
     /// # Suspension
     /// Memory waits.
     ///
     /// # Cancellation
-    /// What the step has done is taken back; another one can follow.
+    /// The work of the step is taken back; another step can follow.
     pub async fn step<P: Policy>(&mut self) -> Result<BuildStep, BuildError> {
         match self.index.state() {
             IndexState::Building => {}
@@ -310,7 +309,7 @@ impl IndexBuild {
             Stage::Claims(_) => match self.claim::<P>().await {
                 Err(BuildError::Engine(Error::Abort(_))) => {
                     self.progress.conflicts += 1;
-                    // The smaller it is, the less often somebody is in its way.
+                    // The smaller the batch, the less often a writer is in its way.
                     self.batch_records = (self.batch_records / 4).max(1);
                     Ok(BuildStep::Conflict)
                 }
@@ -347,8 +346,8 @@ impl IndexBuild {
         Ok(BuildStep::Advanced)
     }
 
-    /// Reads the next records of the stride at a snapshot of their own, or finds that there
-    /// are no more.
+    /// Reads the next records of the stride at a snapshot of their own, or finds that there are no
+    /// more.
     async fn read<P: Policy>(&mut self) -> Result<BuildStep, BuildError> {
         let Stage::Reads(after) = &self.stage else {
             unreachable!("the stage was looked at before");
@@ -400,7 +399,7 @@ impl IndexBuild {
             transaction,
             batch,
         } = *claims;
-        // Whatever happens before the end: they are read again.
+        // On any end before the last line the records are read again.
         self.stage = Stage::Reads(after);
         let base = &self.index.base;
         // Not as a group: a record that has expired may be on the device.
@@ -417,8 +416,8 @@ impl IndexBuild {
 }
 
 impl IndexBuild {
-    /// Records the index, which makes it ready, unless somebody else is about to change
-    /// the table or its indexes.
+    /// Records the index, which makes it ready, unless another transaction is about to change the
+    /// table or its indexes.
     async fn record<P: Policy>(&self) -> Result<BuildStep, BuildError> {
         let transaction = self.session.begin(Isolation::Snapshot)?;
         let record = transaction.record_index::<P>(&self.index, &self.description);

@@ -20,42 +20,42 @@ use crate::{
     transaction::{Isolation, Transaction},
 };
 
-/// Records or entries read at a time.
+/// Number of records or entries read at a time.
 const CHUNK: usize = 256;
-/// Flaws described; all are counted.
+/// Maximum flaws described; all are counted.
 const FLAWS_MAX: usize = 100;
 
-/// Something wrong with an index.
+/// Inconsistency of an index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum IndexFlaw {
     /// A record's entry is missing, another's, or out of date.
     Entry {
-        /// The index key.
+        /// Index key.
         key: Box<[u8]>,
-        /// The record.
+        /// Primary key of the record.
         primary_key: Box<[u8]>,
     },
-    /// There is an entry that belongs to no record.
+    /// An entry belongs to no record.
     Stray {
-        /// The index key.
+        /// Index key.
         key: Box<[u8]>,
-        /// The record that it names.
+        /// Primary key of the record that the entry names.
         primary_key: Box<[u8]>,
     },
 }
 
-/// What a comparison of an index with its table found.
+/// Result of a comparison of an index with its table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct IndexReport {
-    /// Records of the table.
+    /// Number of records of the table.
     pub records: u64,
-    /// Entries of the index.
+    /// Number of entries of the index.
     pub entries: u64,
-    /// How many things are wrong.
+    /// Number of flaws.
     pub flaw_count: u64,
-    /// The first hundred of them.
+    /// First hundred of the flaws.
     pub flaws: Vec<IndexFlaw>,
 }
 
@@ -72,12 +72,12 @@ impl IndexReport {
 type Chunk = Vec<(Vec<u8>, Rid, Vec<u8>)>;
 
 impl Session {
-    /// Compares an index with its table: every record must have exactly the entries
-    /// that its key and value give, and every entry its record. Writers go on
-    /// meanwhile; the snapshot is held throughout.
+    /// Compares `index` with its table: every record must have exactly the entries that its key and
+    /// value give, and every entry its record. Writers go on meanwhile; the snapshot is held
+    /// throughout.
     ///
     /// # Errors
-    /// [`Error::IndexNotReady`]; as for [`Transaction::scan`].
+    /// [`Error::IndexNotReady`]; any error of [`Transaction::scan`].
     ///
     /// # Suspension
     /// Memory waits.
@@ -89,7 +89,7 @@ impl Session {
             return Err(Error::IndexNotReady);
         }
         let transaction = self.begin(Isolation::Snapshot)?;
-        // What has expired must agree too: an earlier present would see it.
+        // Expired records must agree too: a transaction with an earlier present would see them.
         transaction.read_stored();
         let mut report = IndexReport::default();
         let core = &*index.core;
@@ -149,7 +149,7 @@ impl Session {
     }
 }
 
-/// The next records of a table after a key, which is moved on; none at the end.
+/// Returns the next records of a table after the key `after`, which is moved on; `None` at the end.
 async fn next_chunk<P: Policy>(
     transaction: &Transaction,
     table: &Table,

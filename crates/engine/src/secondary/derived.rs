@@ -1,7 +1,7 @@
 //! The entry tables of a database, by number.
 //!
-//! Undo, garbage and RIDs in stock name tables by number. Entry tables take theirs
-//! from a range of their own, which no log and no manifest ever has.
+//! Undo, garbage and RIDs in stock name tables by number. Entry tables take their numbers from a
+//! range of their own, which no log and no manifest ever has.
 
 use std::{
     collections::BTreeMap,
@@ -15,19 +15,19 @@ use memory::{Exhausted, Local};
 
 use crate::{catalog::Stage, table::Table, ttl::Ttl};
 
-/// The smallest number of an entry table.
+/// Smallest number of an entry table.
 const FIRST: u32 = 1 << 31;
 
-/// Whether a number is that of an entry table: nothing of it is logged.
+/// Whether `number` is that of an entry table, whose records are not logged.
 #[inline(always)]
 pub(crate) fn is_derived(number: u32) -> bool {
     number >= FIRST
 }
 
-/// All entry tables. Those of dropped indexes stay until transactions that still
-/// maintain them have ended: `catalog/graveyard.rs`.
+/// Entry tables of a database. Those of dropped indexes stay until transactions that still maintain
+/// them have ended: `catalog/graveyard.rs`.
 pub(crate) struct DerivedTables {
-    /// Downward; a number is never used again.
+    /// Next number, counted downward; a number is never used again.
     next: AtomicU32,
     tables: RwLock<BTreeMap<u32, Arc<Table>>>,
 }

@@ -5,13 +5,12 @@
 //!  key of a non-unique index:  index key [delimited] | RID, 8 bytes big-endian
 //!  payload:                    RID, 8 bytes | length, 2 bytes | primary key | covered bytes
 //! ```
-//! The RID in the key breaks the symmetry between records with one index key (paper
-//! 004, section 2.1.2). So that entries sort by index key first, no index key may be
-//! the beginning of another; unless the index says that none is, each zero byte is
-//! written as 0 255, and the key ends with 0 0.
+//! The RID in the key breaks the symmetry between records with one index key (paper 004, section
+//! 2.1.2). Entries sort by index key first only if no index key is the beginning of another; unless
+//! the index says that none is, each zero byte is written as 0 255, and the key ends with 0 0.
 //!
-//! If the table has a TTL, the payload is stored behind its record's expiry, like the
-//! record's value (`ttl.rs`).
+//! If the table has a TTL, the payload is stored behind its record's expiry, like the record's
+//! value (`ttl.rs`).
 
 use std::ops::Bound;
 
@@ -25,9 +24,9 @@ const RID_BYTES: usize = 8;
 const DELIMITER: u8 = 0;
 const ESCAPED: u8 = 255;
 
-/// The index keys of one record, as an extractor gives them.
+/// Index keys of one record, as an extractor gives them.
 ///
-/// Equal if they are the same in the same order.
+/// Two values are equal if they have the same keys in the same order.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct IndexKeys {
     bytes: Vec<u8>,
@@ -36,14 +35,13 @@ pub struct IndexKeys {
 }
 
 impl IndexKeys {
-    /// Adds an index key. None at all: the index does not have the record. One that
-    /// was added before counts once.
+    /// Adds an index key. A record without any key is not in the index. A key that was added before
+    /// counts once.
     pub fn push(&mut self, key: &[u8]) {
         self.push_covering(key, &[]);
     }
 
-    /// Adds an index key with bytes that scans of the index can read without the
-    /// record.
+    /// Adds an index key with bytes that scans of the index can read without the record.
     pub fn push_covering(&mut self, key: &[u8], covered: &[u8]) {
         if self.find(key).is_some() {
             return;
@@ -63,7 +61,7 @@ impl IndexKeys {
         self.ends.len()
     }
 
-    /// A key and its covered bytes.
+    /// Returns the key at place `at`, and its covered bytes.
     pub(crate) fn get(&self, at: usize) -> (&[u8], &[u8]) {
         let start = match at {
             0 => 0,
@@ -77,7 +75,7 @@ impl IndexKeys {
         (0..self.len()).map(|at| self.get(at))
     }
 
-    /// The covered bytes of a key.
+    /// Returns the covered bytes of a key.
     pub(crate) fn find(&self, key: &[u8]) -> Option<&[u8]> {
         let mut all = self.iter();
         all.find_map(|(other, covered)| (other == key).then_some(covered))
@@ -93,8 +91,7 @@ pub(crate) fn encode_key(options: IndexOptions, key: &[u8], rid: Rid, out: &mut 
     }
 }
 
-/// Appends an index key such that none is the beginning of another, where that
-/// matters.
+/// Appends an index key such that no key is the beginning of another, where that matters.
 fn delimit(options: IndexOptions, key: &[u8], out: &mut Vec<u8>) {
     if options.unique || options.prefix_free {
         out.extend_from_slice(key);
@@ -109,8 +106,7 @@ fn delimit(options: IndexOptions, key: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(&[DELIMITER; 2]);
 }
 
-/// The index key in the key of an entry. `out` is where it is written if it was
-/// delimited.
+/// Returns the index key in the key of an entry. A delimited key is decoded into `out`.
 pub(crate) fn decode_key<'b>(
     options: IndexOptions,
     entry_key: &'b [u8],
@@ -134,13 +130,12 @@ pub(crate) fn decode_key<'b>(
     out
 }
 
-/// The entries of a range of index keys, as a range of entry keys.
+/// Returns the entries of a range of index keys, as a range of entry keys.
 pub(crate) fn encode_range(
     options: IndexOptions,
     (lower, upper): (Bound<&[u8]>, Bound<&[u8]>),
 ) -> (Bound<Vec<u8>>, Bound<Vec<u8>>) {
-    // Before and behind all entries of an index key: RIDs are smaller than the
-    // largest number.
+    // Before and behind all entries of an index key: RIDs are smaller than the largest number.
     let before = |key: &[u8]| {
         let mut bound = Vec::with_capacity(key.len() + 2 + RID_BYTES);
         delimit(options, key, &mut bound);
@@ -166,7 +161,7 @@ pub(crate) fn encode_range(
     (lower, upper)
 }
 
-/// What an entry leads to.
+/// Content of an entry: the record that it leads to, and the covered bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Entry<'b> {
     pub(crate) rid: Rid,
@@ -175,8 +170,8 @@ pub(crate) struct Entry<'b> {
 }
 
 impl<'b> Entry<'b> {
-    /// Writes what is stored of an entry to `out`: the payload, behind its record's
-    /// expiry if that has one.
+    /// Writes the stored form of an entry to `out`: the payload, behind its record's expiry if the
+    /// record has one.
     pub(crate) fn encode(&self, expiry: Option<WallTime>, out: &mut Vec<u8>) {
         out.clear();
         put_expiry(out, expiry);
@@ -186,10 +181,10 @@ impl<'b> Entry<'b> {
         out.extend_from_slice(self.covered);
     }
 
-    /// Reads a payload.
+    /// Decodes a payload.
     ///
     /// # Panics
-    /// If it is none.
+    /// If the bytes are no payload.
     #[inline]
     pub(crate) fn decode(payload: &'b [u8]) -> Entry<'b> {
         let (length, rest) = payload[RID_BYTES..]
@@ -203,10 +198,10 @@ impl<'b> Entry<'b> {
         }
     }
 
-    /// The RID in a payload.
+    /// Returns the RID in a payload.
     ///
     /// # Panics
-    /// If it is none.
+    /// If the bytes are no payload.
     #[inline]
     pub(crate) fn rid(payload: &[u8]) -> Rid {
         let rid = payload.first_chunk().expect("entries have a RID");
@@ -218,7 +213,7 @@ impl<'b> Entry<'b> {
 #[derive(Default)]
 pub(crate) struct Gathered {
     bytes: Vec<u8>,
-    /// The RID, where the entry's key ends, and where its payload does.
+    /// RID, end of the entry's key, and end of its payload.
     ends: Vec<(Rid, usize, usize)>,
 }
 
@@ -240,7 +235,7 @@ impl Gathered {
         self.ends.len()
     }
 
-    /// Bytes of all keys and payloads.
+    /// Returns the bytes of all keys and payloads.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes.len()
     }
@@ -263,7 +258,7 @@ const _: () = assert!(crate::KEY_BYTES_MAX <= u16::MAX as usize);
 /// Memory for what an operation by index gathers, used again and again.
 #[derive(Default)]
 pub(crate) struct Scratch {
-    /// Of the record as it was, and as it is.
+    /// Index keys of the old record; `new_keys` are those of the new one.
     pub(crate) old_keys: IndexKeys,
     pub(crate) new_keys: IndexKeys,
     /// Key and payload of an entry.

@@ -11,11 +11,12 @@ use crate::{database::Database, error::Error, table::Table, transaction::Transac
 use memory::Local;
 use std::{ops::Bound, sync::Arc};
 
-/// Records whose entries are claimed at a time.
+/// Number of records whose entries are claimed at a time.
 const BATCH_RECORDS: usize = 64;
 
 impl Index {
-    /// An index that is all within its builder's reach: whoever finds it in a list maintains it.
+    /// Makes an index that is all within its builder's reach: a writer that finds it in a list
+    /// maintains it.
     pub(crate) fn begin(
         database: &Database,
         local: &Local,
@@ -40,7 +41,8 @@ impl Transaction {
     /// [`BuildError::Duplicate`]; [`BuildError::Engine`]. Entries that were claimed stay.
     ///
     /// # Suspension
-    /// Memory waits; other tasks have their turn between two batches, once this one's is over.
+    /// Memory waits; other tasks have their turn between two batches, once this task's turn is
+    /// over.
     pub(crate) async fn fill_index<P: Policy>(&self, index: &Index) -> Result<(), BuildError> {
         let mut batch = Batch::default();
         loop {

@@ -1,14 +1,13 @@
-//! Which indexes the writers of a table maintain, and which they wait for: a list behind
+//! The indexes that the writers of a table maintain, and those that they wait for: a list behind
 //! one pointer.
 //!
-//! An index that the catalog records is *missing* from the opening of the database until
-//! it is attached, that is, built again with its key function. While one is missing,
-//! nobody writes the table, so that nothing can violate it: writers find it in the list
-//! that they load anyhow, those of tables without indexes find no list.
+//! An index that the catalog records is *missing* from the opening of the database until it is
+//! attached, that is, built again with its key function. While an index is missing, no transaction
+//! writes the table, so that none can violate the index: writers find it in the list that they load
+//! anyhow; writers of tables without indexes find no list.
 //!
-//! A list is replaced, never changed, and lives as long as the table, so that
-//! readers need no protection. Which writers still go by an earlier list is the
-//! builder's business (`build.rs`).
+//! A list is replaced, never changed, and lives as long as the table, so that readers need no
+//! protection. The builder finds out which writers still go by an earlier list (`build.rs`).
 
 use std::{
     ptr,
@@ -20,73 +19,74 @@ use std::{
 
 use crate::secondary::IndexCore;
 
-/// What writers go by.
+/// List of indexes that writers go by.
 #[derive(Clone, Default)]
 pub(crate) struct List {
-    /// Those to maintain, in the order of their making.
+    /// Indexes to maintain, in the order of their making.
     pub(crate) attached: Vec<Arc<IndexCore>>,
-    /// Those without which nobody writes; one that is being attached is in both.
+    /// Indexes without which no transaction writes; an index that is being attached is in both
+    /// lists.
     pub(crate) missing: Vec<Missing>,
 }
 
-/// An index that the catalog records, and that is not there.
+/// Index that the catalog records, and that is not there.
 #[derive(Clone, Debug)]
 pub(crate) struct Missing {
-    /// Its number in the catalog.
+    /// Number of the index in the catalog.
     pub(crate) number: u32,
     pub(crate) name: Arc<str>,
     pub(crate) unique: bool,
     pub(crate) description: Arc<[u8]>,
 }
 
-/// The indexes of one table.
+/// Indexes of a table.
 #[derive(Default)]
 pub(crate) struct Indexes {
-    /// The list in force; null: no indexes.
+    /// List in force; null: no indexes.
     current: AtomicPtr<List>,
-    /// All lists there ever were; the last one is in force.
+    /// All lists so far; the last one is in force.
     lists: Mutex<Vec<Arc<List>>>,
 }
 
 impl Indexes {
-    /// The list, if it is not empty.
+    /// Returns the list, if it is not empty.
     #[inline(always)]
     pub(crate) fn current(&self) -> Option<&List> {
         // Acquire: pairs with the Release in `change`.
         let list = self.current.load(Ordering::Acquire);
-        // SAFETY: null, or from an `Arc` that `lists` keeps as long as `self`; nobody
-        // changes a list.
+        // SAFETY: null, or from an `Arc` that `lists` keeps as long as `self`; a list is never
+        // changed.
         unsafe { list.as_ref() }
     }
 
-    /// Whether this is still the answer of [`Indexes::current`].
+    /// Whether `list` is still the result of [`Indexes::current`].
     #[inline(always)]
     pub(crate) fn is_current(&self, list: Option<&List>) -> bool {
         let address = |list: Option<&List>| list.map(ptr::from_ref);
         address(self.current()) == address(list)
     }
 
-    /// The indexes to maintain.
+    /// Returns the indexes to maintain.
     pub(crate) fn attached(&self) -> &[Arc<IndexCore>] {
         self.current().map_or(&[], |list| &list.attached)
     }
 
-    /// The indexes that are missing.
+    /// Returns the indexes that are missing.
     pub(crate) fn missing(&self) -> &[Missing] {
         self.current().map_or(&[], |list| &list.missing)
     }
 
-    /// Whether an index has this name, here or missing.
+    /// Whether an index, attached or missing, has this name.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.attached().iter().any(|index| *index.name() == *name)
             || self.missing().iter().any(|missing| *missing.name == *name)
     }
 
-    /// Adds an index, unless there is another of its name.
+    /// Adds an index, unless there is another of its name. Returns whether it was added.
     pub(crate) fn add(&self, index: &Arc<IndexCore>) -> bool {
         self.change(|list| {
             let (number, mut missing) = (index.catalog_number, list.missing.iter());
-            // It may have been renamed since it was looked for.
+            // The index may have been renamed since it was looked up.
             if let Some(missing) = missing.find(|missing| missing.number == number) {
                 index.set_name(&missing.name);
             }
@@ -100,7 +100,7 @@ impl Indexes {
         })
     }
 
-    /// Removes an index, by its own number; whether it was there.
+    /// Removes an index, by its own number. Returns whether it was there.
     pub(crate) fn remove(&self, number: u32) -> bool {
         self.change(|list| {
             let before = list.attached.len();
@@ -109,7 +109,7 @@ impl Indexes {
         })
     }
 
-    /// Adds one that is missing: before anybody writes the table.
+    /// Adds a missing index: before any transaction writes the table.
     pub(crate) fn miss(&self, missing: Missing) {
         self.change(|list| {
             list.missing.push(missing);
@@ -117,7 +117,7 @@ impl Indexes {
         });
     }
 
-    /// An index, by its number in the catalog, is missing no more.
+    /// Removes a missing index, by its number in the catalog.
     pub(crate) fn miss_no_more(&self, number: u32) {
         self.change(|list| {
             let before = list.missing.len();
@@ -126,7 +126,7 @@ impl Indexes {
         });
     }
 
-    /// An index, by its number in the catalog, has another name.
+    /// Renames an index, by its number in the catalog.
     pub(crate) fn rename(&self, number: u32, name: &str) {
         self.change(|list| {
             let attached = list.attached.iter();
@@ -140,7 +140,8 @@ impl Indexes {
         });
     }
 
-    /// Replaces the list if `change` says that it changed it; what it says.
+    /// Replaces the list by the one that `change` makes, if it returns that it changed it. Returns
+    /// the result of `change`.
     fn change(&self, change: impl FnOnce(&mut List) -> bool) -> bool {
         let mut lists = self.lists.lock().unwrap_or_else(|e| e.into_inner());
         let mut list = self.current().cloned().unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Entries and the builder, in all interleavings of two transactions, on real status
-//! words. An entry is reduced to who made its newest version.
+//! Entries and the builder, in all interleavings of two transactions, on real status words. An
+//! entry is reduced to the maker of its newest version.
 
 use loom::{sync::Arc, thread};
 
@@ -13,7 +13,7 @@ use crate::{
     timestamp::{Timestamp, TransactionId},
 };
 
-/// Everybody's snapshot; what was there before is from then.
+/// Snapshot of all transactions; older versions are from then.
 const SNAPSHOT: Timestamp = Timestamp(1);
 const NOBODY: u64 = 0;
 
@@ -21,7 +21,7 @@ const NOBODY: u64 = 0;
 struct World {
     clock: AtomicU64,
     statuses: [Status; 2],
-    /// Sequence numbers of their statuses.
+    /// Sequence numbers of the statuses.
     sequences: [u64; 2],
 }
 
@@ -41,7 +41,7 @@ impl World {
         (&self.statuses[at], id)
     }
 
-    /// `write.rs`: makes an entry one's own. False: a conflict.
+    /// Writes an entry as `write.rs` does. False: a conflict.
     fn write(&self, entry: &AtomicU64, number: u64) -> bool {
         loop {
             let head = entry.load(Ordering::Acquire);
@@ -49,7 +49,7 @@ impl World {
                 let (status, maker) = self.status(head);
                 match status.outcome(maker, SNAPSHOT) {
                     Outcome::Aborted => {
-                        // It is being undone.
+                        // The entry is being undone.
                         thread::yield_now();
                         continue;
                     }
@@ -71,7 +71,7 @@ impl World {
         status.commit(id.sequence(), at);
     }
 
-    /// `undo.rs`: the status first.
+    /// Rolls back as `undo.rs` does: the status first.
     fn roll_back(&self, entry: &AtomicU64, number: u64) {
         let (status, id) = self.status(number);
         status.abort(id.sequence());
@@ -80,9 +80,9 @@ impl World {
     }
 }
 
-/// Two records want one unique key (paper 004, section 2.1: double row). Or a builder
-/// claims the entry of a key that it has read, and a writer takes that key away and
-/// leaves a tombstone, for which there need be no entry (`build.rs`, step 3).
+/// Two records want one unique key (paper 004, section 2.1: double row). Or a builder claims the
+/// entry of a key that it has read, and a writer takes that key away and leaves a tombstone, for
+/// which there need be no entry (`build.rs`, step 3).
 #[test]
 fn of_two_claims_of_one_key_one_wins() {
     loom::model(|| {
@@ -107,8 +107,8 @@ fn of_two_claims_of_one_key_one_wins() {
     });
 }
 
-/// Who takes its claim back leaves nothing, or what another has claimed meanwhile
-/// (clean-up after abort).
+/// A transaction that takes its claim back leaves no entry, or that of another transaction which
+/// has claimed the key meanwhile (clean-up after abort).
 #[test]
 fn a_claim_taken_back_leaves_the_key_to_others() {
     loom::model(|| {
@@ -136,9 +136,9 @@ fn a_claim_taken_back_leaves_the_key_to_others() {
     });
 }
 
-/// Step 2 of `build.rs`: a writer that goes by the list without the index has ended when
-/// the builder takes its snapshot, and all others maintain the index themselves. The pin
-/// is reduced to what `memory::epoch` promises of it.
+/// Step 2 of `build.rs`: a writer that goes by the list without the index has ended when the
+/// builder takes its snapshot, and all others maintain the index themselves. The pin is reduced to
+/// the guarantee of `memory::epoch`.
 #[test]
 fn no_record_is_overlooked_by_the_builder_and_its_writer() {
     loom::model(|| {
@@ -156,7 +156,7 @@ fn no_record_is_overlooked_by_the_builder_and_its_writer() {
             record: AtomicU64::new(NOBODY),
             entry: AtomicBool::new(false),
         });
-        // Its context is used by a transaction that has ended.
+        // The writer's context is used by a transaction that has ended.
         table.world.commit(2);
         let writer = {
             let table = table.clone();
@@ -182,7 +182,7 @@ fn no_record_is_overlooked_by_the_builder_and_its_writer() {
         }
         let (status, id) = (&table.world.statuses[1], table.world.sequences[1]);
         let open = TransactionId::new(0, 1, id + 1);
-        // The one before, if the writer has not begun: `Ended`.
+        // If the writer has not begun, the previous transaction is found: `Ended`.
         loop {
             let bound = Timestamp(u64::MAX);
             match status.outcome(open, bound) {
@@ -190,7 +190,7 @@ fn no_record_is_overlooked_by_the_builder_and_its_writer() {
                 _ => break,
             }
         }
-        // The builder's snapshot.
+        // The snapshot of the builder.
         if table.record.load(Ordering::Acquire) == 2 {
             table.entry.store(true, Ordering::Release);
         }
@@ -202,8 +202,8 @@ fn no_record_is_overlooked_by_the_builder_and_its_writer() {
     });
 }
 
-/// `reach.rs`: a record is left to the builder only by a writer that the builder waits
-/// for or whose version it finds.
+/// `reach.rs`: a record is left to the builder only by a writer that the builder waits for or whose
+/// version it finds.
 #[test]
 fn no_record_is_left_to_a_builder_that_has_come_by() {
     loom::model(|| {
@@ -236,7 +236,7 @@ fn no_record_is_left_to_a_builder_that_has_come_by() {
                 thread::yield_now();
             }
         }
-        // The builder's snapshot.
+        // The snapshot of the builder.
         if table.record.load(Ordering::Acquire) == 2 {
             let (status, maker) = table.world.status(2);
             if let Outcome::Committed { .. } = status.outcome(maker, Timestamp(u64::MAX)) {

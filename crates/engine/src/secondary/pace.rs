@@ -1,9 +1,9 @@
-//! How much of its worker the builder of an index takes.
+//! The share of its worker that the builder of an index takes.
 //!
-//! It works in units of some ten microseconds, in which nobody else runs, so that it
-//! knows what they cost; and then rests for a multiple of that, while its worker has
-//! other work. Whether it has shows in a rest: somebody has a transaction open, or has
-//! committed one. A builder that found nobody goes on at once, and looks again now and then.
+//! The builder works in units of some ten microseconds, in which no other task runs, so that the
+//! builder knows their cost; then it rests for a multiple of that, while its worker has other work.
+//! A rest shows whether there is such work: another transaction is open, or has committed. A
+//! builder that found none goes on at once, and looks again now and then.
 
 use std::{rc::Rc, time::Duration};
 
@@ -11,23 +11,22 @@ use interleave::{sleep, yield_now};
 
 use crate::session::Session;
 
-/// How much longer than a unit took its builder rests: others keep seven eighths of
-/// the worker.
+/// Length of a builder's rest in units: other tasks keep seven eighths of the worker.
 const RESTS: u32 = 7;
-/// Units that a builder does without a rest once it found nobody: so long may a
-/// transaction have to wait that begins now.
+/// Number of units that a builder does without a rest once it found no other work: the longest wait
+/// of a transaction that begins now.
 const UNITS_ALONE: u32 = 32;
 
-/// See the module text.
+/// Pace of a builder: see the module text.
 pub(super) struct Pace {
     session: Rc<Session>,
     began: Duration,
-    /// Units to do before the next rest, if there was nobody in the last one.
+    /// Number of units to do before the next rest, if there was no other work in the last rest.
     alone: Option<u32>,
 }
 
 impl Pace {
-    /// A unit begins.
+    /// Begins a unit.
     pub(super) fn new(session: &Rc<Session>) -> Pace {
         Pace {
             session: session.clone(),
@@ -36,8 +35,8 @@ impl Pace {
         }
     }
 
-    /// Lets others have what is theirs after a unit, without a transaction open; then
-    /// the next unit begins.
+    /// Lets other tasks have their share after a unit, without a transaction open; then begins the
+    /// next unit.
     ///
     /// # Suspension
     /// Lets every other slot have a turn; waits for a timer.
@@ -59,7 +58,7 @@ impl Pace {
         self.begin();
     }
 
-    /// The next unit begins.
+    /// Begins the next unit.
     pub(super) fn begin(&mut self) {
         self.began = self.session.clock().now();
     }

@@ -1,22 +1,23 @@
-//! How far the builder of an index has come, which decides whose business a record is.
+//! The reach of the builder of an index, which decides whether a writer or the builder handles a
+//! record.
 //!
-//! Writers need not maintain what nobody can read yet, where the builder has still to
-//! come by. *Within its reach* writers maintain the index; beyond it they leave it alone.
+//! Writers need not maintain the part of an index that no reader can use yet, where the builder has
+//! still to come by. *Within its reach* writers maintain the index; beyond it they leave it alone.
 //!
 //! ```text
 //!   writer                             builder
 //!   writes the record                  extends its reach over the record
-//!   asks for the reach                 looks who has uncommitted versions there
-//!                                      waits for their end, takes a snapshot, reads
+//!   asks for the reach                 looks for uncommitted versions there
+//!                                      waits for their makers, takes a snapshot, reads
 //! ```
-//! One of the two comes first to the latch of the reach. If the writer does, the builder
-//! finds its version afterwards: uncommitted, and then waits, or committed, and then reads
-//! it. Else the writer finds the record within reach. Who writes a record twice and finds
-//! it in reach the second time only is met by the builder in between, who waits.
-//! (`loom_tests.rs`.)
+//! One of the two comes first to the latch of the reach. If the writer does, the builder finds its
+//! version afterwards: if the version is uncommitted, the builder waits; if it is committed, the
+//! builder reads it. Otherwise the writer finds the record within reach. A writer that writes a
+//! record twice and finds it in reach the second time only is met by the builder in between, which
+//! waits. (`loom_tests.rs`.)
 //!
-//! Unique indexes are within reach from the start, so that writers hear of duplicates
-//! rather than the builder.
+//! Unique indexes are within reach from the start, so that writers hear of duplicates rather than
+//! the builder.
 
 use std::ops::Bound;
 
@@ -25,7 +26,7 @@ use crate::{
     sync::{Mutex, MutexGuard},
 };
 
-/// See the module text.
+/// Extent of a builder's reach: see the module text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Extent {
     /// Records up to this key; `None`: no record.
@@ -34,7 +35,7 @@ pub(crate) enum Extent {
 }
 
 impl Extent {
-    /// Where it ends, as that of a range.
+    /// Returns the end, as that of a range.
     pub(super) fn end(&self) -> Bound<&[u8]> {
         match self {
             Extent::UpTo(Some(last)) => Bound::Included(last),
@@ -44,7 +45,7 @@ impl Extent {
     }
 }
 
-/// The builder's reach, in the order of the table's keys.
+/// Reach of a builder, in the order of the table's keys.
 pub(crate) struct Reach(Mutex<Extent>);
 
 impl Reach {
@@ -59,7 +60,7 @@ impl Reach {
         self.0.lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    /// Whether writers of a record maintain the index. To be asked after the record is
+    /// Whether writers of a record with `key` maintain the index. To be asked after the record is
     /// written.
     pub(crate) fn has(&self, key: &[u8]) -> bool {
         match &*self.lock() {
@@ -72,7 +73,7 @@ impl Reach {
         self.lock().clone()
     }
 
-    /// Extends it. Then the builder looks who is writing there.
+    /// Extends the reach. Then the builder looks for writers there.
     pub(super) fn extend(&self, extent: Extent) {
         *self.lock() = extent;
     }

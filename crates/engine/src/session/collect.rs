@@ -1,38 +1,37 @@
-//! Cooperative collection: what commits leave behind, freed by the same worker
-//! a little at a time.
+//! Cooperative collection: the garbage of commits, freed by the same worker a little at a time.
 //!
-//! Two queues, in commit order but for large transactions, which enter what they have replaced
-//! while others commit (that only delays who comes behind them):
-//! - *superseded versions*: unreachable once the horizon has reached the commit
-//!   that replaced them (see `version.rs` on dangling `next`),
-//! - *tombstones*: once the horizon has reached a deletion, nobody can see the
-//!   record, and its index entry and RID go too. Not before the deletion is
-//!   durable: who finds nothing must know what his answer depends on.
+//! There are two queues, in commit order except for large transactions, which enter their replaced
+//! versions while others commit (this only delays entries behind them):
+//! - *superseded versions*: unreachable once the horizon has reached the commit that replaced them
+//!   (see `version.rs` on dangling `next`),
+//! - *tombstones*: once the horizon has reached a deletion, no transaction can see the record, and
+//!   its index entry and RID are removed too. Not before the deletion is durable: a reader that
+//!   finds no record must know the commit that its answer depends on.
 //!
 //! # Removing a deleted record
-//! 1. The tombstone `T` is still the slot's head and still stamped with the
-//!    deletion's timestamp (else somebody inserted the key again: then `T` is a
-//!    superseded version in his queue). `T` cannot have been freed and its memory
-//!    reused in between: that takes a horizon beyond a commit that is newer than
-//!    this session's announced floor.
-//!    A record that the lock table has comes back to the end of the queue.
-//! 2. Slot: `T` → `DEAD`. From now on inserts of the key that meet the slot wait
-//!    for step 3; readers see nothing, as before.
+//! 1. The tombstone `T` is still the slot's head and still stamped with the deletion's timestamp
+//!    (otherwise another transaction inserted the key again: then `T` is a superseded version in
+//!    the queue of that transaction's session). `T` cannot have been freed and its memory reused in
+//!    between: that takes a horizon beyond a commit that is newer than this session's announced
+//!    floor. A record that is in the lock table returns to the end of the queue.
+//! 2. Slot: `T` → `DEAD`. From now on inserts of the key that meet the slot wait for step 3;
+//!    readers see no record, as before.
 //! 3. The index entry is removed if it still names this RID.
 //! 4. RID and `T` are retired; readers pinned before step 3 may still hold them.
 //!
-//! Records of a table that is gone are gone with it (`catalog/graveyard.rs`): their
-//! tombstones and RIDs are skipped.
+//! Records of a table that is gone are gone with it (`catalog/graveyard.rs`): their tombstones and
+//! RIDs are skipped.
 //!
 //! # A bounded amount
-//! A worker's tasks wait for the end of a call. Of each kind of garbage (versions, tombstones, RIDs,
-//! retired blocks, moves) a call frees [`ENTRIES_MIN`] entries, if there are as many, and more only until
-//! [`COLLECTING`] is over. If something is left then, the worker calls again after its next look around
-//! instead of a millisecond later, and does not sleep ([`WorkerLocal::is_behind`]): it collects for a
-//! large part of its time, as long as that takes, and no rate of production outruns it.
+//! A worker's tasks wait for the end of a call. A call frees [`ENTRIES_MIN`] entries of each kind
+//! of garbage (versions, tombstones, RIDs, retired blocks, moves), if there are as many, and more
+//! only until [`COLLECTING`] is over. If garbage is left then, the worker calls again after its
+//! next look around instead of a millisecond later, and does not sleep
+//! ([`WorkerLocal::is_behind`]): the worker collects for a large part of its time, until it has
+//! caught up, and no rate of production outruns it.
 //!
-//! The removals of a call are a group (`interleave::together`): the way to a key that
-//! nobody has asked for in a while is one cache miss after the other.
+//! The removals of a call are a group (`interleave::together`): the search for a key that has not
+//! been used for a while is one cache miss after the other.
 
 use std::{cell::Cell, sync::atomic::Ordering, time::Duration};
 
@@ -51,19 +50,19 @@ use crate::{
     version::{HEADER_BYTES, Version},
 };
 
-/// Entries of each kind that a call frees whatever the time.
+/// Minimum of entries of each kind that a call frees whatever the time.
 const ENTRIES_MIN: usize = 256;
-/// Entries between two looks at the clock.
+/// Number of entries between two looks at the clock.
 const ENTRIES_PER_LOOK: usize = 64;
 const _: () = assert!(ENTRIES_MIN.is_multiple_of(ENTRIES_PER_LOOK));
-/// Time after which a call frees no more than that.
+/// Time after which a call frees no more than [`ENTRIES_MIN`].
 const COLLECTING: Duration = Duration::from_micros(100);
-/// Entries of a queue that a call frees at most, or a part of the queue if that is more: a bound also
-/// where the clock stands still, as in simulations.
+/// Maximum of entries of a queue that a call frees, or a part of the queue if that is more: a bound
+/// also where the clock stands still, as in simulations.
 const STILL_MIN: usize = 1024;
 const STILL_PART: usize = 4;
 
-/// How much a call may free: see the module text.
+/// Limit of what a call may free: see the module text.
 pub(super) struct Allowance<'c> {
     clock: &'c Clock,
     until: Duration,
@@ -79,7 +78,7 @@ impl<'c> Allowance<'c> {
         }
     }
 
-    /// Whether another entry of a kind may follow so many, where there is one.
+    /// Whether a call that has `freed` so many entries of a kind may free another.
     fn has(&self, freed: usize) -> bool {
         if freed < ENTRIES_MIN || !freed.is_multiple_of(ENTRIES_PER_LOOK) {
             return true;
@@ -90,15 +89,15 @@ impl<'c> Allowance<'c> {
     }
 }
 
-/// What a session has to free.
+/// Garbage of a session.
 #[derive(Default)]
 pub(crate) struct Garbage {
     versions: PartsQueue<(Timestamp, Version, u32)>,
     tombstones: PartsQueue<Tombstone>,
 }
 
-// SAFETY: garbage is unreachable but for its owner, see the module text; it is
-// handed over whole when a session ends.
+// SAFETY: garbage is unreachable but for its owner, see the module text; it is handed over whole
+// when a session ends.
 unsafe impl Send for Garbage {}
 
 struct Tombstone {
@@ -114,13 +113,13 @@ impl Garbage {
         self.versions.is_empty() && self.tombstones.is_empty()
     }
 
-    /// `version` was replaced by a commit at `timestamp`.
+    /// Adds `version`, which a commit at `timestamp` replaced.
     #[inline]
     pub(crate) fn superseded(&mut self, timestamp: Timestamp, version: Version, block_bytes: u32) {
         self.versions.push_back((timestamp, version, block_bytes));
     }
 
-    /// `version` deleted the record at `timestamp`.
+    /// Adds the tombstone `version` of a record that was deleted at `timestamp`.
     pub(crate) fn deleted(
         &mut self,
         timestamp: Timestamp,
@@ -138,7 +137,7 @@ impl Garbage {
         });
     }
 
-    /// Bytes of the queues, keys of tombstones not included.
+    /// Returns the bytes of the queues, keys of tombstones not included.
     pub(super) fn list_bytes(&self) -> usize {
         self.versions.capacity_bytes() + self.tombstones.capacity_bytes()
     }
@@ -150,7 +149,7 @@ impl Garbage {
 }
 
 impl Session {
-    /// Frees a bounded amount of what nobody can see any more.
+    /// Frees a bounded amount of garbage that no transaction can see any more.
     pub(super) fn collect(&self) {
         let allowance = Allowance::new(&self.clock);
         self.collect_some(&allowance);
@@ -177,8 +176,8 @@ impl Session {
         self.collect_tombstones(up_to, allowance);
     }
 
-    /// Moves the clock. Where there is a log, that is a commit of nothing, so that all that
-    /// the clock counts becomes durable; without room in the log, that follows.
+    /// Moves the clock. With a log, the move is an empty commit, so that everything up to the clock
+    /// becomes durable; without room in the log, that commit follows later.
     fn move_clock(&self) -> Timestamp {
         if let Some(at) = self.commit_nothing() {
             return at;
@@ -192,7 +191,7 @@ impl Session {
         at
     }
 
-    /// Commits for a clock that was moved without.
+    /// Commits for a clock that was moved without a commit.
     fn repay_commit(&self) {
         let owes_commit = &self.database.catalog.owes_commit;
         if !owes_commit.load(Ordering::Relaxed) {
@@ -204,7 +203,7 @@ impl Session {
         }
     }
 
-    /// An empty transaction of the log, if that has room.
+    /// Logs an empty transaction, if the log has room. Returns its timestamp.
     pub(crate) fn commit_nothing(&self) -> Option<Timestamp> {
         let lane = self.lane()?;
         self.database.check_writable().ok()?;
@@ -228,8 +227,8 @@ impl Session {
                 Some(&(timestamp, version, block_bytes))
                     if timestamp <= horizon && allowance.has(collected) =>
                 {
-                    // SAFETY: every open or future snapshot is at least the
-                    // horizon and sees the version that replaced this one.
+                    // SAFETY: every open or future snapshot is at least the horizon and sees the
+                    // version that replaced this one.
                     unsafe { version.free(&self.memory, block_bytes as usize) };
                     garbage.versions.pop_front();
                     collected += 1;
@@ -263,10 +262,10 @@ impl Session {
     /// Removes a deleted record.
     ///
     /// # Suspension
-    /// Memory waits. Between steps 2 and 3 others may come by, as they may anyway: those
-    /// of other threads.
+    /// Memory waits. Between steps 2 and 3 other tasks may meet the record, as other threads may
+    /// anyway.
     async fn remove_record<P: Policy>(&self, tombstone: Tombstone) {
-        // First: while it is open, a table that is found stays (`catalog/graveyard.rs`).
+        // First: while the pin is open, a table that is found stays (`catalog/graveyard.rs`).
         let pin = self.memory.pin();
         let Some(table) = self.database.table_by_number(tombstone.table) else {
             return;
@@ -299,7 +298,7 @@ impl Session {
         self.rids
             .borrow_mut()
             .retire(tombstone.table, rid, self.memory.stamp());
-        // SAFETY: unlinked by `kill`, which succeeded for us alone.
+        // SAFETY: unlinked by `kill`, which succeeded for this call alone.
         unsafe { version.retire(&self.memory) };
         self.counters.update(|stats| {
             stats.records_removed += 1;
@@ -327,7 +326,7 @@ impl Session {
     }
 }
 
-/// What ended sessions left, for the next that collects.
+/// Garbage of ended sessions, for the next session that collects.
 #[derive(Default)]
 pub(crate) struct Estate {
     garbage: Garbage,
@@ -335,7 +334,7 @@ pub(crate) struct Estate {
 }
 
 impl Database {
-    /// Takes over what an ending session leaves.
+    /// Takes over the garbage of an ending session.
     pub(crate) fn adopt(&self, garbage: Garbage, rids: &mut RidStock) {
         let mut estate = self.estate.lock().unwrap_or_else(|e| e.into_inner());
         estate.garbage.merge(garbage);
@@ -343,7 +342,7 @@ impl Database {
         self.has_estate.store(true, Ordering::Release);
     }
 
-    /// Hands what ended sessions left to `session`.
+    /// Hands the garbage of ended sessions to `session`.
     fn inherit(&self, session: &Session) {
         if !self.has_estate.load(Ordering::Acquire) {
             return;

@@ -1,14 +1,14 @@
-//! What the command under way has written, so that its own reads do not see it.
+//! Writes of the command under way, which its own reads do not see.
 //!
-//! A *command* is a statement of several parts, each of which sees the tables as they were when
-//! the statement began (PostgreSQL's command ids). While one is open, the context keeps, for each
-//! record that it writes, what the transaction had there before: a version of its own, or nothing
-//! of its own, which leaves what others have committed.
+//! A *command* is a statement of several parts, each of which sees the tables as they were when the
+//! statement began (PostgreSQL's command ids). While a command is open, the context keeps, for each
+//! record that the command writes, the version that the transaction had there before: an own
+//! version, or none, in which case the versions that others have committed count.
 //!
-//! Versions of the transaction's own that the command replaces are kept in place by a savepoint
-//! that is made when the command begins and released when it ends (`savepoints.rs`).
+//! Own versions that the command replaces are kept in place by a savepoint that is made when the
+//! command begins and released when it ends (`savepoints.rs`).
 //!
-//! Bounded by the writes of the command, and charged with them ([`super::Account`]).
+//! The list is bounded by the writes of the command, and charged with them ([`super::Account`]).
 
 use std::{
     cell::{Cell, RefCell},
@@ -17,21 +17,21 @@ use std::{
 
 use crate::{indirection::Slot, version::Version};
 
-/// See the module text.
+/// Writes of a command: see the module text.
 #[derive(Default)]
 pub(crate) struct CommandWrites {
     is_open: Cell<bool>,
     before: RefCell<HashMap<*const Slot, Option<Version>>>,
 }
 
-/// What a read has to do about a version that its transaction has made.
+/// State before the command of a record whose newest version is the transaction's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Before {
-    /// The version was there before the command.
+    /// The newest version: it was there before the command.
     Same,
-    /// This one was.
+    /// Another own version.
     Own(Version),
-    /// Nothing of the transaction's own was.
+    /// No own version.
     Others,
 }
 
@@ -41,7 +41,7 @@ impl CommandWrites {
         self.is_open.get()
     }
 
-    /// Whether that was news.
+    /// Opens a command. Returns false if one was open already.
     pub(crate) fn open(&self) -> bool {
         !self.is_open.replace(true)
     }
@@ -53,7 +53,8 @@ impl CommandWrites {
         before.shrink_to(1 << 10);
     }
 
-    /// The command writes a record that the transaction had not written, or had as this version.
+    /// Notes that the command writes the record in `slot`, in which the transaction had the own
+    /// version `before`, or none.
     #[inline(always)]
     pub(crate) fn wrote(&self, slot: *const Slot, before: Option<Version>) {
         if self.is_open.get() {
@@ -61,14 +62,15 @@ impl CommandWrites {
         }
     }
 
-    /// A record is as it was before the transaction wrote it.
+    /// Notes that the record in `slot` is as it was before the transaction wrote it.
     pub(crate) fn took_back(&self, slot: *const Slot) {
         if self.is_open.get() {
             self.before.borrow_mut().remove(&slot);
         }
     }
 
-    /// A record has a version of the transaction's own again, perhaps that from before the command.
+    /// Notes that the record in `slot` has an own version again, perhaps that from before the
+    /// command.
     pub(crate) fn restored(&self, slot: *const Slot, version: Version) {
         if self.is_open.get() {
             let mut before = self.before.borrow_mut();
@@ -78,7 +80,7 @@ impl CommandWrites {
         }
     }
 
-    /// What was there before the command.
+    /// Returns the state before the command of the record in `slot`.
     pub(crate) fn before(&self, slot: *const Slot) -> Before {
         match self.before.borrow().get(&slot) {
             None => Before::Same,
@@ -87,7 +89,7 @@ impl CommandWrites {
         }
     }
 
-    /// Whether the command under way has written a record.
+    /// Whether the command under way has written the record in `slot`.
     pub(crate) fn has_written(&self, slot: *const Slot) -> bool {
         self.is_open.get() && self.before.borrow().contains_key(&slot)
     }

@@ -1,5 +1,5 @@
-//! Contexts: the private side of open transactions, reused from one to the next
-//! so that a transaction allocates nothing once the worker is warm.
+//! Contexts: the private side of open transactions, reused from one to the next so that a
+//! transaction allocates nothing once the worker is warm.
 
 use std::{
     cell::{Cell, RefCell},
@@ -33,73 +33,76 @@ use crate::{
 
 const NO_SNAPSHOT: u64 = u64::MAX;
 
-/// Bytes of a context's lists below which nothing is given back.
+/// Bytes of a context's lists below which no memory is given back.
 const KEPT_BYTES: usize = 256 << 10;
 
-/// Whether a transaction can go on.
+/// State of a transaction: whether it can go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     Open,
-    /// It is open, and returns to a savepoint in turns with others: nothing else may begin.
+    /// The transaction is open, and returns to a savepoint in turns with others: no operation may
+    /// begin.
     Returning,
-    /// It is aborted, and has yet to take back what it has written, which is much.
+    /// The transaction is aborted, and has yet to undo its writes, which are many.
     Doomed(Abort),
     Aborted(Abort),
     Ended,
 }
 
-/// The private side of one open transaction.
+/// Private side of an open transaction.
 pub(crate) struct Context {
     pub(crate) number: u16,
     pub(crate) isolation: Cell<Isolation>,
-    /// Declared so; it cannot write.
+    /// Whether the transaction was declared read-only and cannot write.
     pub(crate) read_only: Cell<bool>,
     pub(crate) state: Cell<State>,
     pub(crate) durability: Cell<Durability>,
-    /// Of its cold reads.
+    /// Priority of its cold reads.
     pub(crate) priority: Cell<Priority>,
     snapshot: Cell<u64>,
-    /// The snapshot of the first write: what the transaction has written to stays in
-    /// place until it ends, also where it has no snapshot between two operations.
+    /// Snapshot of the first write: the versions visible there stay in place until the transaction
+    /// ends, also where it has no snapshot between two operations.
     anchor: Cell<u64>,
-    /// Which tables it has used.
+    /// Tables that the transaction has used.
     used: Cell<TableSet>,
-    /// What the wall clock said, once it was asked (`ttl.rs`).
+    /// Time of the wall clock, once it was asked (`ttl.rs`).
     pub(crate) present: Cell<WallTime>,
-    /// It reads what is stored.
+    /// Whether the transaction reads values as they are stored.
     pub(crate) reads_stored: Cell<bool>,
-    /// It passes over cold records as if they were not there: it can wait for nothing.
+    /// Whether the transaction, which can wait for nothing, passes over cold records as if they
+    /// were absent.
     pub(crate) passes_over_cold: Cell<bool>,
-    /// The largest timestamp among the versions it saw.
+    /// Largest timestamp among the versions that the transaction saw.
     pub(crate) seen: Cell<Timestamp>,
-    /// What its versions are marked with; none before the first.
+    /// Name that marks its versions; none before the first.
     pub(crate) id: Cell<Option<TransactionId>>,
     pub(crate) reads: Cell<u64>,
     pub(crate) scanned: Cell<u64>,
     pub(crate) written: Cell<u64>,
-    /// Operations under way.
+    /// Number of operations under way.
     statements: Cell<u32>,
     pub(crate) writes: RefCell<Parts<Write>>,
-    /// Where in it records that it has written are.
+    /// Places of written records in `writes`.
     pub(crate) places: RefCell<WritePlaces>,
     /// Keys that commit or undo will need.
     pub(crate) keys: RefCell<KeptKeys>,
     pub(crate) savepoints: RefCell<Savepoints>,
-    /// What the command under way has written (`transaction/command.rs`).
+    /// Writes of the command under way (`transaction/command.rs`).
     pub(crate) command: CommandWrites,
-    /// The place of the row that the transaction has found last, to write it next.
+    /// Place of the row that the transaction has found last, to write it next.
     pub(crate) found: Found,
-    /// What it has done to rows that others may be waiting for (`moves.rs`).
+    /// Changes to rows that other transactions may be waiting for (`moves.rs`).
     pub(crate) moves: RefCell<MoveLog>,
-    /// What is to happen besides when it commits.
+    /// Further effects of the commit.
     pub(crate) effects: RefCell<Vec<Effect>>,
-    /// Number of writes when the last operation on the catalog ended: all later ones are of others.
+    /// Number of writes when the last operation on the catalog ended: all later writes are of other
+    /// operations.
     pub(crate) writes_at_effects: Cell<usize>,
-    /// Tables, without indexes, that it has written to, and the last of them; a write that was taken
-    /// back counts.
+    /// Tables, without indexes, that the transaction has written to, and the last of them; a write
+    /// that was undone counts.
     pub(crate) written_tables: RefCell<Vec<u32>>,
     last_table: Cell<Option<u32>>,
-    /// What the operation on an indexed table has done that is under way.
+    /// Steps of the operation under way on an indexed table.
     pub(crate) journal: RefCell<Vec<Step>>,
     pub(crate) turn: Turn,
     pub(crate) conduct: Cell<Conduct>,
@@ -109,30 +112,31 @@ pub(crate) struct Context {
     pub(crate) table_locks: RefCell<Vec<HeldTable>>,
     /// Operations that wait for locks.
     pub(crate) waits: Cell<u32>,
-    /// Why it was aborted, if a retry is to begin with that record.
+    /// Record for which the transaction was aborted, if a retry is to begin with that record.
     pub(crate) lost: RefCell<Option<Lost>>,
-    /// What it read, if it may write.
+    /// Reads of the transaction, if it may write.
     pub(crate) dependencies: Dependencies,
-    /// The transaction whose writes count as its own (`transaction/present.rs`).
+    /// Context of the transaction whose writes count as this one's (`transaction/present.rs`).
     pub(crate) beside: RefCell<Option<Rc<Context>>>,
-    /// The transaction as one of those who wait for room in memory.
+    /// The transaction as a waiter for room in memory.
     pub(crate) room_owner: RoomOwner,
-    /// Bytes of its versions, those that savepoints keep included: what is taken back is taken off.
+    /// Bytes of its versions, including those that savepoints keep and excluding those that were
+    /// undone.
     version_bytes: Cell<usize>,
     /// Bytes of the lists here that were charged ([`super::Account`]).
     pub(super) charged_bytes: Cell<usize>,
 }
 
-/// What one write of an operation on an indexed table did.
+/// Effect of one write of an operation on an indexed table.
 #[derive(Clone, Copy)]
 pub(crate) struct Step {
-    /// Among the transaction's writes.
+    /// Place of the write in the list of writes.
     pub(crate) write: usize,
-    /// How that was, if the transaction had written the record before.
+    /// Previous state of that write, if the transaction had written the record before.
     pub(crate) before: Option<Saved>,
 }
 
-/// Lets operations on indexed tables, and those on the catalog, run one after the other
+/// Turn by which operations on indexed tables, and those on the catalog, run one after the other
 /// within a transaction.
 #[derive(Default)]
 pub(crate) struct Turn {
@@ -141,7 +145,7 @@ pub(crate) struct Turn {
 }
 
 impl Turn {
-    /// Waits for it.
+    /// Waits for the turn and takes it.
     pub(crate) async fn take(&self) {
         poll_fn(|context| {
             if !self.taken.get() {
@@ -159,24 +163,24 @@ impl Turn {
 
     pub(crate) fn give_back(&self) {
         self.taken.set(false);
-        // Foreign code, which must not find anything borrowed.
+        // Wakers are foreign code, which must not find anything borrowed.
         let waiting = self.waiting.take();
         waiting.into_iter().for_each(Waker::wake);
     }
 }
 
-/// What a transaction does about conflicts.
+/// Conduct of a transaction in conflicts.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Conduct {
     pub(crate) on_conflict: OnConflict,
     pub(crate) lock_timeout: Option<Duration>,
-    /// It will be run again if it is aborted.
+    /// Whether the transaction will be run again if it is aborted.
     pub(crate) is_restarted: bool,
-    /// Its owner takes back what it has written if it is aborted.
+    /// Whether the owner undoes the transaction's writes if it is aborted.
     pub(crate) is_undone_in_turns: bool,
 }
 
-/// A record for which a transaction was aborted.
+/// Record for which a transaction was aborted.
 #[derive(Debug)]
 pub(crate) struct Lost {
     pub(crate) place: Place,
@@ -184,7 +188,7 @@ pub(crate) struct Lost {
     pub(crate) key: Box<[u8]>,
 }
 
-/// What an undo has to do.
+/// Kind of a write, which determines its undo.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WriteKind {
     /// A version in front of an older one.
@@ -196,21 +200,21 @@ pub(crate) enum WriteKind {
 /// One record written by the transaction.
 pub(crate) struct Write {
     pub(crate) kind: WriteKind,
-    /// The record's slot; tables outlive transactions.
+    /// The record's slot, which the anchor of the transaction keeps.
     pub(crate) slot: *const Slot,
     pub(crate) version: Version,
-    /// The committed version it replaces, and the bytes of its block.
+    /// The committed version that the write replaces, and the bytes of its block.
     pub(crate) old: Option<(Version, u32)>,
     pub(crate) table: u32,
     pub(crate) rid: Rid,
-    /// Among `keys`; none until somebody needs the key.
+    /// Place of the key among `keys`; none until the key is needed.
     pub(crate) key: KeptKey,
-    /// The newest savepoint when `version` was made; 0 before the first.
+    /// Newest savepoint when `version` was made; 0 before the first.
     pub(crate) savepoint: u32,
 }
 
 impl Write {
-    /// The key that was kept, among the `keys` of the context.
+    /// Returns the key that was kept, among the `keys` of the context.
     pub(crate) fn key<'k>(&self, keys: &'k KeptKeys) -> &'k [u8] {
         keys.get(self.key)
     }
@@ -263,7 +267,7 @@ impl Context {
         }
     }
 
-    /// Makes it a new transaction's.
+    /// Makes the context a new transaction's.
     #[inline(always)]
     pub(crate) fn open(&self, options: TransactionOptions, durability: Durability) {
         let TransactionOptions {
@@ -299,8 +303,8 @@ impl Context {
         self.written.set(self.written.get() + 1);
     }
 
-    /// What it has done, for whoever finds out what gets most done. A scanned record costs
-    /// a fraction of a point operation.
+    /// Returns the amount of work done, for finding the schedule that gets most work done. A
+    /// scanned record costs a fraction of a point operation.
     #[inline(always)]
     pub(crate) fn work(&self) -> u64 {
         self.reads.get() + self.written.get() + self.scanned.get() / 8
@@ -314,8 +318,8 @@ impl Context {
         self.snapshot.set(snapshot.0);
     }
 
-    /// Keeps what the transaction sees now in place until it ends; without a snapshot,
-    /// the `present`.
+    /// Keeps the versions that the transaction sees now in place until it ends; without a snapshot,
+    /// those of the `present`.
     pub(crate) fn drop_anchor(&self, present: impl FnOnce() -> Timestamp) {
         let snapshot = self.snapshot.get();
         let anchor = match snapshot {
@@ -325,18 +329,18 @@ impl Context {
         self.anchor.set(anchor);
     }
 
-    /// The snapshot of the first write.
+    /// Returns the snapshot of the first write.
     pub(crate) fn anchor(&self) -> Timestamp {
         Timestamp(self.anchor.get())
     }
 
-    /// Notes that a table is used.
+    /// Notes that the transaction uses `table`.
     #[inline(always)]
     pub(crate) fn note_use(&self, table: u32) {
         self.used.set(self.used.get().with(table));
     }
 
-    /// Notes that a table is written to.
+    /// Notes that the transaction writes to `table`.
     #[inline(always)]
     pub(crate) fn note_written(&self, table: u32) {
         if self.last_table.get() != Some(table) {
@@ -353,7 +357,7 @@ impl Context {
         }
     }
 
-    /// Whether a table may have been used.
+    /// Whether the transaction may have used `table`.
     pub(crate) fn has_used(&self, table: u32) -> bool {
         self.used.get().has(table)
     }
@@ -363,7 +367,7 @@ impl Context {
     }
 
     fn forget_writes(&self) {
-        // One huge transaction should not keep its memory for ever.
+        // A huge transaction should not keep its memory for ever.
         debug_assert!(self.effects.borrow().is_empty(), "its end has used them up");
         self.keys.borrow_mut().clear();
         self.writes.borrow_mut().clear();
@@ -376,26 +380,26 @@ impl Context {
         self.moves.borrow_mut().forget();
     }
 
-    /// Counts an operation in; whether it is the only one.
+    /// Counts an operation in. Returns whether it is the only one.
     pub(crate) fn open_statement(&self) -> bool {
         let open = self.statements.get();
         self.statements.set(open + 1);
         open == 0
     }
 
-    /// Operations that are under way.
+    /// Returns the number of operations under way.
     pub(crate) fn statements(&self) -> u32 {
         self.statements.get()
     }
 
-    /// Counts an operation out; whether it was the last one.
+    /// Counts an operation out. Returns whether it was the last one.
     pub(crate) fn close_statement(&self) -> bool {
         let open = self.statements.get() - 1;
         self.statements.set(open);
         open == 0
     }
 
-    /// Bytes that the transaction has in memory: its versions and its lists.
+    /// Returns the bytes that the transaction has in memory: its versions and its lists.
     pub(crate) fn bytes(&self) -> usize {
         self.version_bytes.get() + self.list_bytes()
     }
@@ -414,7 +418,7 @@ impl Context {
         bytes.set(bytes.get().saturating_sub(version.block_bytes()));
     }
 
-    /// Bytes that its lists take.
+    /// Returns the bytes of the lists.
     pub(super) fn list_bytes(&self) -> usize {
         self.writes.borrow().capacity_bytes()
             + self.places.borrow().bytes()
@@ -426,13 +430,13 @@ impl Context {
             + self.moves.borrow().list_bytes()
     }
 
-    /// Whether the next write, with a key of so many bytes, will make a list grow.
+    /// Whether the next write, with a key of `key_bytes`, will make a list grow.
     #[inline(always)]
     pub(crate) fn will_grow(&self, key_bytes: usize) -> bool {
         self.writes.borrow().will_grow() || self.keys.borrow().will_grow(key_bytes)
     }
 
-    /// Whether lists here had grown so much that some of it is given back at the end.
+    /// Whether the lists have grown so much that some memory is given back at the end.
     #[inline(always)]
     pub(super) fn is_large(&self) -> bool {
         self.charged_bytes.get() > KEPT_BYTES
@@ -448,8 +452,8 @@ impl Context {
 pub(crate) struct Contexts {
     all: RefCell<Vec<Rc<Context>>>,
     free: RefCell<Vec<Rc<Context>>>,
-    /// A bit for each: whether it is in use. Of the many that were open at once some time few may
-    /// be now, and the housekeeping comes by often.
+    /// A bit for each context: whether it is in use. Few of the many contexts that were once open
+    /// at the same time may be in use now, and the housekeeping visits them often.
     in_use: RefCell<Vec<u64>>,
 }
 
@@ -462,7 +466,7 @@ impl Contexts {
         }
     }
 
-    /// A context for a new transaction; `None` when 65,536 are open.
+    /// Takes a context for a new transaction; `None` when 65,536 are open.
     #[inline]
     pub(crate) fn take(&self) -> Option<Rc<Context>> {
         let free = self.free.borrow_mut().pop();
@@ -477,7 +481,7 @@ impl Contexts {
         self.in_use.borrow_mut()[number / 64] ^= 1 << (number % 64);
     }
 
-    /// Goes through those that are in use.
+    /// Calls `visit` with each context in use.
     fn each_in_use(&self, mut visit: impl FnMut(&Context)) {
         let all = self.all.borrow();
         for (word, &bits) in self.in_use.borrow().iter().enumerate() {
@@ -525,7 +529,7 @@ impl Contexts {
         self.all.borrow().len() - self.free.borrow().len()
     }
 
-    /// What those that are open have done.
+    /// Returns the work of the open transactions.
     pub(crate) fn work(&self) -> u64 {
         let mut work = 0;
         self.each_in_use(|context| {
@@ -536,7 +540,7 @@ impl Contexts {
         work
     }
 
-    /// The oldest snapshot that is open, or that something was written under.
+    /// Returns the oldest snapshot that is open, or under which a transaction has written.
     pub(crate) fn oldest_snapshot(&self) -> Option<Timestamp> {
         let mut oldest = NO_SNAPSHOT;
         self.each_in_use(|context| {

@@ -1,10 +1,10 @@
-//! What a transaction has read: records and, for what it did not find, nodes of indexes and
-//! the ranges of keys that it looked at there. Nodes are compared first, since that is quick;
-//! what happens in a node beside those ranges is nobody's concern (`transaction/phantoms.rs`).
+//! Reads of a transaction: records and, for absent records, nodes of indexes and the ranges of keys
+//! that were looked at. Nodes are compared first, since that is quick; changes in a node outside
+//! those ranges do not matter (`transaction/phantoms.rs`).
 //!
-//! A serializable one notes everything, because it is certified when it commits. One at
-//! snapshot isolation notes the first few records only, so that its snapshot can move
-//! while they are current (`transaction/refresh.rs`).
+//! A serializable transaction notes all its reads, because it is certified when it commits. A
+//! transaction at snapshot isolation notes the first few records only, so that its snapshot can
+//! move while they are current (`transaction/refresh.rs`).
 
 use std::{
     cell::{Cell, RefCell},
@@ -17,26 +17,27 @@ use memory::Arena;
 
 use crate::{indirection::Slot, table_set::TableSet, timestamp::Timestamp};
 
-/// Records that are noted only so that a snapshot can move. Each is looked at when it is
-/// to: this is for transactions that read a few records before they write a hot one.
+/// Maximum records that are noted only so that a snapshot can move. Each is looked at when the
+/// snapshot is to move: this is for transactions that read a few records before they write a hot
+/// one.
 const RECORDS_TO_MOVE_MAX: usize = 8;
 
-/// Which version of a record a transaction saw.
+/// Version of a record that a transaction saw.
 ///
-/// By its timestamp, which no other version of the record has: what is in memory at an
-/// address may be another one by now.
+/// Identified by its timestamp, which no other version of the record has: the version in memory at
+/// an address may be another one by now.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seen {
     pub(crate) at: Timestamp,
     pub(crate) is_tombstone: bool,
 }
 
-/// A record, and what the transaction saw of it.
+/// Record, and what the transaction saw of it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RecordRead {
-    /// Slots never move, and stay as long as a snapshot does.
+    /// The record's slot; slots never move, and stay as long as a snapshot does.
     pub(crate) slot: *const Slot,
-    /// Its timestamp, and in the lowest bit whether it is a tombstone.
+    /// Timestamp of the version seen, and in the lowest bit whether it is a tombstone.
     seen: u64,
 }
 
@@ -49,7 +50,7 @@ impl RecordRead {
         RecordRead { slot, seen }
     }
 
-    /// What it was, unless there was nothing to be seen.
+    /// Returns the version seen, unless there was none.
     pub(crate) fn seen(self) -> Option<Seen> {
         (self.seen != Self::NOTHING).then_some(Seen {
             at: Timestamp(self.seen >> 1),
@@ -63,32 +64,33 @@ impl RecordRead {
     }
 }
 
-/// What for a transaction notes what it reads.
+/// Purpose for which a transaction notes its reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// It notes nothing.
+    /// The transaction notes nothing.
     #[default]
     None,
-    /// So that its snapshot can move.
+    /// The snapshot can move.
     Move,
-    /// For its certification, too.
+    /// The transaction is certified; its snapshot can move, too.
     Certification,
 }
 
-/// See the module text.
+/// Reads of a transaction: see the module text.
 #[derive(Default)]
 pub(crate) struct Dependencies {
     purpose: Cell<Purpose>,
-    /// Something depends on the snapshot that is not noted here: it stays.
+    /// Whether the snapshot has to stay, because more depends on it than is noted here.
     settled: Cell<bool>,
     pub(crate) records: RefCell<Vec<RecordRead>>,
     nodes: RefCell<HashMap<NodeId, u64>>,
-    /// The tables and indexes that these are of.
+    /// Tables and indexes of the `nodes`.
     absent_in: Cell<TableSet>,
     pub(crate) ranges: RefCell<Vec<KeyRange>>,
-    /// Bytes of the keys in them.
+    /// Bytes of the keys in the `ranges`.
     range_bytes: Cell<usize>,
-    /// Scans that are under way or were given up: no range tells what they have looked at.
+    /// Number of scans that are under way or were given up: no range tells what they have looked
+    /// at.
     open_scans: Cell<u32>,
 }
 
@@ -138,7 +140,7 @@ impl Dependencies {
         !self.settled.get()
     }
 
-    /// From now on something depends on the snapshot that is not noted here.
+    /// Settles the snapshot: from now on more depends on it than is noted here.
     #[inline]
     pub(crate) fn settle(&self) {
         self.settled.set(true);
@@ -148,22 +150,23 @@ impl Dependencies {
         }
     }
 
-    /// The transaction saw a version of a record, which it has not made itself, or none.
+    /// Notes that the transaction saw a version of the record in `slot` that it has not made
+    /// itself, or none.
     #[inline]
     pub(crate) fn saw(&self, slot: &Slot, seen: Option<Seen>) {
         self.records.borrow_mut().push(RecordRead::new(slot, seen));
     }
 
-    /// The transaction relied on what is not in a node of a table or index.
+    /// Notes that the transaction relied on an absence in a node of a table or index.
     pub(crate) fn missed(&self, table: u32, node: NodeVersion) {
         self.absent_in.set(self.absent_in.get().with(table));
-        // The first version counts: if there is another by now, the transaction will
+        // The first version counts: if the node has another version by now, the transaction will
         // find out when it commits.
         let mut nodes = self.nodes.borrow_mut();
         nodes.entry(node.node).or_insert(node.version);
     }
 
-    /// The transaction has looked at all keys in a range, and was told what is there.
+    /// Notes that the transaction has looked at all keys in a range, and was told which are there.
     pub(crate) fn looked_at(&self, table: u32, (from, to): (Bound<&[u8]>, Bound<&[u8]>)) {
         let bytes = |bound: Bound<&[u8]>| match bound {
             Bound::Included(key) | Bound::Excluded(key) => key.len(),
@@ -176,7 +179,7 @@ impl Dependencies {
         self.ranges.borrow_mut().push(range);
     }
 
-    /// A scan begins, or ends with its range noted.
+    /// Counts a scan that begins, or that ends with its range noted.
     pub(crate) fn count_scan(&self, change: i32) {
         let open = self.open_scans.get().saturating_add_signed(change);
         self.open_scans.set(open);
@@ -199,8 +202,8 @@ impl Dependencies {
         records >= RECORDS_TO_MOVE_MAX && self.purpose.get() == Purpose::Move
     }
 
-    /// Before the next record, when the list is full. If that is noted only so that the
-    /// snapshot can move, and is one too many, the snapshot is settled: whether it is not.
+    /// Returns whether a full list may take the next record. Settles the snapshot if the list
+    /// serves only to move the snapshot and the next record is one too many.
     pub(crate) fn has_room(&self) -> bool {
         let has_room = !self.has_noted_enough(self.records.borrow().len());
         if !has_room {
@@ -217,12 +220,12 @@ impl Dependencies {
             + self.range_bytes.get()
     }
 
-    /// Where the transaction relies on the absence of records.
+    /// Returns the tables where the transaction relies on the absence of records.
     pub(crate) fn absent_in(&self) -> TableSet {
         self.absent_in.get()
     }
 
-    /// Whether no node has changed but by the transaction itself.
+    /// Whether no node has changed except by the transaction itself.
     pub(crate) fn nodes_are_current(&self, arena: &Arena) -> bool {
         let nodes = self.nodes.borrow();
         let mut nodes = nodes.iter();
@@ -235,7 +238,7 @@ impl Dependencies {
         if self.purpose.take() == Purpose::None {
             return;
         }
-        // One huge transaction should not keep its memory for ever.
+        // A huge transaction should not keep its memory for ever.
         let mut records = self.records.borrow_mut();
         records.clear();
         records.shrink_to(1 << 14);
@@ -254,7 +257,7 @@ impl Dependencies {
     }
 }
 
-/// Notes nodes of a table or index for a transaction that is certified, or for none.
+/// Observer that notes nodes of a table or index for a transaction that is certified, or for none.
 #[derive(Clone, Copy)]
 pub(crate) struct Tracker<'t> {
     pub(crate) dependencies: Option<&'t Dependencies>,
@@ -285,8 +288,8 @@ impl Observer for Tracker<'_> {
         if let Some(dependencies) = self.dependencies {
             let mut nodes = dependencies.nodes.borrow_mut();
             if nodes.contains_key(&from) {
-                // The memory may have been a node that it depended on: it is not that
-                // node's version any more, and must not seem so.
+                // The memory may have been a node that the transaction depended on: it does not
+                // hold that node's version any more, and must not seem to.
                 nodes.entry(node.node).or_insert(node.version);
             }
         }
@@ -295,7 +298,7 @@ impl Observer for Tracker<'_> {
     fn absorbed(&mut self, gone: NodeVersion, into: NodeVersion) {
         if let Some(dependencies) = self.dependencies {
             let mut nodes = dependencies.nodes.borrow_mut();
-            // Else others have changed it, and shall be noticed.
+            // Otherwise other transactions have changed the node, and shall be noticed.
             if nodes.get(&gone.node) == Some(&gone.version) {
                 nodes.remove(&gone.node);
                 nodes.entry(into.node).or_insert(into.version);

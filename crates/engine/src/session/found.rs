@@ -1,31 +1,33 @@
-//! Where the record lies that a statement has found last, to write or lock it next: [`Found`].
+//! Place of the record that a statement has found last, to write or lock it next: [`Found`].
 //!
-//! # Why it still lies there
-//! A noted record was committed, and visible at the snapshot that is noted with it. As long as a transaction has
-//! that snapshot open, no deletion that is newer has passed the horizon, so that the record keeps its RID. If the
-//! snapshot was given up meanwhile and is taken again, nothing was committed in between. The caller has a pin
-//! before it asks: should the snapshot be given up after that, the RID gets no other record before the pin is gone.
+//! # Why the place is still valid
+//! A noted record was committed, and visible at the snapshot that is noted with it. As long as a
+//! transaction has that snapshot open, no newer deletion has passed the horizon, so the record
+//! keeps its RID. If the snapshot was given up meanwhile and is taken again, nothing was committed
+//! in between. The caller has a pin before it asks: should the snapshot be given up after that, the
+//! RID gets no other record before the pin is gone.
 //!
-//! A record of the transaction's own is not noted: a return to a savepoint could remove it. The context
-//! forgets the note of an earlier transaction when it is used again.
+//! An own record of the transaction is not noted: a return to a savepoint could remove it. The
+//! context forgets the note of an earlier transaction when it is used again.
 
 use std::cell::{Cell, RefCell};
 
 use crate::{indirection::Rid, timestamp::Timestamp};
 
-/// See the module text.
+/// Place found last: see the module text.
 #[derive(Default)]
 pub(crate) struct Found {
     at: Cell<Option<(u32, Timestamp, Rid)>>,
-    /// At most [`KEY_BYTES_NOTED`].
+    /// Key of the record, at most [`KEY_BYTES_NOTED`] bytes.
     key: RefCell<Vec<u8>>,
 }
 
-/// A longer key is not noted, so that contexts, of which there may be many, keep little.
+/// Maximum bytes of a noted key, so that contexts, of which there may be many, keep little.
 const KEY_BYTES_NOTED: usize = 256;
 
 impl Found {
-    /// In a table, with this number, a record with this key is visible at this snapshot.
+    /// Notes that the record `rid`, with `key`, is visible at `snapshot` in the table numbered
+    /// `table`.
     #[inline]
     pub(crate) fn note(&self, table: u32, key: &[u8], snapshot: Timestamp, rid: Rid) {
         if key.len() > KEY_BYTES_NOTED {
@@ -41,8 +43,8 @@ impl Found {
         self.at.set(None);
     }
 
-    /// Where the record is, if it was found last, at this snapshot. A pin must be held, and the snapshot, if it
-    /// is one, be open.
+    /// Returns the RID of the record if it was found last, at this `snapshot`. The caller must hold
+    /// a pin, and the snapshot, if it is one, must be open.
     #[inline]
     pub(crate) fn place(&self, table: u32, key: &[u8], snapshot: Timestamp) -> Option<Rid> {
         let (of, at, rid) = self.at.get()?;

@@ -1,44 +1,45 @@
-//! The locks on records that a transaction has, in the order in which they were taken: [`HeldLocks`].
+//! The locks on records that a transaction has, in the order in which they were taken:
+//! [`HeldLocks`].
 //!
-//! A savepoint is a place in the list. A record's newest lock is looked for among the last ones first; once
-//! there are more than a few, the newest lock of each record is noted by record. (A transaction that locks
-//! rows, writes them, and is rolled back asks for each row's locks.)
+//! A savepoint is a place in the list. A record's newest lock is searched among the last locks
+//! first; once there are more than a few locks, the newest lock of each record is noted by record.
+//! (A transaction that locks rows, writes them, and is rolled back asks for each row's locks.)
 //!
 //! # Invariants
-//! - *Noted*: beyond [`FEW`] locks `newest` has, for each record with locks, the place of its newest in the
-//!   list; each lock names the place of the record's lock before it. Locks that count no more are not in these
-//!   chains, and stay in the list, so that no place changes.
+//! - *Noted*: beyond [`FEW`] locks `newest` has, for each record with locks, the place of its
+//!   newest lock in the list; each lock names the place of the record's lock before it. Void locks
+//!   are not in these chains, and stay in the list, so that no place changes.
 
 use memory::Parts;
 
 use super::by_record::ByRecord;
 use crate::locks::{Place, Strength};
 
-/// Locks that are looked through one by one.
+/// Number of locks that are searched one by one.
 const FEW: usize = 64;
 
-/// A lock that the transaction has taken.
+/// Lock that the transaction has taken.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Held {
-    /// The record. None if the lock counts no more.
+    /// The record; none if the lock is void.
     pub(crate) place: Option<Place>,
-    /// What it had before.
+    /// Strength that the transaction had on the record before.
     pub(crate) before: Option<Strength>,
     pub(crate) strength: Strength,
-    /// Where in the list the record's lock before this one is.
+    /// Place in the list of the record's lock before this one.
     older: Option<usize>,
 }
 
-/// See the module text.
+/// Locks of a transaction: see the module text.
 #[derive(Debug, Default)]
 pub(crate) struct HeldLocks {
     list: Parts<Held>,
-    /// Not used while there are few.
+    /// Place of each record's newest lock; not used while there are few locks.
     newest: ByRecord,
 }
 
 impl HeldLocks {
-    /// How many there are, with those that count no more.
+    /// Returns the number of locks, void ones included.
     #[inline(always)]
     pub(crate) fn len(&self) -> usize {
         self.list.len()
@@ -54,12 +55,12 @@ impl HeldLocks {
         self.list.will_grow()
     }
 
-    /// Bytes that it takes, about.
+    /// Returns the approximate bytes of the list.
     pub(crate) fn list_bytes(&self) -> usize {
         self.list.capacity_bytes() + self.newest.bytes()
     }
 
-    /// How strongly a record is locked.
+    /// Returns the strength at which a record is locked.
     pub(crate) fn strength(&self, place: Place) -> Option<Strength> {
         let at = self.newest_of(place)?;
         Some(self.list[at].strength)
@@ -67,7 +68,7 @@ impl HeldLocks {
 
     /// Adds a lock; `is_new` if the record is known to have none.
     pub(crate) fn push(&mut self, place: Place, strength: Strength, is_new: bool) {
-        // Most locks are new, and a look costs a miss.
+        // Most locks are new, and a search costs a miss.
         let older = if is_new { None } else { self.newest_of(place) };
         let before = older.map(|at| self.list[at].strength);
         self.list.push(Held {
@@ -89,7 +90,7 @@ impl HeldLocks {
         }
     }
 
-    /// Takes the newest out.
+    /// Takes out the newest lock.
     pub(crate) fn pop(&mut self) -> Option<Held> {
         let held = self.list.pop()?;
         if let Some(place) = held.place {
@@ -98,8 +99,7 @@ impl HeldLocks {
         Some(held)
     }
 
-    /// The record's newest lock, if it is stronger than what was there before it: that lock counts
-    /// no more.
+    /// Voids the record's newest lock and returns it, if it is stronger than the lock before it.
     pub(crate) fn give_up(&mut self, place: Place) -> Option<Held> {
         let at = self.newest_of(place)?;
         let held = self.list[at];
@@ -110,26 +110,26 @@ impl HeldLocks {
         Some(held)
     }
 
-    /// None of a record's locks counts any more.
+    /// Voids all locks of a record.
     pub(crate) fn forget(&mut self, place: Place) {
         while let Some(at) = self.newest_of(place) {
             self.void(place, at);
         }
     }
 
-    /// Gives back a part of the memory that tells where records' locks are, if there are none any more.
-    /// Whether there is more.
+    /// Gives back a part of the memory that holds the places of records' locks, if there are no
+    /// locks any more. Returns whether there is more.
     pub(crate) fn drop_part(&mut self) -> bool {
         self.list.is_empty() && self.newest.drop_part()
     }
 
-    /// All that count, newest first.
+    /// Returns all locks that are not void, newest first.
     pub(crate) fn newest_first(&self) -> impl Iterator<Item = (Place, &Held)> {
         let all = self.list.iter().rev();
         all.filter_map(|held| held.place.map(|place| (place, held)))
     }
 
-    /// Forgets all.
+    /// Forgets all locks.
     pub(crate) fn clear(&mut self) {
         if !self.is_empty() || self.newest.is_used() {
             *self = HeldLocks::default();
@@ -143,8 +143,8 @@ impl HeldLocks {
         }
     }
 
-    /// The record's newest lock counts no more. The last of the list goes, so that the list is bounded however
-    /// often a lock is taken and given up.
+    /// Voids the record's newest lock. The last lock of the list is taken out, so that the list is
+    /// bounded however often a lock is taken and given up.
     fn void(&mut self, place: Place, at: usize) {
         self.newest.set(record(place), self.list[at].older);
         match at + 1 == self.list.len() {

@@ -1,8 +1,8 @@
-//! Where a transaction keeps the keys that it wrote: one after the other in parts that never move
-//! ([`KeptKeys`]), and each named by its place there and its length, in one word ([`KeptKey`]).
+//! Keys that a transaction wrote: one after the other in parts that never move ([`KeptKeys`]), and
+//! each named by its place there and its length, in one word ([`KeptKey`]).
 //!
-//! A key does not go across the end of a part: what is left of that stays unused, less than a key may have.
-//! Keys have at most 2^15 bytes, so 16 bits for the length leave the places 2^48.
+//! A key does not cross the end of a part: the rest of the part, shorter than a key may be, stays
+//! unused. Keys have at most 2^15 bytes, so 16 bits for the length leave 2^48 places.
 
 use memory::PART_BYTES;
 
@@ -11,12 +11,12 @@ const _: () = assert!(crate::KEY_BYTES_MAX < 1 << LENGTH_BITS);
 // The unused bytes at the end of a part are few.
 const _: () = assert!(crate::KEY_BYTES_MAX <= PART_BYTES / 32);
 
-/// Names a key among those of a transaction. The default is no key.
+/// Name of a key among those of a transaction. The default is no key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct KeptKey(u64);
 
 impl KeptKey {
-    /// A key of `bytes` that begins at `start`.
+    /// Returns the name of a key of `bytes` that begins at `start`.
     fn new(start: usize, bytes: usize) -> KeptKey {
         KeptKey((start as u64) << LENGTH_BITS | bytes as u64)
     }
@@ -30,16 +30,16 @@ impl KeptKey {
     }
 }
 
-/// See the module text.
+/// Keys of a transaction: see the module text.
 #[derive(Debug, Default)]
 pub(crate) struct KeptKeys {
-    /// To which nothing is added any more.
+    /// Parts to which no key is added any more.
     full: Vec<Vec<u8>>,
     last: Vec<u8>,
 }
 
 impl KeptKeys {
-    /// Keeps a key.
+    /// Keeps a key, and returns its name.
     pub(crate) fn keep(&mut self, key: &[u8]) -> KeptKey {
         if self.will_grow(key.len()) {
             self.grow(key.len());
@@ -49,7 +49,7 @@ impl KeptKeys {
         KeptKey::new(start, key.len())
     }
 
-    /// Whether a key of so many bytes makes it take more memory.
+    /// Whether a key of `key_bytes` makes the list take more memory.
     #[inline(always)]
     pub(crate) fn will_grow(&self, key_bytes: usize) -> bool {
         self.last.capacity() - self.last.len() < key_bytes
@@ -62,13 +62,13 @@ impl KeptKeys {
             let next = Vec::with_capacity(PART_BYTES);
             self.full.push(std::mem::replace(&mut self.last, next));
         } else {
-            // No more than a part, however a vector would grow.
+            // At most a part, even where a vector would grow to more.
             let wish = (self.last.len() * 2).clamp(64, PART_BYTES).max(needed);
             self.last.reserve_exact(wish - self.last.len());
         }
     }
 
-    /// A key that was kept.
+    /// Returns a key that was kept.
     #[inline]
     pub(crate) fn get(&self, key: KeptKey) -> &[u8] {
         let (part, from) = (key.start() / PART_BYTES, key.start() % PART_BYTES);
@@ -76,12 +76,12 @@ impl KeptKeys {
         &part[from..from + key.len()]
     }
 
-    /// The place behind the last key.
+    /// Returns the place behind the last key.
     pub(crate) fn end(&self) -> usize {
         self.full.len() * PART_BYTES + self.last.len()
     }
 
-    /// Forgets the keys that were kept since the place behind the last one was this.
+    /// Forgets the keys that were kept since [`KeptKeys::end`] was `end`.
     pub(crate) fn truncate(&mut self, end: usize) {
         while self.end() > end {
             let start = self.full.len() * PART_BYTES;
@@ -99,8 +99,8 @@ impl KeptKeys {
         self.last.clear();
     }
 
-    /// Forgets the keys of the last part, and gives back its memory unless it is the only one. Whether
-    /// there are more.
+    /// Forgets the keys of the last part, and gives back its memory unless it is the only part.
+    /// Returns whether there are more.
     pub(crate) fn drop_part(&mut self) -> bool {
         match self.full.pop() {
             Some(before) => self.last = before,
@@ -109,7 +109,7 @@ impl KeptKeys {
         !self.last.is_empty()
     }
 
-    /// Bytes of memory.
+    /// Returns the bytes of memory.
     pub(super) fn capacity_bytes(&self) -> usize {
         self.full.len() * PART_BYTES
             + self.full.capacity() * size_of::<Vec<u8>>()
@@ -122,7 +122,8 @@ mod tests {
     use super::*;
     use crate::KEY_BYTES_MAX;
 
-    /// Ranges were two halves of a word, and wrapped in a transaction with 4 GiB of keys.
+    /// A name was once a range of two halves of a word, which wrapped in a transaction with 4 GiB
+    /// of keys.
     #[test]
     fn a_key_may_lie_beyond_four_gigabytes() {
         let far = KeptKey::new((5 << 30) + 3, KEY_BYTES_MAX);

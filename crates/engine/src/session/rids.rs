@@ -1,5 +1,5 @@
-//! RIDs in stock: runs taken from tables, and RIDs of removed records that wait
-//! out their grace period.
+//! RIDs in stock: runs taken from tables, and RIDs of removed records that wait out their grace
+//! period.
 
 use std::{collections::BTreeMap, ops::Range};
 
@@ -7,7 +7,7 @@ use memory::{Exhausted, Local, Parts, PartsQueue, Stamp};
 
 use crate::{indirection::Rid, table::Table};
 
-/// The stock of one session.
+/// Stock of RIDs of a session.
 #[derive(Default)]
 pub(crate) struct RidStock {
     tables: BTreeMap<u32, Stock>,
@@ -21,7 +21,7 @@ struct Stock {
 }
 
 impl RidStock {
-    /// A RID whose slot is unused.
+    /// Takes a RID whose slot is unused.
     pub(crate) fn take(&mut self, table: &Table, local: &Local) -> Result<Rid, Exhausted> {
         let stock = self.tables.entry(table.number()).or_default();
         if let Some(rid) = stock.free.pop() {
@@ -38,13 +38,13 @@ impl RidStock {
         self.tables.entry(table).or_default().free.push(rid);
     }
 
-    /// Takes a RID whose record is dead and whose index entry is gone; readers
-    /// that are pinned now may still come by.
+    /// Takes back a RID whose record is dead and whose index entry is gone; readers that are pinned
+    /// now may still meet it.
     pub(crate) fn retire(&mut self, table: u32, rid: Rid, stamp: Stamp) {
         self.waiting.push_back((stamp, table, rid));
     }
 
-    /// The next RID whose grace period is over.
+    /// Takes out the next RID whose grace period is over.
     pub(crate) fn next_reusable(&mut self, local: &Local) -> Option<(u32, Rid)> {
         let &(stamp, table, rid) = self.waiting.front()?;
         if !local.is_past(stamp) {
@@ -54,7 +54,7 @@ impl RidStock {
         Some((table, rid))
     }
 
-    /// Bytes of the queue of RIDs that wait.
+    /// Returns the bytes of the queue of RIDs that wait.
     pub(super) fn list_bytes(&self) -> usize {
         self.waiting.capacity_bytes()
     }

@@ -1,15 +1,15 @@
-//! Things that operations use for a while, such as the memory of their buffers: they are
-//! lent by the session and given back, to be used by the next.
+//! Things that operations use for a while, such as the memory of their buffers: the session lends
+//! them, and they are given back for the next operation.
 
 use std::{
     cell::RefCell,
     ops::{Deref, DerefMut},
 };
 
-/// Things that nobody uses now.
+/// Things that no operation uses now.
 pub(crate) struct Spares<T>(RefCell<Vec<T>>);
 
-/// One of them, given back at the end as it is then.
+/// Lent thing, given back at the end as it is then.
 pub(crate) struct Lent<'s, T: Default> {
     spares: &'s Spares<T>,
     thing: T,
@@ -22,7 +22,7 @@ impl<T> Default for Spares<T> {
 }
 
 impl<T: Default> Spares<T> {
-    /// The one that was given back last; a new one, if there is none.
+    /// Lends the thing that was given back last; a new one, if there is none.
     #[inline(always)]
     pub(crate) fn lend(&self) -> Lent<'_, T> {
         let thing = self.0.borrow_mut().pop().unwrap_or_default();

@@ -1,5 +1,5 @@
-//! The upkeep of a session: what needs doing beside transactions and takes longer
-//! than a moment. One coroutine per session, run by its worker like any task.
+//! The upkeep of a session: work beside transactions that takes longer than a moment. One coroutine
+//! per session, run by its worker like any task.
 
 use std::{future::poll_fn, pin::pin, rc::Rc, task::Poll, time::Duration};
 
@@ -10,16 +10,16 @@ use crate::{
     session::Session,
 };
 
-/// How often the session in charge looks whether a checkpoint is due.
+/// Time between two checks of the session in charge whether a checkpoint is due.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Being in charge of checkpoints, until dropped.
+/// Charge of checkpoints, until dropped.
 struct InCharge<'s>(&'s DeviceRoom);
 
 impl<'s> InCharge<'s> {
     fn try_become(session: &'s Session) -> Option<InCharge<'s>> {
         let room = &session.database.log()?.room;
-        // Lazily: dropping one that nobody asked for would take the charge away.
+        // Lazily: dropping a charge that was not needed would take the charge away.
         room.begin_attendance().then(|| InCharge(room))
     }
 }
@@ -31,21 +31,21 @@ impl Drop for InCharge<'_> {
 }
 
 impl Session {
-    /// Prepares log segments ahead of time, has records leave memory when there is too little
-    /// room, deletes what has expired in cold files, compacts those of which little is live, and,
-    /// on one of the sessions, takes checkpoints when they are due
-    /// ([`crate::CheckpointConfig`]), or the log needs their room. Ends after
+    /// Does the upkeep of the session: prepares log segments ahead of time, has records leave
+    /// memory when there is too little room, deletes expired records in cold files, and compacts
+    /// cold files of which little is live. One of the sessions also takes checkpoints when they are
+    /// due ([`crate::CheckpointConfig`]), or when the log needs their room. Ends after
     /// [`Session::wind_up`].
     ///
     /// # Suspension
     /// All kinds of waits.
     ///
     /// # Cancellation
-    /// Leaves its work to others: segments are prepared when they are needed,
-    /// checkpoints by the next session that becomes in charge.
+    /// Leaves its work to others: segments are prepared when they are needed, checkpoints are taken
+    /// by the next session that takes charge of them.
     pub async fn upkeep(self: Rc<Self>) {
         let Some(lane) = self.lane() else { return };
-        // Side by side: none waits for another.
+        // Side by side: no part waits for another.
         let mut segments = pin!(self.keep_segments(lane));
         let mut checkpoints = pin!(self.keep_checkpoints(lane));
         let mut free = pin!(self.keep_free(lane));
@@ -74,7 +74,7 @@ impl Session {
         while self.goes_on(lane) {
             let ring = lane.upkeep_is_due();
             if self.database.check_writable().is_ok() {
-                // Without room it asks for a checkpoint, and tries again at the next look.
+                // Without room the lane asks for a checkpoint, and tries again at the next look.
                 let _ = lane.prepare_segment(Purse::Free).await;
             }
             next_look(ring).await;
@@ -122,7 +122,7 @@ impl Session {
     }
 }
 
-/// Waits until the upkeep is called for, or for a while.
+/// Waits until the upkeep is called for, or for [`LOOK_INTERVAL`].
 pub(crate) async fn next_look(ring: Listening<'_>) {
     let mut ring = pin!(ring);
     let mut look = pin!(interleave::sleep(LOOK_INTERVAL));

@@ -1,26 +1,26 @@
-//! How many operations of a worker wait for other transactions.
+//! The number of a worker's operations that wait for other transactions.
 //!
-//! They keep the worker from beginning as many new transactions as otherwise
-//! ([`interleave::WorkerLocal::waiting`]), but only for a while: mostly who is waited for is
-//! done within microseconds. Who takes longer (a client who thinks between two statements)
-//! must not keep a whole worker from what has nothing to do with him. So a wait is counted in
-//! the [`Generation`] in which it began, and only the two newest generations matter.
+//! Waiting operations keep the worker from beginning as many new transactions as otherwise
+//! ([`interleave::WorkerLocal::waiting`]), but only for a while: mostly the other transaction ends
+//! within microseconds. A transaction that takes longer (its client thinks between two statements)
+//! must not keep a whole worker from unrelated work. A wait is therefore counted in the
+//! [`Generation`] in which it began, and only the two newest generations matter.
 
 use std::{cell::Cell, time::Duration};
 
-/// How long a generation lasts at least.
+/// Shortest length of a generation.
 pub(super) const GENERATION: Duration = Duration::from_millis(10);
 
-/// When a wait began.
+/// Generation in which a wait began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Generation(u64);
 
 #[derive(Debug, Default)]
 pub(crate) struct Waits {
     newest: Cell<u64>,
-    /// When it began.
+    /// Beginning of the newest generation.
     since: Cell<Duration>,
-    /// Waits of even generations and of odd ones, of the two newest.
+    /// Waits of the two newest generations, the even one and the odd one.
     counts: [Cell<usize>; 2],
 }
 
@@ -29,7 +29,7 @@ impl Waits {
         &self.counts[(generation % 2) as usize]
     }
 
-    /// Those that matter.
+    /// Returns the number of waits of the two newest generations.
     #[inline]
     pub(crate) fn recent(&self) -> usize {
         self.counts[0].get() + self.counts[1].get()
@@ -49,7 +49,7 @@ impl Waits {
         }
     }
 
-    /// Begins a new generation if the newest is old enough: the oldest is forgotten.
+    /// Begins a new generation if the newest is old enough: the oldest generation is forgotten.
     pub(crate) fn age(&self, now: Duration) {
         if now.saturating_sub(self.since.get()) >= GENERATION {
             let newest = self.newest.get() + 1;

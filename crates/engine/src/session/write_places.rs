@@ -1,36 +1,37 @@
-//! Where in the list of its writes a transaction has noted a record: [`WritePlaces`].
+//! Places of records in the list of a transaction's writes: [`WritePlaces`].
 //!
-//! A transaction that changes a record of its own has to find its write. Mostly that write is one of the
-//! last, or the next one after the write that was found before (rows are changed in the order in which they
-//! were written). Otherwise places are noted by record, a bounded number in a call, and only from then on.
-//! A noted place may be outdated: it counts only if the version is there that is looked for, and the list
-//! is looked through if it is not.
+//! A transaction that changes an own record has to find its write. Mostly that write is one of the
+//! last, or the next one after the write that was found before (rows are changed in the order in
+//! which they were written). Otherwise places are noted by record, a bounded number in a call, and
+//! only from then on. A noted place may be outdated: it counts only if the wanted version is there;
+//! otherwise the list is searched.
 
 use memory::Parts;
 
 use super::{Write, by_record::ByRecord};
 use crate::version::Version;
 
-/// Writes at the end of the list, and behind the one found last, that are looked at first.
+/// Number of writes at the end of the list, and behind the one found last, that are searched first.
 const NEAR: usize = 16;
-/// Writes that are looked through one by one: noting them takes longer.
+/// Number of writes that are searched one by one: noting them takes longer.
 const FEW: usize = 256;
-/// Places that are noted in a call: some 100 microseconds.
+/// Number of places that are noted in a call: some 100 microseconds.
 const NOTED_AT_ONCE: usize = 2048;
 
 /// Places of writes, by the addresses of their records' slots.
 #[derive(Default)]
 pub(crate) struct WritePlaces {
     places: ByRecord,
-    /// The places before this one are noted.
+    /// Number of places noted: those before this one.
     noted: usize,
-    /// The place that was found last.
+    /// Place that was found last.
     last: usize,
 }
 
 impl WritePlaces {
-    /// The place of the write that made a version, which is there. `None` if it is not among the near ones
-    /// and not all places are noted yet: some were noted, and it is to be asked again.
+    /// Returns the place of the write that made `version`, which is in the list. `None` if it is
+    /// not among the near ones and not all places are noted yet: some were noted now, and the
+    /// caller is to ask again.
     pub(crate) fn find(
         &mut self,
         writes: &Parts<Write>,
@@ -53,7 +54,7 @@ impl WritePlaces {
         Some(self.last)
     }
 
-    /// Notes further places; whether all are noted.
+    /// Notes further places. Returns whether all are noted.
     fn note_some(&mut self, writes: &Parts<Write>) -> bool {
         self.places.begin();
         let until = writes.len().min(self.noted + NOTED_AT_ONCE);
@@ -73,24 +74,24 @@ impl WritePlaces {
         places.find(|at| writes[*at].version == version)
     }
 
-    /// The writes from a place on are gone, or have moved.
+    /// Notes that the writes from the place `at` on are gone, or have moved.
     pub(crate) fn cut(&mut self, at: usize) {
         self.noted = self.noted.min(at);
     }
 
-    /// Forgets a part of the places, and gives back its memory, before there are no writes any more.
-    /// Whether there are more.
+    /// Forgets a part of the places, and gives back its memory, before the writes are gone. Returns
+    /// whether there are more.
     pub(crate) fn drop_part(&mut self) -> bool {
         self.noted = 0;
         self.places.drop_part()
     }
 
-    /// There are no writes any more.
+    /// Forgets all places, when the writes are gone.
     pub(crate) fn forget(&mut self) {
         *self = Self::default();
     }
 
-    /// Bytes that it takes, about.
+    /// Returns the approximate bytes of the places.
     pub(crate) fn bytes(&self) -> usize {
         self.places.bytes()
     }

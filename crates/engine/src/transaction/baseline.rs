@@ -1,9 +1,9 @@
-//! Multi-gets within one transaction, for comparison with interleaving across
-//! transactions. Not what the engine runs, and only with the feature
-//! `baselines`.
+//! Multi-gets within one transaction, for comparison with interleaving across transactions. The
+//! engine does not run them; they exist only with the feature `baselines`.
 //!
-//! Both know records in memory only. Both take the transaction's keys at once, which is the change of interface
-//! that coroutine-to-transaction spares the application (paper 000 section 1.1).
+//! Both multi-gets read only records in memory. Both take the transaction's keys at once, the
+//! change of interface that coroutine-to-transaction spares the application (paper 000 section
+//! 1.1).
 
 mod amac;
 mod bare;
@@ -19,11 +19,11 @@ use super::{Transaction, read::Name};
 use crate::{error::Error, table::Table, ttl::Worth};
 
 impl Transaction {
-    /// Reads `keys` as a group of coroutines, all in flight at once, without a
-    /// scheduler. `read` is given each key's position and value.
+    /// Reads `keys` as a group of coroutines, all in flight at once, without a scheduler. `read` is
+    /// given the position and the value of each key that is found.
     ///
     /// # Errors
-    /// As for [`Transaction::get`].
+    /// Fails as [`Transaction::get`] does.
     pub fn multi_get_coroutines<K: AsRef<[u8]>>(
         &self,
         table: &Table,

@@ -1,8 +1,8 @@
-//! Reads by index: an entry leads to its record by RID, without the table's own
-//! index; covering scans read entries alone.
+//! Reads by index: an entry leads to its record by RID, without the table's own index; covering
+//! scans read entries alone.
 //!
-//! Entries and records are read by the bodies that read tables (`read.rs`,
-//! `scan.rs`), at one snapshot.
+//! Entries and records are read by the bodies that read tables (`read.rs`, `scan.rs`), at one
+//! snapshot.
 
 use std::ops::{Bound, ControlFlow};
 
@@ -26,19 +26,19 @@ use crate::{
     ttl::Worth,
 };
 
-/// Entries gathered before their records are fetched: first, and later. The first
-/// are few, because many scans end early.
+/// Number of entries gathered before their records are fetched, in the first round. Small, because
+/// many scans end early.
 const FIRST_ROWS: usize = 16;
+/// Number of entries gathered in each later round.
 const ROWS: usize = 64;
 
 impl Transaction {
-    /// Reads the record that has `key` in a unique index: `read` is given its primary
-    /// key and its value.
+    /// Reads the record that has `key` in the unique `index`: `read` is given its primary key and
+    /// its value.
     ///
     /// # Errors
-    /// [`Error::IndexNotReady`], [`Error::IndexNotUnique`];
-    /// [`Abort::SnapshotTooOld`] if the transaction began before the index was ready;
-    /// as for [`Transaction::get`].
+    /// [`Error::IndexNotReady`], [`Error::IndexNotUnique`]; [`Abort::SnapshotTooOld`] if the
+    /// transaction began before the index was ready; any error of [`Transaction::get`].
     ///
     /// # Suspension
     /// Memory waits. Dropping the future is harmless.
@@ -51,14 +51,14 @@ impl Transaction {
         self.get_by_key::<P, R>(index, key, false, read)
     }
 
-    /// As [`Transaction::get_by`], of a record that is to be written or locked next: see
-    /// [`Transaction::find_row`].
+    /// Reads the record that has `key` in the unique `index` and is to be written or locked next
+    /// (see [`Transaction::find_row`]): `read` is given its primary key and its value.
     ///
     /// # Errors
-    /// As for [`Transaction::get_by`].
+    /// Fails as [`Transaction::get_by`] does.
     ///
     /// # Suspension
-    /// As for [`Transaction::get_by`].
+    /// Memory waits. Dropping the future is harmless.
     pub fn find_row_by<P: Policy, R>(
         &self,
         index: &Index,
@@ -100,14 +100,14 @@ impl Transaction {
         Ok(output)
     }
 
-    /// Visits the records whose index keys lie between two keys, in the order of
-    /// their index keys, the transaction's own writes included, until `visit` breaks:
-    /// it is given index key, primary key and value. Returns the number visited.
-    /// Records with the same index key come in an order of their own.
+    /// Visits the records of `index` whose index keys lie in `range`, in the order of their index
+    /// keys, the transaction's own writes included, until `visit` breaks: `visit` is given index
+    /// key, primary key and value. Returns the number of records visited. Records with equal index
+    /// keys come in a fixed but unspecified order.
     ///
     /// # Errors
-    /// [`Error::IndexNotReady`]; [`Abort::SnapshotTooOld`] if the transaction began
-    /// before the index was ready; as for [`Transaction::scan`].
+    /// [`Error::IndexNotReady`]; [`Abort::SnapshotTooOld`] if the transaction began before the
+    /// index was ready; any error of [`Transaction::scan`].
     ///
     /// # Suspension
     /// Memory waits. Dropping the future is harmless.
@@ -125,12 +125,13 @@ impl Transaction {
             .await
     }
 
-    /// As [`Transaction::scan_by`], behind a position of an earlier scan of the same range in the
-    /// same direction: `visit` is also given that of each record. So a scan can end and go on
-    /// wherever it is, also among records that have one index key.
+    /// Visits records like [`Transaction::scan_by`], beginning behind `after`, a position of an
+    /// earlier scan of the same range in the same direction. `visit` is also given the position of
+    /// each record, so that a scan can stop and resume anywhere, even among records with equal
+    /// index keys.
     ///
     /// # Errors
-    /// As for [`Transaction::scan_by`].
+    /// Fails as [`Transaction::scan_by`] does.
     ///
     /// # Suspension
     /// Memory waits. Dropping the future is harmless.
@@ -168,11 +169,12 @@ impl Transaction {
         }
     }
 
-    /// As [`Transaction::scan_by`], without touching the table: `visit` is given index
-    /// key, primary key and the bytes that the index covers.
+    /// Visits the entries of `index` in `range` without touching the table, until `visit` breaks:
+    /// `visit` is given index key, primary key and the bytes that the index covers. Returns the
+    /// number of entries visited.
     ///
     /// # Errors
-    /// As for [`Transaction::scan_by`].
+    /// Fails as [`Transaction::scan_by`] does.
     ///
     /// # Suspension
     /// Memory waits. Dropping the future is harmless.
@@ -205,18 +207,18 @@ impl Transaction {
                 P,
                 statement.scan_body(entries, range, direction, thawed, visit)
             );
-            // Entries do not become cold: it has stopped to let others have a turn.
+            // Entries do not become cold: the scan has stopped because its turn was over.
             if !rest.goes_on(self, part).await? {
                 return Ok(rest.scanned());
             }
         }
     }
 
-    /// What the transaction finds in place of an index whose table it cannot use any more:
-    /// the one of the same name, after the table was truncated.
+    /// Returns the index that takes the place of `index` if its table was truncated: the index of
+    /// the same name.
     ///
     /// # Errors
-    /// [`Error::TableDropped`]; [`Error::IndexNotReady`] if the table has none.
+    /// [`Error::TableDropped`]; [`Error::IndexNotReady`] if the table has no such index.
     pub fn current_index(&self, index: &Index) -> Result<Index, Error> {
         let base = self.current(&index.base)?;
         index.of(&base).ok_or(Error::IndexNotReady)
@@ -239,7 +241,7 @@ impl Transaction {
 }
 
 impl Statement<'_> {
-    /// The slot of a record that is elsewhere, and the payload of its entry.
+    /// Reads by `key`. Returns the slot and the entry's payload if the record is not in memory.
     async fn get_by_body<'t, P: Policy>(
         &self,
         index: &'t Index,
@@ -273,9 +275,8 @@ impl Statement<'_> {
         Some((slot, payload.as_slice().into()))
     }
 
-    /// Entries are gathered by a scan that ends after some of them; then their
-    /// records are fetched together; the next scan begins after the last. `range` is one of
-    /// entries.
+    /// Scans the entries in `range`, a range of entry keys. A scan gathers some entries; their
+    /// records are fetched together; the next scan begins after the last entry.
     async fn scan_by_body<P: Policy>(
         &self,
         index: &Index,
@@ -334,7 +335,7 @@ impl Statement<'_> {
                     return Scanned { scanned, stop };
                 }
             }
-            // The end; or the task's turn was over while entries were gathered.
+            // The range has ended, or the task's turn was over while entries were gathered.
             if rows.len() < rows_max {
                 let (scanned, stop) = (visited, gathered.stop);
                 return Scanned { scanned, stop };
@@ -358,24 +359,24 @@ impl Statement<'_> {
     }
 }
 
-/// Where a scan by an index is ([`Transaction::scan_by_from`]): to be kept as bytes, which mean
-/// something for the same index only.
+/// Position of a scan by an index ([`Transaction::scan_by_from`]), which can be kept as bytes. The
+/// bytes are valid only for the same index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IndexPosition<'e>(&'e [u8]);
 
 impl<'e> IndexPosition<'e> {
-    /// The position with these bytes ([`IndexPosition::bytes`]).
+    /// Returns the position with these `bytes` ([`IndexPosition::bytes`]).
     pub fn new(bytes: &'e [u8]) -> IndexPosition<'e> {
         IndexPosition(bytes)
     }
 
-    /// The position as bytes.
+    /// Returns the position as bytes.
     pub fn bytes(self) -> &'e [u8] {
         self.0
     }
 }
 
-/// What was fetched of a record, if it is still where it was.
+/// Returns the slot of record `rid` and what was fetched of it, if the record is still there.
 fn thawed_of<'f>(
     table: &'f Table,
     rid: Rid,

@@ -1,17 +1,17 @@
-//! Commands: statements of several parts, none of which sees what another one writes.
+//! Commands: statements of several parts, none of which sees the writes of another part.
 //!
-//! While a [`Command`] is open, reads of its transaction pass over what was written since, and see
-//! of each record what the transaction saw before; writes go on to take the newest version. So a
+//! While a [`Command`] is open, reads of its transaction skip the writes made since it was opened,
+//! and see of each record what the transaction saw before; writes still take the newest version. A
 //! statement whose parts read what other parts write (`WITH ... RETURNING`), or that reads its
-//! table while it writes it, sees the table as it was when it began.
+//! table while writing it, therefore sees the table as of its beginning.
 //!
-//! Whether the command has written a row before is told by the writes that are meant for rows
-//! ([`super::RowOutcome::Already`]), as PostgreSQL tells by `cmax`.
+//! Writes that are meant for rows report whether the command has written a row before
+//! ([`super::RowOutcome::Already`]), as PostgreSQL does by `cmax`.
 //!
 //! # Cost
-//! Reads and writes without a command look at one cell, and only where they meet a version of
-//! their own. Within one, each write of a record or an index entry is noted
-//! (`session/command.rs`), and each read of one's own versions looks there.
+//! Without a command, reads and writes look at one cell, and only where they meet a version of
+//! their own transaction. Within a command, each write of a record or an index entry is noted
+//! (`session/command.rs`), and each read of an own version looks there.
 
 use super::{Transaction, visibility::Look};
 use crate::{
@@ -21,27 +21,27 @@ use crate::{
     version::Version,
 };
 
-/// While it is there, its transaction's reads do not see what is written.
+/// Open command: while it lives, reads of its transaction do not see the writes made since.
 #[must_use = "the command ends with it"]
 #[derive(Debug)]
 pub struct Command<'t> {
     transaction: &'t Transaction,
-    /// Of the savepoint that keeps what the command replaces; within another command, none.
+    /// Number of the savepoint that keeps what the command replaces; none for a nested command.
     savepoint: Option<u32>,
 }
 
 impl Transaction {
-    /// From now on, until the answer is dropped, reads do not see what the transaction writes.
-    /// Within another command, it is that one that goes on. To be ended before the transaction
-    /// returns to a savepoint.
+    /// Opens a command: until the result is dropped, reads do not see what the transaction writes
+    /// from now on. Within another command, the outer command simply goes on. The command must end
+    /// before the transaction returns to a savepoint.
     ///
     /// # Errors
-    /// [`Error::Abort`] and [`Error::Ended`] if the transaction is over;
-    /// [`Error::MemoryExhausted`] after 2^32 commands and savepoints.
+    /// [`Error::Abort`] and [`Error::Ended`] if the transaction is over; [`Error::MemoryExhausted`]
+    /// after 2^32 commands and savepoints.
     pub fn command(&self) -> Result<Command<'_>, Error> {
         self.check_open()?;
         let context = &self.context;
-        // What has a name gives its lists back when it ends.
+        // A transaction with a name gives its lists back when it ends.
         self.id();
         let savepoint = match context.command.open() {
             false => None,
@@ -61,7 +61,7 @@ impl Transaction {
         })
     }
 
-    /// What the command saw of a record whose newest version is the transaction's own.
+    /// Returns what the command saw of the record in `slot`, whose newest version is an own one.
     #[cold]
     pub(super) fn look_before_command(&self, slot: &Slot, version: Version) -> Look {
         match self.context.command.before(slot) {
@@ -83,11 +83,11 @@ impl Drop for Command<'_> {
         let context = &self.transaction.context;
         context.command.close();
         if context.state.get() != State::Open {
-            // Its end has freed what was kept.
+            // The end of the transaction has freed what was kept.
             return;
         }
         let mut savepoints = context.savepoints.borrow_mut();
-        // It is gone if a savepoint around the command was released.
+        // The savepoint is gone if a savepoint around the command was released.
         savepoints.release(number, |version| self.transaction.discard(version));
     }
 }

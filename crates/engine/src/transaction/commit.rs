@@ -1,6 +1,6 @@
-//! The end of a transaction. What makes it visible never suspends; a commit may wait
-//! before that for room in the log, and afterwards for the device. What a large one has to do
-//! besides is in `commit/turns.rs`.
+//! The end of a transaction. The step that makes it visible never suspends; a commit may wait
+//! before it for room in the log, and after it for the device. The further work of a large
+//! transaction is in `commit/turns.rs`.
 
 mod turns;
 
@@ -23,19 +23,20 @@ use crate::{
     timestamp::Timestamp,
 };
 
-/// Writes, or locks, of a transaction that ends in one go: more would take longer than a turn.
+/// Maximum writes, or locks, of a transaction that ends at once: more would take longer than a
+/// turn.
 pub(super) const AT_ONCE_MAX: usize = 1024;
 
-/// Events of moved rows of such a transaction: two for each write. There are more of them than writes if the
-/// transaction has moved rows to and fro.
+/// Maximum events of moved rows of a transaction that ends at once: two for each write. A
+/// transaction that has moved rows to and fro has more events than writes.
 const MOVES_AT_ONCE_MAX: usize = 2 * AT_ONCE_MAX;
 
-/// Where a commit is logged.
+/// Destination of a commit in the log.
 enum Log<'l> {
     None,
-    /// Of the writes in these places, which have all that is to be logged.
+    /// The buffer; the writes in these places cover all that is to be logged.
     Buffer(&'l LaneWriter, &'l [Range<usize>]),
-    /// As a block that was put together.
+    /// A block that was put together.
     Large(&'l LaneWriter, LargeTransaction<'l>),
 }
 
@@ -48,13 +49,13 @@ pub struct Commit {
 enum CommitState {
     Ended(Result<Timestamp, Error>),
     Waits(Timestamp, Durable),
-    /// There is no room, or much to do. Boxed: rare, and large.
+    /// Lack of room, or much to do. Boxed: rare, and large.
     InTurns(Pin<Box<dyn Future<Output = Result<Timestamp, Error>>>>),
 }
 
 impl Commit {
-    /// The answer, if there is nothing to wait for: mostly so for transactions that
-    /// have only read. Saves the future its place in a frame.
+    /// Returns the result if there is nothing to wait for, as for most transactions that have only
+    /// read. Saves the future its place in a frame.
     ///
     /// # Errors
     /// The commit, which must be awaited.
@@ -89,30 +90,31 @@ impl std::fmt::Debug for Commit {
 }
 
 impl Transaction {
-    /// Commits. Read-only transactions have no timestamp of their own and get
-    /// their snapshot's.
+    /// Commits. A transaction that has only read has no timestamp of its own and returns its
+    /// snapshot's.
     ///
-    /// The call itself makes the transaction visible to others, if there is room in
-    /// the log and it is not large; the future's answer comes when the transaction is as durable as
-    /// [`Transaction::durability`] asks for. The same goes for a read-only
-    /// transaction and what it saw. A transaction of more than a thousand writes, or of more bytes
-    /// than a log buffer ([`crate::LogConfig::buffer_bytes`]), commits in turns with other tasks; so does one
-    /// that has moved the same rows again and again ([`Transaction::note_move`]).
+    /// The call itself makes the transaction visible to others, if there is room in the log and the
+    /// transaction is not large; the future ends when the transaction is as durable as
+    /// [`Transaction::durability`] asks for. For a transaction that has only read, the future ends
+    /// when the commits that it saw are that durable. A transaction of more than a thousand writes,
+    /// or of more bytes than a log buffer ([`crate::LogConfig::buffer_bytes`]), commits in turns
+    /// with other tasks; so does a transaction that has moved the same rows again and again
+    /// ([`Transaction::note_move`]).
     ///
     /// # Errors
-    /// [`Error::Abort`] if no serial order allows the transaction; this or
-    /// [`Error::Ended`] if it is over already.
-    /// [`Error::StorageFull`], [`Error::MemoryExhausted`] (it is larger than a log
-    /// buffer), [`Error::TransactionTooLarge`]: it was rolled back.
-    /// [`Error::Poisoned`]: whether it is durable is unknown.
+    /// [`Error::Abort`] if no serial order allows the transaction; [`Error::Abort`] or
+    /// [`Error::Ended`] if it is over already. [`Error::StorageFull`], [`Error::MemoryExhausted`]
+    /// (the transaction is larger than a log buffer), [`Error::TransactionTooLarge`]: the
+    /// transaction was rolled back. [`Error::Poisoned`]: the durability of the transaction is
+    /// unknown.
     ///
     /// # Suspension
-    /// An event wait, if there is a log. No snapshot is held meanwhile. A large transaction
-    /// yields as well.
+    /// An event wait, if there is a log. No snapshot is held meanwhile. The commit of a large
+    /// transaction yields as well.
     ///
     /// # Cancellation
-    /// Dropping the future leaves the transaction committed or, if there was no room
-    /// in the log yet or a large one was not put together, rolls it back.
+    /// Dropping the future leaves the transaction committed or, if there was no room in the log yet
+    /// or a large one was not put together, rolls it back.
     #[inline]
     pub fn commit(self) -> Commit {
         let committed = if self.has_only_read() {
@@ -137,8 +139,8 @@ impl Transaction {
         self.context.writes.borrow().is_empty() && self.context.effects.borrow().is_empty()
     }
 
-    /// Commits a transaction that has written nothing, unless it has many locks: its timestamp, and what its
-    /// answer must wait for.
+    /// Commits a transaction that has written nothing. Returns its timestamp, and the timestamp
+    /// whose durability its result must wait for; `None` if the transaction has many locks.
     #[inline(always)]
     fn commit_reads(&self) -> Result<Option<(Timestamp, Option<Timestamp>)>, Error> {
         self.check_open()?;
@@ -166,7 +168,7 @@ impl Transaction {
     /// Ends a transaction that has written nothing, and is certified.
     #[inline(always)]
     fn end_reads(&self) -> Result<(Timestamp, Option<Timestamp>), Error> {
-        // Somebody may be waiting for the end of all that may have written.
+        // Another task may be waiting for the end of all transactions that may have written.
         if let Some(id) = self.context.id.get() {
             self.session.database.statuses.of(id).abort(id.sequence());
         }
@@ -176,7 +178,7 @@ impl Transaction {
         Ok((timestamp, self.waits_for(depends_on)?))
     }
 
-    /// What an answer that depends on everything up to a timestamp must wait for.
+    /// Returns `depends_on` if a result that depends on it must wait for its durability.
     #[inline(always)]
     fn waits_for(&self, depends_on: Timestamp) -> Result<Option<Timestamp>, Error> {
         Ok(match self.session.lane() {
@@ -187,18 +189,19 @@ impl Transaction {
         })
     }
 
-    /// Commits a transaction that has written, however many writes these are, for who cannot
-    /// suspend and does not wait for the device. False if there is no room in the log for as many
-    /// bytes: then it is rolled back.
+    /// Commits a transaction that has written, in one go whatever the number of writes, for a
+    /// caller that cannot suspend and does not wait for the device. Returns false if the log has no
+    /// room: then the transaction is rolled back.
     ///
     /// # Errors
-    /// As for [`Transaction::commit`].
+    /// Fails as [`Transaction::commit`] does.
     pub(crate) fn commit_in_one_go(self) -> Result<bool, Error> {
         Ok(self.commit_at_once(usize::MAX)?.is_some())
     }
 
-    /// Commits a transaction that has written, unless it has more writes, is large or there is no
-    /// room in the log: its timestamp, and what its answer must wait for.
+    /// Commits a transaction that has written. Returns its timestamp, and the timestamp whose
+    /// durability its result must wait for; `None` if the transaction has more than `writes_max`
+    /// writes, is large, or finds no room in the log.
     fn commit_at_once(
         &self,
         writes_max: usize,
@@ -224,10 +227,10 @@ impl Transaction {
         Ok(Some((timestamp, self.waits_for(timestamp)?)))
     }
 
-    /// Whether a transaction of this size fits into the lane's buffer.
+    /// Whether a transaction of this `size` fits into the buffer of `lane`.
     fn has_room(&self, lane: &LaneWriter, size: &LogSize) -> Result<bool, Error> {
         self.session.database.check_writable()?;
-        // Whose purse it is has to be found out only where the room of all is used up.
+        // The purse has to be determined only if the room of all transactions is used up.
         Ok(lane.has_room(size.bytes, Purse::Free)?
             || lane.has_room(size.bytes, size.purse(self))?)
     }
@@ -252,11 +255,11 @@ impl Transaction {
             .set(counters.useful.get() + context.work() + 1);
     }
 
-    /// The commit itself, without suspending: from here on it is visible. Its versions are stamped
-    /// when the answer is dropped.
+    /// Commits without suspending: from here on the transaction is visible. Its versions are
+    /// stamped when the result is dropped.
     ///
     /// # Errors
-    /// [`Error::Abort`]: it was aborted.
+    /// [`Error::Abort`] if the transaction was aborted.
     fn commit_writes(&self, log: Log<'_>) -> Result<Stamping<'_>, Error> {
         let session = &*self.session;
         let effects = self.begin_effects();
@@ -265,7 +268,7 @@ impl Transaction {
         let status = session.database.statuses.of(id);
         let has_moves = !self.context.moves.borrow().is_empty();
         if has_moves {
-            // Of a large transaction, that has been done.
+            // A large transaction has condensed its moves already.
             while self.context.moves.borrow_mut().condense_some(usize::MAX) {}
         }
         let take = || status.take_timestamp(id.sequence(), &session.database.horizon.clock);
@@ -304,7 +307,7 @@ impl Transaction {
             Ok(successor) => successor,
             Err(abort) => {
                 drop(effects);
-                // Others that meet its versions spin until a commit that has begun is over.
+                // Transactions that meet its versions spin until a commit that has begun is over.
                 return Err(self.doom_at_once(abort));
             }
         };
@@ -314,7 +317,7 @@ impl Transaction {
         Ok(Stamping::begin(self, timestamp, successor))
     }
 
-    /// Shows what the catalog has to log.
+    /// Calls `show` with each event of the catalog to log.
     fn each_event(&self, mut show: impl FnMut(&[u8], &[u8])) {
         for effect in self.context.effects.borrow().iter() {
             if let Effect::Event { key, value, .. } = effect {
@@ -323,7 +326,8 @@ impl Transaction {
         }
     }
 
-    /// Shows what writes have to log, until the answer is a break: the place behind the last one.
+    /// Calls `show` with each write in `range` to log, until `show` breaks. Returns the place
+    /// behind the last write shown.
     fn each_write(
         &self,
         range: Range<usize>,
@@ -343,13 +347,13 @@ impl Transaction {
         range.end
     }
 
-    /// Aborts the transaction for a conflict that whoever runs it has found, and counts that
-    /// as any other: what its operations would say from now on.
+    /// Aborts the transaction for a conflict that its caller has found, and counts the conflict as
+    /// any other. Returns the error that its operations return from now on.
     pub fn abort(&self, reason: Abort) -> Error {
         self.doom(reason)
     }
 
-    /// Rolls back. Dropping the transaction does the same.
+    /// Rolls back, as dropping the transaction does.
     pub fn rollback(self) {
         drop(self);
     }

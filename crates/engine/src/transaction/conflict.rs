@@ -1,5 +1,5 @@
-//! Whether a record may be changed or locked, and by whom it is meanwhile: the conflict
-//! branch that writes and explicit locks share.
+//! The conflict branch that writes and explicit locks share: whether a record may be changed or
+//! locked, and which transaction holds it meanwhile.
 
 use interleave::{Interleaved, Point, Policy};
 
@@ -15,33 +15,32 @@ use crate::{
     version::Version,
 };
 
-/// What stands in the way of a change, if anything.
+/// Obstacle to a change, if any.
 pub(super) enum Standing {
     /// The slot holds no version.
     Gone,
     /// The record is on the device, and has to be fetched first.
     Cold,
-    /// There is nothing there for this snapshot, which cannot move, hence nothing to
-    /// conflict about.
+    /// The snapshot, which cannot move, sees no record there; hence there is no conflict.
     Unseen,
     /// Another open transaction has made the head.
     Owned(Version, TransactionId),
-    /// The head may be changed: it is the transaction's own, or committed and not too
-    /// new. Others may have locks there.
+    /// The head may be changed: it is the transaction's own, or committed and not too new. Other
+    /// transactions may have locks there.
     Free(Version, Sight),
 }
 
-/// What an attempt to lock a record came to.
+/// Outcome of an attempt to lock a record.
 pub(super) enum Seized<'t> {
     Held,
-    /// Look again.
+    /// The record has changed: look again.
     Changed,
-    /// Somebody else has it, and there is to be no waiting.
+    /// Another transaction has the lock, and there is to be no waiting.
     Busy,
     Blocked(Box<Waiting<'t>>),
 }
 
-/// Lets whoever is about to finish something with a slot do so.
+/// Lets other tasks finish what they are about to do with `slot`.
 pub(super) async fn let_others_go<P: Policy>(point: Point, slot: &Slot) {
     if P::MAY_SUSPEND {
         Interleaved::touch(point, slot, 8).await;
@@ -50,12 +49,12 @@ pub(super) async fn let_others_go<P: Policy>(point: Point, slot: &Slot) {
 }
 
 impl<'t> Statement<'t> {
-    /// Looks at the head of `slot`, which must have been touched, and of which so many
-    /// `bytes` are wanted. `absent` is whether a record that the snapshot does not see
-    /// counts as absent.
+    /// Looks at the head of `slot`, which must have been touched, and of which so many `bytes` are
+    /// wanted. `absent` is whether a record that the snapshot does not see counts as absent.
     ///
     /// # Errors
-    /// The transaction's snapshot is too old; or it is over.
+    /// [`Abort::SnapshotTooOld`] if the record has a newer commit; the error of a transaction that
+    /// is over.
     #[inline(always)]
     pub(super) async fn examine<P: Policy>(
         &self,
@@ -73,21 +72,21 @@ impl<'t> Statement<'t> {
                 Head::Unused | Head::Dead => return Ok(Standing::Gone),
             };
             P::touch(Point::new("engine: head to replace"), head.address(), bytes).await;
-            // The operation may have been suspended while a sibling under the
-            // same `join` aborted the transaction.
+            // The operation may have been suspended while a sibling under the same `join` aborted
+            // the transaction.
             transaction.check_open()?;
-            // The chain may have changed during the last wait. What was taken back
-            // meanwhile must not be mistaken for a conflict.
+            // The chain may have changed during the last wait. A version that was undone meanwhile
+            // must not be mistaken for a conflict.
             if slot.head() != Head::Version(head) {
                 continue;
             }
             let sight = transaction.sight(head, transaction.context.snapshot());
-            // Of the catalog, what was read decides what is written.
+            // For the catalog, what was read decides what is written.
             let takes_newer = transaction.isolation() == Isolation::ReadCommitted
                 && !CatalogView::is_about(table.number());
             let is_free = match sight {
                 Sight::Own | Sight::Visible => true,
-                // One that its maker has replaced before it committed still names him.
+                // A version that its maker replaced before it committed still names the maker.
                 Sight::Newer => {
                     takes_newer
                         && transaction.committed_at(head).is_some()
@@ -98,8 +97,8 @@ impl<'t> Statement<'t> {
             if is_free {
                 return Ok(Standing::Free(head, sight));
             }
-            // Its maker is just ending: it will be taken back. (Or has been by now: then read
-            // committed takes what is there, the next time round.)
+            // The maker is just ending: its version will be taken back. (Or has been by now: then
+            // read committed takes what is there, the next time round.)
             let is_ending = || takes_newer || transaction.committed_at(head).is_none();
             if sight == Sight::Newer && is_ending() {
                 let_others_go::<P>(Point::new("engine: ending maker"), slot).await;
@@ -109,12 +108,12 @@ impl<'t> Statement<'t> {
                 if slot.head() != Head::Version(head) {
                     continue;
                 }
-                // It was committed before the present.
+                // The version was committed before the present.
                 let sight = transaction.sight(head, transaction.context.snapshot());
                 return Ok(Standing::Free(head, sight));
             }
             if absent {
-                // What has become cold meanwhile is the head: looked at next time round.
+                // A version that has become cold meanwhile is the head: looked at next time round.
                 let Ok(visible) = transaction.find_visible::<P>(slot, head).await else {
                     continue;
                 };
@@ -127,7 +126,7 @@ impl<'t> Statement<'t> {
                 transaction.note_lost(table, slot, key);
                 return Err(transaction.doom(Abort::SnapshotTooOld));
             }
-            // That may have taken a while.
+            // The search for a visible version may have taken a while.
             if let Begin::InProgress(owner) = head.begin()
                 && slot.head() == Head::Version(head)
             {
@@ -136,8 +135,8 @@ impl<'t> Statement<'t> {
         }
     }
 
-    /// As [`Transaction::seize`], for a write: what to do about a conflict is the
-    /// transaction's choice.
+    /// Seizes a record for a write (see [`Transaction::seize`]): the transaction's own choice
+    /// decides whether a conflict waits or aborts.
     #[cold]
     pub(super) fn seize_to_write(
         &self,
@@ -159,8 +158,8 @@ impl<'t> Statement<'t> {
 }
 
 impl Transaction {
-    /// Locks a record whose head was found to be `head`, uncommitted if it has an
-    /// owner, which may be the transaction itself.
+    /// Locks the record in `slot`, whose head was found to be `head`, uncommitted if it has an
+    /// `owner`, which may be the transaction itself.
     #[cold]
     pub(super) fn seize<'t>(
         &'t self,
@@ -202,7 +201,7 @@ impl Transaction {
         }
     }
 
-    /// The version in the chain that the snapshot sees; `Err` if that is cold.
+    /// Returns the version in the chain that the snapshot sees; `Err` if that version is cold.
     async fn find_visible<P: Policy>(
         &self,
         slot: &Slot,

@@ -1,7 +1,5 @@
-//! Reads of records that are not in memory.
-//!
-//! Those that are go their way without a trace of this: who finds none in memory says so, in
-//! a word, and comes here.
+//! Reads of records that are not in memory. Reads of records in memory carry no trace of them: a
+//! read that does not find its record in memory reports the record's slot and continues here.
 
 use interleave::{Nested, Prefetching, run_inline};
 
@@ -20,7 +18,7 @@ impl Statement<'_> {
     /// Shows `read` the record that was not in `slot` a moment ago.
     ///
     /// # Errors
-    /// [`Error::ColdRecord`]; the transaction is over.
+    /// [`Error::ColdRecord`]; the error of a transaction that is over.
     ///
     /// # Suspension
     /// Device waits.
@@ -38,7 +36,7 @@ impl Statement<'_> {
                     let priority = transaction.priority();
                     let thawed = transaction.session.thaw(slot, address, priority).await;
                     let fetched = transaction.fetched(thawed)?;
-                    // A sibling under the same `join` may have aborted it.
+                    // A sibling under the same `join` may have aborted the transaction.
                     transaction.check_open()?;
                     if self.show_fetched(table, slot, &fetched, &mut *read) {
                         return Ok(());
@@ -54,8 +52,8 @@ impl Statement<'_> {
         })
     }
 
-    /// Shows `read` what was fetched of a record, if that is what the record still is: for a
-    /// transaction that found it cold then.
+    /// Shows `read` what was fetched of a record, unless the record has changed since. Returns
+    /// whether the record is unchanged.
     pub(super) fn show_fetched(
         &self,
         table: &Table,
@@ -81,17 +79,18 @@ impl Statement<'_> {
 }
 
 impl Transaction {
-    /// Waits until there may be room in memory, for an operation that found none; one that has waited for long
-    /// enough is told at once.
+    /// Waits until there may be room in memory, for an operation that found none. An operation
+    /// whose `patience` is over fails at once.
     ///
     /// # Errors
-    /// [`Error::MemoryExhausted`]: it cannot wait, or has waited long enough, which is soon if the
-    /// transaction is the first in line and has much of memory itself. [`Abort::OutOfRoom`]: the transaction is over.
+    /// [`Error::MemoryExhausted`] if the transaction cannot wait or has waited long enough, which
+    /// is soon if it is the first in line and has much of memory itself. [`Abort::OutOfRoom`]: the
+    /// transaction is over.
     pub(crate) async fn wait_for_room(&self, patience: &mut Patience) -> Result<(), Error> {
         if self.context.passes_over_cold.get() {
             return Err(Error::MemoryExhausted);
         }
-        // One beside it may have ended the transaction meanwhile.
+        // A sibling operation may have ended the transaction meanwhile.
         self.check_open()?;
         let has_much = self.session.has_much(&self.context);
         let holds_back = self.snapshot() < self.session.database.now();

@@ -1,9 +1,9 @@
-//! The locks that a transaction has, and what it does with them at its end.
+//! The locks that a transaction has, and their release at its end.
 //!
-//! Locks are in a list, in the order in which they were taken, so that a savepoint is a
-//! mark in it. A record that the transaction has merely written is not there, even if
-//! somebody waits for it and has entered it into the lock table on its behalf: that
-//! lock comes and goes with the write (`locks.rs`).
+//! Locks are in a list, in the order in which they were taken; a savepoint is a mark in that list.
+//! A record that the transaction has merely written is not in the list, even if another transaction
+//! waits for it and has entered it into the lock table on the writer's behalf: that lock comes and
+//! goes with the write (`locks.rs`).
 
 use std::{ops::Range, time::Duration};
 
@@ -18,53 +18,53 @@ use crate::{
 };
 
 impl Transaction {
-    /// What a write does that meets another open transaction's.
+    /// Returns the behaviour of a write that meets another open transaction's write or lock.
     pub fn on_conflict(&self) -> OnConflict {
         self.context.conduct.get().on_conflict
     }
 
-    /// Changes what a write does that meets another open transaction's. To abort, if
-    /// it was not changed.
+    /// Sets the behaviour of a write that meets another open transaction's write or lock. Default:
+    /// the write aborts.
     pub fn set_on_conflict(&self, on_conflict: OnConflict) {
         let mut conduct = self.context.conduct.get();
         conduct.on_conflict = on_conflict;
         self.context.conduct.set(conduct);
     }
 
-    /// How long an operation waits at most for another transaction's end. `None`:
-    /// as long as it takes.
+    /// Returns the longest wait of an operation for another transaction's end. `None`: unlimited.
     pub fn lock_timeout(&self) -> Option<Duration> {
         self.context.conduct.get().lock_timeout
     }
 
-    /// Changes how long an operation waits at most for another transaction's end;
-    /// then it says [`Error::LockTimeout`]. Outside a worker there are no timers, and
-    /// it waits on.
+    /// Sets the longest wait of an operation for another transaction's end; then the operation
+    /// fails with [`Error::LockTimeout`]. Outside a worker there are no timers, and the operation
+    /// waits on.
     pub fn set_lock_timeout(&self, lock_timeout: Option<Duration>) {
         let mut conduct = self.context.conduct.get();
         conduct.lock_timeout = lock_timeout;
         self.context.conduct.set(conduct);
     }
 
-    /// Says that the transaction will be run again if it is aborted
-    /// ([`Transaction::restart`]). If it waits for others, and is aborted because one
-    /// of them has changed a record, it then keeps its lock there meanwhile.
+    /// Declares that the transaction will be run again if it is aborted ([`Transaction::restart`]).
+    /// If the transaction waits for others, and is aborted because another transaction has changed
+    /// a record, it then keeps its lock on that record until the restart.
     pub fn will_be_restarted(&self) {
         let mut conduct = self.context.conduct.get();
         conduct.is_restarted = true;
         self.context.conduct.set(conduct);
     }
 
-    /// Says that its owner calls [`Transaction::undo_aborted_in_turns`], or ends it, as soon as an operation
-    /// has said that the transaction is aborted, and waits for nothing else before: then an abort of a large
-    /// one takes nothing back by itself, which would hold the worker.
+    /// Declares that the owner calls [`Transaction::undo_aborted_in_turns`], or ends the
+    /// transaction, as soon as an operation has reported that the transaction is aborted, and waits
+    /// for nothing else before. The abort of a large transaction then undoes nothing by itself,
+    /// which would hold the worker.
     pub fn will_be_undone_in_turns(&self) {
         let mut conduct = self.context.conduct.get();
         conduct.is_undone_in_turns = true;
         self.context.conduct.set(conduct);
     }
 
-    /// The name, of a transaction that has locks or wants some.
+    /// Returns the name of a transaction that has locks or waits for some.
     pub(crate) fn name(&self) -> TransactionId {
         self.context.id.get().expect("who wants a lock has a name")
     }
@@ -77,7 +77,7 @@ impl Transaction {
             && self.context.waits.get() == 0
     }
 
-    /// Counts waits in and out.
+    /// Adds `change` to the number of waits.
     pub(crate) fn note_wait(&self, change: i32) {
         let waits = &self.context.waits;
         waits.set(waits.get().saturating_add_signed(change));
@@ -86,7 +86,7 @@ impl Transaction {
         }
     }
 
-    /// Counts a wait that took too long.
+    /// Counts a wait that took too long, and returns its error.
     pub(crate) fn timed_out(&self) -> Error {
         self.session
             .counters
@@ -98,7 +98,8 @@ impl Transaction {
         self.context.locks.borrow().strength(place)
     }
 
-    /// Enters a lock that the transaction has got; `is_new` if it had none there, be it by a write.
+    /// Enters a lock that the transaction has acquired; `is_new` if it had none there, not even by
+    /// a write.
     pub(crate) fn note_lock(&self, place: Place, strength: Strength, is_new: bool) {
         let will_grow = {
             let mut locks = self.context.locks.borrow_mut();
@@ -110,38 +111,40 @@ impl Transaction {
         }
     }
 
-    /// Whether the transaction has locked a record so strongly, apart from what it has written there.
+    /// Whether the transaction has locked a record at least at `strength`, apart from its write
+    /// there.
     pub(super) fn has_locked_record(&self, slot: *const Slot, strength: Strength) -> bool {
         let is_without = self.context.locks.borrow().is_empty();
         !is_without && self.held(Place::of(slot)) >= Some(strength)
     }
 
-    /// How strongly the transaction locks a record by what it has written there.
+    /// Returns the strength at which the transaction's own write locks a record.
     fn strength_of_write(&self, place: Place) -> Option<Strength> {
         let Place::Record(slot) = place else {
             return None;
         };
         let _pin = self.session.memory.pin();
-        // SAFETY: tables live as long as the database, and their slots never move.
+        // SAFETY: slots never move, and the anchor of the transaction keeps those of a table that
+        // it has written or locked.
         let head = unsafe { &*slot }.version()?;
         let is_own = head.begin() == Begin::InProgress(self.name());
         is_own.then(|| head.strength())
     }
 
-    /// Weakens the lock on a record to what the transaction still needs: one that it has otherwise,
-    /// or that of its write.
+    /// Weakens the lock on a record to the strength that the transaction still needs: `to`, or that
+    /// of its write.
     fn weaken(&self, place: Place, to: Option<Strength>) {
         let to = to.max(self.strength_of_write(place));
         let locks = &self.session.database.locks;
         locks.release(place, self.name(), to);
     }
 
-    /// Gives a lock up that was handed over to nobody's knowledge.
+    /// Releases a lock that was handed over after its operation had gone.
     pub(crate) fn release_unheard(&self, place: Place) {
         self.weaken(place, self.held(place));
     }
 
-    /// Gives a lock up that an operation has waited for, and does not need.
+    /// Releases a lock that an operation has waited for and does not need.
     pub(super) fn give_up(&self, handed: Waited) {
         let Waited::Granted(place) = handed else {
             return;
@@ -152,16 +155,16 @@ impl Transaction {
         }
     }
 
-    /// Has others go on who can, now that a record is written less strongly.
+    /// Lets waiting transactions go on, now that a record is written less strongly.
     pub(super) fn weaken_written(&self, slot: *const Slot) {
         let place = Place::of(slot);
         self.weaken(place, self.held(place));
     }
 
-    /// Hands over a record that the transaction had written and has not any more.
+    /// Hands over a record whose write by the transaction was undone or has ended.
     pub(super) fn release_written(&self, slot: *const Slot) {
         let place = Place::of(slot);
-        // A lock may have been given up while the write stood, which was stronger than what is left.
+        // A lock may have been given up while the write, stronger than the remaining lock, stood.
         self.weaken(place, self.held(place));
     }
 
@@ -169,7 +172,8 @@ impl Transaction {
     #[cold]
     pub(super) fn release_written_in(&self, writes: Range<usize>) {
         for write in self.context.writes.borrow().range(writes) {
-            // SAFETY: tables live as long as the database, and their slots never move.
+            // SAFETY: slots never move, and the anchor of the transaction keeps those of a table that
+            // it has written or locked.
             if unsafe { &*write.slot }.is_marked() {
                 self.release_written(write.slot);
             }
@@ -181,13 +185,13 @@ impl Transaction {
         self.context.locks.borrow_mut().forget(Place::of(slot));
     }
 
-    /// Gives up the locks from the given place in the list on.
+    /// Releases the locks from the place `from` in the list on.
     pub(super) fn release_locks(&self, from: usize) {
         while self.release_newest_lock(from) {}
     }
 
-    /// Gives up so many of the newest locks, at most, from the given place in the list on. Whether there are
-    /// more.
+    /// Releases at most `locks_max` of the newest locks, from the place `from` in the list on.
+    /// Returns whether there may be more.
     pub(super) fn release_some_locks(&self, from: usize, locks_max: usize) -> bool {
         (0..locks_max).all(|_| self.release_newest_lock(from))
     }
@@ -207,7 +211,7 @@ impl Transaction {
         true
     }
 
-    /// Gives up all locks, at the end; but for the one that a retry is to inherit.
+    /// Releases all locks, at the end, except for the lock that a retry is to inherit.
     #[inline]
     pub(super) fn end_locks(&self) {
         if !self.context.table_locks.borrow().is_empty() {
@@ -246,14 +250,14 @@ impl Transaction {
         }
     }
 
-    /// Gives up everything that a retry could have inherited.
+    /// Releases every lock that a retry could have inherited.
     pub(super) fn disinherit(&self) {
         self.context.lost.take();
         self.end_locks();
     }
 
-    /// Remembers the record that the transaction is about to be aborted for, if it is
-    /// to be run again and waits for others: the retry begins with its lock.
+    /// Remembers the record for which the transaction is about to be aborted, if the transaction is
+    /// to be run again and waits for others: the retry begins with the lock on that record.
     #[cold]
     pub(super) fn note_lost(&self, table: &Table, slot: &Slot, key: &[u8]) {
         let conduct = self.context.conduct.get();
@@ -267,7 +271,7 @@ impl Transaction {
         }
     }
 
-    /// Counts an abort.
+    /// Counts an abort by its reason.
     pub(super) fn count_abort(&self, abort: Abort) {
         self.session.counters.update(|stats| match abort {
             Abort::WriteConflict => stats.aborts_write_conflict += 1,

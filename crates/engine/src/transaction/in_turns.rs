@@ -1,33 +1,35 @@
-//! The ends of large transactions, in turns with other tasks: what is taken back, and the memory
-//! of what is noted. (Their commit: `commit/turns.rs`.)
+//! The ends of large transactions, in turns with other tasks: undoing writes, and freeing the
+//! memory of lists. (Their commit: `commit/turns.rs`.)
 //!
-//! What is taken back write by write, newest first, is taken back by an open transaction, as if by
-//! returns to ever earlier savepoints: others meet uncommitted versions before and after, and wait
-//! for the end as for any other.
+//! Writes are undone one by one, newest first, by an open transaction, as if by returns to ever
+//! earlier savepoints: other transactions meet uncommitted versions before and after, and wait for
+//! the end as for any other.
 //!
 //! # Effects on the catalog
-//! Operations on the catalog write its records and note effects. The effects are undone before those
-//! records are taken back: as long as the records stand, nobody else changes the objects. Writes behind
-//! the last operation (entries of a new index, rows of a new table) are not among them, and are taken
-//! back first, in turns: a return to a savepoint made just behind that operation would do the same.
+//! Operations on the catalog write its records and note effects. The effects are undone before
+//! those records: as long as the records stand, no other transaction changes the objects. Writes
+//! behind the last operation on the catalog (entries of a new index, rows of a new table) are not
+//! among those records, and are undone first, in turns: a return to a savepoint made just behind
+//! that operation would do the same.
 //!
 //! # Aborts
-//! A transaction that is aborted for a conflict takes back at once what it has written, unless that is
-//! much and its owner has promised to ([`Transaction::will_be_undone_in_turns`]): then it is *doomed*
-//! ([`State::Doomed`]). Its operations say that it is aborted, and nothing can
-//! begin in it any more; for others it is as any open one until its owner rolls it back in turns, or drops
-//! it. Nobody waits for ever: no operation of a doomed transaction waits for a lock (else it is not
-//! doomed, but undone at once), so its owner, who was told, goes on.
+//! A transaction that is aborted for a conflict undoes its writes at once, unless there are many
+//! and its owner has promised to undo them ([`Transaction::will_be_undone_in_turns`]): then the
+//! transaction is *doomed* ([`State::Doomed`]). Its operations report that it is aborted, and no
+//! operation can begin in it any more; to other transactions it looks open until its owner rolls it
+//! back in turns, or drops it. No transaction waits for ever: no operation of a doomed transaction
+//! waits for a lock (else the transaction is not doomed, but undone at once), so its owner, which
+//! was told, goes on.
 
 use interleave::{turn_is_over, yield_now};
 
 use super::{Savepoint, Transaction};
 use crate::{error::Error, session::State, transaction::commit::AT_ONCE_MAX};
 
-/// Writes between two looks whether a turn is over.
+/// Writes between two checks whether a turn is over.
 pub(super) const WRITES_PER_LOOK: usize = 256;
 
-/// Lets others go on, if this task has had its turn.
+/// Yields to other tasks if this task has had its turn.
 pub(super) async fn give_way() {
     if turn_is_over() {
         yield_now().await;
@@ -35,13 +37,13 @@ pub(super) async fn give_way() {
 }
 
 impl Transaction {
-    /// As [`Transaction::rollback`], in turns with other tasks if it has written much or has many locks.
+    /// Rolls back, in turns with other tasks if the transaction has many writes or locks.
     ///
     /// # Suspension
     /// Yields.
     ///
     /// # Cancellation
-    /// The rest is taken back at once.
+    /// The rest is undone at once.
     pub async fn rollback_in_turns(self) {
         match self.context.state.get() {
             State::Open => self.take_all_back_in_turns().await,
@@ -49,14 +51,14 @@ impl Transaction {
         }
     }
 
-    /// Takes back what a transaction has written that was aborted ([`Error::Abort`]): a large one keeps
-    /// its writes and locks until this is called, or it is dropped or rolled back.
+    /// Undoes the writes of a transaction that was aborted ([`Error::Abort`]): a large transaction
+    /// keeps its writes and locks until this is called, or until it is dropped or rolled back.
     ///
     /// # Suspension
     /// Yields.
     ///
     /// # Cancellation
-    /// The rest is for the next call, or the drop.
+    /// The rest is left for the next call, or the drop.
     pub async fn undo_aborted_in_turns(&self) {
         if let State::Doomed(abort) = self.context.state.get() {
             self.take_all_back_in_turns().await;
@@ -64,8 +66,8 @@ impl Transaction {
         }
     }
 
-    /// Takes back most of what was written, and gives up locks. What the writes have told is not noted,
-    /// since the transaction will not commit.
+    /// Undoes most of the writes, and releases locks. The writes' answers are not noted, since the
+    /// transaction will not commit.
     pub(super) async fn take_all_back_in_turns(&self) {
         self.take_back_in_turns(0, 0, 0).await;
         while self.drop_some_saved(WRITES_PER_LOOK) {
@@ -74,9 +76,9 @@ impl Transaction {
         self.forget_places_in_turns().await;
     }
 
-    /// Whether an abort leaves what was written to the owner: if it is much. Not if operations beside
-    /// the one that is aborted wait for others, since the undo ends those waits; nor if the transaction is
-    /// to be run again, since that begins with its undo.
+    /// Whether an abort leaves the undo to the owner: if there are many writes. Not if sibling
+    /// operations wait for other transactions, since the undo ends those waits; nor if the
+    /// transaction is to be run again, since a retry begins with the undo.
     pub(super) fn can_be_undone_later(&self) -> bool {
         let conduct = self.context.conduct.get();
         self.write_count() > AT_ONCE_MAX
@@ -85,10 +87,10 @@ impl Transaction {
             && !conduct.is_restarted
     }
 
-    /// As [`Transaction::rollback_to`], in turns with other tasks if much was written.
+    /// Returns to `savepoint`, in turns with other tasks if there are many writes to undo.
     ///
     /// # Errors
-    /// As for [`Transaction::rollback_to`].
+    /// Fails as [`Transaction::rollback_to`] does.
     ///
     /// # Suspension
     /// Yields.
@@ -97,7 +99,7 @@ impl Transaction {
     /// The rest is undone at once.
     pub async fn rollback_to_in_turns(&self, savepoint: &Savepoint) -> Result<(), Error> {
         let lengths = self.savepoint_lengths(savepoint)?;
-        // The certifier has to hear of writes before they are taken back.
+        // The certifier has to hear of writes before they are undone.
         if !self.has_saved_nothing_since(savepoint) || self.is_certified() {
             return self.rollback_to(savepoint);
         }
@@ -114,9 +116,10 @@ impl Transaction {
         self.context.dependencies.is_for_certification()
     }
 
-    /// Takes back most of what was written, and gives up the locks that were taken, from places in their lists
-    /// on; if there are effects from the given one on, most of what was written behind the last operation
-    /// on the catalog. The rest is for whoever undoes the effects.
+    /// Undoes most of the writes and releases the locks from the places `writes` and `locks` in
+    /// their lists on. If there are effects on the catalog from the place `effects` on, undoes most
+    /// of the writes behind the last operation on the catalog. The rest is left for the undo of the
+    /// effects.
     async fn take_back_in_turns(&self, writes: usize, locks: usize, effects: usize) {
         let has_effects = self.context.effects.borrow().len() > effects;
         let from = match has_effects {
@@ -132,7 +135,7 @@ impl Transaction {
         }
     }
 
-    /// Forgets what it has written, and gives back most of that memory.
+    /// Forgets the list of writes, and gives back most of its memory.
     pub(super) async fn forget_in_turns(&self) {
         while self.context.writes.borrow_mut().drop_part() {
             give_way().await;
@@ -151,7 +154,7 @@ impl Transaction {
         self.context.moves.borrow_mut().forget_some(entries_max)
     }
 
-    /// Gives back the memory that tells where in the lists records are, and where rows have gone.
+    /// Gives back the memory of the places of records in the lists, and of the moves of rows.
     pub(super) async fn forget_places_in_turns(&self) {
         while self.forget_some_moves(WRITES_PER_LOOK) {
             give_way().await;
@@ -165,8 +168,8 @@ impl Transaction {
     }
 }
 
-/// A return to a savepoint under way: nothing else can begin in its transaction. The rest is done
-/// when it ends, or is dropped.
+/// Return to a savepoint under way: no other operation can begin in its transaction. The rest is
+/// done when it ends, or is dropped.
 struct Returning<'t> {
     transaction: &'t Transaction,
     savepoint: &'t Savepoint,
@@ -195,7 +198,7 @@ impl Drop for Returning<'_> {
             transaction,
             savepoint,
         } = *self;
-        // Whoever gives it up does not ask for errors; the transaction is over then.
+        // A caller that drops the return asks for no error; the transaction is over then.
         let _ = Returning {
             transaction,
             savepoint,

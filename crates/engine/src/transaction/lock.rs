@@ -2,19 +2,19 @@
 //!
 //! # Key shares, beside writes that keep the key
 //! A key share keeps a record where it is, with its key; writes that keep the key go on beside it.
-//! A key share therefore ignores that the version its snapshot sees has been replaced since, as
-//! long as each version since, committed or not, keeps the key (`Version::strength`):
+//! A key share therefore ignores that the version its snapshot sees has been replaced since, as long
+//! as each later version, committed or not, keeps the key (`Version::strength`):
 //!
 //! ```text
 //!   newest                                      seen by the snapshot
 //!   uncommitted, keeps the key → committed, keeps the key → committed
 //! ```
-//! Then the record is locked and that version is read, at every isolation; nothing is waited for and
-//! no snapshot is too old. (PostgreSQL does the same.) It is right because the lock is the record's
-//! and not a version's: nobody deletes the record or changes its key before the lock's end, whoever
-//! writes it meanwhile, and nobody has done so since the snapshot. If one version since does not
-//! keep the key, the lock is taken as any other. A version's word for it is about the keys that its
-//! table had when it was written.
+//! Then the record is locked and that version is read, at every isolation level, without a wait;
+//! the snapshot is not too old. (PostgreSQL does the same.) This is right because the lock is the
+//! record's and not a version's: no transaction deletes the record or changes its key before the
+//! lock's end, even if others write it meanwhile, and none has done so since the snapshot. If a
+//! later version does not keep the key, the lock is taken as any other. A version's statement that
+//! it keeps the key concerns the keys that its table had when it was written.
 
 use std::ops::{Bound, ControlFlow};
 
@@ -37,67 +37,65 @@ use crate::{
     version::{HEADER_BYTES, Version},
 };
 
-/// Records that a locking scan looks for at a time, before it locks them one by one.
+/// Number of records that a locking scan finds before it locks them one by one.
 const KEYS_AT_ONCE: usize = 64;
 
-/// What is to be locked under a key.
+/// Object to lock under a key.
 #[derive(Clone, Copy)]
 enum Aim {
-    /// Whatever lies there.
+    /// The record under the key.
     Record,
-    /// The row that was there at a snapshot, or, without one, any (`row.rs`).
+    /// The row that was there at a snapshot, or, without a snapshot, any row (`row.rs`).
     Row(Option<Timestamp>),
 }
 
-/// What came of locking a row: where it lies, and what was read of it.
+/// Result of locking a row: its place, and what was read of it.
 #[derive(Debug)]
 pub struct RowLocked<R> {
-    /// What came of it.
+    /// Outcome, and the place of the row.
     pub found: RowFound,
-    /// What was read, if it was locked.
+    /// Result of the read, if the row was locked.
     pub read: Option<R>,
 }
 
-/// What an attempt to lock a record and read it came to.
+/// Outcome of an attempt to lock a record and read it.
 enum Locked<'t> {
     Read,
     Absent,
-    /// It is not where it was found: the index has to say whether it is there.
+    /// The record is not where it was found: the index has to say whether it is there.
     NotWhereFound,
     Skipped,
-    /// As of [`Written`](super::write::Written).
+    /// The row has moved, as in [`Written`](super::write::Written).
     Moved(Box<NewPlace>),
     Already,
     Blocked(Box<Waiting<'t>>),
-    /// It is on the device, and has to be fetched first.
+    /// The record is on the device, and has to be fetched first.
     Cold(&'t Slot),
 }
 
 impl Transaction {
-    /// Locks a record until the end of the transaction (or until it returns to a
-    /// savepoint that was made before) and reads it, as [`Transaction::get`] does.
-    /// Where there is no record there is nothing to lock: `None`, as for one that was
-    /// skipped.
+    /// Locks the record under `key` until the end of the transaction (or until its return to an
+    /// earlier savepoint) and reads it, as [`Transaction::get`] does. Returns `None` if there is no
+    /// record to lock, or if the record was skipped.
     ///
-    /// A [`Strength::KeyShare`] reads what the snapshot sees, as long as nobody has changed the
-    /// record's key since. Otherwise:
+    /// A [`Strength::KeyShare`] reads what the snapshot sees, as long as no transaction has changed
+    /// the record's key since. Otherwise:
     ///
-    /// Under read committed it reads the newest committed version, as it is once the
-    /// lock is held. On a snapshot the record must not have been changed since; if it was,
+    /// Under read committed, the newest committed version is read, as of the time when the lock is
+    /// held. On a snapshot, the record must not have been changed since; if the record was changed,
     /// and nothing that the transaction has read was, the snapshot moves to the present.
     ///
     /// # Errors
     /// [`Error::Locked`] with [`IfLocked::Fail`], [`Error::LockTimeout`],
     /// [`Error::MemoryExhausted`], after which the transaction can go on. Aborts:
-    /// [`crate::Abort::SnapshotTooOld`], [`crate::Abort::Deadlock`]. As for
+    /// [`crate::Abort::SnapshotTooOld`], [`crate::Abort::Deadlock`]. Any error of
     /// [`Transaction::get`].
     ///
     /// # Suspension
-    /// Memory waits; with [`IfLocked::Wait`], an event wait for others.
+    /// Memory waits; with [`IfLocked::Wait`], an event wait for other transactions.
     ///
     /// # Cancellation
-    /// Dropping the future leaves the queue; or the record locked, if it had come to
-    /// that.
+    /// Dropping the future leaves the queue; or leaves the record locked, if it was locked already.
     pub async fn lock<P: Policy, R>(
         &self,
         table: &Table,
@@ -114,18 +112,18 @@ impl Transaction {
         Ok(output)
     }
 
-    /// As [`Transaction::lock`], of a row that a statement has found under `key`; `by` is the
-    /// transaction that has found it, as for [`Transaction::modify_row`]. A row that is skipped is
-    /// told as [`RowOutcome::Left`].
+    /// Locks and reads the row that a statement has found under `key`, as [`Transaction::lock`]
+    /// does; `by` is the transaction that has found it, as for [`Transaction::modify_row`]. A row
+    /// that is skipped is reported as [`RowOutcome::Left`].
     ///
     /// # Errors
-    /// As for [`Transaction::lock`] and [`Transaction::modify_row`].
+    /// Fails as [`Transaction::lock`] and [`Transaction::modify_row`] do.
     ///
     /// # Suspension
-    /// As for [`Transaction::lock`].
+    /// Memory waits; with [`IfLocked::Wait`], an event wait for other transactions.
     ///
     /// # Cancellation
-    /// As for [`Transaction::lock`].
+    /// Dropping the future leaves the queue; or leaves the row locked, if it was locked already.
     pub async fn lock_row<P: Policy, R>(
         &self,
         table: &Table,
@@ -195,22 +193,22 @@ impl Transaction {
         }
     }
 
-    /// Visits the records between two keys in order, locking each before it is
-    /// visited, until `visit` breaks. Returns the number visited. With
-    /// [`IfLocked::Skip`], records that others have are passed over: several
-    /// transactions can so take different jobs from one queue.
+    /// Visits the records whose keys lie in `range` in order, locking each before it is visited,
+    /// until `visit` breaks. Returns the number of records visited. With [`IfLocked::Skip`],
+    /// records that other transactions have locked are passed over, so that several transactions
+    /// can take different jobs from one queue.
     ///
-    /// Which records there are is seen as [`Transaction::scan`] sees it; each is then
-    /// locked and read as by [`Transaction::lock`].
+    /// The set of records is that which [`Transaction::scan`] sees; each record is then locked and
+    /// read as by [`Transaction::lock`].
     ///
     /// # Errors
-    /// As for [`Transaction::lock`].
+    /// Fails as [`Transaction::lock`] does.
     ///
     /// # Suspension
-    /// As for [`Transaction::lock`].
+    /// Memory waits; with [`IfLocked::Wait`], an event wait for other transactions.
     ///
     /// # Cancellation
-    /// Dropping the future leaves the records locked that it has visited.
+    /// Dropping the future leaves the visited records locked.
     pub async fn scan_locked<P: Policy>(
         &self,
         table: &Table,
@@ -220,7 +218,7 @@ impl Transaction {
         if_locked: IfLocked,
         mut visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
     ) -> Result<u64, Error> {
-        // The whole is one operation, with one snapshot under read committed.
+        // The whole scan is one operation, with one snapshot under read committed.
         let _statement = self.statement(table)?;
         let (mut visited, mut keys) = (0, Vec::<Vec<u8>>::new());
         loop {
@@ -361,7 +359,7 @@ impl<'t> Statement<'t> {
             };
             match transaction.seize(slot, head, owner, strength, if_locked)? {
                 Seized::Held if owner.is_none() => {
-                    // Nobody else writes it now.
+                    // No other transaction writes the record now.
                     if let Some(timestamp) = transaction.committed_at(head) {
                         transaction.saw(timestamp);
                     }
@@ -379,11 +377,11 @@ impl<'t> Statement<'t> {
         }
     }
 
-    /// The head of a record, and the version behind it that the snapshot sees, if all that was
-    /// written in between keeps the key.
+    /// Returns the head of a record, and the version behind it that the snapshot sees, if every
+    /// version in between keeps the key.
     ///
     /// # Errors
-    /// The transaction is over.
+    /// The error of a transaction that is over.
     #[cold]
     async fn kept_since<P: Policy>(
         &self,
@@ -415,7 +413,7 @@ impl<'t> Statement<'t> {
                 }
             };
             transaction.check_open()?;
-            // Else it may have been taken back meanwhile.
+            // Otherwise the version may have been taken back meanwhile.
             if slot.version() != Some(head) {
                 continue;
             }

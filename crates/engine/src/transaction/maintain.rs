@@ -1,41 +1,39 @@
 //! Writes of a table with indexes: the record and its entries, in one *operation*.
 //!
-//! 1. The record is written. Who loses a conflict over it has not met an entry yet.
-//! 2. For each index, the keys that the record had are compared with those that it
-//!    has: entries of keys that went are erased, entries of new keys are claimed. Where
-//!    the builder of an index has still to come by, they are left to it
-//!    (`secondary/reach.rs`).
+//! 1. The record is written. A transaction that loses a conflict over it has not met an entry yet.
+//! 2. For each index, the old keys of the record are compared with the new ones: entries of removed
+//!    keys are erased, entries of new keys are claimed. Entries that the builder of an index has
+//!    still to reach are left to the builder (`secondary/reach.rs`).
 //!
-//! Conflicts between different records over one unique key are conflicts over the
-//! entry. A claim that finds another record's entry is a duplicate, unless that record
-//! has expired: then it is deleted within the operation, and the claim is made again. If
-//! records expire, so do their entries, which are written again when the expiry changes.
+//! Conflicts between different records over one unique key are conflicts over the entry. A claim
+//! that finds another record's entry is a duplicate, unless that record has expired: then that
+//! record is deleted within the operation, and the claim is made again. Entries expire with their
+//! records, and are written again when the expiry changes.
 //!
 //! # All or nothing
-//! The writes of an operation are noted in the context's *journal*, and none of them
-//! overwrites a version in place. Unless the operation completes, the drop of
-//! [`Operation`] takes them back, newest first: after a duplicate or a lack of memory,
-//! when the future is dropped, when the extractor panics. The transaction then is as
-//! it was before and can go on.
+//! The writes of an operation are noted in the context's *journal*, and none of them overwrites a
+//! version in place. Unless the operation completes, the drop of [`Operation`] undoes them, newest
+//! first: after a duplicate or a lack of memory, when the future is dropped, when the extractor
+//! panics. The transaction then is as it was before and can go on.
 //!
-//! Journals of two operations must not mix, and none may build on what another may
-//! take back. So within a transaction, operations on tables with indexes take turns.
-//! A read that overlaps with one (under a `join`) may meet a part of it.
+//! Journals of two operations must not mix, and no operation may build on writes that another may
+//! undo. Therefore, within a transaction, operations on tables with indexes take turns. A read that
+//! overlaps with an operation (under a `join`) may meet a part of it.
 //!
 //! # Which indexes
-//! The list of indexes is loaded after the transaction took its name, in one stretch
-//! under a pin: whoever goes by an earlier list is known to the builder as open
-//! (`secondary/build.rs`). It is loaded again when the operation has ended; if it has
-//! changed, the transaction is aborted. Else, under read committed, an operation that
-//! goes by an earlier list might overwrite what one with the new list has committed
-//! meanwhile, and would leave its entries behind:
+//! The list of indexes is loaded after the transaction took its name, in one stretch under a pin:
+//! the builder knows a transaction that goes by an earlier list as open (`secondary/build.rs`). The
+//! list is loaded again when the operation has ended; if it has changed, the transaction is
+//! aborted. Otherwise, under read committed, an operation that goes by an earlier list might
+//! overwrite what an operation with the new list has committed meanwhile, and would leave its
+//! entries behind:
 //!
 //! ```text
 //!   T: loads the list, suspended      index added     U: writes r, with an entry, commits
 //!   T: writes r (a newer version, which read committed may), without an eye for entries
 //! ```
-//! `T` has then seen `U`'s version, hence sees the new list now. If it sees the old one,
-//! its version was there before the index, and nobody writes `r` before `T` has ended.
+//! `T` has then seen `U`'s version, hence sees the new list now. If `T` sees the old list, its
+//! version was there before the index, and no transaction writes `r` before `T` has ended.
 
 use std::pin::Pin;
 
@@ -60,8 +58,7 @@ use crate::{
 };
 
 impl Transaction {
-    /// The indexes that a write of `table` has to maintain. Gives the transaction
-    /// its name.
+    /// Returns the indexes that a write of `table` has to maintain. Gives the transaction its name.
     #[inline(always)]
     pub(super) fn indexes_of<'t>(&self, table: &'t Table) -> Option<&'t List> {
         // See the module text. The list itself needs no pin.
@@ -71,7 +68,7 @@ impl Transaction {
     }
 }
 
-/// A statement that writes a table with indexes.
+/// Statement that writes a table with indexes.
 pub(super) struct Indexed<'t> {
     statement: Statement<'t>,
     table: &'t Table,
@@ -90,7 +87,7 @@ impl<'t> Statement<'t> {
 }
 
 impl<'t> Indexed<'t> {
-    /// Writes a record (`None`: deletes it) and its entries.
+    /// Writes a record and its entries, or deletes them.
     pub(super) async fn write<P: Policy>(
         &self,
         seek: impl Seek,
@@ -98,7 +95,7 @@ impl<'t> Indexed<'t> {
         content: impl Content,
         intent: Intent,
     ) -> Result<Written<'t>, Error> {
-        // What has expired violates nothing when it goes, and builders remove it.
+        // The deletion of an expired record violates no index, and builders remove its entries.
         if let Some(missing) = self.indexes.missing.first()
             && intent != Intent::Expire
         {
@@ -107,7 +104,7 @@ impl<'t> Indexed<'t> {
         }
         let transaction = self.statement.transaction;
         let mut operation = Operation::begin(transaction).await;
-        // Others had their turn before.
+        // Other operations had their turn before.
         transaction.check_open()?;
         let (statement, table) = (&self.statement, self.table);
         let written = statement.write::<P>(seek, table, key, content, intent);
@@ -117,8 +114,8 @@ impl<'t> Indexed<'t> {
             let first = (self.indexes.attached.iter())
                 .position(|index| self.compare(0, index, scratch, key).is_some());
             if let Some(first) = first {
-                // Boxed: a write that leaves the index keys as they are, and one of a
-                // table without indexes, should not carry the frame along.
+                // Boxed: a write that leaves the index keys as they are, or a write of a table
+                // without indexes, should not carry the frame along.
                 Box::pin(self.maintain::<P>(0, first, scratch, key)).await?;
             }
             operation.complete();
@@ -126,8 +123,8 @@ impl<'t> Indexed<'t> {
         Ok(written)
     }
 
-    /// Finds the index keys that a record had before a `step` of the operation, and those
-    /// that it has now. `None`: its entries are as they should be, or left to the builder.
+    /// Finds the index keys that a record had before a `step` of the operation, and those that it
+    /// has now. `None`: the entries are as they should be, or are left to the builder.
     #[inline]
     fn compare(
         &self,
@@ -162,8 +159,8 @@ impl<'t> Indexed<'t> {
         })
     }
 
-    /// Brings the entries of a record up to date that was written by a `step` of the
-    /// operation, in the indexes from the `first` one whose entries differ.
+    /// Updates the entries of the record that a `step` of the operation has written, in the indexes
+    /// from the `first` one whose entries differ.
     async fn maintain<P: Policy>(
         &self,
         step: usize,
@@ -223,8 +220,8 @@ impl<'t> Indexed<'t> {
         Ok(())
     }
 
-    /// Deletes another record that has expired, as a part of the operation. If somebody
-    /// has written it meanwhile, who claims its entry will see.
+    /// Deletes another record that has expired, as a part of the operation. If another transaction
+    /// has written that record meanwhile, the next claim of its entry finds out.
     fn expire<'s, P: Policy>(
         &'s self,
         key: &'s [u8],
@@ -245,27 +242,26 @@ impl<'t> Indexed<'t> {
     }
 }
 
-/// Of a record whose entries in an index have to change; its index keys are in the
-/// scratch memory.
+/// Record whose entries in an index have to change; its index keys are in the scratch memory.
 struct Difference {
     rid: Rid,
     expiry: Option<WallTime>,
-    /// Else all entries are written again.
+    /// Whether the expiry is unchanged; otherwise all entries are written again.
     same_expiry: bool,
 }
 
-/// How a claim ended.
+/// Outcome of a claim.
 pub(crate) enum Claimed {
     Done,
-    /// The entry is another record's.
+    /// The entry belongs to another record.
     Duplicate,
-    /// It is another record's, which has this key and has expired: to be claimed again
-    /// when that is deleted.
+    /// The entry belongs to another record, which has this key and has expired: the entry has to be
+    /// claimed again when that record is deleted.
     Lapsed(Box<[u8]>),
 }
 
 impl Transaction {
-    /// Makes an entry a record's, for the builder of an index.
+    /// Claims an entry for the record `rid`, on behalf of the builder of an index.
     pub(crate) async fn claim_entry<P: Policy>(
         &self,
         index: &IndexCore,
@@ -280,7 +276,7 @@ impl Transaction {
 }
 
 impl<'t> Statement<'t> {
-    /// Makes an entry this record's, if it is not another's.
+    /// Claims an entry for the record `rid`, unless the entry belongs to another record.
     async fn claim<P: Policy>(
         &self,
         index: &'t IndexCore,
@@ -305,9 +301,9 @@ impl<'t> Statement<'t> {
         })
     }
 
-    /// Removes an entry. If there is none, because the builder has not come to the
-    /// record yet, a tombstone tells him that what he read is out of date. Until he has,
-    /// the entry of a unique index may be another record's, which has the key since; it stays.
+    /// Removes an entry. If there is no entry, because the builder has not come to the record yet,
+    /// a tombstone tells the builder that what it read is out of date. Until then, the entry of a
+    /// unique index may belong to another record, which has taken the key since; that entry stays.
     async fn erase<P: Policy>(
         &self,
         entries: &'t Table,
@@ -329,17 +325,17 @@ impl<'t> Statement<'t> {
     }
 }
 
-/// A write of a record and its entries, under way.
+/// Write of a record and its entries, under way.
 struct Operation<'t> {
     transaction: &'t Transaction,
     scratch: Lent<'t, Scratch>,
     is_complete: bool,
-    /// What was noted of moved rows before it.
+    /// Length of the list of moves before the operation.
     moves: usize,
 }
 
 impl<'t> Operation<'t> {
-    /// Waits for its turn.
+    /// Begins an operation when its turn has come.
     async fn begin(transaction: &'t Transaction) -> Operation<'t> {
         transaction.context.turn.take().await;
         Operation {
@@ -350,7 +346,7 @@ impl<'t> Operation<'t> {
         }
     }
 
-    /// From now on its writes are the transaction's.
+    /// Makes the writes of the operation permanent parts of the transaction.
     fn complete(&mut self) {
         self.is_complete = true;
     }
@@ -361,7 +357,8 @@ impl Drop for Operation<'_> {
         let context = &self.transaction.context;
         let journal = context.journal.borrow();
         if !self.is_complete && !journal.is_empty() && context.state.get() == State::Open {
-            // That it came so far tells of records that others can change again.
+            // The progress of the operation tells of records that other transactions can change
+            // again.
             let new = journal.iter().filter(|step| step.before.is_none());
             (self.transaction).note_what_was_told(new.map(|step| step.write));
         }
@@ -369,7 +366,7 @@ impl Drop for Operation<'_> {
         if !self.is_complete {
             context.moves.borrow_mut().truncate(self.moves);
         }
-        // If the transaction was aborted, all its writes were taken back.
+        // If the transaction was aborted, all its writes were undone.
         let is_open = context.state.get() == State::Open;
         let mut journal = context.journal.borrow_mut();
         while let Some(step) = journal.pop() {
@@ -387,10 +384,10 @@ impl Drop for Operation<'_> {
 }
 
 impl Transaction {
-    /// The record that a step of the operation has written, the version that it replaced
-    /// and the one that it made. They stay in place until the operation ends: the one is
-    /// committed and superseded by an uncommitted one, or the transaction's own and kept;
-    /// the other nobody else may change.
+    /// Returns the record that a step of the operation has written, the version that the step
+    /// replaced and the version that it made. Both versions stay in place until the operation ends:
+    /// the replaced one is committed and superseded by an uncommitted one, or is the transaction's
+    /// own and kept; the new one may be changed by no other transaction.
     fn written_by(&self, step: usize) -> (Rid, Option<Version>, Version) {
         let context = &self.context;
         let step = context.journal.borrow()[step];
@@ -402,9 +399,9 @@ impl Transaction {
         (write.rid, replaced, write.version)
     }
 
-    /// Takes back one write of an operation, the newest of it that is left. Those that
-    /// follow in the list are of other operations, which are under way beside it: no
-    /// savepoint can have been made since, and no list names them by their place.
+    /// Undoes the write at the place `at`, the newest remaining write of an operation. Later writes
+    /// in the list belong to sibling operations that are under way: no savepoint can have been made
+    /// since, and no list names those writes by their place.
     fn take_step_back(&self, at: usize) {
         let write = self.context.writes.borrow_mut().remove(at);
         self.context.places.borrow_mut().cut(at);
@@ -412,8 +409,8 @@ impl Transaction {
         self.take_back(&write, write.key(&keys));
     }
 
-    /// Keeps what a complete operation has replaced for as long as a savepoint may
-    /// want it back.
+    /// Keeps a version that a complete operation has replaced for as long as a savepoint may want
+    /// it back.
     fn keep(&self, saved: Saved) {
         let mut savepoints = self.context.savepoints.borrow_mut();
         if saved.savepoint < savepoints.newest() {

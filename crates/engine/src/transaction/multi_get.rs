@@ -1,10 +1,10 @@
 //! Many point reads at once.
 //!
-//! They are a *group* (`interleave::together`): they overlap each other's cache misses within
-//! one turn of the transaction, at less than what it costs to resume it for each. Between
-//! groups the others of the worker have their turn. Where nothing misses, and under policies
-//! that do not suspend, they run one after the other: the worker's own choice, or, for who looks
-//! up many keys at once, that of a [`GroupChoice`].
+//! The reads are a *group* (`interleave::together`): they overlap each other's cache misses within
+//! one turn of the transaction, at less than the cost of resuming the transaction for each. Between
+//! groups, other tasks of the worker have their turn. If no read misses the cache, and under
+//! policies that do not suspend, the reads run one after the other: the worker chooses, or, for a
+//! caller that looks up many keys at once, a [`GroupChoice`].
 
 use std::{cell::RefCell, time::Instant};
 
@@ -20,16 +20,16 @@ use crate::{
     ttl::Worth,
 };
 
-/// Keys of one group: a dozen microseconds, or so.
+/// Keys of a group: about a dozen microseconds.
 const GROUP_KEYS: usize = 64;
 
 impl Transaction {
-    /// Reads the records under `keys`: `read` is given the position of each that is found,
-    /// and its value while it stays in place; in no particular order. Returns how many
-    /// were found.
+    /// Reads the records under `keys`, in no particular order: `read` is given the position of each
+    /// record that is found, and its value while the value stays in place. Returns the number of
+    /// records found.
     ///
     /// # Errors
-    /// As for [`Transaction::get`]; values may have been shown before.
+    /// Fails as [`Transaction::get`] does; values may have been shown before.
     ///
     /// # Suspension
     /// Memory waits, never while `read` runs.
@@ -46,11 +46,12 @@ impl Transaction {
             .await
     }
 
-    /// The same for who looks up so many keys, perhaps in several calls, that `choice` finds out
-    /// whether groups are worth their switches, whatever else the worker has to do.
+    /// Reads the records under `keys` like [`Transaction::multi_get`], for a caller that looks up
+    /// so many keys, perhaps in several calls, that `choice` can find out whether groups are worth
+    /// their switches, independently of the other work of the worker.
     ///
     /// # Errors
-    /// As for [`Transaction::multi_get`].
+    /// Fails as [`Transaction::multi_get`] does.
     pub async fn multi_get_by_choice<P: Policy, K: AsRef<[u8]>>(
         &self,
         table: &Table,
@@ -105,7 +106,7 @@ impl Transaction {
 }
 
 impl Statement<'_> {
-    /// Reads those of a group, of whom nobody but they themselves is to have a turn.
+    /// Reads the keys of a group; no other task has a turn meanwhile.
     fn read_group<'t, P: Policy, K: AsRef<[u8]>>(
         &self,
         table: &'t Table,
@@ -113,7 +114,8 @@ impl Statement<'_> {
         read: impl FnMut(usize, &[u8]),
         later: &mut Vec<Later<'t, K>>,
     ) -> Result<usize, Error> {
-        // All bodies have them. None suspends meanwhile, so they are borrowed once at a time.
+        // All bodies share them. No body suspends while it borrows them, so one borrow is open at a
+        // time.
         let (read, later) = (&RefCell::new(read), &RefCell::new(later));
         let bodies = keys.map(|(at, key)| async move {
             let bytes = key.as_ref();
@@ -142,7 +144,7 @@ impl Statement<'_> {
         found
     }
 
-    /// Reads those that were not in memory, together.
+    /// Reads, together, the records that were not in memory.
     async fn read_later<'t, K: AsRef<[u8]>>(
         &self,
         table: &'t Table,
@@ -185,7 +187,7 @@ impl Statement<'_> {
     }
 }
 
-/// A key whose record is not in memory, or was just coming or going.
+/// Key whose record is not in memory, or was just being promoted or demoted.
 struct Later<'t, K> {
     at: usize,
     key: K,

@@ -1,28 +1,29 @@
-//! Phantoms: whether there is something now where a transaction has found nothing.
+//! Phantoms: new records where a transaction has found none.
 //!
-//! It has noted the nodes of indexes that told it so, at their versions, and the ranges of
-//! keys that it looked at. Most often no node has changed, and that is all. But a node also
-//! changes when something happens beside the range (a neighbour is inserted, the border takes
-//! over the range of one that became empty) and when a deleted record is collected. So if one
-//! has changed, the ranges are gone through once more, for RIDs that the transaction does not
-//! know:
+//! A transaction has noted the nodes of indexes that told it of an absence, at their versions, and
+//! the ranges of keys that it has examined. Most often no node has changed, and nothing else has to
+//! be checked. But a node also changes when an event happens beside the range (a neighbour is
+//! inserted, the border takes over the range of a node that became empty) and when a deleted record
+//! is collected. If a node has changed, the ranges are therefore examined once more, for RIDs that
+//! the transaction does not know. Known records are:
 //!
-//! - A record that it *saw* there is certified as a record. Its RID serves no other record as
-//!   long as the transaction's snapshot can see it.
-//! - A record that it *wrote* itself: it was there, or was not, at its snapshot.
-//! - A record that it noted as *deleted*, if the same tombstone is still the newest version:
-//!   it carries the transaction's mark. (Else the RID may serve another record by now.)
-//! - One that is *dead* is on its way out of the index, and whoever wants the key inserts it
-//!   anew.
+//! - A record that the transaction *saw* there is certified as a record. Its RID serves no other
+//!   record as long as the transaction's snapshot can see it.
+//! - A record that the transaction *wrote* itself was there, or was not, at its snapshot.
+//! - A record that the transaction noted as *deleted*, if the same tombstone is still the newest
+//!   version: the tombstone carries the transaction's mark. (Otherwise the RID may serve another
+//!   record by now.)
+//! - A record that is *dead* is on its way out of the index, and another transaction that wants the
+//!   key inserts it anew.
 //!
-//! Everything else is a phantom, also what has been inserted and deleted since: the tombstone
-//! carries no mark.
+//! Any other record is a phantom, also a record that has been inserted and deleted since: its
+//! tombstone carries no mark.
 //!
 //! # Races
-//! Whoever inserts does so before he takes his timestamp, and looks at range stamps after
-//! that; the transaction raises its range stamps before it looks here. With the fences of
-//! `certify.rs` one of them sees the other. That holds for the second look as for the first:
-//! both come after the fence.
+//! An inserter inserts before it takes its timestamp, and looks at range stamps after that; the
+//! transaction raises its range stamps before it looks here. With the fences of `certify.rs` one of
+//! the two sees the other. This holds for the second look as for the first: both come after the
+//! fence.
 
 use std::collections::{HashMap, HashSet};
 
@@ -36,12 +37,13 @@ use crate::{
     session::{RecordRead, Seen},
 };
 
-/// Records that are looked at a second time, at most: it is done while others may be waiting
-/// for the outcome.
+/// Maximum records that are looked at a second time: other transactions may be waiting for the
+/// outcome meanwhile.
 const RECORDS_MAX: usize = 4096;
 
 impl Transaction {
-    /// Whether nothing has appeared where the transaction has looked, but by itself.
+    /// Fails if a record of another transaction has appeared in a range that the transaction has
+    /// examined.
     pub(super) fn check_phantoms(&self) -> Result<(), Abort> {
         let dependencies = &self.context.dependencies;
         let are_current = dependencies.nodes_are_current(&self.session.database.arena);
@@ -88,7 +90,7 @@ impl Transaction {
         true
     }
 
-    /// Whether a record in a range is what the transaction has read there.
+    /// Whether a record in a range is the one that the transaction has read there.
     fn is_known(&self, slot: &Slot, read: Option<RecordRead>) -> bool {
         match (slot.head(), read) {
             (Head::Dead, _) => true,

@@ -12,26 +12,26 @@ use crate::{
     version::Version,
 };
 
-/// While the index is walked: at the depth of the lookup's touches.
+/// Touches of nodes while the index is walked, at the depth of a lookup.
 pub(crate) const INDEX_POINT: Point = Point::new("engine: index");
 
-/// What a record is asked for by.
+/// Way to find a record.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Name<'k> {
     Key(&'k [u8]),
-    /// To be written or locked next.
+    /// By key, to be written or locked next.
     KeyToWrite(&'k [u8]),
-    /// Found at the snapshot that is read at.
+    /// By RID, found at the snapshot of the read.
     Rid(Rid),
-    /// The same, to be written or locked next, by its key.
+    /// By RID, to be written or locked next by its key.
     RidToWrite(Rid, &'k [u8]),
-    /// As `Rid`, and the record was fetched into the cache.
+    /// By RID, with the record fetched into the cache already.
     Fetched(Rid),
 }
 
 impl Transaction {
-    /// Reads a record: `read` is given the value, if there is one, while it
-    /// stays in place; what it returns is returned.
+    /// Reads the record under `key` in `table`: `read` is given the value, if there is one, while
+    /// the value stays in place. Returns the result of `read`.
     ///
     /// # Errors
     /// [`Error::KeyTooLong`]; [`Error::Abort`] and [`Error::Ended`] if the
@@ -49,14 +49,15 @@ impl Transaction {
         self.get_worth::<P, R, false>(table, key, move |worth| read(worth.value))
     }
 
-    /// As [`Transaction::get`], of a record that is to be written or locked next, as a row that this
-    /// transaction has found ([`Transaction::modify_row`]): that finds it without another descent of the index.
+    /// Reads a record, as [`Transaction::get`] does, that is to be written or locked next as a row
+    /// that this transaction has found ([`Transaction::modify_row`]): that write finds the record
+    /// without another descent of the index.
     ///
     /// # Errors
-    /// As for [`Transaction::get`].
+    /// Fails as [`Transaction::get`] does.
     ///
     /// # Suspension
-    /// As for [`Transaction::get`].
+    /// Memory waits. Dropping the future is harmless.
     #[inline]
     pub fn find_row<P: Policy, R>(
         &self,
@@ -67,14 +68,14 @@ impl Transaction {
         self.get_worth::<P, R, true>(table, key, move |worth| read(worth.value))
     }
 
-    /// As [`Transaction::get`]; `read` is also told when the record expires, if the table
-    /// has a TTL.
+    /// Reads a record, as [`Transaction::get`] does; `read` is also given the expiry of the record,
+    /// if the table has a TTL.
     ///
     /// # Errors
-    /// As for [`Transaction::get`].
+    /// Fails as [`Transaction::get`] does.
     ///
     /// # Suspension
-    /// As for [`Transaction::get`].
+    /// Memory waits. Dropping the future is harmless.
     pub fn get_until<P: Policy, R>(
         &self,
         table: &Table,
@@ -84,8 +85,8 @@ impl Transaction {
         self.get_worth::<P, R, false>(table, key, move |worth| read(worth.value, worth.expires))
     }
 
-    // Not an `async fn`: that would keep each argument twice, as it was given and
-    // as a variable, and copy it when it is first polled.
+    // Not an `async fn`: its future would keep each argument twice, as it was given and as a
+    // variable, and copy it when it is first polled.
     #[inline]
     #[allow(clippy::manual_async_fn, reason = "see above")]
     fn get_worth<P: Policy, R, const TO_WRITE: bool>(
@@ -101,7 +102,7 @@ impl Transaction {
             let statement = self.statement(table)?;
             let reads = &self.context.reads;
             reads.set(reads.get() + 1);
-            // Written in place: as a result it would be moved once per level.
+            // Written in place: a result would be moved once per level.
             let (mut read, mut output) = (Some(read), None);
             let name = match TO_WRITE {
                 true => Name::KeyToWrite(key),
@@ -113,8 +114,8 @@ impl Transaction {
                     output = read.take().map(|read| read(worth));
                 })
             );
-            // A sibling under the same `join` may have aborted the transaction, and
-            // taken its writes back.
+            // A sibling under the same `join` may have aborted the transaction, and undone its
+            // writes.
             self.check_open()?;
             if let Some(slot) = elsewhere {
                 let mut show = |worth: Worth<'_>| output = read.take().map(|read| read(worth));
@@ -127,7 +128,7 @@ impl Transaction {
 }
 
 impl Statement<'_> {
-    /// Shows `read` a record, if there is one in memory; its slot, if it may be elsewhere.
+    /// Shows `read` a record, if it is in memory. Returns its slot if the record may be elsewhere.
     #[inline(always)]
     #[allow(clippy::manual_async_fn, reason = "see `get`")]
     pub(super) fn get_body<'t, P: Policy>(
@@ -194,7 +195,7 @@ impl Statement<'_> {
         }
     }
 
-    /// A slot that had no version in memory a moment ago, if its record is elsewhere.
+    /// Returns a slot that had no version in memory a moment ago, if its record is elsewhere.
     #[cold]
     fn is_elsewhere<'t>(
         &self,
@@ -204,7 +205,7 @@ impl Statement<'_> {
         found_in: Option<NodeVersion>,
     ) -> Option<&'t Slot> {
         match slot.head() {
-            // Or it has just come back.
+            // A record with a version has just come back.
             Head::Cold(_) | Head::Version(_) => Some(slot),
             Head::Unused | Head::Dead => {
                 self.transaction.note_absence(table, key, found_in);

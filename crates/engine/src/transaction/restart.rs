@@ -1,13 +1,13 @@
 //! Running a transaction again, so that it cannot lose in the same place twice.
 //!
-//! Under [`OnConflict::Wait`](crate::OnConflict) a transaction on a snapshot waits for
-//! whoever has written a record, is handed the record, and finds that its snapshot has
-//! become too old. If it began anew like any other, the next in the queue would write
-//! the record meanwhile, and so on: with enough writers it would never get through.
-//! Instead the retry *begins* with the record's lock. Mostly the aborted attempt has it
-//! already and hands it on; else (it found the record changed without having waited)
-//! the retry waits for it. Only then does it take its snapshot. Nobody can change that
-//! record any more before the retry has ended, so it cannot be aborted for it again.
+//! Under [`OnConflict::Wait`](crate::OnConflict) a transaction on a snapshot waits for the writer
+//! of a record, is handed the record, and finds that its snapshot has become too old. If the
+//! transaction began anew like any other, the next one in the queue would write the record
+//! meanwhile, and so on: with enough writers the transaction would never get through. Instead the
+//! retry *begins* with the record's lock. Mostly the aborted attempt has the lock already and hands
+//! it on; otherwise (the attempt found the record changed without having waited) the retry waits
+//! for the lock. Only then does the retry take its snapshot. No other transaction can change that
+//! record before the retry has ended, so the retry cannot be aborted for it again.
 
 use interleave::{Point, Policy, leaf};
 
@@ -27,19 +27,18 @@ use crate::{
 };
 
 impl Transaction {
-    /// Begins a transaction like this one, which is over. What it does about conflicts,
-    /// its isolation and its durability stay as they are; if
-    /// [`Transaction::will_be_restarted`] was called, so does the lock of the record
-    /// that it was aborted for.
+    /// Begins a transaction like this one, which is over. Its conduct in conflicts, its isolation
+    /// and its durability are kept; if [`Transaction::will_be_restarted`] was called, so is the
+    /// lock of the record for which it was aborted.
     ///
     /// # Errors
-    /// As for [`Session::begin`](crate::Session::begin).
+    /// Fails as [`Session::begin`](crate::Session::begin) does.
     ///
     /// # Suspension
-    /// Memory waits, and an event wait for others that have that record.
+    /// Memory waits, and an event wait for other transactions that have locked that record.
     ///
     /// # Cancellation
-    /// Dropping the future gives the lock up.
+    /// Dropping the future gives up the lock.
     pub async fn restart<P: Policy>(self) -> Result<Transaction, Error> {
         let next = self.session.open(self.options())?;
         next.context.durability.set(self.context.durability.get());
@@ -53,7 +52,7 @@ impl Transaction {
             }
             next.context.locks.replace(locks);
             drop(self);
-            // If it cannot be had, the transaction takes its chance without.
+            // If the lock cannot be had, the transaction takes its chance without it.
             let _ = next.begin_with_lock::<P>(&lost).await;
         }
         next.see();
@@ -71,7 +70,7 @@ impl Transaction {
         Ok(())
     }
 
-    /// Locks whatever record there is.
+    /// Locks the record under `key`, if there is one, whatever the snapshot would see.
     async fn lock_unseen_body<P: Policy>(
         &self,
         table: &Table,

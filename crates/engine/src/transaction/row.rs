@@ -1,8 +1,8 @@
 //! Writes and locks of rows that a statement has found before.
 //!
 //! A statement of SQL finds rows by its snapshot, and then changes or locks them one by one. Under
-//! read committed others may have committed meanwhile. What has to be written then is not what now
-//! lies under the row's key, but *that row*, as PostgreSQL's `EvalPlanQual` has it:
+//! read committed other transactions may have committed meanwhile. The row to write then is not the
+//! one that now lies under the row's key, but *the row found*, as in PostgreSQL's `EvalPlanQual`:
 //!
 //! ```text
 //!   statement, snapshot 5                    others
@@ -13,20 +13,20 @@
 //! ```
 //! # How a row is followed
 //! The row was visible at a snapshot `s` that is still open. Between the head of the record's chain
-//! and the version visible at `s` are the commits since. If none of them is a tombstone, and none is
-//! known to have put another row there (`moves.rs`), the head is the row. Otherwise the *earliest*
-//! of them, at `t`, took the row away: either it was deleted, or `moves.rs` knows its new key. There
-//! the same is done again, beginning at `t`.
+//! and the version visible at `s` are the commits since. If none of them is a tombstone, and none
+//! is known to have put another row there (`moves.rs`), the head is the row. Otherwise the
+//! *earliest* of them, at `t`, took the row away: either the row was deleted, or `moves.rs` knows
+//! its new key. Under the new key the search is repeated, beginning at `t`.
 //!
-//! - *Nothing is missing*: what was committed after `s` stays in its chain, and a record that was
-//!   deleted after `s` in its index, until the horizon reaches `t`, which `s` holds back.
-//! - *It ends*: `t` grows from step to step, and each is a commit that is there.
-//! - *Nobody comes in between*: the head that was judged is the one that is replaced or locked; if
-//!   it is not the head any more by then, it is judged again.
+//! - *Completeness*: a version that was committed after `s` stays in its chain, and a record that
+//!   was deleted after `s` stays in its index, until the horizon reaches `t`, which `s` holds back.
+//! - *Termination*: `t` grows from step to step, and each `t` is an existing commit.
+//! - *Atomicity*: the head that was judged is the one that is replaced or locked; if it is not the
+//!   head any more by then, the new head is judged.
 //!
 //! On a snapshot none of this happens: a row that was changed since aborts its writer.
 //!
-//! What the command under way has written itself is told as [`RowOutcome::Already`].
+//! A row that the command under way has written itself is reported as [`RowOutcome::Already`].
 
 use std::{cell::RefCell, ops::ControlFlow};
 
@@ -49,37 +49,37 @@ use crate::{
     version::Version,
 };
 
-/// What came of writing or locking a row.
+/// Outcome of writing or locking a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowOutcome {
-    /// It was written or locked.
+    /// The row was written or locked.
     Done,
-    /// It is to stay as it is; or it was skipped, as it is locked.
+    /// The row is to stay as it is; or it was skipped, as it is locked.
     Left,
-    /// It is not there any more.
+    /// The row is not there any more.
     Absent,
-    /// The command under way has written it before ([`super::Command`]).
+    /// The command under way has written the row before ([`super::Command`]).
     Already,
 }
 
-/// What came of writing or locking a row, and where it lies.
+/// Outcome of writing or locking a row, and the row's place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowFound {
-    /// What came of it.
+    /// Outcome of the write or lock.
     pub outcome: RowOutcome,
-    /// Its key, if that is another one than the statement has found it under.
+    /// Key of the row, if it differs from the key under which the statement has found the row.
     pub moved_to: Option<Box<[u8]>>,
 }
 
-/// Where a row has gone, and since when.
+/// New place of a row, and the commit that put it there.
 pub(super) struct NewPlace {
     pub(super) key: Box<[u8]>,
     pub(super) since: Timestamp,
 }
 
-/// What has become of a row.
+/// Fate of a row.
 pub(super) enum Trace {
-    /// It is what the head says.
+    /// The row is what the head says.
     Here,
     Already,
     Absent,
@@ -87,20 +87,21 @@ pub(super) enum Trace {
 }
 
 impl Transaction {
-    /// As [`Transaction::modify`], of a row that a statement has found under `key`. `by` is the
-    /// transaction that has found it, with its snapshot still open: this one, or one that reads
-    /// beside it. Without it, the row is whatever lies under the key. If `by` has found it last, by
-    /// [`Transaction::find_row`], the index is not asked again.
+    /// Modifies a row that a statement has found under `key`, as [`Transaction::modify`] does. `by`
+    /// is the transaction that has found the row, with its snapshot still open: this one, or one
+    /// that reads beside it. Without `by`, the row is the one that lies under the key now. If the
+    /// row is the last that `by` has found by [`Transaction::find_row`], the index is not asked
+    /// again.
     ///
-    /// `change` says how strongly the write locks the row: [`Strength::NoKeyUpdate`] if the new value
-    /// has the key of the old one, [`Strength::Update`] otherwise.
+    /// `change` returns the strength at which the write locks the row: [`Strength::NoKeyUpdate`] if
+    /// the new value has the key of the old one, [`Strength::Update`] otherwise.
     ///
     /// # Errors
-    /// As for [`Transaction::modify`]; [`Abort::WriteConflict`] if it is not known any more where
-    /// the row has gone.
+    /// Any error of [`Transaction::modify`]; [`Abort::WriteConflict`] if the new place of the row
+    /// is not known any more.
     ///
     /// # Suspension
-    /// As for [`Transaction::modify`].
+    /// Suspends as [`Transaction::modify`] does.
     pub async fn modify_row<P: Policy>(
         &self,
         table: &Table,
@@ -112,14 +113,15 @@ impl Transaction {
         self.write_row::<P>(table, key, by, &content).await
     }
 
-    /// Deletes a row that a statement has found, unless `check` breaks, which is given its value.
-    /// As for [`Transaction::modify_row`].
+    /// Deletes a row that a statement has found under `key`, unless `check`, which is given its
+    /// value, breaks. `by` is the transaction that has found the row, as for
+    /// [`Transaction::modify_row`].
     ///
     /// # Errors
-    /// As for [`Transaction::modify_row`].
+    /// Fails as [`Transaction::modify_row`] does.
     ///
     /// # Suspension
-    /// As for [`Transaction::modify_row`].
+    /// Suspends as [`Transaction::modify_row`] does.
     pub async fn delete_row<P: Policy>(
         &self,
         table: &Table,
@@ -164,8 +166,9 @@ impl Transaction {
         }
     }
 
-    /// Where a record lies, if this transaction has found it last, and has the snapshot of that still open. To be
-    /// called with a pin that is held as long as the place is used.
+    /// Returns the place of the record under `key`, if that is the last record that this
+    /// transaction has found and the snapshot of the search is still open. The caller must hold a
+    /// pin for as long as the place is used.
     #[inline]
     pub(super) fn place_found(&self, table: &Table, key: &[u8]) -> Option<Rid> {
         let context = &self.context;
@@ -177,17 +180,17 @@ impl Transaction {
         place
     }
 
-    /// The snapshot by which rows were found, if rows can be followed from there.
+    /// Returns the snapshot by which rows were found, if rows can be followed from there.
     pub(super) fn found_at(&self, by: Option<&Transaction>) -> Option<Timestamp> {
         let by = by.filter(|by| by.context.statements() > 0)?;
         (self.isolation() == Isolation::ReadCommitted).then(|| by.context.snapshot())
     }
 
-    /// What has become of a row that was visible at `since` in the record whose newest version is
-    /// `head`, which the transaction may replace.
+    /// Returns the fate of a row that was visible at `since` in the record in `slot`, whose newest
+    /// version is `head`, which the transaction may replace.
     ///
     /// # Errors
-    /// It is not known any more.
+    /// [`Abort::WriteConflict`] if the fate of the row is not known any more.
     #[inline(always)]
     pub(super) fn trace(
         &self,
@@ -213,11 +216,11 @@ impl Transaction {
         let moves = &self.session.database.moves;
         let mut taken_away: Option<(Timestamp, Gone)> = None;
         let mut next = Some(head);
-        // Newest first; in the end it is the earliest that counts.
+        // Newest first; in the end the earliest commit counts.
         loop {
             let Some(version) = next else {
-                // What was visible at a snapshot is in the chain; a record that was not is no
-                // row that anybody has found there.
+                // A version that was visible at a snapshot is in the chain; a record that was not
+                // visible is no row that a statement has found there.
                 return Ok(Trace::Absent);
             };
             let at = self.commit_of(version);
@@ -238,9 +241,10 @@ impl Transaction {
         }
     }
 
-    /// Notes that the row which this transaction has deleted under a key is the one that it has
-    /// inserted under another. Statements of others that have found it then find it there, once
-    /// this transaction has committed. Nothing is noted if one of the keys is unknown.
+    /// Notes that the row which this transaction has deleted under the key `from` is the one that
+    /// it has inserted under the key `to`. Once this transaction has committed, statements of other
+    /// transactions that have found the row under `from` follow it to `to`. Nothing is noted if one
+    /// of the keys is unknown.
     ///
     /// # Errors
     /// [`Error::Abort`] and [`Error::Ended`] if the transaction is over.
@@ -258,7 +262,7 @@ impl Transaction {
         Ok(())
     }
 
-    /// Notes what it has done to places, and charges that.
+    /// Adds notes of moved rows with `note`, and charges their memory.
     pub(super) fn note_of_places(&self, note: impl FnOnce(&mut MoveLog)) {
         let mut moves = self.context.moves.borrow_mut();
         note(&mut moves);
@@ -270,7 +274,7 @@ impl Transaction {
     }
 }
 
-/// Nothing, if a check of what is there has no objection.
+/// Content of a deletion: none, unless `check` objects to the old value.
 struct Deleted<'t, F> {
     table: &'t Table,
     check: RefCell<F>,

@@ -1,11 +1,11 @@
 //! A sample of a table's records, for planners.
 //!
-//! Records are found by their RIDs, which say nothing of their keys and values: places drawn at
-//! random are a uniform sample of the records, at the price of as many point reads without the
-//! walk through the index, however large the table is.
+//! Records are found by their RIDs, which are independent of their keys and values: places drawn at
+//! random are a uniform sample of the records, at the price of as many point reads without the walk
+//! through the index, however large the table is.
 //!
-//! What is shown is no answer of a transaction: nothing is noted for certification, and records
-//! are not counted as used. Those on the device are counted and not read.
+//! The sample is no answer of a transaction: nothing is noted for certification, and records are
+//! not counted as used. Records on the device are counted and not read.
 
 use std::cell::RefCell;
 
@@ -19,14 +19,14 @@ use crate::{
     version::Version,
 };
 
-/// Places of one group, as many as keys of a group of reads.
+/// Number of places of a group, as many as the keys of a group of reads.
 const GROUP_PLACES: usize = 64;
 
 impl Transaction {
-    /// Shows `visit` the values of the records at these places of a table, which are below
-    /// [`Table::records_estimate`]; others have no records. Only those are shown that the
-    /// transaction sees and that are in memory. Returns how many of the places have a record,
-    /// shown or not: some may be another transaction's, not committed yet.
+    /// Shows `visit` the values of the records at `places` of `table`. Places are below
+    /// [`Table::records_estimate`]; places beyond have no records. Only records that the
+    /// transaction sees and that are in memory are shown. Returns the number of places that have a
+    /// record, shown or not: some records may be another transaction's, not committed yet.
     ///
     /// # Errors
     /// [`Error::Abort`] and [`Error::Ended`] if the transaction is over.
@@ -43,7 +43,7 @@ impl Transaction {
         mut visit: impl FnMut(&[u8]),
     ) -> Result<usize, Error> {
         let statement = self.statement(table)?;
-        // Those below have their slots.
+        // Places below this bound have their slots.
         let taken = table.records.taken();
         let mut places = places;
         let mut occupied = 0;
@@ -71,7 +71,8 @@ impl Statement<'_> {
         places: impl Iterator<Item = u64>,
         visit: impl FnMut(&[u8]),
     ) -> usize {
-        // All bodies have it. None suspends meanwhile, so it is borrowed once at a time.
+        // All bodies share it. No body suspends while it borrows it, so one borrow is open at a
+        // time.
         let visit = &RefCell::new(visit);
         let bodies = places.map(|place| async move {
             self.sample_body::<P>(table, Rid(place), |value| (visit.borrow_mut())(value))
@@ -84,7 +85,7 @@ impl Statement<'_> {
         occupied
     }
 
-    /// Whether there is a record, which is shown if it is seen.
+    /// Whether there is a record. Shows `visit` the record if it is seen.
     async fn sample_body<P: Policy>(
         &self,
         table: &Table,
@@ -110,7 +111,7 @@ impl Statement<'_> {
                 Err(_cold) => return true,
             },
         };
-        // Nothing seen: it is newer than the snapshot, or not committed.
+        // No version is seen: the record is newer than the snapshot, or not committed.
         let Some(visible) = visible else {
             return true;
         };

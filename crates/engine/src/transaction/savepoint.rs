@@ -1,16 +1,15 @@
 //! Savepoints: a transaction undoes its last part and goes on.
 //!
-//! What is kept for that, and when, is in `session/savepoints.rs`. To return to a
-//! savepoint is to restore the records that were written before it and again after
-//! it, newest first, and then to take back the writes that came after it; neither
-//! suspends. Other transactions see nothing of all this: whatever they meet is
-//! uncommitted, before and after.
+//! The versions kept for that are described in `session/savepoints.rs`. A return to a savepoint
+//! restores the records that were written before it and again after it, newest first, and then
+//! undoes the writes that came after it; neither suspends. Other transactions see nothing of all
+//! this: every version that they meet is uncommitted, before and after.
 //!
-//! What was read since the savepoint stays read: certification goes on to count it. So
-//! does what writes have told (an update: that there was such a record; an insertion: that
-//! there was none). It is noted nowhere as long as the write stands, because nobody else
-//! can change the record; so it is noted before the write is taken back, for the
-//! certification. The snapshot does not move any more.
+//! Reads since the savepoint stay reads: certification goes on to count them. The answers of writes
+//! count as well (an update: there was such a record; an insertion: there was none). Such an answer
+//! is noted nowhere as long as the write stands, because no other transaction can change the
+//! record; so it is noted for the certification before the write is undone. The snapshot does not
+//! move any more.
 
 use index::look_up;
 use interleave::{Policy, Sequential, run_inline};
@@ -22,8 +21,7 @@ use crate::{
     timestamp::TransactionId,
 };
 
-/// A point within a transaction to which it can return: see
-/// [`Transaction::savepoint`].
+/// Point within a transaction to which the transaction can return: see [`Transaction::savepoint`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Savepoint {
     transaction: TransactionId,
@@ -31,8 +29,8 @@ pub struct Savepoint {
 }
 
 impl Transaction {
-    /// Makes a savepoint. Savepoints nest: one that is made later lies within those
-    /// that were made before it and not released.
+    /// Makes a savepoint. Savepoints nest: a savepoint lies within all earlier savepoints that are
+    /// not released.
     ///
     /// # Errors
     /// [`Error::OperationUnderWay`]; [`Error::MemoryExhausted`] after 2^32 savepoints;
@@ -47,7 +45,7 @@ impl Transaction {
         })
     }
 
-    /// Where the lists end now that a return to a savepoint cuts.
+    /// Returns the lengths of the lists that a return to a savepoint cuts.
     pub(super) fn list_lengths(&self) -> Lengths {
         let context = &self.context;
         Lengths {
@@ -60,13 +58,13 @@ impl Transaction {
         }
     }
 
-    /// Undoes everything that was written since the savepoint was made, and gives up
-    /// the locks that were taken since. The savepoint stays, those within it are gone.
+    /// Undoes everything that was written since `savepoint` was made, and releases the locks that
+    /// were taken since. The savepoint stays, those within it are gone.
     ///
     /// # Errors
     /// [`Error::NoSuchSavepoint`], [`Error::OperationUnderWay`]; [`Error::Abort`] and
-    /// [`Error::Ended`] if the transaction is over, as it is if there is no memory to
-    /// note what the writes have told.
+    /// [`Error::Ended`] if the transaction is over. The return itself aborts the transaction if
+    /// there is no memory to note the answers of the writes.
     pub fn rollback_to(&self, savepoint: &Savepoint) -> Result<(), Error> {
         let number = self.check_savepoint(savepoint)?;
         let mark = self.context.savepoints.borrow_mut().return_to(number);
@@ -81,7 +79,7 @@ impl Transaction {
             self.restore(&saved);
         }
         self.take_writes_back(mark.lengths.writes);
-        // What is left of operations on the catalog has written before the savepoint.
+        // The remaining operations on the catalog have written before the savepoint.
         let at_effects = &self.context.writes_at_effects;
         at_effects.set(at_effects.get().min(mark.lengths.writes));
         self.release_locks(mark.lengths.locks);
@@ -91,14 +89,15 @@ impl Transaction {
         Ok(())
     }
 
-    /// Forgets the savepoint and those within it; what was written since is kept.
+    /// Forgets `savepoint` and those within it; what was written since is kept.
     ///
     /// # Errors
-    /// As for [`Transaction::rollback_to`].
+    /// [`Error::NoSuchSavepoint`], [`Error::OperationUnderWay`]; [`Error::Abort`] and
+    /// [`Error::Ended`] if the transaction is over.
     pub fn release_savepoint(&self, savepoint: &Savepoint) -> Result<(), Error> {
         let number = self.check_savepoint(savepoint)?;
         let mut savepoints = self.context.savepoints.borrow_mut();
-        // A command under way reads what it has replaced.
+        // A command under way reads the versions that it has replaced.
         let is_released = match self.context.command.is_open() {
             true => savepoints.release_only(number).is_some(),
             false => savepoints.release(number, |version| self.discard(version)),
@@ -109,17 +108,18 @@ impl Transaction {
         }
     }
 
-    /// Where the lists ended when a savepoint was made.
+    /// Returns the lengths of the lists when `savepoint` was made.
     ///
     /// # Errors
-    /// As for [`Transaction::rollback_to`].
+    /// [`Error::NoSuchSavepoint`], [`Error::OperationUnderWay`]; [`Error::Abort`] and
+    /// [`Error::Ended`] if the transaction is over.
     pub(super) fn savepoint_lengths(&self, savepoint: &Savepoint) -> Result<Lengths, Error> {
         let number = self.check_savepoint(savepoint)?;
         let mark = self.context.savepoints.borrow().mark(number);
         mark.map(|mark| mark.lengths).ok_or(Error::NoSuchSavepoint)
     }
 
-    /// Whether no record was written since that had been written before.
+    /// Whether no record that had been written before `savepoint` was written again since.
     pub(super) fn has_saved_nothing_since(&self, savepoint: &Savepoint) -> bool {
         let savepoints = self.context.savepoints.borrow();
         let mark = savepoints.mark(savepoint.number);
@@ -142,8 +142,8 @@ impl Transaction {
         Ok(savepoint.number)
     }
 
-    /// Notes what writes have told, given by their places in the list, before they are
-    /// taken back alone. That may be too much to note: then the transaction is aborted.
+    /// Notes the answers of `writes`, given by their places in the list, before the writes are
+    /// undone alone. If the answers are too many to note, the transaction is aborted.
     pub(super) fn note_what_was_told(&self, writes: impl IntoIterator<Item = usize>) {
         self.context.dependencies.settle();
         if !self.context.dependencies.is_for_certification() {
@@ -163,7 +163,7 @@ impl Transaction {
         let writes = self.context.writes.borrow();
         let write = &writes[at];
         let old = write.old.map(|(old, _)| old);
-        // A tombstone may be collected once it is bare: then only the node tells.
+        // A tombstone may be collected once it is bare: then only the node tells of the absence.
         if old.is_none_or(|old| old.is_tombstone())
             && let Some(table) = session.database.table_by_number(write.table)
         {
@@ -171,22 +171,24 @@ impl Transaction {
             let key = write.key(&keys);
             let mut lookup = table.index.lookup(&pin, key);
             run_inline(async { look_up!(Sequential, INDEX_POINT, lookup) });
-            // With the own key in it: to take that out is a change of one's own.
+            // The node is noted with the own key in it: taking the key out is an own change.
             self.note_absence(&table, key, lookup.found_in());
         }
         let slot = write.slot;
         drop(writes);
         if let Some(old) = old {
-            // SAFETY: tables live as long as the database, and their slots never move.
+            // SAFETY: slots never move, and the anchor of the transaction keeps those of a table that
+            // it has written or locked.
             self.note(unsafe { &*slot }, Some(old));
         }
     }
 
-    /// Puts the version back that a record had at a savepoint, or before an operation.
+    /// Restores the version that a record had at a savepoint, or before an operation.
     pub(super) fn restore(&self, saved: &Saved) {
         let mut writes = self.context.writes.borrow_mut();
         let write = &mut writes[saved.write];
-        // SAFETY: tables live as long as the database, and their slots never move.
+        // SAFETY: slots never move, and the anchor of the transaction keeps those of a table that
+        // it has written or locked.
         let slot = unsafe { &*write.slot };
         let is_marked = slot.replace_own(write.version, saved.version);
         self.context.command.restored(slot, saved.version);

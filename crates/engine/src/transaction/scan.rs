@@ -1,8 +1,8 @@
 //! Ordered scans.
 //!
-//! A scan goes border node by border node. The records of one node are fetched
-//! together: first all their slots are prefetched, then all the versions, so that
-//! a node of fifteen records costs two waits, not thirty.
+//! A scan goes border node by border node. The records of a node are fetched together: first all
+//! their slots are prefetched, then all the versions, so that a node of fifteen records costs two
+//! waits, not thirty.
 
 use std::ops::{Bound, ControlFlow};
 
@@ -18,12 +18,12 @@ use crate::{
     version::Version,
 };
 
-/// Border nodes visited under one pin.
+/// Number of border nodes visited under one pin.
 const NODES_PER_PIN: usize = 64;
 
 impl Transaction {
-    /// Visits the records between two keys in order, the transaction's own
-    /// writes included, until `visit` breaks. Returns the number visited.
+    /// Visits the records whose keys lie in `range` in order, the transaction's own writes
+    /// included, until `visit` breaks. Returns the number of records visited.
     ///
     /// # Errors
     /// [`Error::KeyTooLong`]; [`Error::Abort`] and [`Error::Ended`] if the
@@ -42,7 +42,7 @@ impl Transaction {
         self.scan_records::<P>(table, range, direction, visit).await
     }
 
-    /// As [`Transaction::scan`], with RIDs.
+    /// Visits records with their RIDs, as [`Transaction::scan`] visits them without.
     pub(crate) async fn scan_records<P: Policy>(
         &self,
         table: &Table,
@@ -65,8 +65,8 @@ impl Transaction {
         }
     }
 
-    /// [`Transaction::scan_records`] for one who is alone: waits for memory within one turn,
-    /// for the device as others do.
+    /// Visits records like [`Transaction::scan_records`], for a caller that runs alone: waits for
+    /// memory within one turn, and for the device as other scans do.
     pub(crate) async fn scan_records_apart<P: Policy>(
         &self,
         table: &Table,
@@ -89,12 +89,12 @@ impl Transaction {
     }
 }
 
-/// Who is shown records.
+/// Visitor of records.
 pub(crate) trait Visit {
-    /// Is given a record, as it is stored or without its expiry.
+    /// Visits a record, as it is stored or without its expiry.
     fn visit(&mut self, key: &[u8], rid: Rid, value: &[u8]) -> ControlFlow<()>;
 
-    /// Is told where a cold record is; `None` if it has to be fetched.
+    /// Visits a cold record by its address. `None`: the record has to be fetched.
     fn visit_cold(&mut self, _key: &[u8], _address: ColdAddress) -> Option<ControlFlow<()>> {
         None
     }
@@ -107,12 +107,12 @@ impl<F: FnMut(&[u8], Rid, &[u8]) -> ControlFlow<()>> Visit for F {
     }
 }
 
-/// What is left of a range that is scanned.
+/// Remainder of a range that is scanned.
 pub(super) struct Rest<'r> {
     range: (Bound<&'r [u8]>, Bound<&'r [u8]>),
     direction: Direction,
     scanned: u64,
-    /// Where it goes on after a stop, and what was fetched there.
+    /// Bound at which the scan resumes after a stop; `thawed` is what was fetched there.
     next: Option<Bound<Vec<u8>>>,
     thawed: Vec<Fetched>,
 }
@@ -148,7 +148,8 @@ impl<'r> Rest<'r> {
         self.scanned
     }
 
-    /// Takes note of how far a scan came, and fetches what it stopped at: whether it goes on.
+    /// Notes how far the scan `part` came, and fetches what it stopped at. Returns whether the scan
+    /// goes on.
     pub(super) async fn goes_on(
         &mut self,
         transaction: &Transaction,
@@ -157,7 +158,7 @@ impl<'r> Rest<'r> {
         self.scanned += part.scanned;
         let total = &transaction.context.scanned;
         total.set(total.get() + part.scanned);
-        // A sibling under the same `join` may have aborted it.
+        // A sibling under the same `join` may have aborted the transaction.
         transaction.check_open()?;
         let Some(stop) = part.stop else {
             return Ok(false);
@@ -179,30 +180,30 @@ impl<'r> Rest<'r> {
     }
 }
 
-/// How far a scan came.
+/// Progress of a scan.
 pub(super) struct Scanned {
-    /// Records visited.
+    /// Number of records visited.
     pub(super) scanned: u64,
-    /// Why it goes no further, though it was not told to end.
+    /// Reason why the scan stopped, unless its visitor or the range ended it.
     pub(super) stop: Option<Stop>,
 }
 
-/// A scan has met a cold record, or its task's turn is over.
+/// Stop of a scan at a cold record, or at the end of the task's turn.
 pub(super) struct Stop {
-    /// The key at which it goes on.
+    /// Key at which the scan resumes.
     pub(super) key: Vec<u8>,
-    /// It goes on behind the key.
+    /// Whether the scan resumes behind the key.
     pub(super) behind: bool,
-    /// What is to be fetched: the record there, and others that come after it. None if others are
-    /// only to have a turn.
+    /// Records to fetch: the one at the key, and later ones. Empty if other tasks are merely to
+    /// have a turn.
     pub(super) wanted: Vec<ColdAddress>,
 }
 
-/// Where a visit to a batch ended before its end.
+/// Early end of a visit to a batch, at a place in the batch.
 enum Halt {
-    /// At the visitor's wish.
+    /// The visitor has ended the scan.
     Told(usize),
-    /// Before a cold record.
+    /// The next record is cold.
     Cold(usize),
 }
 
@@ -218,8 +219,8 @@ pub(super) fn check_range(range: (Bound<&[u8]>, Bound<&[u8]>)) -> Result<(), Err
 }
 
 impl Statement<'_> {
-    /// Visits records in order, up to a cold one that is not among the `thawed`, or until the task's
-    /// turn is over: of many nodes there may be no record that is shown.
+    /// Visits records in order, up to a cold one that is not among `thawed`, or until the task's
+    /// turn is over: even many nodes may have no record that is shown.
     #[inline(always)]
     pub(super) async fn scan_body<P: Policy>(
         &self,
@@ -278,12 +279,13 @@ impl Statement<'_> {
                     return Scanned { scanned, stop };
                 }
             }
-            // Long scans must not hold reclamation back: the pin goes, and the
-            // scan finds its way again if the epoch has moved on.
+            // Long scans must not hold reclamation back: the pin is dropped, and the scan finds its
+            // way again if the epoch has moved on.
         }
     }
 
-    /// Visits the records of a batch, until `visit` breaks: at which of them.
+    /// Visits the records of a batch, until `visit` breaks or a record is cold. Breaks with the
+    /// place.
     #[inline(always)]
     async fn visit_batch<P: Policy>(
         &self,
@@ -341,8 +343,8 @@ impl Statement<'_> {
     }
 }
 
-/// What is to be fetched before a scan can go on at `key`, whose record is cold: it and those
-/// that come after it, so that there is one wait for them.
+/// Returns the stop of a scan before `key`, whose record is cold. The stop names this record and
+/// the cold ones after it, to be fetched with one wait for all.
 #[cold]
 pub(super) fn stop_before(table: &Table, rids: impl Iterator<Item = Rid>, key: &[u8]) -> Stop {
     let heads = rids.map(|rid| table.records.slot(rid).head());
@@ -357,7 +359,7 @@ pub(super) fn stop_before(table: &Table, rids: impl Iterator<Item = Rid>, key: &
     }
 }
 
-/// Brings the slots and newest versions of some records into the cache.
+/// Fetches the slots and newest versions of some records into the cache.
 #[inline(always)]
 pub(crate) async fn fetch_records<P: Policy>(
     table: &Table,

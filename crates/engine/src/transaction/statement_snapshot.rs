@@ -1,14 +1,15 @@
-//! One snapshot for several operations under read committed: what a statement of SQL sees.
+//! One snapshot for several operations under read committed: the view of a statement of SQL.
 //!
-//! By itself each operation of such a transaction sees what was committed when it began. While a
-//! [`StatementSnapshot`] is open, all of them see what was committed when that was taken, and the
-//! transaction's own writes. Writes go on to take the newest version of their record.
+//! By itself each operation of such a transaction sees the commits before it began. While a
+//! [`StatementSnapshot`] is open, all operations see the commits before the snapshot was taken, and
+//! the transaction's own writes. Writes still take the newest version of their record.
 //!
-//! What a statement saw can be seen again later ([`StatementSnapshot::keep`]), for cursors that go
-//! on after others. The transaction has a name from then on, whose anchor keeps everything in
-//! place until it ends: the anchor was taken at this snapshot or at an earlier one.
+//! The view of a statement can be opened again later ([`StatementSnapshot::keep`]), for cursors
+//! that go on after other statements. The transaction has a name from then on, whose anchor keeps
+//! everything in place until the transaction ends: the anchor was taken at this snapshot or at an
+//! earlier one.
 //!
-//! At the other levels all of this is so anyway, and costs nothing.
+//! At the other isolation levels all operations share one snapshot anyway, and this costs nothing.
 
 use super::{Isolation, Transaction};
 use crate::{
@@ -17,16 +18,17 @@ use crate::{
     ttl::WallTime,
 };
 
-/// While it is there, all operations of its transaction see the same commits.
+/// Open snapshot of a statement: while it lives, all operations of its transaction see the same
+/// commits.
 #[must_use = "the snapshot goes with it"]
 #[derive(Debug)]
 pub struct StatementSnapshot<'t> {
     transaction: &'t Transaction,
-    /// It is read committed, and has to give the snapshot back.
+    /// Whether the transaction is read committed, and the snapshot has to be given back.
     holds: bool,
 }
 
-/// What a statement saw: see [`Transaction::statement_snapshot_at`].
+/// View of a statement: see [`Transaction::statement_snapshot_at`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seeing {
     transaction: TransactionId,
@@ -34,8 +36,9 @@ pub struct Seeing {
 }
 
 impl Transaction {
-    /// Under read committed, has all operations see what is committed now, until the answer is
-    /// dropped. Within another one, or an operation, it is theirs that goes on.
+    /// Opens a snapshot of the present: under read committed, all operations see the commits before
+    /// now until the result is dropped. Within another statement snapshot or an operation, the
+    /// snapshot of that one stays in force.
     ///
     /// # Errors
     /// [`Error::Abort`] and [`Error::Ended`] if the transaction is over.
@@ -52,11 +55,12 @@ impl Transaction {
         })
     }
 
-    /// The same for what an earlier statement of this transaction saw.
+    /// Opens the snapshot `seeing` of an earlier statement of this transaction.
     ///
     /// # Errors
-    /// [`Error::OperationUnderWay`] within another one or an operation; [`Error::Ended`] if it was
-    /// another transaction's; as for [`Transaction::statement_snapshot`].
+    /// [`Error::OperationUnderWay`] within another statement snapshot or an operation;
+    /// [`Error::Ended`] if `seeing` is another transaction's; any error of
+    /// [`Transaction::statement_snapshot`].
     pub fn statement_snapshot_at(&self, seeing: Seeing) -> Result<StatementSnapshot<'_>, Error> {
         self.check_between_operations()?;
         if self.context.id.get() != Some(seeing.transaction) {
@@ -69,7 +73,7 @@ impl Transaction {
         Ok(snapshot)
     }
 
-    /// The snapshot of operations under read committed that begin now.
+    /// Takes the snapshot of operations under read committed that begin now.
     #[inline(always)]
     pub(super) fn take_present(&self) {
         self.context.set_snapshot(self.session.take_snapshot());
@@ -78,7 +82,7 @@ impl Transaction {
 }
 
 impl StatementSnapshot<'_> {
-    /// What it sees, to be seen again until the transaction ends.
+    /// Returns the view of the statement, which can be opened again until the transaction ends.
     pub fn keep(&self) -> Seeing {
         Seeing {
             transaction: self.transaction.id(),

@@ -1,4 +1,4 @@
-//! What is in a part of a table, visible or not: for the builder of an index.
+//! A survey of the records in a part of a table, visible or not: for the builder of an index.
 
 use std::ops::{Bound, ControlFlow};
 
@@ -16,7 +16,7 @@ use crate::{
 type Range<'k> = (Bound<&'k [u8]>, Bound<&'k [u8]>);
 
 impl Transaction {
-    /// The last of the first `count` keys in a range. `None`: there are fewer.
+    /// Returns the last of the first `count` keys in `range`. `None`: there are fewer.
     ///
     /// # Suspension
     /// Memory waits.
@@ -30,7 +30,8 @@ impl Transaction {
         Ok(leaf!(P, statement.key_at_body(table, range, count)))
     }
 
-    /// Who has uncommitted versions in a range; some may have ended meanwhile.
+    /// Returns the transactions with uncommitted versions in `range`; some may have ended
+    /// meanwhile.
     ///
     /// # Suspension
     /// Memory waits.
@@ -45,16 +46,16 @@ impl Transaction {
 }
 
 impl Transaction {
-    /// Visits the newest version of so many records from a key on, if they are not deleted, be it
-    /// newer than the snapshot: whether there are no more. For who has locked the table against
-    /// writers.
+    /// Visits the newest versions of at most `records` records from the key `from` on that are not
+    /// deleted, even versions newer than the snapshot. Returns whether there are no more. The
+    /// caller has locked the table against writers.
     ///
     /// # Errors
-    /// [`Abort::WriteConflict`], if another transaction has written one all the same and not
-    /// ended; as for [`Transaction::scan`].
+    /// [`Abort::WriteConflict`] if another transaction has written a record all the same and not
+    /// ended; any error of [`Transaction::scan`].
     ///
     /// # Suspension
-    /// As for [`Transaction::scan`].
+    /// Memory waits. Dropping the future is harmless.
     pub(crate) async fn newest_in<P: Policy>(
         &self,
         table: &Table,
@@ -90,12 +91,12 @@ impl Transaction {
     }
 }
 
-/// Why a visit has ended.
+/// Reason for the end of a visit.
 enum Stop<'t> {
     End,
     Told,
     Busy,
-    /// At a record that has to be fetched; the last one before it that was visited.
+    /// A record has to be fetched; `before` is the last record visited before it.
     Cold {
         slot: &'t Slot,
         before: Option<Vec<u8>>,

@@ -1,12 +1,12 @@
-//! Locks on whole tables: `lock table ...`, and what statements and DDL lock in passing.
+//! Locks on whole tables: `lock table ...`, and the locks that statements and DDL take in passing.
 //!
-//! Nothing in the engine takes them of its own accord but what creates an index within a
-//! transaction: they are a convention of those who use it, and exclude only each other. The first
+//! The engine takes no such lock of its own accord, except for the creation of an index within a
+//! transaction: the locks are a convention of their users, and exclude only each other. The first
 //! weak lock of a table in a transaction costs two exchanges on a line of the worker's own, one
 //! when it is taken and one at the end; the next costs a look at a short list.
 //!
-//! What a transaction has is in a list, in the order in which it was taken, so that a
-//! savepoint is a mark in it.
+//! A transaction's locks are in a list, in the order in which they were taken; a savepoint is a
+//! mark in that list.
 
 use std::sync::Arc;
 
@@ -20,20 +20,21 @@ use crate::{
     table::Table,
 };
 
-/// A lock that a transaction has taken on a table.
+/// Lock that a transaction has taken on a table.
 #[derive(Debug)]
 pub(crate) struct HeldTable {
     gate: Arc<Gate>,
-    /// What it had before, and has since.
+    /// Modes that the transaction had before this lock was taken; `now` are those that it has
+    /// since.
     before: TableLockModes,
     now: TableLockModes,
 }
 
 impl Table {
     /// Whether a transaction has or wants a lock on the table that is not weak
-    /// ([`TableLockMode::Share`] or stronger, or [`TableLockMode::ShareUpdateExclusive`]).
-    /// While it is false, and with it the answer to the question whether a definition is still in
-    /// force, one who reads the table in a single statement can do without a lock.
+    /// ([`TableLockMode::Share`] or stronger, or [`TableLockMode::ShareUpdateExclusive`]). While no
+    /// transaction does, and the definition of the table is still in force, a reader can read the
+    /// table in a single statement without a lock.
     #[inline(always)]
     pub fn is_guarded(&self) -> bool {
         self.gate.is_closed()
@@ -41,16 +42,16 @@ impl Table {
 }
 
 impl Transaction {
-    /// Locks a table until the end of the transaction, or until it returns to a savepoint that was
-    /// made before. A truncated table's storages have one lock in common.
+    /// Locks `table` until the end of the transaction, or until its return to an earlier savepoint.
+    /// The storages of a truncated table share one lock.
     ///
     /// # Errors
-    /// [`Error::Locked`], if it is not to wait ([`IfLocked::Fail`] and [`IfLocked::Skip`] are the
-    /// same here); [`Error::LockTimeout`], [`Error::ForeignTable`], [`Error::MemoryExhausted`],
-    /// after which the transaction can go on. [`Abort::Deadlock`].
+    /// [`Error::Locked`] if the lock is held and `if_locked` forbids a wait ([`IfLocked::Fail`] and
+    /// [`IfLocked::Skip`] are the same here); [`Error::LockTimeout`], [`Error::ForeignTable`],
+    /// [`Error::MemoryExhausted`], after which the transaction can go on. [`Abort::Deadlock`].
     ///
     /// # Suspension
-    /// With [`IfLocked::Wait`], an event wait for others.
+    /// With [`IfLocked::Wait`], an event wait for other transactions.
     ///
     /// # Cancellation
     /// Dropping the future leaves the queue.
@@ -81,7 +82,7 @@ impl Transaction {
             let locks = &self.session.database.locks;
             match locks.acquire_table(&request, if_locked == IfLocked::Wait) {
                 Acquired::Held(_) => self.note_table_lock(gate, mode),
-                // The gate has opened. Or it never was closed, and no entry was left.
+                // The gate has opened; or it never was closed, and no entry was left.
                 Acquired::Changed => closes = !self.entries().has_room(),
                 Acquired::Busy => return Err(Error::Locked),
                 Acquired::Queued(ticket) => {
@@ -96,7 +97,7 @@ impl Transaction {
         Ok(())
     }
 
-    /// Whether this transaction has a lock of this mode on the table.
+    /// Whether this transaction has a lock of this `mode` on `table`.
     pub fn has_table_lock(&self, table: &Table, mode: TableLockMode) -> bool {
         self.has_locked(&table.gate, mode)
     }
@@ -118,7 +119,7 @@ impl Transaction {
         self.table_modes(gate.number()).has(mode)
     }
 
-    /// What the transaction has on a table.
+    /// Returns the modes in which the transaction has locked the table `number`.
     #[inline]
     fn table_modes(&self, number: u32) -> TableLockModes {
         let locks = self.context.table_locks.borrow();
@@ -126,7 +127,7 @@ impl Transaction {
         own.map_or(TableLockModes::NONE, |held| held.now)
     }
 
-    /// Enters a lock that the transaction has got.
+    /// Enters a lock that the transaction has acquired.
     pub(crate) fn note_table_lock(&self, gate: &Arc<Gate>, mode: TableLockMode) {
         let before = self.table_modes(gate.number());
         self.context.table_locks.borrow_mut().push(HeldTable {
@@ -136,14 +137,14 @@ impl Transaction {
         });
     }
 
-    /// Gives a lock up that was handed over to nobody's knowledge.
+    /// Releases a lock that was handed over after its operation had gone.
     pub(crate) fn release_unheard_table(&self, gate: &Gate) {
         let number = gate.number();
         let tables = &self.session.database.locks.tables;
         tables.weaken(number, self.name(), self.table_modes(number));
     }
 
-    /// Gives up the locks from the given place in the list on.
+    /// Releases the locks from the place `from` in the list on.
     pub(super) fn release_table_locks(&self, from: usize) {
         loop {
             let mut locks = self.context.table_locks.borrow_mut();

@@ -10,7 +10,7 @@ use crate::{
 };
 
 impl Transaction {
-    /// Ends the transaction without effect.
+    /// Ends the transaction in the state `end` and without effect.
     pub(crate) fn undo(&self, end: State) {
         debug_assert!(matches!(
             self.context.state.get(),
@@ -18,7 +18,7 @@ impl Transaction {
         ));
         self.context.state.set(end);
         self.undo_effects(0);
-        // Without a name it has written nothing.
+        // A transaction without a name has written nothing.
         if let Some(id) = self.context.id.get() {
             let status = self.session.database.statuses.of(id);
             status.abort(id.sequence());
@@ -28,7 +28,7 @@ impl Transaction {
         }
     }
 
-    /// Takes back what was written from the given place on, newest first.
+    /// Undoes the writes from the place `from` in the list on, newest first.
     pub(super) fn take_writes_back(&self, from: usize) {
         let keys = self.context.keys.borrow();
         let mut writes = self.context.writes.borrow_mut();
@@ -40,21 +40,21 @@ impl Transaction {
         self.context.places.borrow_mut().cut(writes.len());
     }
 
-    /// Takes a write back that is not in the list any more, and hands the record over if
-    /// somebody waits for it.
+    /// Undoes a write that is not in the list any more, and hands the record over if another
+    /// transaction waits for it.
     pub(super) fn take_back(&self, write: &Write, key: &[u8]) {
         let session = &*self.session;
         let pin = session.memory.pin();
-        // SAFETY: tables live as long as the database, which the session keeps, and
-        // their slots never move.
+        // SAFETY: slots never move, and the anchor of the transaction keeps those of a table that
+        // it has written.
         let slot = unsafe { &*write.slot };
         self.context.command.took_back(slot);
         let is_marked = match write.kind {
             WriteKind::Version => {
                 let old = write.version.next().expect("a version replaces another");
                 let is_marked = slot.replace_own(write.version, old);
-                // Whoever queued the tombstone may have found it covered, and
-                // forgotten it.
+                // The session that queued the tombstone may have found it covered, and forgotten
+                // it.
                 if old.is_tombstone()
                     && let Begin::Committed(timestamp) = old.begin()
                 {
@@ -101,17 +101,18 @@ impl Transaction {
         }
     }
 
-    /// Frees a version of this transaction's own that is in no chain any more.
+    /// Frees an own version of this transaction that is in no chain any more.
     pub(super) fn discard(&self, version: Version) {
         self.context.remove_version(version);
-        // Readers that hold it walk on.
+        // Readers that hold the version walk on.
         version.stamp_never();
         // SAFETY: unlinked; readers pinned before may still hold it.
         unsafe { version.retire(&self.session.memory) };
     }
 
-    /// Frees what was kept for savepoints. At the end: before the context can be
-    /// another transaction's, so that nobody waits for these to be stamped.
+    /// Frees the versions kept for savepoints. At the end of a transaction: before another
+    /// transaction can take the context, so that no transaction waits for these versions to be
+    /// stamped.
     #[inline]
     pub(super) fn drop_saved(&self) {
         let mut savepoints = self.context.savepoints.borrow_mut();
@@ -122,7 +123,8 @@ impl Transaction {
         }
     }
 
-    /// Frees up to so many of these; whether there are more.
+    /// Frees at most `versions_max` of the versions kept for savepoints. Returns whether there are
+    /// more.
     pub(super) fn drop_some_saved(&self, versions_max: usize) -> bool {
         let mut savepoints = self.context.savepoints.borrow_mut();
         for version in savepoints.end().take(versions_max) {

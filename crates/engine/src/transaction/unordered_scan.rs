@@ -1,23 +1,24 @@
 //! Scans of whole tables in no order: along the indirection array, past the index.
 //!
-//! Neighbours there were mostly inserted one after the other, so that slots, and often versions,
-//! come as memory has them. For each [`CHUNK`] of slots all versions are prefetched, and waited
-//! for once.
+//! Neighbours in the array were mostly inserted one after the other, so that slots, and often
+//! versions, come in the order of memory. For each [`CHUNK`] of slots all versions are prefetched,
+//! and waited for once.
 //!
 //! # Why each visible record is met exactly once
-//! A record has one slot for as long as anybody can see it, and each slot is looked at once. Who is
-//! visible at the snapshot was committed before it, hence has a slot below the bound that is read
-//! after it. A slot that is freed and used again while the scan is on its way has had, and gets,
-//! nothing that the snapshot sees: it is freed when all snapshots see the deletion, and what is
-//! inserted is newer. What an inserter has put into a slot and takes back, because another was
-//! faster, is uncommitted while it is there. That holds across pieces of a scan as long as the
-//! snapshot stays the same ([`Transaction::statement_snapshot`]).
+//! A record has one slot for as long as any transaction can see it, and each slot is looked at
+//! once. A record that is visible at the snapshot was committed before it, hence has a slot below
+//! the bound that is read after it. A slot that is freed and used again during the scan had, and
+//! gets, no record that the snapshot sees: the slot is freed when all snapshots see the deletion,
+//! and the record inserted then is newer. A record that an inserter has put into a slot and takes
+//! back, because another inserter was faster, is uncommitted while it is there. All this holds
+//! across the pieces of a scan as long as the snapshot stays the same
+//! ([`Transaction::statement_snapshot`]).
 //!
 //! The transaction's own insertions are met if they come before the scan gets to their slots.
 //!
 //! # What is not noted
-//! Nodes of the index, by which a serializable transaction hears of what appears where it has
-//! looked. So those that may write scan in order.
+//! The scan does not note nodes of the index, by which a serializable transaction hears of new
+//! records where it has looked. Serializable transactions that may write therefore scan in order.
 
 use std::ops::ControlFlow;
 
@@ -32,22 +33,23 @@ use crate::{
     version::Version,
 };
 
-/// Slots that are looked at together. Divides the size of each segment of the array.
+/// Number of slots that are looked at together. Divides the size of each segment of the array.
 const CHUNK: u64 = 64;
 
-/// Chunks visited under one pin.
+/// Number of chunks visited under one pin.
 const CHUNKS_PER_PIN: usize = 16;
 
-/// How far a scan without order has come.
+/// Position of a scan without order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ScanPosition(u64);
 
-/// A transaction that may scan in no order.
+/// Transaction that may scan in no order.
 #[derive(Clone, Copy, Debug)]
 pub struct Unordered<'t>(&'t Transaction);
 
 impl Transaction {
-    /// Scans in no order; `None` for a serializable transaction that may write.
+    /// Returns the transaction's way to scan in no order; `None` for a serializable transaction
+    /// that may write.
     #[inline]
     pub fn unordered(&self) -> Option<Unordered<'_>> {
         let notes_nodes = self.isolation() == Isolation::Serializable && !self.is_read_only();
@@ -56,13 +58,14 @@ impl Transaction {
 }
 
 impl Unordered<'_> {
-    /// Visits the records of a table in no order, from a position on (the default is the
-    /// beginning), until `visit`, which is given their values, breaks: where it is to go on,
-    /// `None` if there are no more. To meet each record once, the pieces of a scan are made at one
-    /// snapshot ([`Transaction::statement_snapshot`]) and by nobody who inserts in between.
+    /// Visits the records of `table` in no order, from the position `from` on (the default is the
+    /// beginning), until `visit`, which is given their values, breaks. Returns the position at
+    /// which the scan resumes, `None` if there are no more records. To meet each record once, the
+    /// pieces of a scan are made at one snapshot ([`Transaction::statement_snapshot`]), and the
+    /// transaction inserts nothing in between.
     ///
     /// # Errors
-    /// As for [`Transaction::scan`].
+    /// Fails as [`Transaction::scan`] does.
     ///
     /// # Suspension
     /// Memory waits. Dropping the future is harmless.
@@ -84,7 +87,7 @@ impl Unordered<'_> {
             );
             let total = &transaction.context.scanned;
             total.set(total.get() + part.scanned);
-            // A sibling under the same `join` may have aborted it.
+            // A sibling under the same `join` may have aborted the transaction.
             transaction.check_open()?;
             from = match part.stop {
                 Stop::End => return Ok(None),
@@ -104,7 +107,7 @@ impl Unordered<'_> {
     }
 }
 
-/// How far a piece has come, and why no further.
+/// Progress of a piece of a scan, and the reason for its end.
 struct Part {
     scanned: u64,
     stop: Stop,
@@ -113,9 +116,9 @@ struct Part {
 enum Stop {
     End,
     Told(u64),
-    /// The task's turn is over: of many slots none may have a record that is shown.
+    /// The task's turn is over: even many slots may have no record that is shown.
     Cut(u64),
-    /// At a record that has to be fetched, and others behind it.
+    /// The record at `at` has to be fetched, and others behind it.
     Cold {
         at: u64,
         wanted: Vec<ColdAddress>,
@@ -198,7 +201,7 @@ impl Statement<'_> {
     }
 }
 
-/// Brings the newest versions of some neighbours into the cache.
+/// Fetches the newest versions of some neighbours into the cache.
 #[inline(always)]
 async fn fetch_chunk<P: Policy>(table: &Table, rids: std::ops::Range<u64>, bytes: usize) {
     let mut last: Option<Version> = None;

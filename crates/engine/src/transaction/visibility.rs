@@ -1,4 +1,4 @@
-//! Which version of a record a transaction sees.
+//! Visibility: the version of a record that a transaction sees.
 
 use interleave::{Point, Policy};
 
@@ -12,7 +12,7 @@ use crate::{
     version::{HEADER_BYTES, Version},
 };
 
-/// How a version looks to a transaction.
+/// Visibility of a version to a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sight {
     /// Made by the transaction itself.
@@ -25,19 +25,19 @@ pub(super) enum Sight {
     Uncommitted,
 }
 
-/// What looking at one version of a chain came to.
+/// Result of looking at one version of a chain.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Look {
-    /// This one is visible, or none is.
+    /// The version is visible, or none is.
     Over(Option<Version>),
-    /// Look at this one.
+    /// The given version has to be looked at next.
     Further(Version),
-    /// The visible one is there.
+    /// The visible version is cold, at the given address.
     Cold(ColdAddress),
 }
 
 impl Transaction {
-    /// A version committed at `timestamp`, looked at from `snapshot`.
+    /// Returns the sight of a version committed at `timestamp`, looked at from `snapshot`.
     #[inline(always)]
     fn sight_committed(&self, timestamp: Timestamp, snapshot: Timestamp) -> Sight {
         if timestamp > snapshot {
@@ -47,7 +47,7 @@ impl Transaction {
         Sight::Visible
     }
 
-    /// How `version` looks at `snapshot`.
+    /// Returns the sight of `version`, looked at from `snapshot`.
     #[inline(always)]
     pub(super) fn sight(&self, version: Version, snapshot: Timestamp) -> Sight {
         match version.begin() {
@@ -70,14 +70,14 @@ impl Transaction {
                 Outcome::Active | Outcome::Later => return Sight::Uncommitted,
                 Outcome::Aborted => return Sight::Newer,
                 Outcome::Committed { at, .. } => return self.sight_committed(at, snapshot),
-                // Stamped by now: `status.rs`.
+                // The version is stamped by now: `status.rs`.
                 Outcome::Ended => {}
             }
         }
     }
 
-    /// When a version was committed, if it was, whether it says so yet or only its maker's status
-    /// does.
+    /// Returns the commit timestamp of `version`, if it was committed, from its stamp or from the
+    /// status of its maker.
     #[inline(always)]
     pub(super) fn committed_at(&self, version: Version) -> Option<Timestamp> {
         match version.begin() {
@@ -99,14 +99,14 @@ impl Transaction {
             match status.outcome(maker, Timestamp(u64::MAX)) {
                 Outcome::Committed { at, .. } => return Some(at),
                 Outcome::Active | Outcome::Later | Outcome::Aborted => return None,
-                // Stamped by now: `status.rs`.
+                // The version is stamped by now: `status.rs`.
                 Outcome::Ended => {}
             }
         }
     }
 
-    /// When a version was committed that is known to be, and not to be the transaction's own; if
-    /// it is taken out of its chain meanwhile, never.
+    /// Returns the commit timestamp of `version`, which is known to be committed and not the
+    /// transaction's own; never, if the version is taken out of its chain meanwhile.
     #[inline(always)]
     pub(super) fn commit_of(&self, version: Version) -> Timestamp {
         match version.begin() {
@@ -118,27 +118,27 @@ impl Transaction {
         }
     }
 
-    /// Whether a version that the transaction sees says that there is no record: it is
-    /// a tombstone, or has expired.
+    /// Whether a `version` that the transaction sees says that there is no record: it is a
+    /// tombstone, or has expired.
     #[inline(always)]
     pub(super) fn is_absent(&self, table: &Table, version: Version) -> bool {
         let stored = version.payload();
         stored.is_none_or(|stored| self.is_expired(table, stored))
     }
 
-    /// Looks for the version of a chain that this transaction sees, tombstones
-    /// included, at `version`, which must have been touched. Mostly that is the
-    /// newest one; only if it is not is there anything to wait for.
+    /// Looks for the version of a chain that this transaction sees, tombstones included, at
+    /// `version`, which must have been touched. Mostly the newest version is the visible one;
+    /// otherwise there is something to wait for.
     #[inline(always)]
     pub(super) fn look(&self, slot: &Slot, version: Version, snapshot: Timestamp) -> Look {
         match self.sight(version, snapshot) {
             Sight::Own if self.context.command.is_open() => self.look_before_command(slot, version),
             Sight::Own | Sight::Visible => Look::Over(Some(version)),
-            // Taken back, perhaps because a sibling under the same `join` has
+            // The version was taken back, perhaps because a sibling under the same `join` has
             // replaced it by another version of this transaction.
             Sight::Newer if version.was_taken_back() => match slot.head() {
                 Head::Version(head) => Look::Further(head),
-                // What it stood above is cold by now.
+                // The version below it is cold by now.
                 Head::Cold(address) => Look::Cold(address),
                 Head::Unused | Head::Dead => Look::Over(None),
             },
@@ -149,12 +149,12 @@ impl Transaction {
         }
     }
 
-    /// Goes on with a look that is not over, at versions that have not been touched yet. `Err`
-    /// if the visible one is cold.
+    /// Continues a `look` that is not over, at versions that have not been touched yet. `Err` if
+    /// the visible version is cold.
     ///
     /// # Suspension
-    /// Before each version. The chain stays as it is from the visible version's
-    /// predecessors on, because the snapshot is open.
+    /// Before each version. The chain stays as it is from the visible version's predecessors on,
+    /// because the snapshot is open.
     pub(super) async fn look_further<P: Policy>(
         &self,
         slot: &Slot,

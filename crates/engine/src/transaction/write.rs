@@ -1,24 +1,23 @@
 //! Insert, update, upsert, modify, delete.
 //!
-//! On a table with indexes each of them is one *operation* of several writes:
-//! `maintain.rs`.
+//! On a table with indexes each of these is one *operation* of several writes: `maintain.rs`.
 //!
-//! | what | file |
+//! | part | file |
 //! | --- | --- |
-//! | the operations | here |
-//! | to the record's slot, which `insert` and `upsert` make if the index does not know the key; waits | `seek.rs` |
+//! | the operations | this file |
+//! | the way to the record's slot, which `insert` and `upsert` make if the index does not know the key; waits | `seek.rs` |
 //! | a new version in front of the chain in the slot | `install.rs` |
-//! | what is in it: given, or made of what is there | `content.rs` |
+//! | its content: given, or made of the old content | `content.rs` |
 //!
 //! # Races
-//! Two writers of one record: both read the head, one compare-and-swap wins, the
-//! other finds the winner's uncommitted version and aborts (first updater wins), or
-//! waits for the winner's end (`locks.rs`). It waits outside the leaf, without a pin,
-//! and then begins again from the key.
+//! Two writers of one record: both read the head, one compare-and-swap wins, the other writer finds
+//! the winner's uncommitted version and aborts (first updater wins), or waits for the winner's end
+//! (`locks.rs`). The loser waits outside the leaf, without a pin, and then begins again from the
+//! key.
 //!
-//! Two inserters of one key: both make a record, one index insert wins, the other
-//! finds the winner's RID, drops its own record (never published) and goes on
-//! as a writer of the winner's.
+//! Two inserters of one key: both make a record, one index insert wins, the other inserter finds
+//! the winner's RID, drops its own record (never published) and goes on as a writer of the
+//! winner's.
 //!
 //! ```text
 //!   inserter                            collector or undo of a record
@@ -48,32 +47,32 @@ use crate::{
     timestamp::Timestamp,
 };
 
-/// What a write asks for.
+/// Condition of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Intent {
     /// Only if the record is absent.
     Insert,
     /// Only if the record is there.
     Change,
-    /// Only if it is the row that was there at a snapshot, or, without one, any (`row.rs`).
+    /// Only if the record is the row that was there at a snapshot, or, without one, any row
+    /// (`row.rs`).
     Row(Option<Timestamp>),
-    /// Either way.
+    /// Whether the record is there or not.
     Put,
     /// An entry: only if there is none, or this record's own.
     Claim(Rid),
-    /// An entry: if there is one or not, it leaves a tombstone, which conflicts with
-    /// whoever inserts the entry at an older snapshot. Unless it is another record's.
+    /// An entry: whether there is one or not, the write leaves a tombstone, which conflicts with an
+    /// inserter of the entry at an older snapshot. Refused if the entry is another record's.
     Erase(Rid),
     /// Only if the record is there and has expired.
     Expire,
 }
 
-/// How an attempt to write ended.
+/// Outcome of an attempt to write.
 pub(super) enum Written<'t> {
     Done,
-    /// The record is there (for `Intent::Insert`), is another's (for `Intent::Claim`
-    /// and `Intent::Erase`),
-    /// or is not there (for `Intent::Change`).
+    /// The record is there (for `Intent::Insert`), is another's (for `Intent::Claim` and
+    /// `Intent::Erase`), or is not there (for `Intent::Change`).
     Refused,
     /// The record is there, and its content is to stay.
     Left,
@@ -81,18 +80,18 @@ pub(super) enum Written<'t> {
     Lapsed(Box<[u8]>),
     /// The record is being removed; its key will be free in a moment.
     Dying,
-    /// It is another transaction's; to be tried again after the wait.
+    /// The record is another transaction's; the write is to be tried again after the wait.
     Blocked(Box<Waiting<'t>>),
-    /// It is on the device; to be tried again when it was fetched.
+    /// The record is on the device; the write is to be tried again when it was fetched.
     Cold(&'t Slot),
-    /// It is the transaction's own, among many writes of which some more were noted; to be tried again until
-    /// its write is found.
+    /// The record is the transaction's own, among many writes, some more of which were noted; the
+    /// write is to be tried again until the earlier write is found.
     Sought,
-    /// For `Intent::Row`: the row is not there any more, whatever is under its key.
+    /// For `Intent::Row`: the row is not there any more, even if another is under its key.
     Absent,
     /// For `Intent::Row`: the row lies elsewhere now.
     Moved(Box<NewPlace>),
-    /// For `Intent::Row`: the command under way has written it before.
+    /// For `Intent::Row`: the command under way has written the row before.
     Already,
 }
 
@@ -104,19 +103,18 @@ impl Written<'_> {
 }
 
 impl Transaction {
-    /// Inserts a record.
+    /// Inserts a record with `key` and `value` into `table`.
     ///
     /// # Errors
-    /// [`Error::DuplicateKey`] if there is one with this key,
-    /// [`Error::DuplicateIndexKey`] if another has the same key in a unique index,
-    /// [`Error::IndexNotAttached`] if an index is missing since the database was opened;
-    /// aborts; limits of key, value and memory. After errors that are not aborts the
-    /// transaction can go on, and the operation has had no effect on the table or any
-    /// of its indexes.
+    /// [`Error::DuplicateKey`] if there is a record with this key, [`Error::DuplicateIndexKey`] if
+    /// another record has the same key in a unique index, [`Error::IndexNotAttached`] if an index
+    /// is missing since the database was opened; aborts; limits of key, value and memory. After an
+    /// error that is no abort the transaction can go on, and the operation has had no effect on the
+    /// table or any of its indexes.
     ///
     /// # Suspension
-    /// Memory waits. Writes of tables with indexes run one after the other within a
-    /// transaction: under a `join`, an event wait for the one before.
+    /// Memory waits. Writes of tables with indexes run one after the other within a transaction:
+    /// under a `join`, an event wait for the write before.
     ///
     /// # Cancellation
     /// Dropping the future leaves the record written or not, with its index entries
@@ -135,13 +133,13 @@ impl Transaction {
         self.write::<P, _>(OrNew, table, key, Some(value), Intent::Insert, answer)
     }
 
-    /// Inserts a record or replaces its value.
+    /// Inserts a record with `key` and `value`, or replaces the value of the record under `key`.
     ///
     /// # Errors
-    /// As for [`Transaction::insert`], without duplicates in the table.
+    /// Fails as [`Transaction::insert`] does, without [`Error::DuplicateKey`].
     ///
     /// # Suspension
-    /// As for [`Transaction::insert`].
+    /// Suspends as [`Transaction::insert`] does.
     #[inline]
     pub fn upsert<P: Policy>(
         &self,
@@ -152,13 +150,13 @@ impl Transaction {
         self.write::<P, _>(OrNew, table, key, Some(value), Intent::Put, |_| Ok(()))
     }
 
-    /// Replaces a record's value; whether there is such a record.
+    /// Replaces the value of the record under `key`. Returns whether there is such a record.
     ///
     /// # Errors
-    /// As for [`Transaction::insert`], without duplicates in the table.
+    /// Fails as [`Transaction::insert`] does, without [`Error::DuplicateKey`].
     ///
     /// # Suspension
-    /// As for [`Transaction::insert`].
+    /// Suspends as [`Transaction::insert`] does.
     #[inline]
     pub fn update<P: Policy>(
         &self,
@@ -169,20 +167,21 @@ impl Transaction {
         self.write::<P, _>(Existing, table, key, Some(value), Intent::Change, Ok)
     }
 
-    /// Replaces a record's value by one that `change` makes of it: it is given the value and
-    /// appends the new one to memory that it is given. Whether there is such a record; false,
-    /// too, if `change` breaks, which leaves the record as it is.
+    /// Replaces the value of the record under `key` by a value made by `change`, which is given the
+    /// old value and appends the new value to the given memory. Returns whether the value was
+    /// replaced: false if there is no such record, or if `change` breaks, which leaves the record
+    /// as it is.
     ///
-    /// This is [`Transaction::get`] and [`Transaction::update`] with nobody in between:
+    /// This is [`Transaction::get`] and [`Transaction::update`] with no other writer in between:
     /// under read committed no update is lost, and a record that has been changed since the
-    /// snapshot was taken is no conflict as long as the snapshot can move to the present.
-    /// If another transaction comes in between all the same, `change` is called again.
+    /// snapshot was taken is no conflict as long as the snapshot can move to the present. If
+    /// another transaction comes in between all the same, `change` is called again.
     ///
     /// # Errors
-    /// As for [`Transaction::insert`], without duplicates in the table.
+    /// Fails as [`Transaction::insert`] does, without [`Error::DuplicateKey`].
     ///
     /// # Suspension
-    /// As for [`Transaction::insert`]; never while `change` runs.
+    /// Suspends as [`Transaction::insert`] does; never while `change` runs.
     #[inline]
     #[allow(clippy::manual_async_fn, reason = "an argument would be kept twice")]
     pub fn modify<P: Policy>(
@@ -205,13 +204,13 @@ impl Transaction {
         }
     }
 
-    /// Deletes a record; whether there was one.
+    /// Deletes the record under `key`. Returns whether there was one.
     ///
     /// # Errors
-    /// As for [`Transaction::insert`], without duplicates in the table.
+    /// Fails as [`Transaction::insert`] does, without [`Error::DuplicateKey`].
     ///
     /// # Suspension
-    /// As for [`Transaction::insert`].
+    /// Suspends as [`Transaction::insert`] does.
     #[inline]
     pub fn delete<P: Policy>(
         &self,
@@ -221,7 +220,7 @@ impl Transaction {
         self.write::<P, _>(Existing, table, key, None, Intent::Change, Ok)
     }
 
-    /// Deletes a record that has expired; whether it had.
+    /// Deletes the record under `key` if it has expired. Returns whether it had.
     pub(crate) fn expire<P: Policy>(
         &self,
         table: &Table,
@@ -230,8 +229,7 @@ impl Transaction {
         self.write::<P, _>(Existing, table, key, None, Intent::Expire, Ok)
     }
 
-    /// Writes a record and what the table's indexes have of it. `answer` is given
-    /// whether that took place.
+    /// Writes a record and its index entries. `answer` is given whether the write took place.
     #[inline(always)]
     #[allow(clippy::manual_async_fn, reason = "an argument would be kept twice")]
     fn write<P: Policy, R>(
@@ -256,7 +254,7 @@ impl Transaction {
         }
     }
 
-    /// The same, for what is to be stored.
+    /// Writes a record and its index entries, with `content` in the form in which it is stored.
     #[inline(always)]
     #[allow(clippy::manual_async_fn, reason = "an argument would be kept twice")]
     pub(super) fn carry_out<'t, P: Policy>(
@@ -280,8 +278,8 @@ impl Transaction {
                     indexed.write::<P>(seek, key, content, intent).await?
                 }
             };
-            // A sibling under the same `join` may have aborted the transaction: what
-            // was found (or not) is then without its writes.
+            // A sibling under the same `join` may have aborted the transaction: the record was then
+            // found (or not found) without the transaction's writes.
             self.check_open()?;
             if written.is_done() {
                 if !table.indexes.is_current(indexes) {

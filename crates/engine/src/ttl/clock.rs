@@ -1,4 +1,4 @@
-//! The wall clock that expiries are measured by.
+//! The wall clock that measures expiries.
 
 use std::{
     fmt,
@@ -16,9 +16,9 @@ use super::Ttl;
 pub struct WallTime(pub u64);
 
 impl WallTime {
-    /// What expires then never does.
+    /// Expiry of a record that never expires.
     pub(crate) const NEVER: WallTime = WallTime(u64::MAX);
-    /// Nobody has looked: no clock says that.
+    /// Mark for a time that was not read yet: no clock returns it.
     pub(crate) const UNKNOWN: WallTime = WallTime(u64::MAX);
 
     pub(crate) fn after(self, ttl: Ttl) -> WallTime {
@@ -27,7 +27,7 @@ impl WallTime {
 }
 
 impl From<SystemTime> for WallTime {
-    /// What came before 1970 is its beginning.
+    /// Converts a system time; times before 1970 become its beginning.
     fn from(time: SystemTime) -> WallTime {
         let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
         WallTime(u64::try_from(since.as_micros()).unwrap_or(u64::MAX))
@@ -35,7 +35,8 @@ impl From<SystemTime> for WallTime {
 }
 
 impl From<WallTime> for SystemTime {
-    /// What the system cannot represent is the latest that it can, about.
+    /// Converts to a system time; times that the system cannot represent become the latest one,
+    /// approximately.
     fn from(time: WallTime) -> SystemTime {
         let latest = Duration::from_secs(i64::MAX as u64 / 4);
         let since = Duration::from_micros(time.0).min(latest);
@@ -48,33 +49,33 @@ impl From<WallTime> for SystemTime {
 pub struct WallClock(Option<Arc<AtomicU64>>);
 
 impl WallClock {
-    /// The operating system's.
+    /// Returns the operating system's clock.
     pub fn system() -> WallClock {
         WallClock(None)
     }
 
-    /// One that stands still at a time until it is set to another: for tests.
+    /// Returns a clock that stands still at a time until it is set to another: for tests.
     pub fn manual(time: WallTime) -> WallClock {
         WallClock(Some(Arc::new(AtomicU64::new(time.0))))
     }
 
-    /// What time it is.
+    /// Returns the current time.
     pub fn now(&self) -> WallTime {
         match &self.0 {
             None => SystemTime::now().into(),
-            // Relaxed: who must see a change is told of it by other means.
+            // Relaxed: a thread that must see a change learns of it by other means.
             Some(time) => WallTime(time.load(Ordering::Relaxed)),
         }
     }
 
-    /// Sets a clock that is set by hand; the system's goes on as it does.
+    /// Sets a clock that is set by hand; no effect on the system's clock.
     pub fn set(&self, time: WallTime) {
         if let Some(now) = &self.0 {
             now.store(time.0, Ordering::Relaxed);
         }
     }
 
-    /// Moves a clock that is set by hand on.
+    /// Moves a clock that is set by hand on; no effect on the system's clock.
     pub fn advance(&self, by: Duration) {
         let micros = u64::try_from(by.as_micros()).unwrap_or(u64::MAX);
         self.set(WallTime(self.now().0.saturating_add(micros)));
@@ -82,7 +83,7 @@ impl WallClock {
 }
 
 impl PartialEq for WallClock {
-    /// Whether they are the same clock.
+    /// Whether the two are the same clock.
     fn eq(&self, other: &WallClock) -> bool {
         match (&self.0, &other.0) {
             (None, None) => true,

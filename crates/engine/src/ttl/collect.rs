@@ -1,20 +1,19 @@
-//! Deleting records that have expired: part of the housekeeping of one session, whichever
-//! first finds that there are tables with a TTL.
+//! Deletion of expired records: part of the housekeeping of one session, the first that finds that
+//! there are tables with a TTL.
 //!
-//! The session *walks* through these tables, a chunk at a time. Each chunk is a
-//! transaction of its own, which takes a snapshot, looks at some records and deletes those
-//! that have expired, like any transaction that deletes: so indexes, log, change stream
-//! and undo see nothing new. It is not serializable (it relies on nothing it has read),
-//! gives way to whoever is in the middle of writing one of them, and waits neither for
-//! others nor for room in the log: what is left, the next walk finds.
+//! The session *walks* through these tables, a chunk at a time. Each chunk is a transaction of its
+//! own, which takes a snapshot, looks at some records and deletes the expired ones, like any
+//! transaction that deletes: indexes, log, change stream and undo see nothing new. It is not
+//! serializable (it relies on nothing it has read), gives way to a transaction that is writing one
+//! of the records, and waits neither for other transactions nor for room in the log: the next walk
+//! finds the records that are left.
 //!
-//! What is not in memory the walk passes over without a look at the device: `cold/expire.rs` finds
-//! it.
+//! The walk passes over cold records without a look at the device: `cold/expire.rs` finds them.
 //!
-//! Records are passed over from when they have expired, so nobody waits for the walk. It
-//! takes at most a tenth of its worker's time, and rests between two walks for an eighth
-//! of the shortest TTL: while it keeps up, what has expired takes little more than an
-//! eighth of the memory of what has not.
+//! Readers pass over records from the moment of their expiry, and need not wait for the walk. The
+//! walk takes at most a tenth of its worker's time, and rests between two rounds for an eighth of
+//! the shortest TTL: while it keeps up, expired records take little more than an eighth of the
+//! memory of the others.
 
 use std::{
     ops::{Bound, ControlFlow},
@@ -37,26 +36,26 @@ use crate::{
     transaction::{Isolation, Transaction, Visit},
 };
 
-/// Records looked at per chunk, and deleted.
+/// Maximum records per chunk that are looked at, and that are deleted.
 const SEEN_MAX: usize = 128;
 pub(crate) const EXPIRED_MAX: usize = 16;
-/// How much longer than a chunk took the session does other things.
+/// Time for other work after a chunk, in multiples of the chunk's duration.
 const RESTS: u32 = 9;
 /// Rest between walks.
 const PAUSE_MIN: Duration = Duration::from_millis(1);
 const PAUSE_MAX: Duration = Duration::from_secs(60);
 
-/// How far a session is on its way through the tables. Dropped, another session can begin
-/// one.
+/// Progress of a session's walk through the tables. After it is dropped, another session can begin
+/// a walk.
 #[derive(Debug)]
 pub(crate) struct Walk {
-    /// The number of the table.
+    /// Number of the table.
     table: u32,
-    /// Its records up to this key were looked at.
+    /// Key up to which the table's records were looked at.
     after: Option<Vec<u8>>,
-    /// The shortest TTL met.
+    /// Shortest TTL met.
     shortest: Duration,
-    /// When to go on, by the session's clock.
+    /// Time to go on, by the session's clock.
     due: Duration,
 }
 
@@ -70,7 +69,7 @@ impl Walk {
         }
     }
 
-    /// Looks at the next records; whether there was a table left.
+    /// Looks at the next records; returns whether there was a table left.
     fn step(&mut self, session: &Rc<Session>) -> Result<bool, Error> {
         let Some(table) = session.database.catalog.next_expiring(self.table) else {
             return Ok(false);
@@ -84,7 +83,7 @@ impl Walk {
         Ok(true)
     }
 
-    /// Deletes what has expired of the next records, and moves on behind them.
+    /// Deletes the expired ones of the next records, and moves on behind them.
     fn look(&mut self, session: &Rc<Session>, table: &Table) -> Result<(), Error> {
         let transaction = session.begin_to_expire()?;
         let mut sight = Sight::new(&transaction, table);
@@ -111,7 +110,7 @@ impl Walk {
         }
         let keys = expired.iter().map(Vec::as_slice);
         let deleted = transaction.expire_all(table, keys)?;
-        // If there is no room in the log, dropping it rolls it back.
+        // If there is no room in the log, dropping the transaction rolls it back.
         if transaction.commit_in_one_go()? {
             session.note_expired(deleted);
         }
@@ -119,14 +118,14 @@ impl Walk {
     }
 }
 
-/// What a chunk has shown.
+/// Result of looking at a chunk.
 struct Sight<'t> {
     transaction: &'t Transaction,
     table: &'t Table,
     seen: usize,
-    /// The keys of those that have expired.
+    /// Keys of the expired records.
     expired: Vec<Vec<u8>>,
-    /// Where it ended, if there may be more.
+    /// Key at which the chunk ended, if there may be more.
     last: Option<Vec<u8>>,
 }
 
@@ -165,8 +164,8 @@ impl Visit for &mut Sight<'_> {
 }
 
 impl Transaction {
-    /// Deletes those of some records that have expired, without a wait: how many. It is one that
-    /// was [begun](Session::begin_to_expire) for that.
+    /// Deletes the records of `table` among `keys` that have expired, without a wait; returns how
+    /// many. The transaction is one that was [begun](Session::begin_to_expire) for that.
     pub(crate) fn expire_all<'k>(
         &self,
         table: &Table,
@@ -180,7 +179,7 @@ impl Transaction {
 }
 
 impl Session {
-    /// Begins a transaction that deletes records that have expired, and waits for no other.
+    /// Begins a transaction that deletes expired records, and waits for no other.
     pub(crate) fn begin_to_expire(self: &Rc<Self>) -> Result<Transaction, Error> {
         let transaction = self.begin(Isolation::Snapshot)?;
         transaction.set_durability(Durability::None);
@@ -189,12 +188,12 @@ impl Session {
         Ok(transaction)
     }
 
-    /// So many expired records were deleted.
+    /// Counts `deleted` expired records that were deleted.
     pub(crate) fn note_expired(&self, deleted: u64) {
         self.counters.update(|stats| stats.expired += deleted);
     }
 
-    /// Deletes some records that have expired, if it is time, and this session's business.
+    /// Deletes some expired records, if it is time, and this session walks.
     #[inline]
     pub(crate) fn collect_expired(&self) {
         if self.database.catalog.has_expiring() {
@@ -220,7 +219,7 @@ impl Session {
         let Some(walk) = walk.as_mut().filter(|walk| walk.due <= began) else {
             return;
         };
-        // What is given up is counted where it is.
+        // Operations that are given up are counted elsewhere.
         let goes_on = walk.step(&session).unwrap_or(true);
         let now = self.clock().now();
         if goes_on {
@@ -231,7 +230,7 @@ impl Session {
         }
     }
 
-    /// How long until the session is to delete more, if that is its business.
+    /// Returns the time until the session is to delete more, if it walks.
     pub(crate) fn until_walk(&self) -> Option<Duration> {
         let walk = self.walk.borrow();
         let walk = walk.as_ref()?;
@@ -251,11 +250,11 @@ impl Catalog {
     /// Whether there may be tables with a TTL.
     #[inline]
     pub(crate) fn has_expiring(&self) -> bool {
-        // Relaxed: who must not miss one has made it.
+        // Relaxed: a session that must not miss a table has made it itself.
         self.expiring.load(Ordering::Relaxed) > 0
     }
 
-    /// A table with a TTL has come (or gone).
+    /// Counts a table with a TTL that comes (or goes).
     pub(crate) fn count_expiring(&self, table: &Arc<Table>, comes: bool) {
         if table.time_to_live().is_some() {
             let count = &self.expiring;

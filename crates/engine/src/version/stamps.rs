@@ -1,20 +1,20 @@
 //! Timestamps about a version, in less than eight bytes each.
 //!
-//! The serial safety net wants two more timestamps per version than a snapshot does.
-//! Both may be rounded to one side: that can only abort a transaction too many. So the
-//! header of a version stays as small as it is without.
+//! The serial safety net wants two more timestamps per version than a snapshot does. Both may be
+//! rounded to one side: an error can only abort a transaction too many. The header of a version
+//! therefore stays as small as it is without them.
 
 use crate::timestamp::Timestamp;
 
-/// How far the successor of a version's maker lies before the version: a floating-point
-/// number of 15 bits and 5 bits of exponent, rounded up.
+/// Distance from a version back to the successor of its maker: a floating-point number of 15 bits
+/// and 5 bits of exponent, rounded up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Distance(u32);
 
 impl Distance {
     pub(super) const BITS: u32 = 20;
     const FRACTION_BITS: u32 = 15;
-    /// Farther than can be said.
+    /// Greatest distance, for all that cannot be expressed.
     const FAR: Distance = Distance((1 << Self::BITS) - 1);
 
     pub(super) fn from_bits(bits: u32) -> Distance {
@@ -40,7 +40,7 @@ impl Distance {
         Distance(exponent << Self::FRACTION_BITS | fraction as u32)
     }
 
-    /// The point at this distance, or farther, before `later`.
+    /// Returns the point at this distance, or farther, before `later`.
     pub(super) fn before(self, later: Timestamp) -> Timestamp {
         if self == Self::FAR {
             return Timestamp(0);
@@ -51,17 +51,17 @@ impl Distance {
     }
 }
 
-/// The newest commit among the readers of a version: the lower half of its timestamp.
+/// Newest commit among the readers of a version: the lower half of its timestamp.
 ///
-/// It is taken for the newest point with this lower half that can have been reached.
-/// So a mark that is 2^32 commits old counts as a new one.
+/// The mark counts as the newest point with this lower half that can have been reached. A mark that
+/// is 2^32 commits old therefore counts as a new one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ReadMark(u32);
 
 impl ReadMark {
     pub(super) const NONE: ReadMark = ReadMark(0);
-    /// Commits that may come between a look at the clock and one at a mark: so many do
-    /// not even while a thread is suspended for seconds.
+    /// Maximum commits between a look at the clock and one at a mark: fewer take place even while a
+    /// thread is suspended for seconds.
     const AHEAD_MAX: u64 = 1 << 28;
 
     pub(super) fn from_bits(bits: u32) -> ReadMark {
@@ -72,13 +72,13 @@ impl ReadMark {
         self.0
     }
 
-    /// The mark of a commit at `at`, or one later.
+    /// Returns the mark of a commit at `at`, or one later.
     pub(super) fn of(at: Timestamp) -> ReadMark {
         ReadMark((at.0 as u32).max(1))
     }
 
-    /// The point that it stands for, or a later one, if the clock said `now` a moment
-    /// ago or will in a moment.
+    /// Returns the point of the mark, or a later one, if the clock showed `now` a moment ago or
+    /// will in a moment.
     pub(super) fn latest(self, now: Timestamp) -> Timestamp {
         if self == Self::NONE {
             return Timestamp(0);

@@ -21,7 +21,7 @@ use in_memory::in_memory;
 pub(crate) struct Setup {
     pub(crate) session: Rc<Session>,
     pub(crate) table: Arc<Table>,
-    /// Of the transactions that it begins.
+    /// Conflict behaviour of the transactions that the setup begins.
     pub(crate) on_conflict: OnConflict,
 }
 
@@ -54,7 +54,7 @@ impl Setup {
         txn
     }
 
-    /// Collects what can be collected.
+    /// Collects everything that can be collected.
     pub(crate) fn collect(&self) {
         for _ in 0..10 {
             self.session.tend();
@@ -86,7 +86,7 @@ impl Setup {
         self.keys_from(txn, "")
     }
 
-    /// The keys from `first` on.
+    /// Returns the keys from `first` on.
     pub(crate) fn keys_from(&self, txn: &Transaction, first: &str) -> Vec<String> {
         let mut keys = Vec::new();
         let range = (Bound::Included(first.as_bytes()), Bound::Unbounded);
@@ -100,14 +100,14 @@ impl Setup {
         keys
     }
 
-    /// In a transaction of its own.
+    /// Writes a record in a transaction of its own.
     pub(crate) fn put_at_once(&self, key: &str, value: &str) {
         let txn = self.begin(Isolation::Serializable);
         self.put(&txn, key, value).unwrap();
         run_inline(txn.commit()).unwrap();
     }
 
-    /// In a transaction of its own.
+    /// Deletes a record in a transaction of its own.
     pub(crate) fn delete_at_once(&self, key: &str) {
         let txn = self.begin(Isolation::Serializable);
         assert_eq!(self.delete(&txn, key), Ok(true));

@@ -17,7 +17,7 @@ pub(crate) struct Durable {
     pub(crate) report: RecoveryReport,
 }
 
-/// Small enough that tests fill several.
+/// Log settings with files so small that tests fill several.
 pub(crate) const LOG: LogConfig = LogConfig {
     group_commit_window: std::time::Duration::from_micros(50),
     relaxed_window: std::time::Duration::from_millis(2),
@@ -49,7 +49,7 @@ pub(crate) fn open_within(
     open_configured(config, directory, log, recovery)
 }
 
-/// Without checkpoints of its own accord.
+/// Opens a database that takes no checkpoints of its own accord.
 pub(crate) fn open_configured(
     config: DatabaseConfig,
     directory: Arc<dyn Directory>,
@@ -125,7 +125,7 @@ impl Durable {
         })
     }
 
-    /// All records of a table.
+    /// Returns all records of a table.
     pub(crate) fn read(&mut self, table: &Arc<Table>) -> Vec<(Vec<u8>, Vec<u8>)> {
         use std::ops::{Bound, ControlFlow};
         let table = table.clone();

@@ -4,7 +4,7 @@
 pub(crate) struct Rng(pub(crate) u64);
 
 impl Rng {
-    /// A number below `n`.
+    /// Returns a number below `n`.
     pub(crate) fn below(&mut self, n: u64) -> u64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;

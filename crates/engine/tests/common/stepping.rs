@@ -13,11 +13,11 @@ use interleave::{Point, Policy};
 
 pub(crate) use rng::Rng;
 
-/// Suspends once at every touch, whoever polls.
+/// Policy that suspends once at every touch, for any poller.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Stepping;
 
-/// Pending, the first time.
+/// Future that is pending the first time.
 #[derive(Debug)]
 pub(crate) struct Once(bool);
 
@@ -64,7 +64,7 @@ pub(crate) fn finish<F: Future>(future: F) -> F::Output {
     }
 }
 
-/// Polls a future a number of times; its output if that was enough. Else it is
+/// Polls a future a number of times; returns its output if that was enough. Otherwise the future is
 /// dropped.
 #[allow(dead_code, reason = "not every test uses it")]
 pub(crate) fn poll_times<F: Future>(future: F, times: usize) -> Option<F::Output> {
@@ -77,7 +77,7 @@ pub(crate) fn poll_times<F: Future>(future: F, times: usize) -> Option<F::Output
     None
 }
 
-/// Lets the others have a turn.
+/// Lets the other futures have a turn.
 #[allow(dead_code, reason = "not every test uses it")]
 pub(crate) fn pause() -> Once {
     Once(true)

@@ -11,7 +11,7 @@ use std::{
     task::{Context, Poll, Wake},
 };
 
-/// A future that is polled by hand.
+/// Future that is polled by hand.
 pub(crate) struct Stepped<F> {
     future: Pin<Box<F>>,
     woken: Arc<Woken>,
@@ -34,7 +34,7 @@ impl<F: Future> Stepped<F> {
         }
     }
 
-    /// Polls it; its output, if that is there.
+    /// Polls the future; returns its output, if it is ready.
     pub(crate) fn step(&mut self) -> Option<F::Output> {
         self.woken.0.store(false, Ordering::SeqCst);
         let waker = self.woken.clone().into();
@@ -44,7 +44,7 @@ impl<F: Future> Stepped<F> {
         }
     }
 
-    /// Whether it was woken since it was last polled.
+    /// Whether the future was woken since it was last polled.
     pub(crate) fn is_woken(&self) -> bool {
         self.woken.0.load(Ordering::SeqCst)
     }

@@ -1,4 +1,4 @@
-//! What a session holds of advisory locks, and until when.
+//! The advisory locks that a session holds, and until when.
 
 use std::{
     cell::{Cell, RefCell},
@@ -13,23 +13,23 @@ use super::{AdvisoryLocks, Key, Owner};
 use crate::execute::VOID;
 use logical::relation::{AdvisoryFunction, Span, Strength};
 
-/// Locks that a session holds at most: they are given back at once. PostgreSQL has room for fewer, for all sessions,
-/// unless it is told otherwise.
+/// Maximum number of locks that a session holds, since they are all given back at once. PostgreSQL
+/// has room for fewer, for all sessions, unless it is told otherwise.
 const HELD_MAX: usize = 8192;
 
-/// Warnings that are kept for the end of a statement, at most.
+/// Maximum number of warnings that are kept for the end of a statement.
 const WARNINGS_MAX: usize = 1024;
 
 type Lock = (Key, Strength);
 
-/// A session's advisory locks. What it holds ends with it. Each is taken from the others once, however often the session
-/// asks for it.
+/// A session's advisory locks. The locks are given back when the session ends. Each is taken from
+/// the database's table once, however often the session asks for it.
 pub struct SessionLocks {
     locks: Arc<AdvisoryLocks>,
     owner: Owner,
-    /// How long one is waited for.
+    /// Longest wait for one lock.
     limit: Cell<Option<Duration>>,
-    /// How often each is held until it is given back.
+    /// Locks that are held until they are given back, each with its count.
     session: RefCell<HashMap<Lock, u64>>,
     transaction: RefCell<OfTransaction>,
     /// Locks that were given back and not held, the first of them.
@@ -39,7 +39,7 @@ pub struct SessionLocks {
 /// The locks that are held until the transaction ends.
 #[derive(Default)]
 struct OfTransaction {
-    /// In the order in which it was taken.
+    /// Locks in the order in which they were taken.
     order: Vec<Lock>,
     all: HashSet<Lock>,
 }
@@ -58,15 +58,16 @@ impl SessionLocks {
         }
     }
 
-    /// How long a lock is waited for from now on.
+    /// Sets the longest wait for one lock from now on.
     pub fn set_limit(&self, limit: Option<Duration>) {
         self.limit.set(limit);
     }
 
-    /// Carries out a call of one of the functions.
+    /// Carries out a call of one of the advisory lock functions.
     ///
     /// # Errors
-    /// 40P01, 55P03; 53200 for one too many.
+    /// 40P01 on a deadlock; 55P03 if the wait is too long; 53200 if the session holds as many locks
+    /// as it may.
     pub async fn call(
         &self,
         function: AdvisoryFunction,
@@ -118,8 +119,10 @@ impl SessionLocks {
         }
     }
 
+    /// Checks that the session may hold one more lock.
+    ///
     /// # Errors
-    /// 53200, if the session holds as many locks as it may.
+    /// 53200 if the session holds as many locks as it may.
     fn expect_room(&self) -> Result<()> {
         let held = self.session.borrow().len() + self.transaction.borrow().order.len();
         if held < HELD_MAX {
@@ -131,7 +134,7 @@ impl SessionLocks {
         )))
     }
 
-    /// Gives back a lock that is held beyond the transaction; whether it was.
+    /// Gives back a lock that is held beyond the transaction; returns whether it was held.
     fn unlock(&self, key: Key, strength: Strength) -> bool {
         let mut session = self.session.borrow_mut();
         let Some(count) = session.get_mut(&(key, strength)) else {
@@ -145,19 +148,21 @@ impl SessionLocks {
         true
     }
 
-    /// Gives back all that is held beyond the transaction.
+    /// Gives back all locks that are held beyond the transaction.
     pub fn unlock_all(&self) {
         for (key, strength) in self.session.take().into_keys() {
             self.locks.give_back(self.owner, key, strength);
         }
     }
 
-    /// How much is held until the transaction ends.
+    /// Returns the number of locks that are held until the transaction ends: a mark for
+    /// [`SessionLocks::return_to`].
     pub fn mark(&self) -> usize {
         self.transaction.borrow().order.len()
     }
 
-    /// Gives back what was taken until the end of the transaction since a mark: 0 is its beginning.
+    /// Gives back the locks that were taken until the end of the transaction since `mark`; 0 is its
+    /// beginning.
     pub fn return_to(&self, mark: usize) {
         let mut held = self.transaction.borrow_mut();
         while held.order.len() > mark
@@ -168,7 +173,7 @@ impl SessionLocks {
         }
     }
 
-    /// What is to be said of locks that were given back and not held.
+    /// Returns, and forgets, the warnings about locks that were given back and not held.
     pub fn take_warnings(&self) -> Vec<String> {
         let of = |strength| match strength {
             Strength::Shared => "ShareLock",

@@ -41,11 +41,11 @@ fn a_lock_is_handed_over_in_order_and_a_newcomer_does_not_pass() {
     assert!(locks.try_take(a, KEY, Strength::Shared));
     let mut exclusive = pin!(locks.take(b, KEY, Strength::Exclusive, None));
     assert!(poll(exclusive.as_mut(), &wakes).is_pending());
-    // Shared would go with what is held, but b would wait the longer.
+    // A shared lock is compatible with the lock held, but b would wait the longer.
     assert!(!locks.try_take(c, KEY, Strength::Shared));
     let mut shared = pin!(locks.take(c, KEY, Strength::Shared, None));
     assert!(poll(shared.as_mut(), &wakes).is_pending());
-    // The holder waits for nobody.
+    // The holder itself does not wait.
     assert!(locks.try_take(a, KEY, Strength::Shared));
     locks.give_back(a, KEY, Strength::Shared);
     assert!(poll(exclusive.as_mut(), &wakes).is_pending());
@@ -114,7 +114,7 @@ fn two_holders_that_both_want_more_are_a_deadlock() {
     assert!(locks.try_take(b, KEY, Strength::Shared));
     let mut waits = pin!(locks.take(c, KEY, Strength::Exclusive, None));
     assert!(poll(waits.as_mut(), &wakes).is_pending());
-    // It goes before c, who would otherwise wait for it.
+    // The holder goes before c, which would otherwise wait for it.
     let mut stronger = pin!(locks.take(a, KEY, Strength::Exclusive, None));
     assert!(poll(stronger.as_mut(), &wakes).is_pending());
     let both = pin!(locks.take(b, KEY, Strength::Exclusive, None));

@@ -26,50 +26,52 @@ pub(super) struct Aggregating<'p> {
     plan: &'p Aggregate,
     input: Input<'p>,
     definitions: Vec<&'static Definition>,
-    /// Of each call, whether what is kept of a group grows with its rows.
+    /// For each call, whether its state of a group grows with the group's rows.
     growing: Vec<bool>,
     /// A table of groups for each grouping set; keys that are not in the set are NULL.
     sets: Vec<Groups>,
     is_read: bool,
-    /// The set, and the group of it, that come next.
+    /// Grouping set, and the group in it, that come next.
     next: (usize, usize),
     scratch: Scratch,
 }
 
-/// Stands for no group.
+/// Number that stands for no group.
 const NONE: u32 = u32::MAX;
 
-/// Groups that are kept apart as found lately.
+/// Number of places for groups that were found lately.
 const RECENT: usize = 256;
 
 struct Groups {
     /// Groups by their keys.
     keys: Partners,
     /// Groups that were found lately, with the hash of their keys, by its last bits: where there
-    /// are few groups, this is all that is asked.
+    /// are few groups, no other lookup is made.
     recent: Vec<(u64, u32)>,
-    /// The same by the key itself, if it is one integer; otherwise empty.
+    /// Groups that were found lately, by the key itself, if it is one integer; otherwise empty.
     recent_integers: Vec<(i64, u32)>,
-    /// Of each group, one after the other: as many as there are calls.
+    /// States of one group after the other, one for each call.
     states: Gradual<Vec<Call>>,
-    /// Bytes that states have beside themselves.
+    /// Bytes that the states hold on the heap.
     states_bytes: usize,
-    /// For all but the keys, which have their own.
+    /// Charge for all but the keys, which have their own.
     charge: Charge,
 }
 
-/// An aggregate of a group.
+/// The state of an aggregate call for one group.
 enum Call {
     Running(State),
-    /// Values that were seen are left out.
+    /// A state, and the values that it has seen, which are left out when they come again.
     Distinct(State, Box<Seen>),
-    /// What is to be accumulated in an order: arguments, then sort keys.
+    /// Values to be accumulated in an order: arguments, then sort keys.
     Ordered(Rows),
 }
 
 impl<'p> Aggregating<'p> {
+    /// Makes the operator of `plan` over `input`.
+    ///
     /// # Errors
-    /// XX000 if a function is none that aggregates.
+    /// XX000 if a function is no aggregate.
     pub(super) fn new(plan: &'p Aggregate, input: Input<'p>) -> Result<Self> {
         let definitions = plan.calls.iter().map(|call| match call.function.0.body {
             Body::Aggregate(definition) => Ok(definition),
@@ -119,7 +121,7 @@ impl<'p> Aggregating<'p> {
                 }
                 run.pause(rows).await;
             }
-            // Without keys there is a group though there be no rows.
+            // Without keys there is a group even if there are no rows.
             for (set, groups) in self.plan.sets.iter().zip(&mut self.sets) {
                 if set.is_empty() && groups.keys.rows.is_empty() {
                     let nulls = vec![Value::Null; self.plan.keys.len()];
@@ -133,8 +135,8 @@ impl<'p> Aggregating<'p> {
         Ok(!out.is_empty())
     }
 
-    /// Takes rows of a batch into account: finds the groups of all, then goes through them call by
-    /// call.
+    /// Takes `rows` of a batch into account: finds the groups of all, then goes through them call
+    /// by call.
     async fn accumulate(&mut self, run: &Run<'_>, rows: Range<usize>) -> Result<()> {
         self.scratch.reset();
         let mut machine = run.machine(&self.scratch);
@@ -220,7 +222,7 @@ impl<'p> Aggregating<'p> {
             for ((call, definition), state) in
                 self.plan.calls.iter().zip(&self.definitions).zip(states)
             {
-                // What the state keeps is put together in the arena.
+                // The result of a state that grows is put together in the arena.
                 self.scratch.ask(state.heap_bytes())?;
                 row.push(result(call, definition, state, context, run).await?);
                 self.scratch.settle()?;
@@ -232,8 +234,8 @@ impl<'p> Aggregating<'p> {
     }
 }
 
-/// The numbers of the groups of so many rows, whose keys come one after the other; those that are
-/// not there are made.
+/// Finds the numbers of the groups of several rows, whose keys come one after the other; groups
+/// that are missing are added.
 fn groups_of(
     plan: &Aggregate,
     definitions: &[&'static Definition],
@@ -291,7 +293,7 @@ fn groups_of(
 }
 
 impl Call {
-    /// Bytes that it has beside itself.
+    /// Returns the bytes that the state holds on the heap.
     fn heap_bytes(&self) -> usize {
         match self {
             Call::Running(state) => state.heap_bytes(),
@@ -302,19 +304,19 @@ impl Call {
 }
 
 impl Groups {
-    /// Charges what was added since the last time.
+    /// Charges what was added since the last call.
     fn charge(&mut self, memory: &Rc<Memory>) -> Result<()> {
         self.keys.charge(memory)?;
         let states = self.states.capacity() * size_of::<Call>();
         self.charge.set(memory, states + self.states_bytes)
     }
 
-    /// Where a group is noted by its key, if that is one integer. If another one was noted there, it
-    /// is forgotten.
+    /// Returns the place where a group is noted by its key, if that is one integer. A group noted
+    /// there before is replaced.
     #[inline]
     fn recent_integer(&mut self, keys: &[Value<'_>]) -> Option<&mut (i64, u32)> {
         let key = integer_of(*keys.first()?)?;
-        // Neighbours, and numbers in steps, do not share a place.
+        // Neighbouring integers, and integers in steps, do not share a place.
         let place = (key as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56;
         let noted = self.recent_integers.get_mut(place as usize)?;
         if noted.0 != key {
@@ -324,7 +326,7 @@ impl Groups {
     }
 }
 
-/// The number of the group with these keys; it is made if it is not there.
+/// Returns the number of the group with these keys; adds the group if it is missing.
 fn group(
     plan: &Aggregate,
     definitions: &[&'static Definition],
@@ -332,7 +334,7 @@ fn group(
     keys: &[Value<'_>],
     hash: u64,
 ) -> Result<u32> {
-    // It may have been made for another row of the batch.
+    // The group may have been added for another row of the batch.
     let mut candidates: Vec<u32> = groups.keys.unsettled(hash).collect();
     groups
         .keys
@@ -373,7 +375,7 @@ fn new_group(
     Ok(number)
 }
 
-/// Appends the keys of rows, until the turn's clock is to be read; the row that comes next.
+/// Appends the keys of rows until the turn's clock is to be read; returns the next row.
 fn append_keys<'a>(
     plan: &'a Aggregate,
     batch: &'a Rows,
@@ -386,7 +388,7 @@ fn append_keys<'a>(
         let row = batch.row(at);
         for key in &plan.keys {
             match key.as_column() {
-                // A copy as a whole, which a result is not.
+                // A column is copied as it is, which is cheaper than the result of a program.
                 Some(at) => keys.push(row[at]),
                 None => keys.push(key.run(machine, row)?),
             }
@@ -398,12 +400,12 @@ fn append_keys<'a>(
     Ok(rows.end)
 }
 
-/// One call, as rows are taken into account in it.
+/// One call while it takes rows into account.
 struct Taking<'a> {
     call: &'a AggregateCall,
     definition: &'static Definition,
     context: Context<'a>,
-    /// The place of the call among those of a group, and the number of those.
+    /// Place of the call among those of a group, and the number of those.
     at: usize,
     stride: usize,
     grows: bool,
@@ -411,7 +413,8 @@ struct Taking<'a> {
 }
 
 impl<'a> Taking<'a> {
-    /// Takes rows into account, whose groups `found` has, until the turn's clock is to be read; how many it took.
+    /// Takes rows into account, whose groups are in `found`, until the turn's clock is to be read;
+    /// returns how many it took.
     fn take(
         &self,
         rows: Range<usize>,
@@ -480,7 +483,7 @@ impl<'a> Taking<'a> {
     }
 }
 
-/// What an aggregate comes to.
+/// Returns the result of an aggregate.
 async fn result<'a>(
     call: &'a AggregateCall,
     definition: &Definition,

@@ -1,4 +1,5 @@
-//! Subqueries within expressions: asked once, for each row that they refer to, or by hash.
+//! Subqueries within expressions: run once, run for each row that they refer to, or answered by
+//! hash.
 
 use types::{Array, Result, Scalar, Scratch, SqlError, SqlState, Value};
 
@@ -10,9 +11,9 @@ pub(super) struct Applying<'p> {
     apply: &'p Apply,
     input: Input<'p>,
     query: Input<'p>,
-    /// The rows of a query that refers to nothing, or its answer.
+    /// Rows of a query that refers to no row around it, or its answer.
     once: Option<Rows>,
-    /// The rows of a query that is answered by hash.
+    /// Rows of a query that is answered by hash.
     matches: Option<Matches<'p>>,
     scratch: Scratch,
 }
@@ -76,7 +77,7 @@ impl<'p> Applying<'p> {
     }
 }
 
-/// The query's rows, as many as the answer needs.
+/// Returns the query's rows, as many as the answer needs.
 async fn gather(apply: &Apply, query: &mut Input<'_>, run: &Run<'_>) -> Result<Rows> {
     let mut rows = Rows::new(query.batch.width());
     while query.more(run).await? {
@@ -109,7 +110,7 @@ async fn answer<'a>(
         ApplyKind::Exists => Ok(Value::Bool(!rows.is_empty())),
         ApplyKind::Scalar => Ok(rows.iter().next().map_or(Value::Null, |row| row[0])),
         ApplyKind::Array(element) => {
-            // The array, and the list that it is made from.
+            // The array is in memory together with the list that it is made from.
             run.memory().ask(rows.bytes().saturating_mul(2))?;
             array(*element, rows, scratch)
         }

@@ -1,18 +1,19 @@
-//! What an execution may take: memory, and its worker's time.
+//! The budget of an execution: memory, and its worker's time.
 //!
 //! Each execution has one [`Budget`], from its first operator to its last row, also while it stays
 //! open between a client's calls. Operators charge what they keep to its memory: rows by
-//! [`Rows::settle`](batch::Rows::settle), arenas of programs by themselves
-//! ([`types::Scratch`]), and everything else by a [`types::Charge`] beside it. A charge that exceeds
-//! the statement's share, or what the database's limit leaves, ends the statement with 53200. What they
-//! do is counted in its turn, which is over after some time: see [`Run::pause`](super::Run::pause).
+//! [`Rows::settle`](batch::Rows::settle), arenas of programs by themselves ([`types::Scratch`]),
+//! and everything else by a [`types::Charge`] beside it. A charge that exceeds the statement's
+//! share, or what the database's limit leaves, ends the statement with 53200. The work of operators
+//! is counted in the execution's turn, which is over after some time: see
+//! [`Run::pause`](super::Run::pause).
 
 use std::rc::Rc;
 
 use interleave::Turn;
 use types::{Allowance, Memory};
 
-/// See the module text.
+/// The memory and the turn of an execution: see the module text.
 #[derive(Debug)]
 pub struct Budget {
     memory: Rc<Memory>,
@@ -20,7 +21,7 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// A budget of `share` bytes of a connection's memory.
+    /// Makes a budget of `share` bytes of a connection's memory.
     pub fn new(connection: &Rc<Allowance>, share: usize) -> Self {
         Self {
             memory: Memory::new(connection, share),
@@ -28,12 +29,12 @@ impl Budget {
         }
     }
 
-    /// How much of its turn the execution has had: operators count in it what they do.
+    /// Returns the execution's turn, in which operators count their work.
     pub fn turn(&self) -> &Turn {
         &self.turn
     }
 
-    /// What the execution holds.
+    /// Returns the memory that the execution holds.
     pub fn memory(&self) -> &Rc<Memory> {
         &self.memory
     }

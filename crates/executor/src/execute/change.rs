@@ -1,5 +1,5 @@
-//! UPDATE, DELETE, FOR UPDATE: rows that were found are changed or locked, each as it is then
-//! (`change_row.rs`).
+//! UPDATE, DELETE, FOR UPDATE: rows that were found are changed or locked, each in its present
+//! state (`change_row.rs`).
 
 use engine::IfLocked as EngineIfLocked;
 use interleave::Interleaved;
@@ -17,7 +17,7 @@ use planner::{
     program::Program,
 };
 
-/// The key of the record in a row.
+/// Returns the key of the record in a row, which is at `at`.
 fn key_in<'v>(row: &[Value<'v>], at: usize) -> Result<&'v [u8]> {
     match row[at] {
         Value::Bytea(key) => Ok(key),
@@ -150,12 +150,12 @@ impl Operator for Deleting<'_> {
     }
 }
 
-/// FOR UPDATE and its relatives.
+/// The operator of FOR UPDATE and its relatives.
 pub(super) struct Locking<'p> {
     input: Input<'p>,
     locks: &'p [RowLock],
     again: Option<Finding<'p>>,
-    /// All rows that are left are in the input's batch.
+    /// Whether all rows that are left are in the input's batch.
     is_settled: bool,
     scratch: Scratch,
 }
@@ -171,7 +171,7 @@ impl<'p> Locking<'p> {
         }
     }
 
-    /// Whether there are rows that were not looked at.
+    /// Returns whether there are rows that were not looked at.
     async fn more(&mut self, run: &Run<'_>) -> Result<bool> {
         match self.is_settled {
             true => Ok(self.input.taken < self.input.batch.len()),
@@ -179,7 +179,7 @@ impl<'p> Locking<'p> {
         }
     }
 
-    /// One row: who takes no more has no more locked.
+    /// Hands on one row at a time: the rows that a caller does not take are not locked.
     async fn advance(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
         while out.is_empty() && self.more(run).await? {
             while out.is_empty() && self.input.taken < self.input.batch.len() {
@@ -215,7 +215,7 @@ impl<'p> Locking<'p> {
     }
 }
 
-/// Whether one of the records in a row is another one than when the row was found.
+/// Returns whether a record in `row` is a different one than in `found`, the row as it was found.
 fn has_changed(locks: &[RowLock], found: &[Value<'_>], row: &[Value<'_>]) -> Result<bool> {
     for lock in locks {
         if !is_same(&lock.table, &lock.rows, &lock.columns, found, row)? {
@@ -225,7 +225,7 @@ fn has_changed(locks: &[RowLock], found: &[Value<'_>], row: &[Value<'_>]) -> Res
     Ok(false)
 }
 
-/// The row with what is computed from the record, as that is now.
+/// Returns the row with the values that are computed from the record, as that is now.
 fn recomputed<'a>(
     row: Option<Vec<Value<'a>>>,
     computed: &'a [(usize, Program)],
@@ -241,7 +241,7 @@ fn recomputed<'a>(
     Ok(Some(row))
 }
 
-/// Locks one record of a row; the row as it is now. `None`: it is passed over.
+/// Locks one record of a row; returns the row as it is now, or `None` if the row is passed over.
 async fn locked(
     lock: &RowLock,
     run: &Run<'_>,

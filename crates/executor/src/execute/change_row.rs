@@ -1,11 +1,12 @@
-//! One row that a statement has found, and changes: as it is by then, and wherever it lies.
+//! The change of one row that a statement has found, in its state at the time of the change and
+//! wherever it lies by then.
 //!
 //! Between finding a row and changing it another transaction may have changed it, or its key. Under
 //! read committed the row as it is now counts (PostgreSQL's `EvalPlanQual`): if the statement's
-//! conditions hold for it, what is to become of it is decided by it ([`Verdict`]); otherwise it is
-//! left alone. The engine hands it over in the moment in which it is changed, so that nobody comes
-//! in between, and follows it to its new key (`engine/transaction/row.rs`). On a snapshot the engine
-//! aborts instead (40001).
+//! conditions hold for it, the verdict on it is reached again from its present values
+//! ([`Verdict`]); otherwise it is left alone. The engine hands the row over at the moment of the
+//! change, so that no other transaction comes in between, and follows it to its new key
+//! (`engine/transaction/row.rs`). On a snapshot the engine aborts instead (40001).
 
 use std::{cell::RefCell, ops::ControlFlow};
 
@@ -31,29 +32,29 @@ use planner::{
     program::Program,
 };
 
-/// What is to become of a row.
+/// The action that is to be taken on a row.
 #[derive(Clone, Copy)]
 pub(super) enum Verdict<'p> {
     Update(&'p NewRow, &'p Assignments),
     Delete,
-    /// It stays as it is.
+    /// The row stays as it is.
     Leave,
 }
 
-/// What has become of a row.
+/// The outcome for a row.
 pub(super) enum Became {
     /// The statement's row with the record as it was, and then the new record.
     Updated(Rows),
     /// The statement's row with the record as it was.
     Deleted(Rows),
     Left,
-    /// It is gone, or the statement's conditions do not hold for it any more.
+    /// The row is gone, or the statement's conditions do not hold for it any more.
     Unmatched,
-    /// The statement has changed it before.
+    /// The statement has changed the row before.
     Already,
 }
 
-/// A row with the record's columns as they are now, if the conditions hold for it.
+/// Returns the row with the record's columns as they are now, if the conditions hold for it.
 #[expect(
     clippy::too_many_arguments,
     reason = "a row, a record, and how they go together"
@@ -79,7 +80,7 @@ pub(super) fn refreshed<'a>(
     }
 }
 
-/// How strongly an update locks a row that writes these columns of keys.
+/// Returns how strongly an update locks a row that writes these columns of keys.
 pub(super) fn strength_of_update(
     table: &Table,
     keys: &[u16],
@@ -92,7 +93,7 @@ pub(super) fn strength_of_update(
     }
 }
 
-/// A row that outlives what it was read from.
+/// Copies a row, so that it outlives what it was read from.
 pub(super) fn kept(row: Vec<Value<'_>>) -> Rows {
     let mut kept = Rows::new(row.len());
     kept.push(row);
@@ -103,7 +104,7 @@ fn old_record<'v>(target: &Target, row: &[Value<'v>]) -> Vec<Value<'v>> {
     record_in(&target.table, &target.columns, row)
 }
 
-/// The record as it was, and the new one that assignments make of a row with it.
+/// Returns the record as it was, followed by the new one that assignments make of a row with it.
 fn assigned<'a>(
     target: &Target,
     new: &'a NewRow,
@@ -122,16 +123,17 @@ fn assigned<'a>(
     Ok((old, made))
 }
 
-/// What came of one attempt, which went by one verdict.
+/// The outcome of one attempt, which followed one verdict.
 enum Attempt<'p> {
     Became(Became),
-    /// As the row is now, it is to become this.
+    /// The row as it is now calls for this verdict instead.
     Otherwise(Verdict<'p>),
     /// The statement's row with the record as it is now, which has to be found again.
     Changed(Rows),
 }
 
-/// Finds rows again that have changed, where conditions alone do not tell (`planner/plan/again.rs`).
+/// A query that finds rows again that have changed, where conditions alone do not tell
+/// (`planner/plan/again.rs`).
 pub(super) struct Finding<'p> {
     plan: &'p Again,
     query: Input<'p>,
@@ -142,7 +144,8 @@ impl<'p> Finding<'p> {
         Self { plan, query }
     }
 
-    /// The statement's row for one with a record as it is now, if there still is one.
+    /// Returns the statement's row for `row`, which has a record as it is now, if there still is
+    /// one.
     pub(super) async fn find(&mut self, run: &Run<'_>, row: &[Value<'_>]) -> Result<Option<Rows>> {
         let parameters = run.extended(row, &self.plan.given);
         let run = run.with(&parameters);
@@ -154,7 +157,7 @@ impl<'p> Finding<'p> {
     }
 }
 
-/// Whether a record is the same in two rows.
+/// Returns whether a record is the same in two rows.
 pub(super) fn is_same(
     table: &Table,
     rows: &RowLayout,
@@ -170,7 +173,7 @@ pub(super) fn is_same(
     Ok(encoded(one)? == encoded(other)?)
 }
 
-/// The record in a row, as far as the row has it.
+/// Returns the record in a row, as far as the row has it.
 fn record_in<'v>(table: &Table, columns: &[(usize, usize)], row: &[Value<'v>]) -> Vec<Value<'v>> {
     let mut record = vec![Value::Null; table.columns.len()];
     for &(at, attribute) in columns {
@@ -185,18 +188,18 @@ pub(super) struct Changing<'c, 'p> {
     pub(super) run: &'c Run<'c>,
     pub(super) scratch: &'c Scratch,
     pub(super) row: &'c [Value<'c>],
-    /// Of its record, when it was found.
+    /// Key of the row's record, when it was found.
     pub(super) key: &'c [u8],
-    /// What is to become of a row for which the statement's conditions hold.
+    /// Decision about a row for which the statement's conditions hold.
     pub(super) decide: &'c dyn Fn(&[Value<'_>]) -> Result<Verdict<'p>>,
 }
 
 impl<'p> Changing<'_, 'p> {
-    /// Changes the row; `first` is what was decided when it was found. `again` finds it again if
+    /// Changes the row; `first` is the verdict on it when it was found. `again` finds it again if
     /// it has changed, where the target says so.
     ///
     /// # Errors
-    /// Those of programs, of constraints, and of the engine.
+    /// Errors of programs, of constraints, and of the engine.
     pub(super) async fn change(
         &self,
         first: Verdict<'p>,
@@ -210,7 +213,8 @@ impl<'p> Changing<'_, 'p> {
                 Verdict::Leave => return Ok(Became::Left),
                 Verdict::Delete => self.delete(row).await?,
                 Verdict::Update(new, assignments) if assignments.may_move => {
-                    // Boxed: an update of other columns should not carry the frame along.
+                    // The future is boxed: an update of other columns should not carry the frame
+                    // along.
                     Box::pin(self.update_key(row, new, assignments)).await?
                 }
                 Verdict::Update(new, assignments) => self.update(row, new, assignments).await?,
@@ -219,7 +223,7 @@ impl<'p> Changing<'_, 'p> {
                 (Attempt::Became(became), _) => return Ok(became),
                 (Attempt::Otherwise(other), _) => verdict = other,
                 (Attempt::Changed(fresh), Some(again)) => {
-                    // Boxed: seldom needed.
+                    // The future is boxed, since it is seldom needed.
                     let Some(row) = Box::pin(again.find(self.run, fresh.row(0))).await? else {
                         return Ok(Became::Unmatched);
                     };
@@ -231,8 +235,8 @@ impl<'p> Changing<'_, 'p> {
         }
     }
 
-    /// The statement's row with a record as it is now, if its conditions hold for it, or what is to
-    /// be done about it first.
+    /// Returns the statement's row with a record as it is now, if its conditions hold for it, or
+    /// the attempt that has to come first.
     fn refreshed<'a>(
         &'a self,
         row: &[Value<'a>],
@@ -252,7 +256,7 @@ impl<'p> Changing<'_, 'p> {
         Ok(ControlFlow::Continue(fresh))
     }
 
-    /// What has become of a row that the engine did not write.
+    /// Returns the outcome for a row that the engine did not write.
     fn untouched(found: &RowFound) -> Attempt<'p> {
         Attempt::Became(match found.outcome {
             RowOutcome::Already => Became::Already,
@@ -269,7 +273,7 @@ impl<'p> Changing<'_, 'p> {
         let (target, run) = (self.target, self.run);
         let table = &target.table;
         let mut outcome: Result<Option<Attempt<'p>>> = Ok(None);
-        // For an error: of the last row that was made.
+        // Values of the last row that was made, for an error.
         let failed_row = RefCell::new(Rows::new(table.columns.len()));
         let changed = run.transaction.modify_row::<Interleaved>(
             table.storage(),
@@ -341,7 +345,7 @@ impl<'p> Changing<'_, 'p> {
         Ok(Some(Attempt::Became(Became::Updated(both))))
     }
 
-    /// How strongly an update locks a row, given with the record as it was, and the new one.
+    /// Returns how strongly an update locks a row; `both` is the record as it was, and the new one.
     fn strength(&self, assignments: &Assignments, both: &[Value<'_>]) -> Strength {
         if assignments.keys.is_empty() {
             return Strength::NoKeyUpdate;
@@ -360,8 +364,8 @@ impl<'p> Changing<'_, 'p> {
         self.run.key_changes.updated(table, old, made)
     }
 
-    /// An update that may change the key that the row lies under: it is locked first, and then
-    /// written in its place, or deleted there and put in where it belongs.
+    /// Updates a row whose key may change with it: locks it first, and then writes it in its place,
+    /// or deletes it there and inserts it where it belongs.
     async fn update_key(
         &self,
         row: &[Value<'_>],
@@ -373,12 +377,12 @@ impl<'p> Changing<'_, 'p> {
         let storage = table.storage();
         let mut record = Vec::new();
         let mut failed_row = Rows::new(table.columns.len());
-        // By the row as it was found: most that assign a key to itself need not wait for those who
-        // refer to it.
+        // The strength is guessed from the row as it was found: most updates that assign a key to
+        // itself need not wait for transactions that refer to it.
         let guessed = assigned(target, new, assignments, run, self.scratch, row);
         let strength = match guessed {
             Ok((old, made)) => strength_of_update(table, &assignments.keys, &old, &made),
-            // If it is still so by then, this is said then.
+            // An error that the row as it is now raises as well is raised then.
             Err(_) => Strength::Update,
         };
         let locked = transaction.lock_row::<Interleaved, _>(
@@ -412,7 +416,7 @@ impl<'p> Changing<'_, 'p> {
             self.note_update(both)?;
             return Ok(attempt);
         }
-        // Under another key it is another record.
+        // Under another key the row is another record.
         let gone = transaction.delete::<Interleaved>(storage, key);
         gone.await.map_err(|error| of_engine(error, table))?;
         let mut new_key = Vec::new();
@@ -455,7 +459,7 @@ impl<'p> Changing<'_, 'p> {
         Ok(attempt)
     }
 
-    /// The row that goes, if it is to go.
+    /// Returns the verdict on the row as it is now: deleted, if that is still to be done.
     fn unmade<'a>(&'a self, row: &[Value<'a>], old: &'a [u8]) -> Result<Option<Attempt<'p>>> {
         let fresh = match self.refreshed(row, old)? {
             ControlFlow::Continue(fresh) => fresh,
@@ -468,7 +472,8 @@ impl<'p> Changing<'_, 'p> {
     }
 }
 
-/// What was decided by the row as it is, if it is there: it may have gone after it was looked at.
+/// Returns the verdict on the row as it is, if it is there: it may have gone after it was looked
+/// at.
 fn decided<'p>(
     found: &RowFound,
     outcome: Result<Option<Attempt<'p>>>,

@@ -1,41 +1,41 @@
 //! Rows by an integer key, where the keys lie close together: an array of row numbers, which takes
-//! neither hashes nor comparisons. Keys that were counted up are like that, and so are most keys
+//! neither hashes nor comparisons. Keys taken from a counter are like that, and so are most keys
 //! that joins refer to.
 
 use interleave::{Gradual, Policy as _, Prefetching};
 
 use batch::NO_ROW;
 
-/// An array may have so many places for each row: sixteen bytes, less than a hash table takes.
+/// Maximum places of an array for each row: sixteen bytes, less than a hash table takes.
 const PLACES_PER_ROW: u64 = 4;
 
-/// What is small anyway.
+/// Number of places that an array may have however few its rows are.
 const PLACES_MIN: u64 = 1024;
 
-/// Arrays of more places than this do not stay in a core's cache: places are prefetched for a batch
-/// before the first is read.
+/// Number of places up to which an array stays in a core's cache: in a larger one, places are
+/// prefetched for a batch before the first is read.
 const CACHED_PLACES: usize = 64 * 1024;
 
-/// The numbers of rows by their keys. Numbers are noted plus one, and nothing as 0: the system gives
-/// memory that is 0 without a write to it.
+/// The numbers of rows by their keys. A number is noted plus one, and a place without a row has 0:
+/// the system gives memory that is 0 without a write to it.
 pub(super) struct Dense {
     /// The least key.
     first: i64,
     /// The first row of each key, from the least key on.
     heads: Gradual<Vec<u32>>,
-    /// The next row with the same key. Empty if no two rows have the same.
+    /// The next row with the same key. Empty if all keys differ.
     next: Gradual<Vec<u32>>,
 }
 
-/// Keys of all rows, in their order; those of rows without one, which are never found, are `None`.
+/// Keys of all rows, in their order; the key of a row that is never found is `None`.
 pub(super) struct DenseKeys {
     keys: Gradual<Vec<Option<i64>>>,
-    /// The least and the greatest.
+    /// The least and the greatest key.
     bounds: Option<(i64, i64)>,
 }
 
 impl DenseKeys {
-    /// None yet, of so many.
+    /// Makes an empty list with room for the keys of `rows` rows.
     pub(super) fn with_capacity(rows: usize) -> DenseKeys {
         DenseKeys {
             keys: Gradual::from(Vec::with_capacity(rows)),
@@ -53,7 +53,7 @@ impl DenseKeys {
         }
     }
 
-    /// Begins to fill an array. `None` if the keys lie too far apart.
+    /// Begins to fill an array; returns `None` if the keys lie too far apart.
     pub(super) fn fill(self) -> Option<Filling> {
         let (first, places) = match self.bounds {
             None => (0, 0),
@@ -76,16 +76,16 @@ impl DenseKeys {
 
 /// An array that is being filled.
 pub(super) struct Filling {
-    /// Keys of rows that are not in it yet.
+    /// Keys of rows that are not in the array yet.
     keys: Gradual<Vec<Option<i64>>>,
     dense: Dense,
-    /// Rows that are in it.
+    /// Number of rows that are in the array.
     rows: usize,
 }
 
 impl Filling {
-    /// Puts so many further rows in; whether all are. The last row goes first, so that the first
-    /// row of a key comes first.
+    /// Puts `rows` further rows in; returns whether all are in. The last row goes first, so that
+    /// the first row of a key comes first.
     pub(super) fn step(&mut self, rows: usize) -> bool {
         let Dense { first, heads, next } = &mut self.dense;
         let left = self.keys.len().saturating_sub(rows);
@@ -108,23 +108,25 @@ impl Filling {
         left == 0
     }
 
-    /// The array.
+    /// Returns the array.
     pub(super) fn finish(self) -> Dense {
         self.dense
     }
 }
 
 impl Dense {
-    /// Bytes for each row that making an array takes at most: its key, its places and its successor.
+    /// Bytes for each row that making an array takes at most: its key, its places and its
+    /// successor.
     pub(super) const BYTES_PER_ROW: usize = size_of::<Option<i64>>() + 5 * size_of::<u32>();
 
-    /// Bytes that it takes.
+    /// Returns the bytes that the array takes.
     pub(super) fn bytes(&self) -> usize {
         (self.heads.capacity() + self.next.capacity()) * size_of::<u32>()
     }
 
-    /// Appends for each key, which comes with a number of the caller's, that number and the row's,
-    /// in the order of the keys and of the rows. Ends early once more than `most` are found.
+    /// Appends, for each pair of a number of the caller's and a key, that number with each row of
+    /// the key, in the order of the keys and of the rows. Ends early once more than `most` are
+    /// found.
     pub(super) fn find(&self, keys: &[(u32, i64)], most: usize, found: &mut Vec<(u32, u32)>) {
         if self.heads.len() > CACHED_PLACES {
             for (_, key) in keys {
@@ -142,8 +144,8 @@ impl Dense {
         }
     }
 
-    /// Hands out rows with a key, from one of them on or from the first, at most so many; the row to
-    /// go on with, if there are more.
+    /// Hands out at most `most` rows with a key, from one of them on or from the first; returns the
+    /// row to go on with, if there are more.
     pub(super) fn find_some(
         &self,
         key: i64,
@@ -162,16 +164,16 @@ impl Dense {
         (number != NO_ROW).then_some(number)
     }
 
-    /// Where a key's first row is noted; beyond the array's end for one that is less than the first
-    /// or greater than the last. (The array ends at or before the greatest integer, so that what
-    /// wraps around is never within it.)
+    /// Returns the place where a key's first row is noted; a place beyond the array's end for a key
+    /// that is less than the first or greater than the last. (The array ends at or before the
+    /// greatest integer, so that a difference that wraps around is never within it.)
     #[inline]
     fn place(&self, key: i64) -> usize {
         key.wrapping_sub(self.first) as u64 as usize
     }
 }
 
-/// The row that is noted at a place, or [`NO_ROW`].
+/// Returns the row that is noted at a place, or [`NO_ROW`].
 #[inline(always)]
 fn noted(numbers: &[u32], place: usize) -> u32 {
     const { assert!(NO_ROW == 0_u32.wrapping_sub(1)) };
@@ -182,7 +184,7 @@ fn noted(numbers: &[u32], place: usize) -> u32 {
 mod tests {
     use super::*;
 
-    /// The array for rows with these keys, filled in steps.
+    /// Returns the array for rows with these keys, filled in steps.
     fn dense(keys: &[Option<i64>]) -> Option<Dense> {
         let mut all = DenseKeys::with_capacity(keys.len());
         keys.iter().for_each(|key| all.push(*key));

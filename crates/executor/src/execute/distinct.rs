@@ -1,4 +1,4 @@
-//! The first of equal rows.
+//! The first of several equal rows.
 
 use std::rc::Rc;
 
@@ -16,7 +16,7 @@ impl Seen {
         Self(Partners::new(0, types))
     }
 
-    /// Whether keys were not met before; they are from now on.
+    /// Returns whether `keys` were not met before; they count as met from now on.
     pub(super) fn is_new(&mut self, keys: &[Value<'_>]) -> Result<bool> {
         let hash = self.0.hash(keys);
         let mut found = self
@@ -31,7 +31,7 @@ impl Seen {
                 .any(|number| self.0.has_keys(number, keys));
         if !found {
             self.0.push(keys.iter().copied(), hash)?;
-            // Those that wait are looked at one by one.
+            // Rows that wait to be settled are compared one by one.
             if self.0.waiting() >= 32 {
                 self.0.settle()?;
             }
@@ -39,15 +39,15 @@ impl Seen {
         Ok(!found)
     }
 
-    /// As [`Partners::make_room`].
+    /// Makes room for `rows` more rows: see [`Partners::make_room`].
     ///
     /// # Errors
-    /// As there.
+    /// Errors of [`Partners::make_room`].
     pub(super) async fn make_room(&mut self, rows: usize, run: &Run<'_>) -> Result<()> {
         self.0.make_room(rows, run).await
     }
 
-    /// Charges what was met since the last time.
+    /// Charges the rows that were met since the last call.
     ///
     /// # Errors
     /// 53200 if the statement may not hold as much.
@@ -55,7 +55,7 @@ impl Seen {
         self.0.charge(memory)
     }
 
-    /// Bytes that it takes, with its own.
+    /// Returns the bytes of the set, including its own structure.
     pub(super) fn bytes(&self) -> usize {
         size_of::<Self>() + self.0.bytes()
     }

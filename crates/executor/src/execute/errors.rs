@@ -6,7 +6,7 @@ use types::{SqlError, SqlState, Value};
 use super::{Run, new_row::shown};
 use catalog::{RowKey, Table};
 
-/// An error of reading a table.
+/// Converts an error of reading a table.
 pub(super) fn of_engine(error: Error, table: &Table) -> SqlError {
     match error {
         Error::Locked => {
@@ -20,7 +20,7 @@ pub(super) fn of_engine(error: Error, table: &Table) -> SqlError {
     }
 }
 
-/// An error of writing a row.
+/// Converts an error of writing a row.
 pub(super) fn of_write(error: Error, table: &Table, run: &Run<'_>, row: &[Value<'_>]) -> SqlError {
     match error {
         Error::IndexKeyTooLong { index } => {
@@ -41,11 +41,12 @@ fn too_long(name: &str, bytes: usize) -> SqlError {
         .hint("Values of this size cannot be indexed. Consider an index over a hash of the value.")
 }
 
-/// Which unique key another row has already: that of the rows themselves, or an index by position.
+/// The unique key that another row has already: that of the rows themselves, or an index by
+/// position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Conflict(pub(super) Option<usize>);
 
-/// The conflict that an error tells of, if it does.
+/// Returns the conflict that an error is about, if it is about one.
 pub(super) fn conflict(error: &Error, table: &Table) -> Option<Conflict> {
     match error {
         Error::DuplicateKey => Some(Conflict(None)),
@@ -54,7 +55,7 @@ pub(super) fn conflict(error: &Error, table: &Table) -> Option<Conflict> {
     }
 }
 
-/// The position of the index that has a number in the engine.
+/// Returns the position of the index that has a number in the engine.
 fn index_of(table: &Table, number: usize) -> Option<usize> {
     table.indexes.iter().position(|index| {
         let handle = index.handle.as_ref();
@@ -63,7 +64,7 @@ fn index_of(table: &Table, number: usize) -> Option<usize> {
 }
 
 impl Conflict {
-    /// The error with the values that are there already.
+    /// Converts the error, with the values that are there already.
     fn explained(
         self,
         error: SqlError,

@@ -7,7 +7,7 @@ use super::{Input, Operator, Run, Step};
 use batch::Rows;
 use planner::{plan::Call, program::Machine};
 
-/// All rows of a call.
+/// Returns all rows of a call.
 async fn rows_of<'a>(
     call: &'a Call,
     machine: &mut Machine<'a>,
@@ -50,7 +50,7 @@ async fn rows_of<'a>(
     Ok(rows)
 }
 
-/// The same of each of several calls.
+/// Returns all rows of each of several calls.
 async fn rows_of_all<'a>(
     calls: &'a [Call],
     machine: &mut Machine<'a>,
@@ -64,7 +64,7 @@ async fn rows_of_all<'a>(
     Ok(rows)
 }
 
-/// The rows of calls side by side.
+/// The operator that gives the rows of calls side by side.
 pub(super) struct Listing<'p> {
     calls: &'p [Call],
     ordinality: bool,
@@ -104,7 +104,7 @@ impl<'p> Listing<'p> {
     }
 }
 
-/// The values of several sets at a position; those that are shorter have NULLs.
+/// Returns the values of several sets at a position; a set that is shorter has NULLs.
 fn side_by_side(rows: &[Rows], at: usize) -> impl Iterator<Item = Value<'_>> {
     rows.iter().flat_map(move |rows| {
         (0..rows.width()).map(move |column| {
@@ -128,11 +128,11 @@ impl Operator for Listing<'_> {
     }
 }
 
-/// Each row with the rows of calls over it.
+/// The operator that gives each input row with the rows of calls over it.
 pub(super) struct Expanding<'p> {
     input: Input<'p>,
     calls: &'p [Call],
-    /// The rows of the calls over the row at hand.
+    /// Rows of the calls over the current row.
     rows: Option<Vec<Rows>>,
     next: usize,
     scratch: Scratch,

@@ -16,14 +16,14 @@ use planner::{
     program::{Machine, Program},
 };
 
-/// Candidates that are found for several rows of the probe side at once.
+/// Number of candidates after which no further rows of the probe side are looked up at once.
 const CANDIDATES_MAX: usize = 2 * ROWS_AT_ONCE;
 
 pub(super) struct HashJoining<'p> {
     join: &'p HashJoin,
-    /// The probe's key, if it is one column.
+    /// Column that is the probe's key, if the key is one column.
     probe_column: Option<usize>,
-    /// The keys are columns of the build side's rows.
+    /// Whether the keys are columns of the build side's rows.
     has_key_columns: bool,
     probe: Input<'p>,
     build: Input<'p>,
@@ -40,12 +40,12 @@ pub(super) struct HashJoining<'p> {
     slice: usize,
     /// Keys of a row of the probe that is looked up by itself.
     row_keys: Rows,
-    /// Where the candidates of that row go on, if it has more than were looked at.
+    /// Candidate to go on with, if the row has more than were looked at.
     goes_on: Option<u32>,
-    /// Rows of the build side without a partner were handed over up to here.
+    /// Row of the build side up to which rows without a partner were handed over.
     rest: usize,
     scratch: Scratch,
-    /// For what is kept beside the partners.
+    /// Charge for what is kept beside the partners.
     charge: Charge,
 }
 
@@ -132,8 +132,8 @@ impl<'p> HashJoining<'p> {
         Ok(())
     }
 
-    /// Finds the partners of some rows of the probe side, or of a part of one row's candidates. Where
-    /// rows have many, few are looked up at once.
+    /// Finds the partners of some rows of the probe side, or of a part of one row's candidates. If
+    /// rows have many candidates, few rows are looked up at once.
     async fn look_up(&mut self, run: &Run<'_>) -> Result<()> {
         let first = self.probe.taken;
         let slice = if self.goes_on.is_some() {
@@ -230,7 +230,7 @@ impl<'p> HashJoining<'p> {
         Ok(())
     }
 
-    /// Tells the pairs among the candidates for these rows; whether the last row is done.
+    /// Finds the pairs among the candidates for these rows; returns whether the last row is done.
     async fn pair(&mut self, rows: Range<usize>, run: &Run<'_>) -> Result<bool> {
         let sides = Sides {
             left: &self.probe.batch,
@@ -277,8 +277,8 @@ impl<'p> HashJoining<'p> {
     }
 }
 
-/// Appends which of these rows of a batch have keys that are equal to those of which partners, in
-/// order; ends early once there are more than [`CANDIDATES_MAX`] candidates.
+/// Appends pairs of a row of the batch and a partner with equal keys, in order; ends early once
+/// there are more than [`CANDIDATES_MAX`] candidates.
 async fn equal<'a>(
     (programs, batch, looked_up): (&'a [Program], &'a Rows, Range<usize>),
     partners: &mut Partners,
@@ -313,7 +313,7 @@ async fn equal<'a>(
         let first = (*at as usize - looked_up.start) * width;
         partners.has_keys(*number, &keys[first..first + width])
     });
-    // In the order of the rows, and of the partners among them.
+    // The pairs come in the order of the rows, and of the partners among them.
     candidates.sort_unstable();
     Ok(())
 }
@@ -325,7 +325,7 @@ impl Operator for HashJoining<'_> {
 
     fn rewind(&mut self) {
         self.probe.rewind();
-        // What was read of rows that are the same each time is kept.
+        // The build side is kept if its rows are the same each time.
         if self.join.is_fixed && self.is_built {
             self.matched.fill(false);
         } else {

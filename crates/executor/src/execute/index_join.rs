@@ -22,21 +22,21 @@ pub(super) struct IndexJoining<'p> {
     /// Rows of the table that were found for the batch.
     found: Rows,
     pairs: Pairs,
-    /// Whether lookups are worth interleaving.
+    /// Choice whether lookups are worth interleaving.
     choice: GroupChoice,
     /// Rows of the outer batch that are looked up at once.
     slice: usize,
-    /// What is left to be read of the first row's range that is not done.
+    /// Rest of the range of the first row that is not done.
     goes_on: Option<Rest>,
     scratch: Scratch,
-    /// For the pairs.
+    /// Charge for the pairs.
     charge: Charge,
 }
 
 /// A part of a range.
 struct Rest {
     keys: Keys,
-    /// Records up to this position of the index were read.
+    /// Position of the index up to which records were read.
     behind: Option<Vec<u8>>,
 }
 
@@ -101,7 +101,7 @@ impl<'p> IndexJoining<'p> {
         let pairs = candidates.capacity() * size_of::<(u32, u32)>() + self.pairs.bytes();
         self.charge.set(run.memory(), pairs)?;
         self.slice = match self.found.is_large() {
-            // What did not find room was read in vain.
+            // Records that found no room were read in vain.
             true => rows.len(),
             false => slice(rows.len(), found),
         };
@@ -115,8 +115,8 @@ impl<'p> IndexJoining<'p> {
         Ok(())
     }
 
-    /// One record at most for each row, until there are enough; the first row that was not looked
-    /// up.
+    /// Looks up at most one record for each row, until there are enough; returns the first row that
+    /// was not looked up.
     async fn points(
         &mut self,
         range: &KeyRange,
@@ -126,7 +126,7 @@ impl<'p> IndexJoining<'p> {
     ) -> Result<usize> {
         let scan = &self.join.scan;
         let mut end = outer.end;
-        // One behind the other, and of each its row and where it is.
+        // The keys lie one behind the other; each entry has its row and the key's place.
         let mut bytes = Vec::new();
         let mut keys: Vec<(u32, Range<usize>)> = Vec::with_capacity(outer.len());
         {
@@ -144,7 +144,8 @@ impl<'p> IndexJoining<'p> {
         let mut failure = None;
         let visit = |place: usize, record: &[u8]| {
             let number = found.len() as u32;
-            // Records come in no order. That of the first row always finds room, so that it is done.
+            // Records come in no order. The record of the first row always finds room, so that the
+            // row is done.
             if found.is_large() && place > 0 {
                 end = end.min(keys[place].0 as usize);
                 return;
@@ -176,8 +177,8 @@ impl<'p> IndexJoining<'p> {
         failure.map_or(Ok(end), Err)
     }
 
-    /// Any number of records for each row, until there are enough; the first row that was not looked
-    /// up. The last one that was may go on.
+    /// Looks up any number of records for each row, until there are enough; returns the first row
+    /// that was not looked up. The range of the last row that was looked up may go on.
     async fn ranges(
         &mut self,
         range: &KeyRange,
@@ -219,7 +220,7 @@ impl<'p> IndexJoining<'p> {
     }
 
     /// Reads records of an outer row's range, until the task's turn is over or there are enough;
-    /// whether the range is at its end.
+    /// returns whether the range is at its end.
     async fn piece(
         &mut self,
         rest: &mut Rest,
@@ -285,7 +286,7 @@ impl<'p> IndexJoining<'p> {
         Ok(false)
     }
 
-    /// Tells the pairs among the candidates for these rows; whether the last row is done.
+    /// Finds the pairs among the candidates for these rows; returns whether the last row is done.
     async fn pair(
         &mut self,
         outer: Range<usize>,

@@ -1,14 +1,14 @@
-//! INSERT: rows are put in some at a time, beside each other.
+//! INSERT: several rows are put in at a time, beside each other.
 //!
-//! The rows of a batch are computed and checked one after the other; then their records go into
-//! the table together, so that the cache misses of one overlap with those of the others
-//! (`interleave::together`), unless the worker has found that suspending gains nothing. On a table with
-//! indexes the engine has writes of a transaction take turns, so there they go in one by one, as they do
-//! with ON CONFLICT, where each may meet the one before.
+//! The rows of a batch are computed and checked one after the other; then their records go into the
+//! table together, so that the cache misses of one overlap with those of the others
+//! (`interleave::together`), unless the worker has found that suspending gains nothing. On a table
+//! with indexes the engine makes the writes of a transaction take turns, and rows go in one by one,
+//! as they do with ON CONFLICT, where each may meet the one before.
 //!
-//! *Errors are those of the first row that has one*, whether it could not be computed or not be
-//! put in: what comes before a row that cannot be computed is put in all the same. Rows that were not
-//! begun when one has failed are left out: all rows before it were begun. Rows behind it that are under
+//! *Errors are those of the first row that has one*, whether it could not be computed or not be put
+//! in: rows before a row that cannot be computed are put in all the same. Rows that were not begun
+//! when one has failed are left out: all rows before it were begun. Rows behind it that are under
 //! way are given up once all before it have ended, since they may wait for another transaction.
 
 use std::{
@@ -87,7 +87,7 @@ impl<'p> Inserting<'p> {
         } = self;
         let new = &plan.new;
         let first = input.taken;
-        // What one takes, with its indexes, is more than a unit: few are put in at once.
+        // A row takes, with its indexes, more than a unit of the turn: few rows are put in at once.
         let mut until = first + run.turn().piece(input.batch.len() - first);
         let width = plan.values.len();
         let mut values: Vec<Value<'_>> = Vec::with_capacity(width * (until - first));
@@ -124,8 +124,8 @@ impl<'p> Inserting<'p> {
     }
 }
 
-/// Appends the values of the new row that a row of the input makes, whole and checked, and
-/// gives them. Where that fails, some of them may stay.
+/// Appends the values of the new row that a row of the input makes, complete and checked, and
+/// returns them. On an error, some of them may stay in `values`.
 fn compute<'a, 'v>(
     plan: &'a Insert,
     run: &'a Run<'_>,
@@ -149,7 +149,7 @@ fn compute<'a, 'v>(
 #[derive(Default)]
 struct Encoded {
     bytes: Vec<u8>,
-    /// Where the key of each ends, and its record. A row without a key gets a number.
+    /// Ends of the key and the record of each row. A row without a key gets a number.
     ends: Vec<(usize, usize)>,
 }
 
@@ -177,7 +177,7 @@ impl Encoded {
         (&self.bytes[start..key_end], &self.bytes[key_end..end])
     }
 
-    /// Puts all of them in; the first of those that failed, if any did.
+    /// Puts all rows in; returns the first of those that failed, if any did.
     async fn put(&self, new: &NewRow, run: &Run<'_>) -> Option<(usize, engine::Error)> {
         let one = async |at: usize| {
             let (key, record) = self.row(at);
@@ -196,7 +196,8 @@ impl Encoded {
             .take_while(|_| progress.borrow().failed.is_empty())
             .inspect(|at| progress.borrow_mut().begin(*at))
             .map(async |at| (at, one(at).await));
-        // Boxed: a statement that puts one row in should not carry the frames of many along.
+        // The future is boxed: a statement that puts one row in should not carry the frames of many
+        // along.
         let mut all = Box::pin(together::<Interleaved, _>(all, |(at, done)| {
             progress.borrow_mut().end(at, done);
         }));
@@ -210,7 +211,7 @@ impl Encoded {
         self.first_failed(&progress.into_inner())
     }
 
-    /// Whether no row that is under way can change which one is told of.
+    /// Returns whether no row that is under way can change which failure is reported.
     fn is_decided(&self, progress: &Progress) -> bool {
         self.first_failed(progress)
             .is_some_and(|(first, _)| progress.under_way.iter().all(|at| *at > first))
@@ -224,8 +225,9 @@ impl Encoded {
         told.min_by_key(|(at, _)| *at)
     }
 
-    /// The row that would have failed if they had gone in one after the other. Of those with one key a later
-    /// one may have gone in before one that failed: then the second of them is it.
+    /// Returns the row that would have failed if the rows had gone in one after the other. If several
+    /// rows have one key, a later one may have gone in before one that failed: then the second of
+    /// them is reported.
     fn in_order(&self, at: usize, error: engine::Error, progress: &Progress) -> usize {
         if !matches!(error, engine::Error::DuplicateKey) {
             return at;
@@ -239,12 +241,13 @@ impl Encoded {
     }
 }
 
-/// The state of rows that go in beside each other.
+/// The progress of rows that go in beside each other.
 #[derive(Default)]
 struct Progress {
-    /// Rows that were begun, the first ones.
+    /// Number of rows that were begun; these are the first ones.
     begun: usize,
-    /// Those that have not ended; as many as [`together`] has under way at most, like those that failed.
+    /// Rows that have not ended. Both lists are as long at most as the number of rows that
+    /// [`together`] has under way.
     under_way: Vec<usize>,
     failed: Vec<(usize, engine::Error)>,
 }
@@ -262,13 +265,13 @@ impl Progress {
         }
     }
 
-    /// Whether a row that was begun has gone in.
+    /// Returns whether a row that was begun has gone in.
     fn is_in(&self, at: usize) -> bool {
         !self.under_way.contains(&at) && self.failed.iter().all(|(failed, _)| *failed != at)
     }
 }
 
-/// Puts a row in, or does what is to be done where it meets another.
+/// Puts a row in, or takes the action of ON CONFLICT where it meets another row.
 async fn insert_or(
     plan: &Insert,
     on_conflict: &OnConflict,
@@ -307,7 +310,7 @@ async fn insert_or(
                 return Ok(());
             }
             Changed::Nothing => return Ok(()),
-            // It has gone since: the row goes in after all, or meets another.
+            // The other row has gone since: the new row goes in after all, or meets another one.
             Changed::Gone => {}
         }
     }
@@ -333,7 +336,7 @@ pub(super) async fn put(
     Ok(put)
 }
 
-/// The same of a record under its key, which a table without a primary key makes.
+/// Puts in a record under its key, which a table without a primary key makes.
 async fn put_record(
     new: &NewRow,
     run: &Run<'_>,
@@ -361,17 +364,17 @@ async fn put_record(
 }
 
 enum Changed {
-    /// As it was, and as it is.
+    /// The row as it was, and as it is.
     Row(Rows),
-    /// `WHERE` did not hold.
+    /// The condition of `WHERE` did not hold.
     Nothing,
     Gone,
 }
 
-/// Which of the arbiters a new row meets, if one.
+/// Returns the first of the arbiters that a new row meets, if there is one.
 ///
 /// # Errors
-/// 40001 on a snapshot that does not see the row that it meets.
+/// 40001 on a snapshot that does not see the row that the new row meets.
 async fn arbiter_met(
     plan: &Insert,
     on_conflict: &OnConflict,
@@ -384,7 +387,7 @@ async fn arbiter_met(
         if met_key(plan, run, met, new).await?.is_none() {
             continue;
         }
-        // An update of what the snapshot does not see aborts by itself.
+        // An update of a row that the snapshot does not see aborts by itself.
         if on_conflict.update.is_none()
             && run.transaction.isolation() != Isolation::ReadCommitted
             && key_of(plan, run.transaction, met, new).await?.is_none()
@@ -397,7 +400,7 @@ async fn arbiter_met(
     Ok(None)
 }
 
-/// The key of the row that has a unique key of a new one now, whatever the statement sees.
+/// Returns the key of the row that has a unique key of a new row now, whatever the statement sees.
 async fn met_key(
     plan: &Insert,
     run: &Run<'_>,
@@ -409,7 +412,8 @@ async fn met_key(
     key_of(plan, &present, met, new).await
 }
 
-/// The key of the row that has a unique key of a new one, as a transaction sees it.
+/// Returns the key of the row that has a unique key of a new row, as the transaction `reads` sees
+/// it.
 async fn key_of(
     plan: &Insert,
     reads: &Transaction,
@@ -438,7 +442,8 @@ async fn key_of(
     Ok(found.map(|()| key))
 }
 
-/// The key of a row in a unique index; `None` if a part of it is NULL, which is in nobody's way.
+/// Returns the key of a row in a unique index; `None` if a part of it is NULL, which conflicts with
+/// no other row.
 fn entry(table: &Table, at: usize, row: &[Value<'_>]) -> Result<Option<Vec<u8>>> {
     let index = &table.indexes[at];
     let columns = index
@@ -454,7 +459,7 @@ fn entry(table: &Table, at: usize, row: &[Value<'_>]) -> Result<Option<Vec<u8>>>
     Ok(Some(entry))
 }
 
-/// `DO UPDATE`: changes the row that has the key.
+/// Carries out `DO UPDATE`: changes the row that has the key.
 async fn change(
     plan: &Insert,
     update: &ConflictUpdate,
@@ -533,7 +538,7 @@ fn changed_row(
     if let Some(at) = met.0
         && entry(table, at, &both)? != entry(table, at, excluded)?
     {
-        // Somebody has given it another one since it was met.
+        // Another transaction has given the row another key since it was met.
         return Ok(Changed::Gone);
     }
     both.extend_from_slice(excluded);
@@ -560,7 +565,7 @@ fn changed_row(
     Ok(Changed::Row(kept))
 }
 
-/// Whether a row would lie under another key.
+/// Returns whether the new values of a row put it under another key.
 pub(super) fn changes_key(table: &Table, old: &[Value<'_>], new: &[Value<'_>]) -> bool {
     match &table.row_key {
         RowKey::Hidden => false,

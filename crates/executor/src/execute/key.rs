@@ -9,22 +9,22 @@ use types::{
 
 use planner::{plan::KeyRange, program::Machine};
 
-/// The keys from one to another; `None` if there are none.
+/// The keys from one bound to another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Keys {
     pub(super) from: Bound<Vec<u8>>,
     pub(super) to: Bound<Vec<u8>>,
 }
 
-/// Where a value lies among those that a key's column can have.
+/// A value's place among the values that a key's column can have.
 enum Fit<'a> {
     Value(Value<'a>),
-    /// It is less, or greater, than all of them.
+    /// The value is less, or greater, than all values of the column.
     Below,
     Above,
 }
 
-/// The whole key, if the range is of one and its values are there.
+/// Returns the whole key, if the range is of one key and its values are there.
 pub(super) fn point<'a>(
     range: &'a KeyRange,
     machine: &mut Machine<'a>,
@@ -34,7 +34,7 @@ pub(super) fn point<'a>(
     Ok(point_into(range, machine, row, &mut key)?.then_some(key))
 }
 
-/// Appends the whole key, as [`point`]; whether it did.
+/// Appends the whole key, as [`point`] does; returns whether there is one.
 pub(super) fn point_into<'a>(
     range: &'a KeyRange,
     machine: &mut Machine<'a>,
@@ -49,8 +49,8 @@ pub(super) fn point_into<'a>(
     Ok(is_there)
 }
 
-/// Appends what all keys begin with; false if there are none, because a value is NULL or
-/// cannot be in the column.
+/// Appends the prefix that all keys share; returns false if there are no keys, because a value is
+/// NULL or cannot be in the column.
 fn equal_into<'a>(
     range: &'a KeyRange,
     machine: &mut Machine<'a>,
@@ -70,7 +70,7 @@ fn equal_into<'a>(
     Ok(true)
 }
 
-/// The keys of the range; `None` if there are none.
+/// Returns the keys of the range; `None` if there are none.
 pub(super) fn keys<'a>(
     range: &'a KeyRange,
     machine: &mut Machine<'a>,
@@ -120,7 +120,7 @@ fn begun_with(prefix: Vec<u8>) -> Keys {
     }
 }
 
-/// Where values begin within a prefix; `None` if nothing is that far.
+/// Returns the bound where values begin within a prefix; `None` if no value is that far.
 fn first_key(
     prefix: &[u8],
     column: KeyColumn,
@@ -145,14 +145,14 @@ fn first_key(
         (Fit::Above, false) | (Fit::Below, true) => return Ok(None),
     };
     write(column, value, &mut key)?;
-    // Other columns may follow: what is beyond a value is beyond all that begin with it.
+    // Other columns may follow: a key beyond a value is beyond all keys that begin with it.
     if inclusive {
         return Ok(Some(Bound::Included(key)));
     }
     Ok(successor(&mut key).then_some(Bound::Included(key)))
 }
 
-/// Where values end within a prefix.
+/// Returns the bound where values end within a prefix.
 fn last_key(
     prefix: &[u8],
     column: KeyColumn,
@@ -186,7 +186,7 @@ fn last_key(
     }))
 }
 
-/// A value as one of a column's type: an integer of another width may be out of its range.
+/// Converts a value to the type of a column: an integer of another width may be out of its range.
 fn fit(value: Value<'_>, ty: Type) -> Fit<'_> {
     let integer = match value {
         Value::Int2(value) => i64::from(value),

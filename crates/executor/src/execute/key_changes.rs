@@ -1,7 +1,7 @@
-//! Which keys a statement has changed that foreign keys are about: noted where rows are written,
-//! looked at when the statement ends (`sql/session/references.rs`).
+//! Changes of a statement to keys that foreign keys are about: noted where rows are written,
+//! checked when the statement ends (`sql/session/references.rs`).
 //!
-//! What is noted is keys, not rows: those that new rows refer to, each once, and those that rows
+//! The notes are about keys, not rows: keys that new rows refer to, each once, and keys that rows
 //! which may be referred to have lost.
 
 use std::{
@@ -33,7 +33,7 @@ pub struct Reference {
 }
 
 impl Reference {
-    /// The foreign keys of a table.
+    /// Returns the foreign keys of a table.
     pub fn from(table: &Arc<Table>, catalog: &Catalog) -> Vec<Arc<Reference>> {
         let keys = table.foreign_keys.iter().filter_map(|key| {
             Some(Arc::new(Reference {
@@ -45,7 +45,7 @@ impl Reference {
         in_order(keys.collect())
     }
 
-    /// The foreign keys of others, and its own, that refer to a table.
+    /// Returns the foreign keys that refer to a table, its own among them.
     fn to(table: &Table, catalog: &Catalog) -> Vec<Arc<Reference>> {
         let others = table.referenced_by.iter();
         let others = others.filter_map(|id| catalog.table(*id));
@@ -54,26 +54,26 @@ impl Reference {
     }
 }
 
-/// PostgreSQL looks at constraints in the order in which they were made.
+/// Sorts foreign keys by their age, the order in which PostgreSQL checks constraints.
 fn in_order(mut references: Vec<Arc<Reference>>) -> Vec<Arc<Reference>> {
     references.sort_by_key(|reference| reference.key.id);
     references
 }
 
-/// What has happened to keys.
+/// The events that happen to keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Happened {
     /// Rows refer to them now.
     Referred,
-    /// The rows that had them are deleted.
+    /// The rows that had the keys are deleted.
     Deleted,
-    /// The rows that had them have others now, which follow them.
+    /// The rows that had the keys have others now; a row's new key follows its old one.
     Changed,
 }
 
-/// The place of a key among all that a statement has noted: PostgreSQL looks at one row after the
-/// other, and for each at the keys that it has lost, then at those that it refers to, both in the
-/// order of their constraints.
+/// The place of a key among all that a statement has noted. PostgreSQL checks one row after the
+/// other, and for each the keys that it has lost, then those that it refers to, both in the order
+/// of their constraints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
     row: u64,
@@ -81,25 +81,25 @@ pub struct Place {
     constraint: ObjectId,
 }
 
-/// Keys of one foreign key to which the same has happened.
+/// Keys of one foreign key, with the event that happened to all of them.
 #[derive(Debug)]
 pub struct Noted {
     /// Foreign key that has to be checked.
     pub reference: Arc<Reference>,
     /// Event that all of the keys have in common.
     pub happened: Happened,
-    /// The values of a key's columns in the order of the foreign key.
+    /// Values of each key's columns in the order of the foreign key.
     pub keys: Rows,
-    /// The row of the statement that each was noted for, in order.
+    /// Number of the statement's row that each key was noted for, in ascending order.
     rows: Vec<u64>,
-    /// Those that were noted already, and their bytes.
+    /// Encoded keys that were noted already, and their bytes.
     seen: HashSet<Box<[u8]>>,
     seen_bytes: usize,
     charge: Charge,
 }
 
 impl Noted {
-    /// The place of one of the keys, by its number.
+    /// Returns the place of the key with the number `key`.
     pub fn place(&self, key: usize) -> Place {
         self.place_of(self.rows.get(key).copied().unwrap_or(u64::MAX))
     }
@@ -112,7 +112,7 @@ impl Noted {
         }
     }
 
-    /// How many keys come before a place; all, if there is none.
+    /// Returns how many keys come before `place`; all, if it is `None`.
     pub fn keys_before(&self, place: Option<Place>) -> usize {
         let Some(place) = place else {
             return self.rows.len();
@@ -144,7 +144,7 @@ impl Noted {
         Ok(())
     }
 
-    /// Charges what was noted since the last time.
+    /// Charges the keys that were noted since the last call.
     fn charge(&mut self, memory: &Rc<Memory>) -> Result<()> {
         self.keys.settle(memory)?;
         let places = self.seen.capacity() * size_of::<Box<[u8]>>();
@@ -153,26 +153,26 @@ impl Noted {
     }
 }
 
-/// The foreign keys at both ends of a table.
+/// The foreign keys from and to a table.
 struct Watched {
     table: ObjectId,
     referenced: Vec<Arc<Reference>>,
     referring: Vec<Arc<Reference>>,
 }
 
-/// See the module text.
+/// The notes of a statement about changed keys: see the module text.
 pub struct KeyChanges<'c> {
     catalog: &'c Catalog,
     watched: RefCell<Vec<Watched>>,
     noted: RefCell<Vec<Noted>>,
-    /// How many rows were looked at.
+    /// Number of rows that were looked at.
     rows: Cell<u64>,
-    /// What is noted is charged to it.
+    /// Memory that the notes are charged to.
     memory: Rc<Memory>,
 }
 
 impl<'c> KeyChanges<'c> {
-    /// None yet, of a statement that sees this catalog and has this budget.
+    /// Makes empty notes for a statement that sees this catalog and has this budget.
     pub fn new(catalog: &'c Catalog, budget: &Budget) -> Self {
         Self {
             catalog,
@@ -183,12 +183,12 @@ impl<'c> KeyChanges<'c> {
         }
     }
 
-    /// What was noted since the last time, in the order of its first rows.
+    /// Returns the keys that were noted since the last call, in the order of their first rows.
     pub fn take(&self) -> Vec<Noted> {
         self.noted.take()
     }
 
-    /// A row was put into a table.
+    /// Notes that a row was put into a table.
     pub(crate) fn inserted(&self, table: &Arc<Table>, new: &[Value<'_>]) -> Result<()> {
         if table.foreign_keys.is_empty() {
             return Ok(());
@@ -196,7 +196,7 @@ impl<'c> KeyChanges<'c> {
         self.watch(table, |watched| self.refer(watched, None, new))
     }
 
-    /// A row of a table was changed.
+    /// Notes that a row of a table was changed.
     pub(crate) fn updated<'v>(
         &self,
         table: &Arc<Table>,
@@ -213,7 +213,7 @@ impl<'c> KeyChanges<'c> {
         })
     }
 
-    /// A row of a table was deleted.
+    /// Notes that a row of a table was deleted.
     pub fn deleted<'v>(
         &self,
         table: &Arc<Table>,
@@ -240,7 +240,7 @@ impl<'c> KeyChanges<'c> {
         look(&watched[at])
     }
 
-    /// A new row refers to others.
+    /// Notes the keys that a new row refers to.
     fn refer(&self, watched: &Watched, old: Option<&[Value<'_>]>, new: &[Value<'_>]) -> Result<()> {
         for reference in &watched.referring {
             let columns = &reference.key.columns;
@@ -262,7 +262,7 @@ impl<'c> KeyChanges<'c> {
         Ok(())
     }
 
-    /// A row that others may refer to has lost its key.
+    /// Notes the keys that a row has lost and other rows may refer to.
     fn lose(&self, watched: &Watched, old: &[Value<'_>], new: Option<&[Value<'_>]>) -> Result<()> {
         for reference in &watched.referenced {
             let columns = &reference.key.referenced_columns;
@@ -322,7 +322,7 @@ fn values<'v>(columns: &[u16], row: &[Value<'v>]) -> Vec<Value<'v>> {
     columns.iter().map(|at| row[usize::from(*at)]).collect()
 }
 
-/// Whether some columns are the same in two rows of a table.
+/// Returns whether some columns are the same in two rows of a table.
 pub(super) fn is_same(
     table: &Table,
     columns: &[u16],

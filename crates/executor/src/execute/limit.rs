@@ -13,9 +13,9 @@ pub(super) struct Limiting<'p> {
     limit: Option<&'p Program>,
     offset: Option<&'p Program>,
     with_ties: Option<&'p [SortKey]>,
-    /// Rows still to be passed over, and to be given; unknown at the beginning.
+    /// Numbers of rows still to be passed over, and to be given; unknown at the beginning.
     rest: Option<(u64, u64)>,
-    /// The sort keys of the last row that was given.
+    /// Sort keys of the last row that was given.
     last: Option<Rows>,
     scratch: Scratch,
 }
@@ -96,7 +96,7 @@ fn keys_of(keys: &[SortKey], run: &Run<'_>, scratch: &Scratch, row: &[Value<'_>]
     Ok(found)
 }
 
-/// A number of rows; NULL is none.
+/// Returns a number of rows; `None` if the value is NULL.
 fn count(
     program: Option<&Program>,
     run: &Run<'_>,

@@ -1,4 +1,4 @@
-//! Many rows locked by their keys: what a foreign key asks for the rows of a statement, at once.
+//! Locks on many rows by their keys: a foreign key asks for them once for all rows of a statement.
 
 use engine::{IfLocked, Strength};
 use interleave::Interleaved;
@@ -11,8 +11,8 @@ use planner::{
     program::Machine,
 };
 
-/// For a plan that locks the one row whose key its parameters are, and for such keys:
-/// which of them there are. `None` if the plan is none of these.
+/// Locks rows by keys. `plan` locks the one row whose key its parameters are, and `parameters` has
+/// a row for each key. Returns which of the rows exist; `None` if the plan is of another form.
 ///
 /// The records are fetched together, so that their cache misses overlap, and then locked one after
 /// the other.
@@ -62,7 +62,8 @@ pub async fn lock_rows(plan: &Plan, run: &Run<'_>, parameters: &Rows) -> Result<
     Ok(Some(found))
 }
 
-/// A row that has the key has all that the scan asks for.
+/// Returns the scan, the range and the strength of a plan that locks one row by its key, where a
+/// row that has the key satisfies every condition of the scan.
 fn locked_point(plan: &Plan) -> Option<(&Scan, &KeyRange, Strength)> {
     match plan {
         Plan::Project { input, .. } => locked_point(input),

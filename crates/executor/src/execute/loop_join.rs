@@ -17,16 +17,16 @@ pub(super) struct LoopJoining<'p> {
     inner: Input<'p>,
     /// All rows of the inner side, if it is read once.
     kept: Option<Rows>,
-    /// Rows of the kept ones that had a partner, for a full join.
+    /// For each kept row, whether it had a partner, for a full join.
     matched: Vec<bool>,
-    /// For these.
+    /// Charge for the kept rows and these marks.
     charge: Charge,
-    /// Of the outer row at hand: the next inner row, whether it had a partner.
+    /// Next inner row for the current outer row, and whether that had a partner.
     next: usize,
     found: bool,
-    /// What the inner side is asked with for the outer row at hand.
+    /// Parameters of the inner side for the current outer row.
     parameters: Option<Rows>,
-    /// Inner rows without a partner were handed over up to here.
+    /// Inner row up to which rows without a partner were handed over.
     rest: usize,
     scratch: Scratch,
 }
@@ -107,8 +107,8 @@ impl<'p> LoopJoining<'p> {
         Ok(!out.is_empty())
     }
 
-    /// Looks for partners of the outer row at hand among the kept rows, until the task's turn is over;
-    /// whether it is.
+    /// Looks for partners of the current outer row among the kept rows, until the task's turn is
+    /// over; returns whether it is over.
     fn look_on(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
         let Some(kept) = &self.kept else {
             return Ok(false);
@@ -138,7 +138,7 @@ impl<'p> LoopJoining<'p> {
         Ok(is_over)
     }
 
-    /// Whether further inner rows make no difference to the outer one.
+    /// Returns whether further inner rows make no difference to the outer one.
     fn decided(&self) -> bool {
         self.found && !gives_pairs(self.join.kind)
     }
@@ -173,7 +173,7 @@ fn gives_pairs(kind: JoinKind) -> bool {
     !matches!(kind, JoinKind::Semi | JoinKind::Anti)
 }
 
-/// An outer row with one inner row after the other.
+/// An outer row that is paired with one inner row after the other.
 struct Pair<'a> {
     on: Option<&'a Program>,
     machine: Machine<'a>,
@@ -197,7 +197,7 @@ impl<'a> Pair<'a> {
         }
     }
 
-    /// Whether the join's conditions are true with an inner row.
+    /// Returns whether the join's conditions are true with an inner row.
     fn holds(&mut self, inner: &[Value<'a>]) -> Result<bool> {
         let Some(on) = self.on else {
             return Ok(true);
@@ -215,7 +215,7 @@ impl Operator for LoopJoining<'_> {
 
     fn rewind(&mut self) {
         self.outer.rewind();
-        // What was read of rows that are the same each time is kept.
+        // The inner side is kept if its rows are the same each time.
         if self.join.is_fixed && self.kept.is_some() {
             self.matched.fill(false);
         } else {

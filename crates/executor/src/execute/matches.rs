@@ -1,10 +1,11 @@
-//! The rows of a query that count for a row, found by hash: what `EXISTS` and comparisons with `ANY`
-//! are answered by where their conditions are equalities.
+//! The rows of a query that count for an outer row, found by hash: they answer `EXISTS` and
+//! comparisons with `ANY` where the conditions are equalities.
 //!
-//! A comparison with `ANY` is true if it is for a row that counts, NULL if it is for none but unknown for
-//! one, and false otherwise. Rows for which it is true are found by all keys; those for which it may
-//! be unknown have a NULL among their keys and are few as a rule, or the asking row has one: then
-//! those that count are looked at until one is found, which is the first where there is one key.
+//! A comparison with `ANY` is true if it is for a row that counts, NULL if it is for none but
+//! unknown for one, and false otherwise. Rows for which it is true are found by all keys. Rows for
+//! which it may be unknown have a NULL among their keys, and are few as a rule; or the asking row
+//! has a NULL, and the rows that count are looked at until one is found, which is the first where
+//! there is one key.
 
 use index::hash::ChainedTable;
 use interleave::Gradual;
@@ -30,14 +31,14 @@ pub(super) struct Matches<'p> {
     matched: &'p Matched,
     /// Each row, then its filters' keys, then its tests' keys.
     rows: Rows,
-    /// Values in a row of the query.
+    /// Number of values in a row of the query.
     width: usize,
     types: Vec<Type>,
-    /// By all keys.
+    /// Rows by all keys.
     alike: Numbers,
-    /// By the filters' keys: all rows, if there are tests as well.
+    /// Rows by the filters' keys: all of them, if there are tests as well.
     counting: Numbers,
-    /// By the filters' keys: rows with a NULL among the tests' keys.
+    /// Rows with a NULL among the tests' keys, by the filters' keys.
     unknown: Numbers,
     charge: Charge,
 }
@@ -49,7 +50,8 @@ impl<'p> Matches<'p> {
     /// Reads a query.
     ///
     /// # Errors
-    /// Those of the query; 53200 for more memory than there is, 54000 for more rows than have numbers.
+    /// Errors of the query; 53200 for more memory than there is, 54000 for more rows than have
+    /// numbers.
     pub(super) async fn read(
         matched: &'p Matched,
         query: &mut Input<'_>,
@@ -105,7 +107,7 @@ impl<'p> Matches<'p> {
             return Ok(());
         }
         let all = hash_values(&self.types, keys, SEED);
-        // Where nothing but its keys is looked at, a row that is there already adds nothing.
+        // A row that is there already adds nothing if only its keys are looked at.
         if self.matched.residual.is_none()
             && self.matched.others.is_empty()
             && self
@@ -139,17 +141,17 @@ impl<'p> Matches<'p> {
         hash_values(&self.types[..filters.len()], filters, SEED)
     }
 
-    /// Whether the first keys of a row are these. NULLs are equal to each other here.
+    /// Returns whether the first keys of a row are these. NULLs are equal to each other here.
     fn has_keys(&self, number: u32, keys: &[Value<'_>]) -> bool {
         let own = &self.rows.row(number as usize)[self.width..];
         let mut all = self.types.iter().zip(own).zip(keys);
         all.all(|((ty, own), key)| equals(*ty, *own, *key))
     }
 
-    /// The answer for a row.
+    /// Returns the answer for a row.
     ///
     /// # Errors
-    /// Those of the conditions.
+    /// Errors of the conditions.
     pub(super) async fn answer<'a>(
         &'a self,
         row: &[Value<'a>],
@@ -190,7 +192,7 @@ impl<'p> Matches<'p> {
             }
         }
         if !unknown && !tests.is_empty() {
-            // No other row makes it true.
+            // No other row makes the comparison true.
             let numbers = match is_known {
                 true => &self.unknown,
                 false => &self.counting,
@@ -216,7 +218,7 @@ impl<'p> Matches<'p> {
         })
     }
 
-    /// Whether no test says that a row is not like this.
+    /// Returns whether no test says that a row differs from the asking one.
     fn may_be_alike(&self, number: u32, filters: usize, tests: &[Value<'_>]) -> bool {
         let own = &self.rows.row(number as usize)[self.width + filters..];
         let mut all = self.types[filters..].iter().zip(own).zip(tests);
@@ -233,7 +235,7 @@ impl<'p> Matches<'p> {
         }
     }
 
-    /// What the tests say that are no equalities.
+    /// Returns the result of the tests that are no equalities.
     fn others<'a>(&'a self, number: u32, asking: &mut Asking<'a, '_>) -> Result<Option<bool>> {
         let mut all = Some(true);
         for test in &self.matched.others {
@@ -247,11 +249,11 @@ impl<'p> Matches<'p> {
     }
 }
 
-/// A row that asks, and what its conditions run in.
+/// A row that asks, and the machine in which its conditions run.
 struct Asking<'a, 'r> {
     machine: Machine<'a>,
     row: &'r [Value<'a>],
-    /// The row and one of the query's.
+    /// The asking row, and one of the query's.
     both: Vec<Value<'a>>,
 }
 

@@ -1,22 +1,23 @@
-//! What the operators of an execution have done, for EXPLAIN ANALYZE: rows, repetitions, where
-//! their time went, and the most memory that they have held together.
+//! Measurements of an execution's operators, for EXPLAIN ANALYZE: rows, repetitions, the
+//! distribution of their time, and the most memory that they have held together.
 //!
 //! # Time
 //! A [`Timed`] future is around the whole execution (number 0) and each call of an operator. There
 //! is one clock, which runs for one of them at a time:
-//! - On entering one, the time since the clock was looked at last is charged to who ran before, as
-//!   computing; on leaving it, to the one that is left.
-//! - When the outermost returns `Pending`, the execution waits: for what, its slot has noted
-//!   ([`noted_wait`]). The time until it is polled again is charged, under that kind, to the deepest
-//!   that returned `Pending`: it is what waits, those around it wait for it.
+//! - On entering a future, the time since the last reading of the clock is charged to the one that
+//!   ran before, as computing; on leaving it, to the one that is left.
+//! - When the outermost future returns `Pending`, the execution waits; its slot has noted the kind
+//!   of wait ([`noted_wait`]). The time until it is polled again is charged, under that kind, to
+//!   the deepest future that returned `Pending`: the deepest one waits for the event, and those
+//!   around it wait for the deepest.
 //!
-//! So each moment between the first poll of the execution and its end is charged to one of them,
-//! once. It takes that the execution is polled from the outermost at each resumption, which
-//! [`Observed`] sees to; nobody above a leaf would hear of it otherwise.
+//! Each moment between the first poll of the execution and its end is thus charged to one future,
+//! once. This requires that the execution is polled from the outermost at each resumption, which
+//! [`Observed`] sees to; otherwise no future above a leaf would hear of it.
 //!
-//! What the worker does not hear of counts as computing: lookups of one statement that overlap each
-//! other's cache misses, and misses that nobody waits for while the worker has one task in flight.
-//! The time that others compute during a wait is part of the wait.
+//! Waits that the worker does not hear of count as computing: lookups of one statement that overlap
+//! each other's cache misses, and misses that no task suspends for while the worker has one task in
+//! flight. The time that other tasks compute during a wait is part of the wait.
 //!
 //! Without [`Measurements::timed`] there is no clock and nothing is observed. Other executions pay
 //! nothing: their plans have no [`Plan::Explained`](planner::plan::Plan).
@@ -36,25 +37,25 @@ use types::Result;
 use super::{Operator, Run, Step};
 use batch::Rows;
 
-/// The number of the execution itself, outside its operators.
+/// Number of the execution itself, outside its operators.
 const EXECUTION: usize = 0;
 
-/// What an operator has done.
+/// The measurement of one operator.
 #[derive(Debug, Clone, Default)]
 pub struct Measurement {
-    /// How often it was begun.
+    /// Number of times that the operator was begun.
     pub loops: u64,
-    /// Rows that it gave, in all of them.
+    /// Number of rows that the operator gave, in all loops.
     pub rows: u64,
-    /// Until it gave its first rows, with what is below it, in all loops.
+    /// Time until the first rows, including the operators below, in all loops.
     pub(crate) first_rows: Duration,
-    /// With what is below it, in all loops.
+    /// Time of the operator and those below it, in all loops.
     pub total: Duration,
-    /// Without what is below it.
+    /// Time of the operator without those below it.
     pub own: Spent,
 }
 
-/// Where time went.
+/// A division of time into computing and waits.
 #[derive(Debug, Clone, Default)]
 pub struct Spent {
     /// Time outside waits.
@@ -63,7 +64,7 @@ pub struct Spent {
     pub waits: BTreeMap<Wait, Waited>,
 }
 
-/// What waits of one kind took.
+/// The number and the time of the waits of one kind.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Waited {
     pub count: u64,
@@ -71,7 +72,7 @@ pub struct Waited {
 }
 
 impl Spent {
-    /// Adds what somebody else spent.
+    /// Adds the times of `other`.
     pub fn add(&mut self, other: &Spent) {
         self.computing += other.computing;
         for (wait, waited) in &other.waits {
@@ -85,7 +86,7 @@ impl Spent {
 /// The measurements of an execution.
 #[derive(Default)]
 pub struct Measurements {
-    /// By number; those that were never begun may be missing.
+    /// Measurements by the operators' numbers; those that were never begun may be missing.
     all: RefCell<Vec<Measurement>>,
     clock: Option<Clock>,
     /// The most bytes that the execution has held at once; known at its end.
@@ -93,7 +94,7 @@ pub struct Measurements {
 }
 
 impl Measurements {
-    /// With a clock.
+    /// Makes measurements with a clock.
     pub(super) fn timed() -> Self {
         Self {
             clock: Some(Clock::default()),
@@ -101,20 +102,20 @@ impl Measurements {
         }
     }
 
-    /// Of an operator, by its number.
+    /// Returns the measurement of an operator, by its number.
     pub fn operator(&self, number: usize) -> Measurement {
         let all = self.all.borrow();
         all.get(number).cloned().unwrap_or_default()
     }
 
-    /// Of the execution: what it spent outside its operators, and how long it took; `None` without a
-    /// clock.
+    /// Returns the measurement of the execution: the time spent outside its operators, and its
+    /// whole time; `None` without a clock.
     pub fn execution(&self) -> Option<Measurement> {
         self.clock.as_ref()?;
         Some(self.operator(EXECUTION))
     }
 
-    /// Where the time of the execution and all its operators went.
+    /// Returns the time of the execution and all its operators.
     pub(crate) fn all_spent(&self) -> Spent {
         let mut all = Spent::default();
         for measured in &*self.all.borrow() {
@@ -126,7 +127,7 @@ impl Measurements {
     /// Runs an execution.
     ///
     /// # Errors
-    /// Its own.
+    /// Errors of the execution.
     pub(super) async fn measure<T>(&self, execution: impl Future<Output = Result<T>>) -> Result<T> {
         if self.clock.is_none() {
             return execution.await;
@@ -134,7 +135,7 @@ impl Measurements {
         Observed::new(self.during(EXECUTION, true, pin!(execution))).await
     }
 
-    /// Runs a call of an operator; whether it is the first of a loop.
+    /// Wraps a call of an operator; `is_first` says whether it is the first of a loop.
     fn during<F: Future + Unpin>(&self, number: usize, is_first: bool, inner: F) -> Timed<'_, F> {
         Timed {
             measurements: self,
@@ -157,17 +158,17 @@ impl Measurements {
 /// A clock that runs for one operator at a time.
 #[derive(Default)]
 struct Clock {
-    /// When it was looked at last.
+    /// Time of the last reading.
     looked_at: Cell<Option<Instant>>,
     running: Cell<Option<usize>>,
-    /// The deepest that has returned `Pending` in this poll of the outermost.
+    /// Number of the deepest future that has returned `Pending` in this poll of the outermost.
     waiting: Cell<Option<usize>>,
-    /// Who waits for what between two polls of the outermost.
+    /// Number of the future that waits between two polls of the outermost, and the kind of wait.
     suspended: Cell<Option<(usize, Wait)>>,
 }
 
 impl Clock {
-    /// The time since it was looked at last; and now.
+    /// Reads the clock; returns the time since the last reading, and the present.
     fn look(&self) -> (Duration, Instant) {
         let now = Instant::now();
         let before = self.looked_at.replace(Some(now)).unwrap_or(now);
@@ -180,13 +181,13 @@ struct Timed<'m, F> {
     measurements: &'m Measurements,
     number: usize,
     is_first: bool,
-    /// When it was first polled.
+    /// Time of the first poll.
     entered: Option<Instant>,
     inner: F,
 }
 
 impl<F: Future + Unpin> Timed<'_, F> {
-    /// Who ran before.
+    /// Lets the clock run for this future; returns the number of the one that ran before.
     fn enter(&mut self, clock: &Clock) -> Option<usize> {
         let (passed, now) = clock.look();
         self.entered.get_or_insert(now);
@@ -220,7 +221,7 @@ impl<F: Future + Unpin> Timed<'_, F> {
             }
         });
         if !is_pending {
-            // Whoever waited within has been given up, or has what it waited for.
+            // A future that waited within has been given up, or has what it waited for.
             clock.waiting.set(None);
             return;
         }

@@ -1,8 +1,9 @@
-//! MERGE: each row of the source changes the row of the table that it was joined with, or is put in.
+//! MERGE: each row of the source changes the row of the table that it was joined with, or is put
+//! in.
 //!
-//! Which WHEN applies is decided by the row as it was found. If another transaction has changed it
-//! meanwhile, it is decided again by the row as it is (`change_row.rs`); if that is no partner of
-//! the source's row any more, the source's row has none, and WHEN NOT MATCHED applies.
+//! The row as it was found decides which WHEN applies. If another transaction has changed it
+//! meanwhile, the row as it is now decides again (`change_row.rs`); if that is no partner of the
+//! source's row any more, the source's row has none, and WHEN NOT MATCHED applies.
 
 use engine::Abort;
 use types::{Result, Scratch, SqlError, SqlState, Value};
@@ -54,7 +55,7 @@ impl<'p> Merging<'p> {
     }
 }
 
-/// The first action that applies to a row.
+/// Returns the first action that applies to a row.
 fn chosen<'p>(
     plan: &'p Merge,
     run: &Run<'_>,
@@ -93,7 +94,7 @@ fn verdict<'p>(
     })
 }
 
-/// What is done about one row of the source; whether anything was.
+/// Carries out the action for one row of the source; returns whether the table was changed.
 async fn merge(plan: &Merge, run: &Run<'_>, scratch: &Scratch, row: &[Value<'_>]) -> Result<bool> {
     let Value::Bytea(key) = row[plan.target.key] else {
         return insert(plan, run, scratch, row).await;
@@ -116,17 +117,17 @@ async fn merge(plan: &Merge, run: &Run<'_>, scratch: &Scratch, row: &[Value<'_>]
                 .hint("Ensure that not more than one source row matches any one target row."))
         }
         Became::Unmatched if plan.inserts_called => {
-            // What functions that wait would have answered was not asked for this row.
+            // Functions that wait were not called for this row, and their answers are missing.
             Err(from_engine(run.transaction.abort(Abort::WriteConflict)))
         }
         Became::Unmatched => {
-            // What is put in is computed from the source's columns alone.
+            // The new row is computed from the source's columns alone.
             insert(plan, run, scratch, row).await
         }
     }
 }
 
-/// Puts in what a row of the source without a partner says.
+/// Puts in the new row for a row of the source without a partner.
 async fn insert(plan: &Merge, run: &Run<'_>, scratch: &Scratch, row: &[Value<'_>]) -> Result<bool> {
     let action = chosen(plan, run, scratch, row, false)?;
     let Some(MergeKind::Insert(values)) = action.map(|action| &action.kind) else {

@@ -1,5 +1,5 @@
-//! Sorting that gives way to other tasks, and to whoever wants the statement to be given up: pieces
-//! of less than a turn's length are sorted by themselves and then merged. What is equal stays in its order.
+//! Sorting that gives way to other tasks, and to a request to give up the statement: pieces of less
+//! than a turn's length are sorted by themselves and then merged. Equal items stay in their order.
 
 use std::{cmp::Ordering, ops::Deref};
 
@@ -8,17 +8,18 @@ use types::{Charge, Result, SqlError, SqlState, Value};
 
 use super::Run;
 
-/// Items that are sorted at once: some tens of microseconds if they are compared quickly.
+/// Number of items that are sorted at once: some tens of microseconds if they are compared quickly.
 const PIECE: usize = 512;
 
-/// Bytes of keys that are sorted at once, if each were as large as the largest: such keys may be slow to compare.
+/// Bytes of keys that are sorted at once, if each key were as large as the largest: large keys may
+/// be slow to compare.
 const PIECE_BYTES: usize = 512 << 10;
 const PIECE_MIN: usize = 4;
 
-/// Rows whose keys are looked at at once.
+/// Number of rows whose keys are looked at at once.
 const LOOKED_AT_ONCE: usize = 2048;
 
-/// Items that are copied at once.
+/// Number of items that are copied at once.
 const COPIED_AT_ONCE: usize = 32 * 1024;
 
 /// Numbers of rows in an order.
@@ -28,8 +29,8 @@ pub(super) struct Order {
 }
 
 impl Order {
-    /// The numbers of so many rows in the order in which `compare` has two of them; equal ones stay
-    /// as they are. `key_bytes` tells what the keys of a row take.
+    /// Returns the numbers of `rows` rows in the order in which `compare` puts two of them; equal
+    /// rows stay in their order. `key_bytes` returns the bytes of a row's keys.
     ///
     /// # Errors
     /// 53200 if the statement may not hold as much; 54000 for more rows than have numbers.
@@ -69,7 +70,7 @@ impl Order {
         })
     }
 
-    /// Forgets all but the first of them. The memory that they take is kept.
+    /// Forgets all but the first `rows` of them. The memory that they take is kept.
     pub(super) fn truncate(&mut self, rows: usize) {
         self.numbers.truncate(rows);
     }
@@ -83,7 +84,7 @@ impl Deref for Order {
     }
 }
 
-/// Bytes of keys.
+/// Returns the bytes of keys.
 pub(super) fn bytes_of(keys: &[Value<'_>]) -> usize {
     keys.iter().map(Value::borrowed_bytes).sum()
 }
@@ -97,7 +98,7 @@ pub async fn sort_by<T: Copy>(
     sort_within(items, &mut Vec::new(), PIECE, turn, compare).await;
 }
 
-/// Sorts items, so many at once, with the help of a second list, which is empty.
+/// Sorts items, a limited number at once, with the help of a second list, which is empty.
 async fn sort_within<T: Copy>(
     items: &mut Vec<T>,
     merged: &mut Vec<T>,

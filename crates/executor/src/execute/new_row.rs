@@ -1,4 +1,4 @@
-//! The new row of a table: what is computed from it, what it must not violate, and its bytes.
+//! The new row of a table: its generated columns, its constraints, and its bytes.
 
 use types::{Result, Scratch, SqlError, SqlState, Value, key::write_all, row::RowWriter};
 
@@ -6,10 +6,10 @@ use super::Run;
 use catalog::{RowKey, Table};
 use planner::plan::NewRow;
 
-/// Completes a row with what is generated from it, and checks it.
+/// Completes a row with its generated columns, and checks it.
 ///
 /// # Errors
-/// 23502, 23514.
+/// 23502 if a column must not be NULL; 23514 if a check fails.
 pub(super) fn complete<'a>(
     new: &'a NewRow,
     run: &'a Run<'_>,
@@ -58,10 +58,10 @@ pub(super) fn record(new: &NewRow, row: &[Value<'_>], record: &mut Vec<u8>) -> R
     RowWriter::write(&new.rows, row, record)
 }
 
-/// Appends the key that a row lies under; false if the table gives numbers for that.
+/// Appends the key that a row lies under; returns false if the table numbers its rows instead.
 ///
 /// # Errors
-/// Those of keys.
+/// Errors of encoding keys.
 pub(super) fn key(new: &NewRow, row: &[Value<'_>], key: &mut Vec<u8>) -> Result<bool> {
     match &new.table.row_key {
         RowKey::Hidden => Ok(false),
@@ -83,7 +83,7 @@ fn failing_row(table: &Table, run: &Run<'_>, row: &[Value<'_>]) -> String {
     )
 }
 
-/// A value as messages show it.
+/// Returns a value as messages show it.
 pub(super) fn shown(run: &Run<'_>, value: Value<'_>, ty: types::Type) -> String {
     if value.is_null() {
         return "null".to_owned();
@@ -93,7 +93,7 @@ pub(super) fn shown(run: &Run<'_>, value: Value<'_>, ty: types::Type) -> String 
     match types::text::write(value, ty, &run.context(&scratch).types(), &mut text) {
         Ok(()) => {
             let text = String::from_utf8_lossy(&text);
-            // Long values are cut, as PostgreSQL does.
+            // Long values are cut, as in PostgreSQL.
             match text.char_indices().nth(64) {
                 Some((end, _)) => format!("{}...", &text[..end]),
                 None => text.into_owned(),

@@ -1,4 +1,4 @@
-//! From plans to running operators.
+//! Conversion of plans to running operators.
 
 use std::{collections::HashMap, rc::Rc};
 
@@ -31,7 +31,7 @@ use super::{
 };
 use planner::plan::{Again, Plan, Shared, SharedBody};
 
-/// The running side of a plan.
+/// Returns the running side of a plan.
 ///
 /// # Errors
 /// XX000 for a plan that no operator can run.
@@ -39,12 +39,12 @@ pub(super) fn open(plan: &Plan) -> Result<Box<dyn Operator + '_>> {
     Opening::default().open(plan)
 }
 
-/// What is known of the plan around the part that is opened.
+/// Knowledge of the plan around the part that is opened.
 #[derive(Default)]
 struct Opening<'p> {
-    /// Of WITH clauses, by number.
+    /// Sources of WITH clauses, by number.
     sources: HashMap<usize, Source<'p>>,
-    /// The part may be read more than once.
+    /// Whether the part may be read more than once.
     repeats: bool,
 }
 
@@ -166,7 +166,7 @@ impl<'p> Opening<'p> {
         Ok(Input::new(self.open(plan)?, width(plan)))
     }
 
-    /// A part that is read more than once.
+    /// Opens a part that is read more than once.
     fn repeated(&mut self, plan: &'p Plan) -> Result<Input<'p>> {
         let repeats = std::mem::replace(&mut self.repeats, true);
         let input = self.input(plan);
@@ -174,7 +174,7 @@ impl<'p> Opening<'p> {
         input
     }
 
-    /// What finds rows again.
+    /// Opens the query that finds rows again.
     fn again(&mut self, again: Option<&'p Again>) -> Result<Option<Finding<'p>>> {
         let Some(again) = again else {
             return Ok(None);
@@ -183,7 +183,7 @@ impl<'p> Opening<'p> {
         Ok(Some(Finding::new(again, query)))
     }
 
-    /// What a place reads that names a shared relation.
+    /// Returns the source that a reference to a shared relation reads.
     fn source(&self, number: usize) -> Result<Source<'p>> {
         let source = self.sources.get(&number).cloned().ok_or_else(|| {
             SqlError::new(SqlState::INTERNAL_ERROR, "a WITH query that nobody defines")
@@ -216,7 +216,7 @@ impl<'p> Opening<'p> {
     }
 }
 
-/// Values in each row of a plan.
+/// Returns the number of values in each row of a plan.
 pub(super) fn width(plan: &Plan) -> usize {
     let columns =
         |calls: &[planner::plan::Call]| calls.iter().map(|call| call.columns).sum::<usize>();

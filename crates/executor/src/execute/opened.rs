@@ -1,11 +1,11 @@
-//! A plan with its running operators, kept as one: what outlives the function that opened it.
+//! A plan with its running operators, kept as one value that outlives the function that opened it.
 //!
 //! # Safety argument
 //! Operators borrow from their plan, which a struct cannot say of its own field: they are kept as
-//! if they borrowed forever. The plan is behind an `Rc` that is held until after they are dropped,
-//! and nobody has the plan mutably: an `Rc` that is shared gives no such access, and this one is
-//! not given away. What an operator hands out ([`Operator::next`]) lives no longer than the
-//! borrow of [`Opened`] that it was asked with.
+//! if they borrowed forever. The plan is behind an `Arc` that is held until after they are dropped,
+//! and is never borrowed mutably: an `Arc` that is shared gives no such access, and this one is not
+//! given away. Rows that an operator hands out ([`Operator::next`]) live no longer than the borrow
+//! of [`Opened`] with which it was called.
 
 use std::sync::Arc;
 
@@ -20,12 +20,14 @@ use planner::plan::Plan;
 
 /// A plan and its operators.
 pub struct Opened {
-    /// Dropped before the plan.
+    /// Operator, dropped before the plan.
     operator: Box<dyn Operator>,
     plan: Arc<Plan>,
 }
 
 impl Opened {
+    /// Opens `plan` and keeps it with its operators.
+    ///
     /// # Errors
     /// XX000 for a plan that no operator can run.
     pub fn new(plan: Arc<Plan>) -> Result<Self> {
@@ -37,28 +39,28 @@ impl Opened {
         Ok(Self { operator, plan })
     }
 
-    /// Values in each row.
+    /// Returns the number of values in each row.
     pub fn width(&self) -> usize {
         width(&self.plan)
     }
 
-    /// As [`Operator::next`].
+    /// Returns the next rows: see [`Operator::next`].
     ///
     /// # Errors
-    /// As there.
+    /// Errors of [`Operator::next`].
     pub fn next<'f>(&'f mut self, run: &'f Run<'_>, out: &'f mut Rows) -> Step<'f> {
         self.operator.next(run, out)
     }
 
-    /// As [`Operator::settle`].
+    /// Settles the operator: see [`Operator::settle`].
     ///
     /// # Errors
-    /// As there.
+    /// Errors of [`Operator::settle`].
     pub fn settle<'f>(&'f mut self, run: &'f Run<'_>) -> Step<'f> {
         self.operator.settle(run)
     }
 
-    /// As [`Operator::rewind`].
+    /// Begins again: see [`Operator::rewind`].
     pub fn rewind(&mut self) {
         self.operator.rewind();
     }

@@ -1,5 +1,5 @@
-//! What joins by keys hand over: rows with equal keys for which the join's other conditions hold, and
-//! rows that have no partner.
+//! The output of joins by keys: rows with equal keys for which the join's other conditions hold,
+//! and rows that have no partner.
 
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ use planner::{plan::HandedOn, program::Program};
 pub(super) struct Sides<'s> {
     pub(super) left: &'s Rows,
     pub(super) right: &'s Rows,
-    /// Values of the right side's rows; keys may follow them.
+    /// Number of values in the right side's rows; keys may follow them.
     pub(super) right_width: usize,
 }
 
@@ -23,7 +23,7 @@ pub(super) struct Sides<'s> {
 pub(super) struct Pairs {
     found: Vec<(u32, u32)>,
     next: usize,
-    /// The row that has further candidates has had a match.
+    /// Whether the row that has further candidates has had a match.
     has_match: bool,
 }
 
@@ -34,18 +34,19 @@ impl Pairs {
         self.has_match = false;
     }
 
-    /// Bytes that they take.
+    /// Returns the bytes that the pairs take.
     pub(super) fn bytes(&self) -> usize {
         self.found.capacity() * size_of::<(u32, u32)>()
     }
 
-    /// Tells the pairs among the candidates for some rows of the left side, which are in the order of
-    /// these rows. `matched` hears of each row of the right side that has a partner. With `goes_on`
-    /// the last row has further candidates, which a later call is given with that row as its first.
-    /// Returns whether the last row is done: further candidates would make no difference to it.
+    /// Finds the pairs among the candidates for some rows of the left side, which are in the order
+    /// of these rows. `matched` is called for each row of the right side that has a partner. With
+    /// `goes_on` the last row has further candidates, which a later call is given with that row as
+    /// its first. Returns whether the last row is done: further candidates would make no difference
+    /// to it.
     ///
     /// # Errors
-    /// Those of the other conditions.
+    /// Errors of the other conditions.
     ///
     /// # Suspension
     /// Suspends between candidates, and after them, where the task's turn is over.
@@ -125,7 +126,8 @@ impl Pairs {
     }
 }
 
-/// How many rows to look up next, of which so many had so many candidates: about a turn's work.
+/// Returns how many rows to look up next, about a turn's work, given that `rows` rows had
+/// `candidates` candidates.
 pub(super) fn slice(rows: usize, candidates: usize) -> usize {
     let slice = (rows * ROWS_AT_ONCE).checked_div(candidates);
     slice.map_or(usize::MAX, |slice| slice.max(1))

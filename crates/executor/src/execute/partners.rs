@@ -1,9 +1,8 @@
 //! Rows found by the values of their keys, for hash joins, grouping and sets.
 //!
-//! Hashes are looked up in batches, so that their cache misses overlap (paper 003); what has an
-//! equal hash is compared. Where all rows are there before the first is looked up, and have an
-//! integer each as their key, the keys may lie so close together that an array does as well
-//! (`dense.rs`).
+//! Hashes are looked up in batches, so that their cache misses overlap (paper 003); rows with an
+//! equal hash are compared. If all rows are there before the first is looked up, and each has one
+//! integer as its key, the keys may lie so close together that an array does as well (`dense.rs`).
 
 use std::rc::Rc;
 
@@ -21,13 +20,14 @@ use super::{
 };
 use batch::{NO_ROW, Rows};
 
-/// Buckets of entries that are put in together.
+/// Buckets whose entries are put in together.
 const BUILT_TOGETHER: usize = 16;
 
-/// Rows that are put in at once.
+/// Number of rows that are put in at once.
 const SETTLED_AT_ONCE: usize = 1024;
 
-/// Entries of a table that are moved at once while it grows. A table that has no more grows at once.
+/// Number of a table's entries that are moved at once while it grows. A table that has no more
+/// grows at once.
 const MOVED_AT_ONCE: usize = 1024;
 
 const SEED: u64 = 0;
@@ -36,27 +36,28 @@ const SEED: u64 = 0;
 pub(super) struct Partners {
     /// Each row, followed by its keys if they are not among its columns.
     pub(super) rows: Rows,
-    /// Where in it the keys are.
+    /// Positions of the keys in a row.
     keys: Vec<usize>,
     types: Vec<Type>,
     table: Gradual<ChainedTable<u64, u32>>,
-    /// In place of the table.
+    /// Array that stands in place of the table.
     dense: Option<Dense>,
     /// Rows that are not in the table yet.
     pending: Vec<(u64, u32)>,
     interleaver: Interleaver,
-    /// For all but the rows, which have their own.
+    /// Charge for all but the rows, which have their own.
     charge: Charge,
 }
 
 impl Partners {
-    /// For rows of a width without their keys, which are of these types and come after them.
+    /// Makes an empty set for rows of `width` values without their keys, which are of these types
+    /// and come after them.
     pub(super) fn new(width: usize, types: &[Type]) -> Self {
         let keys = (width..width + types.len()).collect();
         Self::with_keys_at(width + types.len(), keys, types)
     }
 
-    /// For rows of a width whose keys are the columns at these positions.
+    /// Makes an empty set for rows of `width` values whose keys are the columns at these positions.
     pub(super) fn with_keys_at(width: usize, keys: Vec<usize>, types: &[Type]) -> Self {
         Self {
             rows: Rows::new(width),
@@ -74,7 +75,7 @@ impl Partners {
         hash_values(&self.types, keys, SEED)
     }
 
-    /// Adds a row; its number. It is found after [`Partners::settle`].
+    /// Adds a row; returns its number. The row is found after [`Partners::settle`].
     pub(super) fn push<'v>(
         &mut self,
         row: impl IntoIterator<Item = Value<'v>>,
@@ -86,7 +87,7 @@ impl Partners {
         Ok(number)
     }
 
-    /// Charges what was added since the last time.
+    /// Charges the rows that were added since the last call.
     ///
     /// # Errors
     /// 53200 if the statement may not hold as much.
@@ -95,7 +96,7 @@ impl Partners {
         self.charge.set(memory, self.table_bytes())
     }
 
-    /// Bytes that all of it takes.
+    /// Returns the bytes that the rows and the table take.
     pub(super) fn bytes(&self) -> usize {
         self.rows.bytes() + self.table_bytes()
     }
@@ -105,9 +106,9 @@ impl Partners {
         self.table.bytes() + dense + self.pending.capacity() * size_of::<(u64, u32)>()
     }
 
-    /// Makes room for so many more rows: a large table grows step by step, and other tasks have turns
-    /// in between. Called before rows are pushed, since a table without room grows at once when they
-    /// are settled.
+    /// Makes room for `rows` more rows: a large table grows step by step, and other tasks have
+    /// turns in between. The caller calls this before it pushes rows, since a table without room
+    /// grows at once when they are settled.
     ///
     /// # Errors
     /// 53200 if the statement may not hold as much; 54000 for more rows than have numbers.
@@ -116,7 +117,7 @@ impl Partners {
         grow(&mut self.table, all, run).await
     }
 
-    /// Has these rows found from now on, which are all that there will be.
+    /// Replaces all rows by `rows`, to which no others will be added, and makes them findable.
     pub(super) async fn settle_all(&mut self, rows: Rows, run: &Run<'_>) -> Result<()> {
         self.clear();
         // One number stands for no row.
@@ -144,8 +145,8 @@ impl Partners {
         }
         grow(&mut self.table, self.rows.len(), run).await?;
         self.charge(run.memory())?;
-        // From the last row on: chains begin with what was added last, so a key's rows come in their
-        // order.
+        // Rows are added from the last on: chains begin with the entry that was added last, which
+        // puts a key's rows in their order.
         for number in (0..count).rev() {
             self.pending.push((self.hash_of(number), number));
             if self.pending.len() == SETTLED_AT_ONCE {
@@ -156,7 +157,7 @@ impl Partners {
         self.settle()
     }
 
-    /// The hash of a row's keys.
+    /// Returns the hash of a row's keys.
     fn hash_of(&self, number: u32) -> u64 {
         let row = self.rows.row(number as usize);
         match &self.keys[..] {
@@ -168,12 +169,12 @@ impl Partners {
         }
     }
 
-    /// The array that stands for the table, if there is one.
+    /// Returns the array that stands for the table, if there is one.
     pub(super) fn dense(&self) -> Option<&Dense> {
         self.dense.as_ref()
     }
 
-    /// Has all rows found from now on.
+    /// Makes all rows findable.
     pub(super) fn settle(&mut self) -> Result<()> {
         let execution = Execution::in_flight(BUILT_TOGETHER);
         let built = self.table.insert_all(&self.pending, execution);
@@ -196,9 +197,9 @@ impl Partners {
         }
     }
 
-    /// Hands out the rows that have these keys, of which none is NULL, in about their order, after a
-    /// look at `most` candidates; where to go on, if there may be more. `from` is where an earlier
-    /// call for these keys said to go on.
+    /// Hands out the rows that have these keys, of which none is NULL, in about their order, after
+    /// a look at `most` candidates; returns where to go on, if there may be more. `from` is where
+    /// an earlier call for these keys said to go on.
     pub(super) fn find_some(
         &self,
         keys: &[Value<'_>],
@@ -224,12 +225,12 @@ impl Partners {
         }
     }
 
-    /// Rows that wait to be settled.
+    /// Returns the number of rows that wait to be settled.
     pub(super) fn waiting(&self) -> usize {
         self.pending.len()
     }
 
-    /// The rows that wait to be settled and have a hash.
+    /// Returns the rows that wait to be settled and have a hash.
     pub(super) fn unsettled(&self, hash: u64) -> impl Iterator<Item = u32> {
         self.pending
             .iter()
@@ -237,7 +238,7 @@ impl Partners {
             .map(|(_, number)| *number)
     }
 
-    /// Whether a row has these keys. NULLs are equal to each other here.
+    /// Returns whether a row has these keys. NULLs are equal to each other here.
     #[inline]
     pub(super) fn has_keys(&self, number: u32, keys: &[Value<'_>]) -> bool {
         let row = self.rows.row(number as usize);
@@ -254,7 +255,7 @@ impl Partners {
     }
 }
 
-/// Has a table grow step by step, if it has no room for so many entries in all. See
+/// Grows a table step by step, if it has no room for a total of entries. See
 /// [`Partners::make_room`].
 pub(super) async fn grow(
     table: &mut ChainedTable<u64, u32>,

@@ -9,7 +9,7 @@ use std::{
 use super::{Operator, Run, Step};
 use batch::Rows;
 
-/// The batch that is to be read next, and what became of the one before.
+/// The batch that is to be read next, and the outcome of the one before.
 #[derive(Default)]
 pub struct Received {
     rows: RefCell<Rows>,
@@ -27,18 +27,18 @@ impl Received {
         }
     }
 
-    /// The row of the batch that could not be put in.
+    /// Returns the row of the batch that could not be put in.
     pub fn failed(&self) -> Option<usize> {
         self.failed.get()
     }
 
-    /// A statement fails over a row of its batch, counted from 0.
+    /// Notes that a statement failed over a row of its batch, counted from 0.
     pub(super) fn note_failed(&self, row: usize) {
         self.failed.set(Some(row));
     }
 }
 
-/// Gives each batch once.
+/// The operator that gives each batch once.
 pub(super) struct Receiving;
 
 impl Operator for Receiving {

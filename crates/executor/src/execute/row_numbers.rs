@@ -1,23 +1,23 @@
 //! Keys for rows that have no primary key: numbers that are never used again.
 //!
-//! They are made of the time, so that nothing has to be remembered across restarts, and counted
-//! up from there, so that rows lie in the order in which they came. Should the clock have been
-//! turned back far enough to meet numbers that are taken, the insertion finds that out.
+//! The first number is made of the time, so that nothing has to be remembered across restarts, and
+//! the others count up from there, so that rows lie in the order in which they came. If the clock
+//! was turned back far enough to meet numbers that are taken, the insertion finds that out.
 
 use std::{
     sync::atomic::{AtomicU64, Ordering},
     time::{SystemTime, UNIX_EPOCH},
 };
 
-/// Numbers for each microsecond: more rows are not inserted in one.
+/// Bits of the numbers for each microsecond: fewer rows than that are inserted in one.
 const PER_MICROSECOND_BITS: u32 = 12;
 
-/// Gives each number once.
+/// A counter that gives each number once.
 #[derive(Debug)]
 pub struct RowNumbers(AtomicU64);
 
 impl Default for RowNumbers {
-    /// Numbers from the present time on.
+    /// Begins with a number made of the present time.
     fn default() -> Self {
         let since = SystemTime::now()
             .duration_since(UNIX_EPOCH)
@@ -29,9 +29,9 @@ impl Default for RowNumbers {
 }
 
 impl RowNumbers {
-    /// The next one.
+    /// Returns the next number.
     pub fn next(&self) -> u64 {
-        // Relaxed: all that matters is that nobody else gets it.
+        // Relaxed: only the uniqueness of the number matters.
         self.0.fetch_add(1, Ordering::Relaxed)
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! A scan is done in pieces: each begins behind the record at which the one before ended, so that
 //! nothing of the engine is held while the rows are used. A piece ends with a batch, or with the
-//! task's turn, wherever that is: also among records with one key of an index. Rows are decoded as far as the statement
-//! needs them, and copied only if the filter holds.
+//! task's turn, wherever that is: also among records with one key of an index. Rows are decoded as
+//! far as the statement needs them, and copied only if the filter holds.
 
 use std::ops::{Bound, ControlFlow};
 
@@ -26,13 +26,13 @@ use planner::{
     program::agrees,
 };
 
-/// Rows of the first piece: many scans are ended early.
+/// Number of rows of the first piece: many scans are ended early.
 const FIRST_ROWS: usize = 32;
 
-/// How records become rows, and which of them do.
+/// A converter of records to rows, with the scan's conditions.
 pub(super) struct Reader<'p> {
     scan: &'p Scan,
-    /// What the tests compare with; NULL holds for nothing.
+    /// Values that the tests compare with; a comparison with NULL never holds.
     limits: Vec<Option<i64>>,
     /// Memory for one record's values and for registers; empty in between.
     values: Vec<Value<'static>>,
@@ -40,8 +40,10 @@ pub(super) struct Reader<'p> {
 }
 
 impl<'p> Reader<'p> {
+    /// Makes a reader for `scan`.
+    ///
     /// # Errors
-    /// Those of the expressions that records are compared with.
+    /// Errors of the expressions that records are compared with.
     pub(super) fn new(scan: &'p Scan, run: &Run<'_>, scratch: &Scratch) -> Result<Self> {
         let mut machine = run.machine(scratch);
         let limits = scan.tests.iter().map(|test| {
@@ -56,10 +58,10 @@ impl<'p> Reader<'p> {
         })
     }
 
-    /// Adds a record's row to `out` if the scan's conditions hold for it; whether they do.
+    /// Adds a record's row to `out` if the scan's conditions hold for it; returns whether they do.
     ///
     /// # Errors
-    /// Those of the conditions; XX001 for a record that is damaged.
+    /// Errors of the conditions; XX001 for a record that is damaged.
     #[inline]
     pub(super) fn take(
         &mut self,
@@ -102,7 +104,7 @@ impl<'p> Reader<'p> {
     }
 }
 
-/// Gives the columns that are wanted of a record, and its key if it is.
+/// Decodes the wanted columns of a record, and its key if it is wanted.
 #[inline(always)]
 fn decode<'a>(
     scan: &'a Scan,
@@ -121,14 +123,14 @@ fn decode<'a>(
     Ok(())
 }
 
-/// The memory of values that are not needed any more.
+/// Returns the memory of values that are not needed any more.
 fn emptied(mut values: Vec<Value<'_>>) -> Vec<Value<'static>> {
     values.clear();
     let nothing = values.into_iter().map(|_| Value::Null);
     nothing.collect()
 }
 
-/// The value of a column; a row that is older than the column has what the catalog says.
+/// Returns the value of a column; a row that is older than the column has what the catalog says.
 #[inline]
 pub fn column<'a>(table: &'a Table, row: &Row<'_, 'a>, at: usize) -> Result<Value<'a>> {
     match row.value(at)? {
@@ -137,7 +139,7 @@ pub fn column<'a>(table: &'a Table, row: &Row<'_, 'a>, at: usize) -> Result<Valu
     }
 }
 
-/// A scan that runs.
+/// A running scan.
 pub(super) struct Scanning<'p> {
     scan: &'p Scan,
     progress: Progress,
@@ -146,9 +148,10 @@ pub(super) struct Scanning<'p> {
 
 enum Progress {
     Begin,
-    /// Records of these keys have not been looked at, behind a position of an index if there is one.
+    /// Records of these keys have not been looked at, behind a position of an index if there is
+    /// one.
     At(Keys, Option<Vec<u8>>),
-    /// The same, for all of a table, in no order.
+    /// Records of the whole table, in no order, have not been looked at from this position on.
     Unordered(ScanPosition),
     End,
 }
@@ -274,7 +277,7 @@ impl<'p> Scanning<'p> {
     }
 }
 
-/// The engine's index of a table.
+/// Returns the engine's index of a table.
 pub(super) fn index_of(table: &Table, at: usize) -> Result<&engine::Index> {
     table.indexes[at].handle.as_ref().ok_or_else(|| {
         let message = format!("index \"{}\" is not ready", table.indexes[at].name);
@@ -282,17 +285,17 @@ pub(super) fn index_of(table: &Table, at: usize) -> Result<&engine::Index> {
     })
 }
 
-/// Why a piece has ended.
+/// The reason why a piece has ended.
 enum End {
     /// There are as many rows as were wanted, or nothing is known of what follows.
     Batch,
-    /// The task's turn is over, whatever a filter has left.
+    /// The task's turn is over, however few rows a filter has left.
     Turn,
-    /// There is nothing more.
+    /// There are no more records.
     Range,
 }
 
-/// Looks at records until there are so many rows, or the task's turn is over.
+/// A visitor of records that stops when there are enough rows, or when the task's turn is over.
 struct Looking<'t, 'p> {
     reader: Reader<'p>,
     run: &'t Run<'t>,
@@ -320,7 +323,7 @@ impl<'t, 'p> Looking<'t, 'p> {
         })
     }
 
-    /// Looks at a record; whether to go on with the next.
+    /// Looks at a record; returns whether to go on with the next.
     #[inline(always)]
     fn visit(&mut self, key: &[u8], record: &[u8]) -> ControlFlow<()> {
         let taken = self
@@ -343,7 +346,7 @@ impl<'t, 'p> Looking<'t, 'p> {
         self.out.len() >= self.wanted || self.out.is_large()
     }
 
-    /// Reads the clock if that is due; whether to go on.
+    /// Reads the clock if that is due; returns whether to go on.
     #[cold]
     fn count(&mut self) -> ControlFlow<()> {
         // A filter may leave much behind.
@@ -361,10 +364,10 @@ impl<'t, 'p> Looking<'t, 'p> {
         self.turn.is_due() && self.turn.spend(0)
     }
 
-    /// Why it has ended, if not for want of records.
+    /// Returns why the piece has ended, if not for want of records.
     ///
     /// # Errors
-    /// Of the conditions.
+    /// Errors of the conditions.
     fn end(mut self) -> Result<End> {
         self.is_over |= self.turn_is_over();
         match (self.failure, self.is_over) {
@@ -375,8 +378,8 @@ impl<'t, 'p> Looking<'t, 'p> {
     }
 }
 
-/// Scans until there are `wanted` rows, or the task's turn is over. `keys`, behind a position of the
-/// index, are what is left.
+/// Scans until there are `wanted` rows, or the task's turn is over. `keys`, behind a position of
+/// the index, are the keys that are left.
 async fn piece(
     scan: &Scan,
     keys: &mut Keys,
@@ -440,7 +443,7 @@ async fn piece(
     Ok(end)
 }
 
-/// As [`piece`], in no order; `position` is where it goes on.
+/// Scans in no order, and otherwise as [`piece`]; `position` is where the scan goes on.
 async fn unordered_piece(
     scan: &Scan,
     position: &mut ScanPosition,

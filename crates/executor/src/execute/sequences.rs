@@ -1,9 +1,9 @@
 //! Functions of sequences: called for each row, in the order of the rows.
 //!
-//! `nextval` may have to wait for a counter's record, so it cannot be called within an expression.
-//! Where a whole batch will be asked for, the values for its rows are taken together: the counter
-//! is locked, and its record written, once for all of them. A value that was taken for a row which
-//! then fails is lost, as one that is rolled back is.
+//! `nextval` may have to wait for a counter's record, and therefore cannot be called within an
+//! expression. If a whole batch will be asked for, the values for its rows are taken together: the
+//! counter is locked, and its record written, once for all of them. A value that was taken for a row
+//! which then fails is lost, like a value whose transaction is rolled back.
 
 use engine::Transaction;
 use types::{Result, SqlError, SqlState, Value};
@@ -16,18 +16,18 @@ use logical::relation::SequenceFunction;
 pub struct Counters<'r> {
     /// Catalogs of the database, which count the sequences' values.
     pub catalogs: &'r Catalogs,
-    /// What the statement's plan was made from.
+    /// Catalog from which the statement's plan was made.
     pub catalog: &'r Catalog,
     /// Values that the session has taken from sequences, for `currval` and `lastval`.
     pub session: &'r SessionValues,
-    /// The transaction only reads: it takes no values.
+    /// Whether the transaction only reads, and takes no values.
     pub is_read_only: bool,
 }
 
 /// Values that were taken for the rows of a batch.
 #[derive(Default)]
 pub(super) struct Ahead {
-    /// The next one last.
+    /// Values of each sequence, the next one last.
     of: Vec<(ObjectId, Vec<i64>)>,
 }
 
@@ -94,6 +94,8 @@ impl<'r> Counters<'r> {
         Ok(Value::Int8(value))
     }
 
+    /// Checks that the transaction may take values.
+    ///
     /// # Errors
     /// 25006 in a transaction that only reads.
     fn may_write(&self, function: &str) -> Result<()> {

@@ -7,7 +7,7 @@ use super::{BATCH_ROWS, Input, Operator, Run, Step, partners::Partners};
 use batch::Rows;
 use logical::relation::SetKind;
 
-/// One input after the other.
+/// The operator that gives one input after the other.
 pub(super) struct Concatenation<'p> {
     left: Box<dyn Operator + 'p>,
     right: Box<dyn Operator + 'p>,
@@ -46,17 +46,18 @@ impl Operator for Concatenation<'_> {
     }
 }
 
-/// Rows of the left that are, or are not, among those of the right.
+/// The operator that gives rows of the left that are, or are not, among those of the right.
 pub(super) struct Comparing<'p> {
     kind: SetKind,
     all: bool,
     left: Input<'p>,
     right: Input<'p>,
-    /// Distinct rows of the right, and how often each is there; then of those given already.
+    /// Distinct rows of the right, and how often each is there; then the rows that were given
+    /// already.
     partners: Partners,
     counts: Gradual<Vec<u64>>,
     is_read: bool,
-    /// For the counts.
+    /// Charge for the counts.
     charge: Charge,
 }
 
@@ -127,10 +128,10 @@ impl Comparing<'_> {
     }
 }
 
-/// Whether a row of the left is given, of which so many are in the right; takes note of it.
+/// Returns whether a row of the left is given, if `count` of it are in the right; updates `count`.
 fn gives(kind: SetKind, all: bool, count: &mut u64) -> bool {
     match (kind, all) {
-        // Each of the right's pairs off with one of the left's.
+        // Each of the right's rows pairs off with one of the left's.
         (SetKind::Intersect, true) => {
             let gives = *count > 0;
             *count = count.saturating_sub(1);
@@ -141,7 +142,7 @@ fn gives(kind: SetKind, all: bool, count: &mut u64) -> bool {
             *count = count.saturating_sub(1);
             gives
         }
-        // Given once.
+        // The row is given once.
         (SetKind::Intersect, false) => std::mem::take(count) > 0,
         (SetKind::Except, false) => {
             let gives = *count == 0;
@@ -152,7 +153,7 @@ fn gives(kind: SetKind, all: bool, count: &mut u64) -> bool {
     }
 }
 
-/// The number of a row among distinct ones.
+/// Returns the number of a row among distinct ones.
 fn number(
     partners: &mut Partners,
     counts: &mut Vec<u64>,

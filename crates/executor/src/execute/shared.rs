@@ -1,10 +1,10 @@
 //! WITH: relations that are asked once and read in several places, and those that read themselves.
 //!
-//! A definition computes its rows when somebody reads them, and no more of them than are read; what
-//! it has computed is kept for those who come later. One that a single place reads, once, hands its
-//! rows on and keeps nothing, so that a recursion has no more than two steps' rows at a time. A
-//! definition that writes is run to its end when the query is over, however much was read of it
-//! (PostgreSQL does the same).
+//! A definition computes its rows when they are read, and no more of them than are read; it keeps
+//! them for later readers. A definition that a single place reads, once, hands its rows on and
+//! keeps nothing; a recursion then has no more than two steps' rows at a time. A definition that
+//! writes is run to its end when the query is over, however much was read of it (PostgreSQL does
+//! the same).
 
 use std::{
     cell::{Cell, RefCell},
@@ -19,18 +19,18 @@ use super::{
 };
 use batch::Rows;
 
-/// The rows of an execution that are not an operator's own, and what all of it may take.
+/// The rows of an execution that belong to no single operator, and the execution's budget.
 pub struct SharedRows {
-    /// Outlives what is charged to it.
+    /// Budget, which outlives everything that is charged to it.
     pub budget: Budget,
-    /// Of the client, for COPY.
+    /// Rows that the client sends, for COPY.
     pub received: Received,
-    /// Where operators that are measured note what they cost.
+    /// Measurements of operators that are measured.
     pub(super) measurements: Measurements,
 }
 
 impl SharedRows {
-    /// For an execution with a budget.
+    /// Makes the state of an execution with a budget.
     pub fn new(budget: Budget) -> Self {
         Self {
             budget,
@@ -39,7 +39,7 @@ impl SharedRows {
         }
     }
 
-    /// For one whose operators are measured with a clock.
+    /// Makes the state of an execution whose operators are measured with a clock.
     pub fn timed(budget: Budget) -> Self {
         Self {
             measurements: Measurements::timed(),
@@ -50,12 +50,12 @@ impl SharedRows {
     /// Runs the execution.
     ///
     /// # Errors
-    /// Its own.
+    /// Errors of the execution.
     pub async fn measure<T>(&self, execution: impl Future<Output = Result<T>>) -> Result<T> {
         self.measurements.measure(execution).await
     }
 
-    /// What its operators have done, and what they have held.
+    /// Returns the measurements of the operators, and the most memory that they have held.
     pub fn into_measurements(self) -> Measurements {
         let mut measurements = self.measurements;
         measurements.peak_bytes = self.budget.memory().peak();
@@ -63,40 +63,40 @@ impl SharedRows {
     }
 }
 
-/// Where a name of a WITH clause leads while a plan is opened.
+/// The source of a WITH clause's name while a plan is opened.
 #[derive(Clone)]
 pub(super) enum Source<'p> {
     Definition(Rc<Definition<'p>>),
-    /// Within the step of a recursion: what the step before has added.
+    /// Rows that the step before has added, within the step of a recursion.
     Working(Rc<Working>),
 }
 
-/// What a step of a recursion reads.
+/// The rows that a step of a recursion reads.
 #[derive(Default)]
 pub(super) struct Working(RefCell<Option<Rc<Rows>>>);
 
-/// A definition that runs: see the module text.
+/// A running definition: see the module text.
 pub(super) struct Definition<'p> {
-    /// Taken out while it computes.
+    /// Producer of the rows, taken out while it computes.
     producer: RefCell<Option<Producer<'p>>>,
-    /// What it has computed, if that is kept.
+    /// Rows that were computed, if they are kept.
     rows: RefCell<Rows>,
     width: usize,
     keeps: Cell<bool>,
     is_over: Cell<bool>,
     writes: bool,
-    /// How many places read it.
+    /// Number of places that read the definition.
     readers: Cell<usize>,
 }
 
-/// Where a definition's rows come from.
+/// The source of a definition's rows.
 pub(super) enum Producer<'p> {
     Query(Input<'p>),
     Recursive(Box<Recursion<'p>>),
 }
 
 impl Producer<'_> {
-    /// Adds its next rows; false at the end.
+    /// Adds the producer's next rows to `out`; returns false at the end.
     async fn next(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
         match self {
             Producer::Query(input) => {
@@ -121,14 +121,15 @@ impl Producer<'_> {
     }
 }
 
-/// `initial`, then `step` over what the step before has added, until it adds nothing.
+/// A recursion: `initial`, then `step` over the rows that the step before has added, until it adds
+/// none.
 pub(super) struct Recursion<'p> {
     initial: Input<'p>,
     step: Input<'p>,
     working: Rc<Working>,
-    /// Rows that were there already do not count.
+    /// Rows that were met before, for UNION: a row among them does not count again.
     distinct: Option<(&'p [types::Type], Seen)>,
-    /// What this step adds.
+    /// Rows that this step adds.
     added: Rows,
     steps: bool,
 }
@@ -215,7 +216,7 @@ impl<'p> Definition<'p> {
         }
     }
 
-    /// Counts a place that reads it, perhaps again and again.
+    /// Counts a place that reads the definition, perhaps more than once.
     pub(super) fn add_reader(&self, repeats: bool) {
         self.readers.set(self.readers.get() + 1);
         if repeats || self.readers.get() > 1 {
@@ -223,7 +224,7 @@ impl<'p> Definition<'p> {
         }
     }
 
-    /// Adds its next rows to `out`; false at the end.
+    /// Adds the definition's next rows to `out`; returns false at the end.
     async fn compute(&self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
         if self.is_over.get() {
             return Ok(false);
@@ -242,7 +243,7 @@ impl<'p> Definition<'p> {
         more
     }
 
-    /// Has rows from `from` on; false if there are none.
+    /// Computes rows until there are some from `from` on; returns false if there are none.
     async fn reach(&self, from: usize, run: &Run<'_>) -> Result<bool> {
         while self.rows.borrow().len() <= from {
             let mut fresh = Rows::new(self.width);
@@ -256,7 +257,7 @@ impl<'p> Definition<'p> {
         Ok(true)
     }
 
-    /// Runs it to its end.
+    /// Runs the definition to its end.
     async fn finish(&self, run: &Run<'_>) -> Result<()> {
         let mut rows = Rows::new(self.width);
         while self.compute(run, &mut rows).await? {
@@ -311,11 +312,11 @@ impl Operator for With<'_> {
     }
 }
 
-/// Reads the rows of a shared relation.
+/// The operator that reads the rows of a shared relation.
 pub(super) struct Reading<'p> {
     source: Source<'p>,
     columns: &'p [usize],
-    /// Of the definition, as they were computed, where it keeps none.
+    /// Rows of a definition that keeps none, as they were computed.
     passed: Rows,
     next: usize,
 }
@@ -360,7 +361,7 @@ impl<'p> Reading<'p> {
     }
 }
 
-/// Adds some rows from a place on, of these columns; where the rest begins.
+/// Adds rows from a place on, with only these columns; returns where the rest begins.
 fn give(rows: &Rows, from: usize, columns: &[usize], out: &mut Rows) -> usize {
     let mut at = from;
     while at < rows.len() && !out.is_full() {

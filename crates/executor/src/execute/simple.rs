@@ -6,7 +6,7 @@ use super::{Input, Operator, Run, Step};
 use batch::Rows;
 use planner::program::Program;
 
-/// Rows that are written out.
+/// The operator of VALUES: rows that are written out.
 pub(super) struct Listing<'p> {
     rows: &'p [Vec<Program>],
     next: usize,
@@ -48,7 +48,7 @@ impl Operator for Listing<'_> {
     }
 }
 
-/// Rows for which a program holds.
+/// The operator that gives rows for which a program holds.
 pub(super) struct Filtering<'p> {
     input: Input<'p>,
     predicate: &'p Program,
@@ -95,7 +95,7 @@ impl Operator for Filtering<'_> {
     }
 }
 
-/// Rows of other values.
+/// The operator that computes rows of other values.
 pub(super) struct Projecting<'p> {
     input: Input<'p>,
     values: &'p [Program],

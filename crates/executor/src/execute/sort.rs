@@ -1,4 +1,4 @@
-//! Sorting in memory; where only so many rows are wanted, no more are kept.
+//! Sorting in memory; if a limit is known, only that many rows are kept.
 
 use std::cmp::Ordering;
 
@@ -12,7 +12,7 @@ use super::{
 use batch::Rows;
 use planner::{plan::SortKey, program::Program};
 
-/// The order of two rows of keys.
+/// Returns the order of two rows of keys.
 pub(super) fn compare_keys(keys: &[SortKey], left: &[Value<'_>], right: &[Value<'_>]) -> Ordering {
     for (key, (left, right)) in keys.iter().zip(left.iter().zip(right)) {
         let order = match (left.is_null(), right.is_null()) {
@@ -37,7 +37,7 @@ pub(super) struct Sorting<'p> {
     limit: Option<&'p Program>,
     /// All rows, each followed by its keys.
     rows: Rows,
-    /// Positions among them, in order; `None` before they were read.
+    /// Positions of the rows, in order; `None` before they were read.
     order: Option<Order>,
     next: usize,
 }
@@ -106,7 +106,7 @@ impl<'p> Sorting<'p> {
         Ok(())
     }
 
-    /// Positions of all rows in order; equal ones stay as they came.
+    /// Returns the positions of all rows in order; equal rows stay in their order.
     async fn in_order(&self, run: &Run<'_>) -> Result<Order> {
         let width = self.input.batch.width();
         let keys = |at| &self.rows.row(at)[width..];
@@ -114,7 +114,7 @@ impl<'p> Sorting<'p> {
         Order::of(self.rows.len(), run, |at| bytes_of(keys(at)), compare).await
     }
 
-    /// Forgets all but the first, once there are far more.
+    /// Forgets all but the first `limit` rows, once there are far more.
     async fn keep(&mut self, limit: usize, run: &Run<'_>) -> Result<()> {
         if self.rows.len() < (limit.saturating_mul(2)).max(4 * BATCH_ROWS) {
             return Ok(());
@@ -128,7 +128,7 @@ impl<'p> Sorting<'p> {
             }
         }
         self.rows = kept;
-        // The others are still charged until they are given back.
+        // The other rows are charged until they are given back.
         released().await;
         self.rows.settle(run.memory())
     }

@@ -7,11 +7,11 @@ use crate::system::{self, Source};
 use batch::Rows;
 use catalog::ObjectId;
 
-/// All rows of one, made at once and handed on in batches.
+/// The operator that makes all rows of a system relation at once and hands them on in batches.
 pub(super) struct SystemScanning<'p> {
     relation: ObjectId,
     columns: &'p [usize],
-    /// They are kept when the scan begins again: they depend on no row around it.
+    /// Rows of the relation, kept when the scan begins again: they depend on no row around it.
     rows: Option<Rows>,
     next: usize,
 }

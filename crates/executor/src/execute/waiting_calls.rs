@@ -1,9 +1,9 @@
-//! Functions that wait, or whose effect outlives the statement: called for each row, in the order of
-//! the rows. Each answer is a further column.
+//! Functions that wait, or whose effect outlives the statement: called for each row, in the order
+//! of the rows. Each answer is a further column.
 //!
-//! They are called before anybody looks at what becomes of the rows. So the first row is handed over alone, and each
-//! time one more than all before: of a statement that fails at its nth row, or is given no more than n, fewer than 2n rows
-//! have had their calls.
+//! The calls are made before it is known whether the rows are needed. The first row is therefore
+//! handed over alone, and each time one more than all before: if a statement fails at its nth row,
+//! or takes no more than n, fewer than 2n rows have had their calls.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use planner::plan::{WaitingCall, WaitingCalls};
 pub(super) struct Calling<'p> {
     plan: &'p WaitingCalls,
     input: Input<'p>,
-    /// Rows that are handed over next, at most.
+    /// Maximum number of rows that are handed over next.
     rows: usize,
     scratch: Scratch,
 }
@@ -40,7 +40,7 @@ impl<'p> Calling<'p> {
         let batch = &self.input.batch;
         let end = batch.len().min(self.input.taken + self.rows);
         if !self.plan.one_by_one {
-            // Of those that were there: batches may be smaller.
+            // The number grows by the rows that were there: batches may be smaller.
             self.rows = (self.rows + end - self.input.taken).min(BATCH_ROWS);
         }
         let mut machine = run.machine(&self.scratch);
@@ -65,7 +65,7 @@ impl<'p> Calling<'p> {
     }
 }
 
-/// Makes a call, after which so many rows of the batch may be left, this one included.
+/// Makes a call; `rows` rows of the batch may be left, this one included.
 async fn answer(
     call: &WaitingCall,
     arguments: &[Value<'_>],
@@ -87,7 +87,7 @@ async fn answer(
             if let [Value::Float8(seconds)] = arguments
                 && *seconds > 0.0
             {
-                // What is too long for a duration does not end.
+                // A sleep that is too long for a duration does not end.
                 let duration = Duration::try_from_secs_f64(*seconds).unwrap_or(Duration::MAX);
                 interleave::sleep(duration).await;
             }
@@ -97,7 +97,7 @@ async fn answer(
     }
 }
 
-/// What a function returns that returns nothing.
+/// Result of a function that returns nothing.
 pub const VOID: Value<'static> = Value::Text("");
 
 impl Operator for Calling<'_> {

@@ -1,9 +1,9 @@
-//! Functions over windows. Rows are read wholly; for each window they are put in its order, and
-//! its functions are computed partition by partition.
+//! Functions over windows. All rows are read; for each window they are put in its order, and its
+//! functions are computed partition by partition.
 //!
-//! | what | file |
+//! | part | file |
 //! | --- | --- |
-//! | where frames begin and end | `frames.rs` |
+//! | bounds of frames | `frames.rs` |
 //! | aggregates over one frame after the other | `running.rs` |
 
 mod frames;
@@ -32,7 +32,7 @@ pub(super) struct Windowing<'p> {
     windows: &'p [Window],
     /// All rows of the input.
     rows: Rows,
-    /// Of each row, the windows' values.
+    /// Values of the windows' functions for each row.
     values: Option<Rows>,
     next: usize,
 }
@@ -87,15 +87,15 @@ impl<'p> Windowing<'p> {
     }
 }
 
-/// Bytes that are needed for each row while a window's function is computed, beside keys, values and
-/// order: the beginning of its group, and its place in the order by its number.
+/// Bytes that are needed for each row while a window's function is computed, beside keys, values
+/// and order: the beginning of its group, and its place in the order by its number.
 const ROW_BYTES: usize = 2 * size_of::<u32>();
 
 /// The values of one function for all rows.
 struct Column {
-    /// In the window's order.
+    /// Values in the window's order.
     values: Rows,
-    /// Of each row, its place in that order.
+    /// Place of each row in that order.
     places: Gradual<Vec<u32>>,
     _charge: Charge,
 }
@@ -152,7 +152,7 @@ impl Column {
     }
 }
 
-/// What each row is partitioned and ordered by.
+/// Returns the partition and order keys of each row.
 async fn keys(window: &Window, rows: &Rows, run: &Run<'_>) -> Result<Rows> {
     let mut keys = Rows::new(window.partition.len() + window.order.len());
     let mut scratch = Scratch::new();
@@ -186,7 +186,7 @@ async fn over_partition(
     values: &mut Rows,
 ) -> Result<()> {
     let order_keys = |at: usize| &keys.row(partition[at] as usize)[window.partition.len()..];
-    // Of each row, the first of those that are equal to it.
+    // The first row of each group of equal rows.
     let mut group_starts = Gradual::from(vec![0]);
     for at in 1..partition.len() {
         run.pause(1).await;
@@ -256,7 +256,7 @@ fn call<'a>(function: WindowFunction, view: &View<'a>) -> Result<Value<'a>> {
     function(view)
 }
 
-/// A row's view of its partition.
+/// The view of its partition that a row's function has.
 struct View<'a> {
     window: &'a Window,
     rows: &'a Rows,

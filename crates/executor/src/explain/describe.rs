@@ -1,4 +1,4 @@
-//! What the operators of a plan do, and with what.
+//! Descriptions of a plan's operators and their properties.
 
 use functions::Comparison;
 use types::Names as Catalog;
@@ -30,7 +30,7 @@ struct Describing<'d> {
 
 type Properties = Vec<(&'static str, String)>;
 
-/// How a comparison is written.
+/// Returns the SQL operator of a comparison.
 fn symbol(comparison: Comparison) -> &'static str {
     match comparison {
         Comparison::Equal => "=",
@@ -181,7 +181,7 @@ impl Describing<'_> {
                 }
             }
             Plan::Distinct { input, on, .. } => Node {
-                // Of a union, all columns.
+                // The keys of a union are all of its columns.
                 properties: match on.iter().all(|key| key.source().is_some()) {
                     true => vec![("Key", self.programs(on))],
                     false => Vec::new(),
@@ -381,7 +381,8 @@ impl Describing<'_> {
     fn sort_keys(&self, keys: &[SortKey]) -> String {
         let keys = keys.iter().map(|key| {
             let direction = if key.descending { " DESC" } else { "" };
-            // Said where it is not what the direction brings with it.
+            // NULLS FIRST and NULLS LAST are shown only where they differ from the direction's
+            // default.
             let nulls = match (key.nulls_first, key.descending) {
                 (true, false) => " NULLS FIRST",
                 (false, true) => " NULLS LAST",
@@ -398,7 +399,7 @@ impl Describing<'_> {
         }
     }
 
-    /// What is equal to what.
+    /// Returns the equality of the keys `left` and `right`.
     fn equal(&self, left: &[Program], right: &[Program]) -> String {
         let keys = left.iter().zip(right);
         let keys =
@@ -443,7 +444,7 @@ fn node(title: impl Into<String>) -> Node {
     }
 }
 
-/// What functions that wait are shown as.
+/// Returns the title of an operator that calls functions that wait.
 fn title_of(calls: &WaitingCalls) -> &'static str {
     let is_sequence = |call: &WaitingCall| matches!(call.function, WaitingFunction::Sequence(_));
     match calls.calls.iter().all(is_sequence) {

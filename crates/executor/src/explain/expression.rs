@@ -6,13 +6,14 @@ use super::names::{Named, Names};
 use logical::expression::{ColumnId, Expression, Kind};
 use planner::plan::is_of_list;
 
-/// Columns within columns, up to here: a relation that reads itself names itself.
+/// Greatest depth of columns within columns that is shown: a relation that reads itself names
+/// itself.
 const DEPTH_MAX: usize = 16;
 
-/// Writes expressions with these names.
+/// A writer of expressions with the names of `names`.
 pub(super) struct Writer<'w> {
     pub(super) names: &'w Names,
-    /// Of what users have made, types among them.
+    /// Names of objects that users have made, types among them.
     pub(super) catalog: &'w dyn types::Names,
     pub(super) qualifies: bool,
 }
@@ -94,7 +95,7 @@ impl Writer<'_> {
                 let operator = operator.0.name;
                 format!("({} {operator} {word} ({}))", show(left), show(array))
             }
-            // A chain that is too long to be shown.
+            // The chain is too long to be shown.
             Kind::Previous => "...".to_owned(),
             Kind::Steps(steps) => steps.last().map_or_else(String::new, show),
             Kind::Array(items) => format!("ARRAY[{}]", self.list(items, depth)),
@@ -128,7 +129,7 @@ impl Writer<'_> {
                 self.call(name, arguments, depth + 1)
             }
             None if is_of_list(id) => "value of the list".to_owned(),
-            // What a subquery has found, or too deep.
+            // The column is the result of a subquery, or lies too deep.
             _ => format!("column{}", id.0),
         }
     }

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Node, Told, milliseconds};
 
-/// A described plan as PostgreSQL's readers expect it: a list of one object.
+/// Returns a described plan in the form that PostgreSQL's tools expect: a list of one object.
 pub fn json(node: &Node, told: &Told<'_>) -> String {
     let mut whole = Map::new();
     whole.insert("Plan".to_owned(), operator(node, told));

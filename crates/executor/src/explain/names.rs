@@ -1,4 +1,4 @@
-//! What the columns of a statement are called, once its names are gone.
+//! Names of a statement's columns, after binding has removed the names from its plan.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use logical::{
     relation::{Relation, Scan},
 };
 
-/// Of each column, a name or what it is computed from.
+/// Name of each column, or what the column is computed from.
 #[derive(Default)]
 pub struct Names(HashMap<ColumnId, Named>);
 
@@ -22,10 +22,10 @@ pub(super) enum Named {
 }
 
 impl Names {
-    /// The columns of a relation.
+    /// Returns the names of the columns of `relation`.
     pub fn of(relation: &Relation) -> Names {
         let mut names = Names::default();
-        // Only walked: the walk is made for those that change relations.
+        // The relation is only walked; the copy is needed because the walk takes it mutably.
         names.collect(&mut relation.clone());
         names
     }
@@ -34,7 +34,8 @@ impl Names {
         self.0.get(&id)
     }
 
-    /// Whether there is a single table: its columns need no more than their own names.
+    /// Returns whether there are several tables. With a single table, its columns need no more than
+    /// their own names.
     pub(super) fn has_several_tables(&self) -> bool {
         let mut tables = self.0.values().filter_map(|named| match named {
             Named::Column { table, .. } => Some(table),
@@ -80,7 +81,7 @@ impl Names {
                     .iter()
                     .for_each(|(id, source)| self.same(*id, *source));
             }
-            // As in PostgreSQL, called as on the left.
+            // The columns of a set operation are called as on the left, as in PostgreSQL.
             Relation::Set(set) => {
                 let columns = set.columns.iter();
                 columns.for_each(|(id, left, _)| self.same(*id, *left));
@@ -90,7 +91,7 @@ impl Names {
         relation.for_each_input_mut(&mut |input| self.collect(input));
     }
 
-    /// A column that is another under a new number.
+    /// Notes that the column `id` is the column `source` under a new number.
     fn same(&mut self, id: ColumnId, source: ColumnId) {
         let value = Expression::column(source, types::Type::Unknown, types::TypeModifier::NONE);
         self.0.insert(id, Named::Computed(value));

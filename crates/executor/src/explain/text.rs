@@ -1,9 +1,9 @@
-//! A plan as lines, as psql's users know them.
+//! A plan as lines, in the form that psql's users know.
 
 use super::{Node, Told, milliseconds};
 use planner::plan::Estimate;
 
-/// The lines of a described plan.
+/// Returns the lines of a described plan.
 pub fn lines(node: &Node, told: &Told<'_>) -> Vec<String> {
     let mut lines = Vec::new();
     operator(node, 0, None, told, &mut lines);
@@ -32,7 +32,7 @@ fn operator(
     told: &Told<'_>,
     lines: &mut Vec<String>,
 ) {
-    // The first is at the left, those within it behind arrows.
+    // The outermost node is at the left; nodes within it are behind arrows.
     let indent = " ".repeat(depth.saturating_sub(1) * 6 + usize::from(depth > 0) * 2);
     if let Some(part) = part {
         lines.push(format!("{indent}{part}"));
@@ -63,7 +63,7 @@ fn operator(
     }
 }
 
-/// What was expected and what was measured, in PostgreSQL's form, which other tools read.
+/// Returns the estimate and the measurement of `node` in PostgreSQL's form, which other tools read.
 fn numbers(node: &Node, told: &Told<'_>) -> String {
     let mut parts = Vec::new();
     if let Some(Estimate {
@@ -91,7 +91,7 @@ fn numbers(node: &Node, told: &Told<'_>) -> String {
     }
     match (parts.is_empty(), told.costs) {
         (true, _) => String::new(),
-        // PostgreSQL's: one space goes with the costs.
+        // PostgreSQL puts two spaces before the costs, and one before measurements alone.
         (false, false) => format!(" {}", parts.join(" ")),
         (false, true) => format!("  {}", parts.join(" ")),
     }

@@ -1,4 +1,4 @@
-//! Where time went, as EXPLAIN tells it.
+//! The distribution of an execution's time, as EXPLAIN shows it.
 
 use std::{fmt, time::Duration};
 
@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::milliseconds;
 use crate::execute::Spent;
 
-/// What is waited for, in the order in which it is told: as lines have it, as JSON has it.
+/// Kinds of waits in the order in which they are shown, each with its name in lines and in JSON.
 const WAITS: [(Wait, &str, &str); 7] = [
     (Wait::Memory, "memory", "Memory"),
     (Wait::Device, "device", "Device"),
@@ -19,7 +19,8 @@ const WAITS: [(Wait, &str, &str); 7] = [
     (Wait::Event, "other events", "Other Events"),
 ];
 
-/// As people read it: `computing 3.124 ms, locks 12.000 ms (1 wait)`. What did not occur is left out.
+/// Writes the times for people: `computing 3.124 ms, locks 12.000 ms (1 wait)`. A kind that did not
+/// occur is left out.
 impl fmt::Display for Spent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "computing {:.3} ms", milliseconds(self.computing))?;
@@ -35,7 +36,7 @@ impl fmt::Display for Spent {
 }
 
 impl Spent {
-    /// As programs read it, with all kinds.
+    /// Returns the times as JSON, with all kinds.
     pub(super) fn json(&self) -> Value {
         let mut object = Map::new();
         let mut put = |name: &str, time: Duration| {

@@ -1,9 +1,9 @@
-//! From the values of a column in a sample to what is kept of them.
+//! Statistics of one column, from its values in a sample.
 //!
 //! The number of different values is estimated by Haas and Stokes, "Estimating the number of
-//! classes in a finite population" (1998), their estimator Duj1, as PostgreSQL does; which values
-//! are common is decided as in PostgreSQL before version 11: they are a quarter more frequent than
-//! the average.
+//! classes in a finite population" (1998), their estimator Duj1, as PostgreSQL does. The common
+//! values are chosen as in PostgreSQL before version 11: a common value is a quarter more frequent
+//! than the average.
 
 use std::cmp::Ordering;
 
@@ -14,29 +14,30 @@ use super::VALUE_BYTES_MAX;
 use crate::execute::sort_by;
 use catalog::{ColumnStatistics, CommonValue, Distinct, StoredValue};
 
-/// So many values are kept as common, at most.
+/// Maximum number of values that are kept as common.
 const COMMON_MAX: usize = 100;
-/// Parts of a histogram, at most.
+/// Maximum number of parts of a histogram.
 const PARTS_MAX: usize = 100;
-/// A value is common if it is so much more frequent than the average.
+/// Frequency of a common value, at least, in multiples of the average.
 const COMMON_FACTOR: f64 = 1.25;
-/// What was seen more seldom may have been met by chance.
+/// Occurrences of a common value in the sample, at least; fewer may have been met by chance.
 const COMMON_COUNT_MIN: f64 = 5.0;
-/// More different values than this part of the rows are thought to grow with them.
+/// Share of different values among the rows above which their number is thought to grow with the
+/// rows.
 const GROWING_FRACTION: f64 = 0.1;
 
-/// What is counted of a column's values as they come.
+/// Counts of a column's values as they come.
 pub(super) struct Seen {
     pub(super) layout: RowLayout,
-    /// 0 if it varies.
+    /// Bytes of each value; 0 if they vary.
     pub(super) fixed_width: usize,
     nulls: usize,
-    /// Values that were too long to be kept.
+    /// Number of values that were too long to be kept.
     wide: usize,
     bytes: usize,
 }
 
-/// Equal values.
+/// A run of equal values.
 struct Run {
     first: usize,
     count: usize,
@@ -53,7 +54,7 @@ impl Seen {
         })
     }
 
-    /// Counts a value of so many bytes; whether it is to be kept.
+    /// Counts a value of `bytes` bytes; returns whether the value is to be kept.
     pub(super) fn count(&mut self, value: Value<'_>, bytes: usize) -> bool {
         if value.is_null() {
             self.nulls += 1;
@@ -65,7 +66,7 @@ impl Seen {
         !is_wide
     }
 
-    /// What is known from the values that were kept, of `sampled` rows among `rows`.
+    /// Returns statistics from the values that were kept, of `sampled` rows among `rows`.
     pub(super) async fn summarize(
         &self,
         ty: Type,
@@ -144,20 +145,20 @@ async fn runs(ty: Type, values: &[Value<'_>], turn: &Turn) -> Vec<Run> {
     runs
 }
 
-/// How many values differ among `population`, of which `present` were seen: `different` ones, of
-/// which `single` once.
+/// Estimates the number of different values among `population` values, of which `present` were
+/// seen: `different` different ones, `single` of them once.
 fn distinct(different: usize, single: usize, present: usize, population: f64) -> f64 {
     let (different, single, present) = (different as f64, single as f64, present as f64);
     if single >= different {
-        // Nothing came twice: probably nothing does.
+        // No value came twice; probably all values differ.
         return population;
     }
     let estimate = present * different / (present - single + single * present / population);
     estimate.clamp(different, population.max(different))
 }
 
-/// The runs whose values are common, the most common first. `complete`: all values came more
-/// than once, so there are probably no others.
+/// Returns the runs whose values are common, the most common first. `complete` says that all values
+/// came more than once, so that there are probably no others.
 fn common(runs: &[Run], complete: bool, present: usize, distinct: f64) -> Vec<Run> {
     let mut common: Vec<Run> = runs
         .iter()
@@ -169,7 +170,7 @@ fn common(runs: &[Run], complete: bool, present: usize, distinct: f64) -> Vec<Ru
         return common;
     }
     let average = present as f64 / distinct;
-    // Whatever fills a part of the histogram by itself is common.
+    // A value that fills a part of the histogram by itself is common.
     let least = (COMMON_FACTOR * average)
         .min(present as f64 / PARTS_MAX as f64)
         .max(COMMON_COUNT_MIN);

@@ -1,4 +1,4 @@
-//! What is found of generated values, against what is true of them.
+//! Statistics of generated values, compared with the truth about them.
 
 use std::{
     pin::pin,
@@ -13,7 +13,7 @@ use catalog::{ColumnStatistics, Distinct};
 
 const INT4: Type = Type::Scalar(Scalar::Int4);
 
-/// What a future gives that waits for nothing: outside a worker no turn ends.
+/// Returns the result of a future that waits for nothing: outside a worker no turn ends.
 fn at_once<T>(future: impl Future<Output = T>) -> T {
     let mut context = Context::from_waker(Waker::noop());
     match pin!(future).poll(&mut context) {
@@ -58,7 +58,7 @@ fn a_key_is_as_distinct_as_there_are_rows() {
     assert!(common.is_empty());
     assert_eq!(bounds.len(), 101);
     assert_eq!((bounds[0], bounds[100]), (0, 999 * 7));
-    // As many values between any two.
+    // There are about as many values between any two bounds.
     for part in bounds.windows(2) {
         assert!((63..=77).contains(&(part[1] - part[0])), "{part:?}");
     }

@@ -1,4 +1,4 @@
-//! `pg_settings` and `pg_stat_activity`: of the session that asks. It does not see others.
+//! `pg_settings` and `pg_stat_activity` of the session that asks; other sessions are not shown.
 
 use types::Value;
 

@@ -8,11 +8,11 @@ use catalog::{
     TableKind, postgres, system,
 };
 
-/// Numbers of defaults: they have none in the catalog, and get one from here on, in the order of
-/// tables and columns. They are told apart by it within a statement, and no longer.
+/// First number of a default. Defaults have no numbers in the catalog, and get them from here on,
+/// in the order of tables and columns. A number identifies its default within one statement only.
 const FIRST_DEFAULT: u32 = 0x8000_0000;
 
-/// What the rows of `pg_attribute` differ in.
+/// Columns in which the rows of `pg_attribute` differ.
 struct Attribute<'a> {
     relation: ObjectId,
     name: &'a str,
@@ -204,7 +204,7 @@ fn put(out: &mut Emitter<'_>, attribute: &Attribute<'_>) {
     ]);
 }
 
-/// A default, or what a generated column is computed from.
+/// A default, or the expression of a generated column.
 pub(super) struct Default<'c> {
     pub(super) number: Value<'static>,
     pub(super) table: &'c Table,
@@ -212,7 +212,7 @@ pub(super) struct Default<'c> {
     pub(super) expression: &'c StoredExpression,
 }
 
-/// All of them, with their numbers.
+/// Returns all defaults, with their numbers.
 pub(super) fn all_defaults(catalog: &Catalog) -> impl Iterator<Item = Default<'_>> {
     let tables = catalog
         .tables()

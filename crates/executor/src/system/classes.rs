@@ -5,11 +5,11 @@ use types::Value;
 use super::{Emitter, NO, NONE, OWNER, Source, YES, keys, letter, oid, small, type_number};
 use catalog::{Object, ObjectId, TableKind, system};
 
-/// The access methods of tables and of indexes.
+/// Numbers of the access methods of tables and of indexes.
 const HEAP: u32 = 2;
 const BTREE: u32 = 403;
 
-/// What the rows of `pg_class` differ in.
+/// Columns in which the rows of `pg_class` differ.
 struct Class<'c> {
     id: ObjectId,
     name: &'c str,
@@ -152,7 +152,7 @@ pub(super) fn sequences(source: &Source<'_>, out: &mut Emitter<'_>) {
     }
 }
 
-/// Views are rules on SELECT; each has the number of its view.
+/// Adds the rows of `pg_rewrite`. Views are rules on SELECT; each rule has the number of its view.
 pub(super) fn rules(source: &Source<'_>, out: &mut Emitter<'_>) {
     for object in source.catalog.objects() {
         let Object::View(view) = object else { continue };

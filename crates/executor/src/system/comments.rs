@@ -1,16 +1,16 @@
-//! `pg_description` and `pg_shdescription`: what is said of objects and their parts.
+//! `pg_description` and `pg_shdescription`: comments on objects and their parts.
 
 use types::Value;
 
 use super::{Emitter, Source, attribute_number, dependencies::CLASS, dependencies::CONSTRAINT};
 use catalog::{Catalog, Comments, Object, ObjectId, Part, Table};
 
-/// `pg_type`, `pg_namespace` and `pg_authid`, by their own numbers.
+/// Numbers of `pg_type`, `pg_namespace` and `pg_authid`.
 const TYPE: u32 = 1247;
 const SCHEMA: u32 = 2615;
 const ROLE: u32 = 1260;
 
-/// The catalog that an object is in.
+/// Returns the catalog that an object is in.
 fn class_of(object: &Object) -> u32 {
     match object {
         Object::Schema(_) => SCHEMA,
@@ -20,8 +20,8 @@ fn class_of(object: &Object) -> u32 {
     }
 }
 
-/// Where a comment on a part is told, if the part is still there: the catalog, the number in it, and
-/// the column's.
+/// Returns where a comment on a part is shown, if the part is still there: the catalog, the number
+/// in it, and the number of a column.
 fn place(object: &Object, part: Part) -> Option<(u32, ObjectId, i16)> {
     let table = match object {
         Object::Table(table) => Some(table),
@@ -62,7 +62,7 @@ pub(super) fn descriptions(source: &Source<'_>, out: &mut Emitter<'_>) {
     });
 }
 
-/// Those of what all databases have in common.
+/// Adds the comments on objects that all databases have in common.
 pub(super) fn shared(source: &Source<'_>, out: &mut Emitter<'_>) {
     each(source.catalog, true, |(class, id, _), text| {
         out.row(&[Value::Oid(id.0), Value::Oid(class), Value::Text(text)]);
@@ -82,8 +82,8 @@ fn each(catalog: &Catalog, of_roles: bool, mut visit: impl FnMut((u32, ObjectId,
     }
 }
 
-/// What is said of something, by the name of the catalog that it is in, if that is told, its number
-/// there, and a column's.
+/// Returns the comment on an object, found by the name of its catalog, if that is given, its number
+/// there, and the number of a column.
 pub(super) fn comment_on<'c>(
     catalog: &'c Catalog,
     class: Option<&str>,

@@ -10,7 +10,7 @@ use catalog::{
     Catalog, ForeignKey, IndexKey, MatchKind, ObjectId, ReferentialAction, Table, postgres,
 };
 
-/// What the rows of `pg_constraint` differ in.
+/// Columns in which the rows of `pg_constraint` differ.
 struct Constraint<'c> {
     id: ObjectId,
     name: &'c str,
@@ -75,7 +75,7 @@ pub(super) fn constraints(source: &Source<'_>, out: &mut Emitter<'_>) -> Result<
     Ok(())
 }
 
-/// The index that finds what a foreign key refers to.
+/// Returns the index that finds the rows a foreign key refers to.
 fn index_of_reference(catalog: &Catalog, foreign: &ForeignKey) -> Option<ObjectId> {
     let primary = || Some(catalog.table(foreign.referenced)?.primary_key.as_ref()?.id);
     foreign.referenced_index.or_else(primary)
@@ -207,7 +207,7 @@ pub(super) fn indexes(source: &Source<'_>, out: &mut Emitter<'_>) -> Result<()> 
     Ok(())
 }
 
-/// `text_ops`, which strings of varying length share.
+/// Operator class `text_ops`, which strings of varying length share.
 const TEXT_CLASS: u32 = 3126;
 
 fn class(facts: &postgres::TypeFacts) -> u32 {

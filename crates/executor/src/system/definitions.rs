@@ -12,7 +12,7 @@ use catalog::{
     Catalog, ForeignKey, IndexColumn, IndexKey, MatchKind, ObjectId, ReferentialAction, Table, View,
 };
 
-/// `CREATE INDEX ...`
+/// Returns the `CREATE INDEX` statement of an index.
 pub(super) fn index(catalog: &Catalog, table: &Table, key: &Key<'_>, pretty: bool) -> String {
     let unique = if key.is_unique { "UNIQUE " } else { "" };
     let schema = quoted_identifier(catalog.schema_name(table.schema));
@@ -40,7 +40,7 @@ pub(super) fn index(catalog: &Catalog, table: &Table, key: &Key<'_>, pretty: boo
     text
 }
 
-/// What an index has at a position from 1.
+/// Returns the text of the column or expression at position `number` of an index, counted from 1.
 pub(super) fn index_column(
     catalog: &Catalog,
     table: &Table,
@@ -73,7 +73,7 @@ fn plain(catalog: &Catalog, table: &Table, column: &IndexColumn, pretty: bool) -
     }
 }
 
-/// Whether an expression is a call as a whole, which needs no parentheses.
+/// Returns whether an expression is a call as a whole, which needs no parentheses.
 fn is_call(text: &str) -> bool {
     let Some((name, rest)) = text.split_once('(') else {
         return false;
@@ -106,7 +106,7 @@ fn ordered(catalog: &Catalog, table: &Table, column: &IndexColumn, pretty: bool)
     text
 }
 
-/// Columns, by position, with commas between them.
+/// Returns the names of the columns at `positions`, with commas between them.
 fn names(table: &Table, positions: &[u16]) -> String {
     let columns = positions
         .iter()
@@ -117,7 +117,7 @@ fn names(table: &Table, positions: &[u16]) -> String {
     names.join(", ")
 }
 
-/// The constraint of a number, if the table has it.
+/// Returns the definition of the constraint with a number, if the table has it.
 pub(super) fn constraint(
     catalog: &Catalog,
     table: &Table,
@@ -186,7 +186,7 @@ fn action(action: ReferentialAction) -> Option<&'static str> {
     }
 }
 
-/// The query of a view, as `pg_get_viewdef` ends it.
+/// Returns the query of a view, ended as by `pg_get_viewdef`.
 pub(super) fn view(view: &View) -> String {
     format!(" {};", view.text.trim_end_matches(';'))
 }

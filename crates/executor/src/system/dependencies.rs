@@ -1,23 +1,23 @@
-//! `pg_depend`, as far as clients ask: whose column a sequence is, what defaults and views refer to,
-//! and which index and table a constraint has.
+//! `pg_depend`, as far as clients ask: columns that own sequences, relations and types that
+//! defaults and views refer to, and the index and table of each constraint.
 
 use types::Value;
 
 use super::{Emitter, Source, attribute_number, attributes, letter, oid};
 use catalog::{Dependency, Object, ObjectId};
 
-/// The catalogs that objects are in, by their own numbers.
+/// Numbers of the catalogs that objects are in.
 pub(super) const CLASS: u32 = 1259;
 pub(super) const CONSTRAINT: u32 = 2606;
 const DEFAULT: u32 = 2604;
 const RULE: u32 = 2618;
 const TYPE: u32 = 1247;
 
-/// It goes along with what it depends on.
+/// Dependent that is dropped along with what it depends on.
 const AUTO: char = 'a';
-/// It is a part of it.
+/// Dependent that is a part of what it depends on.
 const INTERNAL: char = 'i';
-/// It is in the way.
+/// Dependent that forbids dropping what it depends on.
 const NORMAL: char = 'n';
 
 fn put(
@@ -106,7 +106,7 @@ pub(super) fn dependencies(source: &Source<'_>, out: &mut Emitter<'_>) {
     }
 }
 
-/// What an expression or a query refers to among relations and types.
+/// Adds rows for the relations and types that an expression or a query refers to.
 fn refers(
     this: (u32, Value<'_>),
     dependencies: &[Dependency],

@@ -1,8 +1,9 @@
-//! Expressions that the catalog keeps as text, as PostgreSQL shows them: with the types of literals,
-//! casts that nobody wrote, and parentheses.
+//! Expressions that the catalog keeps as text, as PostgreSQL shows them: with the types of
+//! literals, implicit casts, and parentheses.
 //!
-//! Each has two forms, as `pg_get_expr` does: plain, with parentheses around every operator, and
-//! pretty, with those that are needed. What cannot be shown so is shown as it was written.
+//! Each expression has two forms, as with `pg_get_expr`: a plain one with parentheses around every
+//! operator, and a pretty one with only those that are needed. An expression that cannot be shown
+//! in these forms is shown as it was written.
 
 use std::collections::HashMap;
 
@@ -15,14 +16,14 @@ use logical::{
 };
 use syntax::phase;
 
-/// Stands between the two forms in `pg_attrdef.adbin` and its like, which only `pg_get_expr` reads.
+/// Separator of the two forms in `pg_attrdef.adbin` and its like, which only `pg_get_expr` reads.
 const BETWEEN: char = functions::BETWEEN_FORMS;
 
 /// The two forms of an expression.
 pub(super) struct Shown {
     pub(super) plain: String,
     pub(super) pretty: String,
-    /// The columns that it names, by position, in the order in which it does.
+    /// Positions of the columns that the expression names, in the order in which it names them.
     pub(super) columns: Vec<u16>,
 }
 
@@ -31,12 +32,12 @@ impl Shown {
         if pretty { &self.pretty } else { &self.plain }
     }
 
-    /// As catalogs have it.
+    /// Returns both forms as catalogs have them.
     pub(super) fn stored(&self) -> String {
         format!("{}{BETWEEN}{}", self.plain, self.pretty)
     }
 
-    /// Several, as catalogs have them; nothing, if there are none.
+    /// Returns several expressions as catalogs have them; `None`, if there are none.
     pub(super) fn all(several: impl Iterator<Item = Shown>) -> Option<String> {
         let (plain, pretty): (Vec<_>, Vec<_>) =
             several.map(|shown| (shown.plain, shown.pretty)).unzip();
@@ -45,14 +46,15 @@ impl Shown {
     }
 }
 
-/// An expression over a table's columns; a default has the type of its column.
+/// Returns both forms of an expression over a table's columns; a default has the type of its
+/// column.
 pub(super) fn shown(
     catalog: &Catalog,
     table: &Table,
     expression: &StoredExpression,
     ty: Option<Type>,
 ) -> Shown {
-    // These are calls of functions to everybody else.
+    // Keywords such as `CURRENT_DATE` are calls of functions everywhere else.
     let is_keyword = expression.text.to_ascii_uppercase().starts_with("CURRENT_");
     let printed = match is_keyword {
         true => None,
@@ -65,7 +67,7 @@ pub(super) fn shown(
     })
 }
 
-/// The two forms, if the expression has them.
+/// Returns the two forms, if the expression has them.
 fn printed(
     catalog: &Catalog,
     table: &Table,
@@ -105,7 +107,8 @@ fn printed(
     })
 }
 
-/// A text with the names of relations, which are kept as numbers (`sql/session/stored_text.rs`).
+/// Returns a text with the names of relations, which are kept as numbers
+/// (`sql/session/stored_text.rs`).
 fn with_names(catalog: &Catalog, text: &str) -> String {
     const CAST: &str = "'::regclass";
     let mut named = String::with_capacity(text.len());
@@ -128,12 +131,12 @@ fn with_names(catalog: &Catalog, text: &str) -> String {
     named
 }
 
-/// What stands around an expression, as far as that asks for parentheses.
+/// Surroundings of an expression, as far as they ask for parentheses.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Around<'p> {
     /// Nothing, or a comma.
     Nothing,
-    /// An operator; whether this is its left side.
+    /// An operator, and whether the expression is its left side.
     Operator(&'p str, bool),
     And,
     Or,
@@ -149,7 +152,7 @@ struct Printer<'p> {
 }
 
 impl Printer<'_> {
-    /// A cast at the top that nobody wrote is not shown.
+    /// Writes a whole expression. An implicit cast at its top is not shown.
     fn top(&self, expression: &Expression) -> Option<String> {
         match &expression.kind {
             Kind::Column(id) => Some(self.columns.get(id)?.name.clone()),
@@ -205,7 +208,7 @@ impl Printer<'_> {
             Kind::And(parts) => self.joined(parts, " AND ", Around::And)?,
             Kind::Or(parts) => self.joined(parts, " OR ", Around::Or)?,
             Kind::Not(operand) => match &operand.kind {
-                // `NOT IN` is this in PostgreSQL.
+                // PostgreSQL writes `NOT IN` in this form.
                 Kind::Quantified {
                     left,
                     operator,
@@ -275,7 +278,7 @@ impl Printer<'_> {
         }
     }
 
-    /// A literal with its type, where it would have another without.
+    /// Writes a literal, with its type where it would have another one without.
     fn constant(&self, value: Value<'_>, ty: Type) -> Option<String> {
         let name = ty.format(TypeModifier::NONE, self.catalog);
         if value.is_null() {
@@ -295,7 +298,7 @@ impl Printer<'_> {
         })
     }
 
-    /// A literal alone, quoted unless it is a number that looks like one of its type.
+    /// Writes a literal alone, quoted unless it is a number that looks like one of its type.
     fn bare(&self, value: Value<'_>, ty: Type) -> Option<String> {
         if let Value::Bool(value) = value {
             return Some(value.to_string());
@@ -316,13 +319,13 @@ impl Printer<'_> {
         Some(if is_number {
             text
         } else {
-            // Without E'...', whatever is in it, as PostgreSQL does here.
+            // PostgreSQL uses no `E'...'` here, whatever the text contains.
             format!("'{}'", text.replace('\'', "''"))
         })
     }
 }
 
-/// How tightly an operator binds, of those of which the pretty form relies on it.
+/// Returns how tightly an operator binds, for operators whose precedence the pretty form relies on.
 fn arithmetic(name: &str) -> Option<u8> {
     match name {
         "+" | "-" => Some(1),

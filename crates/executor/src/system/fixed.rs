@@ -6,11 +6,11 @@ use types::{Result, Settings, Value};
 use super::{Emitter, Source};
 use catalog::{ObjectId, system};
 
-/// A line without a blank before it names a relation; below it are rows, with `|` between values
-/// and nothing for NULL.
+/// Text of the rows. A line without a blank before it names a relation; below it are rows, with `|`
+/// between values and nothing for NULL.
 const ROWS: &str = include_str!("data/fixed.txt");
 
-/// The rows of the relation of a name; none, if nothing is written of it.
+/// Adds the rows of the relation called `name`; none, if the text has none for it.
 pub(super) fn rows(
     name: &str,
     id: ObjectId,

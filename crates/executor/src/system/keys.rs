@@ -1,4 +1,5 @@
-//! Indexes as PostgreSQL shows them: also the key that rows lie under, which is none here.
+//! Indexes in PostgreSQL's sense. The key that rows lie under is among them, although it is no
+//! index in Weft.
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -17,7 +18,7 @@ pub(super) struct Key<'t> {
     pub(super) is_valid: bool,
 }
 
-/// All indexes of a table, the primary key first.
+/// Returns all indexes of a table, the primary key first.
 pub(super) fn keys(table: &Table) -> impl Iterator<Item = Key<'_>> {
     let primary = table.primary_key.as_ref();
     let row_key = primary.filter(|key| key.index.is_none()).map(|key| Key {
@@ -60,7 +61,7 @@ fn ascending(table: &Table, position: u16) -> IndexColumn {
     }
 }
 
-/// An index of a number, with its table.
+/// Returns the index with a number, and its table.
 pub(super) fn find(catalog: &Catalog, id: ObjectId) -> Option<(&Arc<Table>, Key<'_>)> {
     let table = match catalog.index(id) {
         Some((table, _)) => table,

@@ -5,13 +5,13 @@ use types::Value;
 use super::{Emitter, NO, NONE, OWNER, Source, YES, letter, oid};
 use catalog::{Object, ObjectId, system};
 
-/// The number of the one database that a session sees, as of PostgreSQL's first.
+/// Number of the one database that a session sees, the number of PostgreSQL's first.
 pub(super) const DATABASE: u32 = 5;
 
-/// UTF-8 among encodings.
+/// Number of the encoding UTF-8.
 const UTF8: i32 = 6;
 
-/// `pg_default` among tablespaces.
+/// Number of the tablespace `pg_default`.
 const DEFAULT_TABLESPACE: u32 = 1663;
 
 pub(super) fn schemas(source: &Source<'_>, out: &mut Emitter<'_>) {
@@ -48,7 +48,7 @@ pub(super) fn databases(source: &Source<'_>, out: &mut Emitter<'_>) {
     ]);
 }
 
-/// Nobody is shown what is kept of passwords.
+/// Adds the rows of `pg_authid`. A password verifier is shown as asterisks.
 pub(super) fn roles(source: &Source<'_>, out: &mut Emitter<'_>) {
     for object in source.catalog.objects() {
         let Object::Role(role) = object else { continue };

@@ -1,4 +1,4 @@
-//! What functions ask about objects.
+//! Answers to what functions ask about objects.
 
 use functions::{ObjectClass, Objects, SizeOf};
 use types::{EnumId, Names, Result, SqlError, SqlState, Type};
@@ -10,11 +10,11 @@ use catalog::{
 };
 use syntax::name;
 
-/// Bytes of a record beside its values, and of a value whose type says no length: guesses.
+/// Guessed bytes of a record beside its values, and of a value whose type says no length.
 const RECORD_BYTES: i64 = 48;
 const VALUE_BYTES: i64 = 24;
 
-/// The catalog, as functions ask about it.
+/// A view of the catalog for functions.
 #[derive(Clone, Copy)]
 pub struct Lookup<'s> {
     /// Catalog that the statement sees.
@@ -26,7 +26,7 @@ pub struct Lookup<'s> {
 }
 
 impl Lookup<'_> {
-    /// The relation that is called so, by the session's search path.
+    /// Returns the relation of a name, by the session's search path.
     fn relation(&self, name: &str) -> Option<ObjectId> {
         self.names().relation_named(name).map(ObjectId)
     }

@@ -5,7 +5,7 @@ use types::{Result, Scalar, Value};
 use super::{Emitter, NO, NONE, OWNER, Source, letter, oid, small, vector};
 use catalog::{ObjectId, postgres};
 
-/// `internal` among languages.
+/// Number of the language `internal`.
 const INTERNAL: u32 = 12;
 
 pub(super) fn procedures(source: &Source<'_>, out: &mut Emitter<'_>) -> Result<()> {

@@ -1,5 +1,5 @@
-//! Each relation of the system's has rows as its columns say, and each view the columns that it is
-//! said to have.
+//! Each relation of the system's has rows that match its columns, and each view has the columns
+//! that are declared for it.
 
 use functions::{Environment, Objects};
 use types::{Names, Scratch, Settings, Type, Value};
@@ -58,7 +58,7 @@ impl Environment for Nobody {
     }
 }
 
-/// Whether a value can be written and read as the type: its form is the type's.
+/// Returns whether a value can be written and read as the type: its form is the type's.
 fn is_of(value: Value<'_>, ty: Type, catalog: &Catalog) -> bool {
     let settings = Settings::default();
     let context = types::Context {
@@ -105,7 +105,8 @@ fn rows_are_as_columns_say() {
             }
         }
     }
-    // Without any object of a user's: types, functions, what is fixed, the session.
+    // Even without any object of a user's there are rows of types, functions, fixed relations and
+    // the session.
     assert!(filled >= 12, "{filled}");
 }
 

@@ -5,7 +5,8 @@ use types::Value;
 use super::{Emitter, NO, NONE, OWNER, Source, YES, letter, oid};
 use catalog::{EnumType, Object, ObjectId, postgres};
 
-/// Numbers of labels of enums: they have none in the catalog, and get one from here on, in order.
+/// First number of a label of an enum. Labels have no numbers in the catalog, and get them from
+/// here on, in order.
 const FIRST_LABEL: u32 = 0xc000_0000;
 
 pub(super) fn types(source: &Source<'_>, out: &mut Emitter<'_>) {
@@ -13,7 +14,7 @@ pub(super) fn types(source: &Source<'_>, out: &mut Emitter<'_>) {
         put(out, facts, ObjectId::PG_CATALOG);
     }
     for ty in enums(source) {
-        // Arrays of it have the next number.
+        // The type's array type has the next number.
         let array = types::Scalar::Enum(ty.enum_id()).array_oid();
         let own = postgres::TypeFacts {
             oid: ty.id.0,

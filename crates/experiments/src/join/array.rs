@@ -1,7 +1,7 @@
 //! Binary searches in sorted arrays: paper 003, sections 5.3 and 5.4.
 //!
-//! The value at place `i` is `2 i + 1`, as an integer or in digits; so a key says where it is,
-//! and even ones are absent, between their neighbours.
+//! The value at place `i` is `2 i + 1`, as an integer or in digits: a key tells its place, and even
+//! keys are absent, between their neighbours.
 
 use index::baseline::binary_search;
 use index::sorted::{FixedString, PagedArray, SortedArray};
@@ -16,10 +16,10 @@ use commands::progress::Progress;
 use commands::{Error, Result};
 
 const STRUCTURE: &str = "sorted array";
-/// The same array under pages of separators.
+/// Name of a sorted array under pages of separators.
 const PAGED: &str = "paged array";
 
-/// All techniques in arrays of each size, at the best of their group sizes.
+/// Measures all techniques in arrays of each size, at the best of their group sizes.
 pub(super) fn sizes(settings: &Settings, progress: &Progress) -> Result<Vec<Join>> {
     let mut results = Vec::new();
     for &bytes in &settings.bytes {
@@ -28,13 +28,13 @@ pub(super) fn sizes(settings: &Settings, progress: &Progress) -> Result<Vec<Join
     Ok(results)
 }
 
-/// Techniques in the largest array, with each group size from 1 to 64.
+/// Measures techniques in the largest array, with each group size from 1 to 64.
 pub(super) fn group_sizes(settings: &Settings, progress: &Progress) -> Result<Vec<Join>> {
     let bytes = *settings.bytes.last().expect("settings have been checked");
     array(Experiment::GroupSizes, bytes, settings, progress)
 }
 
-/// One experiment in one array, of the keys asked for.
+/// Measures one experiment in one array, with the type of keys asked for.
 pub(super) fn array(
     experiment: Experiment,
     bytes: u64,
@@ -47,12 +47,12 @@ pub(super) fn array(
     }
 }
 
-/// What is at a place.
+/// Returns the value at `place`.
 pub(super) fn value(place: u64) -> u64 {
     2 * place + 1
 }
 
-/// 15 digits, in as many bytes as a register has.
+/// Returns `value` in 15 digits, in as many bytes as a register has.
 fn string(value: u64) -> FixedString<16> {
     FixedString::new(&digits::<15>(value)).expect("15 are less than 16")
 }
@@ -72,7 +72,7 @@ fn of_values<T: Copy + Ord>(
     step.finish();
     let memory = array.as_slice();
     // SAFETY: the elements outlive the region, were just written, and are only read from now on;
-    // integers and strings have no bytes of padding.
+    // neither integers nor strings contain padding.
     let region = unsafe { Region::from_raw(memory.as_ptr().cast(), size_of_val(memory)) };
     let arena = Arena {
         settings,
@@ -111,7 +111,7 @@ fn of_values<T: Copy + Ord>(
     Ok(results)
 }
 
-/// Every technique that can look values up in an array.
+/// Returns contenders of every technique that can look values up in an array.
 fn contenders<'s, T: Copy + Ord>(
     array: &'s SortedArray<T>,
     settings: &Settings,
@@ -131,11 +131,11 @@ fn contenders<'s, T: Copy + Ord>(
     contenders
 }
 
-/// Stores at `places[i]` the place of the first element that is not less than `keys[i]`, given how
-/// many lookups are under way.
+/// Stores at `places[i]` the place of the first element that is not less than `keys[i]`, with the
+/// given number of lookups under way.
 type Search<T> = fn(&[T], &[T], usize, &mut [usize]);
 
-/// That of a technique which is no execution of the array's own body.
+/// Returns the search of a technique that does not execute the array's own body.
 fn search<T: Copy + Ord>(technique: Technique) -> Option<Search<T>> {
     Some(match technique {
         Technique::Std => binary_search::std_search,
@@ -149,8 +149,8 @@ fn search<T: Copy + Ord>(technique: Technique) -> Option<Search<T>> {
     })
 }
 
-/// The same, once for each group size, and the automatic choice in any case: its costs are what
-/// the model wants to know.
+/// Returns the contenders of [`contenders`], once for each group size, and the automatic choice in
+/// any case: the cost model needs its costs.
 fn by_group<'s, T: Copy + Ord>(
     array: &'s SortedArray<T>,
     settings: &Settings,
@@ -171,7 +171,8 @@ fn by_group<'s, T: Copy + Ord>(
     all
 }
 
-/// Every group size up to 16; then it is their ratio that matters.
+/// Returns whether a group size is tried: every one up to 16, beyond that at steps that grow with
+/// it.
 fn is_tried(group: u64) -> bool {
     let step = match group {
         0..=16 => 1,
@@ -181,7 +182,7 @@ fn is_tried(group: u64) -> bool {
     group.is_multiple_of(step)
 }
 
-/// What the model says of coroutines is said beside each of their results.
+/// Copies the cost model's estimate to each result of coroutines.
 fn tell_estimate(results: &mut [Join]) {
     let auto = results.iter().find(|one| one.mode == Technique::Auto);
     let Some((estimate, costs)) = auto.map(|auto| (auto.group_estimate, auto.costs_ns)) else {

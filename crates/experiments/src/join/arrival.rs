@@ -1,14 +1,14 @@
-//! Values in order of arrival: what unsorted dictionaries and hash tables are built of.
+//! Values in order of arrival, from which unsorted dictionaries and hash tables are built.
 //!
-//! The value with code `c` is the number at place `c` of a [`Permutation`], so a value says what its
-//! code is. The numbers behind the last code are absent.
+//! The value with code `c` is the number at place `c` of a [`Permutation`], so a value tells its
+//! code. The numbers behind the last code are absent.
 
 use super::Settings;
 use super::keys::{List, Random, large};
 use super::permutation::Permutation;
 use commands::Result;
 
-/// So many values.
+/// A number of values, in their order of arrival.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arrival {
     permutation: Permutation,
@@ -23,27 +23,27 @@ impl Arrival {
         }
     }
 
-    /// The value of a code; of codes that there are not, one that is absent.
+    /// Returns the value of `code`; a code beyond the last gives an absent value.
     pub(super) fn value(self, code: u64) -> u32 {
         self.permutation.at(code) as u32
     }
 
-    /// How many values are absent, at least 1.
+    /// Returns the number of absent values, at least 1.
     pub(super) fn absent(self) -> u64 {
         self.permutation.len() - self.entries
     }
 
-    /// All values, by their codes.
+    /// Returns all values, by their codes.
     ///
     /// # Errors
-    /// [`Error::Run`](commands::Error::Run) when the memory is not to be had.
+    /// [`Error::Run`](commands::Error::Run) when the memory cannot be allocated.
     pub(super) fn values(self) -> Result<Vec<u32>> {
         let mut values = large(self.entries)?;
         values.extend((0..self.entries).map(|code| self.value(code)));
         Ok(values)
     }
 
-    /// All codes, in the order of their values.
+    /// Returns all codes, in the order of their values.
     pub(super) fn codes(self) -> Codes {
         Codes {
             of: self,
@@ -52,7 +52,7 @@ impl Arrival {
         }
     }
 
-    /// A list of values and their codes.
+    /// Draws the list number `list` of values and their codes.
     pub(super) fn draw(self, settings: &Settings, list: u64) -> List<u32> {
         let mut random = Random::new(settings.seed, list);
         List::draw(settings.list(), settings.is_sorted, || {

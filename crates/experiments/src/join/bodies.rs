@@ -1,4 +1,4 @@
-//! Contenders that answer lists of keys; those that run a structure's own body among them.
+//! Contenders that answer lists of keys, among them those that run a structure's own body.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -10,25 +10,27 @@ use super::compete::{Attempt, Chosen, Contender, Task};
 use super::keys::List;
 use super::{Settings, Technique};
 
-/// What an answer is before it has been given: no place.
+/// Initial value of an answer; it is no place.
 pub(super) const UNANSWERED: usize = 1 << (usize::BITS - 2);
 
-/// Where a key is; what is absent is told by the complement of the place where it would be.
+/// Returns a search result as a number: the place of a key, or for an absent key the complement of
+/// the place where it would be.
 pub(super) fn place(found: Result<usize, usize>) -> usize {
     found.unwrap_or_else(|place| !place)
 }
 
-/// The same where there is no order.
+/// Returns a search result as a number where there is no order: the code of a key, or the
+/// complement of 0.
 pub(super) fn code(found: Option<u32>) -> usize {
     place(found.map(|code| code as usize).ok_or(0))
 }
 
-/// Draws the list of a number; all are equally long.
+/// Draws the list of a given number; all lists are equally long.
 pub(super) type Draw<'s, K> = &'s dyn Fn(u64) -> List<K>;
 
-/// A contender that answers lists: of `keys[i]`, given so many lookups under way, in
-/// `answers[i]`. `tells_absence`: it says of absent keys that they are ([`place`]), not only where
-/// they would be.
+/// Returns a contender that answers lists: `answer` stores the answer to `keys[i]` in `answers[i]`,
+/// with the given number of lookups under way. With `tells_absence` it tells that a key is absent
+/// ([`place`]), otherwise only where the key would be.
 pub(super) fn answering<'s, K>(
     technique: Technique,
     settings: &Settings,
@@ -65,8 +67,8 @@ pub(super) fn answering<'s, K>(
     }
 }
 
-/// Those of the techniques asked for that are executions of the structure's body; `told` makes an
-/// answer of what was found.
+/// Returns contenders for those of the techniques asked for that are executions of the structure's
+/// body; `told` turns the result of a lookup into an answer.
 pub(super) fn bodies<'s, K: Copy, S: Lookup<K, Found: 's>>(
     structure: &'s S,
     told: fn(S::Found) -> usize,
@@ -112,7 +114,7 @@ pub(super) fn bodies<'s, K: Copy, S: Lookup<K, Found: 's>>(
 }
 
 impl Settings {
-    /// Group sizes that a technique is tried with.
+    /// Returns the group sizes that a technique is tried with.
     pub(super) fn groups_of(&self, technique: Technique) -> Vec<usize> {
         if technique.has_groups() {
             self.groups.iter().map(|&group| group as usize).collect()

@@ -1,4 +1,4 @@
-//! Names of the command line: macros would hide them, a trait keeps them together.
+//! Names of the command line, written out in a trait: macros would hide them.
 
 use std::str::FromStr;
 
@@ -6,10 +6,10 @@ use serde::Serialize;
 
 use commands::{Error, Result};
 
-/// One of `all` by its name; `what` is what they are.
+/// Returns the one of `all` whose name is given; `what` is the word for the kind of thing.
 ///
 /// # Errors
-/// [`Error::Input`] that names them.
+/// [`Error::Input`] that lists the names.
 pub(super) fn named<T: Copy>(
     what: &str,
     text: &str,
@@ -24,7 +24,7 @@ pub(super) fn named<T: Copy>(
     })
 }
 
-/// What keys of sorted arrays are.
+/// Types of the keys of sorted arrays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Keys {
@@ -35,10 +35,10 @@ pub enum Keys {
 }
 
 impl Keys {
-    /// Every kind.
+    /// Every type of keys.
     pub const ALL: [Self; 2] = [Self::Int, Self::String15];
 
-    /// The name used on the command line and in results.
+    /// Returns the name used on the command line and in results.
     pub fn name(self) -> &'static str {
         match self {
             Self::Int => "int",
@@ -46,7 +46,7 @@ impl Keys {
         }
     }
 
-    /// Bytes of one in an array.
+    /// Returns the bytes of a key in an array.
     pub(super) fn bytes(self) -> u64 {
         match self {
             Self::Int => 4,

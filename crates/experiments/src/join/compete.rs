@@ -1,4 +1,4 @@
-//! Contenders that do the same with one structure, taking turns.
+//! Contenders that perform the same work on one structure, taking turns.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -11,62 +11,64 @@ use bench::limits::{self, Region};
 use bench::measure::Spread;
 use commands::progress::Progress;
 
-/// Times that each group size is tried.
+/// Number of times that each group size is tried.
 const TRIALS: u64 = 3;
-/// For how long the machine's limit is measured in each repeat.
+/// Time for which the machine's limit is measured in each repeat.
 const LIMIT: Duration = Duration::from_millis(20);
 
-/// What an automatic choice came to.
+/// Result of an automatic choice.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Chosen {
     pub(super) execution: Option<Execution>,
     pub(super) costs: Option<Costs>,
 }
 
-/// What one attempt came to: nanoseconds for each key.
+/// Result of one attempt: nanoseconds for each key.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Attempt {
     pub(super) nanoseconds: f64,
-    /// The parts that encoded a list and searched rows for its codes, of a query.
+    /// For a query, the parts of the time in which it encoded a list and searched rows for its
+    /// codes.
     pub(super) parts: Option<[f64; 2]>,
     pub(super) is_right: bool,
 }
 
-/// What is to be attempted.
+/// Parameters of an attempt.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Task {
-    /// Differs from one attempt to the next: what is drawn by it is drawn anew.
+    /// Number of the attempt; it differs from one attempt to the next, so everything drawn by it is
+    /// drawn anew.
     pub(super) number: u64,
-    /// Lookups under way; 0: no choice.
+    /// Lookups under way; 0 where there is no choice.
     pub(super) group: usize,
-    /// Whether it is to choose the group size only.
+    /// Whether the attempt serves only to choose the group size.
     pub(super) is_trial: bool,
 }
 
 /// One technique on one structure.
 pub(super) struct Contender<'s> {
     pub(super) technique: Technique,
-    /// Group sizes to choose from; none: it has no choice.
+    /// Group sizes to choose from; empty if there is no choice.
     pub(super) groups: Vec<usize>,
-    /// What it chose itself, for automatic ones.
+    /// Choice that the contender made itself, for automatic ones.
     pub(super) chosen: Option<Rc<Cell<Chosen>>>,
-    /// Does it once.
+    /// Performs one attempt.
     pub(super) attempt: Box<dyn FnMut(Task) -> Attempt + 's>,
 }
 
-/// What they compete on, for people and results.
+/// Description of the competition, for people and results.
 #[derive(Clone, Debug)]
 pub(super) struct Arena<'s> {
     pub(super) settings: &'s Settings,
-    /// What all results have in common.
+    /// Fields that all results have in common.
     pub(super) result: Join,
-    /// Times that each contender does it in each repeat.
+    /// Number of attempts of each contender in each repeat.
     pub(super) batches: u32,
     /// Memory to measure the machine's limit with.
     pub(super) region: Option<Region<'s>>,
 }
 
-/// The median of some times.
+/// Returns the median of `times`.
 pub(super) fn median(times: &[f64]) -> f64 {
     Spread::of(times).median
 }
@@ -75,7 +77,7 @@ pub(super) fn median(times: &[f64]) -> f64 {
 struct Round<'s> {
     contenders: Vec<Contender<'s>>,
     is_right: Vec<bool>,
-    /// Attempts so far.
+    /// Number of attempts so far.
     number: u64,
 }
 
@@ -91,7 +93,7 @@ impl Round<'_> {
         attempt
     }
 
-    /// The best group size of each.
+    /// Returns the best group size of each contender.
     fn choose_groups(&mut self) -> Vec<usize> {
         let groups: Vec<_> = self
             .contenders
@@ -105,7 +107,7 @@ impl Round<'_> {
         for _ in 0..TRIALS {
             for (at, groups) in groups.iter().enumerate() {
                 match groups.as_slice() {
-                    // Those that choose themselves find out what they need to know.
+                    // A contender that chooses by itself measures the costs in a trial.
                     [] => drop(self.attempt(at, 0, true)),
                     [_] => {}
                     several => {
@@ -122,7 +124,7 @@ impl Round<'_> {
     }
 }
 
-/// Measures contenders.
+/// Measures the contenders and returns their results.
 pub(super) fn compete(
     arena: &Arena<'_>,
     contenders: Vec<Contender<'_>>,
@@ -152,7 +154,7 @@ pub(super) fn compete(
         let mut attempts: Vec<Vec<Attempt>> = vec![Vec::new(); count];
         for batch in 0..arena.batches as usize {
             for turn in 0..count {
-                // None is always the first.
+                // The turns rotate, so no contender is always the first.
                 let at = (turn + repeat + batch) % count;
                 attempts[at].push(round.attempt(at, groups[at], false));
             }
@@ -199,7 +201,7 @@ pub(super) fn compete(
     results.collect()
 }
 
-/// The group size that took least, or the only one; 0 without a choice.
+/// Returns the group size that took least, or the only one; 0 without a choice.
 fn best(groups: &[usize], times: &[Vec<f64>]) -> usize {
     if let [] | [_] = groups {
         return groups.first().copied().unwrap_or(0);
@@ -210,7 +212,7 @@ fn best(groups: &[usize], times: &[Vec<f64>]) -> usize {
     best.map_or(0, |(group, _)| group)
 }
 
-/// How many times the speed of the sequential technique, repeat by repeat.
+/// Sets the speed as a multiple of the sequential technique's, repeat by repeat.
 pub(super) fn against_sequential(
     techniques: &[Technique],
     times: &[Vec<f64>],
@@ -227,7 +229,7 @@ pub(super) fn against_sequential(
 }
 
 impl Join {
-    /// With these nanoseconds per lookup, one for each repeat.
+    /// Returns the result with the given nanoseconds per lookup, one for each repeat.
     pub(super) fn timed(mut self, nanoseconds: &[f64]) -> Join {
         let rates: Vec<f64> = nanoseconds.iter().map(|ns| 1e9 / ns).collect();
         self.nanoseconds_per_lookup = Spread::of(nanoseconds);
@@ -245,7 +247,7 @@ impl Join {
             .map(|costs| [costs.sequential, costs.cached, costs.switched]);
     }
 
-    /// One of nothing yet.
+    /// Returns a result without measurements.
     pub(super) fn empty(
         experiment: super::Experiment,
         structure: &'static str,

@@ -11,10 +11,10 @@ use commands::number::bytes_text;
 use commands::progress::Progress;
 use commands::{Error, Result};
 
-/// How full nodes are, about what random inserts leave.
+/// Fill of the nodes, about that which random inserts leave.
 const FILL_PERCENT: u32 = 70;
 
-/// Trees over values of each size.
+/// Measures trees over values of each size.
 pub(super) fn sizes(
     experiment: Experiment,
     settings: &Settings,

@@ -1,4 +1,4 @@
-//! A lookup of somebody's own, before and after: what it takes to have it interleaved.
+//! A user's own lookup, before and after interleaving.
 
 pub(super) mod interleaved;
 pub(super) mod sequential;
@@ -9,7 +9,7 @@ mod tests {
 
     #[test]
     fn both_find_the_same() {
-        // Two levels of a search tree, and what its missing children would be.
+        // Two levels of a search tree; places beyond them are missing children.
         let nodes = vec![50, 20, 80, 10, 30, 70, 90];
         let keys: Vec<u64> = (0..200).map(|n| n % 100).collect();
         let mut expected = vec![None; keys.len()];

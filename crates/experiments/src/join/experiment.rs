@@ -1,4 +1,4 @@
-//! Which experiments there are.
+//! The experiments by name.
 
 use std::str::FromStr;
 
@@ -17,7 +17,7 @@ pub enum Experiment {
     Sizes,
     /// The largest array, group sizes one by one (figure 7).
     GroupSizes,
-    /// CSB+-trees over unsorted values of growing size.
+    /// CSB+-trees over unsorted values, of growing size.
     Csb,
     /// Hash tables of growing size, probed.
     HashProbe,
@@ -33,7 +33,7 @@ pub enum Experiment {
 }
 
 impl Experiment {
-    /// Every one.
+    /// Every experiment.
     pub const ALL: [Self; 8] = [
         Self::Sizes,
         Self::GroupSizes,
@@ -45,7 +45,7 @@ impl Experiment {
         Self::Lines,
     ];
 
-    /// The name used on the command line and in results.
+    /// Returns the name used on the command line and in results.
     pub fn name(self) -> &'static str {
         match self {
             Self::Sizes => "sizes",
@@ -59,7 +59,7 @@ impl Experiment {
         }
     }
 
-    /// Measures it.
+    /// Measures the experiment.
     pub(super) fn measure(self, settings: &Settings, progress: &Progress) -> Result<Vec<Join>> {
         match self {
             Self::Sizes => array::sizes(settings, progress),
@@ -69,7 +69,7 @@ impl Experiment {
             Self::HashBuild => hash::builds(settings, progress),
             Self::InPredicate => in_predicate::queries(self, settings, progress),
             Self::Small => small::measure(settings, progress),
-            // Counted, and nothing else with it.
+            // Lines are counted by `measure` itself, and never together with measurements.
             Self::Lines => Ok(Vec::new()),
         }
     }

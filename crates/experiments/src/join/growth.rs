@@ -1,9 +1,9 @@
-//! How much more than the logarithm of its size a structure's growth costs.
+//! Cost of a structure's growth relative to the logarithm of its size.
 
 use super::{Experiment, Join};
 
-/// Fills [`Join::growth_beyond_logarithm`]: each result against the smallest structure of its kind
-/// and technique.
+/// Fills [`Join::growth_beyond_logarithm`]: compares each result with that of the smallest
+/// structure of its kind and technique.
 pub(super) fn beyond_logarithm(results: &mut [Join]) {
     for at in 0..results.len() {
         let one = &results[at];
@@ -28,7 +28,8 @@ fn is_comparable(one: &Join, other: &Join) -> bool {
     grows.contains(&one.experiment) && what(one) == what(other)
 }
 
-/// Time against time, over logarithm against logarithm; of entries and nanoseconds.
+/// Returns the ratio of the times, divided by the ratio of the logarithms; both arguments are
+/// entries and nanoseconds.
 fn growth(least: (u64, f64), one: (u64, f64)) -> Option<f64> {
     let logarithms = (one.0 as f64).log2() / (least.0 as f64).log2();
     (one.0 > least.0 && least.0 > 1).then(|| one.1 / least.1 / logarithms)

@@ -1,5 +1,5 @@
-//! Hash tables, probed and built: the joins that paper 003 (section 6) would have interleaved
-//! as well.
+//! Hash tables, probed and built: the joins that paper 003 (section 6) proposes to interleave as
+//! well.
 
 use std::time::Instant;
 
@@ -16,37 +16,37 @@ use commands::number::bytes_text;
 use commands::progress::Progress;
 use commands::{Error, Result};
 
-/// Keys that a finished table is asked for, and as many that are absent.
+/// Number of keys that a finished table is asked for, and number of absent keys.
 const CHECKED: usize = 1000;
-/// Of so many pairs one is inserted to try a group size.
+/// Divisor of the number of pairs that are inserted to try a group size.
 const TRIAL_SHARE: usize = 16;
 
-/// Stores at `found[i]` what is found for `keys[i]`, given how many are under way.
+/// Stores at `found[i]` the result for `keys[i]`, with the given number of lookups under way.
 type Probe<T> = fn(&T, &[u32], usize, &mut [Option<u32>]);
 
-/// Techniques that build.
+/// Techniques that can build a table.
 const BUILD: [Technique; 4] = [
     Technique::Sequential,
     Technique::GroupPrefetching,
     Technique::Amac,
     Technique::Coroutines,
 ];
-/// How tables that are only probed are built.
+/// Technique and group size that build tables which are only probed.
 const LOADED: (Technique, usize) = (Technique::Coroutines, 16);
 
 /// A table under measurement: from values to their codes.
 trait Table: Lookup<u32, Found = Option<u32>> + Sized + 'static {
     const NAME: &'static str;
-    /// Bytes for each entry, about.
+    /// Approximate bytes for each entry.
     const ENTRY_BYTES: u64;
 
-    /// An empty one with room for so many entries.
+    /// Returns an empty table with room for `entries` entries.
     fn with_room(entries: usize) -> Result<Self>;
 
-    /// A probe by a technique that is no execution of the table's own body.
+    /// Returns the probe of a technique that does not execute the table's own body.
     fn probe(technique: Technique) -> Option<Probe<Self>>;
 
-    /// Inserts pairs whose keys differ, by one of [`BUILD`].
+    /// Inserts pairs whose keys differ, by one of the techniques in [`BUILD`].
     fn insert(&mut self, pairs: &[(u32, u32)], technique: Technique, group: usize) -> Result<()>;
     fn entries(&self) -> usize;
     fn memory(&self) -> usize;
@@ -132,7 +132,7 @@ impl Table for ChainedTable<u32, u32> {
     }
 }
 
-/// Probes of tables of each size and form.
+/// Measures probes of tables of each size and form.
 pub(super) fn probes(
     experiment: Experiment,
     settings: &Settings,
@@ -150,7 +150,7 @@ pub(super) fn probes(
     Ok(results)
 }
 
-/// Builds of tables of each size and form.
+/// Measures builds of tables of each size and form.
 pub(super) fn builds(settings: &Settings, progress: &Progress) -> Result<Vec<Join>> {
     let mut results = Vec::new();
     for &bytes in &settings.bytes {
@@ -160,7 +160,7 @@ pub(super) fn builds(settings: &Settings, progress: &Progress) -> Result<Vec<Joi
     Ok(results)
 }
 
-/// Values of a table of about so many bytes, and the pairs that it is built of.
+/// Returns the values of a table of about `bytes` bytes, and the pairs that it is built of.
 fn pairs<T: Table>(bytes: u64) -> Result<(Arrival, Vec<(u32, u32)>)> {
     let arrival = Arrival::of((bytes / T::ENTRY_BYTES).max(1));
     let mut pairs = large(arrival.entries)?;
@@ -200,7 +200,7 @@ fn probe<T: Table>(
     Ok(compete(&arena, contenders, progress))
 }
 
-/// A probe as a contender.
+/// Returns a contender that probes a table.
 fn prober<'s, T: Table>(
     table: &'s T,
     technique: Technique,
@@ -221,7 +221,7 @@ fn prober<'s, T: Table>(
 
 fn build<T: Table>(bytes: u64, settings: &Settings, progress: &Progress) -> Result<Vec<Join>> {
     let (arrival, pairs) = pairs::<T>(bytes)?;
-    // Once beforehand: whether there is memory for it is then known, and how much it takes.
+    // One build beforehand shows whether there is memory for the table, and how much it takes.
     let mut table = T::with_room(pairs.len())?;
     table.insert(&pairs, LOADED.0, LOADED.1)?;
     let arena = Arena {
@@ -249,7 +249,7 @@ fn build<T: Table>(bytes: u64, settings: &Settings, progress: &Progress) -> Resu
     Ok(compete(&arena, contenders.collect(), progress))
 }
 
-/// Builds a table that has room for all beforehand, checks it, drops it.
+/// Builds a table that has room for all pairs beforehand, checks it, drops it.
 fn build_once<T: Table>(
     technique: Technique,
     task: Task,
@@ -276,13 +276,13 @@ fn build_once<T: Table>(
     }
 }
 
-/// Whether a table has as many entries as it should, knows some that it has, and does not know
-/// others.
+/// Returns whether a table has the right number of entries, finds some present keys, and does not
+/// find some absent ones.
 fn is_right<T: Table>(table: &T, arrival: Arrival, pairs: &[(u32, u32)]) -> bool {
     let apart = pairs.len().div_ceil(CHECKED);
     let some = pairs.iter().step_by(apart);
     let keys: Vec<u32> = some.clone().map(|pair| pair.0).collect();
-    // Behind the last pair, at least one.
+    // Numbers behind the last pair, at least one.
     let behind = arrival.entries + arrival.absent() - pairs.len() as u64;
     let absent = (0..CHECKED as u64).map(|n| arrival.value(pairs.len() as u64 + n % behind));
     let absent: Vec<u32> = absent.collect();

@@ -1,8 +1,8 @@
 //! Queries with IN-predicates on dictionary-encoded columns, from a list of values to the numbers
 //! of the rows that have one of them (paper 003, sections 2.2 and 5.5).
 //!
-//! Rows refer to values at random. So where there are fewer rows than values they refer to a part
-//! of the dictionary, and most values of a list are encoded and then found in no row.
+//! Rows refer to values at random. If there are fewer rows than values, rows refer to a part of the
+//! dictionary, and most values of a list are encoded and then found in no row.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -25,14 +25,14 @@ const TECHNIQUES: [Technique; 3] = [
     Technique::Auto,
 ];
 
-/// Which part of the column has the rows.
+/// The part of the column that has the rows.
 #[derive(Clone, Copy)]
 enum Part {
     Main,
     Delta,
 }
 
-/// Columns of each part and size, lists of each length.
+/// Measures columns of each part and size, with lists of each length.
 pub(super) fn queries(
     experiment: Experiment,
     settings: &Settings,
@@ -54,7 +54,7 @@ pub(super) fn queries(
     Ok(results)
 }
 
-/// A column, and which rows have which code.
+/// A column, and the codes of its rows.
 struct Queried {
     part: Part,
     bytes: u64,
@@ -131,7 +131,7 @@ impl Queried {
         let tell = Rc::clone(&chosen);
         let predicate_of = move |group| match is_auto {
             true => InPredicate::auto(),
-            // Lists come in the order that was asked for.
+            // Lists come in the order of the request.
             false => InPredicate::fixed(technique.execution(group), false),
         };
         let mut group = 0;
@@ -180,7 +180,7 @@ impl Queried {
         }
     }
 
-    /// The rows that a query with this list has to find.
+    /// Returns the rows that a query with `list` has to find.
     fn rows_of(&self, list: &List<u32>) -> Vec<u64> {
         let codes = list.places.iter().flatten().map(|&code| code as u32);
         self.population.rows_of(codes)

@@ -12,7 +12,7 @@ pub(super) struct Random {
 }
 
 impl Random {
-    /// Those of list `list`; equal seeds and lists draw the same.
+    /// Returns the numbers of list `list`; equal seeds and lists draw the same numbers.
     pub(super) fn new(seed: u64, list: u64) -> Random {
         Random {
             seed: mix(seed ^ mix(list)),
@@ -20,25 +20,25 @@ impl Random {
         }
     }
 
-    /// Any number.
+    /// Draws any number.
     pub(super) fn any(&mut self) -> u64 {
         self.drawn += 1;
         mix(self.seed.wrapping_add(self.drawn))
     }
 
-    /// A number below `bound`, all about equally often.
+    /// Draws a number below `bound`, all about equally often.
     pub(super) fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.any()) * u128::from(bound)) >> 64) as u64
     }
 
-    /// Yes in so many of 100 cases.
+    /// Returns `true` with a probability of `percent`.
     pub(super) fn is(&mut self, percent: f64) -> bool {
         (self.any() >> 11) as f64 / (1_u64 << 53) as f64 * 100.0 < percent
     }
 }
 
-/// Keys to look up, and where they are: `Err` for one that is absent, with the place at which it
-/// would be where there is an order.
+/// Keys to look up, and their places: `Err` for an absent key, with the place at which it would be
+/// where there is an order.
 #[derive(Clone, Debug)]
 pub(super) struct List<K> {
     pub(super) keys: Vec<K>,
@@ -46,7 +46,7 @@ pub(super) struct List<K> {
 }
 
 impl<K: Copy + Ord> List<K> {
-    /// So many keys, each drawn.
+    /// Returns a list of the given number of keys, each drawn.
     pub(super) fn draw(
         len: usize,
         is_sorted: bool,
@@ -61,17 +61,17 @@ impl<K: Copy + Ord> List<K> {
     }
 }
 
-/// `number` in as many digits as there are bytes, with leading zeros.
+/// Returns `number` in as many digits as there are bytes, with leading zeros.
 pub(super) fn digits<const N: usize>(number: u64) -> [u8; N] {
     let mut text = [0; N];
     commands::number::write_digits(&mut text, number);
     text
 }
 
-/// Room for so many values on huge pages.
+/// Returns a vector with room for `values` values on huge pages.
 ///
 /// # Errors
-/// [`Error::Run`] when the memory is not to be had.
+/// [`Error::Run`] when the memory cannot be allocated.
 pub(super) fn large<T>(values: u64) -> Result<Vec<T>> {
     let refused = || {
         let bytes = values.saturating_mul(size_of::<T>() as u64);

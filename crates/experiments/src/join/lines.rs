@@ -1,10 +1,11 @@
-//! How many lines of code each technique takes (paper 003, section 5.2, table 5).
+//! Lines of code of each technique (paper 003, section 5.2, table 5).
 //!
-//! Counted in the very sources that are measured, which are part of this program: items are cut
-//! out by their first lines, and lines that are blank or comments do not count. *Different* are
-//! those that one has to write or change to come from the sequential lookup to the interleaved one:
-//! in each place where the two differ, as many as there are on the longer side. The *total* is
-//! what has to be kept for both executions: one body where it serves both, otherwise two.
+//! The lines are counted in the very sources that are measured, which are part of this program:
+//! items are cut out by their first lines, and lines that are blank or comments do not count.
+//! *Different* lines are those that one has to write or change to come from the sequential lookup
+//! to the interleaved one: in each place where the two differ, as many as there are on the longer
+//! side. The *total* is the code to be kept for both executions: one body where it serves both,
+//! otherwise two.
 
 use serde::Serialize;
 
@@ -17,19 +18,19 @@ pub struct Lines {
     pub benchmark: &'static str,
     /// Always `"lines"`.
     pub experiment: &'static str,
-    /// What is looked up.
+    /// Name of the lookup.
     pub lookup: &'static str,
     /// The technique.
     pub mode: Technique,
     /// Lines of the interleaved lookup.
     pub interleaved_lines: usize,
-    /// Of them, those that the sequential one does not have, or has otherwise.
+    /// Lines of the interleaved lookup that the sequential one does not have, or has otherwise.
     pub different_lines: usize,
     /// Lines for both executions.
     pub total_lines: usize,
 }
 
-/// Where code is: sources, and beginnings of the items that belong to it.
+/// Sources, and beginnings of the items in them that belong to a lookup.
 type Code = &'static [(&'static str, &'static str)];
 
 /// Sources by short names.
@@ -45,13 +46,13 @@ mod source {
         include_str!("../../../index/src/baseline/binary_search/sequential.rs");
 }
 
-/// What all searches end with, the sequential one as a whole.
+/// Item that all searches share: a finish, which is the whole of the sequential search.
 const FINISH: (&str, &str) = (source::SEARCH, "fn finish");
 
-/// The sequential binary search.
+/// Items of the sequential binary search.
 const SEQUENTIAL: Code = &[FINISH, (source::SEQUENTIAL, "fn branch_free")];
 
-/// The interleaved ones.
+/// Items of the interleaved binary searches.
 const INTERLEAVED: [(Technique, Code); 4] = [
     (
         Technique::GroupPrefetching,
@@ -86,15 +87,15 @@ const INTERLEAVED: [(Technique, Code); 4] = [
 
 const EXAMPLE: &str = "a search tree";
 
-/// A user's own lookup before and after.
+/// Source of a user's own lookup before it is interleaved.
 const BEFORE: &str = include_str!("example/sequential.rs");
 const AFTER: &str = include_str!("example/interleaved.rs");
 
-/// Counts.
+/// Counts the lines of all lookups.
 ///
 /// # Panics
-/// When a source does not have an item that it should: one of our own has been renamed, which a
-/// test notices.
+/// Panics when a source does not have an item that it should: an item of this workspace has been
+/// renamed, which a test notices.
 pub(super) fn count() -> Vec<Lines> {
     let (before, after) = (code(BEFORE), code(AFTER));
     let mut all = vec![Lines {
@@ -109,7 +110,7 @@ pub(super) fn count() -> Vec<Lines> {
     let sequential = lines_of(SEQUENTIAL);
     all.extend(INTERLEAVED.iter().map(|&(mode, code)| {
         let interleaved = lines_of(code);
-        // What both have is kept once; coroutines are the sequential lookup as well.
+        // Items in both are kept once; the coroutines are the sequential lookup as well.
         let own = SEQUENTIAL.iter().filter(|item| !code.contains(item));
         let own: usize = own.map(|(source, item)| cut(source, item).len()).sum();
         let others = if mode == Technique::Coroutines {
@@ -135,13 +136,14 @@ fn lines_of(code: Code) -> Vec<&'static str> {
     items.flat_map(|(source, item)| cut(source, item)).collect()
 }
 
-/// The lines of code of an item, from the one that has its beginning to the one that ends it.
+/// Returns the lines of code of an item, from the line that has its beginning to the one that ends
+/// it.
 fn cut(source: &'static str, item: &str) -> Vec<&'static str> {
     let lines: Vec<&str> = source.lines().collect();
     let from = lines.iter().position(|line| line.contains(item));
     let from = from.unwrap_or_else(|| panic!("the source has no `{item}`"));
     let indent = &lines[from][..lines[from].len() - lines[from].trim_start().len()];
-    // As rustfmt has it: the brace that ends an item stands below its beginning.
+    // rustfmt places the brace that ends an item below its beginning.
     let end = |line: &&str| line.strip_prefix(indent) == Some("}");
     let to = if lines[from].ends_with([';', '}']) {
         0
@@ -155,21 +157,23 @@ fn cut(source: &'static str, item: &str) -> Vec<&'static str> {
         .collect()
 }
 
-/// The lines of code of a source.
+/// Returns the lines of code of a source.
 fn code(source: &'static str) -> Vec<&'static str> {
     source.lines().filter_map(trimmed).collect()
 }
 
-/// What a line has of code. Attributes tell the compiler, and are no code either.
+/// Returns the code of a line, if it has any. Attributes are directions to the compiler, and are no
+/// code.
 fn trimmed(line: &str) -> Option<&str> {
     let line = line.trim();
     let is_code = !line.is_empty() && !line.starts_with("//") && !line.starts_with("#[");
     is_code.then_some(line)
 }
 
-/// Lines to write or change to come from one to the other.
+/// Returns the number of lines to write or change to come from one to the other.
 fn different(before: &[&str], after: &[&str]) -> usize {
-    // common[i][j]: the longest common subsequence of what follows.
+    // `common[i][j]`: length of the longest common subsequence of the lines from `i` and from `j`
+    // on.
     let mut common = vec![vec![0; after.len() + 1]; before.len() + 1];
     for i in (0..before.len()).rev() {
         for j in (0..after.len()).rev() {

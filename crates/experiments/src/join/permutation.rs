@@ -1,7 +1,7 @@
 //! An order of arrival that looks random.
 
-/// Numbers from 0 to a power of two in an order that looks random, and back: so values in
-/// order of arrival need neither be drawn without repetition nor be sorted.
+/// A permutation of the numbers below a power of two that looks random and can be inverted: values
+/// in order of arrival need neither be drawn without repetition nor be sorted.
 ///
 /// Every step can be undone: multiplication by an odd number modulo a power of two, and adding
 /// (without carry) the upper half to the lower.
@@ -10,7 +10,7 @@ pub(super) struct Permutation {
     bits: u32,
 }
 
-/// Odd, without a pattern.
+/// Odd numbers without a pattern.
 const MULTIPLIERS: [u64; 3] = [
     0x9E37_79B9_7F4A_7C15,
     0xBF58_476D_1CE4_E5B9,
@@ -18,14 +18,15 @@ const MULTIPLIERS: [u64; 3] = [
 ];
 
 impl Permutation {
-    /// Of more than `numbers` numbers, at most twice as many: there are some that are absent.
+    /// Returns a permutation of more than `numbers` numbers, at most twice as many: some of them
+    /// are beyond `numbers`.
     pub(super) fn beyond(numbers: u64) -> Permutation {
         Permutation {
             bits: numbers.max(1).ilog2() + 1,
         }
     }
 
-    /// How many there are.
+    /// Returns the number of places.
     pub(super) fn len(self) -> u64 {
         1 << self.bits
     }
@@ -34,14 +35,14 @@ impl Permutation {
         number ^ (number >> self.bits.div_ceil(2))
     }
 
-    /// What is at this place.
+    /// Returns the number at `place`.
     pub(super) fn at(self, place: u64) -> u64 {
         MULTIPLIERS.iter().fold(place, |number, multiplier| {
             self.fold(number.wrapping_mul(*multiplier) & (self.len() - 1))
         })
     }
 
-    /// Where this is.
+    /// Returns the place of `number`.
     pub(super) fn place(self, number: u64) -> u64 {
         MULTIPLIERS.iter().rev().fold(number, |number, multiplier| {
             self.fold(number).wrapping_mul(inverse(*multiplier)) & (self.len() - 1)
@@ -49,7 +50,7 @@ impl Permutation {
     }
 }
 
-/// The odd number that gives 1 when multiplied by this one, modulo 2^64 (Newton).
+/// Returns the inverse of `odd` for multiplication modulo 2^64 (Newton).
 fn inverse(odd: u64) -> u64 {
     (0..6).fold(odd, |x, _| {
         x.wrapping_mul(2_u64.wrapping_sub(odd.wrapping_mul(x)))

@@ -1,12 +1,12 @@
-//! Columns whose rows refer to values at random, what a query on one has to find, and lists of
-//! places in sorted values. Public, so that other engines are asked the same.
+//! Columns whose rows refer to values at random, the right answers of queries on them, and lists of
+//! places in sorted values. The module is public, so other engines are asked the same.
 
 use super::array;
 use super::keys::{List, Random, large};
 use bench::keys::mix;
 use commands::Result;
 
-/// Rows that refer to the values of a dictionary by their codes, and which rows have which code.
+/// Rows that refer to the values of a dictionary by their codes, with an index from codes to rows.
 #[derive(Clone, Debug)]
 pub struct Population {
     values: u64,
@@ -17,11 +17,11 @@ pub struct Population {
 }
 
 impl Population {
-    /// So many rows, each with one of so many values, of which there is one at least. Equal seeds
-    /// make equal populations. Takes 8 bytes a row.
+    /// Returns `rows` rows, each with one of `values` values, of which there is one at least. Equal
+    /// seeds make equal populations. Takes 8 bytes a row.
     ///
     /// # Errors
-    /// [`Error::Run`](commands::Error::Run) when the memory is not to be had.
+    /// [`Error::Run`](commands::Error::Run) when the memory cannot be allocated.
     pub fn new(values: u32, rows: u32, seed: u64) -> Result<Population> {
         let mut population = Population {
             values: u64::from(values),
@@ -36,19 +36,19 @@ impl Population {
         Ok(population)
     }
 
-    /// The code of each row.
+    /// Returns the code of each row.
     pub fn codes(&self) -> impl ExactSizeIterator<Item = u32> + Clone + use<> {
         let (values, seed) = (self.values, self.seed);
         (0..self.rows).map(move |row| (mix(seed ^ u64::from(row)) % values) as u32)
     }
 
-    /// The values of a sorted dictionary, by their codes.
+    /// Returns the values of a sorted dictionary, by their codes.
     pub fn sorted_values(&self) -> impl ExactSizeIterator<Item = u32> + Clone + use<> {
         let values = u32::try_from(self.values).expect("it was made of 32 bits");
         (0..values).map(sorted_value)
     }
 
-    /// The rows that have one of these codes, in ascending order. Codes may come twice.
+    /// Returns the rows that have one of `codes`, in ascending order. Codes may occur twice.
     pub fn rows_of(&self, codes: impl IntoIterator<Item = u32>) -> Vec<u64> {
         let mut codes: Vec<u32> = codes.into_iter().collect();
         codes.sort_unstable();
@@ -66,7 +66,7 @@ impl Population {
     }
 }
 
-/// The value of a code of a sorted dictionary.
+/// Returns the value of a code of a sorted dictionary.
 pub fn sorted_value(code: u32) -> u32 {
     array::value(u64::from(code)) as u32
 }
@@ -74,20 +74,20 @@ pub fn sorted_value(code: u32) -> u32 {
 /// Lists of elements of sorted values, some of them absent, drawn by their numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lists {
-    /// Values there are.
+    /// Number of values.
     pub values: u64,
-    /// Elements in each list.
+    /// Number of elements in each list.
     pub len: usize,
-    /// Whether they are in order.
+    /// Whether the elements are in order.
     pub is_sorted: bool,
-    /// How many of 100 are absent.
+    /// Share of elements that are absent, in percent.
     pub absent_percent: f64,
-    /// Equal seeds draw the same.
+    /// Seed of the lists; equal seeds draw the same lists.
     pub seed: u64,
 }
 
 impl Lists {
-    /// The list of a number, as elements that stand for values.
+    /// Draws the list of the given number, as elements that stand for values.
     pub(super) fn draw_as<T: Copy + Ord>(
         &self,
         number: u64,
@@ -103,7 +103,7 @@ impl Lists {
         })
     }
 
-    /// The list of a number: values, and the codes of those that are there.
+    /// Draws the list of the given number: values, and the codes of those that are there.
     pub fn draw(&self, number: u64) -> (Vec<u32>, Vec<u32>) {
         let list = self.draw_as(number, |value| value as u32);
         let codes = list.places.iter().flatten().map(|&place| place as u32);

@@ -30,7 +30,7 @@ Lines of code, without comments. interleaved: of the lookup that is interleaved;
 of it that the sequential one has otherwise, or not; total: for both executions.
 ";
 
-/// The results in this form, with a newline at the end.
+/// Returns the results in `format`, with a newline at the end.
 ///
 /// # Errors
 /// [`Error::Run`] when a number cannot be written, which does not happen.
@@ -138,7 +138,8 @@ impl Line {
     }
 }
 
-/// One of the blocks of a table: what has all but the technique in common.
+/// Returns whether two results belong to the same block of a table: they differ at most in the
+/// technique.
 fn is_one_block(one: &Join, other: &Join) -> bool {
     let what = |of: &Join| (of.experiment, of.structure, of.keys, of.bytes, of.list);
     what(one) == what(other)
@@ -155,7 +156,7 @@ fn is_query(one: &Join) -> bool {
     one.scan_nanoseconds_per_lookup.is_some()
 }
 
-/// A line that says what is looked up in what, and a table of the techniques.
+/// Returns a line that names structure and keys, and a table of the techniques.
 fn block(results: &[Join]) -> String {
     let first = &results[0];
     let has_queries = results.iter().any(is_query);
@@ -229,7 +230,7 @@ fn heading(of: &Join) -> String {
     )
 }
 
-/// What a chart of these results says it is of.
+/// Returns the experiment that all results are of.
 fn experiment_of(results: &[Join]) -> Result<Experiment> {
     let first = results.first().map(|one| one.experiment);
     let first = first.ok_or_else(|| Error::run("there are no results to draw"))?;

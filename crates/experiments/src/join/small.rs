@@ -1,10 +1,10 @@
-//! Structures that fit the cache: the automatic choice is to cost nothing there.
+//! Structures that fit the cache, where the automatic choice is to cost nothing.
 
 use super::{Experiment, Join, Settings, Technique, array, csb, hash, in_predicate};
 use commands::Result;
 use commands::progress::Progress;
 
-/// Bytes of each, unless even the largest asked for is smaller.
+/// Bytes of each structure, unless even the largest asked for is smaller.
 const BYTES: u64 = 1 << 20;
 
 /// Executions of the same body.
@@ -14,7 +14,7 @@ const TECHNIQUES: [Technique; 3] = [
     Technique::Auto,
 ];
 
-/// Measures all structures, one after the other.
+/// Measures all structures, one after another.
 pub(super) fn measure(settings: &Settings, progress: &Progress) -> Result<Vec<Join>> {
     let largest = settings.bytes.last().copied().unwrap_or(BYTES);
     let settings = Settings {

@@ -1,4 +1,4 @@
-//! The ways to look many keys up.
+//! Techniques to look many keys up.
 
 use std::str::FromStr;
 
@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::choice::named;
 use commands::{Error, Result};
 
-/// One way to look many keys up.
+/// One technique to look many keys up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Technique {
@@ -16,7 +16,7 @@ pub enum Technique {
     Std,
     /// A binary search that selects without branches: the baseline of paper 003.
     BranchFree,
-    /// Our body, one lookup after the other.
+    /// The structure's own body, one lookup after another.
     Sequential,
     /// Groups that go through the code together (Chen et al.; paper 003, listing 3).
     GroupPrefetching,
@@ -24,18 +24,19 @@ pub enum Technique {
     SoftwarePipelining,
     /// State machines by hand (Kocberber et al.; paper 003, listing 4).
     Amac,
-    /// Our body as coroutines that are resumed directly.
+    /// The structure's own body as coroutines that are resumed directly.
     Coroutines,
-    /// The same five calls deep, resumed from the outermost.
+    /// Coroutines five calls deep, resumed from the outermost.
     CoroutinesFromRoot,
-    /// The same, each in an allocation of its own.
+    /// Coroutines five calls deep, each in an allocation of its own.
     CoroutinesBoxed,
-    /// Our body, sequentially or as so many coroutines, as was measured to be best.
+    /// The structure's own body, sequentially or as the number of coroutines that was measured to
+    /// be best.
     Auto,
 }
 
 impl Technique {
-    /// Every one.
+    /// Every technique.
     pub const ALL: [Self; 10] = [
         Self::Std,
         Self::BranchFree,
@@ -49,7 +50,7 @@ impl Technique {
         Self::Auto,
     ];
 
-    /// The name used on the command line and in results.
+    /// Returns the name used on the command line and in results.
     pub fn name(self) -> &'static str {
         match self {
             Self::Std => "std",
@@ -65,7 +66,7 @@ impl Technique {
         }
     }
 
-    /// Whether the number of lookups under way is a choice.
+    /// Returns whether the number of lookups under way can be chosen.
     pub(super) fn has_groups(self) -> bool {
         match self {
             Self::Std | Self::BranchFree | Self::Sequential | Self::Auto => false,
@@ -74,10 +75,11 @@ impl Technique {
         }
     }
 
-    /// Those that others are compared with, the first that is there.
+    /// Techniques that the others are compared with; the first one that was measured counts.
     pub(super) const SEQUENTIAL: [Self; 3] = [Self::BranchFree, Self::Sequential, Self::Std];
 
-    /// How our body runs; `group` counts for coroutines.
+    /// Returns the execution of a structure's body by this technique; `group` counts for
+    /// coroutines.
     pub(super) fn execution(self, group: usize) -> Execution {
         match self {
             Self::Coroutines => Execution::in_flight(group),

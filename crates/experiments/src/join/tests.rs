@@ -1,7 +1,7 @@
 use super::*;
 use bench::report::Format;
 
-/// In miniature.
+/// Returns settings of an experiment in miniature.
 pub(super) fn settings() -> Settings {
     Settings {
         experiments: vec![Experiment::Sizes],

@@ -1,10 +1,10 @@
 //! The experiments of CoroBase's chapter 5.
 //!
-//! Its variants and ours: Naïve is `sequential`, ERMIA `prefetch`, AMAC-MK `amac-multiget`,
-//! CORO-MK `coroutine-multiget`, CoroBase `interleaved`, CoroBase-FN `interleaved-nested`
-//! (ours nests in the application; the engine's operations are one coroutine either way).
-//! On the index alone AMAC-MK and CORO-MK are its own baselines, without a transaction.
-//! CORO-FN-MK has no counterpart: no operation of ours is a chain of coroutines.
+//! CoroBase's variants and ours: Naïve is `sequential`, ERMIA `prefetch`, AMAC-MK `amac-multiget`,
+//! CORO-MK `coroutine-multiget`, CoroBase `interleaved`, CoroBase-FN `interleaved-nested` (ours
+//! nests in the application; the engine's operations are one coroutine either way). On the index
+//! alone AMAC-MK and CORO-MK are the paper's own baselines, without a transaction. CORO-FN-MK has
+//! no counterpart: no operation of ours is a chain of coroutines.
 
 use super::planned::{Asks, Tpcc};
 use super::workloads::{WORKERS, on_workers, skewed, tpcc, ycsb};
@@ -23,20 +23,20 @@ const NESTED: Series = Series::of(Mode::InterleavedNested, "CoroBase-FN");
 const HYBRID: Series = Series::of(Mode::Hybrid, "Hybrid");
 const BARE: Series = Series::new(Mode::Bare);
 
-/// All that read-only transactions can be executed as.
+/// All executions of read-only transactions.
 const READERS: &[Series] = &[NAIVE, ERMIA, AMAC, CORO, COROBASE, NESTED];
-/// All that an index alone can be probed in.
+/// All executions of probes of an index alone.
 const PROBES: &[Series] = &[NAIVE, ERMIA, AMAC, CORO];
-/// All that transactions with writes or scans can be executed as.
+/// All executions of transactions with writes or scans.
 const WRITERS: &[Series] = &[NAIVE, ERMIA, COROBASE, NESTED];
 
-/// All that whole transactions can be executed as.
+/// All executions of whole transactions.
 const TRANSACTIONS: &[Series] = &[NAIVE, ERMIA, COROBASE, HYBRID];
 
-/// Records of experiments with long keys or values: a gigabyte at 512 bytes.
+/// Number of records in experiments with long keys or values: a gigabyte at 512 bytes.
 const RECORDS_LONG: u64 = 2_000_000;
 
-/// How many transactions are in flight.
+/// Axis of the number of transactions in flight.
 const IN_FLIGHT: Axis = Axis {
     name: "in_flight",
     title: "in flight",
@@ -704,7 +704,7 @@ pub(super) const EXPERIMENTS: &[Experiment] = &[
     },
 ];
 
-/// A mix of TPC-C's on one worker, with so many in flight.
+/// Returns a mix of TPC-C's transactions on one worker, with `in_flight` of them in flight.
 fn in_flight_of(mix: Mix, in_flight: f64) -> Tpcc {
     let mut asked = tpcc(mix, 1.0);
     asked.options.asked.in_flight = InFlight::Fixed(in_flight as u32);

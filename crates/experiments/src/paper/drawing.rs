@@ -5,8 +5,8 @@ use bench::measure::Spread;
 use bench::report::{Line, LineChart, line_chart};
 use commands::Result;
 
-/// Draws the quantity of each series against what was varied: as a multiple of the first
-/// series where the paper does so.
+/// Draws the quantity of each series against the quantity that was varied: as a multiple of the
+/// first series where the paper does so.
 ///
 /// # Errors
 /// [`Error::Run`](commands::Error::Run) when there is nothing to draw.
@@ -44,7 +44,7 @@ pub fn chart(findings: &Findings) -> Result<String> {
     })
 }
 
-/// In the unit that people read.
+/// Returns `spread` in the unit that people read.
 fn readable(quantity: Quantity, spread: Spread) -> Spread {
     Spread {
         median: quantity.readable(spread.median),

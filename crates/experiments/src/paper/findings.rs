@@ -1,43 +1,43 @@
-//! What came out of an experiment.
+//! Results of an experiment.
 
 use super::{Experiment, Planned, Quantity, Series};
 use bench::measure::{Measurement, Spread, Summary};
 use bench::runner::Outcome;
 
-/// What came out of an experiment.
+/// Results of an experiment.
 #[derive(Debug)]
 pub struct Findings {
-    /// Which.
+    /// The experiment.
     pub experiment: &'static Experiment,
-    /// By the values of its axis, in their order.
+    /// Results by the values of its axis, in their order.
     pub points: Vec<Point>,
 }
 
-/// What came out at one value of the axis.
+/// Results at one value of the axis.
 #[derive(Debug)]
 pub struct Point {
-    /// The value.
+    /// Value of the axis.
     pub x: f64,
-    /// What was run there, and its results.
+    /// Runs at this value, and their results.
     pub runs: Vec<(Planned, Outcome)>,
 }
 
 impl Findings {
-    /// Whether every answer was right.
+    /// Returns whether every answer was right.
     pub fn verified(&self) -> bool {
         let runs = self.points.iter().flat_map(|point| &point.runs);
         runs.into_iter().all(|(_, outcome)| outcome.verified())
     }
 
-    /// The values of the axis as people write them.
+    /// Returns the values of the axis as people write them.
     pub fn labels(&self) -> Vec<String> {
         let axis = &self.experiment.x;
         let points = self.points.iter();
         points.map(|point| axis.label(point.x)).collect()
     }
 
-    /// A row of an experiment's table: what a series comes to at each value of the axis,
-    /// beside the first series.
+    /// Returns a row of the experiment's table: the value of `series` at each value of the axis,
+    /// relative to the first series.
     pub(super) fn cells(&self, series: &Series) -> Vec<String> {
         let quantity = self.experiment.quantity;
         let base = &self.experiment.series[0];
@@ -61,8 +61,8 @@ impl Findings {
             .collect()
     }
 
-    /// One line that says what was run: the plan at the axis's first value, which stands
-    /// for the others.
+    /// Returns a line that describes the runs: the plan at the axis's first value, which stands for
+    /// the others.
     pub fn description(&self) -> String {
         let first = self.points.first().and_then(|point| point.runs.first());
         first.map_or_else(String::new, |(plan, _)| {
@@ -77,8 +77,8 @@ impl Findings {
 }
 
 impl Point {
-    /// What was found of a series. One with a transaction at a time may have been measured
-    /// several times; the first counts.
+    /// Returns the results of `series`. A series with one transaction at a time may have been
+    /// measured several times; the first measurement counts.
     pub fn summary(&self, series: &Series) -> Option<&Summary> {
         let summaries = self.runs.iter().flat_map(|(_, run)| &run.summaries);
         summaries
@@ -86,7 +86,7 @@ impl Point {
             .find(|summary| series.has(&summary.median))
     }
 
-    /// A quantity of a series, over the repeats.
+    /// Returns a quantity of a series, over the repeats.
     pub fn value(&self, quantity: Quantity, series: &Series) -> Option<Spread> {
         let mut runs = self.runs.iter();
         runs.find_map(|(_, outcome)| {
@@ -98,7 +98,8 @@ impl Point {
         })
     }
 
-    /// How much one series is of another, taken within each repeat of a run that has both.
+    /// Returns the ratio of a quantity between the series `of` and `by`, taken within each repeat
+    /// of a run that has both.
     pub fn ratio(&self, quantity: Quantity, of: &Series, by: &Series) -> Option<Spread> {
         let mut runs = self.runs.iter();
         runs.find_map(|(_, outcome)| {
@@ -113,7 +114,7 @@ impl Point {
     }
 }
 
-/// The measurements of a series, repeat by repeat.
+/// Returns the measurements of a series, repeat by repeat.
 fn each<'a>(
     outcome: &'a Outcome,
     series: &'a Series,

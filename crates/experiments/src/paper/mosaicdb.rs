@@ -1,8 +1,8 @@
 //! The experiments of MosaicDB's section 6 that Weft covers.
 //!
-//! Its variants and ours: Sequential prefetches, as `prefetch` does; Batch, Pipeline and
-//! MosaicDB itself are scheduling policies, and where everything is in memory all stand
-//! beside `interleaved`.
+//! MosaicDB's variants and ours: Sequential prefetches, as `prefetch` does; Batch, Pipeline and
+//! MosaicDB itself are scheduling policies, and where everything is in memory all stand beside
+//! `interleaved`.
 
 use super::planned::Asks;
 use super::workloads::{WORKERS, on_workers, tpcc};

@@ -7,10 +7,11 @@ use bench::measure::Summary;
 use bench::report::{Format, csv, json, table};
 use commands::Result;
 
-/// What can be run, one row per experiment.
+/// Returns the experiments that can be run, one row each.
 ///
 /// # Errors
-/// [`Error::Input`](commands::Error::Input) as [`Experiment::plans`].
+/// [`Error::Input`](commands::Error::Input) for settings out of range, and where the machine is too
+/// small.
 pub fn list(
     format: Format,
     experiments: &[&'static Experiment],
@@ -60,10 +61,10 @@ pub fn list(
     }
 }
 
-/// The results of several experiments.
+/// Returns the results of several experiments.
 ///
 /// # Errors
-/// [`Error::Run`](commands::Error::Run) when one cannot be written.
+/// [`Error::Run`](commands::Error::Run) when a result cannot be written.
 pub fn results(format: Format, findings: &[Findings]) -> Result<String> {
     match format {
         Format::Table => Ok(findings.iter().map(tables).collect::<Vec<_>>().join("\n")),
@@ -84,7 +85,7 @@ pub fn results(format: Format, findings: &[Findings]) -> Result<String> {
     }
 }
 
-/// One object per series and value of the axis, with the fields that all benchmarks have.
+/// Returns one object per series and value of the axis, with the fields that all benchmarks have.
 fn rows(findings: &[Findings]) -> Result<String> {
     #[derive(Serialize)]
     struct Row<'a> {
@@ -115,7 +116,7 @@ fn rows(findings: &[Findings]) -> Result<String> {
     json::array(&rows)
 }
 
-/// The quantity of each series at each value of the axis, and the published ratios.
+/// Returns the quantity of each series at each value of the axis, and the published ratios.
 fn tables(findings: &Findings) -> String {
     let experiment = findings.experiment;
     let labels = findings.labels();
@@ -150,7 +151,7 @@ fn tables(findings: &Findings) -> String {
     text
 }
 
-/// What the cells of an experiment's table are.
+/// Returns a line that explains the cells of an experiment's table.
 pub(super) fn legend(findings: &Findings) -> String {
     let experiment = findings.experiment;
     let unit = match experiment.quantity {
@@ -164,7 +165,7 @@ pub(super) fn legend(findings: &Findings) -> String {
     )
 }
 
-/// The papers that experiments are from, each once.
+/// Returns the papers that the experiments are from, each once.
 pub(super) fn papers(findings: &[Findings]) -> Vec<Paper> {
     let has = |paper: &Paper| findings.iter().any(|one| one.experiment.paper == *paper);
     Paper::ALL.into_iter().filter(has).collect()

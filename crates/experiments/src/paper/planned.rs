@@ -1,5 +1,5 @@
-//! What an experiment runs at one value of its axis: transactions of the key-value workload
-//! or of TPC-C, as asked for ([`Asks`]) and checked ([`Planned`]).
+//! Runs of an experiment at one value of its axis: transactions of the key-value workload or of
+//! TPC-C, as asked for ([`Asks`]) and checked ([`Planned`]).
 
 use std::time::Duration;
 
@@ -12,31 +12,31 @@ use bench::measure::Durability;
 use bench::plan;
 use commands::Result;
 
-/// Records loaded in a second, roughly, for the expected duration.
+/// Approximate number of records loaded in a second, for the expected duration.
 const LOADED_PER_SECOND: f64 = 600_000.0;
-/// The same for the steps in which TPC-C is loaded.
+/// Approximate number of TPC-C's loading steps in a second, for the expected duration.
 const TPCC_LOADED_PER_SECOND: f64 = 400_000.0;
 
-/// What is asked of the engine at a value of the axis, at scale 1, but for the series.
+/// Request to the engine at a value of the axis, at scale 1, except for the series.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Asks {
     /// Key-value transactions.
     Ycsb(fn(f64) -> Result<plan::Options>),
-    /// Groups of lookups in the index alone, of the keys that such transactions would read.
+    /// Groups of lookups in the index alone, of the keys that key-value transactions would read.
     Probes(fn(f64) -> Result<plan::Options>),
-    /// Those of TPC-C, or of its relatives.
+    /// Transactions of TPC-C, or of its relatives.
     Tpcc(fn(f64) -> Tpcc),
 }
 
-/// A TPC-C run, as asked for.
+/// Request of a TPC-C run.
 pub(super) struct Tpcc {
     pub(super) settings: tpcc::Settings,
     pub(super) options: application::plan::Options,
 }
 
 impl Asks {
-    /// The same, checked, at the value `x` of the axis of this name. What is compared is as
-    /// `asked` makes it of what the experiment asks for itself.
+    /// Returns the checked plan at the value `x` of the axis named `axis`. `asked` adds the series
+    /// to the experiment's own settings of the comparison.
     ///
     /// # Errors
     /// [`Error::Input`](commands::Error::Input) for settings out of range, and where the machine
@@ -72,7 +72,7 @@ impl Asks {
     }
 }
 
-/// More or fewer records, where their number is not what is varied.
+/// Scales the number of records, unless it is the quantity that is varied.
 fn scaled_ycsb(
     options: plan::Options,
     axis: &str,
@@ -80,7 +80,7 @@ fn scaled_ycsb(
     asked: impl FnOnce(Asked) -> Asked,
 ) -> plan::Options {
     let records = match axis {
-        // Scaled already.
+        // The axis is scaled already.
         RECORDS => options.records,
         _ => options.records.map(|records| scaled(records, scale)),
     };
@@ -91,13 +91,14 @@ fn scaled_ycsb(
     }
 }
 
-/// More or fewer warehouses; and where that would be less than one, one that has less in it.
+/// Scales the number of warehouses; where the result would be less than one, returns one warehouse
+/// with fewer records in it.
 fn scaled_tpcc(settings: tpcc::Settings, scale: f64) -> tpcc::Settings {
     let warehouses = f64::from(settings.warehouses) * scale;
     let part = warehouses.min(1.0);
     let standard = settings.scale;
     tpcc::Settings {
-        // Saturates: more than there can be are as many as there can be.
+        // The conversion saturates: an excessive number becomes the greatest one.
         warehouses: (warehouses.round() as u16).max(1),
         scale: tpcc::Scale {
             items: ((f64::from(standard.items) * part) as u32).max(tpcc::Scale::ITEMS_MIN),
@@ -109,24 +110,24 @@ fn scaled_tpcc(settings: tpcc::Settings, scale: f64) -> tpcc::Settings {
     }
 }
 
-/// What is run at one value of an axis.
+/// A checked run at one value of an axis.
 #[derive(Clone, Debug)]
 pub enum Planned {
     /// Key-value transactions.
     Ycsb(plan::Plan),
     /// Groups of lookups in the index alone.
     Probes(plan::Plan),
-    /// Those of TPC-C, or of its relatives.
+    /// Transactions of TPC-C, or of its relatives.
     Tpcc {
-        /// The database, and what its terminals do.
+        /// Settings of the database and its terminals.
         settings: tpcc::Settings,
-        /// How they do it.
+        /// Execution of the transactions.
         plan: application::plan::Plan,
     },
 }
 
 impl Planned {
-    /// What is compared, and how often.
+    /// Returns the settings of the comparison.
     pub fn comparison(&self) -> &Comparison {
         match self {
             Self::Ycsb(plan) | Self::Probes(plan) => &plan.comparison,
@@ -134,7 +135,7 @@ impl Planned {
         }
     }
 
-    /// What the reader should know about the request; a sentence each.
+    /// Returns notes on the request for the reader, a sentence each.
     pub fn notes(&self) -> &[String] {
         match self {
             Self::Ycsb(plan) | Self::Probes(plan) => &plan.notes,
@@ -142,7 +143,7 @@ impl Planned {
         }
     }
 
-    /// One line that says what is run.
+    /// Returns a line that describes the run.
     pub fn description(&self) -> String {
         match self {
             Self::Ycsb(plan) => plan.description(),
@@ -155,12 +156,12 @@ impl Planned {
         }
     }
 
-    /// Whether it takes a database in a directory.
+    /// Returns whether the run needs a database in a directory.
     pub fn has_log(&self) -> bool {
         self.comparison().durabilities != [Durability::Memory]
     }
 
-    /// Whether what was loaded for `other` serves this too.
+    /// Returns whether the tables that were loaded for `other` serve this run too.
     pub(super) fn same_tables(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Ycsb(own), Self::Ycsb(other)) | (Self::Probes(own), Self::Probes(other)) => {
@@ -177,7 +178,7 @@ impl Planned {
         }
     }
 
-    /// How long it takes to load it, roughly.
+    /// Returns the approximate time of loading the tables.
     pub(super) fn loading(&self) -> Duration {
         let databases = self.comparison().databases().len() as f64;
         let seconds = match self {

@@ -1,19 +1,19 @@
-//! A number that a paper gives, and what stands beside it here.
+//! A number that a paper gives, and its counterpart here.
 
 use super::{Findings, Series};
 
 /// A number as the text of a paper has it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value {
-    /// This number, rounded as its authors did.
+    /// Approximately this number, rounded as its authors did.
     About(f64),
-    /// The greatest of several.
+    /// The greatest of several numbers.
     UpTo(f64),
-    /// Several, from the least to the greatest.
+    /// Several numbers, from the least to the greatest.
     Between(f64, f64),
-    /// More than this: the text says that one is ahead, not by how much.
+    /// More than this number: the text says that one is ahead, not by how much.
     Above(f64),
-    /// Less than this.
+    /// Less than this number.
     Below(f64),
 }
 
@@ -29,38 +29,38 @@ impl std::fmt::Display for Value {
     }
 }
 
-/// Which values of the axis a published number belongs to.
+/// The values of the axis that a published number belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum At {
-    /// All of them.
+    /// All values.
     Every,
-    /// The first.
+    /// The first value.
     First,
-    /// The last.
+    /// The last value.
     Last,
-    /// The one where it is greatest.
+    /// The value where the ratio is greatest.
     Greatest,
-    /// The one where it is least.
+    /// The value where the ratio is least.
     Least,
 }
 
-/// How much one series is of another.
+/// A published ratio between two series.
 #[derive(Clone, Copy, Debug)]
 pub struct Published {
-    /// What is divided.
+    /// Series of the numerator.
     pub of: Series,
-    /// By what.
+    /// Series of the denominator.
     pub by: Series,
     /// The paper's ratio.
     pub value: Value,
-    /// Where on our axis to look for its counterpart.
+    /// Places on our axis to look for the counterpart.
     pub at: At,
-    /// What the paper's number holds for, and where it stands.
+    /// Conditions of the paper's number, and its place in the text.
     pub setting: &'static str,
 }
 
 impl Published {
-    /// What is compared, in the paper's words.
+    /// Returns the names of the compared series in the paper's words.
     pub fn what(&self) -> String {
         let name = |series: &Series| match series.paper {
             Some(paper) => series.with_isolation(paper),
@@ -69,12 +69,12 @@ impl Published {
         format!("{} / {}", name(&self.of), name(&self.by))
     }
 
-    /// The same in ours.
+    /// Returns the names of the compared series in our words.
     pub fn ours(&self) -> String {
         format!("{} / {}", self.of.name(), self.by.name())
     }
 
-    /// What was found here, with the place on the axis.
+    /// Returns the ratio that was found here, with the place on the axis.
     pub fn found(&self, findings: &Findings) -> String {
         let axis = &findings.experiment.x;
         let quantity = findings.experiment.quantity;

@@ -1,6 +1,6 @@
-//! Experiments beside what was published, as pages of Markdown: one for each paper, and an
-//! index with the machine. Generated, for `docs/results/`: what is in them follows from the
-//! findings, the machine and the program's version alone, and names no place.
+//! Experiments beside the published figures, as pages of Markdown: one for each paper, and an index
+//! with the machine. The pages are generated, for `docs/results/`: their contents follow from the
+//! findings, the machine and the program's version alone, and name no place.
 
 use super::output::{legend, papers};
 use super::{Findings, Paper, Settings, drawing};
@@ -12,13 +12,13 @@ use commands::number::bytes_text;
 /// A file of a report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct File {
-    /// Its name, without a directory.
+    /// Name of the file, without a directory.
     pub name: String,
-    /// What is in it.
+    /// Contents of the file.
     pub text: String,
 }
 
-/// The charts, one file for each experiment.
+/// Returns the charts, one file for each experiment.
 ///
 /// # Errors
 /// [`Error::Run`](commands::Error::Run) when there is nothing to draw.
@@ -32,10 +32,10 @@ pub fn charts(findings: &[Findings]) -> Result<Vec<File>> {
     files.collect()
 }
 
-/// The pages, with the charts that they show: all stand in one directory.
+/// Returns the pages, with the charts that they show: all stand in one directory.
 ///
 /// # Errors
-/// As [`charts`].
+/// [`Error::Run`](commands::Error::Run) when there is nothing to draw.
 pub fn files(
     findings: &[Findings],
     settings: &Settings,
@@ -64,7 +64,7 @@ fn chart_name(findings: &Findings) -> String {
     format!("{}.svg", findings.experiment.id)
 }
 
-/// Where the results come from, and where they are.
+/// Returns the index: the origin of the results, and links to them.
 fn index(findings: &[Findings], settings: &Settings, machine: &Description) -> String {
     let unknown = || "not known".to_owned();
     let bytes = |count: Option<u64>| count.map_or_else(unknown, rounded);
@@ -121,7 +121,7 @@ fn index(findings: &[Findings], settings: &Settings, machine: &Description) -> S
     text + &markdown(&["experiment", "where", "what", "answers"], rows.collect())
 }
 
-/// The experiments of one paper.
+/// Returns the page of one paper.
 fn page(paper: Paper, findings: &[&Findings]) -> String {
     let mut text = format!(
         "# {}: published and repeated\n\n{}.\n\nMeasured there on {}. Measured here on the \
@@ -146,7 +146,7 @@ fn page(paper: Paper, findings: &[&Findings]) -> String {
     text
 }
 
-/// One experiment.
+/// Returns the section of one experiment.
 fn section(findings: &Findings) -> String {
     let experiment = findings.experiment;
     let labels = findings.labels();
@@ -204,7 +204,7 @@ fn right(findings: &Findings) -> &'static str {
     }
 }
 
-/// The end of a link to the experiment's heading, as renderers of Markdown make it.
+/// Returns the end of a link to the experiment's heading, as renderers of Markdown make it.
 fn anchor(findings: &Findings) -> String {
     let heading = format!("{}: {}", findings.experiment.id, findings.experiment.title);
     let kept = heading
@@ -213,7 +213,7 @@ fn anchor(findings: &Findings) -> String {
     kept.collect::<String>().to_lowercase().replace(' ', "-")
 }
 
-/// A size to three digits or so: memory is never a round number.
+/// Returns a size rounded to about three digits: memory is never a round number.
 fn rounded(bytes: u64) -> String {
     match bytes {
         0..0x4000_0000 => bytes_text(bytes),
@@ -221,7 +221,7 @@ fn rounded(bytes: u64) -> String {
     }
 }
 
-/// A table.
+/// Returns a table in Markdown.
 fn markdown(header: &[&str], rows: Vec<Vec<String>>) -> String {
     let line = |cells: Vec<String>| {
         let cells: Vec<_> = cells.iter().map(|cell| cell.replace('|', "\\|")).collect();

@@ -1,4 +1,4 @@
-//! Puts Weft to an experiment.
+//! Repeats an experiment with Weft.
 
 use std::path::Path;
 
@@ -15,9 +15,9 @@ use commands::Place;
 use commands::progress::Progress;
 use commands::{Error, Result};
 
-/// Runs an experiment: loads tables for each size and form of them that it asks for, and
-/// measures on them whatever is asked of these in turn. Databases with a log are kept in
-/// `directory`, one at a time, and removed afterwards: it must not exist or be empty.
+/// Runs an experiment: loads tables for each size and form of them that it asks for, and runs its
+/// measurements on each in turn. Databases with a log are kept in `directory`, one at a time, and
+/// removed afterwards: the directory must be missing or empty.
 ///
 /// # Errors
 /// [`Error::Input`](commands::Error::Input) for settings that cannot be carried out, and
@@ -32,7 +32,7 @@ pub fn run(
     run_on(experiment, settings, directory, progress, weft_subject)
 }
 
-/// The same, key-value transactions on what `open` makes for a plan.
+/// Runs an experiment, its key-value transactions on the subject that `open` makes for a plan.
 pub(super) fn run_on<S: Subject>(
     experiment: &'static Experiment,
     settings: &Settings,
@@ -45,7 +45,7 @@ pub(super) fn run_on<S: Subject>(
     for (x, all) in experiment.plans(settings)? {
         let mut runs = Vec::new();
         for planned in all {
-            // One that does not serve gives its memory back before the next is loaded.
+            // Tables that do not serve give their memory back before the next are loaded.
             let usable = loaded
                 .take()
                 .filter(|(other, _)| planned.same_tables(other));
@@ -69,13 +69,13 @@ pub(super) fn run_on<S: Subject>(
     Ok(Findings { experiment, points })
 }
 
-/// What is loaded for a plan.
+/// Tables that are loaded for a plan.
 enum Loaded<S> {
     Ycsb(S),
     Probes(Box<dyn Subject>),
     Tpcc {
         databases: Box<dyn driver::Loaded>,
-        /// Where they are, if they have a log; removed after they are closed.
+        /// Directory of the databases, if they have a log; removed after they are closed.
         _place: Option<Place>,
     },
 }
@@ -123,7 +123,7 @@ impl<S: Subject> Loaded<S> {
             }
             (Self::Tpcc { databases, .. }, Planned::Tpcc { plan, .. }) => {
                 let report = databases.measure(plan, progress)?;
-                // The outcome says that it is not verified, this says why.
+                // The outcome says that it is not verified; this says why.
                 for found in &report.inconsistencies {
                     progress.note(found);
                 }

@@ -1,4 +1,4 @@
-//! How large experiments are, and how long they take.
+//! Size and duration of experiments.
 
 use std::time::Duration;
 
@@ -9,14 +9,14 @@ use commands::{Error, Result};
 /// Fewest records of a scaled table.
 const RECORDS_MIN: u64 = 100;
 
-/// What is asked of all experiments alike.
+/// Settings that all experiments share.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// Size of the tables, 1 for those that suit two cores and some gigabytes.
+    /// Size of the tables; 1 suits two cores and some gigabytes.
     pub scale: f64,
     /// Seconds for each series, in each repeat, at each value of the axis.
     pub seconds: f64,
-    /// Repeats.
+    /// Number of repeats.
     pub repeats: u32,
     /// Seed of every random choice.
     pub seed: u64,
@@ -33,16 +33,16 @@ impl Default for Settings {
     }
 }
 
-/// A number of records at a scale.
+/// Returns a number of records at a scale.
 pub(super) fn scaled(records: u64, scale: f64) -> u64 {
     ((records as f64 * scale) as u64).max(RECORDS_MIN)
 }
 
 impl Settings {
-    /// Largest scale: a hundred times what the papers have.
+    /// Largest scale: a hundred times the papers' sizes.
     pub const SCALE_MAX: f64 = 10_000.0;
 
-    /// Refuses what cannot be carried out.
+    /// Checks that the settings can be carried out.
     ///
     /// # Errors
     /// [`Error::Input`] that says which value to change.
@@ -59,10 +59,10 @@ impl Settings {
         Ok(())
     }
 
-    /// How long an experiment takes, roughly.
+    /// Returns the approximate duration of an experiment.
     ///
     /// # Errors
-    /// [`Error::Input`] as [`Experiment::plans`].
+    /// [`Error::Input`] for settings out of range, and where the machine is too small.
     pub fn duration(&self, experiment: &Experiment) -> Result<Duration> {
         let mut seconds = 0.0;
         let mut loaded = None;

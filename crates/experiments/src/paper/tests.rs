@@ -62,8 +62,7 @@ fn every_experiment_says_where_it_is_from_and_what_differs() {
     }
 }
 
-/// At the default settings and at a small scale: the plans compare what the series are, no
-/// less and no more.
+/// At the default settings and at a small scale, the plans compare exactly the series.
 #[test]
 fn plans_have_all_series_at_all_values() {
     for settings in [Settings::default(), tiny()] {
@@ -170,7 +169,7 @@ fn settings_out_of_range_are_refused_by_name() {
     }
 }
 
-/// Each on the engine itself, to the last file.
+/// Each experiment runs on the engine itself, to the last file.
 #[test]
 fn every_experiment_runs_and_reports_all_series_at_all_values() {
     let mut findings = Vec::new();
@@ -232,7 +231,7 @@ fn rows_are_complete(findings: &[Findings], rows: usize) {
         .collect();
     assert_eq!(header[..3], ["experiment", "x_name", "x"]);
     assert!(header.iter().any(|column| column == "mode"));
-    // A line per repeat.
+    // The output has a line per repeat.
     assert!(reader.records().map(std::result::Result::unwrap).count() >= rows * 2);
     let table = output::results(Format::Table, findings).unwrap();
     for one in findings {
@@ -281,12 +280,12 @@ fn reports_are_complete(findings: &[Findings]) {
         }
     }
     for file in &files {
-        // Absolute paths would tell where it was made.
+        // Absolute paths would tell where the report was made.
         assert!(!file.text.contains("/tmp/") && !file.text.contains("/home/"));
     }
 }
 
-/// Commits one transaction a millisecond, with right answers or wrong ones.
+/// A subject that commits one transaction a millisecond, with right answers or wrong ones.
 struct Model<'a> {
     loads: &'a Cell<u32>,
     right: bool,
@@ -332,7 +331,8 @@ fn model(id: &str, right: bool) -> (u32, Findings) {
 
 #[test]
 fn a_table_serves_all_points_that_want_the_same() {
-    // Reads per transaction vary: one table. Its size or the workers vary: one each.
+    // Reads per transaction vary: one table is loaded. Its size or the workers vary: one table for
+    // each value.
     assert_eq!(model("000-5.3", true).0, 1);
     let (loads, found) = model("000-5.7", true);
     assert_eq!(loads as usize, found.points.len());

@@ -1,4 +1,4 @@
-//! What experiments ask of the key-value workload, and of TPC-C.
+//! Requests of experiments to the key-value workload, and to TPC-C.
 
 use super::Axis;
 use super::planned::Tpcc;
@@ -11,14 +11,14 @@ use bench::plan::{Options, RECORDS_DEFAULT};
 use bench::workload::Workload;
 use commands::Result;
 
-/// The threads of the papers, on a small machine.
+/// Axis of the papers' numbers of threads, on a small machine.
 pub(super) const WORKERS: Axis = Axis {
     name: "workers",
     title: "workers",
     values: &[1.0, 2.0],
 };
 
-/// A built-in workload on a table of the usual size, on one worker.
+/// Returns a built-in workload on a table of the usual size, on one worker.
 pub(super) fn ycsb(workload: &str) -> Result<Options> {
     Ok(Options {
         records: Some(RECORDS_DEFAULT),
@@ -26,14 +26,14 @@ pub(super) fn ycsb(workload: &str) -> Result<Options> {
     })
 }
 
-/// The same on so many workers.
+/// Returns a built-in workload on a table of the usual size, on `workers` workers.
 pub(super) fn on_workers(workload: &str, workers: f64) -> Result<Options> {
     let mut options = ycsb(workload)?;
     options.asked.workers = workers as u64;
     Ok(options)
 }
 
-/// The same with few hot records, spread over the table.
+/// Returns a built-in workload with few hot records, spread over a table of the usual size.
 pub(super) fn skewed(workload: &str, theta: f64) -> Result<Options> {
     let scrambled = Distribution::Scrambled { theta };
     Ok(Options {
@@ -46,7 +46,7 @@ pub(super) fn skewed(workload: &str, theta: f64) -> Result<Options> {
 /// Warehouses of TPC-C: two gigabytes.
 const WAREHOUSES: u16 = 20;
 
-/// A mix of TPC-C's transactions on a database of the usual size, on so many workers.
+/// Returns a mix of TPC-C's transactions on a database of the usual size, on `workers` workers.
 /// Transactions that meet wait for each other.
 pub(super) fn tpcc(mix: Mix, workers: f64) -> Tpcc {
     Tpcc {

@@ -46,7 +46,7 @@ fn add_integer(_: &Context<'_>, state: &mut State, arguments: &[Value<'_>]) -> R
     let Inner::Integers { sum, count } = &mut state.0 else {
         return Err(mismatch());
     };
-    // 2^64 rows of the greatest number have room.
+    // 2^64 rows of the greatest number fit.
     *sum += i128::from(take::<Wide>(arguments, 0)?.0);
     *count += 1;
     Ok(())
@@ -109,7 +109,7 @@ fn start_floats() -> State {
     })
 }
 
-/// Sums of `real` round to it at each step, as PostgreSQL's do.
+/// Adds to a sum of `real`, which is rounded at each step, as in PostgreSQL.
 fn add_single(_: &Context<'_>, state: &mut State, arguments: &[Value<'_>]) -> Result<()> {
     let Inner::Floats { count, sum, .. } = &mut state.0 else {
         return Err(mismatch());

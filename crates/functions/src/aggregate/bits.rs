@@ -72,7 +72,7 @@ fn bits<'a, R: Integer>(state: &State, value: fn(R) -> Value<'a>) -> Result<Valu
     }
 }
 
-/// The aggregate of one of the folds, for each width.
+/// Defines the aggregate of one of the folds, for each width.
 macro_rules! over_widths {
     ($name:literal, $fold:expr) => {
         [

@@ -34,7 +34,7 @@ fn keep_array(_: &Context<'_>, state: &mut State, arguments: &[Value<'_>]) -> Re
     }
 }
 
-/// An array of one dimension more.
+/// Returns an array of one dimension more.
 fn array_of_arrays<'a>(context: &Context<'a>, state: &State, _: &[Value<'a>]) -> Result<Value<'a>> {
     let kept = state.values(context.scratch)?;
     let Some(Value::Array(first)) = kept.first() else {
@@ -64,7 +64,7 @@ fn array_of_arrays<'a>(context: &Context<'a>, state: &State, _: &[Value<'a>]) ->
     Array::build(first.element(), &dimensions, &elements, context.scratch).map(Value::Array)
 }
 
-/// The bytes so far, and the next behind them.
+/// Appends the next bytes to the bytes so far.
 fn append_bytes(_: &Context<'_>, state: &mut State, arguments: &[Value<'_>]) -> Result<()> {
     let Some(next) = take::<Option<&[u8]>>(arguments, 0)? else {
         return Ok(());
@@ -93,7 +93,7 @@ fn bytes<'a>(context: &Context<'a>, state: &State, _: &[Value<'a>]) -> Result<Va
     }
 }
 
-/// The delimiter of each value stands before it; that of the first does not.
+/// Appends a value behind its delimiter, which the first value does not have.
 fn append(_: &Context<'_>, state: &mut State, arguments: &[Value<'_>]) -> Result<()> {
     let Inner::Text(text) = &mut state.0 else {
         return Err(mismatch());

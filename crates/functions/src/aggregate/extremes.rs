@@ -1,8 +1,8 @@
 //! `min` and `max`.
 //!
 //! Equal values may print differently: `1.0` and `1.00`, `1 day` and `24:00:00`, zeros of both signs.
-//! The aggregates keep the later one, as PostgreSQL's `numeric_larger` and its like do, but the first
-//! of padded strings (`bpchar_larger`).
+//! The aggregates keep the later one, as PostgreSQL's `numeric_larger` and similar functions do, but
+//! the first of padded strings (`bpchar_larger`).
 
 use std::cmp::Ordering;
 
@@ -18,11 +18,11 @@ use crate::{
     },
 };
 
-/// Which value is kept.
+/// Rule for the value that is kept.
 #[derive(Debug, Clone, Copy)]
 pub struct Extreme {
     ty: Type,
-    /// How it compares with one that it replaces.
+    /// Order of a value relative to one that it replaces.
     better: Ordering,
 }
 
@@ -32,7 +32,8 @@ impl Extreme {
     const LEAST_PADDED: Extreme = Extreme::new(Scalar::Bpchar, Ordering::Less);
     const GREATEST_PADDED: Extreme = Extreme::new(Scalar::Bpchar, Ordering::Greater);
 
-    /// `ty` matters where values of one form compare differently: strings with padding and without.
+    /// Returns a rule. `ty` matters if values of one form compare differently: strings with padding
+    /// and without.
     const fn new(ty: Scalar, better: Ordering) -> Self {
         Self {
             ty: Type::Scalar(ty),
@@ -40,13 +41,13 @@ impl Extreme {
         }
     }
 
-    /// Whether it is the greatest value, and not the least.
+    /// Returns whether the greatest value is kept, and not the least.
     #[must_use]
     pub fn is_greatest(self) -> bool {
         self.better.is_gt()
     }
 
-    /// Whether a value of a type takes the place of one that was kept before it.
+    /// Returns whether a later value of a type replaces the kept one.
     #[must_use]
     pub fn replaces(self, ty: Type, later: Value<'_>, kept: Value<'_>) -> bool {
         match compare_as(ty, later, kept) {

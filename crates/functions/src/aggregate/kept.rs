@@ -2,7 +2,8 @@
 
 use types::{Array, Field, Jsonb, Numeric, Record, Result, Type, Value};
 
-/// A value, owned. What borrows nothing is kept as it is; buffers are used again.
+/// An owned value. A value that borrows nothing is kept as it is; buffers are
+/// reused.
 #[derive(Debug, Default)]
 pub(super) enum Kept {
     #[default]
@@ -12,12 +13,12 @@ pub(super) enum Kept {
     Record(Box<KeptRecord>),
 }
 
-/// A record, owned.
+/// An owned record.
 #[derive(Debug)]
 pub(super) struct KeptRecord {
     /// The names of the fields, one behind the other.
     names: String,
-    /// Where in `names` the name of each field ends, and the field's type.
+    /// End of each field's name in `names`, and the field's type.
     fields: Vec<(usize, Type)>,
     values: Vec<Kept>,
 }
@@ -37,7 +38,7 @@ impl KeptRecord {
         }
     }
 
-    /// The record in `scratch`, each of its values made by `value`.
+    /// Returns the record in `scratch`, each of its values made by `value`.
     fn get<'k, 's>(
         &'k self,
         names: &'s str,
@@ -139,7 +140,7 @@ impl Kept {
         *self = Self::Plain(value);
     }
 
-    /// The buffer, emptied.
+    /// Returns the buffer, emptied.
     fn buffer(&mut self, kind: Kind) -> &mut Vec<u8> {
         if !matches!(self, Self::Borrowing(..)) {
             *self = Self::Borrowing(kind, Vec::new());
@@ -154,7 +155,7 @@ impl Kept {
         }
     }
 
-    /// The value, as long as it is kept. Records are made in the memory given.
+    /// Returns the value, as long as it is kept. Records are made in `scratch`.
     pub(super) fn get<'k>(&'k self, scratch: &'k types::Scratch) -> Result<Value<'k>> {
         Ok(match self {
             Self::Null => Value::Null,
@@ -166,7 +167,7 @@ impl Kept {
         })
     }
 
-    /// The value in the statement's memory.
+    /// Returns the value in the statement's memory.
     pub(super) fn copied<'a>(&self, scratch: &'a types::Scratch) -> Result<Value<'a>> {
         Ok(match self {
             Self::Null => Value::Null,

@@ -1,7 +1,7 @@
 //! Variances and standard deviations.
 //!
-//! Of floats by the method of Youngs and Cramer, which does not lose digits in the difference of
-//! great sums; of all else exactly, in `numeric`.
+//! Floats are accumulated by the method of Youngs and Cramer, which does not lose digits in the
+//! difference of great sums; all other numbers exactly, in `numeric`.
 
 use types::{Numeric, Result, Value};
 

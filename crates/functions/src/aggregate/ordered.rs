@@ -1,6 +1,6 @@
 //! Ordered-set aggregates: `percentile_cont`, `percentile_disc`, `mode`.
 //!
-//! The executor sorts; here the sorted values arrive.
+//! The executor sorts; this module receives the sorted values.
 
 use types::{Array, Interval, Result, Scalar, SqlError, SqlState, Value, compare::compare};
 
@@ -33,7 +33,8 @@ fn check(fraction: f64) -> Result<f64> {
     ))
 }
 
-/// The first value of which at least this fraction of all is not after it.
+/// Returns the first value up to which there is at least this fraction of all
+/// values.
 fn discrete<'a>(context: &Context<'a>, values: &[Kept], fraction: f64) -> Result<Value<'a>> {
     let position = (check(fraction)? * values.len() as f64).ceil() as usize;
     match values.get(position.max(1) - 1) {
@@ -42,7 +43,7 @@ fn discrete<'a>(context: &Context<'a>, values: &[Kept], fraction: f64) -> Result
     }
 }
 
-/// Between the two values that are nearest to the fraction.
+/// Interpolates between the two values that are nearest to the fraction.
 fn continuous<'a>(context: &Context<'a>, values: &[Kept], fraction: f64) -> Result<Value<'a>> {
     let fraction = check(fraction)?;
     let Some(last) = values.len().checked_sub(1) else {
@@ -96,7 +97,7 @@ fn several<'a>(
         return Ok(Value::Null);
     };
     let values = values(state)?;
-    // NULLs are not kept, so that the first value says the type.
+    // NULLs are not kept, so the first value gives the type.
     let (Some(element), false) = (
         element.or_else(|| context.argument_type(1).scalar()),
         values.is_empty(),
@@ -115,7 +116,7 @@ fn several<'a>(
     Array::build(element, &dimensions, &results, context.scratch).map(Value::Array)
 }
 
-/// The value that is there most often, the first of several.
+/// Returns the most frequent value, the first of several.
 fn mode<'a>(context: &Context<'a>, state: &State, _: &[Value<'a>]) -> Result<Value<'a>> {
     let mut best: Option<(usize, &Kept)> = None;
     let mut run: Option<(usize, &Kept)> = None;

@@ -1,7 +1,7 @@
 //! Sums of `numeric`, exact.
 //!
-//! As long as it has room, the sum is an integer of 128 bits with a scale, to which numbers are
-//! added without memory. What outgrows that is added to a number of any size.
+//! While it fits, the sum is an integer of 128 bits with a scale, to which numbers are added without
+//! memory. When it outgrows that, it is added to a number of any size.
 
 use std::cmp::Ordering;
 
@@ -13,10 +13,10 @@ pub(super) struct NumericSum {
     recent: i128,
     /// The greatest scale so far, which is that of the result.
     scale: u16,
-    /// The stored form of what had no room.
+    /// Stored form of the sum that has outgrown the recent part.
     rest: Option<Vec<u8>>,
     pub(super) count: i64,
-    /// Of the numbers: those that have the greatest scale; NaN; the infinities.
+    /// Counts of numbers: those with the greatest scale; NaN; the infinities.
     of_scale: i64,
     nan: i64,
     positive: i64,
@@ -45,7 +45,7 @@ impl NumericSum {
         self.spill(number, scratch)
     }
 
-    /// Takes a number out that is in the sum; false if that cannot be done, because the scale of the
+    /// Takes a number out of the sum. Returns false if that cannot be done, because the scale of the
     /// others or their sum is not known.
     pub(super) fn remove(&mut self, number: Numeric<'_>) -> bool {
         self.count -= 1;
@@ -63,7 +63,7 @@ impl NumericSum {
         if scale == self.scale {
             self.of_scale -= 1;
         }
-        // The others have smaller scales, of which nothing is known; 0 is the smallest.
+        // The others have smaller, unknown scales; 0 is the smallest.
         self.of_scale > 0 || self.scale == 0 || self.is_without_numbers()
     }
 
@@ -75,7 +75,7 @@ impl NumericSum {
         true
     }
 
-    /// How many there are of what is no finite number.
+    /// Returns the counter of a number that is not finite.
     fn special(&mut self, number: Numeric<'_>) -> Option<&mut i64> {
         if number.is_nan() {
             return Some(&mut self.nan);
@@ -109,7 +109,7 @@ impl NumericSum {
         Ok(())
     }
 
-    /// The sum, with the greatest scale of all.
+    /// Returns the sum, with the greatest scale of all.
     pub(super) fn total<'a>(&self, scratch: &'a Scratch) -> Result<Numeric<'a>> {
         if self.nan > 0 || (self.positive > 0 && self.negative > 0) {
             return Ok(Numeric::NAN);

@@ -1,4 +1,5 @@
-//! What states take of memory, and what the expressions with PostgreSQL's answers cannot say.
+//! Memory use of states, and properties that expressions with PostgreSQL's answers cannot
+//! show.
 
 use types::{Array, NoNames, Result, Scalar, Scratch, Settings, SqlState, Type, Value};
 
@@ -47,7 +48,7 @@ impl Environment for Nobody {
     }
 }
 
-/// Accumulates the values, each in memory that is gone afterwards, and looks at the result.
+/// Accumulates the values, each in memory that is gone afterwards, and returns the result.
 fn over(
     name: &str,
     ty: Type,

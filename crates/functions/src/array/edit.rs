@@ -20,7 +20,7 @@ fn incompatible(detail: &'static str) -> SqlError {
     .detail(detail)
 }
 
-/// An array of one dimension with elements put at one of its ends.
+/// Returns an array of one dimension with elements put at one of its ends.
 fn extended<'a>(
     context: &Context<'a>,
     array: Option<Array<'a>>,
@@ -52,7 +52,7 @@ fn extended<'a>(
     Array::build(scalar, &[dimension], &values, context.scratch).map(Value::Array)
 }
 
-/// An array, and any number of elements.
+/// Appends any number of elements to an array.
 pub(crate) fn append<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Value<'a>> {
     let new = arguments.get(1..).unwrap_or_default();
     extended(context, take(arguments, 0)?, new, true, 0)
@@ -62,7 +62,7 @@ fn prepend<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Value<'
     extended(context, take(arguments, 1)?, &arguments[..1], false, 1)
 }
 
-/// One after the other; an array of one dimension less is an element of the other.
+/// Concatenates arrays; an array of one dimension less is an element of the other.
 fn concatenate<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Value<'a>> {
     let (left, right): (Option<Array<'a>>, Option<Array<'a>>) =
         (take(arguments, 0)?, take(arguments, 1)?);
@@ -165,7 +165,7 @@ fn replace<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Value<'
     reshaped(context, array, &values).map(Value::Array)
 }
 
-/// An array of so many equal elements.
+/// Returns an array of equal elements with the given dimensions.
 fn fill<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Value<'a>> {
     let numbers = |position: usize| -> Result<Option<Vec<i32>>> {
         let Some(array) = take::<Option<Array<'a>>>(arguments, position)? else {
@@ -244,7 +244,7 @@ fn null_dimension(message: &'static str) -> SqlError {
     SqlError::new(SqlState::NULL_VALUE_NOT_ALLOWED, message)
 }
 
-/// Without the last elements of the first dimension.
+/// Removes the last elements of the first dimension.
 fn trim<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Value<'a>> {
     let array: Array<'a> = take(arguments, 0)?;
     let count: i32 = take(arguments, 1)?;

@@ -1,4 +1,4 @@
-//! What is in arrays, and how large they are.
+//! Contents and sizes of arrays.
 
 use std::cmp::Ordering;
 
@@ -50,7 +50,7 @@ fn bounds<'a>(context: &Context<'a>, array: Array<'a>) -> Option<&'a str> {
     (!text.is_empty()).then(|| context.text(&text))
 }
 
-/// Elements of an array that are searched one by one, rather than sorted first.
+/// Maximum elements of an array that are searched one by one, rather than sorted first.
 const SEARCHED_MAX: usize = 16;
 
 /// The elements of an array that are not NULL, to be found by their type's own equality.
@@ -77,7 +77,7 @@ impl<'a> Members<'a> {
         })
     }
 
-    /// Whether an element equals a value; NULL equals none.
+    /// Returns whether an element equals a value; NULL equals none.
     fn contains(&self, wanted: Value<'_>) -> bool {
         if wanted.is_null() {
             return false;
@@ -90,7 +90,7 @@ impl<'a> Members<'a> {
     }
 }
 
-/// NULLs are contained in nothing.
+/// Returns whether `array` contains all elements of `part`; no array contains NULLs.
 fn contains(context: &Context<'_>, array: Array<'_>, part: Array<'_>) -> Result<bool> {
     let members = Members::new(context, array, part.len())?;
     for wanted in part.iter() {
@@ -124,7 +124,7 @@ fn same(left: Value<'_>, right: Value<'_>) -> bool {
     }
 }
 
-/// The subscripts of the elements that are not distinct from a value.
+/// Returns the subscripts of the elements that are not distinct from a value.
 fn places(array: Array<'_>, wanted: Value<'_>) -> Result<Vec<i32>> {
     if array.dimensions().len() > 1 {
         return Err(only_one_dimension(
@@ -173,7 +173,7 @@ fn positions<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Value
     Array::of(types::Scalar::Int4, &places, context.scratch).map(Value::Array)
 }
 
-/// How many of the sorted thresholds are not greater.
+/// Counts the sorted thresholds that are not greater than the operand.
 fn width_bucket<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Value<'a>> {
     let operand: Value<'a> = take(arguments, 0)?;
     let thresholds: Array<'a> = take(arguments, 1)?;

@@ -1,4 +1,4 @@
-//! Between texts and arrays: `string_to_array`, `array_to_string`.
+//! Conversions between texts and arrays: `string_to_array`, `array_to_string`.
 
 use types::{Array, Result, Scalar, Sink, Type, Value};
 
@@ -8,7 +8,7 @@ use crate::{
     function::{Body, Function, Parameter, TEXT, TEXTS},
 };
 
-/// The pieces of a text: all characters if there is no delimiter.
+/// Returns the pieces of a text: all characters if there is no delimiter.
 fn pieces<'a>(arguments: &[Value<'a>]) -> Result<Option<Vec<Value<'a>>>> {
     let Some(text) = take::<Option<&'a str>>(arguments, 0)? else {
         return Ok(None);

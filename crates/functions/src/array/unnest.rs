@@ -15,7 +15,7 @@ fn unnest<'a>(_: &Context<'a>, arguments: &[Value<'a>]) -> Result<Rows<'a>> {
     ))
 }
 
-/// The subscripts along a dimension, upwards or downwards.
+/// Returns the subscripts along a dimension, upwards or downwards.
 fn subscripts<'a>(_: &Context<'a>, arguments: &[Value<'a>]) -> Result<Rows<'a>> {
     let array: Array<'a> = take(arguments, 0)?;
     let number: i32 = take(arguments, 1)?;
@@ -40,7 +40,7 @@ fn subscripts<'a>(_: &Context<'a>, arguments: &[Value<'a>]) -> Result<Rows<'a>> 
     Ok(Box::new(range.map(|place| Ok(Value::Int4(place)))))
 }
 
-/// The elements of an array with their positions from 1.
+/// Returns the elements of an array with their positions from 1.
 fn numbered<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Rows<'a>> {
     let array: Array<'a> = take(arguments, 0)?;
     let scratch = context.scratch;

@@ -1,4 +1,5 @@
-//! Conversions, by the type that comes out; each takes whatever can become that.
+//! Conversions, by the type of the result; each takes every type that can become
+//! it.
 
 use types::{Jsonb, JsonbView, Numeric, Result, SqlError, SqlState, Value};
 
@@ -13,7 +14,7 @@ fn impossible() -> SqlError {
     SqlError::new(SqlState::INTERNAL_ERROR, "a value has no such cast")
 }
 
-/// The scalar of a `jsonb` that is a number or a truth value.
+/// Returns the scalar of a `jsonb` that is a number or a truth value.
 fn scalar_of<'a>(document: Jsonb<'a>, name: &str) -> Result<Value<'a>> {
     let what = match document.view()? {
         JsonbView::Number(number) => return Ok(Value::Numeric(number)),
@@ -33,7 +34,7 @@ fn cannot_cast(what: &str, name: &str) -> SqlError {
     )
 }
 
-/// The number of a `jsonb`.
+/// Returns the number of a `jsonb`.
 fn number_of<'a>(document: Jsonb<'a>, name: &str) -> Result<Numeric<'a>> {
     match scalar_of(document, name)? {
         Value::Numeric(number) => Ok(number),
@@ -41,7 +42,7 @@ fn number_of<'a>(document: Jsonb<'a>, name: &str) -> Result<Numeric<'a>> {
     }
 }
 
-/// Halves to even; what is not within the type is an error, NaN too.
+/// Rounds halves to even; a float outside of the type is an error, NaN too.
 fn whole<R: Integer>(float: f64) -> Result<R> {
     let rounded = float.round_ties_even();
     let limit = 2f64.powi(R::BITS as i32 - 1);
@@ -94,7 +95,7 @@ pub(super) fn oid<'a>(_: &Context<'a>, value: Value<'a>) -> Result<Value<'a>> {
     }))
 }
 
-/// The nearest `real` of what has more digits.
+/// Returns the nearest `real` of a number with more digits.
 fn single(wide: f64, finite: bool) -> Result<f32> {
     let narrow = wide as f32;
     if narrow.is_infinite() && finite {
@@ -139,7 +140,7 @@ fn numeric_float(number: Numeric<'_>) -> Result<f64> {
     Ok(float)
 }
 
-/// A number of any type as `numeric`.
+/// Converts a number of any type to `numeric`.
 pub(crate) fn to_numeric<'a>(context: &Context<'a>, value: Value<'a>) -> Result<Numeric<'a>> {
     match value {
         Value::Int2(value) => Ok(Numeric::small(value.into(), 0)),
@@ -176,7 +177,8 @@ pub(super) fn boolean_text<'a>(_: &Context<'a>, value: Value<'a>) -> Result<Valu
     }
 }
 
-/// `"char"`: the first byte of a text, or that of `\377`; or a small number.
+/// Converts to `"char"`: the first byte of a text, or that of `\377`; or a small
+/// number.
 pub(super) fn char<'a>(context: &Context<'a>, value: Value<'a>) -> Result<Value<'a>> {
     Ok(Value::Char(match value {
         Value::Text(text) => {
@@ -205,7 +207,7 @@ pub(super) fn char_text<'a>(context: &Context<'a>, value: Value<'a>) -> Result<V
     }
 }
 
-/// `char(n)` without its blanks.
+/// Returns `char(n)` without its blanks.
 pub(super) fn unpadded<'a>(_: &Context<'a>, value: Value<'a>) -> Result<Value<'a>> {
     match value {
         Value::Text(text) => Ok(Value::Text(types::compare::without_blanks(text))),
@@ -221,12 +223,12 @@ fn cut(text: &str, bytes: usize) -> &str {
     &text[..end]
 }
 
-/// Of `char(n)`, without its blanks.
+/// Converts `char(n)`, without its blanks, to a name.
 pub(super) fn name_unpadded<'a>(context: &Context<'a>, value: Value<'a>) -> Result<Value<'a>> {
     name(context, unpadded(context, value)?)
 }
 
-/// Names have 63 bytes; whole characters are cut off.
+/// Converts to a name of at most 63 bytes; whole characters are cut off.
 pub(super) fn name<'a>(_: &Context<'a>, value: Value<'a>) -> Result<Value<'a>> {
     const BYTES_MAX: usize = 63;
     match value {

@@ -11,7 +11,7 @@ use Scalar::{
     TimestampTz, Varchar,
 };
 
-/// The context that it needs at least.
+/// A cast with the least context that it needs.
 type Entry = (Scalar, Scalar, CastContext, Method);
 
 const fn by(convert: Conversion) -> Method {
@@ -86,7 +86,8 @@ static CASTS: &[Entry] = &[
     (TimeTz, Time, A, by(convert::time)), (Interval, Time, A, by(convert::time)),
 ];
 
-/// Which there are between two types, whatever else there may be through text.
+/// Returns the cast between two types with its least context, besides any cast
+/// through text.
 pub(super) fn find(from: Scalar, to: Scalar) -> Option<(CastContext, Method)> {
     CASTS
         .iter()
@@ -94,7 +95,7 @@ pub(super) fn find(from: Scalar, to: Scalar) -> Option<(CastContext, Method)> {
         .map(|entry| (entry.2, entry.3))
 }
 
-/// All of them, for `pg_cast`: from, to, and the context that is needed at least.
+/// Returns all casts, for `pg_cast`: from, to, and the least context.
 pub fn casts() -> impl Iterator<Item = (Scalar, Scalar, CastContext)> {
     CASTS.iter().map(|entry| (entry.0, entry.1, entry.2))
 }

@@ -1,4 +1,5 @@
-//! Dates and timestamps with each other; those with a zone depend on the session's.
+//! Comparisons between dates and timestamps; those with a zone depend on the
+//! session's.
 
 use std::cmp::Ordering;
 
@@ -17,13 +18,14 @@ use crate::{
     function::{BOOL, Comparison, DATE, Function, TIMESTAMP, TIMESTAMPTZ, entry},
 };
 
-/// A date's midnight, which may be beyond what timestamps can be.
+/// Returns a date's midnight, which may be outside the range of timestamps.
 fn midnight(date: Date) -> i128 {
     match date.0 {
         DATE_INFINITY => TIMESTAMP_INFINITY.into(),
         DATE_NEGATIVE_INFINITY => TIMESTAMP_NEGATIVE_INFINITY.into(),
         days => {
-            // Between the infinities even where no timestamp is.
+            // The midnight is between the infinities even if there is no such
+            // timestamp.
             let midnight = i128::from(days) * i128::from(MICROSECONDS_PER_DAY);
             midnight.clamp(
                 i128::from(TIMESTAMP_NEGATIVE_INFINITY) + 1,
@@ -33,7 +35,7 @@ fn midnight(date: Date) -> i128 {
     }
 }
 
-/// A local time as a moment; what is out of range stays as far out.
+/// Converts a local time to a moment; a time out of range stays as far out.
 fn moment(context: &Context<'_>, local: i128) -> i128 {
     let Ok(local) = i64::try_from(local) else {
         return local;

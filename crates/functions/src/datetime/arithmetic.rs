@@ -24,7 +24,7 @@ pub(super) fn interval_out_of_range() -> SqlError {
     out_of_range("interval out of range")
 }
 
-/// A local time with months added, at the last day of a month that is too short.
+/// Adds months to a local time; a day that the month does not have becomes its last day.
 pub(super) fn add_months(time: i64, months: i32) -> Result<i64> {
     if months == 0 {
         return Ok(time);
@@ -41,7 +41,7 @@ pub(super) fn add_months(time: i64, months: i32) -> Result<i64> {
         .ok_or_else(timestamp_out_of_range)
 }
 
-/// A local time with an interval added: months, then days, then the rest.
+/// Adds an interval to a local time: months, then days, then the rest.
 pub(crate) fn add_local(time: i64, interval: Interval) -> Result<i64> {
     if !is_finite_timestamp(time) {
         return Ok(time);
@@ -54,7 +54,7 @@ pub(crate) fn add_local(time: i64, interval: Interval) -> Result<i64> {
     check_timestamp(sum.ok_or_else(timestamp_out_of_range)?)
 }
 
-/// A moment with an interval added: months and days are those of the zone.
+/// Adds an interval to a moment: months and days are those of the zone.
 pub(crate) fn add_zoned(zone: &TimeZone, time: i64, interval: Interval) -> Result<i64> {
     if !is_finite_timestamp(time) {
         return Ok(time);
@@ -108,13 +108,13 @@ pub(crate) fn subtract_intervals(left: Interval, right: Interval) -> Result<Inte
     difference.ok_or_else(interval_out_of_range)
 }
 
-/// The number rounded to microseconds of a second, halves to even.
+/// Rounds seconds to microseconds, halves to even.
 fn to_microseconds(seconds: f64) -> f64 {
     (seconds * MICROSECONDS_PER_SECOND as f64).round_ties_even() / MICROSECONDS_PER_SECOND as f64
 }
 
-/// An interval of so many times its months, days and rest; what is left of months goes to days
-/// of which a month has 30, what is left of days to the rest.
+/// Multiplies the months, days and rest of an interval; a fraction of a month is carried over
+/// to days, 30 to a month, and a fraction of a day to the rest.
 pub(crate) fn scale(interval: Interval, scaled: impl Fn(f64) -> f64) -> Result<Interval> {
     const DAYS_PER_MONTH: f64 = 30.0;
     const SECONDS_PER_DAY: f64 = 86_400.0;
@@ -132,7 +132,7 @@ pub(crate) fn scale(interval: Interval, scaled: impl Fn(f64) -> f64) -> Result<I
         (exact_days - f64::from(days) + month_days - month_days.trunc()) * SECONDS_PER_DAY,
     );
     let mut days = i64::from(days);
-    // The parts of days may make a whole one together.
+    // The fractions of days may make a whole day together.
     if seconds.abs() >= SECONDS_PER_DAY {
         days += (seconds / SECONDS_PER_DAY) as i64;
         seconds -= (seconds / SECONDS_PER_DAY).trunc() * SECONDS_PER_DAY;
@@ -237,7 +237,7 @@ fn timestamptz_interval(
     add_zoned(&context.settings.time_zone, time.0, interval).map(TimestampTz)
 }
 
-/// The time between moments: whole days and the rest.
+/// Returns the time between moments: whole days and the rest.
 pub(crate) fn between(left: i64, right: i64) -> Result<Interval> {
     if !is_finite_timestamp(left) || !is_finite_timestamp(right) {
         return Err(out_of_range("cannot subtract infinite timestamps"));

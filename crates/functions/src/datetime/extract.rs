@@ -1,4 +1,5 @@
-//! `extract` and `date_part`: the first gives `numeric`, the second `double precision`.
+//! `extract` and `date_part`: the first returns `numeric`, the second `double
+//! precision`.
 
 use types::{
     Interval, Numeric, Result, Scalar, Type, Value,
@@ -22,9 +23,9 @@ use crate::{
     },
 };
 
-/// A part, exactly.
+/// An exact part.
 enum Part {
-    /// So much, divided by 10 to the power of the scale.
+    /// This number, divided by 10 to the power of the scale.
     Exact(i128, u16),
     /// A Julian day, and the microseconds since its midnight.
     Julian(i64, i64),
@@ -34,14 +35,14 @@ enum Part {
 
 use Part::Exact;
 
-/// From 1970-01-01 to 2000-01-01.
+/// Seconds from 1970-01-01 to 2000-01-01.
 const UNIX_EPOCH_SECONDS: i128 = 946_684_800;
 
 fn whole(number: i64) -> Part {
     Exact(number.into(), 0)
 }
 
-/// Parts of a time of the day, of whatever length.
+/// Returns parts of a time of the day, of any length.
 fn of_time(microseconds: i64, unit: Unit) -> Option<Part> {
     let of_minute = microseconds % MICROSECONDS_PER_MINUTE;
     Some(match unit {
@@ -73,7 +74,7 @@ fn of_day(days: i64, unit: Unit) -> Option<Part> {
     }))
 }
 
-/// What grows with time is infinite where time is; other parts are NULL.
+/// Returns parts of an infinity: infinite if they grow with time, NULL otherwise.
 fn of_infinity(unit: Unit, negative: bool) -> Part {
     match unit {
         Unit::Year
@@ -101,7 +102,7 @@ fn since_1970(microseconds: i64) -> Part {
     Exact(i128::from(microseconds) + offset, 6)
 }
 
-/// Seconds east of Greenwich, and their hours and minutes.
+/// Returns the seconds east of Greenwich, or their hours or minutes.
 fn of_zone(east: i64, unit: Unit) -> Option<Part> {
     Some(whole(match unit {
         Unit::Zone => east,
@@ -211,7 +212,7 @@ fn extract<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Value<'
 }
 
 fn date_part<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Value<'a>> {
-    // Of dates it sees their midnights, and so has parts of times.
+    // A date counts as its midnight, and so has parts of times.
     let value = match take(arguments, 1)? {
         Value::Date(days) => Value::Timestamp(midnight(days)?),
         value => value,

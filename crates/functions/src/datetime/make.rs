@@ -98,8 +98,8 @@ fn make_timestamptz(
     to_utc(context, local.0).map(TimestampTz)
 }
 
-/// A zone by its name, or by its offset with the sign that it has in times: `+2` is east of
-/// Greenwich, where `AT TIME ZONE '+2'` is west of it, as in POSIX.
+/// Returns a zone by its name, or by its offset with the sign that it has in times: `+2` is
+/// east of Greenwich, where `AT TIME ZONE '+2'` is west of it, as in POSIX.
 fn zone_of(zone: &str) -> Result<TimeZone> {
     if zone.starts_with(|first: char| first.is_ascii_digit()) {
         let message = format!("invalid input syntax for type numeric time zone: \"{zone}\"");
@@ -135,7 +135,7 @@ fn make_in_zone(
         .ok_or_else(timestamp_out_of_range)
 }
 
-/// Years, months, weeks, days, hours, minutes, seconds; all may be left out.
+/// Takes years, months, weeks, days, hours, minutes, seconds; all may be left out.
 fn make_interval<'a>(_: &Context<'a>, arguments: &[types::Value<'a>]) -> Result<types::Value<'a>> {
     let number = |position: usize| match position < arguments.len() {
         true => take::<i32>(arguments, position),
@@ -171,7 +171,7 @@ fn make_interval<'a>(_: &Context<'a>, arguments: &[types::Value<'a>]) -> Result<
         .ok_or_else(interval_out_of_range)
 }
 
-/// Seconds since 1970.
+/// Converts seconds since 1970 to a moment.
 fn from_seconds(seconds: f64) -> Result<TimestampTz> {
     const EPOCH: f64 = 946_684_800.0;
     if seconds.is_nan() {

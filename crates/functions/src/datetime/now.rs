@@ -1,4 +1,4 @@
-//! What time it is.
+//! The current time.
 
 use types::{Result, datetime::MICROSECONDS_PER_SECOND};
 
@@ -34,7 +34,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
         TimestampTz(context.environment.clock_time())
     })
     .volatile(),
-    // What SQL writes without parentheses.
+    // Functions that SQL writes without parentheses.
     entry!("current_timestamp"() -> TIMESTAMPTZ, in context transaction).stable(),
     entry!("current_date"() -> DATE, in context |context: &Context<'_>| -> Result<Date> {
         Ok(Date(date_of(local(context)?)))

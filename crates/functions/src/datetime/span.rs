@@ -12,7 +12,7 @@ use crate::{
     function::{BOOL, DATE, Function, INTERVAL, TIME, TIMESTAMP, TIMESTAMPTZ, entry},
 };
 
-/// In years, months, days and the rest, as people count.
+/// Returns the age in years, months, days and the rest, as on a calendar.
 fn age(later: i64, earlier: i64) -> Result<Interval> {
     if !is_finite_timestamp(later) || !is_finite_timestamp(earlier) {
         return Err(out_of_range("timestamp out of range"));
@@ -92,7 +92,7 @@ fn justified_days(interval: Interval) -> Result<Interval> {
     Ok(result)
 }
 
-/// Both, with one sign for all parts.
+/// Justifies both parts, with one sign for all.
 fn justified(interval: Interval) -> Result<Interval> {
     const DAYS_PER_MONTH: i32 = 30;
     let mut days = i64::from(interval.days) + interval.microseconds / MICROSECONDS_PER_DAY;
@@ -120,8 +120,8 @@ fn justified(interval: Interval) -> Result<Interval> {
     })
 }
 
-/// Whether two spans of time have a moment in common. Ends may come first; a span of no length is
-/// a moment.
+/// Returns whether two spans of time have a moment in common. Ends may come first; a span of no
+/// length is a moment.
 fn overlap(one: (i64, i64), two: (i64, i64)) -> bool {
     let ordered = |(from, to): (i64, i64)| (from.min(to), from.max(to));
     let (one, two) = (ordered(one), ordered(two));

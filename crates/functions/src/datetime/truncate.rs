@@ -19,7 +19,7 @@ use crate::{
     function::{Function, INTERVAL, TEXT, TIMESTAMP, TIMESTAMPTZ, entry},
 };
 
-/// The length of a unit that is the same at all times.
+/// Returns the length of a unit that is the same at all times.
 fn length(unit: Unit) -> Option<i64> {
     match unit {
         Unit::Microsecond => Some(1),
@@ -32,7 +32,7 @@ fn length(unit: Unit) -> Option<i64> {
     }
 }
 
-/// The first year of the decade, century or millennium.
+/// Returns the first year of the decade, century or millennium.
 fn first_year(year: i32, unit: Unit) -> i32 {
     match unit {
         Unit::Decade => year.div_euclid(10) * 10,
@@ -42,7 +42,7 @@ fn first_year(year: i32, unit: Unit) -> i32 {
     }
 }
 
-/// The beginning of the unit in which a local time lies.
+/// Returns the beginning of the unit in which a local time lies.
 fn truncate(local: i64, name: &str, ty: Type) -> Result<i64> {
     if !is_finite_timestamp(local) {
         return Ok(local);
@@ -74,8 +74,8 @@ fn truncate_timestamp(name: &str, time: Timestamp) -> Result<Timestamp> {
 
 fn in_zone(name: &str, time: TimestampTz, zone: &TimeZone) -> Result<TimestampTz> {
     let ty = Type::Scalar(Scalar::TimestampTz);
-    // What is shorter than a day is the same in the zone and outside, unless its offset is odd;
-    // but a change of the clock must not move it.
+    // A unit shorter than a day is the same in the zone and outside, unless the zone's offset
+    // is odd; but a change of the clock must not move it.
     if !is_finite_timestamp(time.0) {
         return Ok(time);
     }
@@ -135,7 +135,7 @@ fn truncate_interval(name: &str, interval: Interval) -> Result<Interval> {
     })
 }
 
-/// The beginning of the bin in which a time lies; one begins at the origin.
+/// Returns the beginning of the bin in which a time lies; one bin begins at the origin.
 fn bin(stride: Interval, time: i64, origin: i64) -> Result<i64> {
     if !is_finite_timestamp(time) {
         return Ok(time);

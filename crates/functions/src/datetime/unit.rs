@@ -30,7 +30,7 @@ pub(super) enum Unit {
 }
 
 impl Unit {
-    /// The unit of a name in any case, of a value of a type.
+    /// Returns the unit of a name in any case, for a value of a type.
     ///
     /// # Errors
     ///
@@ -66,7 +66,8 @@ impl Unit {
         })
     }
 
-    /// The unit of a name, if it is a length of time, to which something can be cut.
+    /// Returns the unit of a name, if it is a length of time, to which something can
+    /// be cut.
     ///
     /// # Errors
     ///
@@ -97,7 +98,7 @@ fn unrecognized(name: &str, ty: Type) -> SqlError {
     )
 }
 
-/// 0A000: the type has no such part.
+/// Returns 0A000: the type has no such part.
 #[cold]
 pub(super) fn unsupported(name: &str, ty: Type) -> SqlError {
     SqlError::new(

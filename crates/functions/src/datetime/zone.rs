@@ -12,7 +12,7 @@ use crate::{
     function::{Function, INTERVAL, TEXT, TIMESTAMP, TIMESTAMPTZ, TIMETZ, entry},
 };
 
-/// The zone of a name.
+/// Returns the zone of a name.
 pub(crate) fn named(name: &str) -> Result<TimeZone> {
     TimeZone::named(name).map_err(|_| {
         SqlError::new(
@@ -22,7 +22,7 @@ pub(crate) fn named(name: &str) -> Result<TimeZone> {
     })
 }
 
-/// The zone that is an interval east of Greenwich.
+/// Returns the zone that is an interval east of Greenwich.
 fn fixed(interval: Interval) -> Result<TimeZone> {
     if interval.months != 0 || interval.days != 0 {
         return Err(SqlError::new(
@@ -47,7 +47,7 @@ fn to_moment(zone: &TimeZone, time: Timestamp) -> Result<TimestampTz> {
         .ok_or_else(timestamp_out_of_range)
 }
 
-/// The same time of the day elsewhere, by the zone's offset now.
+/// Returns the same time of the day elsewhere, by the zone's offset now.
 fn moved(zone: &TimeZone, time: TimeTz, now: i64) -> TimeTz {
     let west = -zone.offset_at(now);
     let shift = i64::from(time.1 - west) * MICROSECONDS_PER_SECOND;

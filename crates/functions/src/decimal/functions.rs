@@ -118,7 +118,8 @@ fn common_multiple<'a>(
         .round(scale.into(), scratch)
 }
 
-/// In which of `count` buckets of equal width between `low` and `high` the operand lies.
+/// Returns the number of the bucket with the operand, of `count` buckets of equal width
+/// between `low` and `high`.
 fn width_bucket<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Value<'a>> {
     let operand: Numeric<'a> = crate::argument::take(arguments, 0)?;
     let low: Numeric<'a> = crate::argument::take(arguments, 1)?;

@@ -27,7 +27,7 @@ pub(crate) fn invalid_logarithm(message: &'static str) -> SqlError {
     SqlError::new(SqlState::INVALID_ARGUMENT_FOR_LOGARITHM, message)
 }
 
-/// `base` to the power of `exponent`, with the infinities and zeros of POSIX.
+/// Returns `base` to the power of `exponent`, with the infinities and zeros of POSIX.
 pub(super) fn power(base: f64, exponent: f64) -> Result<f64> {
     if base == 0.0 && exponent < 0.0 {
         return Err(invalid_power(
@@ -107,7 +107,8 @@ fn seed<'a>(context: &Context<'a>, seed: f64) -> Result<types::Value<'a>> {
     Ok(types::Value::Null)
 }
 
-/// In which of `count` buckets of equal width between `low` and `high` the operand lies.
+/// Returns the number of the bucket with the operand, of `count` buckets of equal width
+/// between `low` and `high`.
 fn width_bucket(operand: f64, low: f64, high: f64, count: i32) -> Result<i32> {
     let invalid =
         |message: &'static str| SqlError::new(SqlState::INVALID_ARGUMENT_FOR_WIDTH_BUCKET, message);

@@ -38,7 +38,7 @@ pub(crate) fn divide(left: Double, right: Double) -> Result<f64> {
     Ok(quotient)
 }
 
-/// Operations on `real` round once, in its own precision.
+/// Adds in `real`: operations on it round once, in its own precision.
 fn add_single(left: f32, right: f32) -> Result<f32> {
     check_single(left + right, !left.is_finite() || !right.is_finite(), true)
 }
@@ -60,7 +60,7 @@ fn divide_single(left: f32, right: f32) -> Result<f32> {
     check_single(left / right, left.is_infinite(), zero)
 }
 
-/// The result, if it may be infinite or zero where it is.
+/// Returns the result, unless it is infinite or zero and may not be.
 fn check_single(result: f32, infinite: bool, zero: bool) -> Result<f32> {
     if result.is_infinite() && !infinite {
         return Err(overflow());

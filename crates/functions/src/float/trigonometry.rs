@@ -1,14 +1,14 @@
 //! Angles in radians and degrees.
 //!
 //! In degrees the exact values come out exactly: the argument is brought into the first quadrant
-//! first, and results are scaled by what the same function says of 30, 45 or 60 degrees.
+//! first, and results are scaled by the same function's value for 30, 45 or 60 degrees.
 
 use types::Result;
 
 use super::{input_out_of_range, not_overflowed, overflow};
 use crate::function::{FLOAT8, Function, entry};
 
-/// A function that is undefined at the infinities.
+/// Applies a function that is undefined at the infinities.
 fn finite(operand: f64, function: impl Fn(f64) -> f64) -> Result<f64> {
     if operand.is_infinite() {
         return Err(input_out_of_range());
@@ -16,7 +16,7 @@ fn finite(operand: f64, function: impl Fn(f64) -> f64) -> Result<f64> {
     Ok(function(operand))
 }
 
-/// A function that is defined between -1 and 1.
+/// Applies a function that is defined between -1 and 1.
 fn within_one(operand: f64, function: impl Fn(f64) -> f64) -> Result<f64> {
     if !(-1.0..=1.0).contains(&operand) && !operand.is_nan() {
         return Err(input_out_of_range());
@@ -49,7 +49,7 @@ fn cosine_below_60(degrees: f64) -> f64 {
     1.0 - one_minus / (1.0 - 60f64.to_radians().cos()) / 2.0
 }
 
-/// The angle within the first quadrant, and the signs of its sine and cosine.
+/// Returns the angle within the first quadrant, and the signs of its sine and cosine.
 fn quadrant(degrees: f64) -> (f64, f64, f64) {
     let mut angle = degrees % 360.0;
     let (mut sine, mut cosine) = (1.0, 1.0);
@@ -153,7 +153,7 @@ fn hyperbolic_arccosine(operand: f64) -> Result<f64> {
     if operand < 1.0 {
         return Err(input_out_of_range());
     }
-    // Squares of what is greater would overflow.
+    // Squares of greater numbers would overflow.
     if operand > 1e150 {
         return Ok(operand.ln() + std::f64::consts::LN_2);
     }

@@ -24,7 +24,7 @@ fn multiply<R: Integer>(left: Wide, right: Wide) -> Result<R> {
         .and_then(R::narrow)
 }
 
-/// The quotient, truncated towards zero.
+/// Returns the quotient, truncated towards zero.
 pub(super) fn divide<R: Integer>(left: Wide, right: Wide) -> Result<R> {
     if right.0 == 0 {
         return Err(division_by_zero());
@@ -35,7 +35,7 @@ pub(super) fn divide<R: Integer>(left: Wide, right: Wide) -> Result<R> {
         .and_then(R::narrow)
 }
 
-/// The remainder, with the sign of the dividend.
+/// Returns the remainder, with the sign of the dividend.
 pub(super) fn remainder<R: Integer>(left: Wide, right: Wide) -> Result<R> {
     if right.0 == 0 {
         return Err(division_by_zero());
@@ -55,7 +55,7 @@ pub(super) fn absolute<R: Integer>(operand: Wide) -> Result<R> {
         .and_then(R::narrow)
 }
 
-/// Shifts by a multiple of the width are none, as the machine's instructions have it.
+/// Shifts by `by` modulo the width, as the machine's instructions do.
 fn shift_left<R: Integer>(operand: Wide, by: i32) -> Result<R> {
     // Shifts of `smallint` are done in 32 bits.
     let shifted = match R::BITS {
@@ -73,7 +73,7 @@ fn shift_right<R: Integer>(operand: Wide, by: i32) -> Result<R> {
     R::narrow(wrap::<R>(shifted))
 }
 
-/// The lowest bits, extended by their sign.
+/// Returns the lowest bits, extended by their sign.
 fn wrap<R: Integer>(wide: i64) -> i64 {
     let above = 64 - R::BITS;
     (wide << above) >> above

@@ -1,4 +1,5 @@
-//! JSON from SQL values: `to_jsonb`, `jsonb_build_object`, and their like.
+//! JSON from SQL values: `to_jsonb`, `jsonb_build_object`, and similar
+//! functions.
 
 use types::{Array, JsonbBuilder, Result, Sink, SqlError, SqlState, Type, Value};
 
@@ -112,7 +113,8 @@ fn build_object_binary<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Re
     builder.finish().map(Value::Jsonb)
 }
 
-/// An object from an array of keys and values, or from an array of each.
+/// Returns the members of an object from an array of keys and values, or from
+/// an array of each.
 fn object<'a>(arguments: &[Value<'a>]) -> Result<Vec<(&'a str, Option<&'a str>)>> {
     let wrong = |message: &'static str| SqlError::new(SqlState::ARRAY_SUBSCRIPT_ERROR, message);
     let texts = |position: usize| -> Result<Vec<Option<&'a str>>> {

@@ -43,7 +43,7 @@ fn concatenate<'a>(context: &Context<'a>, left: Jsonb<'a>, right: Jsonb<'a>) -> 
     builder.finish()
 }
 
-/// Without the keys of an object, or the strings of an array.
+/// Removes keys of an object, or strings of an array.
 fn without<'a>(
     context: &Context<'a>,
     document: Jsonb<'a>,
@@ -119,17 +119,17 @@ fn without_element<'a>(
     builder.finish()
 }
 
-/// What is to be done at the end of a path.
+/// Change at the end of a path.
 #[derive(Clone, Copy)]
 enum Change<'a> {
     Delete,
-    /// Replace, and create if it is missing and that is wanted.
+    /// Replaces a value, and creates it if it is missing and that is wanted.
     Set(Jsonb<'a>, bool),
-    /// Insert into an array before or after, into an object only what is not there.
+    /// Inserts into an array before or after a position, into an object only a missing key.
     Insert(Jsonb<'a>, bool),
 }
 
-/// A document with a change at a path.
+/// Adds a document with a change at a path.
 fn changed<'a>(
     builder: &mut JsonbBuilder<'a>,
     document: Jsonb<'a>,
@@ -220,7 +220,7 @@ fn changed_array<'a>(
         Change::Set(new, true) | Change::Insert(new, _) => Some(new),
         _ => None,
     };
-    // What lies outside is put at the nearer end.
+    // A position outside of the array is at the nearer end.
     let outside = found.is_none() && rest.is_empty();
     if let (true, true, Some(new)) = (outside, position < 0, new) {
         builder.value(new);
@@ -340,7 +340,7 @@ fn strip_nulls<'a>(context: &Context<'a>, document: Jsonb<'a>) -> Result<Jsonb<'
     builder.finish()
 }
 
-/// Of text: keys and their order stay, blanks go.
+/// Strips a text: keys and their order stay, blanks go.
 fn strip_json_nulls<'a>(context: &Context<'a>, document: Json<'a>) -> Result<Json<'a>> {
     fn strip(text: &str, out: &mut String) {
         let kind = Kind::of(text);

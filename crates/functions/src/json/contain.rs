@@ -1,4 +1,4 @@
-//! `@>`, `<@`, `?`, `?|`, `?&`: what a `jsonb` contains.
+//! `@>`, `<@`, `?`, `?|`, `?&`: contents of a `jsonb`.
 
 mod members;
 
@@ -10,13 +10,14 @@ use crate::{
     function::{BOOL, Function, JSONB, TEXT, TEXTS, entry},
 };
 
-/// Elements of an array that are looked up one by one in another array.
+/// Maximum elements of an array that are looked up one by one in another array.
 const SEARCHED_MAX: usize = 16;
 
-/// Arrays within arrays whose containers are looked up by their prints: each level has the prints of all that is within it.
+/// Levels of nested arrays whose containers are looked up by their prints: each level has the prints of all that is
+/// within it.
 const PRINTED_LEVELS: u32 = 4;
 
-/// Whether a document contains another; at the top an array contains a scalar too.
+/// Returns whether a document contains another; at the top an array contains a scalar too.
 fn contains(context: &Context<'_>, document: Jsonb<'_>, part: Jsonb<'_>) -> Result<bool> {
     if let (JsonbView::Array(array), false) = (document.view()?, part.is_container()) {
         return has_element(context, array, part, PRINTED_LEVELS, &mut 0, &mut 0);
@@ -24,8 +25,8 @@ fn contains(context: &Context<'_>, document: Jsonb<'_>, part: Jsonb<'_>) -> Resu
     contains_within(context, document, part, PRINTED_LEVELS, &mut 0)
 }
 
-/// `levels` is how many more arrays within each other look containers up by prints ([`Members::candidates`]);
-/// elements that are looked at, at whatever depth, are added to `looked_at`.
+/// Returns whether a document contains `part`. At `levels` further levels of nested arrays, containers are looked up by
+/// prints ([`Members::candidates`]); elements examined, at any depth, are added to `looked_at`.
 fn contains_within(
     context: &Context<'_>,
     document: Jsonb<'_>,
@@ -51,8 +52,8 @@ fn contains_within(
             let (mut members, mut own) = (None, 0);
             for wanted in part.iter() {
                 let wanted = wanted?;
-                // Many arrays are compared with one, and most differ soon, or are found at its beginning: sorting it each
-                // time would take far longer. It is sorted when its own elements have been looked at many times, or
+                // Many arrays are compared with one, and most differ soon, or are found at its beginning: sorting it
+                // each time would take far longer. It is sorted when its own elements have been examined many times, or
                 // as many elements at any depth as it has bytes.
                 let is_much = own > SEARCHED_MAX * array.len() || *looked_at - before > bytes;
                 if is_long && members.is_none() && is_much {
@@ -76,7 +77,8 @@ fn contains_within(
     }
 }
 
-/// Elements that are looked at are added to `looked_at`, at whatever depth, and those of the array itself to `own`.
+/// Returns whether an array contains a value. Examined elements are added to `looked_at`, at any depth, and those of
+/// the array itself to `own`.
 fn has_element(
     context: &Context<'_>,
     array: JsonbArray<'_>,
@@ -100,7 +102,7 @@ fn has_element(
     Ok(false)
 }
 
-/// Whether a value is contained in a member.
+/// Returns whether a value is contained in a member.
 fn has_member(
     context: &Context<'_>,
     members: &Members<'_>,
@@ -131,7 +133,7 @@ fn any<T>(
     found.unwrap_or(Ok(false))
 }
 
-/// Whether a text is a key, an element, or the document itself.
+/// Returns whether a text is a key, an element, or the document itself.
 fn exists(document: Jsonb<'_>, wanted: &str) -> Result<bool> {
     match document.view()? {
         JsonbView::Object(object) => Ok(object.get(wanted)?.is_some()),
@@ -148,7 +150,7 @@ fn exists(document: Jsonb<'_>, wanted: &str) -> Result<bool> {
     }
 }
 
-/// Whether all texts exist in a document, or one of them; NULLs do not count.
+/// Returns whether all texts exist in a document, or one of them; NULLs do not count.
 fn exist(document: Jsonb<'_>, wanted: Array<'_>, all: bool) -> Result<bool> {
     let strings = match document.view()? {
         JsonbView::Array(array) if wanted.len() > SEARCHED_MAX => Some(sorted_strings(array)?),
@@ -169,7 +171,7 @@ fn exist(document: Jsonb<'_>, wanted: Array<'_>, all: bool) -> Result<bool> {
     Ok(all)
 }
 
-/// The strings among the elements of an array, in the order of their bytes.
+/// Returns the strings among the elements of an array, in the order of their bytes.
 fn sorted_strings(array: JsonbArray<'_>) -> Result<Vec<&str>> {
     let mut strings = Vec::new();
     for element in array.iter() {

@@ -1,4 +1,4 @@
-//! `->`, `->>`, `#>`, `#>>`, and what a document is.
+//! `->`, `->>`, `#>`, `#>>`, and the type of a document.
 
 use types::{Array, Jsonb, JsonbView, Result, SqlError, SqlState, Value};
 
@@ -9,7 +9,7 @@ use crate::{
     function::{Function, INT4, JSON, JSONB, TEXT, TEXTS, entry},
 };
 
-/// A position, from the end if it is negative.
+/// Returns a position, from the end if `position` is negative.
 pub(super) fn index(position: i32, length: usize) -> Option<usize> {
     match usize::try_from(position) {
         Ok(position) => Some(position).filter(|position| *position < length),
@@ -30,13 +30,13 @@ fn element<'a>(document: Jsonb<'a>, position: i32) -> Result<Option<Jsonb<'a>>> 
             Some(index) => array.get(index),
             None => Ok(None),
         },
-        // A scalar is like an array of itself, in this operator alone.
+        // A scalar is like an array of itself, only in this operator.
         JsonbView::Object(_) => Ok(None),
         _ => Ok(matches!(position, 0 | -1).then_some(document)),
     }
 }
 
-/// A document as text: a string without quotes, `null` as NULL.
+/// Returns a document as text: a string without quotes, `null` as NULL.
 pub(super) fn as_text<'a>(context: &Context<'a>, document: Jsonb<'a>) -> Result<Option<&'a str>> {
     match document.view()? {
         JsonbView::Null => Ok(None),
@@ -59,7 +59,7 @@ fn text_of<'a>(
     }
 }
 
-/// A step of a path: a key, or a position in an array.
+/// Takes a step of a path: a key, or a position in an array.
 pub(super) fn step<'a>(document: Jsonb<'a>, step: &str) -> Result<Option<Jsonb<'a>>> {
     match document.view()? {
         JsonbView::Object(object) => object.get(step),
@@ -92,7 +92,7 @@ fn json_field<'a>(context: &Context<'a>, text: &'a str, wanted: &str) -> Result<
     if Kind::of(text) != Kind::Object {
         return Ok(None);
     }
-    // Of equal keys the last counts.
+    // The last of several equal keys counts.
     let mut found = None;
     for (key, value) in Parts::of(text) {
         if unescaped(key, context.scratch)? == wanted {

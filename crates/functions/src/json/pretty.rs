@@ -1,4 +1,4 @@
-//! `jsonb_pretty`: for people.
+//! `jsonb_pretty`: documents for display.
 
 use types::{JSON_DEPTH_MAX, Jsonb, JsonbView, Result, Sink, write_json_string};
 
@@ -8,7 +8,7 @@ use crate::{
     string::check_length,
 };
 
-/// With a line for each value, indented by four.
+/// Returns the document with a line for each value, indented by four.
 fn pretty<'a>(context: &Context<'a>, document: Jsonb<'a>) -> Result<&'a str> {
     let bytes = indentation(document, 0)?.saturating_add(document.as_stored().len());
     context.make_room(bytes)?;
@@ -25,7 +25,8 @@ fn new_line(depth: usize, out: &mut bumpalo::collections::Vec<'_, u8>) {
     out.put(&BLANKS[..BLANKS.len().min(4 * depth)]);
 }
 
-/// Bytes of the line ends and blanks of a document, most of the text where it is deep.
+/// Returns the bytes of the line ends and blanks of a document, most of the text if it
+/// is deep.
 fn indentation(document: Jsonb<'_>, depth: usize) -> Result<usize> {
     let line = |depth: usize| 1 + 4 * depth;
     let mut bytes: usize = 0;

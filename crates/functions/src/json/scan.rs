@@ -1,11 +1,11 @@
 //! Parts of a JSON text, without a tree.
 //!
-//! The text was checked when the value was made; of one that is not JSON, anything may be said,
-//! but without a panic.
+//! The text was checked when the value was made; for a text that is not JSON, any answer is
+//! allowed, but no panic.
 
 use types::{Jsonb, JsonbView, Result, Scratch};
 
-/// What a text is, by its first character.
+/// Kind of a text, by its first character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Object,
@@ -56,7 +56,7 @@ impl<'t> Parts<'t> {
     }
 }
 
-/// The bytes of the value that a text begins with.
+/// Returns the bytes of the value that a text begins with.
 fn value_length(text: &str) -> usize {
     let bytes = text.as_bytes();
     let (mut depth, mut at) = (0usize, 0);
@@ -73,7 +73,7 @@ fn value_length(text: &str) -> usize {
     bytes.len()
 }
 
-/// Where the string's closing quote is.
+/// Returns the position of the string's closing quote.
 fn string_end(bytes: &[u8], start: usize) -> usize {
     let mut at = start + 1;
     while let Some(byte) = bytes.get(at) {
@@ -107,7 +107,7 @@ impl<'t> Iterator for Parts<'t> {
     }
 }
 
-/// What a string of JSON means.
+/// Returns the content of a string of JSON.
 pub(super) fn unescaped<'a>(string: &'a str, scratch: &'a Scratch) -> Result<&'a str> {
     let inside = string.get(1..string.len().max(2) - 1).unwrap_or("");
     if !inside.contains('\\') {
@@ -119,10 +119,11 @@ pub(super) fn unescaped<'a>(string: &'a str, scratch: &'a Scratch) -> Result<&'a
     }
 }
 
-/// Checks what the `\u` of all strings and keys mean, which the check of a `json` value leaves out.
+/// Checks the meaning of `\u` in all strings and keys, which the check of a `json` value leaves
+/// out.
 ///
 /// # Errors
-/// 22P02 of half a surrogate pair, 22P05 of `\u0000`.
+/// 22P02 for half a surrogate pair, 22P05 for `\u0000`.
 pub(super) fn check_escapes(text: &str, scratch: &Scratch) -> Result<()> {
     if !text.contains("\\u") {
         return Ok(());

@@ -1,4 +1,4 @@
-//! SQL values as JSON: as text, as PostgreSQL spaces it, and as `jsonb`.
+//! SQL values as JSON: as text, with PostgreSQL's blanks, and as `jsonb`.
 
 use types::{
     Array, Jsonb, JsonbBuilder, Numeric, Result, Scalar, Sink, SqlError, SqlState, Type, Value,
@@ -9,7 +9,7 @@ use crate::Context;
 
 type Out<'a> = bumpalo::collections::Vec<'a, u8>;
 
-/// How a scalar stands in JSON.
+/// Form of a scalar in JSON.
 enum Form<'a> {
     Null,
     Boolean(bool),
@@ -30,7 +30,7 @@ fn form<'a>(context: &Context<'a>, value: Value<'a>, ty: Type) -> Result<Form<'a
         }
         Value::Float4(_) | Value::Float8(_) | Value::Numeric(_) => {
             let text = context.text_of(value, ty)?;
-            // What is no number in JSON is a string.
+            // A value that is no number in JSON is a string.
             if text.ends_with(|last: char| last.is_ascii_digit()) {
                 Form::Number(text)
             } else {
@@ -45,7 +45,7 @@ fn form<'a>(context: &Context<'a>, value: Value<'a>, ty: Type) -> Result<Form<'a
     })
 }
 
-/// With a `T` before the time, and minutes in the zone's offset.
+/// Formats a time with a `T` before it, and minutes in the zone's offset.
 fn iso_8601<'a>(context: &Context<'a>, value: Value<'a>, ty: Type) -> Result<&'a str> {
     let text = context.text_of(value, ty)?;
     let Some((date, time)) = text.split_once(' ') else {
@@ -100,7 +100,7 @@ pub(super) fn write<'a>(
     }
 }
 
-/// Arrays of several dimensions are arrays of arrays.
+/// Appends an array; several dimensions become arrays of arrays.
 fn write_array<'a>(context: &Context<'a>, array: Array<'a>, out: &mut Out<'a>) -> Result<()> {
     let lengths: Vec<usize> = array
         .dimensions()
@@ -128,7 +128,7 @@ fn write_array<'a>(context: &Context<'a>, array: Array<'a>, out: &mut Out<'a>) -
     Ok(())
 }
 
-/// How many arrays begin with an element, and how many end with it.
+/// Returns how many arrays begin with an element, and how many end with it.
 fn brackets(lengths: &[usize], position: usize) -> (usize, usize) {
     let (mut opened, mut closed, mut size) = (0, 0, 1);
     for length in lengths.iter().rev() {
@@ -188,7 +188,7 @@ pub(super) fn add<'a>(
     Ok(())
 }
 
-/// The text of a key: scalars only, and not NULL.
+/// Returns the text of a key: scalars only, and not NULL.
 pub(super) fn key<'a>(context: &Context<'a>, value: Value<'a>, ty: Type) -> Result<&'a str> {
     match (value, ty) {
         (Value::Null, _) => Err(SqlError::new(

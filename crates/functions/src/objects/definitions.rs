@@ -1,4 +1,4 @@
-//! How objects are defined, and what is said of them.
+//! Definitions of objects, and comments on them.
 
 use types::Value;
 
@@ -86,7 +86,7 @@ fn comment<'a>(
     context.environment.objects().comment(catalog, oid, column)
 }
 
-/// What is said of something that does not exist here.
+/// Defines a function about objects that do not exist here.
 macro_rules! nothing {
     ($name:literal ($($parameter:expr),*) -> $result:expr) => {
         Function::scalar($name, &[$($parameter),*], $result, |_, _| Ok(Value::Null)).stable()

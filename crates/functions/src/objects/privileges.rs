@@ -1,4 +1,4 @@
-//! Who may do what: everybody everything, with objects that there are.
+//! Privileges: every role has every privilege on existing objects.
 
 use types::{Result, SqlError, SqlState, Value};
 
@@ -8,7 +8,7 @@ use crate::{
     function::{BOOL, INT2, NAME, OID, TEXT},
 };
 
-/// What may be asked of objects of a class.
+/// Returns the privileges that may be asked for on objects of a class.
 fn privileges(class: ObjectClass) -> &'static [&'static str] {
     match class {
         ObjectClass::Relation => &[
@@ -54,7 +54,7 @@ fn noun(class: ObjectClass) -> (SqlState, &'static str) {
     }
 }
 
-/// Whether an object is there: by number NULL if not, by name an error.
+/// Returns true if an object exists; otherwise NULL by number, an error by name.
 fn allowed<'a>(
     context: &Context<'a>,
     class: ObjectClass,
@@ -79,7 +79,8 @@ fn allowed<'a>(
     }
 }
 
-/// The object is the first argument, or the second after a role; the privilege comes last.
+/// Answers a call; the object is the first argument, or the second after a role; the
+/// privilege comes last.
 fn asked<'a>(
     context: &Context<'a>,
     class: ObjectClass,
@@ -94,7 +95,7 @@ fn asked<'a>(
     allowed(context, class, argument(usize::from(with_role)), privilege)
 }
 
-/// `has_..._privilege` in all its forms: with a role before the object or without.
+/// Defines `has_..._privilege` in all its forms: with a role before the object or without.
 macro_rules! forms {
     ($name:literal, $class:ident, [$($parameter:expr),*]) => {
         &[

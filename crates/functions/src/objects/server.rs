@@ -1,4 +1,4 @@
-//! What functions say of the server: encodings, its state, what it does not have.
+//! Functions about the server: encodings, its state, features it does not have.
 
 use types::{Result, Value};
 
@@ -8,7 +8,7 @@ use crate::{
     function::{BOOL, INT2, INT4, NAME, OID, REGCLASS, TEXT, TIMESTAMPTZ, entry},
 };
 
-/// The number of UTF-8 among PostgreSQL's encodings.
+/// Number of UTF-8 among PostgreSQL's encodings.
 const UTF8: i32 = 6;
 
 fn encoding_name(number: i32) -> &'static str {
@@ -29,18 +29,18 @@ fn encoding_number(name: &str) -> i32 {
     }
 }
 
-/// What there is nothing to say of: addresses, as the server does not look at them, and versions of
+/// Returns NULL: for addresses, as the server does not look at them, and for versions of
 /// collations, as text is ordered by its bytes.
 fn nothing<'a>(_: &Context<'a>, _: &[Value<'a>]) -> Result<Value<'a>> {
     Ok(Value::Null)
 }
 
-/// What a table is a part of: none is.
+/// Returns no rows: no table is a part of another.
 fn no_ancestors<'a>(_: &Context<'a>, _: &[Value<'a>]) -> Result<Rows<'a>> {
     Ok(Box::new(std::iter::empty()))
 }
 
-/// What can be asked of indexes of the one kind that there is.
+/// Returns a property of indexes, of the one existing kind.
 fn index_property(_: Oid, property: &str) -> Option<bool> {
     match property.to_ascii_lowercase().as_str() {
         "clusterable" | "index_scan" | "bitmap_scan" | "backward_scan" => Some(true),
@@ -68,7 +68,7 @@ fn no_temporary_schema() -> Oid {
     Oid(0)
 }
 
-/// Bits of 1 << command: all of INSERT, UPDATE and DELETE for tables.
+/// Returns bits of 1 << command: all of INSERT, UPDATE and DELETE for tables.
 fn updatable(context: &Context<'_>, Oid(oid): Oid, _: bool) -> i32 {
     const ALL: i32 = 1 << 2 | 1 << 3 | 1 << 4;
     let is_view = context.environment.objects().view_definition(oid).is_some();

@@ -1,4 +1,4 @@
-//! How much room things take.
+//! Sizes of objects.
 
 use types::Numeric;
 
@@ -9,7 +9,7 @@ use crate::{
     function::{INT8, NAME, NUMERIC, OID, REGCLASS, TEXT, entry},
 };
 
-/// A unit is used below this many of it, but for the largest.
+/// Below this many of a unit it is used, but for the largest.
 const NEXT_UNIT: f64 = 10.0 * 1024.0;
 const UNITS: [&str; 6] = ["bytes", "kB", "MB", "GB", "TB", "PB"];
 
@@ -21,7 +21,8 @@ fn pretty_numeric<'a>(context: &Context<'a>, size: Numeric<'a>) -> &'a str {
     context.text(&shown(size.to_f64()))
 }
 
-/// With halves rounded away from zero, and the unit that leaves no more than five digits.
+/// Formats a size with halves rounded away from zero, and the unit that leaves no more
+/// than five digits.
 fn shown(size: f64) -> String {
     let mut left = size;
     for (at, unit) in UNITS.iter().enumerate() {
@@ -34,7 +35,7 @@ fn shown(size: f64) -> String {
     String::new()
 }
 
-/// `pg_..._size(regclass)`.
+/// Defines `pg_..._size(regclass)`.
 macro_rules! size {
     ($name:literal, $of:ident) => {
         entry!($name(REGCLASS) -> INT8, in context |context: &Context<'_>, Oid(oid): Oid| {

@@ -1,4 +1,4 @@
-//! Whether names alone find objects, and what they find.
+//! Visibility of objects by name alone, and look-ups by name.
 
 use super::ObjectClass;
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
     function::{BOOL, OID, REGCLASS, REGNAMESPACE, REGPROC, REGROLE, TEXT, entry},
 };
 
-/// `pg_..._is_visible(oid)` for one kind of objects.
+/// Defines `pg_..._is_visible(oid)` for one kind of objects.
 macro_rules! visible {
     ($name:literal, $class:ident) => {
         entry!($name(OID) -> BOOL, in context |context: &Context<'_>, Oid(oid): Oid| {
@@ -17,7 +17,7 @@ macro_rules! visible {
     };
 }
 
-/// `to_reg...(text)`: NULL where the cast would fail.
+/// Defines `to_reg...(text)`: NULL where the cast would fail.
 macro_rules! found {
     ($name:literal -> $result:ident, $class:ident) => {
         entry!($name(TEXT) -> $result, in context |context: &Context<'_>, name: &str| {

@@ -1,4 +1,4 @@
-//! `regexp_replace`, `regexp_match` and their like.
+//! `regexp_replace`, `regexp_match` and similar functions.
 
 use patterns::{Captures, Matcher, Options, Piece, captures_from, matches_from, pieces};
 use types::{Array, Result, Scalar, SqlError, SqlState, Value};
@@ -15,7 +15,7 @@ fn parameter_error(message: String) -> SqlError {
     SqlError::new(SqlState::INVALID_PARAMETER_VALUE, message)
 }
 
-/// An optional argument.
+/// Returns an optional argument.
 fn optional<'a, T: crate::argument::Argument<'a>>(
     arguments: &[Value<'a>],
     position: usize,
@@ -28,7 +28,7 @@ fn optional<'a, T: crate::argument::Argument<'a>>(
     }
 }
 
-/// An optional number that must be greater than 0, or not be less.
+/// Returns an optional number, which must not be less than `least`.
 fn count<'a>(
     arguments: &[Value<'a>],
     position: usize,
@@ -45,7 +45,7 @@ fn count<'a>(
     Ok(number as usize)
 }
 
-/// The options at a position, without the `g` that only some functions have.
+/// Returns the options at a position, without the `g` that only some functions have.
 fn options(arguments: &[Value<'_>], position: usize, function: &str) -> Result<Options> {
     let options = Options::parse(optional(arguments, position, "")?)?;
     if options.global {
@@ -56,7 +56,8 @@ fn options(arguments: &[Value<'_>], position: usize, function: &str) -> Result<O
     Ok(options)
 }
 
-/// Where the character with this number, from 1, begins; `None` beyond the text.
+/// Returns the beginning of the character with this number, from 1; `None` beyond the
+/// text.
 fn begin_of(text: &str, start: usize) -> Option<usize> {
     Some(byte_of(text, start - 1)).filter(|_| start - 1 <= characters(text))
 }
@@ -65,7 +66,7 @@ fn replace<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Value<'
     let text: &str = take(arguments, 0)?;
     let pattern: &str = take(arguments, 1)?;
     let replacement: &str = take(arguments, 2)?;
-    // With four arguments the last are options, otherwise the start.
+    // The last of four arguments is options if it is text, otherwise the start.
     let (start, number, options) = match arguments.get(3) {
         Some(Value::Text(letters)) => {
             if letters.starts_with(|first: char| first.is_ascii_digit()) {
@@ -101,7 +102,8 @@ fn replace<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Value<'
     )?;
     let mut out = bumpalo::collections::String::new_in(context.scratch);
     let mut copied = 0;
-    // Where the parentheses match matters to a replacement alone that refers to them.
+    // The positions of the parentheses matter only to a replacement that refers to
+    // them.
     let refers = replacement
         .as_bytes()
         .windows(2)
@@ -144,10 +146,10 @@ fn replace<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Value<'
     Ok(Value::Text(out.into_bump_str()))
 }
 
-/// The replacement with `\1` to `\9` and `\&` filled in.
+/// Appends the replacement with `\1` to `\9` and `\&` filled in.
 ///
 /// # Errors
-/// 53200 if the statement may not hold what comes of it.
+/// 53200 if the statement may not hold the result.
 fn expand(
     context: &Context<'_>,
     text: &str,
@@ -187,7 +189,7 @@ fn expand(
     Ok(())
 }
 
-/// The groups of a match, or the whole if there are none.
+/// Returns the groups of a match, or the whole if there are none.
 fn groups<'a>(context: &Context<'a>, text: &'a str, captures: &Captures) -> Result<Value<'a>> {
     let first = usize::from(captures.len() > 1);
     let values = captures[first..].iter().map(|piece| match piece {
@@ -241,7 +243,7 @@ fn count_matches<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<V
     Ok(Value::Int4(count))
 }
 
-/// The byte range of the n-th match, or of a group of it.
+/// Returns the byte range of the n-th match, or of a group of it.
 fn find(
     context: &Context<'_>,
     arguments: &[Value<'_>],
@@ -313,7 +315,7 @@ fn split<'a>(
     Ok(pieces(&pattern, text).map(|piece| piece.map(Value::Text)))
 }
 
-/// Pieces that are listed before their memory is asked for.
+/// Maximum pieces that are listed before their memory is asked for.
 const PIECES_ASKED: usize = 1024;
 
 fn split_to_array<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Value<'a>> {

@@ -34,7 +34,8 @@ fn differs_any_case(context: &Context<'_>, text: &str, pattern: &str) -> Result<
     matches_any_case(context, text, pattern).map(|is| !is)
 }
 
-/// The first group of the first match, or the match if there are no groups.
+/// Returns the first group of the first match, or the match if there are no
+/// groups.
 fn substring<'a>(
     context: &Context<'a>,
     text: &'a str,
@@ -49,7 +50,7 @@ fn substring<'a>(
     Ok(found.map(|(begin, end)| &text[begin..end]))
 }
 
-/// SQL's form: the part between the separators of a `SIMILAR` pattern.
+/// Returns the part between the separators of a `SIMILAR` pattern, SQL's form.
 fn substring_similar<'a>(
     context: &Context<'a>,
     text: &'a str,

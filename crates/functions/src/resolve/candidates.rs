@@ -9,11 +9,11 @@ use crate::{CastContext, Function, Parameter, cast};
 pub(super) struct Candidate {
     pub(super) function: &'static Function,
     pub(super) parameters: Vec<Parameter>,
-    /// Where repeated parameters begin, if the function has an array there.
+    /// Position where repeated parameters begin, if the function has an array there.
     pub(super) repeated: Option<usize>,
 }
 
-/// Whether implicit casts take an argument to a parameter.
+/// Returns whether implicit casts take an argument to a parameter.
 fn fits(argument: Type, parameter: Parameter) -> bool {
     match parameter {
         Parameter::Of(ty) => {
@@ -42,7 +42,7 @@ impl Candidate {
     }
 }
 
-/// The categories, and whether preferred, as choices see parameters.
+/// Returns the category of a parameter for the choice.
 fn category(parameter: Parameter) -> Category {
     parameter.fixed().map_or(Category::Pseudo, Type::category)
 }
@@ -51,15 +51,15 @@ fn is_preferred(parameter: Parameter) -> bool {
     parameter.fixed().is_some_and(Type::is_preferred)
 }
 
-/// What came of a choice.
+/// Result of a choice.
 pub(super) enum Choice {
     None,
     One(Candidate),
     Several,
 }
 
-/// Chooses by rules 2 to 4 of the chapter: what fits, most exact matches, most preferred types,
-/// the categories of what is unknown, the same type for all.
+/// Chooses by rules 2 to 4 of the chapter: fitting candidates, most exact matches, most
+/// preferred types, the categories of unknown arguments, one type for all.
 pub(super) fn choose(candidates: Vec<Candidate>, arguments: &[Type]) -> Choice {
     let mut left: Vec<Candidate> = candidates
         .into_iter()
@@ -145,7 +145,7 @@ fn settle_unknown(candidates: &mut Vec<Candidate>, arguments: &[Type]) {
     }
 }
 
-/// If all that are known have one type, the others are taken to have it too.
+/// Assumes that unknown arguments have the type of the known ones, if these have one.
 fn assume_same(candidates: &mut Vec<Candidate>, arguments: &[Type]) {
     let mut known = arguments.iter().filter(|ty| **ty != Type::Unknown);
     let Some(first) = known.next() else { return };

@@ -4,9 +4,9 @@ use types::{Names, Result, Scalar, SqlError, SqlState, Type};
 
 use crate::{CastContext, cast};
 
-/// The type that expressions of these types have together: PostgreSQL 15, section 10.5.
+/// Returns the common type of expressions of these types: PostgreSQL 15, section 10.5.
 ///
-/// `construct` is what the message calls them: `CASE`, `UNION`, `VALUES`, `COALESCE`.
+/// `construct` is the construct's name in messages: `CASE`, `UNION`, `VALUES`, `COALESCE`.
 ///
 /// # Errors
 ///
@@ -41,7 +41,7 @@ pub fn common_type(types: &[Type], construct: &str, names: &dyn Names) -> Result
     }
 }
 
-/// The type that they have together, if there is one; none also if none of them is known.
+/// Returns the common type, if there is one; none also if no type is known.
 pub fn matching_types(types: &[Type]) -> Option<Type> {
     choose(types).ok().flatten()
 }
@@ -50,7 +50,7 @@ fn converts(from: Type, to: Type) -> bool {
     from == to || cast(from, to, CastContext::Implicit).is_some()
 }
 
-/// The two that do not match, if any do not.
+/// Returns the chosen type, or the two that do not match.
 fn choose(types: &[Type]) -> std::result::Result<Option<Type>, (Type, Type)> {
     let mut known = types.iter().copied().filter(|ty| *ty != Type::Unknown);
     let Some(mut chosen) = known.next() else {

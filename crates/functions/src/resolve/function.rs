@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{Cast, CastContext, Function, Parameter, cast, registry};
 
-/// The function that a call by a name means.
+/// Returns the function that a call by a name means.
 ///
 /// `variadic`: the call has `VARIADIC` before its last argument, an array. Names of functions are
 /// in lower case and without a schema.
@@ -74,13 +74,14 @@ pub(super) fn resolved(
     })
 }
 
-/// Whether it takes any number of arguments of any types, which no array can stand for.
+/// Returns whether the function takes any number of arguments of any types, which no array can
+/// hold.
 fn spreads(function: &Function) -> bool {
     function.variadic && function.parameters.last() == Some(&Parameter::Any)
 }
 
-/// The cast that a call means that has the name of a type: `date(x)`, `text(x)`. To be asked for
-/// where there is no such function.
+/// Returns the cast of a call that has the name of a type: `date(x)`, `text(x)`. Used if there is
+/// no such function.
 pub fn cast_by_name(name: &str, argument: Type) -> Option<Cast> {
     let to = Type::Scalar(Scalar::from_internal_name(name)?);
     cast(argument, to, CastContext::Explicit)
@@ -90,7 +91,7 @@ fn candidate(function: &'static Function, arguments: usize, variadic: bool) -> O
     let declared = function.parameters;
     if !function.variadic || variadic {
         let fits = arguments <= declared.len() && arguments + function.optional >= declared.len();
-        // A call with VARIADIC is only of a function that takes it.
+        // A call with VARIADIC fits only a function that takes it.
         return (fits && (!variadic || function.variadic)).then(|| Candidate {
             function,
             parameters: declared[..arguments].to_vec(),

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::registry;
 
-/// The operator that a symbol means between two expressions, or before one.
+/// Returns the operator that a symbol means between two expressions, or before one.
 ///
 /// # Errors
 ///
@@ -21,7 +21,7 @@ pub fn resolve_operator(
     names: &dyn Names,
 ) -> Result<Resolved> {
     let arguments: Vec<Type> = left.into_iter().chain([right]).collect();
-    // Some have two spellings.
+    // One operator has two spellings.
     let name = if symbol == "!=" { "<>" } else { symbol };
     let mut candidates: Vec<Candidate> = registry::operators(name)
         .iter()
@@ -54,7 +54,8 @@ pub fn resolve_operator(
     }
 }
 
-/// An operator over just these types; one that is unknown is taken to be like the other.
+/// Returns an operator over exactly these types; an unknown type is taken to be like the
+/// other.
 fn exact(candidates: &[Candidate], arguments: &[Type]) -> Option<usize> {
     let assumed = match *arguments {
         [Type::Unknown, Type::Unknown] => return None,

@@ -1,14 +1,14 @@
-//! What `anyelement` and its like stand for in a call.
+//! Types of `anyelement` and similar parameters in a call.
 //!
-//! Two families: within `anyelement`, `anyarray`, `anynonarray`, `anyenum` all must be of one type
-//! exactly; within `anycompatible` and its array a common type is found.
+//! There are two families: within `anyelement`, `anyarray`, `anynonarray`, `anyenum` all must be
+//! of one type exactly; within `anycompatible` and its array a common type is found.
 
 use types::{Category, Names, Result, Scalar, SqlError, SqlState, Type};
 
 use super::common;
 use crate::{CastContext, Parameter, cast};
 
-/// Whether known arguments can all be what a call's polymorphic parameters demand.
+/// Returns whether known arguments can all satisfy a call's polymorphic parameters.
 pub(super) fn is_consistent(parameters: &[Parameter], arguments: &[Type]) -> bool {
     if !parameters
         .iter()
@@ -37,7 +37,7 @@ pub(super) fn is_consistent(parameters: &[Parameter], arguments: &[Type]) -> boo
             return false;
         }
     }
-    // What is array and element at once would be an array of arrays.
+    // A type that is array and element at once would give an array of arrays.
     if element.is_some_and(|element| element.category() == Category::Array)
         && parameters.contains(&Parameter::AnyArray)
     {
@@ -71,11 +71,11 @@ fn compatible_is_consistent(parameters: &[Parameter], arguments: &[Type]) -> boo
         .all(|ty| *ty == common || cast(*ty, common, CastContext::Implicit).is_some())
 }
 
-/// The types of a call: of each argument, and of the result.
+/// Returns the types of a call: of each argument, and of the result.
 ///
 /// # Errors
 ///
-/// 42804 if nothing says what the polymorphic parameters stand for.
+/// 42804 if nothing determines the types of the polymorphic parameters.
 pub(super) fn settle(
     parameters: &[Parameter],
     arguments: &[Type],

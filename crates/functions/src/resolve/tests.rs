@@ -1,4 +1,4 @@
-//! Choices that PostgreSQL's documentation explains, and what errors say.
+//! Choices that PostgreSQL's documentation explains, and messages of errors.
 
 use types::{NoNames, Scalar, SqlState, Type};
 
@@ -167,7 +167,7 @@ fn casts_need_their_context() {
     ));
 }
 
-/// No two entries could be meant by the same call, and each is found by its own types.
+/// No call could mean two entries, and each entry is found by its own types.
 #[test]
 fn signatures_are_unique() {
     for entries in [

@@ -1,4 +1,5 @@
-//! What is put at the ends of texts, or taken away: `lpad`, `btrim` and their like.
+//! Additions to the ends of texts, and removals from them: `lpad`, `btrim` and similar
+//! functions.
 
 use types::Result;
 
@@ -8,7 +9,7 @@ use crate::{
     function::{BPCHAR, Function, INT4, TEXT, entry},
 };
 
-/// A text brought to `length` characters by a filling before or behind it, or cut to them.
+/// Fills a text up to `length` characters before or behind it, or cuts it to them.
 fn padded<'a>(
     context: &Context<'a>,
     text: &str,
@@ -55,7 +56,7 @@ fn pad_right_blank<'a>(context: &Context<'a>, text: &str, length: i32) -> Result
     pad_right(context, text, length, " ")
 }
 
-/// Bytes of a set of characters that is searched as it is.
+/// Maximum bytes of a set of characters that is searched as it is.
 const SEARCHED_BYTES_MAX: usize = 32;
 
 /// The characters that a trim removes.
@@ -136,7 +137,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     entry!("rtrim"(TEXT, TEXT) -> TEXT, trim_right),
     entry!("rtrim"(TEXT) -> TEXT, |text| trim_right(text, " ")),
     entry!("repeat"(TEXT, INT4) -> TEXT, in context repeat),
-    // The cast to text drops the blanks, which is what the lengths of char(n) leave out.
+    // Lengths of char(n) leave out the blanks at its end, which the cast to text drops.
     entry!("length"(BPCHAR) -> INT4, |text: &str| characters(text.trim_end_matches(' ')) as i32),
     entry!("character_length"(BPCHAR) -> INT4, |text: &str| {
         characters(text.trim_end_matches(' ')) as i32

@@ -10,7 +10,7 @@ use crate::{
     function::{BOOL, BYTEA, Chain, Function, INT4, INT8, TEXT, entry},
 };
 
-/// `||` of any number of values.
+/// Concatenates any number of values: `||`.
 pub(crate) fn concatenate_bytes<'a>(
     context: &Context<'a>,
     arguments: &[Value<'a>],
@@ -47,7 +47,7 @@ fn substring_of_length(bytes: &[u8], start: i32, length: i32) -> Result<&[u8]> {
     Ok(bytes.get(first..end.max(first)).unwrap_or_default())
 }
 
-/// The bytes with `length` from `start` replaced; as many as are new, if that is not said.
+/// Replaces `length` bytes from `start`; without a length, as many as are new.
 fn overlay<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Value<'a>> {
     let (bytes, new): (&[u8], &[u8]) = (take(arguments, 0)?, take(arguments, 1)?);
     let start: i32 = take(arguments, 2)?;
@@ -73,12 +73,12 @@ fn overlay<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Value<'
     Ok(Value::Bytea(joined))
 }
 
-/// The first place of `wanted`, from 1; 0 if there is none. Linear in both.
+/// Returns the first place of `wanted`, from 1; 0 if there is none. Linear in both.
 fn position(bytes: &[u8], wanted: &[u8]) -> i32 {
     memchr::memmem::find(bytes, wanted).map_or(0, |position| position as i32 + 1)
 }
 
-/// Which bytes a set has, by their value.
+/// Returns, by value, whether a byte is in a set.
 fn members(set: &[u8]) -> [bool; 256] {
     let mut members = [false; 256];
     for byte in set {

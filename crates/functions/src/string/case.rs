@@ -13,7 +13,7 @@ fn upper_character(character: char) -> char {
     single(character, character.to_uppercase())
 }
 
-/// The mapped character, unless it would become several.
+/// Returns the mapped character, unless it would become several.
 fn single(character: char, mut mapped: impl Iterator<Item = char>) -> char {
     match (mapped.next(), mapped.next()) {
         (Some(mapped), None) => mapped,

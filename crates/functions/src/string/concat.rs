@@ -1,4 +1,4 @@
-//! Texts, and whatever can be one, put together.
+//! Concatenation of texts, and of values of other types as text.
 
 use types::{Result, Sink, SqlError, SqlState, Value};
 
@@ -20,7 +20,8 @@ fn concatenate<'a>(context: &Context<'a>, left: &'a str, right: &'a str) -> Resu
     Ok(joined.into_bump_str())
 }
 
-/// `||` of any number of values, of which those that are not text are written as text.
+/// Concatenates any number of values: `||`. Values that are not text are written as
+/// text.
 pub(crate) fn concatenate_texts<'a>(
     context: &Context<'a>,
     arguments: &[Value<'a>],
@@ -44,7 +45,7 @@ pub(crate) fn concatenate_texts<'a>(
     context.finish_text(out).map(Value::Text)
 }
 
-/// The texts of all that is not NULL.
+/// Concatenates the texts of all values that are not NULL.
 fn concat<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> Result<Value<'a>> {
     let mut out = bumpalo::collections::Vec::new_in(context.scratch);
     for (position, value) in arguments.iter().enumerate() {
@@ -75,7 +76,7 @@ fn concat_with_separator<'a>(context: &Context<'a>, arguments: &[Value<'a>]) -> 
     context.finish_text(out).map(Value::Text)
 }
 
-/// How many of the arguments are NULL, or are not.
+/// Counts the arguments that are NULL, or are not.
 fn count_nulls(arguments: &[Value<'_>], null: bool) -> Result<i32> {
     let count = arguments
         .iter()

@@ -1,4 +1,5 @@
-//! Between text and bytes of an encoding. There is one encoding, UTF-8.
+//! Conversions between text and bytes of an encoding. There is one encoding,
+//! UTF-8.
 
 use types::{Result, SqlError, SqlState};
 

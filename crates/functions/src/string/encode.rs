@@ -8,7 +8,7 @@ use crate::{
     function::{BYTEA, Function, TEXT, entry},
 };
 
-/// As MIME has it: lines of so many characters.
+/// Characters of a line, as in MIME.
 const LINE: usize = 76;
 
 static BASE64: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, general_purpose::PAD);

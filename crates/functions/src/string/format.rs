@@ -1,4 +1,4 @@
-//! `format`: arguments into the places that a text leaves, as `sprintf` does.
+//! `format`: arguments in the places of a text, as in `sprintf`.
 
 use types::{Result, Sink, SqlError, SqlState, Value};
 
@@ -10,20 +10,20 @@ use crate::{
     integer::out_of_range,
 };
 
-/// Where in the text we are, and which argument is next.
+/// The rest of the text, and the next argument.
 struct Reader<'t> {
     rest: &'t str,
     next: usize,
 }
 
-/// What is between `%` and the letter.
+/// The specification between `%` and the letter.
 #[derive(Default)]
 struct Place {
     /// The argument, from 1.
     argument: Option<usize>,
     left: bool,
     width: i32,
-    /// The width is an argument, of this number if it is given.
+    /// An argument that gives the width, of this number if it is given.
     width_from: Option<Option<usize>>,
 }
 
@@ -106,7 +106,8 @@ impl Reader<'_> {
         Ok(place)
     }
 
-    /// The position of the argument to use, which counts the format itself as 0.
+    /// Returns the position of the argument to use, which counts the format
+    /// itself as 0.
     fn argument(&mut self, chosen: Option<usize>, arguments: usize) -> Result<usize> {
         let position = chosen.unwrap_or(self.next);
         self.next = position + 1;

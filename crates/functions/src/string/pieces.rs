@@ -9,13 +9,14 @@ use crate::{
     integer::out_of_range,
 };
 
-/// The characters from `start`, 1 for the first, which may lie before the text.
+/// Returns the characters from `start`, 1 for the first, which may lie before the
+/// text.
 fn substring(text: &str, start: i32) -> &str {
     let skipped = usize::try_from(i64::from(start) - 1).unwrap_or(0);
     &text[byte_of(text, skipped)..]
 }
 
-/// At most `length` characters from `start`, of which those before the text are none.
+/// Returns at most `length` characters from `start`; those before the text are none.
 fn substring_of_length(text: &str, start: i32, length: i32) -> Result<&str> {
     if length < 0 {
         return Err(SqlError::new(
@@ -34,7 +35,8 @@ fn substring_of_length(text: &str, start: i32, length: i32) -> Result<&str> {
     Ok(&rest[..byte_of(rest, end - first)])
 }
 
-/// The first characters; if `count` is negative, all but so many last ones.
+/// Returns the first `count` characters; if `count` is negative, all but the last
+/// ones.
 fn left(text: &str, count: i32) -> &str {
     let count = match usize::try_from(count) {
         Ok(count) => count,
@@ -43,7 +45,8 @@ fn left(text: &str, count: i32) -> &str {
     &text[..byte_of(text, count)]
 }
 
-/// The last characters; if `count` is negative, all but so many first ones.
+/// Returns the last `count` characters; if `count` is negative, all but the first
+/// ones.
 fn right(text: &str, count: i32) -> &str {
     let skipped = match usize::try_from(count) {
         Ok(count) => characters(text).saturating_sub(count),
@@ -70,7 +73,7 @@ fn split_part<'a>(text: &'a str, delimiter: &str, field: i32) -> Result<&'a str>
     let part = if field > 0 {
         text.split(delimiter).nth(position)
     } else {
-        // Not `rsplit`: where delimiters overlap, it would find others.
+        // Not `rsplit`: it would find others if delimiters overlap.
         let fields = text.split(delimiter).count();
         fields
             .checked_sub(position + 1)
@@ -79,7 +82,7 @@ fn split_part<'a>(text: &'a str, delimiter: &str, field: i32) -> Result<&'a str>
     Ok(part.unwrap_or(""))
 }
 
-/// The text with `length` characters from `start` replaced.
+/// Replaces `length` characters from `start`.
 fn overlay<'a>(
     context: &Context<'a>,
     text: &'a str,

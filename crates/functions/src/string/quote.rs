@@ -10,8 +10,8 @@ use crate::{
     function::{Function, Parameter, TEXT, entry},
 };
 
-/// Words that cannot be identifiers without quotes, in order: PostgreSQL 15's appendix C, all that
-/// it does not call unreserved.
+/// Words that cannot be identifiers without quotes, in order: PostgreSQL 15's appendix C, except
+/// the unreserved ones.
 const KEYWORDS: &[&str] = &[
     "all",
     "analyse",
@@ -180,7 +180,7 @@ pub fn write_identifier(name: &str, out: &mut impl Sink) {
     out.put(quoted_identifier(name).as_bytes());
 }
 
-/// A name as SQL has to write it: in quotes if it needs them.
+/// Returns a name in SQL's spelling: in quotes if it needs them.
 pub fn quoted_identifier(name: &str) -> Cow<'_, str> {
     match needs_quotes(name) {
         true => Cow::Owned(format!("\"{}\"", name.replace('"', "\"\""))),
@@ -204,11 +204,11 @@ pub(crate) fn write_literal(text: &str, out: &mut impl Sink) {
     out.put_byte(b'\'');
 }
 
-/// A text as a literal of SQL.
+/// Returns a text as a literal of SQL.
 pub fn quoted_literal(text: &str) -> String {
     let mut out = Vec::new();
     write_literal(text, &mut out);
-    // What was put around it and into it is ASCII.
+    // Only ASCII was put around it and into it.
     String::from_utf8(out).unwrap_or_default()
 }
 

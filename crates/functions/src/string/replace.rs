@@ -27,8 +27,8 @@ fn replace<'a>(context: &Context<'a>, text: &'a str, from: &str, to: &str) -> Re
     Ok(replaced.into_bump_str())
 }
 
-/// Each character of `from` becomes the one at its place in `to`, or goes if there is none; of a
-/// character that is there twice the first place counts.
+/// Replaces each character of `from` by the one at its place in `to`, or removes it if there is
+/// none; the first place of a repeated character counts.
 fn translate<'a>(context: &Context<'a>, text: &str, from: &str, to: &str) -> &'a str {
     let to = to.chars().map(Some).chain(std::iter::repeat(None));
     let mut table: Vec<(char, Option<char>)> = from.chars().zip(to).collect();

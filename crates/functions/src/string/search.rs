@@ -1,4 +1,4 @@
-//! Where something is in a text, how long a text is, whether a text begins so.
+//! Positions in a text, lengths and prefixes.
 
 use types::{Result, SqlError, SqlState};
 
@@ -8,7 +8,8 @@ use crate::{
     function::{BOOL, Function, INT4, NAME, TEXT, entry},
 };
 
-/// The position of the first character of the first place, from 1; 0 if there is none.
+/// Returns the position of the first character of the first place, from 1; 0 if there
+/// is none.
 fn position(text: &str, wanted: &str) -> i32 {
     text.find(wanted)
         .map_or(0, |byte| characters(&text[..byte]) as i32 + 1)

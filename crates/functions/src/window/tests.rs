@@ -1,4 +1,5 @@
-//! Over a partition of five rows in three groups of peers, with PostgreSQL's answers.
+//! Functions over a partition of five rows in three groups of peers, with PostgreSQL's
+//! answers.
 
 use types::{NoNames, Result, Scalar, Type, Value};
 
@@ -39,7 +40,7 @@ impl<'a> Partition<'a> for Five<'_> {
         self.peers().1
     }
 
-    /// The first argument is the row's number times ten.
+    /// Returns the row's number times ten as the first argument.
     fn argument(&self, row: usize, position: usize) -> Result<Value<'a>> {
         Ok(match position {
             0 if self.arguments.len() != 1 || !matches!(self.arguments[0], Value::Int4(_)) => {

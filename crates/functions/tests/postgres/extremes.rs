@@ -1,11 +1,11 @@
-//! Calls with extreme arguments end, and soon: with an answer, or with the error that PostgreSQL or a
-//! bound of our own gives. Some ran for minutes, or would have.
+//! Calls with extreme arguments end, and soon: with an answer, or with an error of PostgreSQL or of a
+//! bound of our own. Some calls ran for minutes, or would have.
 
 use std::time::{Duration, Instant};
 
 use crate::support::{Session, answer};
 
-/// How a call ends: with some value, or with an error.
+/// Calls, and their ends: with some value, or with an error.
 const CASES: &[(&str, Option<&str>)] = &[
     ("length(repeat('x', 1073741824))", Some("54000")),
     ("length(lpad('x', 1073741820))", Some("54000")),
@@ -224,7 +224,7 @@ const CASES: &[(&str, Option<&str>)] = &[
     ("similar_to_escape(repeat('%', 100000), '\\') = 'a'", None),
 ];
 
-/// Far more than any call needs, in a build without optimisation on a busy machine.
+/// Far more time than any call needs, in a build without optimisation on a busy machine.
 const ENOUGH: Duration = Duration::from_secs(60);
 
 #[test]

@@ -11,8 +11,8 @@ use std::fs;
 
 use support::{Session, answer};
 
-/// Whether an answer is PostgreSQL's. Of the last digit of a float the C libraries have different
-/// opinions.
+/// Returns whether an answer is PostgreSQL's. The last digit of a float may differ, as between C
+/// libraries.
 fn agrees(found: &str, expected: &str) -> bool {
     let float = |answer: &str| -> Option<f64> {
         let text = answer.strip_prefix("double precision '")?;

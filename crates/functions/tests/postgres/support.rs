@@ -9,7 +9,7 @@ use types::{Scratch, Settings, SqlError, TimeZone};
 use evaluate::{evaluate, evaluate_aggregate, evaluate_rows};
 use parse::Parser;
 
-/// A session that always says the same.
+/// A session with constant answers.
 pub(crate) struct Session {
     settings: Settings,
     patterns: Patterns,
@@ -79,7 +79,7 @@ impl Session {
     }
 }
 
-/// The answer to a case, as the files have it.
+/// Returns the answer to a case in the form of the files.
 pub(crate) fn answer(session: &Session, case: &str) -> String {
     let scratch = Scratch::new();
     let context = session.context(&scratch);

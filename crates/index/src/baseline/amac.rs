@@ -8,7 +8,7 @@ use crate::{
     tree::Tree,
 };
 
-/// What a step came to.
+/// Result of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// A prefetch was issued: come back after a while.
@@ -23,7 +23,7 @@ pub struct AmacGet<'t, 'k> {
 }
 
 impl<'t, 'k> AmacGet<'t, 'k> {
-    /// A lookup of `key`; nothing is read yet.
+    /// Returns a lookup of `key`; nothing is read yet.
     #[inline]
     pub fn new(tree: &'t Tree, pin: &Pin<'_>, key: &'k [u8]) -> AmacGet<'t, 'k> {
         AmacGet {
@@ -48,7 +48,7 @@ impl<'t, 'k> AmacGet<'t, 'k> {
 /// `keys[i]`.
 ///
 /// # Panics
-/// When there are fewer answers than keys.
+/// Panics if there are fewer answers than keys.
 pub fn multi_get_amac<K: AsRef<[u8]>>(
     tree: &Tree,
     pin: &Pin<'_>,
@@ -73,7 +73,7 @@ pub fn multi_get_amac<K: AsRef<[u8]>>(
                     Some((next, key)) => {
                         *index = next;
                         *lookup = AmacGet::new(tree, pin, key.as_ref());
-                        // Its first stage misses nothing: go on to its prefetch.
+                        // The first stage misses nothing: go on to its prefetch.
                         if let Step::Done(answer) = lookup.step() {
                             answers[next] = answer;
                         } else {

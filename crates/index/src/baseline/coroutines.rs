@@ -1,5 +1,4 @@
-//! Lookups as coroutines in a ring, polled directly: what a scheduler could at
-//! best achieve.
+//! Lookups as coroutines in a ring, polled directly: the best that a scheduler could achieve.
 
 use std::{
     future::Future as _,
@@ -12,11 +11,10 @@ use memory::Pin;
 
 use crate::tree::Tree;
 
-/// Looks `keys` up, `in_flight` at a time. `answers[i]` is the value of
-/// `keys[i]`.
+/// Looks `keys` up under `pin`, `in_flight` at a time. `answers[i]` is the value of `keys[i]`.
 ///
 /// # Panics
-/// When there are fewer answers than keys.
+/// Panics if there are fewer answers than keys.
 pub fn multi_get_coroutines<K: AsRef<[u8]>>(
     tree: &Tree,
     pin: &Pin<'_>,

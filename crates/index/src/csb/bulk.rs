@@ -5,14 +5,14 @@ use std::collections::TryReserveError;
 use super::{CsbTree, Inner, LEAF_CODES, Leaf, Separator, Stored};
 
 impl<S: Separator> CsbTree<S> {
-    /// Of codes in ascending order of their values, none of which are equal. Nodes are filled to
-    /// `fill_percent`, 50 to 100: what is inserted later splits full ones.
+    /// Builds a tree of `codes`, which are in ascending order of their values, no two of which are
+    /// equal. Nodes are filled to `fill_percent`, 50 to 100: later insertions split full ones.
     ///
     /// # Errors
-    /// When memory is lacking.
+    /// [`TryReserveError`] if memory is lacking.
     ///
     /// # Panics
-    /// If `fill_percent` is out of range.
+    /// Panics if `fill_percent` is out of range.
     pub fn bulk_load<V: Stored<Separator = S>>(
         values: &V,
         codes: impl ExactSizeIterator<Item = u32>,
@@ -29,7 +29,8 @@ impl<S: Separator> CsbTree<S> {
         if tree.len == 0 {
             return Ok(tree);
         }
-        // Of each node of the level that is being built: its group is its number by `children`.
+        // Smallest value of each node of the level that is being built; the group of a node is its
+        // number divided by `children`.
         let mut smallest: Vec<S> = memory::on_huge_pages(tree.len.div_ceil(per_leaf))?;
         let mut groups = Vec::new();
         let mut leaf = Leaf::EMPTY;
@@ -56,8 +57,8 @@ impl<S: Separator> CsbTree<S> {
         Ok(tree)
     }
 
-    /// Inner nodes above those of a level, whose smallest separators and groups are given: the
-    /// same of them.
+    /// Adds a level of inner nodes above a level whose smallest separators and groups are given;
+    /// returns the separators and groups of the new level.
     fn add_level(
         &mut self,
         below: &[S],

@@ -1,29 +1,29 @@
-//! Places in the order of a tree's codes, which are kept while nobody borrows the tree.
+//! Places in the order of a tree's codes, which are kept while the tree is not borrowed.
 
 use super::{CsbTree, Separator};
 
-/// Goes through the codes of a tree in the order of their values, as [`CsbTree::codes`] does, but borrows
-/// the tree only for a step. The tree must be the same in each, and unchanged; else there may be any codes.
+/// A walk through the codes of a tree in the order of their values, as [`CsbTree::codes`] is, that borrows the tree
+/// only for a step. The tree must be the same in each step, and unchanged; else any codes may come out.
 #[derive(Clone, Debug, Default)]
 pub struct Cursor {
-    /// From the root down to a leaf: groups, the node of each, how many nodes there are. Empty before
-    /// the beginning and behind the end.
+    /// Path from the root down to a leaf: groups, the node in each, and how many nodes there are. Empty before the
+    /// beginning and behind the end.
     path: Vec<(u32, usize, usize)>,
-    /// The next code of the leaf.
+    /// Place of the next code in the leaf.
     at: usize,
     has_begun: bool,
 }
 
 impl Cursor {
-    /// One at the beginning.
+    /// Returns a cursor at the beginning.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The next code.
+    /// Returns the next code.
     ///
     /// # Panics
-    /// It may if the tree is another one than before, or has been changed.
+    /// May panic if the tree is another one than before, or has been changed.
     pub fn next<S: Separator>(&mut self, tree: &CsbTree<S>) -> Option<u32> {
         if !self.has_begun {
             self.has_begun = true;

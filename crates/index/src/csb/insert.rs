@@ -1,8 +1,8 @@
 //! Inserting a code.
 //!
-//! On the way down, each full child is split before it is entered, so that a parent always has room
-//! for one more: a split changes a node, its parent and their two groups, and nothing above. The
-//! memory that it needs is allocated before anything is changed.
+//! On the way down, each full child is split before it is entered, so that a parent always has room for one more: a
+//! split changes a node, its parent and their two groups, and nothing above. The memory for a split is allocated before
+//! anything is changed.
 
 use std::{cmp::Ordering, collections::TryReserveError};
 
@@ -11,11 +11,11 @@ use interleave::{Lookup as _, Sequential, run_inline};
 use super::{CsbTree, HEIGHT_MAX, Inner, LEAF_CODES, Leaf, Separator, Values};
 
 impl<S: Separator> CsbTree<S> {
-    /// Inserts the code of a value that equals `key`, unless such a value is there already: its
-    /// code then. The new value must be among the values.
+    /// Inserts the code of a value that equals `key`, unless such a value is there already: then returns its code. The
+    /// new value must be among the values.
     ///
     /// # Errors
-    /// When memory is lacking. The code is not in the tree, and all others are.
+    /// [`TryReserveError`] if memory is lacking. The code is not in the tree, and all others are.
     pub fn insert<K: Copy, V: Values<K, Separator = S>>(
         &mut self,
         values: &V,
@@ -29,11 +29,11 @@ impl<S: Separator> CsbTree<S> {
         Ok(None)
     }
 
-    /// Inserts the code of a value that equals `key`, and is known not to be there. (If it is, either code
-    /// may be found from then on.) The new value must be among the values.
+    /// Inserts the code of a value that equals `key`, and is known not to be there. (If it is there, either code may be
+    /// found from then on.) The new value must be among the values.
     ///
     /// # Errors
-    /// As [`CsbTree::insert`].
+    /// [`TryReserveError`] if memory is lacking. The code is not in the tree, and all others are.
     pub fn insert_absent<K: Copy, V: Values<K, Separator = S>>(
         &mut self,
         values: &V,
@@ -69,7 +69,7 @@ impl<S: Separator> CsbTree<S> {
         }
     }
 
-    /// Which child of a node a key belongs to.
+    /// Returns the child of a node that a key belongs to.
     fn child_for<K: Copy, V: Values<K, Separator = S>>(
         &self,
         values: &V,
@@ -85,7 +85,7 @@ impl<S: Separator> CsbTree<S> {
         })
     }
 
-    /// Splits a full root: it becomes the first child of a new one, in the group where it is.
+    /// Splits a full root: the root becomes the first child of a new root, in the group where it is.
     fn make_room_in_root<V: super::Stored<Separator = S>>(
         &mut self,
         values: &V,
@@ -104,11 +104,11 @@ impl<S: Separator> CsbTree<S> {
             keys: some.keys(),
         })?;
         (self.root, self.height) = (root, self.height + 1);
-        // If there is no memory for this, the root has one child, which is all right.
+        // If there is no memory for this split, the root has one child, which is all right.
         self.split(values, self.height - 1, root, 0, 0)
     }
 
-    /// Splits the full `child` of a node that has room; `height`: that of the child.
+    /// Splits the full `child` of a node that has room; `height` is that of the child.
     fn split<V: super::Stored<Separator = S>>(
         &mut self,
         values: &V,
@@ -132,7 +132,7 @@ impl<S: Separator> CsbTree<S> {
         Ok(())
     }
 
-    /// The second half of a leaf's codes goes to a new one behind it: what separates them.
+    /// Moves the second half of a leaf's codes to a new leaf behind it; returns the separator between the two.
     fn split_leaf<V: super::Stored<Separator = S>>(
         &mut self,
         values: &V,
@@ -148,8 +148,8 @@ impl<S: Separator> CsbTree<S> {
         values.separator(second.codes[0])
     }
 
-    /// The second half of an inner node's children goes to a group of their own, below a new node
-    /// behind it: what separates the two.
+    /// Moves the second half of an inner node's children to a group of their own, below a new node behind it; returns
+    /// the separator between the two nodes.
     fn split_inner(
         &mut self,
         height: usize,
@@ -158,7 +158,7 @@ impl<S: Separator> CsbTree<S> {
         nodes: usize,
     ) -> Result<S, TryReserveError> {
         let node = *self.inner.node(group, at);
-        // So many separators stay, and one more child.
+        // Half of the separators stay, and one more child.
         let half = S::COUNT / 2;
         let moved = half + 1..Self::FAN_OUT;
         let first = match height {

@@ -5,16 +5,16 @@ use std::{collections::TryReserveError, fmt};
 /// Codes of a leaf: with their number and fingerprints, one line.
 pub(super) const LEAF_CODES: usize = 12;
 
-/// What inner nodes have of a value: of one size, and as many as fit into a node. Sealed: searches rely on
-/// a node's keys being as many as it says.
+/// Form in which inner nodes hold a value: of one size, and as many as fit into a node. Sealed: searches rely on a
+/// node's keys being as many as [`Separator::COUNT`].
 pub trait Separator: Copy + sealed::Sealed {
-    /// Those of a node.
+    /// Separators of a node.
     type Keys: Copy + AsRef<[Self]> + AsMut<[Self]> + Send + Sync;
 
-    /// How many these are, at least 3.
+    /// Number of separators of a node, at least 3.
     const COUNT: usize;
 
-    /// Some keys, to be overwritten.
+    /// Returns an array of keys, to be overwritten.
     fn keys(self) -> Self::Keys;
 }
 
@@ -59,9 +59,9 @@ separators!(
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
 pub(super) struct Inner<S: Separator> {
-    /// The group of its children.
+    /// Group of the node's children.
     pub(super) first: u32,
-    /// Separators that it has.
+    /// Separators in use.
     pub(super) count: u32,
     pub(super) keys: S::Keys,
 }
@@ -80,9 +80,9 @@ impl<S: Separator> fmt::Debug for Inner<S> {
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub(super) struct Leaf {
-    /// Codes that it has.
+    /// Codes in use.
     pub(super) count: u32,
-    /// Of the values that the codes are of.
+    /// Fingerprints of the codes' values.
     pub(super) fingerprints: [u8; LEAF_CODES],
     pub(super) codes: [u32; LEAF_CODES],
 }
@@ -101,7 +101,7 @@ impl Leaf {
         self.insert(self.count as usize, code, fingerprint);
     }
 
-    /// Adds a code before that at a place; there must be room.
+    /// Adds a code before the code at place `at`; there must be room.
     pub(super) fn insert(&mut self, at: usize, code: u32, fingerprint: u8) {
         let count = self.count as usize;
         self.codes.copy_within(at..count, at + 1);
@@ -111,7 +111,7 @@ impl Leaf {
         self.count += 1;
     }
 
-    /// Takes the codes from a place on out: a leaf of them.
+    /// Takes the codes from place `at` on out; returns a leaf of them.
     pub(super) fn split_off(&mut self, at: usize) -> Leaf {
         let count = self.count as usize;
         let mut second = Leaf::EMPTY;
@@ -121,13 +121,13 @@ impl Leaf {
         second
     }
 
-    /// A bit for each code whose value may have this fingerprint.
+    /// Returns a bit for each code whose value may have this fingerprint.
     #[inline(always)]
     pub(super) fn candidates(&self, fingerprint: u8) -> u32 {
         let all = (1 << self.count) - 1;
         #[cfg(all(target_arch = "x86_64", not(miri)))]
-        // SAFETY: the load is of the first 16 bytes of a leaf, which are its number and fingerprints
-        // (asserted above); SSE2 is part of x86-64.
+        // SAFETY: the load is of the first 16 bytes of a leaf, which are its count and fingerprints (asserted above);
+        // SSE2 is part of x86-64.
         let equal = unsafe {
             use std::arch::x86_64::{
                 __m128i, _mm_cmpeq_epi8, _mm_load_si128, _mm_movemask_epi8, _mm_set1_epi8,
@@ -141,7 +141,7 @@ impl Leaf {
         equal & all
     }
 
-    /// A bit for each fingerprint that is this one.
+    /// Returns a bit for each fingerprint that equals `fingerprint`.
     #[cfg(any(test, not(target_arch = "x86_64"), miri))]
     pub(super) fn equal(&self, fingerprint: u8) -> u32 {
         let bits = self.fingerprints.iter().enumerate();
@@ -155,13 +155,13 @@ impl Leaf {
     }
 }
 
-/// Bytes that are asked for at a time, about: a few huge pages.
+/// Bytes allocated at a time, roughly: a few huge pages.
 const CHUNK_BYTES: usize = 8 << 20;
 
 /// Groups of nodes, which stay where they are.
 #[derive(Clone, Debug)]
 pub(super) struct Pool<T> {
-    /// Each of as many groups, but the last one.
+    /// Chunks, each of as many groups except the last.
     chunks: Vec<Vec<T>>,
     /// Nodes of a group.
     group_nodes: usize,
@@ -181,21 +181,21 @@ impl<T: Copy> Pool<T> {
         }
     }
 
-    /// Bytes of all groups.
+    /// Returns the bytes of all groups.
     pub(super) fn bytes(&self) -> usize {
         self.groups as usize * self.group_nodes * size_of::<T>()
     }
 
-    /// Another group, filled with `node`.
+    /// Adds another group, filled with `node`, and returns its number.
     ///
     /// # Errors
-    /// When there is no memory for it; nothing has changed.
+    /// [`TryReserveError`] if memory is lacking; nothing has changed.
     pub(super) fn add(&mut self, node: T) -> Result<u32, TryReserveError> {
         let chunk_nodes = self.group_nodes << self.chunk_shift;
         let is_full = |chunk: &Vec<T>| chunk.len() == chunk_nodes;
         if self.chunks.last().is_none_or(is_full) {
             self.chunks.try_reserve(1)?;
-            // The first one grows: a small tree is to be small.
+            // The first chunk grows: a small tree is to be small.
             let chunk = match self.chunks.is_empty() {
                 true => Vec::new(),
                 false => memory::on_huge_pages(chunk_nodes)?,
@@ -216,7 +216,7 @@ impl<T: Copy> Pool<T> {
         (chunk, within * self.group_nodes + at)
     }
 
-    /// A node of a group that was added.
+    /// Returns a node of a group that was added.
     #[inline(always)]
     pub(super) fn node(&self, group: u32, at: usize) -> &T {
         debug_assert!(group < self.groups && at < self.group_nodes);
@@ -226,10 +226,10 @@ impl<T: Copy> Pool<T> {
         unsafe { self.chunks.get_unchecked(chunk).get_unchecked(at) }
     }
 
-    /// A node whose number may be one of another tree's.
+    /// Returns a node whose number may be one of another tree's.
     ///
     /// # Panics
-    /// If there is none.
+    /// Panics if there is no such node.
     pub(super) fn checked(&self, group: u32, at: usize) -> &T {
         let (chunk, at) = self.place(group, at);
         &self.chunks[chunk][at]
@@ -240,7 +240,7 @@ impl<T: Copy> Pool<T> {
         &mut self.chunks[chunk][at]
     }
 
-    /// All nodes of a group.
+    /// Returns all nodes of a group.
     pub(super) fn group_mut(&mut self, group: u32) -> &mut [T] {
         let (chunk, at) = self.place(group, 0);
         &mut self.chunks[chunk][at..at + self.group_nodes]

@@ -8,7 +8,7 @@ use crate::random::random;
 const IN_FLIGHT: [usize; 6] = [0, 1, 2, 7, 16, 64];
 
 impl<S: Separator> CsbTree<S> {
-    /// Checks what the module text says of the shape.
+    /// Checks the shape against the module text.
     fn check<V: Stored<Separator = S>>(&self, values: &V) {
         let codes: Vec<u32> = self.codes().collect();
         let mut cursor = Cursor::new();
@@ -22,7 +22,7 @@ impl<S: Separator> CsbTree<S> {
         }
     }
 
-    /// The codes below a node.
+    /// Returns the codes below a node, checked.
     fn check_node<V: Stored<Separator = S>>(
         &self,
         values: &V,
@@ -45,7 +45,7 @@ impl<S: Separator> CsbTree<S> {
     }
 }
 
-/// All executions find the same.
+/// Looks keys up in all executions, which find the same.
 fn found<K: Copy, V: Values<K>>(
     tree: &CsbTree<V::Separator>,
     values: &V,
@@ -104,7 +104,7 @@ fn check_numbers<T: Separator + Ord + Hash + Debug>(arriving: &[T], asked: &[T])
             (naive.len(), naive.is_empty())
         );
         assert_eq!(found(&loaded, &values, asked), expected);
-        // It takes insertions, wherever they go.
+        // A loaded tree takes insertions, wherever they go.
         let (mut loaded, mut values) = (loaded, values.clone());
         for &key in asked {
             values.push(key);
@@ -205,7 +205,7 @@ fn candidates_are_the_codes_with_the_fingerprint() {
                 count,
                 ..Leaf::EMPTY
             };
-            // What lies behind the last code must not count.
+            // Fingerprints behind the last code must not count.
             leaf.fingerprints.fill_with(|| next() as u8 % 4);
             for asked in [0, 1, 2, 3, 4, 255] {
                 let bits = (0..count as usize).filter(|&at| leaf.fingerprints[at] == asked);
@@ -266,7 +266,7 @@ fn a_lookup_reads_one_value_of_what_is_there_and_seldom_any_of_what_is_not() {
                     assert_eq!(found, (odd == 0).then_some(n));
                 });
             }
-            // Eleven others in a leaf have the same fingerprint once in 256 times each.
+            // Eleven other values in a leaf have the same fingerprint once in 256 times each.
             let others = values.compared.get() - (1 - odd as usize) * count as usize;
             assert!(others < count as usize / 8, "{others} of {count}");
         }

@@ -7,34 +7,34 @@ use crate::{hash::hash_of, key::Piece};
 
 /// Values that have codes: their places.
 pub trait Stored {
-    /// What inner nodes have of a value.
+    /// Form in which inner nodes hold a value.
     type Separator: Separator;
 
-    /// That of a value.
+    /// Returns the separator of the value with `code`.
     fn separator(&self, code: u32) -> Self::Separator;
 
-    /// That of a value: see [`Values::fingerprint`].
+    /// Returns the fingerprint of the value with `code`: see [`Values::fingerprint`].
     fn fingerprint_of(&self, code: u32) -> u8;
 
-    /// Where a value lies, and how many bytes of it are read to compare it.
+    /// Returns the address of a value, and how many bytes of it are read to compare it.
     fn address(&self, code: u32) -> (*const u8, usize);
 
-    /// The order of two values.
+    /// Returns the order of two values.
     fn order(&self, code: u32, other: u32) -> Ordering;
 }
 
 /// Values that keys of this type can be compared with.
 pub trait Values<K: Copy>: Stored {
-    /// How a separator compares with a key.
+    /// Compares a separator with a key.
     ///
     /// # Errors
-    /// The code of the value that has to be asked, where the separator does not say.
+    /// The code of the value that has to be compared, if the separator does not decide.
     fn compare_separator(&self, separator: Self::Separator, key: K) -> Result<Ordering, u32>;
 
-    /// A byte that equal values have in common, and others seldom.
+    /// Returns a byte that equal values have in common, and others seldom.
     fn fingerprint(key: K) -> u8;
 
-    /// How a value compares with a key.
+    /// Compares a value with a key.
     fn compare(&self, code: u32, key: K) -> Ordering;
 }
 
@@ -79,8 +79,8 @@ impl<T: Separator + Ord + Hash> Values<T> for Vec<T> {
     }
 }
 
-/// The uppermost byte of a hash. A byte of one multiplication would not do: in a leaf are
-/// neighbours, and multiples of some numbers have bytes of the product in common.
+/// Returns the uppermost byte of a hash. A byte of one multiplication would not do: values in a
+/// leaf are neighbours, and multiples of some numbers have bytes of the product in common.
 #[inline(always)]
 fn fingerprint<T: Hash>(of: T) -> u8 {
     (hash_of(of) >> 56) as u8
@@ -93,10 +93,10 @@ pub struct Prefix {
     code: u32,
 }
 
-/// Byte strings of any length, in order of arrival. Nothing that is there moves when more come.
+/// Byte strings of any length, in order of arrival. Strings do not move when more come.
 #[derive(Clone, Debug, Default)]
 pub struct StringHeap {
-    /// Where each string lies.
+    /// Place of each string.
     places: Vec<Place>,
     chunks: Vec<Vec<u8>>,
     bytes: usize,
@@ -114,12 +114,12 @@ const CHUNK_BYTES: usize = 1 << 20;
 /// Bytes of a string that are fetched before it is compared.
 const TOUCHED_BYTES_MAX: usize = 128;
 
-/// Why a string was refused.
+/// Reason why a string was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HeapError {
-    /// There is no memory for it.
+    /// Memory is lacking.
     Memory(TryReserveError),
-    /// It has 4 GiB or more.
+    /// The string has 4 GiB or more.
     TooLong,
     /// There are 4294967295 strings already.
     TooMany,
@@ -144,30 +144,31 @@ impl From<TryReserveError> for HeapError {
 }
 
 impl StringHeap {
-    /// An empty one.
+    /// Returns an empty heap.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Strings in it.
+    /// Returns the number of strings.
     pub fn len(&self) -> usize {
         self.places.len()
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no strings.
     pub fn is_empty(&self) -> bool {
         self.places.is_empty()
     }
 
-    /// Bytes that it takes up.
+    /// Returns the bytes that the heap takes up.
     pub fn bytes(&self) -> usize {
         self.bytes + size_of_val(self.places.as_slice())
     }
 
-    /// Adds a string: its code.
+    /// Adds a string and returns its code.
     ///
     /// # Errors
-    /// [`HeapError`]; nothing was added.
+    /// [`HeapError`] if memory is lacking, the string is too long or there are too many strings;
+    /// nothing was added.
     pub fn push(&mut self, string: &[u8]) -> Result<u32, HeapError> {
         let length = u32::try_from(string.len()).map_err(|_| HeapError::TooLong)?;
         let code = u32::try_from(self.places.len()).map_err(|_| HeapError::TooMany)?;
@@ -197,10 +198,10 @@ impl StringHeap {
         Ok(code)
     }
 
-    /// The string with a code.
+    /// Returns the string with `code`.
     ///
     /// # Panics
-    /// If there is none.
+    /// Panics if there is no such string.
     #[inline(always)]
     pub fn get(&self, code: u32) -> &[u8] {
         let place = self.places[code as usize];
@@ -223,7 +224,8 @@ impl Stored for StringHeap {
 
     #[inline(always)]
     fn address(&self, code: u32) -> (*const u8, usize) {
-        // Where it lies is an access of its own, which is not hidden: 12 bytes of an array.
+        // The place of the string is an access of its own, which is not hidden: 12 bytes of an
+        // array.
         let string = self.get(code);
         (string.as_ptr(), string.len().clamp(1, TOUCHED_BYTES_MAX))
     }

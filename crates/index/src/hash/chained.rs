@@ -11,7 +11,7 @@ use interleave::{
 
 use super::{BUCKET, ENTRY, Key, bucket_of, hash_of};
 
-/// The end of a chain.
+/// Number that marks the end of a chain.
 pub(crate) const NONE: u32 = u32::MAX;
 
 #[derive(Clone, Copy)]
@@ -21,7 +21,7 @@ pub(crate) struct Entry<K, V> {
     next: u32,
 }
 
-/// A table with any number of values for a key. Up to `u32::MAX` of them in all.
+/// A table with any number of values for a key. A table holds fewer than `u32::MAX` values.
 ///
 /// ```
 /// use index::hash::ChainedTable;
@@ -36,7 +36,7 @@ pub(crate) struct Entry<K, V> {
 /// ```
 #[derive(Clone)]
 pub struct ChainedTable<K, V> {
-    /// The newest entry of each bucket; a power of two of them, or none.
+    /// Newest entry of each bucket; the number of buckets is a power of two, or 0.
     heads: Vec<u32>,
     bits: u32,
     entries: Vec<Entry<K, V>>,
@@ -52,12 +52,12 @@ impl<K, V> Default for ChainedTable<K, V> {
     }
 }
 
-/// Memory is lacking, or more entries than have numbers were asked for.
+/// Reason why a table cannot grow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// The first.
+    /// Memory is lacking.
     Memory(TryReserveError),
-    /// The second.
+    /// There would be more entries than have numbers.
     TooMany,
 }
 
@@ -81,15 +81,15 @@ impl From<TryReserveError> for Refused {
 }
 
 impl<K: Key, V: Copy> ChainedTable<K, V> {
-    /// An empty one.
+    /// Returns an empty table.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// An empty one with room for so many entries.
+    /// Returns an empty table with room for `entries`.
     ///
     /// # Errors
-    /// [`Refused`].
+    /// [`Refused`] if memory is lacking or `entries` are too many.
     pub fn with_capacity(entries: usize) -> Result<Self, Refused> {
         if entries >= NONE as usize {
             return Err(Refused::TooMany);
@@ -99,32 +99,32 @@ impl<K: Key, V: Copy> ChainedTable<K, V> {
         Ok(table)
     }
 
-    /// Entries in it.
+    /// Returns the number of entries.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no entries.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// Bytes that its buckets and entries take, with the room for further ones.
+    /// Returns the bytes that the buckets and entries take, with the room for further ones.
     pub fn bytes(&self) -> usize {
         self.heads.capacity() * size_of::<u32>()
             + self.entries.capacity() * size_of::<Entry<K, V>>()
     }
 
-    /// Adds an entry for each pair.
+    /// Adds an entry for each of `pairs`, as `execution` says.
     ///
     /// # Errors
-    /// [`Refused`]; nothing was added.
+    /// [`Refused`] if memory is lacking or there would be too many entries; nothing was added.
     pub fn insert_all(&mut self, pairs: &[(K, V)], execution: Execution) -> Result<(), Refused> {
         chain(&self.append(pairs)?, execution);
         Ok(())
     }
 
-    /// Adds entries that are to be chained.
+    /// Appends entries for `pairs`, which are to be chained.
     pub(crate) fn append(&mut self, pairs: &[(K, V)]) -> Result<Building<'_, K, V>, Refused> {
         let before = self.entries.len();
         let all = before + pairs.len();
@@ -140,7 +140,7 @@ impl<K: Key, V: Copy> ChainedTable<K, V> {
         Ok(self.building(before))
     }
 
-    /// Room for so many entries in all. If there are more buckets then, entries are chained anew.
+    /// Makes room for `all` entries in all. If there are more buckets then, entries are chained anew.
     fn reserve(&mut self, all: usize) -> Result<(), TryReserveError> {
         if all > self.entries.capacity() {
             let mut larger = memory::on_huge_pages(all.max(2 * self.entries.len()))?;
@@ -157,7 +157,7 @@ impl<K: Key, V: Copy> ChainedTable<K, V> {
         Ok(())
     }
 
-    /// Entries from this one on, to be chained.
+    /// Returns the entries from number `first` on, to be chained.
     fn building(&mut self, first: usize) -> Building<'_, K, V> {
         Building {
             heads: Cell::from_mut(self.heads.as_mut_slice()).as_slice_of_cells(),
@@ -167,7 +167,7 @@ impl<K: Key, V: Copy> ChainedTable<K, V> {
         }
     }
 
-    /// Hands the values of each key out, with the key's place in `keys`, in any order.
+    /// Passes the values of each key to `found`, with the key's place in `keys`, in any order.
     pub fn find_all(
         &self,
         interleaver: &mut Interleaver,
@@ -180,7 +180,7 @@ impl<K: Key, V: Copy> ChainedTable<K, V> {
         });
     }
 
-    /// Hands values out as [`ChainedTable::find_all`], until `found` says that it takes no more.
+    /// Passes values to `found` as [`ChainedTable::find_all`] does, until `found` returns false.
     pub fn find_while(
         &self,
         interleaver: &mut Interleaver,
@@ -198,12 +198,12 @@ impl<K: Key, V: Copy> ChainedTable<K, V> {
         look_up_all(&all, &places, execution, |_, ()| {});
     }
 
-    /// Begins to make room for `all` entries, if there is not: a larger table, which takes over what
-    /// is in this one step by step ([`Growth::step`]). A caller that grows a large table so before
-    /// it inserts holds its thread for no more than a step.
+    /// Begins to make room for `all` entries, if there is not enough: returns a larger table, which takes over the
+    /// entries of this one step by step ([`Growth::step`]). A caller that grows a large table this way before it
+    /// inserts holds its thread for no more than a step.
     ///
     /// # Errors
-    /// [`Refused`].
+    /// [`Refused`] if memory is lacking or `all` are too many.
     pub fn growth(&self, all: usize) -> Result<Option<Growth<K, V>>, Refused>
     where
         K: 'static,
@@ -229,7 +229,7 @@ impl<K: Key, V: Copy> ChainedTable<K, V> {
     /// Adds an entry.
     ///
     /// # Errors
-    /// [`Refused`]; it was not added.
+    /// [`Refused`] if memory is lacking or there would be too many entries; the entry was not added.
     #[inline]
     pub fn insert(&mut self, key: K, value: V) -> Result<(), Refused> {
         let building = self.append(&[(key, value)])?;
@@ -237,8 +237,8 @@ impl<K: Key, V: Copy> ChainedTable<K, V> {
         Ok(())
     }
 
-    /// The values of a key, the newest first; `None` for each entry of another key that is passed on
-    /// the way, so that a caller can count its steps.
+    /// Returns the values of `key`, the newest first; `None` for each entry of another key that is passed on the way,
+    /// so that a caller can count its steps.
     pub fn walk(&self, key: K) -> impl Iterator<Item = Option<V>> {
         let mut next = match self.heads.is_empty() {
             true => NONE,
@@ -251,9 +251,9 @@ impl<K: Key, V: Copy> ChainedTable<K, V> {
         })
     }
 
-    /// Hands out values of a key, after a look at `most` entries of its bucket, the newest first.
-    /// Returns the entry to go on with, if there are more. `from` is one that an earlier call for the
-    /// key returned; nothing was inserted since.
+    /// Passes values of `key` to `found`, looking at `most` entries of its bucket, the newest first. Returns the entry
+    /// to go on with, if there are more. `from` is an entry that an earlier call for the key returned; no entry was
+    /// inserted since.
     pub fn find_some(
         &self,
         key: K,
@@ -277,20 +277,20 @@ impl<K: Key, V: Copy> ChainedTable<K, V> {
         (next != NONE).then_some(next)
     }
 
-    /// Where a bucket's first entry is named. There must be buckets.
+    /// Returns the place where a bucket's first entry is named. There must be buckets.
     #[inline(always)]
     pub(crate) fn head(&self, hash: u64) -> &u32 {
-        // SAFETY: a bucket is less than `1 << bits`, which is how many there are.
+        // SAFETY: a bucket is less than `1 << bits`, which is the number of buckets.
         unsafe { self.heads.get_unchecked(bucket_of(hash, self.bits)) }
     }
 
-    /// Where an entry lies. Any number is allowed.
+    /// Returns the address of an entry. Any number is allowed.
     #[inline(always)]
     pub(crate) fn address(&self, number: u32) -> *const Entry<K, V> {
         self.entries.as_ptr().wrapping_add(number as usize)
     }
 
-    /// Compares an entry's key.
+    /// Compares an entry's key with `key`.
     #[inline(always)]
     pub(crate) fn look(&self, number: u32, key: K) -> Onward<V> {
         let entry = self.entry(number);
@@ -303,16 +303,15 @@ impl<K: Key, V: Copy> ChainedTable<K, V> {
     #[inline(always)]
     fn entry(&self, number: u32) -> &Entry<K, V> {
         debug_assert!((number as usize) < self.entries.len());
-        // SAFETY: numbers in buckets and entries are those of entries that were appended; none is
-        // ever taken out.
+        // SAFETY: numbers in buckets and entries are those of appended entries, which are never taken out.
         unsafe { self.entries.get_unchecked(number as usize) }
     }
 }
 
-/// A table on its way to more room: see [`ChainedTable::growth`].
+/// A table on its way to more room; see [`ChainedTable::growth`].
 pub struct Growth<K: Key + 'static, V: Copy + 'static> {
-    /// Its buckets are made first, then filled. It is not asked before it has all of them. At the end,
-    /// the table that has grown.
+    /// The larger table: its buckets are made first, then filled. It is not searched before it has all entries. After
+    /// the last step, the smaller table.
     larger: Gradual<ChainedTable<K, V>>,
 }
 
@@ -320,14 +319,13 @@ pub struct Growth<K: Key + 'static, V: Copy + 'static> {
 const BUCKETS_PER_ENTRY: usize = 16;
 
 impl<K: Key + 'static, V: Copy + 'static> Growth<K, V> {
-    /// Bytes of the larger table.
+    /// Returns the bytes of the larger table.
     pub fn bytes(&self) -> usize {
         self.larger.bytes()
     }
 
-    /// Moves so many entries of `from`, which is the table that grows, or does as much other work.
-    /// Returns whether all is done; then `from` is the larger table, and the smaller one is given
-    /// back when this is dropped.
+    /// Moves `entries` entries of `from`, which is the table that grows, or does as much other work. Returns whether
+    /// all is done; then `from` is the larger table, and the smaller one is given back when the `Growth` is dropped.
     pub fn step(&mut self, from: &mut ChainedTable<K, V>, entries: usize) -> bool {
         let larger: &mut ChainedTable<K, V> = &mut self.larger;
         let buckets = 1_usize << larger.bits;
@@ -360,7 +358,7 @@ impl<K: Key, V: Copy> Release for ChainedTable<K, V> {
     }
 
     fn release(&mut self) -> bool {
-        // Nothing is found any more: buckets may name entries that are gone.
+        // No key is found any more: buckets may name entries that are gone.
         self.heads.clear();
         self.bits = 0;
         let _ = self.heads.release() && self.entries.release();
@@ -368,15 +366,15 @@ impl<K: Key, V: Copy> Release for ChainedTable<K, V> {
     }
 }
 
-/// What a look at an entry came to.
+/// Result of a look at an entry.
 pub(crate) enum Onward<V> {
-    /// It is the key's.
+    /// The entry is the key's.
     Found(V),
-    /// It is another key's; the next of the bucket, or [`NONE`].
+    /// The entry is another key's; the next entry of the bucket, or [`NONE`].
     Next(u32),
 }
 
-/// In flight while entries are chained anew.
+/// Lookups in flight while entries are chained anew.
 const CHAINED_TOGETHER: usize = 16;
 /// Numbers of entries that are at hand at a time.
 const NUMBERED_TOGETHER: usize = 4096;
@@ -399,12 +397,12 @@ impl<K: Key, V: Copy> Lookup<K> for ChainedTable<K, V> {
     }
 }
 
-/// All values of keys, by their places.
+/// Lookup of all values of keys, by the keys' places.
 struct All<'t, K, V, F> {
     table: &'t ChainedTable<K, V>,
     keys: &'t [K],
     found: RefCell<F>,
-    /// No more values are taken.
+    /// Whether no more values are taken.
     is_over: Cell<bool>,
 }
 
@@ -426,7 +424,7 @@ impl<K: Key, V: Copy, F: FnMut(usize, V) -> bool> Lookup<usize> for All<'_, K, V
     }
 }
 
-/// The first entry of a key's bucket.
+/// Walks along the entries of a key's bucket.
 macro_rules! walk {
     ($policy:ty, $table:expr, $key:expr) => {{
         let table = $table;
@@ -446,19 +444,19 @@ use walk;
 pub(crate) struct Building<'t, K, V> {
     heads: &'t [Cell<u32>],
     bits: u32,
-    /// The number of the first of these entries.
+    /// Number of the first of these entries.
     first: u32,
     entries: &'t [Cell<Entry<K, V>>],
 }
 
 impl<K: Key, V: Copy> Building<'_, K, V> {
-    /// The bucket of a key.
+    /// Returns the bucket of `key`.
     #[inline(always)]
     pub(crate) fn bucket(&self, key: K) -> usize {
         bucket_of(hash_of(key), self.bits)
     }
 
-    /// Where a bucket lies.
+    /// Returns the address of `bucket`.
     #[inline(always)]
     pub(crate) fn address(&self, bucket: usize) -> *const Cell<u32> {
         self.heads.as_ptr().wrapping_add(bucket)
@@ -483,10 +481,10 @@ fn chain<K: Key, V: Copy>(building: &Building<'_, K, V>, execution: Execution) {
     }
 }
 
-/// Entries from one on.
+/// Entries from a given one on.
 struct Numbered<'b, 't, K, V>(&'b Building<'t, K, V>, usize);
 
-/// Chains an entry. Entries themselves come in their order, which the hardware prefetches.
+/// Chains an entry. The entries themselves come in their order, which the hardware prefetches.
 impl<K: Key, V: Copy> Lookup<u32> for Numbered<'_, '_, K, V> {
     type Found = ();
 

@@ -1,4 +1,4 @@
-//! Open addressing: keys, values and what tells free slots in one array.
+//! Open addressing: keys, values and the tags of slots in one array.
 
 use std::{cell::Cell, collections::TryReserveError, mem::MaybeUninit};
 
@@ -7,12 +7,12 @@ use memory::LINE_BYTES;
 
 use super::{BUCKET, Key, bucket_of, hash_of};
 
-/// Of so many slots, at most so many are in use: beyond that runs of used ones become long.
+/// Maximum load, as used slots of slots: beyond it, runs of used slots become long.
 const FULL: (usize, usize) = (5, 8);
 const BITS_MIN: u32 = 3;
 
 pub(crate) struct Slot<K, V> {
-    /// 0: free, without a pair. Else some bits of the hash, and [`USED`].
+    /// Tag of the slot. 0: free, without a pair. Else some bits of the hash, and [`USED`].
     tag: u32,
     value: MaybeUninit<V>,
     key: MaybeUninit<K>,
@@ -43,7 +43,7 @@ impl<K: Key, V: Copy> Slot<K, V> {
         }
     }
 
-    /// The pair, unless it is free.
+    /// Returns the pair, unless the slot is free.
     #[inline(always)]
     fn pair(self) -> Option<(K, V)> {
         // SAFETY: slots are made by `FREE` and `used` alone; the latter's tag is not 0 and its pair is
@@ -51,7 +51,7 @@ impl<K: Key, V: Copy> Slot<K, V> {
         (self.tag != 0).then(|| unsafe { (self.key.assume_init(), self.value.assume_init()) })
     }
 
-    /// The value, if this is the key's.
+    /// Returns the value, if the slot is the key's.
     #[inline(always)]
     fn value_of(self, hash: u64, key: K) -> Option<V> {
         if self.tag != tag_of(hash) {
@@ -62,11 +62,11 @@ impl<K: Key, V: Copy> Slot<K, V> {
     }
 }
 
-/// What a look at slots came to.
+/// Result of a look at slots.
 pub(crate) enum Seen<T> {
-    /// The end.
+    /// The search has ended.
     Done(T),
-    /// Nothing yet; the slot to go on with lies in another line.
+    /// The search goes on; its next slot lies in another line.
     Onward(usize),
 }
 
@@ -93,7 +93,7 @@ fn tag_of(hash: u64) -> u32 {
 /// assert_eq!(found, [Some('c'), None]);
 /// ```
 pub struct OpenTable<K, V> {
-    /// A power of two of them, or none.
+    /// Slots; their number is a power of two, or 0.
     slots: Vec<Slot<K, V>>,
     bits: u32,
     used: usize,
@@ -119,42 +119,42 @@ impl<K, V> Default for OpenTable<K, V> {
 }
 
 impl<K: Key, V: Copy> OpenTable<K, V> {
-    /// An empty one.
+    /// Returns an empty table.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// An empty one with room for so many keys.
+    /// Returns an empty table with room for `keys`.
     ///
     /// # Errors
-    /// When there is no memory for it.
+    /// [`TryReserveError`] if memory is lacking.
     pub fn with_capacity(keys: usize) -> Result<Self, TryReserveError> {
         let mut table = Self::new();
         table.grow(keys, Execution::Sequential)?;
         Ok(table)
     }
 
-    /// Keys in it.
+    /// Returns the number of keys.
     pub fn len(&self) -> usize {
         self.used
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no keys.
     pub fn is_empty(&self) -> bool {
         self.used == 0
     }
 
-    /// Bytes of its slots.
+    /// Returns the bytes of the slots.
     pub fn bytes(&self) -> usize {
         size_of_val(self.slots.as_slice())
     }
 
-    /// Inserts or replaces; `replaced` is given the place of each pair whose key was there, and the value
-    /// that it had. If a key comes several times, each replaces the one that came before, in
-    /// their order in `pairs` if sequential, else in any.
+    /// Inserts or replaces `pairs`, as `execution` says; `replaced` is given the place of each pair whose key was
+    /// there, and the value that it had. If a key comes several times, each pair replaces the one that came before, in
+    /// their order in `pairs` if sequential, else in any order.
     ///
     /// # Errors
-    /// When there is no memory for the table to grow; nothing was inserted.
+    /// [`TryReserveError`] if there is no memory for the table to grow; nothing was inserted.
     pub fn insert_all(
         &mut self,
         pairs: &[(K, V)],
@@ -182,7 +182,7 @@ impl<K: Key, V: Copy> OpenTable<K, V> {
         if needed <= self.slots.len() {
             return Ok(());
         }
-        // What is more than half of the numbers there are is refused by the allocation.
+        // The allocation refuses more slots than half of the numbers there are.
         let bits = needed
             .checked_next_power_of_two()
             .map_or(usize::BITS - 1, usize::ilog2)
@@ -202,7 +202,7 @@ impl<K: Key, V: Copy> OpenTable<K, V> {
         Ok(())
     }
 
-    /// The slots, to be filled; there must be room for what comes.
+    /// Returns the slots, to be filled; there must be room for the pairs to come.
     pub(crate) fn building(&mut self) -> Building<'_, K, V> {
         Building {
             slots: Cell::from_mut(self.slots.as_mut_slice()).as_slice_of_cells(),
@@ -216,19 +216,19 @@ impl<K: Key, V: Copy> OpenTable<K, V> {
         self.used += added;
     }
 
-    /// The first slot of a key, not looked at. There must be slots.
+    /// Returns the first slot of a key, unread. There must be slots.
     #[inline(always)]
     pub(crate) fn first(&self, hash: u64) -> usize {
         bucket_of(hash, self.bits)
     }
 
-    /// Where a slot lies.
+    /// Returns the address of a slot.
     #[inline(always)]
     pub(crate) fn address(&self, at: usize) -> *const Slot<K, V> {
         self.slots.as_ptr().wrapping_add(at)
     }
 
-    /// Looks for a key from a slot on, to the end of the line.
+    /// Looks for a key from slot `at` on, to the end of the line.
     #[inline(always)]
     pub(crate) fn look(&self, mut at: usize, hash: u64, key: K) -> Seen<Option<V>> {
         debug_assert!(at < self.slots.len());
@@ -251,7 +251,7 @@ impl<K: Key, V: Copy> OpenTable<K, V> {
 /// Slots that are moved to a larger table as one batch.
 const MOVED_TOGETHER: usize = 1024;
 
-/// Where the search for a key goes on: the next slot, and whether it lies in another line.
+/// Returns the slot at which the search for a key goes on, and whether it lies in another line.
 #[inline(always)]
 fn next<T>(slots: &[T], at: usize) -> (usize, bool) {
     let next = (at + 1) & (slots.len() - 1);
@@ -288,20 +288,20 @@ pub(crate) struct Building<'t, K, V> {
 }
 
 impl<K: Key, V: Copy> Building<'_, K, V> {
-    /// The first slot of a key, not looked at.
+    /// Returns the first slot of a key, unread.
     #[inline(always)]
     pub(crate) fn first(&self, hash: u64) -> usize {
         bucket_of(hash, self.bits)
     }
 
-    /// Where a slot lies.
+    /// Returns the address of a slot.
     #[inline(always)]
     pub(crate) fn address(&self, at: usize) -> *const Cell<Slot<K, V>> {
         self.slots.as_ptr().wrapping_add(at)
     }
 
-    /// Puts a pair in the first slot from this one on that is free or its key's, if there is one to the
-    /// end of the line: the value that it replaces.
+    /// Puts a pair in the first slot from `at` on that is free or its key's, if there is one before the end of the
+    /// line. Returns the value that the pair replaces.
     #[inline(always)]
     pub(crate) fn put(&self, mut at: usize, hash: u64, (key, value): (K, V)) -> Seen<Option<V>> {
         debug_assert!(at < self.slots.len());
@@ -333,7 +333,7 @@ impl<K: Key, V: Copy> Lookup<(K, V)> for Building<'_, K, V> {
         let mut at = self.first(hash);
         loop {
             P::touch(BUCKET, self.address(at), size_of::<Slot<K, V>>()).await;
-            // Slots that were passed stay used: nothing is ever taken out.
+            // Slots that were passed stay used: pairs are never taken out.
             match self.put(at, hash, pair) {
                 Seen::Done(old) => return old,
                 Seen::Onward(after) => at = after,

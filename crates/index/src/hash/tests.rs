@@ -9,7 +9,7 @@ const IN_FLIGHT: [usize; 6] = [0, 1, 2, 7, 16, 64];
 
 type Naive = HashMap<u64, Vec<u32>>;
 
-/// Pairs whose keys repeat, and the values of each key.
+/// Returns pairs whose keys repeat, and the values of each key.
 fn pairs(count: u64, keys: u64, spread: u32) -> (Vec<(u64, u32)>, Naive) {
     let mut next = random(count ^ keys);
     let all: Vec<_> = (0..count as u32)
@@ -36,7 +36,7 @@ fn open_tables_have_one_of_the_values_of_each_key() {
             let (all, naive) = pairs(count, keys, 0);
             let mut table = OpenTable::new();
             let execution = Execution::in_flight(in_flight);
-            // In parts, so that it grows with something in it.
+            // Insert in parts, so that the table grows while it is not empty.
             let mut replaced: Vec<u32> = Vec::new();
             for part in all.chunks(700) {
                 table
@@ -56,7 +56,7 @@ fn open_tables_have_one_of_the_values_of_each_key() {
                 assert!(found.is_none_or(|value| own.unwrap().contains(&value)));
                 assert_eq!(found.is_some(), own.is_some(), "{key}");
                 if in_flight == 0 {
-                    // The last one, when they come in order.
+                    // The last value, when pairs come in order.
                     assert_eq!(*found, own.and_then(|values| values.last().copied()));
                 }
             }
@@ -128,7 +128,7 @@ fn values_of_a_key_come_in_portions() {
             }
         }
         assert!(portions <= 10_000_usize.div_ceil(most));
-        // The newest first, since they came one by one.
+        // The newest value comes first, since the values came one by one.
         assert!(values.into_iter().rev().eq((1..10_000).step_by(3)));
     }
 }
@@ -151,7 +151,7 @@ fn a_table_that_grows_in_steps_has_all_that_it_had() {
         assert_eq!(table.bytes(), bytes, "grown outside a step");
     }
     assert!(growths <= 16, "{growths}");
-    // Entries, and buckets, which are made in larger steps.
+    // Steps for entries, and for buckets, which are made in larger steps.
     assert!(steps >= 16_384 / 100 + 32_768 / 1600, "{steps}");
     for n in 0..10_000 {
         let values: Vec<u32> = table.walk(u64::from(n)).flatten().collect();
@@ -159,7 +159,7 @@ fn a_table_that_grows_in_steps_has_all_that_it_had() {
     }
     assert_eq!(table.walk(10_000).flatten().next(), None);
     assert!(table.growth(usize::MAX).is_err());
-    // Room for what is to come.
+    // An empty table can grow as well.
     let mut empty = ChainedTable::<u64, u32>::new();
     let mut growth = empty.growth(1000).unwrap().unwrap();
     while !growth.step(&mut empty, 1) {}
@@ -169,14 +169,14 @@ fn a_table_that_grows_in_steps_has_all_that_it_had() {
 
 #[test]
 fn regular_keys_spread() {
-    // Multiples of powers of two, down to those that differ in their uppermost bits only.
+    // Multiples of powers of two, up to keys that differ in their uppermost bits only.
     for spread in [0, 3, 12, 32, 48] {
         let bits = 16;
         let mut buckets = vec![0_u32; 1 << bits];
         let keys = (0..1_u64 << 16).map(|n| n << spread);
         keys.for_each(|key| buckets[bucket_of(hash_of(key), bits)] += 1);
         let longest = buckets.iter().max().unwrap();
-        // Random ones: 8 or 9.
+        // Random keys: 8 or 9.
         assert!(
             *longest <= 16,
             "multiples of 2^{spread}: {longest} in a bucket"

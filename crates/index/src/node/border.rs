@@ -7,19 +7,17 @@
 //! line 2   slot 4  ..
 //! line 4   slot 12 slot 13 slot 14 (16 bytes spare)
 //! ```
-//! A slot's *code* says what its word is: the value of a key that ends in this
-//! slice (codes 0 to 8: how many bytes of the slice count), a suffix record, the
-//! root of the next layer, or nothing. Free slots have code [`Code::FREE`], so a
-//! lookup needs neither the permutation nor the other lines: it compares all
-//! fingerprints and codes at once and reads the line of the one that fits. Of
-//! the 15 fingerprints the wrong one fits with probability below 6 %.
+//! A slot's *code* says what its word is: the value of a key that ends in this slice (codes 0 to 8:
+//! how many bytes of the slice count), a suffix record, the root of the next layer, or nothing.
+//! Free slots have code [`Code::FREE`], so a lookup needs neither the permutation nor the other
+//! lines: it compares all fingerprints and codes at once and reads the line of the one that fits.
+//! With 15 fingerprints, a wrong one fits with probability below 6 %.
 //!
-//! # Who writes what
-//! The holder of the node's latch writes everything but `prev`. `prev` is
-//! written by the holder of the latch of the *left* neighbour, or, when the left
-//! neighbour goes away, of both it and its successor. The border therefore has
-//! one writer at any time for each field: a left neighbour is replaced only by
-//! who has it latched.
+//! # Writers of the fields
+//! The holder of the node's latch writes everything but `prev`. `prev` is written by the holder of
+//! the latch of the *left* neighbour, or, when the left neighbour goes away, of both it and its
+//! successor. The border therefore has one writer at any time for each field: a left neighbour is
+//! replaced only by the holder of its latch.
 //!
 //! `lowest` is the lowest slice that belongs here; the next border's is the
 //! upper bound. It only ever decreases (when an empty left neighbour's range is
@@ -31,7 +29,7 @@ use crate::{
     sync::{AtomicU32, AtomicU64, Ordering},
 };
 
-/// What a slot's word is.
+/// Kind of a slot's word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Code(pub(crate) u8);
 
@@ -43,14 +41,14 @@ impl Code {
     /// Nothing.
     pub(crate) const FREE: Code = Code(0xff);
 
-    /// The class of the piece that a used slot holds.
+    /// Returns the class of the piece that a used slot holds.
     #[inline(always)]
     pub(crate) fn class(self) -> u8 {
         self.0.min(LONG)
     }
 }
 
-/// What a slot holds.
+/// Content of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) slice: u64,
@@ -73,14 +71,14 @@ impl Entry {
         }
     }
 
-    /// The record of an entry with code [`Code::SUFFIX`].
+    /// Returns the record of an entry with code [`Code::SUFFIX`].
     #[inline(always)]
     pub(crate) fn suffix(self) -> SuffixWord {
         debug_assert_eq!(self.code, Code::SUFFIX);
         SuffixWord(self.word)
     }
 
-    /// The root of an entry with code [`Code::LAYER`].
+    /// Returns the root of an entry with code [`Code::LAYER`].
     #[inline(always)]
     pub(crate) fn layer(self) -> NodeId {
         debug_assert_eq!(self.code, Code::LAYER);
@@ -102,8 +100,7 @@ struct Slot {
     word: AtomicU64,
 }
 
-/// See the module text. All data accesses are Relaxed; the version word orders
-/// them.
+/// A border node; see the module text. All data accesses are Relaxed; the version word orders them.
 #[repr(C, align(64))]
 pub(crate) struct Border {
     pub(crate) word: VersionWord,
@@ -124,8 +121,8 @@ const _: () = assert!(std::mem::offset_of!(Border, slots) == 64);
 const _: usize = BORDER_BYTES;
 
 impl Border {
-    /// Makes what lies here an empty border that no other thread can see yet, except
-    /// who still compares its former version.
+    /// Makes the memory an empty border that no other thread can see yet, except threads that still
+    /// compare its former version.
     pub(crate) fn renew(&self, version: Version, lowest: u64) {
         self.word.renew(version);
         let empty = Permutation::EMPTY.bits();
@@ -142,7 +139,7 @@ impl Border {
         Permutation::from_bits(self.permutation.load(Ordering::Relaxed))
     }
 
-    /// The right neighbour.
+    /// Returns the right neighbour.
     #[inline(always)]
     pub(crate) fn next(&self) -> NodeId {
         // Acquire: pairs with `set_next`. A remover changes `next` without
@@ -151,7 +148,7 @@ impl Border {
         NodeId(self.next.load(Ordering::Acquire))
     }
 
-    /// The left neighbour.
+    /// Returns the left neighbour.
     #[inline(always)]
     pub(crate) fn prev(&self) -> NodeId {
         // Acquire: pairs with `set_prev`, for the same reason.
@@ -177,7 +174,7 @@ impl Border {
         self.lowest.store(lowest, Ordering::Relaxed);
     }
 
-    /// The slots that may hold `piece`, as bits.
+    /// Returns the slots that may hold `piece`, as bits.
     #[inline(always)]
     pub(crate) fn candidates(&self, piece: Piece) -> u32 {
         // SUFFIX and LAYER differ in the lowest bit, which a long piece ignores.
@@ -190,7 +187,7 @@ impl Border {
             & equal_bytes(self.codes.load(), code, ignored)
     }
 
-    /// Where a slot's pair is, for prefetches.
+    /// Returns the address of a slot's pair, for prefetches.
     #[inline(always)]
     pub(crate) fn slot_address(&self, slot: usize) -> *const u8 {
         (&raw const self.slots[slot & 0xf]).cast()
@@ -220,7 +217,7 @@ impl Border {
         }
     }
 
-    /// The slot that holds `piece`, if any. Reads the slot's line.
+    /// Returns the slot that holds `piece`, if any. Reads the slot's line.
     #[inline]
     pub(crate) fn find(&self, piece: Piece) -> Option<usize> {
         let mut candidates = self.candidates(piece);
@@ -234,7 +231,7 @@ impl Border {
         None
     }
 
-    /// How many entries come before `piece`.
+    /// Returns how many entries come before `piece`.
     #[inline]
     pub(crate) fn rank(&self, piece: Piece) -> usize {
         self.permutation()
@@ -266,7 +263,7 @@ impl Border {
             .store(permutation.bits(), Ordering::Relaxed);
     }
 
-    /// Changes what a used slot's word is. The latch is held and marked.
+    /// Changes the code and the word of a used slot. The latch is held and marked.
     pub(crate) fn replace(&self, slot: usize, code: Code, word: u64) {
         self.slots[slot].word.store(word, Ordering::Relaxed);
         self.codes.set(slot, code.0);
@@ -293,7 +290,7 @@ impl Border {
             .store(permutation.truncate(kept).bits(), Ordering::Relaxed);
     }
 
-    /// Name, fingerprint and code agree. For `check_invariants`.
+    /// Checks that slice, fingerprint and code of `slot` agree. For `check_invariants`.
     pub(crate) fn check_slot(&self, slot: usize) {
         assert_eq!(
             self.fingerprints.get(slot),
@@ -340,7 +337,8 @@ impl Bytes {
     }
 }
 
-/// Bit `i` is set when byte `i` equals `byte`, not looking at the bits `ignored`.
+/// Returns a mask whose bit `i` is set if byte `i` equals `byte`, not looking at the bits
+/// `ignored`.
 #[inline(always)]
 fn equal_bytes(bytes: [u64; 2], byte: u8, ignored: u8) -> u32 {
     #[cfg(all(target_arch = "x86_64", not(miri)))]

@@ -1,4 +1,4 @@
-//! Interior nodes: three cache lines, of which a search reads all.
+//! Interior nodes: three cache lines, all of which a search reads.
 //!
 //! ```text
 //! line 0   version | key 0 .. key 6
@@ -19,7 +19,7 @@ use crate::sync::{AtomicU32, AtomicU64, Ordering};
 
 const CHILDREN: usize = INTERIOR_KEYS + 1;
 
-/// See the module text. All data accesses are Relaxed; the version word orders
+/// An interior node; see the module text. All data accesses are Relaxed; the version word orders
 /// them.
 #[repr(C, align(64))]
 pub(crate) struct Interior {
@@ -62,24 +62,24 @@ impl Interior {
         self.children[index].store(child.0, Ordering::Relaxed);
     }
 
-    /// The index of the child that holds `slice`, if `version` still stands.
+    /// Returns the index of the child that holds `slice`, if `version` still stands.
     #[inline(always)]
     pub(crate) fn child_index(&self, slice: u64, version: Version) -> usize {
         count_at_most(self, slice).min(version.count())
     }
 
-    /// The child that holds `slice`, if `version` still stands.
+    /// Returns the child that holds `slice`, if `version` still stands.
     #[inline(always)]
     pub(crate) fn child_for(&self, slice: u64, version: Version) -> NodeId {
         self.child(self.child_index(slice, version))
     }
 
-    /// Where `child` is, for the holder of the latch.
+    /// Returns the index of `child`, for the holder of the latch.
     pub(crate) fn index_of(&self, child: NodeId, count: usize) -> Option<usize> {
         (0..=count).find(|&index| self.child(index) == child)
     }
 
-    /// Fills a node that nobody else can see with two children.
+    /// Fills a node that no other thread can see with two children.
     pub(crate) fn fill_pair(&self, left: NodeId, key: u64, right: NodeId) {
         self.set_key(0, key);
         self.set_child(0, left);
@@ -116,10 +116,9 @@ impl Interior {
         latch.set_count(count - 1);
     }
 
-    /// Splits this full node while adding `key` and `child` behind child
-    /// `index`: the lower part stays, the upper goes to `right`, which nobody
-    /// else can see yet. Returns the key that separates them and the new
-    /// node's count of keys (for its version).
+    /// Splits this full node while adding `key` and `child` behind child `index`: the lower part
+    /// stays, the upper goes to `right`, which no other thread can see yet. Returns the key that
+    /// separates them and the new node's count of keys (for its version).
     pub(crate) fn split(
         &self,
         latch: &mut Latch<'_>,

@@ -33,7 +33,7 @@ impl Pair {
         }
     }
 
-    /// What one optimistic attempt accepts.
+    /// Returns the pair that one optimistic attempt accepts, if any.
     fn read(&self) -> Option<(Version, u64)> {
         let version = self.word.stable();
         let [left, right] = [0, 1].map(|i| self.fields[i].load(Ordering::Relaxed));

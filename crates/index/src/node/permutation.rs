@@ -7,17 +7,17 @@
 //! | rank 14  | rank 13 |     | rank 0   |        |
 //! +----------+---------+-...-+----------+--------+
 //! ```
-//! Ranks below `count` hold the used slots in key order, the others the free
-//! ones; so the word is always a permutation of the 15 slots.
+//! Ranks below `count` hold the used slots in key order, the others the free slots; the word is
+//! therefore always a permutation of the 15 slots.
 
 use crate::node::BORDER_SLOTS;
 
-/// See the module text.
+/// Order of a border's slots; see the module text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Permutation(u64);
 
 impl Permutation {
-    /// No slot used; slots will be taken in ascending order.
+    /// Permutation without used slots; slots will be taken in ascending order.
     pub(crate) const EMPTY: Permutation = Permutation(0xedcb_a987_6543_2100);
 
     #[inline(always)]
@@ -35,13 +35,13 @@ impl Permutation {
         (self.0 & 0xf) as usize
     }
 
-    /// The slot at `rank` (0 to 14).
+    /// Returns the slot at `rank` (0 to 14).
     #[inline(always)]
     pub(crate) const fn slot(self, rank: usize) -> usize {
         (self.0 >> (4 * rank + 4) & 0xf) as usize
     }
 
-    /// The used slots in key order.
+    /// Returns the used slots in key order.
     pub(crate) fn slots(self) -> impl DoubleEndedIterator<Item = usize> {
         (0..self.len()).map(move |rank| self.slot(rank))
     }
@@ -77,7 +77,7 @@ impl Permutation {
     }
 }
 
-/// The ranks below `rank` (at most 15), as a mask over the shifted word.
+/// Returns the ranks below `rank` (at most 15), as a mask over the shifted word.
 const fn low(rank: usize) -> u64 {
     (1 << (4 * rank)) - 1
 }

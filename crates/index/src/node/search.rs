@@ -7,15 +7,15 @@
 //! and 69 ns; on trees beyond the cache the difference drowned in noise. AVX2 was
 //! not tried: it has neither unsigned comparison nor mask registers.
 //!
-//! The vector loads are made by inline assembly: the memory is written by
-//! others meanwhile, which for loads that the compiler knows of must be atomic.
-//! To the language the assembly does what sixteen Relaxed loads would: each
-//! aligned eight bytes are read at once on every processor with AVX-512.
+//! The vector loads are made by inline assembly: other threads write the memory meanwhile, so that
+//! loads known to the compiler would have to be atomic. To the language the assembly does what
+//! sixteen Relaxed loads would do: each aligned eight bytes are read at once on every processor
+//! with AVX-512.
 
 use super::Interior;
 
-/// How many of the fifteen keys are at most `slice`; unused ones count when
-/// `slice` is `u64::MAX`.
+/// Returns how many of the fifteen keys are at most `slice`; unused ones count when `slice` is
+/// `u64::MAX`.
 #[inline(always)]
 pub(super) fn count_at_most(node: &Interior, slice: u64) -> usize {
     #[cfg(all(target_arch = "x86_64", not(any(miri, loom))))]
@@ -41,7 +41,7 @@ fn count_at_most_portable(node: &Interior, slice: u64) -> usize {
 #[target_feature(enable = "avx512f,popcnt")]
 fn count_at_most_avx512(node: &Interior, slice: u64) -> usize {
     let bits: u32;
-    // SAFETY: reads the first 128 bytes of the node and nothing else.
+    // SAFETY: the assembly reads the first 128 bytes of the node and nothing else.
     unsafe {
         std::arch::asm!(
             "vpbroadcastq zmm0, {slice}",

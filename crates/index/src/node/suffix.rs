@@ -12,10 +12,10 @@
 //! without reading the record, and so that the record of a 64-byte key is one
 //! cache line (8 bytes of value, 56 of suffix).
 //!
-//! A record is reached only through a word that was read from a validated node:
-//! its content was written before that node's version was published (Release)
-//! and the reader took the version with Acquire. So plain reads are enough. It
-//! is retired when its entry goes and stays in place while pins are open.
+//! A record is reached only through a word that was read from a validated node: its content was
+//! written before that node's version was published (Release) and the reader took the version with
+//! Acquire. Plain reads are therefore enough. A record is retired when its entry goes and stays in
+//! place while pins are open.
 
 use std::{ptr::NonNull, slice};
 
@@ -31,7 +31,7 @@ const _: () = assert!(KEY_BYTES_MAX - PIECE_BYTES <= u16::MAX as usize);
 // 2^32 lines of 2^6 bytes can be named by node ids; records lie among them.
 const _: () = assert!(32 + 6 <= DISTANCE_BITS);
 
-/// Names a record and says how long its suffix is.
+/// Name of a record, with the length of its suffix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SuffixWord(pub(crate) u64);
 
@@ -51,7 +51,7 @@ impl SuffixWord {
     }
 }
 
-/// A record's content.
+/// Content of a record.
 #[derive(Clone, Copy)]
 pub(crate) struct Suffix<'n> {
     pub(crate) value: u64,
@@ -59,13 +59,13 @@ pub(crate) struct Suffix<'n> {
 }
 
 impl Nodes {
-    /// Where the record is, for prefetches.
+    /// Returns the address of the record, for prefetches.
     #[inline]
     pub(crate) fn suffix_address(&self, word: SuffixWord) -> *const u8 {
         self.base.as_ptr().wrapping_add(word.distance())
     }
 
-    /// The record named by a validated word.
+    /// Returns the record named by a validated word.
     #[inline]
     pub(crate) fn suffix(&self, word: SuffixWord) -> Suffix<'_> {
         // SAFETY: validated words come from `new_suffix`, so the record lies in
@@ -102,9 +102,9 @@ impl Nodes {
         ))
     }
 
-    /// Takes back a record that was never linked.
+    /// Frees a record that was never linked.
     pub(crate) fn free_suffix(&self, local: &Local, word: SuffixWord) {
-        // SAFETY: made by `new_suffix` and never linked.
+        // SAFETY: the record was made by `new_suffix` and never linked.
         unsafe {
             let record = self.base.add(word.distance());
             local.free(record, word.record_bytes(), Purpose::Index);
@@ -113,8 +113,8 @@ impl Nodes {
 
     /// Gives a record whose entry is gone to the epochs.
     pub(crate) fn retire_suffix(&self, local: &Local, word: SuffixWord) {
-        // SAFETY: made by `new_suffix`; the caller removed the only entry that
-        // names it, under the latch of its border.
+        // SAFETY: the record was made by `new_suffix`; the caller removed the only entry that names
+        // it, under the latch of its border.
         unsafe {
             let record = self.base.add(word.distance());
             local.retire(record, word.record_bytes(), Purpose::Index);

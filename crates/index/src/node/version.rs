@@ -17,9 +17,9 @@
 //!    node's key range stays) or S (it changes, or the node dies). Clearing them
 //!    advances the counter of the same name. A latch that is released without
 //!    either leaves the word as it was.
-//! 3. A reader takes a *stable* version (neither I nor S), reads what it wants,
-//!    then asks whether the word changed but for L. If not, everything it read
-//!    was written before the stable version and nothing since.
+//! 3. A reader takes a *stable* version (neither I nor S), reads the fields it needs, then checks
+//!    whether the word changed but for L. If not, everything it read was written before the stable
+//!    version, and nothing was written since.
 //! 4. D is final. B and O never change.
 //!
 //! # Why rule 3 holds
@@ -58,21 +58,21 @@ const SPLIT: u64 = 1 << SPLIT_SHIFT;
 /// of nanoseconds, so waiting longer means that the holder was preempted.
 const SPINS_MAX: u32 = 100;
 
-/// What a version word said at one moment.
+/// Content of a version word at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Version(u64);
 
 impl Version {
-    /// Of a border node that no other thread can see yet.
+    /// Version of a border node that no other thread can see yet.
     pub(crate) const NEW_BORDER: Version = Version(BORDER);
 
-    /// Of an interior node that no other thread can see yet.
+    /// Returns the version of an interior node that no other thread can see yet.
     pub(crate) const fn new_interior(over_borders: bool, count: usize) -> Version {
         let over = if over_borders { OVER_BORDERS } else { 0 };
         Version(over | (count as u64) << COUNT_SHIFT)
     }
 
-    /// The same node as the root of its layer.
+    /// Returns the version of the same node as the root of its layer.
     pub(crate) const fn rooted(self) -> Version {
         Version(self.0 | ROOT)
     }
@@ -92,38 +92,38 @@ impl Version {
         self.0 & DELETED != 0
     }
 
-    /// Whether the node can be entered as the root of a living layer.
+    /// Returns whether the node can be entered as the root of a living layer.
     #[inline(always)]
     pub(crate) fn is_live_root(self) -> bool {
         self.0 & (ROOT | DELETED) == ROOT
     }
 
-    /// Whether the children of this interior node are borders.
+    /// Returns whether the children of this interior node are borders.
     #[inline(always)]
     pub(crate) fn is_over_borders(self) -> bool {
         self.0 & OVER_BORDERS != 0
     }
 
-    /// Keys of an interior node.
+    /// Returns the number of keys of an interior node.
     #[inline(always)]
     pub(crate) fn count(self) -> usize {
         ((self.0 & COUNT_MASK) >> COUNT_SHIFT) as usize
     }
 
-    /// Whether between `earlier` and now the node's key range may have changed.
+    /// Returns whether the node's key range may have changed between `earlier` and now.
     #[inline(always)]
     pub(crate) fn has_moved_since(self, earlier: Version) -> bool {
         (self.0 ^ earlier.0) >> SPLIT_SHIFT != 0 || self.is_deleted()
     }
 
-    /// The word without the latch bit, for observers.
+    /// Returns the word without the latch bit, for observers.
     #[inline(always)]
     pub(crate) fn bits(self) -> u64 {
         self.0 & !LATCHED
     }
 }
 
-/// The word itself. See the module text.
+/// The version word of a node; see the module text.
 #[derive(Debug)]
 pub(crate) struct VersionWord(AtomicU64);
 
@@ -132,15 +132,15 @@ impl VersionWord {
         VersionWord(AtomicU64::new(version.0))
     }
 
-    /// Makes a border's word that of another one, that no other thread can see yet, at
-    /// a version that neither had before.
+    /// Makes the word of a former border that of a new one, which no other thread can see yet, at a
+    /// version that neither had before.
     pub(crate) fn renew(&self, version: Version) {
         let counters = self.0.load(Ordering::Relaxed) & !(INSERTION - 1);
         let word = counters.wrapping_add(SPLIT) | version.0;
         self.0.store(word, Ordering::Relaxed);
     }
 
-    /// A version that is not in the middle of a change.
+    /// Returns a version that is not in the middle of a change.
     #[inline(always)]
     pub(crate) fn stable(&self) -> Version {
         // Acquire: pairs with the Release of `Latch::drop`.
@@ -155,7 +155,7 @@ impl VersionWord {
     fn stable_slow(&self) -> Version {
         let mut spins = 0;
         loop {
-            // Acquire: as in `stable`.
+            // Acquire: pairs with the Release of `Latch::drop`, as in `stable`.
             let word = self.0.load(Ordering::Acquire);
             if word & (INSERTING | SPLITTING) == 0 {
                 return Version(word & !LATCHED);
@@ -164,14 +164,14 @@ impl VersionWord {
         }
     }
 
-    /// The word as it is, be it in the middle of a change.
+    /// Returns the word as it is, possibly in the middle of a change.
     #[inline]
     pub(crate) fn current(&self) -> Version {
-        // Acquire: who finds an old version here comes after what made it.
+        // Acquire: a thread that finds an old version here comes after the writes that made it.
         Version(self.0.load(Ordering::Acquire))
     }
 
-    /// Whether anything that was read since `version` was taken may be wrong.
+    /// Returns whether a read since `version` was taken may be wrong.
     #[inline(always)]
     pub(crate) fn has_changed_since(&self, version: Version) -> bool {
         // Acquire: pairs with the fence in `Latch::mark`. See the module text.
@@ -208,8 +208,8 @@ impl VersionWord {
         })
     }
 
-    /// The latch of a node that no other thread can see yet, which appears to
-    /// be splitting once they can.
+    /// Returns the latch of a node that no other thread can see yet, which appears to be splitting
+    /// once other threads can.
     pub(crate) fn latch_new(&self) -> Latch<'_> {
         let value = self.0.load(Ordering::Relaxed) | LATCHED | SPLITTING;
         self.0.store(value, Ordering::Relaxed);
@@ -226,7 +226,7 @@ fn wait(spins: &mut u32) {
     }
 }
 
-/// Holds the latch of one node; dropping it publishes the new version.
+/// Holder of the latch of one node; dropping it publishes the new version.
 #[must_use]
 #[derive(Debug)]
 pub(crate) struct Latch<'n> {
@@ -236,7 +236,7 @@ pub(crate) struct Latch<'n> {
 }
 
 impl Latch<'_> {
-    /// The version before any change of this holder.
+    /// Returns the version before any change of this holder.
     #[inline]
     pub(crate) fn version(&self) -> Version {
         Version(self.value & !LATCHED)
@@ -286,7 +286,7 @@ impl Latch<'_> {
         self.value = self.value & !COUNT_MASK | (count as u64) << COUNT_SHIFT;
     }
 
-    /// The version that dropping the latch will publish.
+    /// Returns the version that dropping the latch will publish.
     #[inline]
     pub(crate) fn next_version(&self) -> Version {
         let kept = self.value & !(LATCHED | INSERTING | SPLITTING);

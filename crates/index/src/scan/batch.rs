@@ -1,9 +1,9 @@
-//! What one step of a scan hands out.
+//! Keys and values that one step of a scan hands out.
 
 use crate::node::{BORDER_SLOTS, Entry};
 
-/// Keys and values of one step, in scan order. Reuse it: its buffers grow to the
-/// longest keys met and then stay.
+/// Keys and values of one step, in scan order. Reuse a batch: its buffers grow to the longest keys
+/// met and then stay.
 #[derive(Debug, Default)]
 pub struct Batch {
     bytes: Vec<u8>,
@@ -29,18 +29,18 @@ impl Default for Entries {
 }
 
 impl Batch {
-    /// A batch without content.
+    /// Returns a batch without content.
     pub fn new() -> Batch {
         Batch::default()
     }
 
-    /// Number of keys.
+    /// Returns the number of keys.
     #[inline]
     pub fn len(&self) -> usize {
         self.items.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no keys.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()
@@ -52,10 +52,10 @@ impl Batch {
         self.items.clear();
     }
 
-    /// The key and the value at `index`, counted in scan order.
+    /// Returns the key and the value at `index`, counted in scan order.
     ///
     /// # Panics
-    /// When `index` is not below [`Batch::len`].
+    /// Panics if `index` is not below [`Batch::len`].
     #[inline]
     pub fn get(&self, index: usize) -> (&[u8], u64) {
         let start = match index {
@@ -66,7 +66,7 @@ impl Batch {
         (&self.bytes[start as usize..end as usize], value)
     }
 
-    /// The keys and values in scan order.
+    /// Returns the keys and values in scan order.
     #[inline]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&[u8], u64)> + Clone {
         (0..self.len()).map(|index| self.get(index))

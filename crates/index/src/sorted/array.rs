@@ -6,10 +6,10 @@ use interleave::{Lookup, Policy};
 
 use super::search::lower_bound;
 
-/// An element is less than the one before it.
+/// Error: an element is less than the one before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutOfOrder {
-    /// The place of the lesser one: the first that is.
+    /// Place of the first element that is less than the one before it.
     pub at: usize,
 }
 
@@ -27,8 +27,7 @@ impl Error for OutOfOrder {}
 
 /// A sorted array of elements of a fixed size, equal ones among them allowed.
 ///
-/// It has the memory that its vector has: for more than some MiB take
-/// [`memory::on_huge_pages`].
+/// The array keeps its vector's memory: for more than some MiB, allocate the vector by [`memory::on_huge_pages`].
 ///
 /// ```
 /// use index::sorted::SortedArray;
@@ -45,10 +44,10 @@ pub struct SortedArray<T> {
 }
 
 impl<T: Copy + Ord> SortedArray<T> {
-    /// The elements, which are in order.
+    /// Returns an array of `elements`, which are in order.
     ///
     /// # Errors
-    /// [`OutOfOrder`] when they are not.
+    /// [`OutOfOrder`] if they are not in order.
     pub fn from_sorted(elements: Vec<T>) -> Result<SortedArray<T>, OutOfOrder> {
         match elements.is_sorted() {
             true => Ok(SortedArray { elements }),
@@ -62,26 +61,26 @@ impl<T: Copy + Ord> SortedArray<T> {
         }
     }
 
-    /// The elements, sorted here in place.
+    /// Returns an array of `elements`, sorted here in place.
     pub fn from_unsorted(mut elements: Vec<T>) -> SortedArray<T> {
         elements.sort_unstable();
         SortedArray { elements }
     }
 
-    /// The elements, sorted here in place, one of each that are equal.
+    /// Returns an array of `elements`, sorted here in place, with one of each that are equal.
     pub fn from_unsorted_dedup(elements: Vec<T>) -> SortedArray<T> {
         let mut array = SortedArray::from_unsorted(elements);
         array.elements.dedup();
         array
     }
 
-    /// Adds one behind the others.
+    /// Adds `element` behind the others.
     ///
     /// # Errors
-    /// When memory is lacking; nothing was added.
+    /// [`TryReserveError`] if memory is lacking; nothing was added.
     ///
     /// # Panics
-    /// If it is less than the last one.
+    /// Panics if `element` is less than the last one.
     #[inline]
     pub fn push(&mut self, element: T) -> Result<(), TryReserveError> {
         let is_in_order = self.elements.last().is_none_or(|last| *last <= element);
@@ -91,39 +90,39 @@ impl<T: Copy + Ord> SortedArray<T> {
         Ok(())
     }
 
-    /// The number of elements.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         self.elements.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no elements.
     pub fn is_empty(&self) -> bool {
         self.elements.is_empty()
     }
 
-    /// The elements in order.
+    /// Returns the elements in order.
     pub fn as_slice(&self) -> &[T] {
         &self.elements
     }
 
-    /// The element at a place. `None`: there is no such place.
+    /// Returns the element at `place`; `None` if there is no such place.
     pub fn get(&self, place: usize) -> Option<T> {
         self.elements.get(place).copied()
     }
 
-    /// The elements in order.
+    /// Returns the elements in order, as a vector.
     pub fn into_vec(self) -> Vec<T> {
         self.elements
     }
 }
 
 impl<T: Copy + Ord> Lookup<T> for SortedArray<T> {
-    /// The place of the first element that equals the key, or where one would be inserted.
+    /// Place of the first element that equals the key, or where such an element would be inserted.
     type Found = Result<usize, usize>;
 
     /// # Suspension
-    /// Before each line that it has not been to, under policy `P`: `log2(len)` times, less those of the
-    /// last line.
+    /// Suspends before each line that it has not read yet, under policy `P`: `log2(len)` times, less those of the last
+    /// line.
     #[inline(always)]
     fn look_up<P: Policy>(&self, key: T) -> impl Future<Output = Result<usize, usize>> {
         lower_bound::<P, T>(&self.elements, key)

@@ -4,14 +4,13 @@ use std::{cmp::Ordering, fmt};
 
 /// A string of at most `N` bytes without zeros at its end, in the order of its bytes.
 ///
-/// Zeros fill what is left of the `N` bytes: a string and the same with zeros at its end would be
-/// one.
+/// Zeros fill the rest of the `N` bytes: a string with further zeros at its end would be the same one.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(transparent)]
 pub struct FixedString<const N: usize>([u8; N]);
 
 impl<const N: usize> FixedString<N> {
-    /// The string. `None`: it is longer than `N` bytes, or ends with a zero byte.
+    /// Returns the string; `None` if it is longer than `N` bytes, or ends with a zero byte.
     #[inline]
     pub fn new(string: &[u8]) -> Option<FixedString<N>> {
         if string.last() == Some(&0) {
@@ -22,7 +21,7 @@ impl<const N: usize> FixedString<N> {
         Some(FixedString(bytes))
     }
 
-    /// The string, without the zeros that fill it up.
+    /// Returns the string, without the zeros that fill it up.
     #[inline]
     pub fn as_bytes(&self) -> &[u8] {
         let is_part = |byte: &u8| *byte != 0;
@@ -30,8 +29,8 @@ impl<const N: usize> FixedString<N> {
         &self.0[..bytes]
     }
 
-    /// A number in the order of strings of at most 8 bytes. Two loads that overlap: where the first are
-    /// equal, so is what both have.
+    /// Returns a number in the order of strings of at most 8 bytes. The two loads overlap: if the first words are
+    /// equal, so are the bytes that both have.
     #[inline(always)]
     fn short(&self) -> u64 {
         let word = |at: usize| u32::from_be_bytes(self.part(at));
@@ -45,14 +44,14 @@ impl<const N: usize> FixedString<N> {
         }
     }
 
-    /// The same of 8 to 16 bytes.
+    /// Returns a number in the order of strings of 8 to 16 bytes.
     #[inline(always)]
     fn long(&self) -> u128 {
         let word = |at: usize| u64::from_be_bytes(self.part(at));
         (u128::from(word(0)) << 64) | u128::from(word(N - 8))
     }
 
-    /// `M` of the bytes.
+    /// Returns `M` of the bytes, from `at` on.
     #[inline(always)]
     fn part<const M: usize>(&self, at: usize) -> [u8; M] {
         let mut part = [0; M];
@@ -78,7 +77,7 @@ impl<const N: usize> PartialOrd for FixedString<N> {
         Some(self.cmp(other))
     }
 
-    // What searches need: without the three-way comparison, it compiles to no branch.
+    // Searches need only this: without the three-way comparison, it compiles to no branch.
     #[inline(always)]
     fn lt(&self, other: &Self) -> bool {
         match N {
@@ -101,7 +100,7 @@ mod tests {
 
     fn check<const N: usize>() {
         let mut strings: Vec<Vec<u8>> = vec![vec![]];
-        // Of few different bytes, so that many have long beginnings in common.
+        // Few different bytes, so that many strings have long beginnings in common.
         let mut state = N as u64;
         for _ in 0..300 {
             state = state.wrapping_mul(6364136223846793005).wrapping_add(1);

@@ -1,6 +1,6 @@
 //! Floats in their total order.
 //!
-//! Kept as integers whose order is the floats': to compare is to compare integers.
+//! A float is kept as an integer whose order is the floats': comparing floats is comparing integers.
 
 use std::fmt;
 
@@ -8,27 +8,27 @@ macro_rules! total_float {
     ($name:ident, $float:ident, $bits:ident, $doc:literal) => {
         #[doc = $doc]
         ///
-        /// The order is that of `total_cmp` (IEEE 754, `totalOrder`): negative NaNs, negative infinity,
-        /// negative numbers, `-0.0`, `0.0`, positive numbers, infinity, NaNs; NaNs by their
-        /// payloads. Equal are only floats of the same bits: `-0.0` is not `0.0`, and a NaN equals itself.
+        /// The order is that of `total_cmp` (IEEE 754, `totalOrder`): negative NaNs, negative infinity, negative
+        /// numbers, `-0.0`, `0.0`, positive numbers, infinity, NaNs; NaNs by their payloads. Only floats of the same
+        /// bits are equal: `-0.0` is not `0.0`, and a NaN equals itself.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name($bits);
 
         impl $name {
-            /// The float, in the order.
+            /// Wraps a float.
             #[inline(always)]
             pub const fn new(float: $float) -> $name {
                 $name($name::turn(float.to_bits().cast_signed()))
             }
 
-            /// The float, bit for bit as it was given.
+            /// Returns the float, bit for bit as it was given.
             #[inline(always)]
             pub const fn get(self) -> $float {
                 $float::from_bits($name::turn(self.0).cast_unsigned())
             }
 
-            /// Reverses the order of the negative ones, whose magnitude counts the other way.
-            /// Its own inverse.
+            /// Reverses the order of the negative floats, whose magnitude counts the other way. The function is its own
+            /// inverse.
             #[inline(always)]
             const fn turn(bits: $bits) -> $bits {
                 bits ^ ((bits >> ($bits::BITS - 1)) & $bits::MAX)

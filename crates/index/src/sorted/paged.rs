@@ -1,8 +1,8 @@
 //! A sorted array under separators in pages: a B+-tree whose leaves are the array.
 //!
-//! Binary search in a large array goes to another page with nearly every step, and each is a miss of
-//! the translation buffer as well, which on ordinary pages costs as much as the cache's (paper 003
-//! sections 5.4.3 and 6). Here a search stays within one page of [`PAGE_BYTES`] per level:
+//! Binary search in a large array goes to another page with nearly every step, and each step misses the translation
+//! buffer as well, which on ordinary pages costs as much as the miss of the cache (paper 003 sections 5.4.3 and 6).
+//! Here a search stays within one page of [`PAGE_BYTES`] per level:
 //!
 //! ```text
 //! level 2                [ s s … ]                  pages of separators: each the greatest element
@@ -10,16 +10,16 @@
 //! array     [e][e][e][e][e][e][e][e][e] …           as it lies in memory, by pieces
 //! ```
 //!
-//! A *piece* is a line or some: eight elements at least. So a search in 2 GiB of integers of four bytes reads
-//! four lines that are not in the cache, three in the lowest level and one in the array, where binary search
-//! reads a dozen; separators take some 7 % of what the array takes, of larger elements up to 14 %.
+//! A *piece* is one line or several: eight elements at least. A search in 2 GiB of integers of four bytes therefore
+//! reads four lines that are not in the cache, three in the lowest level and one in the array, where binary search
+//! reads a dozen; separators take some 7 % of the array's memory, with larger elements up to 14 %.
 //!
-//! Pieces of the array are where addresses say, wherever it begins; an element belongs to
-//! the piece that it begins in. How separators lie in a page: `paged/page.rs`. Levels that are small are in the
-//! cache, and nobody suspends there.
+//! Pieces of the array are aligned by address, wherever the array begins; an element belongs to the piece that it
+//! begins in. The file `paged/page.rs` tells how separators lie in a page. Small levels are in the cache, and searches
+//! do not suspend there.
 //!
-//! Invariant: of a key that is not greater than all elements, the lower bound lies below the first
-//! separator that is not less than the key.
+//! Invariant: the lower bound of a key that is not greater than all elements lies below the first separator that is not
+//! less than the key.
 
 mod page;
 
@@ -34,19 +34,19 @@ use super::{
     search::{finish, lower_bound},
 };
 
-/// A level of at most so many pages is in the cache after few lookups.
+/// Maximum pages of a level that is in the cache after few lookups.
 const NEAR_PAGES: usize = 8;
-/// A piece of so many bytes is asked for as a whole.
+/// Maximum bytes of a piece that is prefetched as a whole.
 const TOGETHER_BYTES: usize = 2 * LINE_BYTES;
-/// Elements of a piece, at least, unless these have more than a page.
+/// Minimum elements of a piece, unless they take more than a page.
 const PER_PIECE: usize = 8;
 
 const SEPARATORS: Point = Point::new("paged array's separators");
 const ARRAY: Point = Point::new("paged array");
 
-/// A sorted array under levels of separators, which have 7 to 14 % of its size: a search stays
-/// within one page of 4 KiB per level, and reads few lines of it. It takes the place of huge pages where there are
-/// none, and is faster than a [`SortedArray`] on them, too.
+/// A sorted array under levels of separators, which have 7 to 14 % of its size: a search stays within one page of 4 KiB
+/// per level, and reads few lines of that page. A paged array takes the place of huge pages where there are none, and
+/// is faster than a [`SortedArray`] on huge pages, too.
 ///
 /// ```
 /// use index::sorted::{PagedArray, SortedArray};
@@ -60,17 +60,17 @@ const ARRAY: Point = Point::new("paged array");
 /// ```
 pub struct PagedArray<T> {
     array: SortedArray<T>,
-    /// From the lowest, next to the array, to the highest, which has one page.
+    /// Levels from the lowest, next to the array, to the highest, which has one page.
     levels: Vec<Vec<Page>>,
-    /// At which depth of the highest page a search begins: all that are above have one line in use.
+    /// Depth of the highest page at which a search begins: all depths above have one line in use.
     depth_from: usize,
 }
 
 impl<T: Copy + Ord> PagedArray<T> {
-    /// The array, under separators that are made here. Elements of 1 to 1024 bytes; others do not compile.
+    /// Puts `array` under separators that are made here. Elements take 1 to 1024 bytes; others do not compile.
     ///
     /// # Errors
-    /// When there is no memory for the separators.
+    /// [`TryReserveError`] if there is no memory for the separators.
     pub fn new(array: SortedArray<T>) -> Result<PagedArray<T>, TryReserveError> {
         let mut paged = PagedArray {
             array,
@@ -96,32 +96,32 @@ impl<T: Copy + Ord> PagedArray<T> {
         Ok(paged)
     }
 
-    /// The array.
+    /// Returns the array.
     pub fn array(&self) -> &SortedArray<T> {
         &self.array
     }
 
-    /// The array, without the separators.
+    /// Returns the array, without the separators.
     pub fn into_array(self) -> SortedArray<T> {
         self.array
     }
 
-    /// The number of elements.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         self.array.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no elements.
     pub fn is_empty(&self) -> bool {
         self.array.is_empty()
     }
 
-    /// Levels of separators above the array.
+    /// Returns the number of levels of separators above the array.
     pub fn height(&self) -> usize {
         self.levels.len()
     }
 
-    /// Bytes of the separators, whole pages.
+    /// Returns the bytes of the separators, whole pages.
     pub fn separator_bytes(&self) -> usize {
         PAGE_BYTES * self.levels.iter().map(Vec::len).sum::<usize>()
     }
@@ -138,13 +138,13 @@ impl<T: Copy + Ord> PagedArray<T> {
         }
     };
 
-    /// How far into its first piece the array begins, in bytes.
+    /// Returns how far into its first piece the array begins, in bytes.
     #[inline(always)]
     fn skipped(&self) -> usize {
         self.array.as_slice().as_ptr().addr() % Self::PIECE_BYTES
     }
 
-    /// Pieces of the array in which elements begin.
+    /// Returns the number of pieces of the array in which elements begin.
     fn pieces(&self) -> usize {
         match self.array.len().checked_sub(1) {
             None => 0,
@@ -152,7 +152,7 @@ impl<T: Copy + Ord> PagedArray<T> {
         }
     }
 
-    /// The first element that begins in a piece or after it, though it be none.
+    /// Returns the first element that begins in a piece or after it, even if there is no such element.
     #[inline(always)]
     fn piece_from(&self, piece: usize) -> usize {
         (piece * Self::PIECE_BYTES)
@@ -160,62 +160,62 @@ impl<T: Copy + Ord> PagedArray<T> {
             .div_ceil(size_of::<T>())
     }
 
-    /// The elements that begin in a piece: from which on, and how many.
+    /// Returns the elements that begin in a piece: the first, and how many.
     #[inline(always)]
     fn piece(&self, piece: usize) -> (usize, usize) {
         let from = self.piece_from(piece);
         (from, self.piece_from(piece + 1).min(self.len()) - from)
     }
 
-    /// The page of that number.
+    /// Returns the page with number `number` of a level.
     #[inline(always)]
     fn page(&self, level: usize, number: usize) -> *const Page {
         self.levels[level].as_ptr().wrapping_add(number)
     }
 
-    /// A line of a page.
+    /// Returns a line of a page.
     #[inline(always)]
     fn line(&self, level: usize, page: usize, depth: usize, line: usize) -> *const T {
         let at = Layout::<T>::line_at(page, depth, line);
         self.page(level, page).wrapping_byte_add(at).cast()
     }
 
-    /// The greatest element under a page of the highest level that there is so far, or in a piece.
+    /// Returns the greatest element under a page of the highest level that there is so far, or in a piece.
     fn greatest(&self, number: usize) -> T {
         match self.levels.last() {
             None => {
                 let elements = self.array.as_slice();
                 elements[self.piece_from(number + 1).min(elements.len()) - 1]
             }
-            // SAFETY: pages are of elements of this type, and numbered as they come.
+            // SAFETY: the pages hold elements of this type, and are numbered as they come.
             Some(pages) => unsafe { pages[number].greatest(number) },
         }
     }
 }
 
 impl<T: Copy + Ord> Lookup<T> for PagedArray<T> {
-    /// The place in the array of the first element that equals the key, or where one would be inserted.
+    /// Place in the array of the first element that equals the key, or where such an element would be inserted.
     type Found = Result<usize, usize>;
 
     /// # Suspension
-    /// Before each line of a page of separators, unless their level is small, and before the piece of the array (of large
-    /// elements, before each line of it that it has not been to).
+    /// Suspends before each line of a page of separators, unless their level is small, and before the piece of the
+    /// array (for large elements, before each line of it that was not read yet).
     #[inline(always)]
     fn look_up<P: Policy>(&self, key: T) -> impl Future<Output = Result<usize, usize>> {
         async move {
             let all = self.array.as_slice();
-            // From here on some element is not less than the key.
+            // From here on at least one element is not less than the key.
             if all.last().is_none_or(|last| *last < key) {
                 return Err(all.len());
             }
             let mut level = self.levels.len();
-            // Of the page or, below, of the piece that has the lower bound.
+            // Number of the page or, below, of the piece that has the lower bound.
             let mut number = 0;
             while level > 0 {
                 level -= 1;
                 let point = SEPARATORS.at(level as u8);
                 if Layout::<T>::HAS_LINES {
-                    // Of the line, among those of its depth; behind the last of the separator.
+                    // Place of the line, among those of its depth; behind the last depth, of the separator.
                     let is_top = level + 1 == self.levels.len();
                     let (mut place, mut depth) = (0, if is_top { self.depth_from } else { 0 });
                     while depth < Layout::<T>::DEPTH {
@@ -224,10 +224,10 @@ impl<T: Copy + Ord> Lookup<T> for PagedArray<T> {
                             P::touch(point, line, LINE_BYTES).await;
                         }
                         let line = self.line(level, number, depth, place);
-                        // All of a line: that takes no longer than to search it, and nothing waits for
-                        // anything before.
+                        // Compare all of a line: that takes no longer than to search it, and no comparison waits for
+                        // another.
                         let less = (0..Layout::<T>::PER_LINE)
-                            // SAFETY: a line has so many.
+                            // SAFETY: a line has so many elements.
                             .map(|at| u32::from(unsafe { *line.add(at) } < key))
                             .sum::<u32>();
                         place = place * Layout::<T>::PER_LINE + less as usize;

@@ -1,9 +1,9 @@
 //! The steps of a binary search without branches on keys.
 //!
-//! A search keeps a range by its first place `low` and its size. Invariant: the element at `low`
-//! is less than the key, or `low` is where the search began; and the element at `low + size` is not
-//! less, or that is the end. So the lower bound is `low + 1`, or `low` if nothing is less.
-//! (Paper 003, listing 2, which searches for the last element that is not greater.)
+//! A search keeps a range by its first place `low` and its size. Invariant: the element at `low` is less than the key,
+//! or `low` is where the search began; and the element at `low + size` is not less, or that is the end. The lower bound
+//! is therefore `low + 1`, or `low` if no element is less. (Paper 003, listing 2, searches for the last element that is
+//! not greater.)
 //!
 //! The sizes depend on the number of elements only: every search in an array takes the same
 //! number of steps.
@@ -15,9 +15,8 @@ use memory::LINE_BYTES;
 
 const PROBE: Point = Point::new("binary search");
 
-/// Elements of which the range of a search may consist for (nearly always) all that it reads to lie in
-/// lines that it has been to: what lies at both ends has been compared, but for what the
-/// parts are unequal by.
+/// Maximum size of a range within which a search reads (nearly always) only lines that it has read before: the elements
+/// at both ends have been compared, but for the inequality of the parts.
 pub(crate) const fn per_line<T>() -> usize {
     match LINE_BYTES.checked_div(size_of::<T>()) {
         None => LINE_BYTES,
@@ -26,22 +25,22 @@ pub(crate) const fn per_line<T>() -> usize {
     }
 }
 
-/// How far to the first place that is not in the lower part of a range: a little less than half of
-/// its size. 0 of one element, else at least 1.
+/// Returns the distance to the first place that is not in the lower part of a range: a little less than half of its
+/// size. 0 for one element, else at least 1.
 ///
-/// A little less, because exact halves of a power of two are multiples of the next lesser ones: the
-/// places that searches read most often would lie so far apart that they all fall into the same few sets of each
-/// cache, and those of lookups that are at the same step evict each other. Of 2 GiB, searches
-/// interleaved take half the time so, for one step more.
+/// The parts are not exact halves because halves of a power of two are multiples of the next lesser ones: the places
+/// that searches read most often would lie so far apart that they all fall into the same few sets of each cache, and
+/// lookups at the same step would evict each other's lines. In 2 GiB, interleaved searches take half the time this way,
+/// for one step more.
 #[inline(always)]
 pub(crate) fn half(size: usize) -> usize {
     size / 2 - (size >> SKEW)
 }
 
-/// Sizes are divided 63 to 65.
+/// Skew of the parts: sizes are divided 63 to 65.
 const SKEW: u32 = 7;
 
-/// Where to go on from `low`: at `probe`, if the element there is less than the key.
+/// Returns where to go on from `low`: at `probe`, if the element there is less than the key.
 ///
 /// # Safety
 /// `probe` is less than the number of elements at `elements`.
@@ -52,13 +51,13 @@ pub(crate) unsafe fn narrow<T: Copy + Ord>(
     probe: usize,
     key: T,
 ) -> usize {
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller promises that `probe` is within the elements.
     let element = unsafe { *elements.add(probe) };
     select_unpredictable(element < key, probe, low)
 }
 
-/// Searches the range of `size` elements at `low` to the end, without suspension: the number of elements
-/// before the lower bound of `key`.
+/// Searches the range of `size` elements at `low` to the end, without suspension. Returns the number of elements before
+/// the lower bound of `key`.
 ///
 /// # Safety
 /// All of the range lies within `elements`, and the range is not empty.
@@ -80,10 +79,11 @@ pub(crate) unsafe fn finish<T: Copy + Ord>(
     low + usize::from(is_less)
 }
 
-/// The place of the first of the sorted `elements` that equals `key`, or where one would be inserted.
+/// Returns the place of the first of the sorted `elements` that equals `key`, or where such an element would be
+/// inserted.
 ///
 /// # Suspension
-/// Before each line that it has not been to: `log2(len)` times, less those of the last line.
+/// Suspends before each line that it has not read yet: `log2(len)` times, less those of the last line.
 #[inline(always)]
 pub(crate) fn lower_bound<P: Policy, T: Copy + Ord>(
     elements: &[T],
@@ -104,7 +104,7 @@ pub(crate) fn lower_bound<P: Policy, T: Copy + Ord>(
             low = unsafe { narrow(elements.as_ptr(), low, low + half, key) };
             size -= half;
         }
-        // SAFETY: likewise; halving leaves at least one element.
+        // SAFETY: the range lies within the elements; halving leaves at least one element.
         let place = unsafe { finish(elements.as_ptr(), low, size, key) };
         match elements.get(place) {
             Some(element) if *element == key => Ok(place),

@@ -1,8 +1,9 @@
 //! Byte strings of any length in ascending order.
 //!
-//! An entry of 16 bytes for each: its first eight bytes as a big-endian number, padded with zeros,
-//! and where it begins in one heap of bytes. Most comparisons are decided by the number, in the
-//! line that the search touches anyway; only where it is equal is the string itself touched.
+//! Each string has an entry of 16 bytes: its first eight bytes as a big-endian number, padded with
+//! zeros, and its start in one heap of bytes. Most comparisons are decided by the number, in the
+//! line that the search touches anyway; only where the numbers are equal is the string itself
+//! touched.
 
 use std::{collections::TryReserveError, fmt};
 
@@ -22,12 +23,12 @@ struct Entry {
     begin: usize,
 }
 
-/// Why strings were refused.
+/// Reason why strings were refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StringsError {
-    /// They are not in order.
+    /// The strings are not in order.
     OutOfOrder(OutOfOrder),
-    /// There is not enough memory for them.
+    /// Memory is lacking.
     Memory(TryReserveError),
 }
 
@@ -48,8 +49,8 @@ impl From<TryReserveError> for StringsError {
     }
 }
 
-/// Byte strings in ascending order, equal ones allowed. What is found is as of
-/// [`SortedArray`](super::SortedArray).
+/// Byte strings in ascending order, equal ones allowed. Lookups find what those of a
+/// [`SortedArray`](super::SortedArray) do.
 #[derive(Clone, Debug, Default)]
 pub struct SortedStrings {
     entries: Vec<Entry>,
@@ -57,10 +58,10 @@ pub struct SortedStrings {
 }
 
 impl SortedStrings {
-    /// Of strings that are sorted.
+    /// Returns an array of `strings`, which are sorted.
     ///
     /// # Errors
-    /// [`StringsError`] if they are not, or memory is lacking.
+    /// [`StringsError`] if they are not sorted, or memory is lacking.
     pub fn from_sorted<S: AsRef<[u8]>>(
         strings: impl IntoIterator<Item = S>,
     ) -> Result<Self, StringsError> {
@@ -71,10 +72,11 @@ impl SortedStrings {
         Ok(sorted)
     }
 
-    /// With room for so many strings of so many bytes together, on huge pages.
+    /// Returns an empty array with room for `strings` strings of `bytes` bytes together, on huge
+    /// pages.
     ///
     /// # Errors
-    /// When there is none.
+    /// [`TryReserveError`] if memory is lacking.
     pub fn with_capacity(strings: usize, bytes: usize) -> Result<Self, TryReserveError> {
         Ok(Self {
             entries: memory::on_huge_pages(strings)?,
@@ -82,10 +84,10 @@ impl SortedStrings {
         })
     }
 
-    /// Adds one that is not less than the last.
+    /// Adds `string`, which is not less than the last one.
     ///
     /// # Errors
-    /// [`StringsError`] if it is, or memory is lacking; nothing was added.
+    /// [`StringsError`] if it is less, or memory is lacking; nothing was added.
     pub fn push(&mut self, string: &[u8]) -> Result<(), StringsError> {
         if let Some(last) = self.len().checked_sub(1)
             && string < self.get(last).unwrap_or_default()
@@ -102,17 +104,17 @@ impl SortedStrings {
         Ok(())
     }
 
-    /// How many strings there are.
+    /// Returns the number of strings.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no strings.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// The string at a place.
+    /// Returns the string at `place`, if there is one.
     pub fn get(&self, place: usize) -> Option<&[u8]> {
         let begin = self.entries.get(place)?.begin;
         let next = self.entries.get(place + 1);
@@ -120,17 +122,17 @@ impl SortedStrings {
         self.heap.get(begin..end)
     }
 
-    /// The strings in order.
+    /// Returns the strings in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &[u8]> + DoubleEndedIterator {
         (0..self.len()).map(|place| self.get(place).unwrap_or_default())
     }
 
-    /// Bytes of entries and strings.
+    /// Returns the bytes of entries and strings.
     pub fn bytes(&self) -> usize {
         size_of_val(self.entries.as_slice()) + self.heap.len()
     }
 
-    /// Whether the string at a place is less than the key whose prefix is this.
+    /// Returns whether the string at `place` is less than `key`, whose prefix is `prefix`.
     #[inline(always)]
     async fn is_less<P: Policy>(&self, place: usize, key: &[u8], prefix: u64) -> bool {
         let entry = self.entries[place];

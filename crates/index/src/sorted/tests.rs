@@ -6,7 +6,7 @@ use super::*;
 
 type Found = Result<usize, usize>;
 
-/// Numbers below a bound, the same each time.
+/// Returns numbers below a bound, determined by the seed.
 fn random(seed: u64) -> impl FnMut(u64) -> u64 {
     let mut state = seed;
     move |below| {
@@ -17,7 +17,7 @@ fn random(seed: u64) -> impl FnMut(u64) -> u64 {
     }
 }
 
-/// What a search should find.
+/// Returns the result that a search should find.
 fn naive(is_less: impl Iterator<Item = bool>, at: impl Fn(usize) -> bool) -> Found {
     let place = is_less.filter(|is_less| *is_less).count();
     if at(place) { Ok(place) } else { Err(place) }
@@ -129,15 +129,14 @@ fn pages_are_searched_at_every_height_wherever_the_array_begins() {
             })
             .collect();
         check_found(&paged, &keys, &expected);
-        // Four separators of a page. Pieces, which are of 4 KiB, in which elements begin: this many or one
-        // more.
+        // Each page has four separators. Pieces, which are of 4 KiB, in which elements begin: this many or one more.
         let pages = (size - 1) * size_of::<Element>() / 4096 + 1;
         let height = paged.height() as u32;
         assert!(4_usize.pow(height) >= pages);
         assert!(height == 0 || 4_usize.pow(height - 1) <= pages);
         assert!(paged.separator_bytes() >= 4096 * paged.height());
     }
-    // Pieces, of one line, that begin within an element. A page has some 500 separators.
+    // Pieces of one line, that begin within an element. A page has some 500 separators.
     for (size, height) in [(700, 1), (5000, 2), (400_000, 2), (3_000_000, 3)] {
         let of = |number: usize| {
             let [.., a, b, c, d] = (2 * number as u64).to_be_bytes();
@@ -184,7 +183,7 @@ fn check_strings(mut strings: Vec<Vec<u8>>, mut keys: Vec<Vec<u8>>) {
     assert_eq!(all.get(strings.len()), None);
     let heap: usize = strings.iter().map(Vec::len).sum();
     assert!(all.bytes() >= 16 * strings.len() + heap);
-    // Those that are there, with an end of their own, and without their end.
+    // Strings that are there, with a further end, and without their end.
     keys.extend(strings.iter().step_by(1 + strings.len() / 50).cloned());
     for string in strings.iter().step_by(1 + strings.len() / 20) {
         for end in [0, 1, 255] {
@@ -215,7 +214,7 @@ fn strings_of_any_lengths_find_what_a_scan_finds() {
             let mut string = |common: usize| {
                 let bytes = random(bytes_max + 1) as usize;
                 let mut string = vec![b'c'; common];
-                // Zeros among them.
+                // Zeros are among the bytes.
                 string.extend((0..bytes).map(|_| random(letters) as u8));
                 string
             };
@@ -250,7 +249,7 @@ fn strings_longer_than_an_entry_says_are_compared_whole() {
         strings.clone(),
         vec![long(8, 70_000), long(8, 65_535), long(6, 9)],
     );
-    // Something else first, so that there is nothing that all begin with.
+    // Another string first, so that the strings have no common beginning.
     strings.push(b"x".to_vec());
     check_strings(strings, vec![long(8, 70_000), long(8, 65_535), long(6, 9)]);
 }

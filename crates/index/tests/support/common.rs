@@ -1,4 +1,4 @@
-//! What the integration tests share.
+//! Helpers shared by the integration tests.
 #![allow(dead_code, unreachable_pub)]
 
 use std::{
@@ -13,7 +13,7 @@ use interleave::{Point, Policy, Sequential, run_inline};
 use memory::{Arena, Epochs, Local, Pin};
 use std::ops::Bound;
 
-/// A policy that suspends once at every touch, whoever polls.
+/// A policy that suspends once at every touch, whatever polls it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AlwaysYield;
 

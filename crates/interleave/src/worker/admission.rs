@@ -17,10 +17,10 @@ use crate::{
     worker::{Running, Whereabouts, Worker, WorkerLocal},
 };
 
-/// So many times the number in flight may wait for others.
+/// Tasks that may wait for others, as a multiple of the number in flight.
 const WAITING_MAX: usize = 2;
 
-/// How long the first in the queue waits for room, at most, while others begin no task.
+/// Longest time that the first task in the queue waits for room, while other tasks that hold the room go on.
 const ADMISSION_DELAY_MAX: Duration = Duration::from_millis(1);
 
 impl<L: WorkerLocal> Worker<L> {
@@ -49,35 +49,34 @@ impl<L: WorkerLocal> Worker<L> {
         }
     }
 
-    /// Whether the first in the queue has waited for so long that it may begin though there is
-    /// no room: connections want more than a place, and those who have one may keep it. One
-    /// in [`ADMISSION_DELAY_MAX`] begins so.
+    /// Returns whether the first task in the queue has waited for so long that it may begin though there is no room:
+    /// connections want more than their share of places, and a connection that has a place may keep it. One task in
+    /// [`ADMISSION_DELAY_MAX`] begins this way.
     #[inline]
     fn is_overdue(&self) -> bool {
         self.overdue_at()
             .is_some_and(|at| self.timers.read_at() >= at)
     }
 
-    /// When the first in the queue has waited for that long, if there is one.
+    /// Returns the time at which the first task in the queue is overdue, if there is one.
     #[inline]
     fn overdue_at(&self) -> Option<Duration> {
         let waits = !self.queue.is_empty() && self.config.scheduling != Scheduling::Sequential;
         waits.then(|| self.pace.admitted_at + ADMISSION_DELAY_MAX)
     }
 
-    /// How long a worker that has nothing else to do may sleep before the first in the queue may begin.
+    /// Returns how long a worker that has nothing else to do may sleep before the first task in the queue may begin.
     pub(super) fn overdue_in(&self, now: Duration) -> Option<Duration> {
         let at = self.overdue_at()?;
         (self.has_vacancy() && self.local.admits()).then(|| at.saturating_sub(now))
     }
 
-    /// How many tasks may be in the rotation.
+    /// Returns how many tasks may be in the rotation.
     ///
-    /// Those that wait for others are a part of what is in flight. Without that, a record
-    /// that everybody writes would have all tasks begin, one after the other, only to join
-    /// the queue for it: each of them holds a snapshot, leaves the cache, and makes whoever
-    /// has the record share the worker with newcomers. If all of them wait, one may begin all
-    /// the same, since who is waited for may be another worker's; until twice as many wait.
+    /// Tasks that wait for others are a part of what is in flight. Otherwise a record that every task writes would have
+    /// all tasks begin, one after the other, only to join the queue for it: each of them holds a snapshot, leaves the
+    /// cache, and makes the holder of the record share the worker with newcomers. If all tasks in flight wait, another
+    /// may begin all the same, since they may wait for tasks of another worker; until twice as many wait.
     #[inline]
     pub(super) fn hot_max(&self) -> usize {
         let waiting = self.local.waiting();
@@ -87,13 +86,12 @@ impl<L: WorkerLocal> Worker<L> {
         usize::from(waiting < WAITING_MAX * self.room)
     }
 
-    /// Whether a task could begin if there is one. Slots that were made under a higher bound do
-    /// not count.
+    /// Returns whether a task could begin if there is one. Slots that were made under a higher bound do not count.
     pub(super) fn has_vacancy(&self) -> bool {
         self.open_tasks() < self.config.open_tasks_max && !self.is_crowded()
     }
 
-    /// Those in flight and those that are parked.
+    /// Returns the number of tasks in flight and parked.
     pub(super) fn open_tasks(&self) -> usize {
         self.slots.len() - self.free.len()
     }
@@ -123,7 +121,7 @@ impl<L: WorkerLocal> Worker<L> {
         Some(slot)
     }
 
-    /// [`Worker::fill`] outside the rotation's own containment.
+    /// Calls [`Worker::fill`] where the rotation does not contain panics.
     pub(super) fn fill_contained(&mut self, slot: &Slot) -> bool {
         match catch_unwind(AssertUnwindSafe(|| self.fill(slot))) {
             Ok(filled) => filled,
@@ -138,8 +136,7 @@ impl<L: WorkerLocal> Worker<L> {
         }
     }
 
-    /// Drops the source if it is what has panicked: it is not asked again.
-    /// Whether it was.
+    /// Drops the source if it has panicked: it is not asked again. Returns whether it has panicked.
     pub(super) fn source_panicked(&mut self) -> bool {
         let asked = std::mem::take(&mut self.asks_source);
         if asked {
@@ -154,7 +151,7 @@ impl<L: WorkerLocal> Worker<L> {
         }
     }
 
-    /// Puts the next task into an empty slot. False when there is none.
+    /// Puts the next task into an empty slot. Returns false if there is none.
     #[inline]
     pub(super) fn fill(&mut self, slot: &Slot) -> bool {
         slot.set_class(Class::Interactive);
@@ -162,7 +159,7 @@ impl<L: WorkerLocal> Worker<L> {
         // SAFETY: the slot is empty and not being resumed.
         let before = unsafe { slot.root() }.bytes();
         let filled = self.supply(slot);
-        // SAFETY: as above.
+        // SAFETY: the slot is not being resumed.
         let bytes = unsafe { slot.root() }.bytes();
         if bytes != before {
             self.frames_grew(bytes - before);
@@ -194,7 +191,7 @@ impl<L: WorkerLocal> Worker<L> {
             return true;
         }
         if let Some(source) = &mut self.source {
-            // Should it panic, whoever catches that finds this set.
+            // If the source panics, the code that catches the panic finds this set.
             self.asks_source = true;
             source.next(&self.local, Place::new(root));
             self.asks_source = false;

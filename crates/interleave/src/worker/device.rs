@@ -1,8 +1,8 @@
-//! Tasks that wait for the device: what room they take, and how they come back.
+//! Tasks that wait for the device: the room they take, and how they come back.
 //!
-//! Only what [`Scheduling`] differs in is here. The rotation knows two numbers that are kept up
-//! to date here: how much room there is, and whether a finished task is replaced at once. So
-//! tasks that never wait for the device pay nothing.
+//! This module holds only the differences between kinds of [`Scheduling`]. The rotation knows two
+//! numbers that are kept up to date here: how much room there is, and whether a finished task is
+//! replaced at once. Tasks that never wait for the device pay nothing.
 
 use crate::{
     class::Class,
@@ -12,7 +12,7 @@ use crate::{
 };
 
 impl<L: WorkerLocal> Worker<L> {
-    /// Counts what room is left by those that wait for the device.
+    /// Counts the room left by tasks that wait for the device.
     pub(super) fn make_room(&mut self) {
         self.room = match self.config.scheduling {
             Scheduling::Pipelined | Scheduling::DualQueue { .. } => self.in_flight,
@@ -22,11 +22,11 @@ impl<L: WorkerLocal> Worker<L> {
             Scheduling::StrictBatch if self.at_device > 0 => 0,
             Scheduling::StrictBatch => self.in_flight,
         };
-        // Who is staged comes first, but not in the middle of a round.
+        // Staged tasks come first, but not in the middle of a round.
         self.refills = self.config.scheduling != Scheduling::StrictBatch && self.staging.is_empty();
     }
 
-    /// A task has begun to wait for the device.
+    /// Notes that a task has begun to wait for the device.
     #[cold]
     pub(super) fn asks_device(&mut self) {
         if self.at_device == 0 {
@@ -38,13 +38,13 @@ impl<L: WorkerLocal> Worker<L> {
         self.make_room();
     }
 
-    /// A task waits for it no more.
+    /// Notes that a task no longer waits for the device.
     pub(super) fn leaves_device(&mut self) {
         self.at_device -= 1;
         self.make_room();
     }
 
-    /// The device has answered a task.
+    /// Takes in that the device has answered the task in slot `index`.
     pub(super) fn answered(&mut self, index: u32) {
         self.visits.brought();
         let (slot, place, _) = &mut self.slots[index as usize];
@@ -59,7 +59,7 @@ impl<L: WorkerLocal> Worker<L> {
         self.leaves_device();
     }
 
-    /// Lets those in that the device has answered, as far as there is room.
+    /// Lets tasks in that the device has answered, as far as there is room.
     #[inline]
     pub(super) fn unstage(&mut self) {
         if !self.staging.is_empty() {
@@ -67,7 +67,7 @@ impl<L: WorkerLocal> Worker<L> {
         }
     }
 
-    /// A task that has been answered is cancelled.
+    /// Takes a task out of staging that was answered and is cancelled.
     pub(super) fn unstage_one(&mut self, index: u32) {
         self.staging.retain(|&staged| staged != index);
         self.make_room();
@@ -86,8 +86,8 @@ impl<L: WorkerLocal> Worker<L> {
         self.make_room();
     }
 
-    /// Whether completions are to be looked at before this round, while tasks wait for some.
-    /// (When there is nothing to resume they are looked at anyway.)
+    /// Returns whether to look for completions before this round, while tasks wait for some. (A
+    /// worker with nothing to resume looks anyway.)
     #[cold]
     pub(super) fn visits_device(&mut self) -> bool {
         let finished = self.stats.tasks_finished;
@@ -95,7 +95,7 @@ impl<L: WorkerLocal> Worker<L> {
         self.visits.is_due(finished, about, || self.clock.now())
     }
 
-    /// Hands over what tasks of the last round want from the device, unless the next look at
+    /// Hands over what tasks of the last round want from the device, unless the next look for
     /// completions does so soon.
     #[inline]
     pub(super) fn hand_over(&mut self) {
@@ -104,7 +104,7 @@ impl<L: WorkerLocal> Worker<L> {
         }
     }
 
-    /// Whether the worker polls on instead of going to sleep.
+    /// Returns whether the worker polls on instead of going to sleep.
     pub(super) fn spins_on_device(&self) -> bool {
         self.config.scheduling == Scheduling::Sequential && self.at_device > 0
     }

@@ -34,8 +34,8 @@ impl<L: 'static> std::fmt::Debug for Handle<L> {
 }
 
 impl<L: WorkerLocal> Handle<L> {
-    /// Runs the future that `make` returns on the worker. `make` is called on
-    /// the worker's thread, so the future need not be `Send`.
+    /// Runs the future that `make` returns on the worker. `make` is called on the worker's thread,
+    /// so the future need not be `Send`.
     pub fn submit<T, M, F>(&self, make: M) -> JoinHandle<T, L>
     where
         T: Send + 'static,
@@ -51,24 +51,23 @@ impl<L: WorkerLocal> Handle<L> {
         self.inbox.send(Message::Order(Box::new(order)));
     }
 
-    /// Submitted tasks that have not ended.
+    /// Returns the number of submitted tasks that have not ended.
     pub fn open_tasks(&self) -> u64 {
         self.inbox.open.load(Ordering::Relaxed)
     }
 
-    /// The longest of the slices that were too long ([`SLICE_US_MAX`](crate::SLICE_US_MAX)),
-    /// and the task that made it. `None`: none was.
+    /// Returns the longest of the slices that were too long
+    /// ([`SLICE_US_MAX`](crate::SLICE_US_MAX)), and the task that made it; `None` if no slice was.
     pub fn longest_slice(&self) -> Option<LongSlice> {
         self.inbox.longest.get()
     }
 
-    /// Whether the worker has been shut down.
+    /// Returns whether the worker has been shut down.
     pub fn is_closed(&self) -> bool {
         self.inbox.is_closed()
     }
 
-    /// The worker's counters as last published (at most milliseconds old under
-    /// load).
+    /// Returns the worker's counters as last published (at most milliseconds old under load).
     pub fn stats(&self) -> WorkerStats {
         self.inbox.stats.read()
     }

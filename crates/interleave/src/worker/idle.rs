@@ -1,4 +1,4 @@
-//! What a worker does when no slot can be resumed.
+//! Rest of a worker that cannot resume any slot.
 
 use std::time::Duration;
 
@@ -7,11 +7,11 @@ use crate::{
     worker::{Worker, WorkerLocal},
 };
 
-/// Longest sleep: clocks and devices do not take times without an end, which timers may have.
+/// Longest sleep: clocks and devices do not take unbounded times, which timers may have.
 const SLEEP_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
 impl<L: WorkerLocal> Worker<L> {
-    /// Nothing to resume: poll the inbox for a while, then sleep.
+    /// Polls the inbox for a while, then sleeps: there is nothing to resume.
     pub(super) fn idle(&mut self, at_most: Option<Duration>) {
         self.housekeep();
         self.local.poll(true);
@@ -20,7 +20,7 @@ impl<L: WorkerLocal> Worker<L> {
         self.rest(since, at_most);
         let rested = self.clock.now().saturating_sub(since);
         if let Some(tuner) = &mut self.tuner {
-            // With more in flight there would have been something to do while the device was at it.
+            // With more in flight there would have been something to do while the device was busy.
             match waits_for_device {
                 true => tuner.interrupt(),
                 false => tuner.rested(rested.as_nanos() as u64),

@@ -1,4 +1,4 @@
-//! Intake: what other threads sent, taken in between two rounds.
+//! Intake: messages of other threads, taken in between two rounds.
 
 use std::sync::{Arc, atomic::Ordering};
 
@@ -8,12 +8,12 @@ use crate::{
     worker::{HotSlot, Running, Whereabouts, Worker, WorkerLocal},
 };
 
-/// Messages taken in at once, so that one that sends itself again (an order that
-/// wants to run every round) does not keep the rotation from running.
+/// Messages taken in at once, so that a message that sends itself again (an order that wants to run
+/// every round) does not keep the rotation from running.
 const MESSAGES_PER_ROUND_MAX: u32 = 1024;
 
 impl<L: WorkerLocal> Worker<L> {
-    /// Takes in what other threads sent.
+    /// Takes in the messages of other threads.
     pub fn receive(&mut self) {
         let _running = Running::new();
         for _ in 0..MESSAGES_PER_ROUND_MAX {
@@ -44,7 +44,7 @@ impl<L: WorkerLocal> Worker<L> {
         let (slot, place, _) = &mut self.slots[index as usize];
         match place {
             Whereabouts::Free | Whereabouts::Staged => {}
-            // It may have been woken for something that is not its armed leaf.
+            // The task may have been woken for something other than its armed leaf.
             Whereabouts::Hot => slot.disarm_any(),
             Whereabouts::Parked => {
                 slot.disarm_any();
@@ -78,7 +78,7 @@ impl<L: WorkerLocal> Worker<L> {
             .get(index as usize)
             .filter(|(_, _, holder)| holder.as_ref().is_some_and(|t| Arc::ptr_eq(t, ticket)))
         else {
-            return; // It has ended.
+            return; // The task has ended.
         };
         let (slot, place) = (slot.clone(), *place);
         match place {

@@ -1,23 +1,22 @@
 //! The worker's clock: slices are measured, turns are cut, and time decides when to look around.
 //!
-//! A switch between two point reads takes some ten nanoseconds, about as long as reading the
-//! clock does. So the clock is read once in so many resumptions: as many as take about
-//! [`READING`], which is each one where they are long. From that follows what is exact and what is
-//! not. Of resumptions that take long one by one, each slice is known, and whose it was. Where
-//! switches had been quick until then, one slice that suddenly is long is measured, but it may
-//! have been any of those since the reading before ([`LongSlice::among`](crate::LongSlice)); the
-//! next ones are exact. The time that a task has had is a sample: the time between two readings is
-//! charged to whichever task is resumed when the clock is read, and how many resumptions there are
-//! between them varies, so that a rotation of few tasks does not charge always the same one.
+//! A switch between two point reads takes some ten nanoseconds, about as long as reading the clock does. The clock is
+//! therefore read once per several resumptions: as many as take about [`READING`], and at each one where resumptions
+//! are long. The frequency of readings decides which slices are exact. If every resumption takes long, each slice is
+//! known, and its task. If switches had been quick until then, a slice that suddenly is long is measured, but may
+//! belong to any of the resumptions since the reading before ([`LongSlice::among`](crate::LongSlice)); the next slices
+//! are exact. The processor time of a task is a sample: the time between two readings is charged to whichever task is
+//! resumed when the clock is read, and the number of resumptions between them varies, so that in a rotation of few
+//! tasks the charge does not always fall on the same task.
 //!
-//! Where the system has more to run than processors, a thread loses its own in the middle of a slice.
-//! What the thread did not run is no part of a slice that is called long while there are batch tasks: then
-//! the thread's own time is read at each look around.
+//! If the system has more to run than processors, a thread loses its processor in the middle of a slice. Time that the
+//! thread did not run is not counted in a slice that is called long while there are batch tasks: then the thread's own
+//! time is read at each look around.
 //!
 //! # Invariant: no task holds its worker
-//! A slice longer than [`SLICE_US_MAX`](crate::SLICE_US_MAX) is counted, the longest is kept by
-//! name. Sockets, messages, timers and admissions are looked at when [`LOOK`] has passed, between
-//! any two slices: a round in which it does is cut off there.
+//! A slice longer than [`SLICE_US_MAX`](crate::SLICE_US_MAX) is counted, and the longest is kept by name. The worker
+//! looks at sockets, messages, timers and admissions when [`LOOK`] has passed, between any two slices: the round is cut
+//! off there.
 
 use std::time::Duration;
 
@@ -29,25 +28,25 @@ use crate::{
     worker::{Worker, WorkerLocal},
 };
 
-/// Time between two readings of the clock, about.
+/// Time between two readings of the clock, roughly.
 const READING: Duration = Duration::from_micros(16);
 
-/// Readings in a row that found resumptions quick before there are more resumptions to a reading.
+/// Readings in a row that find resumptions quick before there are more resumptions to a reading.
 const QUICK_MIN: u32 = 8;
 
-/// Resumptions between two readings at most.
+/// Maximum resumptions between two readings.
 const RESUMPTIONS_MAX: u32 = 256;
 
-/// Time between two looks around: what one costs (a call of the system) is to be little of it.
+/// Time between two looks around: the cost of a look (a system call) is to be a small part of it.
 const LOOK: Duration = Duration::from_micros(50);
 
-/// Resumptions between two looks around at most: of a simulation, whose clock stands still.
+/// Maximum resumptions between two looks around: for a simulation, whose clock stands still.
 const UNLOOKED_MAX: u32 = 2048;
 
-/// When the clock is read, and what is due by it.
+/// Schedule of readings of the clock and of looks around.
 #[derive(Debug)]
 pub(super) struct Pace {
-    /// Resumptions until it is.
+    /// Resumptions until the next reading.
     left: u32,
     /// Resumptions from the last reading to the next.
     planned: u32,
@@ -58,11 +57,11 @@ pub(super) struct Pace {
     /// State of the generator that varies `planned`.
     spread: u32,
     looked_at: Duration,
-    /// For how long the thread had run at the last look around, if there were batch tasks.
+    /// Run time of the thread at the last look around, if there were batch tasks.
     ran_at: Option<Duration>,
-    /// It is time to look around.
+    /// Whether it is time to look around.
     pub(super) is_due: bool,
-    /// When a task was last begun out of the queue, or the queue was empty.
+    /// Time at which a task was last begun out of the queue, or the queue was empty.
     pub(super) admitted_at: Duration,
 }
 
@@ -81,28 +80,28 @@ impl Pace {
         }
     }
 
-    /// Counts a resumption. Whether the clock is to be read after it.
+    /// Counts a resumption. Returns whether the clock is to be read after it.
     #[inline(always)]
     pub(super) fn counts(&mut self) -> bool {
         self.left -= 1;
         self.left == 0
     }
 
-    /// The clock is read after the next resumption.
+    /// Has the clock read after the next resumption.
     pub(super) fn read_next(&mut self) {
         (self.planned, self.left) = (1, 1);
     }
 
-    /// Resumptions since the last reading.
+    /// Returns the resumptions since the last reading.
     fn among(&self) -> u32 {
         self.planned - self.left
     }
 
-    /// The resumptions since the last reading took so long: when the next one is.
+    /// Plans the next reading: the resumptions since the last reading took `elapsed`.
     fn plan(&mut self, elapsed: Duration) {
         let elapsed = u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX);
         let next = u64::from(self.among()) * READING.as_nanos() as u64 / elapsed.max(1);
-        // Grown into: one quick resumption does not say that the others are.
+        // The plan grows slowly: one quick resumption does not say that the others are.
         self.quick = match next > u64::from(self.planned) {
             true => self.quick + 1,
             false => 0,
@@ -126,8 +125,8 @@ impl Pace {
 }
 
 impl<L: WorkerLocal> Worker<L> {
-    /// Between two resumptions: what the worker did by itself since the last reading is not
-    /// charged to anybody, and from now on nothing is due. The time.
+    /// Restarts the measurement between two resumptions: the worker's own work since the last reading is charged to no
+    /// task, and from now on nothing is due. Returns the time.
     pub(super) fn mark(&mut self) -> Duration {
         let now = self.clock.now();
         self.timers.set_read_at(now);
@@ -141,7 +140,7 @@ impl<L: WorkerLocal> Worker<L> {
         now
     }
 
-    /// The same, and whatever it did by itself counts as a slice if it was long.
+    /// Marks as [`Worker::mark`] does, and counts the worker's own work as a slice if it was long. Returns the time.
     pub(super) fn mark_own(&mut self) -> Duration {
         let (before, ran_at) = (self.timers.read_at(), self.pace.ran_at);
         let now = self.mark();
@@ -156,7 +155,7 @@ impl<L: WorkerLocal> Worker<L> {
         now
     }
 
-    /// Between two resumptions: charges what was not charged yet.
+    /// Charges the time that was not charged yet, between two resumptions.
     pub(super) fn settle_clock(&mut self) {
         if self.pace.among() == 0 {
             return;
@@ -169,8 +168,8 @@ impl<L: WorkerLocal> Worker<L> {
         self.measure(slot, self.class);
     }
 
-    /// After a resumption of `slot`, of which `class` has its turn: measures the time since the
-    /// last reading, charges it, and sees what is due. The slot's class from now on.
+    /// Measures the time since the last reading, after a resumption of `slot` in the turn of `class`; charges it, and
+    /// finds out what is due. Returns the slot's class from now on.
     #[cold]
     #[inline(never)]
     pub(super) fn read_clock(&mut self, slot: &Slot, class: Class, resumed: Resumed) -> Class {
@@ -202,7 +201,7 @@ impl<L: WorkerLocal> Worker<L> {
         elapsed
     }
 
-    /// How much the thread has run of so long a slice, when it had run for `ran_at` at the last look around.
+    /// Returns how much of a slice of `elapsed` the thread has run, if it had run for `ran_at` at the last look around.
     #[cold]
     fn ran_of(&self, elapsed: Duration, ran_at: Option<Duration>) -> Duration {
         let since = |ran_at| Some(self.clock.thread_time()?.saturating_sub(ran_at));
@@ -210,11 +209,11 @@ impl<L: WorkerLocal> Worker<L> {
         ran.map_or(elapsed, |ran| elapsed.min(ran))
     }
 
-    /// Charges time to a task, which may become batch by it.
+    /// Charges `time` to the task in `slot`, which may become batch by it. Returns the slot's class.
     fn classify(&mut self, slot: &Slot, time: Duration, resumed: Resumed) -> Class {
         let class = slot.class();
         let spent = slot.charge(time);
-        // These two name who may run beside whom.
+        // These two kinds of scheduling fix which tasks run beside each other.
         let is_fixed = matches!(
             self.config.scheduling,
             Scheduling::Sequential | Scheduling::StrictBatch
@@ -257,7 +256,7 @@ impl<L: WorkerLocal> Worker<L> {
         self.local.slice_was_long(&slice);
     }
 
-    /// Forgets the longest slice: for whoever wants to know that of a stretch of time.
+    /// Forgets the longest slice: for callers that want the longest of a stretch of time.
     pub fn forget_longest_slice(&mut self) {
         self.timers.set_longest(None);
         self.stats.slice_ns_max = 0;
@@ -270,7 +269,7 @@ impl<L: WorkerLocal> Worker<L> {
 mod tests {
     use super::*;
 
-    /// Readings of resumptions that take so long, as shares of all.
+    /// Returns the readings per resumption, where each resumption takes `resumption`.
     fn readings(resumption: Duration) -> f64 {
         let mut pace = Pace::new();
         let (mut since, mut readings) = (Duration::ZERO, 0);

@@ -17,12 +17,12 @@ use crate::{
 
 /// Tasks begun in one place of the rotation before the round goes on.
 const STARTS_PER_ROUND_MAX: u32 = 32;
-/// What a finished task counts for, in resumptions, towards housekeeping.
+/// Weight of a finished task towards housekeeping, in resumptions.
 const TASK_WEIGHT: u64 = 16;
 
 impl<L: WorkerLocal> Worker<L> {
-    /// One turn for every slot of the cohort that is to go on next, of the class that is to;
-    /// until it is time to look around.
+    /// Gives one turn to every slot of the cohort that is to go on next, of the class that is to go on next; until it
+    /// is time to look around.
     pub(super) fn rotate(&mut self) {
         let [interactive, batch] = &self.hot;
         let class = (self.shares).next(self.class, !interactive.is_empty(), !batch.is_empty());
@@ -41,24 +41,24 @@ impl<L: WorkerLocal> Worker<L> {
         })) {
             self.contain(self.hot[class.index()].current(), payload);
         }
-        // Clients that were answered ask again soon. To look costs little beside a turn of a batch task, which
-        // leaves caches cold for whoever comes during it.
+        // Clients that were answered ask again soon. A look costs little beside a turn of a batch task, which leaves
+        // caches cold for tasks that come during it.
         let [interactive, batch] = &self.hot;
         if class == Class::Interactive && interactive.is_empty() && !batch.is_empty() {
-            // What they took is theirs: the look begins with a mark.
+            // The time of the interactive tasks is charged to them: the look begins with a mark.
             self.settle_clock();
             self.pace.is_due = true;
         }
     }
 
-    /// A slot that can be resumed joins the rotation of its class.
+    /// Adds a slot that can be resumed to the rotation of its class.
     #[inline]
     pub(super) fn join(&mut self, slot: &Rc<Slot>, stage: Stage) {
         self.hot[slot.class().index()].join(HotSlot::new(slot), stage);
     }
 
-    /// Takes in a panic that came out of the turn of `slot`. It stays in the
-    /// rotation, to get the panic through its root, or its task has ended.
+    /// Takes in a panic that came out of the turn of `slot`. The slot stays in the rotation, to get the panic through
+    /// its root, or its task has ended.
     #[cold]
     pub(super) fn contain(&mut self, hot: HotSlot, payload: Payload) {
         // SAFETY: the worker lives.
@@ -78,15 +78,14 @@ impl<L: WorkerLocal> Worker<L> {
 
     #[inline]
     fn resume_cohort<const CLASS: usize>(&mut self) {
-        // A task that is new is interactive.
+        // A new task is interactive.
         let refill = self.refills && CLASS == Class::Interactive.index();
         let mut starts_left = STARTS_PER_ROUND_MAX;
         while let Some(hot) = self.hot[CLASS].next() {
             // SAFETY: the worker lives.
             let slot = unsafe { hot.get() };
             loop {
-                // SAFETY: as above; slots of the rotation have a future; nothing
-                // else is being resumed here.
+                // SAFETY: the worker lives; slots of the rotation have a future; nothing else is being resumed here.
                 let resumed = unsafe { slot.resume() };
                 let mut class = CLASS;
                 if self.pace.counts() {
@@ -101,7 +100,7 @@ impl<L: WorkerLocal> Worker<L> {
                     Resumed::Done => {
                         if self.finished(slot, refill) {
                             if starts_left > 0 {
-                                // The next task begins in the same turn.
+                                // The next task begins within this turn.
                                 starts_left -= 1;
                                 continue;
                             }
@@ -117,7 +116,7 @@ impl<L: WorkerLocal> Worker<L> {
         }
     }
 
-    /// The rest of the cohort has its turns when the worker has looked around.
+    /// Ends the cohort's turns: its other slots have theirs when the worker has looked around.
     #[cold]
     fn cut_off(&mut self, class: usize) {
         // SAFETY: the worker lives.
@@ -149,8 +148,8 @@ impl<L: WorkerLocal> Worker<L> {
         }
     }
 
-    /// The task in `slot` has finished. True when another one has taken its
-    /// place; else the slot has left the rotation.
+    /// Handles the end of the task in `slot`. Returns true if another task has taken its place; else the slot has left
+    /// the rotation.
     #[inline]
     pub(super) fn finished(&mut self, slot: &Slot, refill: bool) -> bool {
         self.stats.tasks_finished += 1;
@@ -159,7 +158,7 @@ impl<L: WorkerLocal> Worker<L> {
         if ticket.take().is_some() {
             self.ended();
         }
-        // SAFETY: not being resumed.
+        // SAFETY: the slot is not being resumed.
         let frame_bytes = unsafe { slot.root() }.bytes() as u64;
         self.stats.frame_bytes_max = self.stats.frame_bytes_max.max(frame_bytes);
         let room = self.hot[Class::Interactive.index()].len() <= self.hot_max()

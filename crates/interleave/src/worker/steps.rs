@@ -13,20 +13,21 @@ use crate::{
 };
 
 impl<L: WorkerLocal> Worker<L> {
-    /// For simulators: number of slots that could be resumed now.
+    /// Returns the number of slots that could be resumed now, for simulators.
     pub fn step_choices(&self) -> usize {
         self.hot.iter().map(Cohorts::len).sum()
     }
 
-    /// For simulators: tasks that have begun and not ended, drawn ones included.
+    /// Returns the number of tasks that have begun and not ended, tasks drawn from a source
+    /// included, for simulators.
     pub fn step_open_tasks(&self) -> usize {
         self.open_tasks()
     }
 
-    /// For simulators: resumes the `choice`-th of [`Worker::step_choices`].
+    /// Resumes the `choice`-th of [`Worker::step_choices`], for simulators.
     ///
     /// # Panics
-    /// When there is no such slot.
+    /// Panics if there is no such slot.
     pub fn step(&mut self, choice: usize) {
         let _running = Running::new();
         let interactive = self.hot[0].len();
@@ -37,7 +38,7 @@ impl<L: WorkerLocal> Worker<L> {
         self.since_housekeeping += 1;
         // SAFETY: as in `resume_cohort`.
         let slot = unsafe { hot.get() };
-        // SAFETY: as above.
+        // SAFETY: the slot of the rotation has a future, and nothing else is being resumed here.
         match catch_unwind(AssertUnwindSafe(|| unsafe { slot.resume() })) {
             Ok(Resumed::Pending(noted)) if noted.is_hot => {
                 self.hot[slot.class().index()].wait(hot, slot.stage());
@@ -51,7 +52,7 @@ impl<L: WorkerLocal> Worker<L> {
         self.hand_over();
     }
 
-    /// For simulators: fires due timers, takes messages in, begins tasks.
+    /// Fires due timers, takes messages in and begins tasks, for simulators.
     pub fn step_intake(&mut self) {
         let _running = Running::new();
         self.local.poll(self.is_at_rest());
@@ -63,12 +64,12 @@ impl<L: WorkerLocal> Worker<L> {
         self.admit();
     }
 
-    /// For simulators: calls the housekeeping of the local.
+    /// Calls the housekeeping of the local, for simulators.
     pub fn step_housekeep(&mut self) {
         self.housekeep();
     }
 
-    /// For simulators: time until the next timer.
+    /// Returns the time until the next timer, for simulators.
     pub fn step_next_timer(&self) -> Option<Duration> {
         self.timers.next()
     }

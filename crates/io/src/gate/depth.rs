@@ -1,37 +1,37 @@
-//! How many reads under way get most done: found by trying.
+//! Search for the number of reads under way with which most get done: found by trying.
 //!
-//! A device answers the faster the more it has to do, up to some depth; beyond that, more only
-//! wait. Where that is nobody says. So the completions per second are counted with the present
-//! depth and with one that is half as deep again, or two thirds as deep, in turns. More must be
-//! better to win, and by a margin; less must not be worse by more than a smaller one. Between the
-//! two nothing moves.
+//! A device answers the faster the more it has to do, up to some depth; beyond that, further reads
+//! only wait. No interface tells that depth. The completions per second are therefore counted with
+//! the present depth and with one that is half as deep again, or two thirds as deep, in turns. A
+//! larger depth must be better to win, and by a margin; a smaller one must not be worse by more
+//! than a smaller margin. Between the two the depth does not move.
 //!
-//! A trial is several pairs of windows, one of each, since windows are noisy; what is clear after
-//! two pairs is decided then. Trials become rarer while nothing changes. A window in which passes
-//! were to be had says nothing of the depth, and does not count.
+//! A trial is several pairs of windows, one of each depth, since windows are noisy; a trial that is
+//! clear after two pairs is decided then. Trials become rarer while nothing changes. A window in
+//! which passes were free says nothing of the depth, and does not count.
 //!
 //! Being wrong for a while costs speed or latency, never correctness.
 
 use std::time::Duration;
 
-/// Where the search begins.
+/// Depth at which the search begins.
 pub const DEPTH_START: usize = 32;
-/// The most reads that are ever let in.
+/// Maximum reads that are ever let in.
 pub const DEPTH_MAX: usize = 1024;
 
-/// A window's length at least: in time, in completions, and in those for each under way.
+/// Minimum length of a window: in time, in completions, and in completions for each read under way.
 const WINDOW: Duration = Duration::from_millis(4);
 const WINDOW_COMPLETIONS: u64 = 256;
 const WINDOW_GENERATIONS: u64 = 8;
-/// After a change, so many of the larger depth end before a window begins.
+/// Reads, as a multiple of the larger depth, that end after a change before a window begins.
 const SETTLE_GENERATIONS: u64 = 2;
-/// Of so many completions one may find nobody waiting.
+/// Completions of which one may find no read waiting.
 const UNLIMITED_SHARE: u64 = 4;
 
-/// By how much more must be better, and less may be worse, as a share.
+/// Margin by which a larger depth must be better, and a smaller one may be worse, as a share.
 const MARGIN_UP: f64 = 0.05;
 const MARGIN_DOWN: f64 = -0.02;
-/// By so much off its margin, a trial is decided early.
+/// Distance from its margin at which a trial is decided early.
 const CLEAR: f64 = 0.08;
 const PAIRS_MIN: u32 = 2;
 const PAIRS_MAX: u32 = 6;
@@ -41,11 +41,11 @@ const PAUSE_MAX: u32 = 64;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Phase {
-    /// So many more windows before the next trial.
+    /// Number of further windows before the next trial.
     Pause(u32),
     /// The present depth's window of a pair.
     Present,
-    /// The candidate's.
+    /// The candidate's window of a pair.
     Candidate,
 }
 
@@ -57,7 +57,7 @@ pub(super) struct DepthFinder {
     upwards: bool,
     phase: Phase,
     pause: u32,
-    /// Pairs of the trial, and the sums of their rates.
+    /// Pairs of the trial; the sums of their rates follow.
     pairs: u32,
     present_sum: f64,
     candidate_sum: f64,
@@ -65,7 +65,7 @@ pub(super) struct DepthFinder {
     settles: u64,
     from: Duration,
     completed: u64,
-    /// Of those, who found nobody waiting.
+    /// Completions in the window that found no read waiting.
     unlimited: u64,
 }
 
@@ -87,7 +87,7 @@ impl DepthFinder {
         }
     }
 
-    /// How deep it is to be now.
+    /// Returns the depth to use now.
     pub(super) fn depth(&self) -> usize {
         match self.phase {
             Phase::Candidate => self.candidate,
@@ -95,7 +95,8 @@ impl DepthFinder {
         }
     }
 
-    /// A read has ended; `limits` if somebody waits for a pass. How deep it is to be from now on.
+    /// Takes in that a read has ended; `limits` says whether a read waits for a pass. Returns the
+    /// depth to use from now on.
     pub(super) fn completed(&mut self, now: Duration, limits: bool) -> usize {
         if self.settles > 0 {
             self.settles -= 1;
@@ -130,7 +131,7 @@ impl DepthFinder {
         (self.from, self.completed, self.unlimited) = (now, 0, 0);
     }
 
-    /// A window has ended.
+    /// Takes in the rate of a window that has ended.
     fn window(&mut self, rate: f64) {
         match self.phase {
             Phase::Pause(windows) if windows > 1 => self.phase = Phase::Pause(windows - 1),
@@ -184,7 +185,7 @@ impl DepthFinder {
 mod tests {
     use super::*;
 
-    /// A device that answers after `latency_us`, but not more than `capacity` a second; its
+    /// A device that answers after `latency_us`, but no more than `capacity` reads a second; its
     /// speed changes by up to `noise` now and then.
     struct Device {
         latency_us: f64,
@@ -205,12 +206,13 @@ mod tests {
             }
         }
 
-        /// The depth from which it does no more.
+        /// Returns the depth from which the device does no more.
         fn knee(&self) -> f64 {
             self.capacity * self.latency_us / 1e6
         }
 
-        /// Has a finder read so many, with somebody always waiting or never.
+        /// Has the device end `count` reads and tell the finder, with a read always waiting or
+        /// never.
         fn read(&mut self, finder: &mut DepthFinder, count: u64, limits: bool) -> usize {
             let mut speed = 1.0;
             for i in 0..count {

@@ -87,7 +87,7 @@ fn who_leaves_the_line_gives_his_place_on() {
     let held = passes(&gate, 1);
     let mut line: Vec<_> = (0..3).map(|_| gate.enter(Priority::Interactive)).collect();
     assert!(line.iter_mut().all(|entry| poll(entry).is_pending()));
-    // One who still waits, and one who was let in and has not heard of it.
+    // One reader still waits; one was let in and has not heard of it.
     drop(line.remove(1));
     drop(held);
     assert_eq!(gate.open(), 1);

@@ -1,9 +1,8 @@
 //! A channel of a lazy directory, over one of the real directory.
 //!
-//! Operations begin some reaps after they were submitted, in any order. Reads and
-//! writes that need not be durable are done with then; the others go on to the real
-//! channel. A durable write is held until that says that it is done, so that reads see
-//! it all the time.
+//! Operations begin some reaps after they were submitted, in any order. Reads and writes that need
+//! not be durable end when they begin; other operations go on to the real channel. A durable write
+//! is held until the real channel says that it is done, so that reads see it all the time.
 
 use std::{collections::BTreeMap, io, os::fd::RawFd, sync::Arc, time::Duration};
 
@@ -19,7 +18,7 @@ use crate::{
     directory::File,
 };
 
-/// Reaps that an operation sits out at most.
+/// Maximum reaps that an operation sits out.
 const DELAY_REAPS_MAX: u64 = 3;
 
 #[derive(Debug)]
@@ -29,26 +28,26 @@ pub(super) struct LazyChannel {
     dice: Dice,
     reaps: u64,
     waiting: Vec<Waiting>,
-    /// Reused between reaps.
+    /// Operations that are due; reused between reaps.
     due: Vec<Waiting>,
-    /// Handed to the real channel, by token there.
+    /// Operations handed to the real channel, by their token there.
     passed_on: BTreeMap<u64, PassedOn>,
     next_token: u64,
-    /// Reused between reaps.
+    /// Completions of the real channel; reused between reaps.
     reaped: Vec<Completion>,
 }
 
 #[derive(Debug)]
 struct Waiting {
     operation: Operation,
-    /// The reap, by number, in which it begins.
+    /// Number of the reap in which the operation begins.
     due: u64,
 }
 
 #[derive(Debug)]
 struct PassedOn {
     token: u64,
-    /// Of a durable write.
+    /// Held bytes of a durable write.
     write: Option<Durable>,
     _file: Arc<dyn File>,
 }
@@ -60,7 +59,7 @@ struct Durable {
     offset: u64,
 }
 
-/// What becomes of an operation that begins.
+/// Course of an operation that begins.
 enum Course {
     Done(usize),
     GoesOn(Arc<dyn File>, Option<Durable>),
@@ -206,7 +205,7 @@ impl Channel for LazyChannel {
     }
 
     fn wait(&mut self, at_most: Option<Duration>) {
-        // As many reaps as the next beginning takes.
+        // The wait counts for as many reaps as the next beginning takes.
         match self.waiting.iter().map(|waiting| waiting.due).min() {
             Some(due) => self.reaps = self.reaps.max(due - 1),
             None => self.real.wait(at_most),

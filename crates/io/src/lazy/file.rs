@@ -1,4 +1,4 @@
-//! Files: what is held over what the real file has.
+//! Files: held bytes over the contents of the real file.
 
 use std::{
     collections::BTreeMap,
@@ -17,7 +17,7 @@ use crate::{
     real::RealDirectory,
 };
 
-/// A file, however often it is open.
+/// A file, shared by all its handles.
 #[derive(Debug)]
 pub(super) struct Content {
     live: Mutex<Live>,
@@ -27,7 +27,7 @@ pub(super) struct Content {
 
 #[derive(Debug)]
 struct Live {
-    /// As programs see it.
+    /// Length as programs see it.
     length: u64,
     held: Held,
     next_write: WriteId,
@@ -47,7 +47,7 @@ impl Content {
         })
     }
 
-    /// The file for the real channel.
+    /// Returns the file for the real channel.
     pub(super) fn real(&self, direct: bool) -> &Arc<dyn File> {
         if direct { &self.direct } else { &self.cached }
     }
@@ -66,7 +66,7 @@ impl Content {
         Ok(bytes.len())
     }
 
-    /// Holds a write.
+    /// Holds a write. Returns its number.
     pub(super) fn hold(&self, bytes: &[u8], offset: u64) -> WriteId {
         let mut live = lock(&self.live);
         let write = live.next_write;
@@ -76,13 +76,13 @@ impl Content {
         write
     }
 
-    /// The first `length` bytes of a write at `offset` are in the real file.
+    /// Forgets the first `length` bytes of `write` at `offset`: they are in the real file.
     pub(super) fn settle(&self, write: WriteId, offset: u64, length: usize) {
         let range = offset..offset + length as u64;
         lock(&self.live).held.remove(range, |of| of == write);
     }
 
-    /// Gives the system what is held.
+    /// Gives the system all held bytes.
     pub(super) fn write_back(&self) -> io::Result<()> {
         let mut live = lock(&self.live);
         for (offset, bytes) in live.held.iter() {
@@ -96,7 +96,7 @@ impl Content {
     }
 }
 
-/// What a handle is open on.
+/// Object that a handle is open on.
 #[derive(Clone, Debug)]
 pub(super) enum Open {
     Directory(Arc<dyn File>),
@@ -107,7 +107,7 @@ pub(super) enum Open {
     },
 }
 
-/// By handle: channels are given no more of a file.
+/// Open objects by handle: channels are given only the handle of a file.
 #[derive(Debug, Default)]
 pub(super) struct Opened {
     next: u64,
@@ -157,7 +157,7 @@ impl Open {
         }
     }
 
-    /// Whether a channel may transfer so many bytes there.
+    /// Checks that a channel may transfer `length` bytes at `offset`.
     pub(super) fn check(&self, writes: bool, offset: u64, length: usize) -> io::Result<()> {
         let (unit, writable) = match *self {
             Open::Directory(_) => (1, false),
@@ -178,7 +178,7 @@ impl Open {
 }
 
 impl Shared {
-    /// Writes what need not be durable.
+    /// Writes bytes that need not be durable.
     pub(super) fn write(&self, content: &Content, bytes: &[u8], offset: u64) -> io::Result<()> {
         let write = content.hold(bytes, offset);
         if self.is_early() {

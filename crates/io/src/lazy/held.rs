@@ -2,22 +2,22 @@
 
 use std::{collections::BTreeMap, ops::Range};
 
-/// A write, by number.
+/// Number of a write.
 pub(super) type WriteId = u64;
 
-/// Extents by offset. They do not overlap.
+/// Extents by offset, which do not overlap.
 #[derive(Debug, Default)]
 pub(super) struct Held(BTreeMap<u64, Extent>);
 
 #[derive(Clone, Debug)]
 struct Extent {
     bytes: Vec<u8>,
-    /// Which write they are from.
+    /// Write that the bytes are from.
     write: WriteId,
 }
 
 impl Held {
-    /// Holds `bytes` in place of what was held there.
+    /// Holds `bytes` of `write` at `offset`, in place of bytes held there.
     pub(super) fn insert(&mut self, offset: u64, bytes: &[u8], write: WriteId) {
         if bytes.is_empty() {
             return;
@@ -27,7 +27,7 @@ impl Held {
         self.0.insert(offset, Extent { bytes, write });
     }
 
-    /// Forgets what is in `range` and `of` such a write.
+    /// Forgets the held bytes in `range` that are `of` a write to forget.
     pub(super) fn remove(&mut self, range: Range<u64>, of: impl Fn(WriteId) -> bool) {
         let touched: Vec<u64> = self
             .touching(range.clone())
@@ -54,7 +54,7 @@ impl Held {
         }
     }
 
-    /// Copies what is held of the range of `bytes` at `offset` over them.
+    /// Copies held bytes over the part of `bytes`, which lies at `offset`, that they cover.
     pub(super) fn overlay(&self, bytes: &mut [u8], offset: u64) {
         let end = offset + bytes.len() as u64;
         for (start, extent) in self.touching(offset..end) {
@@ -65,7 +65,7 @@ impl Held {
         }
     }
 
-    /// All that is held, from front to back.
+    /// Returns all held bytes, from front to back.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u64, &[u8])> {
         self.0
             .iter()

@@ -1,4 +1,4 @@
-//! Names: what programs see, and the changes that the real directory lacks.
+//! Names: those that programs see, and the changes that the real directory lacks.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -16,11 +16,11 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct Names {
     path: PathBuf,
-    /// Where new files are until their names are written back.
+    /// Directory of new files until their names are written back.
     unsynced: RealDirectory,
     next_number: u64,
     live: BTreeMap<String, Arc<Content>>,
-    /// Oldest first.
+    /// Changes that the real directory lacks, oldest first.
     held: VecDeque<Change>,
 }
 
@@ -36,7 +36,7 @@ fn missing(name: &str) -> io::Error {
 }
 
 impl Names {
-    /// The names of `real`, which is at `path`.
+    /// Returns the names of `real`, which is at `path`.
     pub(super) fn new(
         path: PathBuf,
         real: &RealDirectory,

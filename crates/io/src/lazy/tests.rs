@@ -29,7 +29,7 @@ impl Place {
         Arc::new(LazyDirectory::open(&self.0, Backend::Auto, laziness).unwrap())
     }
 
-    /// Names and contents of the real files: all that a kill would leave.
+    /// Returns names and contents of the real files: all that a kill would leave.
     fn real(&self) -> Vec<(String, Vec<u8>)> {
         let directory = RealDirectory::open(&self.0, Backend::Blocking).unwrap();
         let read = |name: String| {

@@ -10,7 +10,7 @@ use std::{
 use super::*;
 use crate::gate::{Gate, Priority};
 
-/// Completes what it is told to, with twice the token as the result.
+/// A channel that completes operations on demand, with twice the token as the result.
 #[derive(Clone, Debug, Default)]
 struct Manual(Rc<RefCell<Manually>>);
 
@@ -57,7 +57,7 @@ impl Channel for Manual {
         inner.submitted.len() + inner.completed.len()
     }
 
-    /// Blocking, it completes the newest first.
+    /// Completes the newest operation first, when it blocks.
     fn wait(&mut self, _at_most: Option<Duration>) {
         let count = self.0.borrow().submitted.len();
         if count > 0 {
@@ -194,7 +194,7 @@ fn the_end_is_taken_once() {
     port.poll();
     assert_eq!(transfer.try_take().unwrap().1.unwrap(), 7);
     assert!(transfer.try_take().is_none());
-    // Its place is another's now.
+    // The place belongs to another transfer now.
     let other = begin(&port, 8);
     assert!(transfer.try_take().is_none());
     drop(transfer);
@@ -207,7 +207,7 @@ fn a_dropped_transfer_completes_unseen() {
     let abandoned = begin(&port, 1);
     let kept = begin(&port, 2);
     drop(abandoned);
-    // Its place is not given away before it has completed.
+    // The place is not given away before its transfer has completed.
     let later = begin(&port, 3);
     assert_eq!(port.outstanding(), 3);
     manual.complete(0);
@@ -217,7 +217,7 @@ fn a_dropped_transfer_completes_unseen() {
     for (transfer, expected) in [(later, 3), (kept, 2), (last, 4)] {
         assert_eq!(transfer.block().1.unwrap(), expected);
     }
-    // Also when it had ended already.
+    // A transfer may have ended already when it is dropped.
     let ended = begin(&port, 5);
     port.wait(None);
     drop(ended);

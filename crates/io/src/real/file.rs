@@ -24,8 +24,8 @@ impl RealFile {
     pub(super) fn open(path: &Path, mode: OpenMode, direct: bool) -> io::Result<RealFile> {
         let mut options = fs::File::options();
         options.read(true).write(mode != OpenMode::Read);
-        // The cached descriptor first: a file system that refuses O_DIRECT may
-        // already have created the file when it does.
+        // The cached descriptor is opened first: a file system that refuses O_DIRECT may already
+        // have created the file when it does.
         let cached = options
             .clone()
             .create_new(mode == OpenMode::Create)
@@ -42,7 +42,7 @@ impl RealFile {
         Ok(RealFile { cached, direct })
     }
 
-    /// The descriptor that can transfer these bytes.
+    /// Returns the descriptor that can transfer these bytes.
     fn descriptor(&self, bytes: &[u8], offset: u64) -> &fs::File {
         match &self.direct {
             Some(direct)
@@ -103,7 +103,7 @@ impl File for RealFile {
             let error = io::Error::last_os_error();
             match error.raw_os_error() {
                 Some(libc::EINTR) => {}
-                // Not on this file system.
+                // The file system does not support this.
                 Some(libc::EOPNOTSUPP) => return Ok(()),
                 _ => return Err(error),
             }
@@ -111,7 +111,7 @@ impl File for RealFile {
     }
 
     fn sync(&self) -> io::Result<()> {
-        // Includes the length, though not the times.
+        // The call includes the length, though not the times.
         self.cached.sync_data()
     }
 

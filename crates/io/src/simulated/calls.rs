@@ -1,4 +1,4 @@
-//! What the disk does when it is called, with the faults that it then has.
+//! Calls of the disk, with their faults.
 
 use std::io;
 
@@ -15,7 +15,7 @@ use crate::{
 };
 
 impl State {
-    /// How a call on `handle` goes.
+    /// Returns the course of a call on `handle`.
     fn begin_on(&mut self, handle: Handle, call: Call) -> io::Result<Course> {
         let course = self.begin(handle.generation, call)?;
         let writes = matches!(call, Call::Write | Call::WriteDurable);
@@ -54,7 +54,7 @@ impl State {
         }
     }
 
-    /// Writes as much of `bytes` as there is room for; how much.
+    /// Writes as much of `bytes` as there is room for. Returns the number of bytes written.
     pub(super) fn write(
         &mut self,
         handle: Handle,
@@ -103,7 +103,7 @@ impl State {
         Ok(room)
     }
 
-    /// How many of `length` bytes at `offset` there is room for.
+    /// Returns how many of `length` bytes at `offset` there is room for.
     fn room(&mut self, file: FileId, offset: u64, length: u64) -> u64 {
         let Some(capacity) = self.faults.capacity_bytes else {
             return length;
@@ -120,7 +120,7 @@ impl State {
             .min(length)
     }
 
-    /// Sum of the lengths of the files that are somebody's.
+    /// Returns the sum of the lengths of the files that have a name or are open.
     pub(super) fn used(&self) -> u64 {
         let mut named: Vec<FileId> = self.storage.names.iter().map(|(_, file)| file).collect();
         named.sort_unstable();
@@ -222,7 +222,7 @@ impl State {
         }
     }
 
-    /// Changes names by `change`, which says whether it could.
+    /// Changes names by `change`, which returns an error if it could not.
     pub(super) fn change_names(
         &mut self,
         generation: u32,
@@ -232,7 +232,7 @@ impl State {
             Course::Well => change(&mut self.storage.names),
             Course::Fails => Err(device_error()),
             Course::PowerFails => {
-                // It may have become durable, or not.
+                // The change may have become durable, or not.
                 let _ = change(&mut self.storage.names);
                 Err(no_power())
             }

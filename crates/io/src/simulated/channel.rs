@@ -108,7 +108,7 @@ impl Drop for SimulatedChannel {
     }
 }
 
-/// Waits end by themselves.
+/// Rouser without effect: waits end by themselves.
 #[derive(Debug)]
 struct Rouser;
 

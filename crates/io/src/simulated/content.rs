@@ -1,27 +1,26 @@
-//! One file: what programs see, what is on the disk, and what lies between.
+//! One file: its live contents, its durable contents, and the writes between.
 //!
 //! # Invariants
-//! - `live` is what reads see. After a crash it is what `durable` has become.
+//! - `live` holds the contents that reads see. After a crash it equals what `durable` has become.
 //! - `unsynced` holds the writes since the last sync, oldest first, without what a
 //!   durable write has superseded. A crash keeps any of their sectors.
-//! - A failed sync forgets what it did not write, as Linux does, which takes the
-//!   pages for clean: live, not durable, and no later sync writes it.
+//! - A failed sync forgets the writes that it did not make durable, as Linux does, which takes the
+//!   pages for clean: the bytes are live, not durable, and no later sync writes them.
 
 use std::sync::Arc;
 
 use super::image::{Data, Image, OwnedData};
 use crate::dice::{Dice, Survival};
 
-/// What a disk writes as a whole.
+/// Bytes that a disk writes as a whole.
 const SECTOR_BYTES: u64 = 512;
 
-/// Parts that a torn write is divided into at most; larger ones consist of several
-/// sectors.
+/// Maximum parts that a torn write is divided into; larger parts consist of several sectors.
 const PARTS_MAX: u64 = 128;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Content {
-    /// Shared with the open handles, to be counted.
+    /// Token shared with the open handles, to be counted.
     pub(super) handles: Arc<()>,
     live: Image,
     durable: Image,
@@ -67,7 +66,8 @@ impl Content {
         }
     }
 
-    /// Older unsynced data must not come back in place of what is durable now.
+    /// Drops older unsynced data, which must not come back in place of durable bytes from `start`
+    /// to `end`.
     fn supersede(&mut self, start: u64, end: u64) {
         for old in std::mem::take(&mut self.unsynced) {
             let old_end = old.offset + old.data.borrow().len();
@@ -90,7 +90,7 @@ impl Content {
         }
     }
 
-    /// A write that fails halfway: any of its sectors may have been written.
+    /// Makes a write that fails halfway: any of its sectors may have been written.
     pub(super) fn write_failing(&mut self, offset: u64, data: Data<'_>, dice: &mut Dice) {
         let mut written = Vec::new();
         tear(offset, data, dice, |offset, part| {
@@ -120,7 +120,7 @@ impl Content {
         }
     }
 
-    /// The power fails while `under_way` is being written.
+    /// Lets the power fail while `under_way` is being written.
     pub(super) fn crash(&mut self, under_way: &[(u64, Data<'_>)], dice: &mut Dice) {
         for Unsynced { offset, data } in self.unsynced.drain(..) {
             crash_write(&mut self.durable, offset, data.borrow(), dice);
@@ -142,7 +142,7 @@ impl Content {
     }
 }
 
-/// What is left of a write after a crash: some sectors, or just the length.
+/// Keeps the remains of a write after a crash: some sectors, or just the length.
 fn crash_write(durable: &mut Image, offset: u64, data: Data<'_>, dice: &mut Dice) {
     tear(offset, data, dice, |offset, part| {
         durable.write(offset, part)

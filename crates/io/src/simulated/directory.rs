@@ -153,7 +153,7 @@ impl Directory for SimulatedDirectory {
 struct SimulatedFile {
     shared: Arc<Shared>,
     handle: Handle,
-    /// Counted by the content.
+    /// Token counted by the content.
     _open: Arc<()>,
 }
 

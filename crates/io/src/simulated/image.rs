@@ -1,4 +1,4 @@
-//! Contents of a file: a length, and pages where they are not zero.
+//! Contents of a file: a length, and the pages that are not zero.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -11,7 +11,7 @@ static ZEROS: Page = [0; PAGE_BYTES];
 /// Bytes to be written somewhere.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Data<'a> {
-    /// So many zeros.
+    /// Zeros, of the given length.
     Zeros(u64),
     Bytes(&'a [u8]),
 }
@@ -24,7 +24,7 @@ impl<'a> Data<'a> {
         }
     }
 
-    /// `length` of the bytes, from `start` on.
+    /// Returns `length` of the bytes, from `start` on.
     pub(super) fn part(self, start: u64, length: u64) -> Data<'a> {
         match self {
             Data::Zeros(_) => Data::Zeros(length),
@@ -33,7 +33,7 @@ impl<'a> Data<'a> {
     }
 }
 
-/// Bytes that are kept, which costs nothing if they are all zero.
+/// Bytes that are kept; zeros take no memory.
 #[derive(Clone, Debug)]
 pub(super) enum OwnedData {
     Zeros(u64),
@@ -66,12 +66,12 @@ fn all_zero(bytes: &[u8]) -> bool {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Image {
     pub(super) length: u64,
-    /// By number; missing ones are zero, also those beyond the length.
+    /// Pages by number; missing ones are zero, also those beyond the length.
     pages: BTreeMap<u64, Arc<Page>>,
 }
 
 impl Image {
-    /// Fills as much of `bytes` as there is from `offset` on.
+    /// Fills as much of `bytes` as there is from `offset` on. Returns the number of bytes filled.
     pub(super) fn read(&self, bytes: &mut [u8], offset: u64) -> usize {
         let there = self.length.saturating_sub(offset).min(bytes.len() as u64);
         for (number, within, range) in pieces(offset, there) {
@@ -132,8 +132,7 @@ impl Image {
     }
 }
 
-/// The pages that a range touches: number, where in the page, and which part of the
-/// range.
+/// Returns the pages that a range touches: number, offset in the page, and part of the range.
 fn pieces(offset: u64, length: u64) -> impl Iterator<Item = (u64, usize, std::ops::Range<u64>)> {
     let mut done = 0;
     std::iter::from_fn(move || {

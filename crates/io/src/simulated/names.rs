@@ -1,17 +1,17 @@
-//! Names of files: what programs see, what is on the disk, and the changes between.
+//! Names of files: those that programs see, those on the disk, and the changes between.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::dice::Dice;
 
-/// A file's number.
+/// Number of a file.
 pub(super) type FileId = u32;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Names {
     live: BTreeMap<String, FileId>,
     durable: BTreeMap<String, FileId>,
-    /// Since the last sync, oldest first. A crash keeps any of them.
+    /// Changes since the last sync, oldest first. A crash keeps any of them.
     unsynced: Vec<Change>,
 }
 
@@ -37,7 +37,7 @@ impl Names {
         self.live.get(name).copied()
     }
 
-    /// Names with files, in order.
+    /// Returns names with files, in order.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&String, FileId)> {
         self.live.iter().map(|(name, &file)| (name, file))
     }
@@ -47,7 +47,7 @@ impl Names {
         self.change(Change::Create { name, file });
     }
 
-    /// False if there is no such name.
+    /// Removes `name`. Returns false if there is no such name.
     pub(super) fn remove(&mut self, name: &str) -> bool {
         let Some(file) = self.get(name) else {
             return false;
@@ -57,7 +57,7 @@ impl Names {
         true
     }
 
-    /// False if there is no such name.
+    /// Renames `from` to `to`. Returns false if there is no name `from`.
     pub(super) fn rename(&mut self, from: &str, to: &str) -> bool {
         let Some(file) = self.get(from) else {
             return false;
@@ -77,8 +77,8 @@ impl Names {
         self.durable.clone_from(&self.live);
     }
 
-    /// The oldest changes become durable, the others stay as they are. (Any others
-    /// would let a later crash undo their order: a file under two names.)
+    /// Lets a sync fail: the oldest changes become durable, the others stay as they are. (Any
+    /// others would let a later crash undo their order: a file under two names.)
     pub(super) fn sync_failing(&mut self, dice: &mut Dice) {
         let durable = dice.between(0, self.unsynced.len() as u64) as usize;
         for change in self.unsynced.drain(..durable) {
@@ -96,7 +96,7 @@ impl Names {
         self.live.clone_from(&self.durable);
     }
 
-    /// Files that have a name or may have one again.
+    /// Returns the files that have a name or may have one again.
     pub(super) fn files(&self) -> BTreeSet<FileId> {
         let named = self.live.values().chain(self.durable.values()).copied();
         let changed = self.unsynced.iter().map(|change| match change {
@@ -108,8 +108,8 @@ impl Names {
     }
 }
 
-/// Earlier changes may have been lost: a rename then creates, and what is not there
-/// cannot be removed.
+/// Applies `change`. Earlier changes may have been lost: a rename then creates, and a missing name
+/// is not removed.
 fn apply(names: &mut BTreeMap<String, FileId>, change: &Change) {
     let mut unlink = |name: &String, file: FileId| {
         if names.get(name) == Some(&file) {

@@ -1,5 +1,5 @@
-//! The disk behind its lock: contents and names, dice, faults, plug, operations
-//! under way; and what a crash makes of them. Calls are in `calls.rs`.
+//! The disk behind its lock: contents and names, dice, faults, plug, operations under way; and the
+//! effect of a crash on them. Calls are in `calls.rs`.
 
 use std::{
     collections::BTreeMap,
@@ -18,7 +18,7 @@ use crate::{
     dice::Dice,
 };
 
-/// What outlives a crash.
+/// State that outlives a crash.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Storage {
     pub(super) files: BTreeMap<FileId, Content>,
@@ -32,15 +32,16 @@ pub(super) struct State {
     pub(super) faults: Faults,
     pub(super) planted: Option<Planted>,
     pub(super) counts: Counts,
-    /// Grows with each crash; handles, channels and directories of before are dead.
+    /// Number that grows with each crash; handles, channels and directories of earlier generations
+    /// are dead.
     pub(super) generation: u32,
     /// Changes that still succeed, if that is limited.
     pub(super) changes_left: Option<u64>,
     pub(super) unplugged: bool,
     pub(super) lock: Weak<()>,
-    /// By channel.
+    /// Operations under way, by channel.
     pub(super) under_way: BTreeMap<u64, Vec<UnderWay>>,
-    /// Taken from there by a reap in progress.
+    /// Operations taken from there by a reap in progress.
     pub(super) completing: Vec<UnderWay>,
     next_file: FileId,
     next_channel: u64,
@@ -50,15 +51,15 @@ pub(super) struct State {
 #[derive(Debug)]
 pub(super) struct UnderWay {
     pub(super) operation: Operation,
-    /// The channel's generation.
+    /// Generation of the channel.
     pub(super) generation: u32,
-    /// The channel's reap, by number, in which it completes.
+    /// Number of the channel's reap in which the operation completes.
     pub(super) due: u64,
 }
 
 impl UnderWay {
-    /// What it writes, and to which file, if it does and if it began under the
-    /// power supply of `generation`.
+    /// Returns the file, offset and data that the operation writes, if it writes and if it began
+    /// under the power supply of `generation`.
     fn write(&self, generation: u32) -> Option<(FileId, u64, Data<'_>)> {
         let operation = &self.operation;
         let handle = Handle::unpack(operation.file.handle());
@@ -84,26 +85,26 @@ pub(super) enum Call {
     WriteDurable,
     Sync,
     SyncDirectory,
-    /// Create, rename, remove.
+    /// A creation, renaming or removal.
     ChangeName,
-    /// List, open, lock.
+    /// A listing, opening or locking.
     LookUp,
 }
 
-/// How a call that may be made goes.
+/// Course of a call that may be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Course {
     Well,
     /// The device fails halfway.
     Fails,
-    /// The power fails halfway: it is as if the call were under way in the crash.
+    /// The power fails halfway: the call counts as under way in the crash.
     PowerFails,
 }
 
-/// Stands for the directory in a [`Handle`]; no file has this number.
+/// Number that stands for the directory in a [`Handle`]; no file has this number.
 pub(super) const DIRECTORY: FileId = FileId::MAX;
 
-/// An open file as its handle's number says.
+/// An open file, as encoded in its handle's number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Handle {
     pub(super) file: FileId,
@@ -160,7 +161,7 @@ impl State {
         }
     }
 
-    /// How a call goes that somebody of `generation` makes.
+    /// Returns the course of a call that a handle of `generation` makes.
     pub(super) fn begin(&mut self, generation: u32, call: Call) -> io::Result<Course> {
         if self.unplugged || generation != self.generation {
             return Err(no_power());
@@ -204,7 +205,7 @@ impl State {
         Ok(Course::Well)
     }
 
-    /// Nothing works from now on. What is under way is as a crash would find it.
+    /// Lets every call fail from now on. Operations under way are as a crash would find them.
     pub(super) fn unplug(&mut self) {
         if self.unplugged {
             return;
@@ -233,7 +234,7 @@ impl State {
         channel
     }
 
-    /// Forgets files that nobody can reach any more.
+    /// Forgets files that no name or handle can reach any more.
     pub(super) fn collect(&mut self) {
         let reachable = self.storage.names.files();
         self.storage
@@ -241,7 +242,7 @@ impl State {
             .retain(|file, content| content.is_open() || reachable.contains(file));
     }
 
-    /// What `storage` is once the power has failed now.
+    /// Turns `storage` into its state after a power failure now.
     pub(super) fn crash_storage(&self, storage: &mut Storage, dice: &mut Dice) {
         storage.names.crash(dice);
         let reachable = storage.names.files();
@@ -260,7 +261,7 @@ impl State {
         }
     }
 
-    /// The power fails now, and comes back.
+    /// Lets the power fail now, and come back.
     pub(super) fn crash(&mut self) {
         let mut storage = std::mem::take(&mut self.storage);
         let mut dice = self.dice.clone();
@@ -273,7 +274,7 @@ impl State {
         self.lock = Weak::new();
     }
 
-    /// The disk as it would be found if the power failed now.
+    /// Returns the disk as it would be found if the power failed now.
     pub(super) fn after_crash(&self, seed: u64) -> State {
         let mut dice = Dice::new(seed);
         let mut storage = self.storage.clone();

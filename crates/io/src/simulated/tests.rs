@@ -17,7 +17,7 @@ fn healthy(seed: u64) -> SimulatedDisk {
     SimulatedDisk::new(seed, Faults::default())
 }
 
-/// A direct file with a synced name and `blocks` synced blocks of `byte`.
+/// Makes a direct file with a synced name and `blocks` synced blocks of `byte`.
 fn synced(disk: &SimulatedDisk, blocks: usize, byte: u8) -> Arc<dyn File> {
     let directory = disk.directory();
     let file = directory.open("file", OpenMode::Create, true).unwrap();
@@ -59,7 +59,7 @@ fn complete(channel: &mut dyn Channel) -> Vec<Completion> {
     completions
 }
 
-/// What became of a write of 1 over 0: none, all or some sectors.
+/// Fate of a write of 1 over 0: none, all or some sectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Fate {
     Lost,
@@ -83,7 +83,7 @@ fn fate(bytes: &[u8]) -> Fate {
     }
 }
 
-/// The outcomes of `run` over many seeds.
+/// Returns the outcomes of `run` over many seeds.
 fn outcomes<T: Ord>(run: impl Fn(u64) -> T) -> BTreeSet<T> {
     (0..200).map(run).collect()
 }
@@ -123,8 +123,8 @@ fn writes_under_way_are_kept_lost_or_torn() {
             if seed % 2 == 0 {
                 disk.crash();
             } else {
-                // The same with the plug: what is under way must not be lost by
-                // being told of.
+                // With the plug pulled: an operation under way must not be lost when it is
+                // reported.
                 disk.unplug();
                 complete(&mut *channel).pop().unwrap().result.unwrap_err();
                 disk.crash();
@@ -270,7 +270,7 @@ fn one_moment_has_many_crashes() {
 
 #[test]
 fn the_plug_can_be_pulled_at_every_change() {
-    // Replaces a file the careful way; nothing else may ever be seen.
+    // Replaces a file the careful way; no other state may ever be seen.
     let replace = |disk: &SimulatedDisk| {
         let directory = disk.directory();
         let next = directory.open("next", OpenMode::Create, true)?;

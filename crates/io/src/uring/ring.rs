@@ -7,12 +7,12 @@ use io_uring::{
     types::{SubmitArgs, Timespec},
 };
 
-/// How many are handed over together at most.
+/// Maximum entries handed over together.
 pub(super) const SUBMISSIONS: usize = 64;
-/// Operations of one thread that the kernel may have under way; the rest waits.
+/// Operations of one thread that the kernel may have under way; further operations wait.
 const COMPLETIONS: u32 = 1024;
 
-/// What is to become of completion work that the kernel has put off.
+/// Treatment of completion work that the kernel has put off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Deferred {
     Leave,
@@ -22,16 +22,18 @@ pub(super) enum Deferred {
 pub(super) struct Ring {
     ring: IoUring,
     completions_max: usize,
-    /// Nothing may be submitted any more, for this reason (an `errno`).
+    /// Reason (an `errno`) why nothing may be submitted any more.
     broken: Option<i32>,
 }
 
 impl Ring {
+    /// Sets a ring up.
+    ///
     /// # Errors
-    /// Why there can be no ring: it is forbidden, or the kernel is older than 5.11.
+    /// The reason why there can be no ring: it is forbidden, or the kernel is older than 5.11.
     pub(super) fn new() -> io::Result<Ring> {
         let mut last = None;
-        // From Linux 6.1, from 5.19, before.
+        // The levels are for Linux from 6.1, from 5.19, and before.
         for level in (0..3).rev() {
             let mut builder = IoUring::builder();
             builder.dontfork().setup_cqsize(COMPLETIONS);
@@ -46,7 +48,7 @@ impl Ring {
             }
             match builder.build(SUBMISSIONS as u32) {
                 Ok(ring) => return Ring::over(ring),
-                // An unknown flag: try fewer.
+                // The kernel does not know a flag: try fewer.
                 Err(error) if error.raw_os_error() == Some(libc::EINVAL) => last = Some(error),
                 Err(error) => return Err(error),
             }
@@ -62,7 +64,7 @@ impl Ring {
                 "this Linux is older than 5.11",
             ));
         }
-        // One place is for the poll for rouses, one for that of the watched descriptor.
+        // One place is for the poll for rouses, one for the poll of the watched descriptor.
         let completions_max = parameters.cq_entries() as usize - 2;
         Ok(Ring {
             ring,
@@ -71,10 +73,10 @@ impl Ring {
         })
     }
 
-    /// Whether an operation goes through.
+    /// Checks that an operation goes through.
     ///
     /// # Errors
-    /// Why not.
+    /// The reason why none does.
     pub(super) fn try_nop(&mut self) -> io::Result<()> {
         // SAFETY: no memory is involved.
         unsafe { self.push(&opcode::Nop::new().build()) };
@@ -87,7 +89,7 @@ impl Ring {
         }
     }
 
-    /// Operations that may be under way at a time.
+    /// Returns the number of operations that may be under way at a time.
     pub(super) fn completions_max(&self) -> usize {
         self.completions_max
     }
@@ -96,7 +98,7 @@ impl Ring {
     /// [`SUBMISSIONS`] that the kernel has not taken.
     ///
     /// # Safety
-    /// What the entry refers to stays valid until its completion was taken, unless
+    /// Memory that the entry refers to stays valid until its completion was taken, unless
     /// [`Ring::submit`] fails before that: then the entry is never read.
     pub(super) unsafe fn push(&mut self, entry: &squeue::Entry) {
         if self.broken.is_none() {
@@ -105,12 +107,12 @@ impl Ring {
         }
     }
 
-    /// Hands the entries in the queue to the kernel. How many it has taken, of the oldest; the
-    /// others it cannot take now. In the same call it runs completion work that it has put off,
-    /// if it is asked to and takes all of them.
+    /// Hands the entries in the queue to the kernel. Returns how many it has taken, of the oldest;
+    /// the others it cannot take now. The call also runs completion work that the kernel has put
+    /// off, if `deferred` says so and the kernel takes all entries.
     ///
     /// # Errors
-    /// It will never take anything any more.
+    /// The kernel will never take an entry any more.
     pub(super) fn submit(&mut self, deferred: Deferred) -> io::Result<usize> {
         if let Some(errno) = self.broken {
             return Err(io::Error::from_raw_os_error(errno));
@@ -141,7 +143,7 @@ impl Ring {
         }
     }
 
-    /// The next completion's `user_data` and result.
+    /// Returns the next completion's `user_data` and result.
     #[inline]
     pub(super) fn next_completion(&mut self) -> Option<(u64, i32)> {
         let completion = self.ring.completion().next()?;
@@ -156,11 +158,11 @@ impl Ring {
         self.wait_after(0, at_most)
     }
 
-    /// The same after handing over the entries in the queue: how many the kernel has taken. If
-    /// it has not taken all of them it does not block.
+    /// Hands over the entries in the queue, then waits as [`Ring::wait`] does. Returns how many
+    /// entries the kernel has taken. If it has not taken all of them the call does not block.
     ///
     /// # Errors
-    /// As for [`Ring::wait`].
+    /// The errors of [`Ring::wait`].
     pub(super) fn submit_and_wait(&mut self, at_most: Option<Duration>) -> (usize, io::Result<()>) {
         let before = match self.broken {
             None => self.ring.submission().len(),

@@ -1,7 +1,7 @@
 //! Ends a wait in the kernel from another thread.
 //!
-//! The ring polls an event counter; `rouse` adds to it. That takes a system call, so
-//! it is made only if the thread is asleep or about to be:
+//! The ring polls an event counter; `rouse` adds to it. A write to the counter takes a system call,
+//! so it is made only if the thread is asleep or about to be:
 //!
 //! | state | `rouse` | `begin_wait` | `end_wait` |
 //! | --- | --- | --- | --- |
@@ -9,8 +9,8 @@
 //! | `ASLEEP` | to `ROUSED`, write | | to `AWAKE` |
 //! | `ROUSED` | | to `AWAKE`, do not sleep | to `AWAKE` |
 //!
-//! A write may come late, after the wait it meant has ended for another reason; then
-//! it ends the next one, spuriously.
+//! A write may come late, after the wait that it was for has ended for another reason; then it ends
+//! the next wait, spuriously.
 
 use std::{
     fs::File,
@@ -36,12 +36,12 @@ pub(super) struct Rouser {
 
 impl Rouser {
     pub(super) fn new() -> io::Result<Rouser> {
-        // SAFETY: takes no memory.
+        // SAFETY: the call takes no memory.
         let counter = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) };
         if counter < 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: it is new, and nobody else has it.
+        // SAFETY: the descriptor is new, and no other owner has it.
         let counter = unsafe { OwnedFd::from_raw_fd(counter) };
         Ok(Rouser {
             state: AtomicU8::new(AWAKE),
@@ -49,15 +49,15 @@ impl Rouser {
         })
     }
 
-    /// To be polled for reading.
+    /// Returns the descriptor to be polled for reading.
     pub(super) fn descriptor(&self) -> RawFd {
         self.counter.as_raw_fd()
     }
 
-    /// False if there was a rouse, which is thereby heard.
+    /// Begins a wait. Returns false if there was a rouse, which is thereby heard.
     pub(super) fn begin_wait(&self) -> bool {
-        // Acquire pairs with the release in `rouse`: what the rouser did before is
-        // seen by the woken thread. So in `end_wait`.
+        // Acquire pairs with the release in `rouse`: the woken thread sees what the rouser did
+        // before. `end_wait` does the same.
         match self.state.compare_exchange(AWAKE, ASLEEP, AcqRel, Relaxed) {
             Ok(_) => true,
             Err(_) => {
@@ -71,9 +71,9 @@ impl Rouser {
         self.state.swap(AWAKE, AcqRel);
     }
 
-    /// Forgets what was written; called when the poll has seen it.
+    /// Empties the counter; called when the poll has seen a write.
     pub(super) fn silence(&self) {
-        // Nothing to read is fine too: the poll is armed again either way.
+        // An empty counter is fine too: the poll is armed again either way.
         let _ = (&self.counter).read(&mut [0; 8]);
     }
 }
@@ -81,7 +81,7 @@ impl Rouser {
 impl Rouse for Rouser {
     fn rouse(&self) {
         if self.state.swap(ROUSED, AcqRel) == ASLEEP {
-            // Fails only if the counter is full, and then it is readable already.
+            // The write fails only if the counter is full, and then it is readable already.
             let _ = (&self.counter).write(&1_u64.to_ne_bytes());
         }
     }

@@ -1,18 +1,17 @@
 //! Lets the kernel's own workers interrupt a busy thread.
 //!
-//! On a device without forced unit access, a durable write ends with a flush that a
-//! worker of the kernel, bound to the processor, sends off. Under EEVDF a thread that
-//! computes keeps its processor until its slice of some 3 ms is used up, unless who
-//! wakes has a *shorter* slice (`PREEMPT_SHORT`, Linux 6.12). So the thread asks for
-//! the longest one: its share stays the same, but whoever wakes up on its processor
-//! goes first.
+//! On a device without forced unit access, a durable write ends with a flush that a worker of the
+//! kernel, bound to the processor, sends off. Under EEVDF a thread that computes keeps its
+//! processor until its slice of some 3 ms is used up, unless the thread that wakes has a *shorter*
+//! slice (`PREEMPT_SHORT`, Linux 6.12). The busy thread therefore asks for the longest slice: its
+//! share stays the same, but threads that wake up on its processor go first.
 //!
 //! Measured on two virtual processors with two busy threads, 4 KiB durable writes,
 //! median and 90th percentile of one run, beside a compiler on one of them: 66 us and
 //! 3.9 ms by default, 42 us and 66 us with this; 158 us and 1.0 ms with a *short*
 //! slice; `SCHED_BATCH`, `SCHED_IDLE` and a lower priority did not help.
 
-/// The longest that the kernel grants.
+/// The longest slice that the kernel grants.
 const SLICE_NS: u64 = 100_000_000;
 
 /// `struct sched_attr` of the system call's first version.
@@ -32,8 +31,8 @@ struct Attributes {
 const ATTRIBUTES_BYTES: u32 = size_of::<Attributes>() as u32;
 const _: () = assert!(ATTRIBUTES_BYTES == 48);
 
-/// Asks for the longest slice for the calling thread, if it is scheduled as usual.
-/// Kernels that know no slices ignore it.
+/// Asks for the longest slice for the calling thread, if it is scheduled as usual. Kernels that
+/// know no slices ignore the request.
 pub(super) fn lengthen() {
     let mut attributes = Attributes::default();
     // SAFETY: the kernel writes at most the size that is passed, to memory of ours.
@@ -51,8 +50,8 @@ pub(super) fn lengthen() {
     }
     attributes.size = ATTRIBUTES_BYTES;
     attributes.runtime = SLICE_NS;
-    // SAFETY: the kernel reads the size that the first field says. Should it refuse,
-    // durable writes take longer under load, and nothing else.
+    // SAFETY: the kernel reads the size that the first field says. If it refuses, durable writes
+    // take longer under load, and nothing else changes.
     unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) };
 }
 

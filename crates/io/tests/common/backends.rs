@@ -14,7 +14,7 @@ use std::{
 
 use io::{Backend, Buffer, Completion, Directory, File, OpenMode, RealDirectory};
 
-/// A path that nothing else uses; removed with what is in it when dropped.
+/// A path that no other test uses; removed with its contents when dropped.
 pub(crate) struct Place(pub(crate) PathBuf);
 
 impl Place {
@@ -37,7 +37,7 @@ pub(crate) fn on_each(body: impl Fn(&Arc<dyn Directory>)) {
         let place = Place::new();
         match RealDirectory::open(&place.0, backend) {
             Ok(directory) => body(&(Arc::new(directory) as Arc<dyn Directory>)),
-            // Containers forbid it; `Auto` is tested to say so.
+            // Containers forbid rings; `Auto` is tested to say so.
             Err(error) => assert_eq!(backend, Backend::Uring, "{error}"),
         }
     }
@@ -61,7 +61,7 @@ pub(crate) fn on_each(body: impl Fn(&Arc<dyn Directory>)) {
     }
 }
 
-/// A new direct file with `blocks` blocks of zeros on the disk.
+/// Makes a new direct file with `blocks` blocks of zeros on the disk.
 pub(crate) fn zeroed(directory: &Arc<dyn Directory>, name: &str, blocks: usize) -> Arc<dyn File> {
     let file = directory.open(name, OpenMode::Create, true).unwrap();
     let zeros = Buffer::zeroed(blocks * io::BLOCK_BYTES);
@@ -70,14 +70,14 @@ pub(crate) fn zeroed(directory: &Arc<dyn Directory>, name: &str, blocks: usize) 
     file
 }
 
-/// A block full of `byte`.
+/// Returns a block full of `byte`.
 pub(crate) fn block_of(byte: u8) -> Buffer {
     let mut buffer = Buffer::zeroed(io::BLOCK_BYTES);
     buffer.fill(byte);
     buffer
 }
 
-/// Waits for `count` completions, in order of their tokens.
+/// Waits for `count` completions, and returns them in order of their tokens.
 pub(crate) fn complete(channel: &mut dyn io::Channel, count: usize) -> Vec<Completion> {
     let mut completions = Vec::new();
     while completions.len() < count {

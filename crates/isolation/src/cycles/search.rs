@@ -5,12 +5,12 @@ use std::collections::VecDeque;
 use super::Rule;
 use crate::graph::{Edge, Graph, Kind};
 
-/// Searches one after the other, in the same memory.
+/// Consecutive searches in the same memory.
 pub(super) struct Search<'g> {
     graph: &'g Graph,
     components: &'g [u32],
     rule: Rule,
-    /// Edges looked at so far.
+    /// Edges examined so far.
     pub(super) work: u64,
     round: u32,
     /// By state: the round in which it was reached, at which distance, and by which
@@ -40,7 +40,8 @@ impl<'g> Search<'g> {
         }
     }
 
-    /// The edges of a shortest way. Moments cost nothing.
+    /// Returns the edges of a shortest way from `from` to `to`. Moments cost
+    /// nothing.
     pub(super) fn way(&mut self, from: u32, to: u32) -> Option<Vec<Edge>> {
         self.round += 1;
         self.queue.clear();

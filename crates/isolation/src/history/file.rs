@@ -9,44 +9,44 @@ use super::Transaction;
 /// Version of the format.
 pub const FORMAT: u32 = 1;
 
-/// The first line.
+/// The first line of a history file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
-    /// [`FORMAT`].
+    /// Version of the format: [`FORMAT`].
     #[serde(rename = "weft-history")]
     pub format: u32,
-    /// How the history came about, for people.
+    /// Origin of the history, for display.
     #[serde(default)]
     pub made_by: String,
-    /// The isolation level that it ran at, if it is to say so.
+    /// Isolation level that the history ran at, if stated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub level: Option<String>,
 }
 
-/// Why a history cannot be read.
+/// Reasons why a history cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FileError {
     /// Reading failed.
     #[error("the history cannot be read: {0}")]
     Io(#[from] io::Error),
-    /// A line is not what it should be.
+    /// A line cannot be parsed.
     #[error("line {line} of the history is not understood: {error}")]
     Line {
-        /// Counted from one.
+        /// Number of the line, counted from one.
         line: usize,
-        /// What is wrong with it.
+        /// The parser's error.
         error: serde_json::Error,
     },
-    /// The format is another.
+    /// The file has another version of the format.
     #[error(
         "the history has format {found}; this version reads format {FORMAT}, so use the version that wrote it"
     )]
     Format {
-        /// The one found.
+        /// The version found.
         found: u32,
     },
-    /// There is no line at all.
+    /// The file has no line at all.
     #[error("the history is empty; its first line should be a header")]
     Empty,
 }
@@ -54,7 +54,7 @@ pub enum FileError {
 /// Writes a history.
 ///
 /// # Errors
-/// Those of `output`.
+/// Fails if writing to `output` fails.
 pub fn write(
     output: &mut impl Write,
     header: &Header,
@@ -72,7 +72,8 @@ pub fn write(
 /// Reads a history.
 ///
 /// # Errors
-/// See [`FileError`].
+/// Fails if reading from `input` fails, or its content is no history of this
+/// format: see [`FileError`].
 pub fn read(input: impl BufRead) -> Result<(Header, Vec<Transaction>), FileError> {
     let mut lines = input.lines().enumerate();
     let understood = |line: usize| move |error| FileError::Line { line, error };

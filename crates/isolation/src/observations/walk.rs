@@ -8,11 +8,11 @@ use crate::{
     verdict::Findings,
 };
 
-/// What a transaction knows of a record through itself.
+/// A transaction's knowledge of a record from its own writes.
 #[derive(Clone, Debug)]
 enum Own {
     Value(Value),
-    /// Elements at the end of a list whose beginning it does not know.
+    /// Elements at the end of a list whose beginning is not known.
     Tail(Vec<Version>),
     Deleted(Version),
 }
@@ -20,11 +20,11 @@ enum Own {
 #[derive(Default)]
 struct Touched {
     own: Option<Own>,
-    /// What it saw of the record before it wrote it.
+    /// Content of the record that the transaction saw before it wrote.
     base: Option<Seen>,
 }
 
-/// See the module text.
+/// The state of the walk.
 pub(super) struct Walk<'h, 'f, 'g> {
     observations: Observations,
     history: &'h [Transaction],
@@ -33,12 +33,12 @@ pub(super) struct Walk<'h, 'f, 'g> {
     findings: &'f mut Findings<'g>,
     transaction: usize,
     operation: usize,
-    /// By the current transaction.
+    /// Records touched by the current transaction.
     touched: Map<Key, Touched>,
 }
 
 impl<'h, 'f, 'g> Walk<'h, 'f, 'g> {
-    /// A walk that adds to `observations`, which know which transactions count.
+    /// Returns a walk that adds to `observations`, which know which transactions count.
     pub(super) fn new(
         observations: Observations,
         history: &'h [Transaction],
@@ -56,7 +56,7 @@ impl<'h, 'f, 'g> Walk<'h, 'f, 'g> {
         }
     }
 
-    /// Through all transactions that count.
+    /// Walks through all transactions that count.
     pub(super) fn through(mut self) -> Observations {
         for index in 0..self.history.len() {
             if self.observations.counts[index] {
@@ -124,7 +124,7 @@ impl<'h, 'f, 'g> Walk<'h, 'f, 'g> {
         });
     }
 
-    /// A record was looked at.
+    /// Notes that the current transaction looked at a record and found `found`.
     fn observe(&mut self, key: Key, found: Option<&Value>, predicate: bool) {
         let touched = self.touched.entry(key).or_default();
         match (&touched.own, found) {
@@ -158,7 +158,7 @@ impl<'h, 'f, 'g> Walk<'h, 'f, 'g> {
         }
     }
 
-    /// A record was there or not.
+    /// Notes that the current transaction learned whether a record was there.
     fn observe_presence(&mut self, key: Key, present: bool) {
         if !present {
             return self.observe(key, None, false);
@@ -225,7 +225,8 @@ impl<'h, 'f, 'g> Walk<'h, 'f, 'g> {
             self.note_list(key, list);
         }
         self.touched.entry(key).or_default().own = Some(own);
-        // What a database appended to by itself, nobody knows before it is read.
+        // The version that the database itself appended to is not known before it is
+        // read.
         self.wrote(key, element, before.filter(|_| onto.is_some()));
     }
 
@@ -247,7 +248,7 @@ impl<'h, 'f, 'g> Walk<'h, 'f, 'g> {
         });
     }
 
-    /// What a write now replaces, as far as its transaction knows.
+    /// Returns the content that a write now replaces, as far as its transaction knows.
     fn onto(&self, key: Key) -> Option<Seen> {
         let touched = self.touched.get(&key)?;
         match &touched.own {
@@ -258,7 +259,7 @@ impl<'h, 'f, 'g> Walk<'h, 'f, 'g> {
         }
     }
 
-    /// Looks for what a single value shows.
+    /// Reports the anomalies that a single value shows.
     fn look_at(&mut self, key: Key, value: &Value) {
         match value {
             Value::Register(version) => self.look_at_version(key, *version, true),
@@ -297,8 +298,8 @@ impl<'h, 'f, 'g> Walk<'h, 'f, 'g> {
         self.findings.direct(anomaly, &both, story);
     }
 
-    /// Remembers what a list with this last element holds. All who saw it must have
-    /// seen the same.
+    /// Remembers the content of a list by its last element. All transactions that saw
+    /// that element must have seen the same list.
     fn note_list(&mut self, key: Key, list: Vec<Version>) {
         let Some(&last) = list.last() else {
             return;
@@ -314,7 +315,7 @@ impl<'h, 'f, 'g> Walk<'h, 'f, 'g> {
             }
             return;
         }
-        // Beginnings that were seen before have been looked at.
+        // Prefixes that were seen before have been checked.
         let known = (1..list.len()).rev().find(|&end| {
             let shorter = self.observations.lists.get(&(key, list[end - 1]));
             shorter.is_some_and(|shorter| *shorter == list[..end])

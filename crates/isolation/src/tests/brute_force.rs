@@ -1,5 +1,5 @@
-//! Whether small histories are serializable, by trying all orders; and the checker
-//! beside it.
+//! Whether small histories are serializable, by trying all orders, compared with the
+//! checker.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::{
     history::{Action, Key, Outcome, Transaction, Value},
 };
 
-/// Records, and when the transaction began that deleted the others.
+/// Records that exist; for each deleted record, when its deleter began.
 #[derive(Clone, Default)]
 struct State {
     records: BTreeMap<Key, Value>,
@@ -17,8 +17,8 @@ struct State {
 }
 
 impl State {
-    /// Whether nobody who began only after `at` has deleted the record: what is absent
-    /// by chance explains no answer that was given before.
+    /// Returns whether no transaction that began only after `at` has deleted the
+    /// record: an absence by chance explains no answer that was given before.
     fn absent_at(&self, at: u64, key: Key) -> bool {
         !self.records.contains_key(&key) && self.deleted.get(&key).is_none_or(|&begun| begun < at)
     }
@@ -29,7 +29,8 @@ impl State {
     }
 }
 
-/// Carries a transaction out; whether it would have been told what it was.
+/// Carries a transaction out and returns whether it would have received the same
+/// answers.
 fn replay(transaction: &Transaction, state: &mut State) -> bool {
     let begun = transaction.begun;
     transaction.operations.iter().all(|it| {
@@ -87,7 +88,7 @@ fn replay(transaction: &Transaction, state: &mut State) -> bool {
     })
 }
 
-/// Whether the open transactions can come in some order after `state`.
+/// Returns whether the open transactions can come in some order after `state`.
 fn can_go_on(open: &[&Transaction], state: &State, strict: bool) -> bool {
     if open.is_empty() {
         return true;
@@ -111,7 +112,7 @@ fn is_serializable(history: &[Transaction], strict: bool) -> bool {
     can_go_on(&committed, &State::default(), strict)
 }
 
-/// Changes what somebody was told.
+/// Changes an answer of some transaction.
 fn corrupt(history: &mut [Transaction], dice: &mut Dice) {
     let index = dice.below(history.len());
     let operations = &mut history[index].operations;
@@ -206,8 +207,8 @@ fn the_checker_agrees_with_trying_all_orders() {
     );
 }
 
-/// With deletes and blind writes a history tells less: violations may hide, but what is
-/// found is one.
+/// With deletes and blind writes a history tells less: violations may hide, but each
+/// finding is a violation.
 #[test]
 fn nothing_is_found_in_serializable_histories() {
     let mix = Mix {

@@ -1,5 +1,5 @@
-//! A small multi-version database that keeps to a level, or fails to in a known way.
-//! One thread; every choice from a seed.
+//! A small multi-version database that keeps to a level, or violates it in a known
+//! way. It has one thread, and every choice comes from a seed.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ impl Dice {
     }
 }
 
-/// How the database isolates transactions.
+/// Ways in which the database isolates transactions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Snapshots; a commit validates all that was read.
@@ -33,25 +33,25 @@ pub(super) enum Kind {
     Snapshot,
     /// Every operation sees what was committed when it began.
     ReadCommitted,
-    /// Snapshots, and nobody looks for conflicts.
+    /// Snapshots, without a check for conflicts.
     LosesUpdates,
-    /// As read committed, but writes are seen at once.
+    /// Read committed, but writes are seen at once.
     ReadsDirty,
     /// Snapshots, sometimes of the past.
     ReadsStale,
-    /// As serializable, but validates no scans.
+    /// Serializable, but scans are not validated.
     ForgetsPhantoms,
 }
 
-/// What transactions do.
+/// Composition of the transactions of a run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Mix {
     pub(super) transactions: usize,
     pub(super) open: usize,
     pub(super) operations: usize,
     pub(super) lists: usize,
-    /// Whether records are deleted and registers written blindly: what absences and
-    /// registers hide from a checker.
+    /// Whether records are deleted and registers written blindly, which hides
+    /// versions from a checker.
     pub(super) hides: bool,
 }
 
@@ -87,7 +87,7 @@ pub(super) struct Model {
     numbers: u64,
 }
 
-/// The history of a run.
+/// Returns the history of a run.
 pub(super) fn run(kind: Kind, mix: Mix, seed: u64) -> Vec<Transaction> {
     let mut model = Model {
         kind,
@@ -261,7 +261,7 @@ impl Model {
         })
     }
 
-    /// A row of its own, or one that may be there or have been deleted.
+    /// Makes a new row, or one that may be there or have been deleted.
     fn insert(&mut self, open: &mut Open) -> Action {
         let again = self.mix.hides && self.rows > ROWS && self.dice.chance(30);
         let key = if again {

@@ -16,7 +16,8 @@ const LONG: Mix = Mix {
 
 const STRICT: Level = Level::strict(Isolation::Serializable);
 
-/// Committed reads of a list with at least two elements: transaction, operation.
+/// Returns committed reads of a list with at least two elements: transaction,
+/// operation.
 fn reads(history: &[Transaction]) -> Vec<(usize, usize)> {
     let mut places = Vec::new();
     for (index, transaction) in history.iter().enumerate() {
@@ -50,7 +51,8 @@ fn list(history: &mut [Transaction], (index, operation): (usize, usize)) -> &mut
     }
 }
 
-/// Applies `plant` to a read of a list in each of many histories; all must be refused.
+/// Applies `plant` to a read of a list in each of many histories; the checker must
+/// refuse all.
 fn is_always_found(plant: impl Fn(&mut Vec<Version>)) {
     let mut planted = 0;
     for seed in 0..40 {
@@ -97,7 +99,7 @@ fn a_very_stale_read() {
     is_always_found(|list| list.truncate(1));
 }
 
-/// An append that was acknowledged, and of which nobody sees anything.
+/// An append was acknowledged, and no transaction sees anything of it.
 #[test]
 fn a_lost_append() {
     let mut planted = 0;

@@ -5,7 +5,7 @@ use crate::{Isolation, Level};
 
 #[test]
 fn g2_phantom_write_skew() {
-    // Each counts the records of the range, finds none, and adds one.
+    // Each transaction counts the records of the range, finds none, and adds one.
     let history = [
         t(1).scan(0, 10, &[]).insert(1, 11),
         t(2).scan(0, 10, &[]).insert(2, 22),
@@ -29,7 +29,7 @@ fn phantoms_outside_the_range_do_no_harm() {
 
 #[test]
 fn predicate_many_preceders() {
-    // PMP: the second scan finds what the first did not.
+    // PMP: the second scan finds a record that the first did not.
     let history = [
         t(1).scan(0, 10, &[]).scan(0, 10, &[(1, 21)]),
         t(2).insert(1, 21),
@@ -48,7 +48,7 @@ fn a_scan_of_half_a_transaction() {
 
 #[test]
 fn write_skew_by_deletes() {
-    // Two doctors are on call; each goes if the other stays.
+    // Two doctors are on call; each leaves if the other stays.
     let history = [
         t(1).at(1, 2).insert(1, 11).insert(2, 12),
         t(2).at(3, 300).scan(0, 10, &[(1, 11), (2, 12)]).delete(1),
@@ -81,8 +81,8 @@ fn a_record_lost_after_its_insert_is_stale() {
 
 #[test]
 fn an_absence_may_be_that_before_or_that_after() {
-    // T4 overlaps the delete and sees T5 from before it; had it seen the insert's
-    // absence, it would be stale, but nobody can tell.
+    // T4 overlaps the delete and sees T5 from before it; had it seen the absence before
+    // the insert, it would be stale, but no checker can tell.
     let history = [
         t(1).at(1, 50).insert(1, 11),
         t(2).at(3, 60).delete(1),
@@ -124,8 +124,8 @@ fn an_unknown_delete_leaves_absence_open() {
     must_satisfy(&history, Level::strict(Isolation::Serializable));
 }
 
-/// Found by the first run on threads: the delete was taken for the record's end, and who
-/// saw what replaced it for somebody who came before.
+/// Found by the first run on threads: the delete was taken for the record's end, and a
+/// reader of the version that replaced it for a reader that came before.
 #[test]
 fn a_record_may_be_made_again_where_it_was_deleted() {
     let history = [

@@ -1,4 +1,4 @@
-//! What single reads show.
+//! Anomalies that single reads show.
 
 use super::{must_satisfy, names, shows, t};
 use crate::{Isolation, Level};
@@ -60,7 +60,8 @@ fn duplicate_element() {
 
 #[test]
 fn incompatible_orders() {
-    // Neither list is the beginning of the other, and nobody read before appending.
+    // Neither list is a prefix of the other, and no transaction read before
+    // appending.
     let history = [
         t(1).append(1, 11),
         t(2).append(1, 21),
@@ -129,13 +130,15 @@ fn scans_return_what_they_were_asked_for() {
 
 #[test]
 fn an_unknown_outcome_is_no_abort() {
-    // Seen: so it committed, and its other write must be seen as well.
+    // Another transaction saw T1's write: T1 committed, and its other write must be
+    // seen as well.
     let seen = [
         t(1).append(1, 11).append(2, 12).unknown(),
         t(2).list(1, &[11]).absent(2),
     ];
     shows(&seen, &["G-single"], Isolation::Snapshot);
-    // Not seen: it may never have been, and if it was, it is nobody's predecessor.
+    // No transaction saw T1: it may never have committed, and if it did, it
+    // precedes none.
     must_satisfy(
         &[
             t(1).append(1, 11).append(2, 12).unknown(),

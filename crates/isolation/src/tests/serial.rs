@@ -1,4 +1,5 @@
-//! Databases that keep to a level, and ones that do not, under many seeds.
+//! Databases that keep to a level, and databases that do not, under many
+//! seeds.
 
 use super::{
     model::{Kind, Mix, run},
@@ -14,7 +15,7 @@ fn all_satisfy(kind: Kind, level: Level) {
     }
 }
 
-/// How many seeds show an anomaly that is wanted.
+/// Counts the seeds that show a wanted anomaly.
 fn seen(kind: Kind, wanted: impl Fn(&Verdict) -> bool) -> u64 {
     let seeds = 0..SEEDS;
     seeds

@@ -1,5 +1,6 @@
-//! Where an expression stands, and what of it is computed elsewhere: aggregates, windows,
-//! subqueries, sequences, functions that return sets. The expression keeps a column in their place.
+//! Clauses of a query, and the parts of their expressions that are computed elsewhere: aggregates,
+//! windows, subqueries, sequences, functions that return sets. The expression keeps a column in the
+//! place of each.
 
 use types::{Result, SqlError, SqlState, Type, TypeModifier};
 
@@ -8,17 +9,18 @@ use crate::{
     relation::{AggregateCall, Applied, FunctionCall, WindowCall},
 };
 
-/// What an expression of a clause may contain, and what was found in it.
+/// The parts that an expression of a clause may contain, and those that were found in it.
 pub(super) struct Clause<'c> {
-    /// As messages name it.
+    /// Name of the clause for messages.
     pub name: &'static str,
-    /// To be applied to the rows that the expression is computed from.
+    /// Subqueries and calls that are to be applied to the rows that the expression is computed
+    /// from.
     pub subqueries: Vec<Applied>,
-    /// Where aggregates go; `None` where none may be.
+    /// Aggregates that were found; `None` where none may be.
     pub aggregates: Option<&'c mut Aggregates>,
-    /// Where window functions go; `None` where none may be.
+    /// Window functions that were found; `None` where none may be.
     pub windows: Option<&'c mut Vec<WindowCall>>,
-    /// Where functions go that return sets; `None` where none may be.
+    /// Calls of functions that return sets; `None` where none may be.
     pub sets: Option<&'c mut Vec<FunctionCall>>,
 }
 
@@ -26,14 +28,14 @@ pub(super) struct Clause<'c> {
 #[derive(Debug, Default)]
 pub(super) struct Aggregates {
     pub calls: Vec<AggregateCall>,
-    /// Within their arguments: to be applied before the rows are grouped.
+    /// Subqueries within their arguments, to be applied before the rows are grouped.
     pub subqueries: Vec<Applied>,
-    /// `GROUPING(...)`: its column and the expressions that it asks for.
+    /// Column of each `GROUPING(...)`, and the expressions that it asks for.
     pub grouping: Vec<(ColumnId, Vec<Expression>)>,
 }
 
 impl Aggregates {
-    /// The column of a call, which is added unless the same is there.
+    /// Returns the column of a call; the call is added unless an equal one is there.
     pub(super) fn added(&mut self, (call, result): (AggregateCall, Type)) -> Expression {
         let same = self.calls.iter().find(|other| {
             other.function == call.function
@@ -53,7 +55,7 @@ impl Aggregates {
         self.calls.is_empty() && self.grouping.is_empty()
     }
 
-    /// Takes what subqueries were found to ask for.
+    /// Adds the aggregates of this query that were found in subqueries.
     pub(super) fn extend(&mut self, others: Aggregates) {
         self.calls.extend(others.calls);
         self.subqueries.extend(others.subqueries);
@@ -62,7 +64,7 @@ impl Aggregates {
 }
 
 impl<'c> Clause<'c> {
-    /// One in which nothing but plain expressions and subqueries may be.
+    /// Makes a clause that may contain only plain expressions and subqueries.
     pub(super) fn plain(name: &'static str) -> Self {
         Self {
             name,
@@ -73,7 +75,7 @@ impl<'c> Clause<'c> {
         }
     }
 
-    /// Where aggregates go.
+    /// Returns the list of aggregates.
     ///
     /// # Errors
     /// 42803 where none may be.
@@ -87,7 +89,7 @@ impl<'c> Clause<'c> {
         })
     }
 
-    /// Where window functions go.
+    /// Returns the list of window functions.
     ///
     /// # Errors
     /// 42P20 where none may be.
@@ -101,7 +103,7 @@ impl<'c> Clause<'c> {
         })
     }
 
-    /// Where functions go that return sets.
+    /// Returns the list of functions that return sets.
     ///
     /// # Errors
     /// 0A000 where none may be.

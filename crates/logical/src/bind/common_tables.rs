@@ -1,4 +1,4 @@
-//! The names of WITH clauses that are known where something is being bound, the innermost last.
+//! The names of WITH clauses that are known at the place that is being bound, the innermost last.
 //!
 //! Names are found by hash: a statement may have 100,000 of them, and look each of them up.
 
@@ -9,11 +9,11 @@ use std::{
 
 use super::common_table::CommonTable;
 
-/// See the module text.
+/// The known names: see the module text.
 #[derive(Debug, Default)]
 pub(super) struct CommonTables {
     tables: Vec<CommonTable>,
-    /// Of each name, where it is among the tables: a later one hides those before it.
+    /// Positions of the tables of each name: a later one hides those before it.
     places: HashMap<String, Vec<usize>>,
 }
 
@@ -34,7 +34,7 @@ impl CommonTables {
         self.tables.push(table);
     }
 
-    /// Forgets the last one.
+    /// Forgets the last table, and returns it.
     pub(super) fn pop(&mut self) -> Option<CommonTable> {
         let table = self.tables.pop()?;
         if let Some(places) = self.places.get_mut(&table.name) {
@@ -46,14 +46,14 @@ impl CommonTables {
         Some(table)
     }
 
-    /// Forgets all but the first so many.
+    /// Forgets all but the first `tables` tables.
     pub(super) fn truncate(&mut self, tables: usize) {
         while self.tables.len() > tables {
             self.pop();
         }
     }
 
-    /// Where the table of a name is.
+    /// Returns the position of the table with a name.
     pub(super) fn find(&self, name: &str) -> Option<usize> {
         self.places.get(name)?.last().copied()
     }

@@ -1,4 +1,4 @@
-//! Which names mean what: the relations of a FROM clause, and those of the queries around it.
+//! Scopes of names: the relations of a FROM clause, and those of the queries around it.
 
 use std::{
     cell::{Cell, RefCell},
@@ -11,7 +11,7 @@ use super::clause::Aggregates;
 use crate::expression::{ColumnId, Expression};
 use catalog::Table;
 
-/// What a query's expressions can name, with the queries around it.
+/// The names that a query's expressions can use, with those of the queries around it.
 #[derive(Debug, Default)]
 pub(super) struct Scope<'p> {
     pub parent: Option<&'p Scope<'p>>,
@@ -22,7 +22,7 @@ pub(super) struct Scope<'p> {
     pub part: Cell<Part>,
     /// Aggregates of this query that were found in subqueries.
     pub aggregates: RefCell<Aggregates>,
-    /// The recursion whose step the query belongs to is one of its sources.
+    /// Whether one of its sources is the recursion to whose step the query belongs.
     pub(crate) reads_itself: bool,
 }
 
@@ -32,28 +32,28 @@ pub(super) enum Part {
     #[default]
     From,
     Where,
-    /// The select list and what belongs to it.
+    /// The select list and the clauses that belong to it.
     List,
 }
 
 /// One relation of a FROM clause.
 #[derive(Debug, Clone)]
 pub(super) struct Source {
-    /// Its alias, or the table's name; joins without an alias have none.
+    /// Alias, or the table's name; a join without an alias has none.
     pub name: Option<String>,
-    /// Of a table without an alias.
+    /// Schema of a table without an alias.
     pub schema: Option<String>,
     pub columns: Vec<SourceColumn>,
-    /// The table that it is, if it is one.
+    /// Table that the relation is, if it is one.
     pub table: Option<Arc<Table>>,
 }
 
-/// A column of such a relation.
+/// A column of a relation in FROM.
 #[derive(Debug, Clone)]
 pub(super) struct SourceColumn {
     pub name: String,
     pub value: Expression,
-    /// The names that reach it.
+    /// Names that reach the column.
     pub reach: Reach,
     /// The column's position in its table.
     pub attribute: Option<usize>,
@@ -62,11 +62,11 @@ pub(super) struct SourceColumn {
 /// The names that reach a column of a relation, from the most to the least.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Reach {
-    /// Its name, or `*`.
+    /// The column's name, or `*`.
     Name,
-    /// Its relation's name and its own, or `relation.*`: it was merged with another.
+    /// The name of its relation with its own, or `relation.*`: the column was merged with another.
     Relation,
-    /// The row as a whole: it is younger than the view whose query is being bound.
+    /// The row as a whole: the column is younger than the view whose query is being bound.
     Row,
 }
 
@@ -82,7 +82,8 @@ impl SourceColumn {
 }
 
 impl Source {
-    /// The columns that its name and theirs reach, which are those that `relation.*` stands for.
+    /// Iterates over the columns that the relation's name with theirs reaches, which are those that
+    /// `relation.*` stands for.
     pub(crate) fn named_columns(&self) -> impl Iterator<Item = &SourceColumn> {
         let columns = self.columns.iter();
         columns.filter(|column| column.reach <= Reach::Relation)
@@ -90,7 +91,7 @@ impl Source {
 }
 
 impl<'p> Scope<'p> {
-    /// An empty one within another query.
+    /// Makes an empty scope within that of another query.
     pub(super) fn within(parent: Option<&'p Scope<'p>>) -> Scope<'p> {
         Scope {
             parent,
@@ -98,15 +99,15 @@ impl<'p> Scope<'p> {
         }
     }
 
-    /// Of the queries around it, the innermost that one of these columns is of; `None` if there is
-    /// none, or if its own relations have one.
+    /// Returns the innermost query around this one that has one of these columns; `None` if there
+    /// is none, or if its own relations have one.
     pub(crate) fn home<'s>(&'s self, columns: &[ColumnId]) -> Option<&'s Scope<'p>> {
         let mut scopes = std::iter::successors(Some(self), |scope| scope.parent);
         let home = scopes.find(|scope| columns.iter().any(|id| scope.has(*id)));
         home.filter(|home| !std::ptr::eq(*home, self))
     }
 
-    /// Where aggregates go that were found in a subquery and are this query's.
+    /// Returns the list for aggregates that were found in a subquery and belong to this query.
     ///
     /// # Errors
     /// 42803 where none may be.
@@ -121,7 +122,7 @@ impl<'p> Scope<'p> {
         Err(SqlError::new(SqlState::GROUPING_ERROR, message))
     }
 
-    /// Whether one of its own relations has the column.
+    /// Returns whether one of its own relations has the column.
     pub(super) fn has(&self, id: ColumnId) -> bool {
         let columns = self.sources.iter().flat_map(|source| &source.columns);
         columns
@@ -129,10 +130,10 @@ impl<'p> Scope<'p> {
             .any(|column| column.value.columns().contains(&id))
     }
 
-    /// A column by its name alone: the innermost query that has one decides.
+    /// Returns a column by its name alone: the innermost query that has one decides.
     ///
     /// # Errors
-    /// 42702 if a query has two of the name.
+    /// 42702 if a query has two columns with the name.
     pub(super) fn column(&self, name: &str) -> Result<Option<&SourceColumn>> {
         let merged = self.merged.iter();
         let others = self.sources.iter().flat_map(|source| &source.columns);
@@ -152,10 +153,10 @@ impl<'p> Scope<'p> {
         }
     }
 
-    /// A relation by its name, and schema if that was written.
+    /// Returns a relation by its name, and by its schema if that was written.
     ///
     /// # Errors
-    /// 42P09 as PostgreSQL: two relations of the name.
+    /// 42P09, as in PostgreSQL, if there are two relations with the name.
     pub(super) fn source(&self, schema: Option<&str>, name: &str) -> Result<Option<&Source>> {
         let is = |source: &&Source| {
             source.name.as_deref() == Some(name)
@@ -178,7 +179,7 @@ impl<'p> Scope<'p> {
     /// Adds a relation.
     ///
     /// # Errors
-    /// 42712 if there is one of its name.
+    /// 42712 if there is a relation with its name.
     pub(super) fn add(&mut self, source: Source) -> Result<()> {
         if let Some(name) = &source.name {
             let same = |other: &Source| {
@@ -198,7 +199,7 @@ impl<'p> Scope<'p> {
         Ok(())
     }
 
-    /// What `*` stands for.
+    /// Iterates over the columns that `*` stands for.
     pub(crate) fn all_columns(&self) -> impl Iterator<Item = &SourceColumn> {
         let others = self.sources.iter().flat_map(|source| &source.columns);
         self.merged
@@ -206,7 +207,7 @@ impl<'p> Scope<'p> {
             .chain(others.filter(|column| column.reach == Reach::Name))
     }
 
-    /// The table, and the column's position there, that a column of this query comes from.
+    /// Returns the table, and the column's position there, that a column of this query comes from.
     pub(super) fn origin(&self, id: ColumnId) -> Option<(&Arc<Table>, usize)> {
         self.sources.iter().find_map(|source| {
             let table = source.table.as_ref()?;

@@ -1,7 +1,7 @@
-//! Functions of sequences within expressions: each call becomes a column of the rows around it,
-//! as a subquery does, because it has to wait.
+//! Functions of sequences within expressions: each call becomes a column of the rows around it, as
+//! a subquery does, because it has to wait.
 //!
-//! `currval` and `lastval` are plain functions, but where the same row advances a sequence they
+//! `currval` and `lastval` are plain functions, except where the same row advances a sequence: they
 //! have to see that.
 
 use types::{Result, Scalar, SqlError, SqlState, Type};
@@ -16,7 +16,7 @@ use catalog::{ObjectId, StoredExpression};
 
 const INT8: Type = Type::Scalar(Scalar::Int8);
 
-/// The function of a name, if calls of it stand apart from expressions.
+/// Returns the function with a name, if calls of it become columns.
 pub(super) fn sequence_function(name: &str, clause: &Clause<'_>) -> Option<SequenceFunction> {
     let is_call = |applied: &Applied| {
         matches!(applied, Applied::Call(call)
@@ -33,7 +33,7 @@ pub(super) fn sequence_function(name: &str, clause: &Clause<'_>) -> Option<Seque
 }
 
 impl Binder<'_> {
-    /// A call of a sequence's function.
+    /// Binds a call of a sequence's function.
     pub(super) fn sequence_call(
         &mut self,
         function: SequenceFunction,
@@ -46,7 +46,7 @@ impl Binder<'_> {
         Ok(self.advanced(function, arguments, clause))
     }
 
-    /// The next value of a sequence, as a column's default.
+    /// Returns the next value of a sequence, as a column's default.
     pub(super) fn next_value_of(
         &mut self,
         sequence: ObjectId,
@@ -69,7 +69,7 @@ impl Binder<'_> {
         self.waiting(function, arguments, INT8, clause)
     }
 
-    /// A call as a column of the rows around it.
+    /// Returns the column of a call, which is added to the rows around it.
     pub(super) fn waiting(
         &mut self,
         function: WaitingFunction,
@@ -86,7 +86,7 @@ impl Binder<'_> {
         Expression::new(Kind::Column(column), result)
     }
 
-    /// A column's default from its text, which may advance sequences.
+    /// Binds a column's default from its text, which may advance sequences.
     pub(super) fn stored_default(
         &mut self,
         stored: &StoredExpression,
@@ -117,7 +117,7 @@ pub(super) fn only_where(all: &mut [Applied], column: ColumnId, is_null: bool) {
             continue;
         };
         if call.arguments.is_empty() {
-            // Functions without parameters do not look at what they are given.
+            // Functions without parameters ignore the additional argument.
             call.arguments.push(Expression::bool(true));
         }
         let Some(argument) = call.arguments.first_mut() else {

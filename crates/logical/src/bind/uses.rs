@@ -1,10 +1,12 @@
-//! What a definition refers to: noted while the definition is bound, for the catalog to keep.
+//! The objects that a definition refers to: noted while the definition is bound, for the catalog to
+//! keep.
 //!
-//! A view refers to relations and to columns, an expression of a table to neither but to the columns
-//! of its own table, which `sql/session/stored_text.rs` finds in its text. Both refer to the enum types of
-//! their casts and literals, and to what constants of `regclass` and its like are. A column counts
-//! as soon as something names it, a `*` included, whether or not the result depends on it: the
-//! text has to mean something after each drop. Names within a view that is read are that view's.
+//! A view refers to relations and to columns. An expression of a table refers to neither, except to
+//! the columns of its own table, which `sql/session/stored_text.rs` finds in its text. Both refer
+//! to the enum types of their casts and literals, and to the objects of constants of `regclass` and
+//! similar types. A column counts as soon as the text names it, also by a `*`, whether or not the
+//! result depends on it: the text has to keep its meaning after each drop. Names within a view that
+//! is read are that view's.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -20,10 +22,10 @@ use crate::{
 };
 use catalog::{Dependency, Object, ObjectId};
 
-/// At most a note for each column of each relation that is named, and for each name.
+/// The notes: at most one for each column of each relation that is named, and for each name.
 #[derive(Debug, Default)]
 pub(super) struct Uses {
-    /// The columns of the tables and views that are read.
+    /// Columns of the tables and views that are read.
     scanned: HashMap<ColumnId, Dependency>,
     found: BTreeSet<Dependency>,
 }
@@ -37,12 +39,12 @@ impl Uses {
 }
 
 impl Binder<'_> {
-    /// The notes, if names are those of the definition itself.
+    /// Returns the notes, if names are those of the definition itself.
     fn uses(&mut self) -> Option<&mut Uses> {
         self.uses.as_mut().filter(|_| self.depth == 0)
     }
 
-    /// Takes note of an object. Those of the system cannot go.
+    /// Notes an object. Objects of the system cannot be dropped, and are not noted.
     pub(super) fn note_use(&mut self, object: ObjectId) {
         if object >= ObjectId::FIRST
             && let Some(uses) = self.uses()
@@ -51,14 +53,15 @@ impl Binder<'_> {
         }
     }
 
-    /// Takes note of a type: of the one that its arrays have, too.
+    /// Notes a type, and an enum type also for its arrays.
     pub(super) fn note_type(&mut self, ty: Type) {
         if let Type::Scalar(Scalar::Enum(EnumId(id))) | Type::Array(Scalar::Enum(EnumId(id))) = ty {
             self.note_use(ObjectId(id));
         }
     }
 
-    /// Takes note of what a constant is that was read as a type: the type, and an object by its number.
+    /// Notes the type of a constant that was read as a value of that type, and an object that the
+    /// constant has the number of.
     pub(super) fn note_constant(&mut self, value: Value<'_>, ty: Type) {
         self.note_type(ty);
         let (
@@ -77,7 +80,7 @@ impl Binder<'_> {
         }
     }
 
-    /// Takes note of the columns that a scan reads, to know them when they are named.
+    /// Notes which columns a scan reads, so that they are known when they are named.
     pub(super) fn note_scanned(&mut self, scan: &Scan) {
         let table = scan.table.id;
         let columns = scan.columns.iter().filter_map(|(id, attribute)| {
@@ -89,7 +92,7 @@ impl Binder<'_> {
         }
     }
 
-    /// The same for the columns of a view.
+    /// Notes which columns of a view are read, so that they are known when they are named.
     pub(super) fn note_view(&mut self, view: ObjectId, columns: &[SourceColumn]) {
         let known = columns.iter().filter_map(|column| {
             let position = u16::try_from(column.attribute?).ok()?;
@@ -103,14 +106,14 @@ impl Binder<'_> {
         }
     }
 
-    /// Takes note of the columns that a value is made of.
+    /// Notes the columns that a value is made of.
     pub(super) fn note_columns(&mut self, value: &Expression) {
         if let Some(uses) = self.uses() {
             uses.columns(value);
         }
     }
 
-    /// Takes note of columns that are named together.
+    /// Notes columns that are named together.
     pub(super) fn note_all<'c>(&mut self, columns: impl IntoIterator<Item = &'c SourceColumn>) {
         if let Some(uses) = self.uses() {
             let values = columns.into_iter().map(|column| &column.value);
@@ -118,7 +121,7 @@ impl Binder<'_> {
         }
     }
 
-    /// Takes note of a row of a relation as one value. A table's has the columns that there are when it is
+    /// Notes a row of a relation as one value. A table's row has the columns that exist when it is
     /// read, also younger ones, and depends on none of them.
     pub(super) fn note_row(&mut self, source: &Source) {
         if source.table.is_none() {
@@ -126,8 +129,8 @@ impl Binder<'_> {
         }
     }
 
-    /// What was noted since notes were last taken, sorted; a table whose columns are named is not
-    /// named for itself. Nothing, unless the binder is one for definitions.
+    /// Returns the notes made since the last call, sorted; a table whose columns are named is not
+    /// listed for itself. The list is empty unless the binder is one for definitions.
     pub(crate) fn take_uses(&mut self) -> Vec<Dependency> {
         let Some(uses) = &mut self.uses else {
             return Vec::new();

@@ -1,5 +1,5 @@
-//! Sleeping and advisory locks within expressions: as those of sequences, each call becomes a column
-//! of the rows around it.
+//! Sleeping and advisory locks within expressions: each call becomes a column of the rows around
+//! it, as calls of sequences' functions do.
 
 use types::{Result, Scalar, Type};
 
@@ -11,7 +11,8 @@ use crate::{
 use batch::OwnedValue;
 
 impl Binder<'_> {
-    /// A call of a function that waits; `None`, and the arguments back, if it is another's.
+    /// Binds a call of a function that waits; returns `None`, and the arguments back, if the
+    /// function is another one.
     pub(super) fn waiting_call(
         &mut self,
         name: &str,
@@ -32,7 +33,7 @@ impl Binder<'_> {
         Ok(Ok(self.waiting(function, arguments, result, clause)))
     }
 
-    /// How many seconds there are until a time, or until an interval is over.
+    /// Returns an expression for the seconds until a time, or until an interval is over.
     fn seconds_from_now(
         &mut self,
         name: &str,

@@ -1,4 +1,4 @@
-//! The functions of advisory locks: their names, told apart.
+//! The functions of advisory locks, told apart by their names.
 
 /// Strength of an advisory lock: which other locks on the same key it excludes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -9,7 +9,7 @@ pub enum Strength {
     Exclusive,
 }
 
-/// How long a lock is kept.
+/// The time for which a lock is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Span {
     /// Until it is given back, or the session ends.
@@ -21,7 +21,7 @@ pub enum Span {
 /// A call's request to the advisory locks, read from the function's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AdvisoryFunction {
-    /// `pg_advisory_lock`, `pg_try_advisory_lock`, and with `xact` and `_shared`.
+    /// `pg_advisory_lock`, `pg_try_advisory_lock`, and those with `xact` and `_shared`.
     Lock {
         /// Shared for names with `_shared`, exclusive otherwise.
         strength: Strength,
@@ -30,9 +30,9 @@ pub enum AdvisoryFunction {
         /// `false` for `pg_try_..`, which returns whether the lock was free.
         waits: bool,
     },
-    /// `pg_advisory_unlock`
+    /// `pg_advisory_unlock` and `pg_advisory_unlock_shared`.
     Unlock(Strength),
-    /// `pg_advisory_unlock_all`
+    /// `pg_advisory_unlock_all`.
     UnlockAll,
 }
 

@@ -1,9 +1,9 @@
-//! That each column which a relation names is there: in the rows of its input, or in those of a
-//! query around it.
+//! A check of bound statements: each column that a relation names has to be in the rows of its
+//! input, or in those of a query around it.
 //!
 //! The binder decides where each part of a query is computed, and the planner only moves parts to
 //! where their columns are. A combination of clauses whose parts the binder puts in no order that
-//! works is refused here, by name, so that the planner never meets it.
+//! works is refused here, by name, and never reaches the planner.
 
 use std::collections::HashSet;
 
@@ -15,7 +15,7 @@ use crate::expression::{ColumnId, Expression, Kind};
 /// Checks a bound statement.
 ///
 /// # Errors
-/// 0A000 for a column that is named where it is not; the message names the clause.
+/// 0A000 for a column that is named where it is missing; the message names the clause.
 pub fn check(relation: &mut Relation, outputs: &[Output]) -> Result<()> {
     let given = Check::default().relation(relation)?;
     let is_there = |output: &Output| given.contains(&output.column);
@@ -25,14 +25,14 @@ pub fn check(relation: &mut Relation, outputs: &[Output]) -> Result<()> {
     }
 }
 
-/// The columns of the rows around what is looked at, the innermost last.
+/// The columns of the rows around the relation that is checked, the innermost last.
 #[derive(Default)]
 struct Check {
     outer: Vec<HashSet<ColumnId>>,
 }
 
 impl Check {
-    /// Checks a relation; the columns of its rows.
+    /// Checks a relation; returns the columns of its rows.
     fn relation(&mut self, relation: &mut Relation) -> Result<HashSet<ColumnId>> {
         let mut given = match relation {
             Relation::Join(join) => {
@@ -91,7 +91,7 @@ impl Check {
                 return self.relation(body);
             }
             Relation::Calls { input, calls } => {
-                // A call may be given the answers of those before it.
+                // A call may use the answers of the calls before it.
                 let mut given = self.relation(input)?;
                 for call in calls {
                     let mut arguments = call.arguments.iter();
@@ -147,7 +147,7 @@ impl Check {
         Ok(set.columns.iter().map(|(id, _, _)| *id).collect())
     }
 
-    /// Whether all columns of an expression are in a row or around it.
+    /// Returns whether all columns of an expression are in a row or around it.
     fn is_there(&self, expression: &Expression, given: &HashSet<ColumnId>) -> bool {
         let is_there = |id: &ColumnId| {
             given.contains(id) || self.outer.iter().rev().any(|row| row.contains(id))
@@ -168,7 +168,7 @@ impl Check {
     }
 }
 
-/// Columns that expressions of a change may name besides those of its input.
+/// Returns the columns that expressions of a change may name besides those of its input.
 fn seen_by_changes(relation: &Relation) -> Vec<ColumnId> {
     match relation {
         Relation::Insert(insert) => {
@@ -182,7 +182,7 @@ fn seen_by_changes(relation: &Relation) -> Vec<ColumnId> {
     }
 }
 
-/// The clause that a relation's expressions stand in.
+/// Returns the clause that a relation's expressions stand in.
 fn place(relation: &Relation) -> &'static str {
     match relation {
         Relation::Filter { .. } => "WHERE or HAVING",

@@ -1,4 +1,4 @@
-//! How deep relations lie within each other.
+//! The nesting depth of relations.
 
 use std::collections::HashMap;
 
@@ -7,15 +7,17 @@ use types::{Result, SqlError, SqlState};
 use super::{Relation, SharedBody, SharedId};
 use syntax::phase;
 
-/// Relations within each other, those that are read by their names in a WITH counted where they are
-/// read. The operators that are made of them are polled from the outermost to the innermost, on
-/// their worker's stack, which bears this many (`interleave`, `runtime.rs`; shown by
+/// Greatest nesting depth of relations; a relation that is read by its name in a WITH counts where
+/// it is read. The operators that are made of relations are polled from the outermost to the
+/// innermost, on their worker's stack, which bears this many (`interleave`, `runtime.rs`; shown by
 /// `tests/hostile.rs`).
 pub(crate) const PLAN_DEPTH_MAX: usize = 400;
 
 impl Relation {
+    /// Checks the nesting depth.
+    ///
     /// # Errors
-    /// 54001 if it is deeper than [`PLAN_DEPTH_MAX`].
+    /// 54001 if it is more than [`PLAN_DEPTH_MAX`].
     pub(crate) fn check_depth(&mut self) -> Result<()> {
         if self.depth(&mut HashMap::new()) <= PLAN_DEPTH_MAX {
             return Ok(());
@@ -27,11 +29,11 @@ impl Relation {
         )))
     }
 
-    /// Its depth, where those of the shared relations are known that it reads.
+    /// Returns the depth, given those of the shared relations that it reads.
     fn depth(&mut self, shared: &mut HashMap<SharedId, usize>) -> usize {
         phase::pause();
         if let Relation::Shared { number, .. } = self {
-            // One that reads itself reads what it has computed before.
+            // A relation that reads itself reads rows that it has computed before.
             return 1 + shared.get(number).copied().unwrap_or_default();
         }
         if let Relation::With { definitions, body } = self {

@@ -1,8 +1,9 @@
-//! Where the step of a recursion may read what the step before has added.
+//! The places where the step of a recursion may read the rows that the step before has added.
 //!
-//! A step sees only the newest rows. Of what does not go row by row — the outer side that a join
-//! fills with NULLs, what EXCEPT takes away, set operations with ALL, a subquery's answer — the
-//! newest rows alone would give another answer than all of them, so that SQL forbids it.
+//! A step sees only the newest rows. Constructs that do not go row by row — the outer side that a
+//! join fills with NULLs, the rows that EXCEPT takes away, set operations with ALL, a subquery's
+//! answer — would give another answer for the newest rows alone than for all of them. SQL forbids a
+//! recursive reference there.
 
 use super::{JoinKind, Relation, SetKind, SharedId};
 use syntax::phase;
@@ -10,14 +11,14 @@ use syntax::phase;
 /// The uses of a shared relation in a relation and all within it.
 #[derive(Debug, Clone, Copy, Default)]
 struct Uses {
-    /// The shared relation is read there.
+    /// Whether the shared relation is read there.
     reads: bool,
-    /// The outermost construct within which it is read where it must not.
+    /// Outermost construct within which the relation is read although it must not be.
     misplaced: Option<&'static str>,
 }
 
 impl Uses {
-    /// The uses in two parts; a construct in the first one is named.
+    /// Returns the uses in two parts; a construct in the first one is named.
     fn and(self, other: Uses) -> Uses {
         Uses {
             reads: self.reads || other.reads,
@@ -25,7 +26,7 @@ impl Uses {
         }
     }
 
-    /// The uses in a construct that reads the relation where it must not, or does not.
+    /// Returns the uses in `construct`; `must_not` says that the relation must not be read there.
     fn within(self, construct: &'static str, must_not: bool) -> Uses {
         Uses {
             misplaced: must_not.then_some(construct).or(self.misplaced),
@@ -35,13 +36,13 @@ impl Uses {
 }
 
 impl Relation {
-    /// The construct within which a shared relation is read where a recursion must not, as
-    /// messages name it.
+    /// Returns the construct within which a shared relation is read where a recursion must not read
+    /// it, as messages name it.
     pub(crate) fn misplaced(&mut self, number: SharedId) -> Option<&'static str> {
         self.uses(number).misplaced
     }
 
-    /// Looks at each relation once.
+    /// Returns the uses of `shared`; each relation is looked at once.
     fn uses(&mut self, shared: SharedId) -> Uses {
         phase::pause();
         match self {

@@ -1,4 +1,4 @@
-//! Over the parts of relations: their expressions, inputs and columns.
+//! Walks over the parts of relations: their expressions, inputs and columns.
 
 use std::collections::BTreeSet;
 
@@ -24,7 +24,7 @@ impl Relation {
         self.for_each_input_mut(&mut |input| input.for_each_scan_mut(visit));
     }
 
-    /// Calls `visit` with what this relation is made of directly, subqueries included.
+    /// Calls `visit` with the direct inputs of this relation, subqueries included.
     pub fn for_each_input_mut<'r>(&'r mut self, visit: &mut impl FnMut(&'r mut Relation)) {
         match self {
             Relation::Rows { .. }
@@ -168,7 +168,7 @@ impl Relation {
         }
     }
 
-    /// The columns that its rows have.
+    /// Returns the columns that the relation's rows have.
     pub fn columns(&self) -> Vec<ColumnId> {
         let mut columns = match self {
             Relation::Filter { input, .. }
@@ -197,7 +197,7 @@ impl Relation {
         columns
     }
 
-    /// The columns that its rows have and those of its inputs have not.
+    /// Returns the columns that the relation's rows have and those of its inputs have not.
     pub(super) fn own_columns(&self) -> Vec<ColumnId> {
         match self {
             Relation::Rows { columns, .. } | Relation::Received { columns } => columns.clone(),
@@ -245,11 +245,11 @@ impl Relation {
         }
     }
 
-    /// Columns that are used within it, but not there: those of queries around it.
+    /// Returns the columns that are used within the relation, but come from queries around it.
     pub fn outer_columns(&self) -> BTreeSet<ColumnId> {
         let mut used = BTreeSet::new();
         let mut made = BTreeSet::new();
-        // Nothing is changed; there is but one way to walk.
+        // The walk changes nothing; there is only a mutable one.
         self.clone().walk(&mut |relation| {
             made.extend(relation.columns());
             match relation {
@@ -277,9 +277,9 @@ impl Relation {
         used.difference(&made).copied().collect()
     }
 
-    /// Whether it has the same rows each time that it is read with the same rows around it: it calls
-    /// nothing volatile, changes and locks nothing, and reads no relation that is shared, which
-    /// may be one that reads itself.
+    /// Returns whether the relation has the same rows each time that it is read with the same rows
+    /// around it: it calls nothing volatile, changes and locks nothing, and reads no shared
+    /// relation, which may be one that reads itself.
     pub fn gives_the_same_again(mut self) -> bool {
         let mut is_stable = true;
         self.walk(&mut |relation| {
@@ -309,7 +309,7 @@ impl Relation {
 }
 
 impl Applied {
-    /// The columns of the rows around it that it is computed from.
+    /// Returns the columns of the rows around it that the part is computed from.
     pub fn outer_columns(&self) -> BTreeSet<ColumnId> {
         match self {
             Applied::Query(subquery) => {
@@ -329,7 +329,7 @@ impl Applied {
         }
     }
 
-    /// The column that it leaves.
+    /// Returns the column that the part adds.
     pub fn column(&self) -> ColumnId {
         match self {
             Applied::Query(subquery) => subquery.column,

@@ -3,11 +3,11 @@ use std::time::{Duration, Instant};
 use super::*;
 use crate::mapping::HUGE_PAGE_BYTES;
 
-/// Pages of a half that the system has backed behind `from`, as told by the system.
+/// Returns whether the system has backed the page at `offset`, as reported by the system.
 #[cfg(all(target_os = "linux", not(miri)))]
 fn is_backed(mapping: &Mapping, offset: usize) -> bool {
     let mut backed = 0_u8;
-    // SAFETY: asks about a page of the mapping, and writes one byte.
+    // SAFETY: the call asks about a page of the mapping, and writes one byte.
     let asked = unsafe {
         let page = mapping.base().as_ptr().add(offset).cast();
         libc::mincore(page, 4096, &mut backed)
@@ -40,7 +40,7 @@ fn pages_behind_what_is_claimed_are_backed_by_the_thread() {
     // A small database is left alone.
     claimed(Half::Lower, 4, 4, 700);
     assert!(ahead.thread.get().is_none());
-    // An eighth of what is claimed, then sixteen pages, of each half.
+    // Ahead is an eighth of the claimed memory, then sixteen pages, of each half.
     claimed(Half::Lower, 24, 20, 700);
     until_backed(26);
     until_idle(Half::Lower);
@@ -49,16 +49,17 @@ fn pages_behind_what_is_claimed_are_backed_by_the_thread() {
     until_backed(512 + 315);
     until_idle(Half::Upper);
     assert!(!is_backed(&mapping, (512 + 316) * PAGE));
-    // Not beyond the limit, which both share: sixteen pages are ahead in the other half.
+    // The thread does not go beyond the limit, which both halves share: sixteen pages are ahead in
+    // the other half.
     claimed(Half::Lower, 400, 1, 17);
     until_backed(400);
-    // The thread says that it was there when it was.
+    // The thread reports a page after it has touched it.
     until(&|| ahead.shared.runs[0].ahead_bytes() >= PAGE);
     assert_eq!(ahead.shared.next(Half::Lower), None);
     claimed(Half::Lower, 400, 1, 18);
     until_backed(401);
     until_idle(Half::Lower);
-    // The thread ends with it.
+    // The thread ends with its owner.
     drop(ahead);
     assert!(!is_backed(&mapping, 402 * PAGE));
 }

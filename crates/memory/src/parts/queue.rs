@@ -4,11 +4,11 @@ use std::collections::VecDeque;
 
 use super::part_len;
 
-/// A queue: as [`Parts`](super::Parts), but elements leave it at the front. A part is freed when its last
+/// A queue in parts: like [`Parts`](super::Parts), but elements leave it at the front. A part is freed when its last
 /// element has left, unless it is the only one.
 #[derive(Debug)]
 pub struct PartsQueue<T> {
-    /// None of several is empty, and those before the last were full once.
+    /// Parts of the queue: if there are several, none is empty, and all before the last were full once.
     parts: VecDeque<VecDeque<T>>,
     len: usize,
 }
@@ -25,30 +25,30 @@ impl<T> Default for PartsQueue<T> {
 impl<T> PartsQueue<T> {
     const PART_LEN: usize = part_len::<T>();
 
-    /// Elements.
+    /// Returns the number of elements.
     #[inline(always)]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no elements.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Bytes of memory that it takes.
+    /// Returns the bytes of memory that the queue takes.
     pub fn capacity_bytes(&self) -> usize {
         let outer = match self.parts.len() {
             0 | 1 => 0,
-            // The first has been full, and so are all up to the last.
+            // The first part has been full, and so have all up to the last.
             parts => (parts - 1) * Self::PART_LEN,
         };
         let last = self.parts.back().map_or(0, VecDeque::capacity);
         (outer + last) * size_of::<T>() + self.parts.capacity() * size_of::<VecDeque<T>>()
     }
 
-    /// Adds an element at the end.
+    /// Adds `element` at the end.
     #[inline]
     pub fn push_back(&mut self, element: T) {
         self.len += 1;
@@ -75,7 +75,7 @@ impl<T> PartsQueue<T> {
         }
     }
 
-    /// The first element.
+    /// Returns the first element.
     #[inline]
     pub fn front(&self) -> Option<&T> {
         self.parts.front()?.front()
@@ -93,7 +93,7 @@ impl<T> PartsQueue<T> {
         Some(element)
     }
 
-    /// Adds all elements of another queue at the end: its parts, as they are, if this one is empty.
+    /// Adds all elements of another queue at the end: takes its parts, as they are, if this queue is empty.
     pub fn append(&mut self, mut other: PartsQueue<T>) {
         if self.is_empty() {
             *self = other;

@@ -2,7 +2,7 @@ use std::collections::VecDeque;
 
 use super::*;
 
-/// A kilobyte: 1,024 to a part.
+/// Type of a kilobyte: 1,024 elements to a part.
 type Large = [u64; 128];
 
 const LEN: usize = Parts::<Large>::PART_LEN;
@@ -84,7 +84,7 @@ fn nothing_of_a_list_moves_beyond_the_first_part_and_memory_goes_by_parts() {
 fn a_queue_is_what_a_deque_would_be_and_gives_parts_back() {
     let (mut queue, mut model) = (PartsQueue::default(), VecDeque::new());
     let mut next = 0;
-    // More comes in than leaves, then the reverse, across several parts.
+    // More elements come in than leave, then the reverse, across several parts.
     for (pushed, popped) in [
         (5, 3),
         (2000, 900),

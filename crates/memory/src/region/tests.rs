@@ -36,7 +36,7 @@ fn what_versions_leave_serves_an_index() {
     let arena = local.arena();
     let all = fill(&local, 1024);
     assert!(all.len() > 7000 && arena.room() < LIMIT / 16);
-    // Every eighth stays, all over memory: no other class gets anything.
+    // Every eighth block stays, all over memory: no other class gets any memory.
     let (mut kept, gone): (Vec<_>, Vec<_>) =
         all.into_iter().enumerate().partition(|(i, _)| i % 8 == 0);
     gone.into_iter()
@@ -50,7 +50,7 @@ fn what_versions_leave_serves_an_index() {
     drop(fill(&local, 2048));
     let claimed = arena.usage().claimed_bytes;
     assert!(claimed <= LIMIT as u64, "{claimed}");
-    // The cache keeps some of the blocks, which is as if they were in use.
+    // The cache keeps some of the blocks, which count as in use.
     local.quiesce();
     assert!(arena.close_sparsest(0) == 0);
     local.quiesce();
@@ -70,7 +70,7 @@ fn an_empty_region_is_room_for_all() {
         assert!(!all.is_empty());
         all.into_iter().for_each(|block| free(&local, block, bytes));
         let before = arena.room();
-        // The first time it is not known yet what the cache has.
+        // The first round does not know yet which blocks the cache has.
         for _ in 0..2 {
             arena.close_sparsest(LIMIT);
             local.quiesce();
@@ -100,14 +100,14 @@ fn what_is_kept_from_versions_is_there_for_an_index() {
     assert!(nodes.count() * 4096 >= LIMIT / 5);
 }
 
-/// The sparsest regions have blocks that do not move: others are closed instead, though not
+/// The sparsest regions have blocks that do not move: other regions are closed instead, though not
 /// before these have been.
 #[test]
 fn what_does_not_become_empty_is_not_closed_again_and_again() {
     const LIMIT: usize = 8 << 20;
     let local = local(LIMIT);
     let arena = local.arena();
-    // Of one region in two every eighth block stays, of the other half of them.
+    // In every second region every eighth block stays, in the others half of the blocks.
     let (mut stuck, mut moving) = (Vec::new(), Vec::new());
     let first = fill(&local, 1024);
     let base = first[0].addr().get();
@@ -131,7 +131,7 @@ fn what_does_not_become_empty_is_not_closed_again_and_again() {
         local.quiesce();
     }
     assert!(moved > 0 && arena.room() > before);
-    // And when what was stuck can move, it is their turn again.
+    // When the stuck blocks can move, their regions have their turn again.
     for _ in 0..40 {
         arena.reopen();
         arena.close_sparsest(LIMIT / 8);
@@ -157,8 +157,8 @@ fn what_is_opened_again_is_used_again() {
     assert!(again + 2 >= count, "{again} of {count}");
 }
 
-/// Who closes regions has loaded how often that was done, and is overtaken: others close some, and
-/// open them again, in vain. (It was a subtraction that overflowed.)
+/// A thread that closes regions has loaded the number of closings, and is overtaken: other threads
+/// close some, and open them again, in vain. (It was a subtraction that overflowed.)
 #[test]
 fn who_closes_is_overtaken_by_who_opens_again() {
     const LIMIT: usize = 8 << 20;
@@ -184,7 +184,7 @@ fn who_closes_is_overtaken_by_who_opens_again() {
 #[test]
 fn blocks_never_overlap_whatever_is_closed() {
     const LIMIT: usize = if cfg!(miri) { 2 << 20 } else { 16 << 20 };
-    // Of some pages, of parts of them, and no power of two.
+    // Regions of whole pages, of parts of pages, and of no power of two.
     for region_bytes in [None, Some(1 << 10), Some(12 << 10)] {
         let arena = Arena::with_regions(LIMIT, region_bytes).unwrap();
         let epochs = Epochs::new();
@@ -226,12 +226,12 @@ fn at_random(arena: &Arc<Arena>, epochs: &Arc<Epochs>, thread: u64) {
     for turn in 0..if cfg!(miri) { 300_u64 } else { 60_000 } {
         match below(100) {
             0..50 => {
-                // Now small ones are the fashion, now large ones.
+                // Small and large blocks alternate.
                 let size = (turn / 5000 + below(2)) % SIZES.len() as u64;
                 let bytes = SIZES[size as usize];
                 if let Ok(block) = local.allocate(bytes, Purpose::Version) {
                     let mark = (turn % 251) as u8;
-                    // SAFETY: as above.
+                    // SAFETY: a block of that size that this thread owns.
                     unsafe { block.as_ptr().write_bytes(mark, bytes) };
                     blocks.push((block, bytes, mark));
                 }
@@ -248,7 +248,7 @@ fn at_random(arena: &Arc<Arena>, epochs: &Arc<Epochs>, thread: u64) {
         }
         let usage = arena.usage();
         assert!(usage.claimed_bytes <= usage.limit_bytes);
-        // It has wrapped: noted after the lock, shrinking came before growing.
+        // The number wrapped once: noted after the lock, shrinking came before growing.
         assert!(usage.listed_bytes <= usage.limit_bytes, "{usage:?}");
     }
     blocks.into_iter().for_each(check);

@@ -8,7 +8,7 @@ use crate::{
     syntax::{Assertion, Node},
 };
 
-/// What stands in brackets.
+/// A member of a bracket expression.
 enum Member {
     Character(char),
     /// Several characters, in the syntax of `regex`.
@@ -63,7 +63,7 @@ impl Parser<'_> {
         self.class(out)
     }
 
-    /// The next member; `]` is one only where it is `plain`.
+    /// Reads the next member; `]` is a member only if it is `plain`.
     fn member(&mut self, plain: bool) -> Result<Member> {
         let unbalanced = || invalid("brackets [] not balanced");
         let character = self.take().ok_or_else(unbalanced)?;
@@ -75,7 +75,7 @@ impl Parser<'_> {
                 Member::Set(set.to_owned())
             }
             '[' if self.rest.starts_with(['.', '=']) => {
-                // Of one character that is all which the collation C knows.
+                // One character, since the collation C knows no longer elements.
                 let mark = if self.rest.starts_with('.') {
                     ".]"
                 } else {
@@ -108,7 +108,8 @@ fn push(character: char, out: &mut String) {
     out.push_str(&format!("\\x{{{:x}}}", u32::from(character)));
 }
 
-/// Classes have characters beyond ASCII too, as in PostgreSQL.
+/// Returns a class by name. Classes have characters beyond ASCII too, as in
+/// PostgreSQL.
 fn class(name: &str) -> Result<&'static str> {
     Ok(match name {
         "alpha" => "\\p{Alphabetic}",

@@ -33,7 +33,7 @@ impl Parser<'_> {
         })
     }
 
-    /// An escape that stands for one character.
+    /// Reads an escape that stands for one character.
     pub(super) fn plain_escape(&mut self, letter: char) -> Result<char> {
         let hexadecimal = |this: &mut Self, digits: usize| {
             let is_digit = |byte: u8| byte.is_ascii_hexdigit();

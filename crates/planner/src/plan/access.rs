@@ -1,4 +1,5 @@
-//! Access paths: which part of which key a scan's conditions determine, and what that costs.
+//! Access paths: the keys, and the parts of them, that a scan's conditions determine, and their
+//! costs.
 
 use std::collections::BTreeSet;
 
@@ -22,28 +23,29 @@ use logical::{
     relation::{Scan, ScanIndex},
 };
 
-/// Tables of whose values nothing is known are thought to have so many rows: they may have just
-/// been made, and then a plan must not be a bad one when they are full.
+/// Least rows that a table without statistics is thought to have: it may have just been made, and
+/// then its plans must not be bad ones when it is full.
 const ROWS_UNKNOWN_MIN: f64 = 1_000.0;
 
-/// A condition that compares something of the table's with a value that does not come from its rows.
+/// A condition that compares an expression over the table with a value that does not come from the
+/// table's rows.
 #[derive(Clone, Copy)]
 struct Bound<'e> {
     target: &'e Expression,
     comparison: Comparison,
     value: &'e Expression,
-    /// The condition's position.
+    /// Position of the condition.
     condition: usize,
 }
 
 impl Bound<'_> {
-    /// Whether it bounds a part of a key.
+    /// Returns whether the condition bounds the part `key` of a key, which has the type `ty`.
     fn is_on(&self, key: &Expression, ty: Type) -> bool {
         is_same(self.target, key) && is_alike(self.value.ty, ty)
     }
 }
 
-/// Which key records are found by.
+/// The key by which records are found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum By {
     Nothing,
@@ -51,27 +53,27 @@ enum By {
     Index(usize),
 }
 
-/// One way to find the records.
+/// One access path, with its cost.
 pub(super) struct Choice<'e> {
     by: By,
     columns: Vec<KeyColumn>,
     equal: Vec<Bound<'e>>,
     lower: Option<Bound<'e>>,
     upper: Option<Bound<'e>>,
-    /// There is one record at most.
+    /// Whether there is one record at most.
     pub(super) is_point: bool,
     /// Records that are looked at.
     pub(super) rows: f64,
     pub(super) cost: f64,
 }
 
-/// A way to find the records, and the conditions that it makes superfluous.
+/// An access path, and the conditions that it makes superfluous.
 pub(super) struct Found {
     pub(super) access: Access,
     pub(super) covered: Vec<usize>,
 }
 
-/// The columns of the key that a table's rows lie under.
+/// Returns the columns of the key that a table's rows lie under.
 pub fn row_key_columns(table: &Table) -> Vec<KeyColumn> {
     match &table.row_key {
         RowKey::Columns(key) => key
@@ -86,7 +88,7 @@ pub fn row_key_columns(table: &Table) -> Vec<KeyColumn> {
     }
 }
 
-/// The columns of an index's key.
+/// Returns the columns of an index's key.
 pub fn index_columns(index: &catalog::Index) -> Vec<KeyColumn> {
     let columns = index.columns.iter();
     columns
@@ -103,14 +105,14 @@ pub fn index_columns(index: &catalog::Index) -> Vec<KeyColumn> {
 }
 
 impl<'e> Choice<'e> {
-    /// The positions of the conditions that say no more than it.
+    /// Returns the positions of the conditions that the access path implies.
     pub(super) fn covered(&self) -> impl Iterator<Item = usize> {
         let bounds = self.equal.iter().chain(&self.lower).chain(&self.upper);
         bounds.map(|bound| bound.condition)
     }
 
-    /// Whether it is better than another: one record at most is the best, be the table however
-    /// small now.
+    /// Returns whether this choice is better than `other`: one with one record at most is the best,
+    /// however small the table is now.
     fn is_better(&self, other: &Choice<'_>) -> bool {
         match (self.is_point, other.is_point) {
             (true, false) => true,
@@ -119,7 +121,7 @@ impl<'e> Choice<'e> {
         }
     }
 
-    /// All entries of an index.
+    /// Returns the choice of all entries of an index.
     fn whole(by: By, columns: Vec<KeyColumn>) -> Self {
         Choice {
             by,
@@ -133,7 +135,8 @@ impl<'e> Choice<'e> {
         }
     }
 
-    /// The range of a key that bounds determine; `None` if they do not.
+    /// Returns the choice of the range of a key that `bounds` determine; `None` if they determine
+    /// none.
     fn of_key(
         by: By,
         bounds: &[Bound<'e>],
@@ -172,7 +175,7 @@ impl<'e> Choice<'e> {
 }
 
 impl Estimator {
-    /// The cheapest way to find the records that conditions select.
+    /// Returns the cheapest way to find the records that `conditions` select.
     pub(super) fn choice<'e>(&self, scan: &Scan, conditions: &'e [Expression]) -> Choice<'e> {
         let bounds = bounds(scan, conditions);
         let own: BTreeSet<ColumnId> = scan.columns.iter().map(|(id, _)| *id).collect();
@@ -229,7 +232,7 @@ impl Estimator {
             let is_unique = index.unique && !index.nulls_not_distinct;
             let columns = index_columns(index);
             let found = Choice::of_key(by, &bounds, &candidate.keys, columns, is_unique);
-            // It has fewer rows than the table, even without bounds.
+            // A partial index has fewer rows than the table, even without bounds.
             let is_partial = !candidate.predicate.is_empty();
             let part = match is_partial {
                 true => self.selectivity(&candidate.predicate, &own),
@@ -243,7 +246,8 @@ impl Estimator {
 }
 
 impl Lowering {
-    /// The cheapest access path for conditions; values are computed from rows of `values`.
+    /// Returns the cheapest access path for `conditions`; values are computed from rows of
+    /// `values`.
     pub(super) fn access(
         &self,
         scan: &Scan,
@@ -265,7 +269,8 @@ impl Lowering {
         Ok(Found { access, covered })
     }
 
-    /// What conditions leave of an index of a scan: all of its entries if they say nothing.
+    /// Returns the range of an index that `conditions` leave: all of its entries if they do not
+    /// bound its key.
     pub(super) fn range_of_index(
         &self,
         scan: &Scan,
@@ -301,7 +306,7 @@ impl Lowering {
         })
     }
 }
-/// The parts of the key that rows lie under, as columns of the scan.
+/// Returns the parts of the key that rows lie under, as columns of the scan.
 fn row_key(scan: &Scan, key: &[u16]) -> Vec<Expression> {
     let column = |at: &u16| {
         let at = usize::from(*at);
@@ -313,7 +318,7 @@ fn row_key(scan: &Scan, key: &[u16]) -> Vec<Expression> {
     key.iter().map_while(column).collect()
 }
 
-/// The conditions that compare something of the scan with a value from elsewhere.
+/// Returns the conditions that compare an expression over the scan with a value from elsewhere.
 fn bounds<'e>(scan: &Scan, conditions: &'e [Expression]) -> Vec<Bound<'e>> {
     let own = |id: ColumnId| scan.columns.iter().any(|(column, _)| *column == id);
     let is_own = |expression: &Expression| expression.columns().into_iter().any(own);
@@ -339,8 +344,8 @@ fn bounds<'e>(scan: &Scan, conditions: &'e [Expression]) -> Vec<Bound<'e>> {
     bounds
 }
 
-/// Whether an index might be of use if parameters of the conditions were constants: its predicate,
-/// or an expression in it, has some.
+/// Returns whether an index might be of use if parameters of the conditions were constants: its
+/// predicate, or an expression in it, has some.
 fn may_depend_on_literals(scan: &Scan, conditions: &[Expression]) -> bool {
     let has_constant = |index: &ScanIndex| {
         let mut all = index.keys.iter().chain(&index.predicate);
@@ -351,8 +356,8 @@ fn may_depend_on_literals(scan: &Scan, conditions: &[Expression]) -> bool {
     scan.indexes.iter().any(has_constant) && conditions.iter().any(has_parameter)
 }
 
-/// Whether values of one type find their place among keys of another: the same, integers of other
-/// widths, texts by other names.
+/// Returns whether values of the type `value` find their place among keys of the type `key`: both
+/// are of one type, integers of different widths, or texts by different names.
 fn is_alike(value: Type, key: Type) -> bool {
     let family = |ty| match ty {
         Type::Scalar(Scalar::Int2 | Scalar::Int4 | Scalar::Int8) => Some(0),

@@ -1,11 +1,11 @@
-//! Rows that are found again: what a statement's conditions and subqueries say of a row that has
-//! changed since it was found.
+//! Finding rows again: the statement's conditions and subqueries, for a row that has changed since
+//! it was found.
 //!
 //! PostgreSQL runs the query once more, with the tables that it joins held at the rows that it has
-//! found, and the one that has changed at its newest (`EvalPlanQual`). So does this: the statement's
-//! relation, in which each part that subqueries are not is a single row, given by parameters.
-//! It is needed where conditions alone do not tell: for subqueries, and for what they became, semijoins
-//! and antijoins. Partners in outer joins stay as they were found.
+//! found, and the changed one at its newest row (`EvalPlanQual`). Weft does the same: it runs the
+//! statement's relation, in which each part that is no subquery is replaced by a single row, given
+//! by parameters. This is needed where conditions alone do not tell: for subqueries, and for the
+//! semijoins and antijoins that were made of them. Partners in outer joins stay as they were found.
 
 use std::collections::BTreeSet;
 
@@ -21,13 +21,13 @@ use logical::{
     relation::{Join, JoinKind, Relation},
 };
 
-/// Whether rows of a relation have to be found again by it.
+/// Returns whether rows of a relation have to be found again by running it.
 pub(super) fn is_needed(relation: &Relation) -> bool {
     let mut needed = false;
     is_possible(relation, &mut needed) && needed
 }
 
-/// Whether a relation has no outer joins; notes whether it has subqueries.
+/// Returns whether a relation has no outer joins; sets `needed` if it has subqueries.
 fn is_possible(relation: &Relation, needed: &mut bool) -> bool {
     match relation {
         Relation::Filter { input, .. }
@@ -52,7 +52,7 @@ fn is_possible(relation: &Relation, needed: &mut bool) -> bool {
     }
 }
 
-/// The columns that have to be in a row for it to be found again.
+/// Returns the columns that a row needs for being found again.
 pub(super) fn wanted(relation: &Relation) -> BTreeSet<ColumnId> {
     let mut used = BTreeSet::new();
     relation.clone().for_each_expression_mut(&mut |expression| {
@@ -73,8 +73,8 @@ pub(super) fn wanted(relation: &Relation) -> BTreeSet<ColumnId> {
 }
 
 impl Lowering {
-    /// How rows of a relation are found again, of which these columns are `wanted`, and which are
-    /// lowered to this layout.
+    /// Returns the query that finds rows of `relation` again. The rows are lowered to `layout`, and
+    /// have to have the columns `wanted`.
     pub(super) fn again(
         &mut self,
         relation: &Relation,
@@ -88,7 +88,7 @@ impl Lowering {
         let given = given.collect();
         let needed = layout.columns().map(|(id, _)| id).collect();
         let node = self.lower_within(relation, &columns, &needed)?;
-        // In place of a column that nobody asks for any other will do.
+        // Any column may stand in place of one that is not needed.
         let mut positions = vec![Some(0); layout.width()];
         for (id, at) in layout.columns() {
             match node.layout.position(id) {
@@ -107,8 +107,8 @@ impl Lowering {
     }
 }
 
-/// The relation with its parts held at a row of parameters: of the columns that the row `has`, which
-/// are added to `given`.
+/// Returns the relation with its parts held at a row of parameters. The row has the columns for
+/// which `has` is true; they are added to `given`.
 fn held(relation: Relation, has: &dyn Fn(ColumnId) -> bool, given: &mut Vec<ColumnId>) -> Relation {
     let mut held_box = |relation: Box<Relation>| Box::new(held(*relation, has, given));
     match relation {
@@ -138,7 +138,7 @@ fn held(relation: Relation, has: &dyn Fn(ColumnId) -> bool, given: &mut Vec<Colu
                 ..join
             })
         }
-        // What functions that wait have answered is not asked again.
+        // Functions that wait are not called again.
         part => {
             let mut columns = part.columns();
             columns.retain(|id| has(*id));
@@ -148,7 +148,7 @@ fn held(relation: Relation, has: &dyn Fn(ColumnId) -> bool, given: &mut Vec<Colu
     }
 }
 
-/// A row of columns whose values are parameters, under the same names.
+/// Returns a row of columns whose values are parameters, under the same names.
 fn row(columns: Vec<ColumnId>) -> Relation {
     // A value that is handed on as it is has no need of its type.
     let (ty, modifier) = (Type::Scalar(Scalar::Bytea), TypeModifier::NONE);

@@ -1,9 +1,9 @@
-//! Subqueries whose answer is a column: asked once, for each row, or by hash.
+//! Subqueries whose answer is a column: run once, run for each row, or answered by hash.
 //!
-//! Whether a row has a partner in a query, or is like one of its rows, is found by hash where the
-//! conditions on the row around the query, or the comparisons, are equalities: the query's rows are
-//! read once, and each row looks its partners up. `NOT IN`, `<> ALL`, and `IN` or `EXISTS` below OR or
-//! in a select list are carried out so.
+//! `EXISTS` and comparisons with `ANY` are answered by hash if the conditions on the row around the
+//! query, or the comparisons, are equalities: the query's rows are read once, and each row looks
+//! its partners up. `NOT IN`, `<> ALL`, and `IN` or `EXISTS` below OR or in a select list are
+//! carried out in this way.
 
 use std::collections::BTreeSet;
 
@@ -23,19 +23,19 @@ use logical::{
     relation::{Relation, Subquery, SubqueryKind},
 };
 
-/// A subquery that is answered by hash: over rows of its input and rows of its query.
+/// A subquery that is answered by hash: conditions over rows of its input and rows of its query.
 struct ByHash {
     query: Relation,
-    /// What makes a row of the query count for a row of the input.
+    /// Equalities that make a row of the query count for a row of the input.
     filters: Equalities,
     residual: Vec<Expression>,
-    /// What is asked of the rows that count.
+    /// Equalities that the rows that count are tested with.
     tests: Equalities,
     others: Vec<Expression>,
     is_exists: bool,
 }
 
-/// What of the input has to be equal to what of the query.
+/// Values of the input that have to be equal to values of the query.
 #[derive(Default)]
 struct Equalities {
     input: Vec<Expression>,
@@ -49,7 +49,7 @@ impl Equalities {
 }
 
 impl ByHash {
-    /// `None` if it is better asked once, or for each row.
+    /// Returns the subquery in this form; `None` if it has to be run once, or for each row.
     fn of(input: &Relation, subquery: &Subquery) -> Option<Self> {
         let tests = match &subquery.kind {
             SubqueryKind::Exists => &[][..],
@@ -70,7 +70,7 @@ impl ByHash {
         let own: BTreeSet<ColumnId> = query.columns().into_iter().collect();
         let (filters, residual) = split(&conditions, &own);
         let (tests, others) = split(tests, &own);
-        // Without a condition one row is as good as another.
+        // If there are no conditions, any row of the query will do.
         let has_keys = !filters.is_empty() || !tests.is_empty();
         let is_repeatable = conditions.is_empty() || query.clone().gives_the_same_again();
         (has_keys && is_repeatable).then_some(ByHash {
@@ -90,8 +90,8 @@ impl ByHash {
     }
 }
 
-/// The equalities among some conditions by which rows of a query with these columns can be found,
-/// and the other conditions.
+/// Returns the equalities among `conditions` by which rows of a query with the columns `own` can be
+/// found, and the other conditions.
 fn split(conditions: &[Expression], own: &BTreeSet<ColumnId>) -> (Equalities, Vec<Expression>) {
     let mut equalities = Equalities::default();
     let mut others = Vec::new();
@@ -186,8 +186,8 @@ impl Lowering {
         Ok(Node { plan, layout })
     }
 
-    /// Whether to read all of a query's rows once: always if it does not depend on the rows around
-    /// it, and otherwise if asking it for each of them costs more.
+    /// Returns whether to read all of a query's rows once: always if it does not depend on the rows
+    /// around it, and otherwise if running it for each of them costs more.
     fn is_hash_better(&self, input: &Relation, subquery: &Subquery, found: &ByHash) -> bool {
         if found.filters.is_empty() && found.residual.is_empty() {
             return true;
@@ -232,7 +232,7 @@ impl Lowering {
         Ok(Node { plan, layout })
     }
 
-    /// Whether a relation that may be read several times has the same rows each time.
+    /// Returns whether a relation that may be read several times has the same rows each time.
     pub(super) fn is_fixed(&self, relation: &Relation) -> bool {
         self.rereads > 0
             && relation.outer_columns().is_empty()

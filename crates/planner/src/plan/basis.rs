@@ -1,16 +1,17 @@
-//! What a plan was made from, besides definitions: how large its tables were and what was known
-//! of their values. When that changes much, the plan is still right but may be a bad one.
+//! Facts that a plan was made from, besides definitions: the sizes of its tables and the statistics
+//! of their values. If they change much, the plan is still right but may be a bad one.
 
 use std::{ops::RangeInclusive, sync::Arc};
 
 use catalog::{Table, TableKind};
 
-/// A table may get so many times larger or smaller before its plans are made again.
+/// Factor by which a table may grow or shrink before its plans are made again.
 const CHANGE_FACTOR: u64 = 4;
-/// Below so many places for records sizes do not matter.
+/// Number of places for records below which a table's size does not matter.
 const PLACES_MIN: u64 = 1_000;
 
-/// The tables whose sizes a plan depends on. Those are none that are read by a unique key alone.
+/// The tables whose sizes a plan depends on. A table that is read by a unique key alone is not
+/// among them.
 #[derive(Debug, Default)]
 pub struct Basis {
     tables: Vec<Size>,
@@ -24,7 +25,7 @@ struct Size {
 }
 
 impl Basis {
-    /// Notes a table as it is now.
+    /// Notes the present size of a table.
     pub(super) fn add(&mut self, table: &Arc<Table>) {
         if table.kind != TableKind::Ordinary
             || self.tables.iter().any(|size| size.table.id == table.id)
@@ -49,7 +50,8 @@ impl Basis {
         self.tables.iter().map(|size| &size.table)
     }
 
-    /// Whether all that was known is still what is known, roughly. A few loads for each table.
+    /// Returns whether sizes and statistics are still roughly the same. The check takes a few loads
+    /// for each table.
     pub fn holds(&self) -> bool {
         self.tables.iter().all(|size| {
             size.table.statistics.version() == size.statistics

@@ -1,4 +1,4 @@
-//! Conditions that are looked at in a record as it is stored, before anything of it is decoded.
+//! Conditions that are checked in a record as it is stored, before any of it is decoded.
 
 use functions::Comparison;
 use types::{Result, Scalar, Type, row::is_integer};
@@ -10,20 +10,20 @@ use logical::{
     relation::Scan,
 };
 
-/// A comparison of a column with a value that is the same for all records, of values that are
-/// stored and ordered as integers (`types::row::integer_of`).
+/// A comparison of a column with a value that is the same for all records. Both are of types whose
+/// values are stored and ordered as integers (`types::row::integer_of`).
 #[derive(Debug)]
 pub struct ColumnTest {
-    /// The column's position in the table.
+    /// Position of the column in the table.
     pub attribute: usize,
     /// Comparison that has to hold, with the column on the left and the value on the right.
     pub comparison: Comparison,
-    /// Needs no row.
+    /// Program of the value, which needs no row.
     pub value: Program,
 }
 
 impl Lowering {
-    /// Takes such conditions out of those of a scan; the others.
+    /// Takes the conditions of this form out of those of a scan; returns them and the others.
     pub(super) fn tests(
         &self,
         scan: &Scan,
@@ -70,8 +70,8 @@ impl Lowering {
     }
 }
 
-/// Whether values of two types are compared by the integers that they are stored as: a date and a
-/// timestamp are not.
+/// Returns whether values of two types are compared by the integers that they are stored as. A date
+/// and a timestamp are not.
 fn is_alike(column: Type, value: Type) -> bool {
     let is_number = |ty| matches!(ty, Type::Scalar(Scalar::Int2 | Scalar::Int4 | Scalar::Int8));
     is_integer(column) && (column == value || is_number(column) && is_number(value))

@@ -1,8 +1,9 @@
-//! What it costs to carry relations out, and by which method two are joined.
+//! Costs of relations, and the choice of a method for joining two of them.
 //!
-//! The unit is the time in which a scan gives one record, decoded and filtered: 15 ns where the others
-//! were measured, tables of a million records in memory, by one client with the machine to itself.
-//! They are ratios between ways to do a thing, meant to tell ways apart that differ much.
+//! The unit is the time in which a scan gives one record, decoded and filtered: 15 ns where the
+//! others were measured, on tables of a million records in memory, by one client with the machine
+//! to itself. Costs are ratios between ways to compute the same result, meant to tell ways apart
+//! that differ much.
 
 use std::collections::BTreeSet;
 
@@ -15,39 +16,40 @@ use logical::{
     relation::{Join, JoinKind, Relation, SharedBody},
 };
 
-/// A record of a scan.
+/// Cost of a record of a scan.
 pub(super) const SCANNED: f64 = 1.0;
-/// A record that an entry of an index leads to; entries are gathered, and fetched together.
+/// Cost of a record that an entry of an index leads to; entries are gathered, and fetched together.
 pub(super) const FETCHED: f64 = 6.0;
-/// A record that is looked up by its key among others, so that their cache misses overlap.
+/// Cost of a record that is looked up by its key together with others, so that their cache misses
+/// overlap.
 pub(super) const POINT: f64 = 11.0;
-/// The beginning of a range, which waits by itself.
+/// Cost of the beginning of a range, which waits by itself.
 pub(super) const SEEK: f64 = 30.0;
-/// A row that is put into a table of hashes.
+/// Cost of a row that is put into a hash table.
 pub(super) const BUILT: f64 = 4.0;
-/// A row whose partners are looked for there.
+/// Cost of a row whose partners are looked up in a hash table.
 pub(super) const PROBED: f64 = 1.5;
-/// A row that is made of two.
+/// Cost of a row that is made of two.
 const PAIRED: f64 = 0.5;
-/// A pair of rows that is compared.
+/// Cost of a pair of rows that is compared.
 const COMPARED: f64 = 0.2;
-/// A row that is sorted, for each doubling of their number.
+/// Cost of a row that is sorted, for each doubling of the number of rows.
 const SORTED: f64 = 0.8;
-/// A row that is put into its group.
+/// Cost of a row that is put into its group.
 const GROUPED: f64 = 2.0;
-/// A row that an operator hands on.
+/// Cost of a row that an operator hands on.
 pub(super) const HANDED: f64 = 0.2;
-/// A query that is begun for a row of another.
+/// Cost of beginning a query for a row of another.
 pub(super) const ASKED: f64 = 5.0;
 
-/// How two relations are joined.
+/// The methods for joining two relations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Method {
     /// The partners of each row of the left are looked up in the right, by a key.
     Lookup,
-    /// The right is put into a table of hashes.
+    /// The rows of the right are put into a hash table.
     Hash,
-    /// All pairs are looked at.
+    /// All pairs of rows are compared.
     Loop,
 }
 
@@ -55,14 +57,14 @@ pub(super) enum Method {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Way {
     pub(super) method: Method,
-    /// The sides change places.
+    /// Whether the sides change places.
     pub(super) is_swapped: bool,
-    /// Of the join and of all below it.
+    /// Cost of the join and of all below it.
     pub(super) cost: f64,
 }
 
 impl Estimator {
-    /// What a relation costs.
+    /// Returns the cost of a relation.
     pub(super) fn cost(&self, relation: &Relation) -> f64 {
         self.remembered(relation, Asked::Cost, || self.cost_anew(relation))
     }
@@ -124,7 +126,7 @@ impl Estimator {
         }
     }
 
-    /// The cheapest way to carry a join out.
+    /// Returns the cheapest way to carry a join out.
     pub(super) fn way(&self, join: &Join) -> Way {
         let (left, right) = (self.side(&join.left), self.side(&join.right));
         let costs = (self.cost(&join.left), self.cost(&join.right));
@@ -138,7 +140,8 @@ impl Estimator {
         self.way_of(join.kind, (&left, costs.0), (&right, costs.1), &join.on)
     }
 
-    /// The same for two sides with their costs, of which the right does not refer to the left.
+    /// Returns the cheapest way to join two sides, given with their costs, where the right does not
+    /// refer to the left.
     pub(super) fn way_of(
         &self,
         kind: JoinKind,
@@ -148,7 +151,7 @@ impl Estimator {
     ) -> Way {
         let rows = self.join_rows(kind, left.0, right.0, on);
         let mut best = self.way_in_order(kind, left, right, on, rows);
-        // Of an inner join either side may be the left.
+        // In an inner join, either side may be the left.
         if kind == JoinKind::Inner {
             let other = self.way_in_order(kind, right, left, on, rows);
             if other.cost < best.cost {
@@ -185,7 +188,7 @@ impl Estimator {
             return best;
         }
         let hash = left_cost + right_cost + right.rows * BUILT + left.rows * PROBED + rows * PAIRED;
-        // A table of hashes is never much worse, and all pairs may be.
+        // A hash table is never much worse than comparing all pairs, which may be far worse.
         best = way(Method::Hash, hash);
         if let Some(lookup) = self.lookup(kind, left, right, on) {
             let cost = left_cost + left.rows * lookup + rows * PAIRED;
@@ -196,7 +199,7 @@ impl Estimator {
         best
     }
 
-    /// What it costs to look the partners of one row up; `None` if there is no key for that.
+    /// Returns the cost of looking the partners of one row up; `None` if there is no key for that.
     fn lookup(
         &self,
         kind: JoinKind,

@@ -1,5 +1,4 @@
-//! Subqueries without going into each row anew: their conditions on the outer row become those of a
-//! join.
+//! Decorrelation of subqueries: their conditions on the outer row become those of a join.
 
 use std::collections::BTreeSet;
 
@@ -8,19 +7,19 @@ use logical::{
     relation::{Join, JoinKind, Relation},
 };
 
-/// What of a subquery's rows counts.
+/// The rows of a subquery that count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Counts {
-    /// Whether there is one: a row may as well come twice.
+    /// Any one row: rows may come twice.
     Any,
-    /// Each of them, in any order.
+    /// Each row, in any order.
     Each,
 }
 
-/// A subquery and the conditions in it that refer to rows of `outer`, pulled out as far as that
-/// changes nothing: through filters, computed columns, and joins, but not from the side of a join
-/// whose rows do not all come out; and not below groups or limits. Where any row will do, a
-/// semijoin with such conditions becomes an inner join.
+/// Returns a subquery, and the conditions in it that refer to rows of `outer`, pulled out of it as
+/// far as that changes no answer: through filters, computed columns, and joins, but not from the
+/// side of a join whose rows do not all come out, and not from below groups or limits. If any one
+/// row will do, a semijoin with conditions of this kind becomes an inner join.
 pub(super) fn pulled(
     subquery: Relation,
     outer: &Relation,
@@ -84,7 +83,7 @@ impl Pulling {
         Relation::Join(join)
     }
 
-    /// The conditions that stay where they are; others are pulled out.
+    /// Returns the conditions that stay in place; the others are pulled out.
     fn without_outer(&mut self, conditions: Vec<Expression>) -> Vec<Expression> {
         let refers = |condition: &Expression| {
             let columns = condition.columns();

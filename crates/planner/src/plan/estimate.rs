@@ -1,15 +1,15 @@
-//! How many rows relations have, roughly.
+//! Estimates of how many rows relations have.
 //!
-//! An [`Estimator`] is made for a statement: it knows where each column comes from, whatever it has
-//! been through, and what is known of its table's values then. Conditions are thought to be
-//! independent of each other, as in System R (Selinger et al. 1979) and PostgreSQL; an equality
-//! with each column of a unique key leaves one row. Values of parameters are not known.
+//! An [`Estimator`] is made for a statement: it knows the origin of each column, whatever operators
+//! the column has passed through, and the present statistics of the origin's table. Conditions are
+//! thought to be independent of each other, as in System R (Selinger et al. 1979) and PostgreSQL;
+//! an equality with each column of a unique key leaves one row. Values of parameters are not known.
 //!
-//! | what | file |
+//! | part | file |
 //! | --- | --- |
-//! | where columns come from, and what is known of them | `knowledge.rs` |
-//! | what part of the rows conditions leave | `selectivity.rs` |
-//! | what a histogram says | `histogram.rs` |
+//! | origins of columns, and their statistics | `knowledge.rs` |
+//! | part of the rows that conditions leave | `selectivity.rs` |
+//! | places of values in histograms | `histogram.rs` |
 //! | rows of joins | `join.rs` |
 
 mod histogram;
@@ -30,36 +30,37 @@ use syntax::phase;
 
 pub(super) use self::{join::Side, knowledge::Estimator};
 
-/// Rows of a function that returns a set, and of what reads itself.
+/// Rows of a function that returns a set, and of a relation that reads itself.
 const SET_ROWS: f64 = 1_000.0;
 /// Rows that a function in the output makes of one.
 const EXPANDED: f64 = 10.0;
-/// The part of the rows that a limit leaves which is not known.
+/// Part of the rows that a limit of unknown size leaves.
 const LIMITED: f64 = 0.1;
 /// Elements of an array that is not written out.
 pub(super) const ELEMENTS: f64 = 10.0;
 
-/// A question about a relation.
+/// The questions about a relation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Asked {
     Rows,
     Cost,
 }
 
-/// Answers about relations, by where these are.
+/// Answers about relations, by the relations' addresses.
 type Answers = RefCell<HashMap<(*const Relation, Asked), f64>>;
 
 /// Rows of shared relations, by their numbers.
 type SharedRows = RefCell<HashMap<SharedId, f64>>;
 
 impl Estimator {
-    /// Rows of a relation, at least one.
+    /// Returns the rows of a relation, at least one.
     pub(super) fn rows(&self, relation: &Relation) -> f64 {
         self.remembered(relation, Asked::Rows, || self.rows_anew(relation))
     }
 
-    /// What is asked of a relation, computed once while something around it is computed: else the
-    /// joins around a relation would each ask twice about it.
+    /// Returns an answer about a relation, computed once while a question about a relation around
+    /// it is being answered. Without this, each of the joins around a relation would ask about it
+    /// twice.
     pub(super) fn remembered(
         &self,
         relation: &Relation,
@@ -74,7 +75,7 @@ impl Estimator {
         self.asked.set(self.asked.get() + 1);
         let found = compute();
         self.asked.set(self.asked.get() - 1);
-        // Relations stay where they are only until the outermost question is answered.
+        // Relations keep their addresses only until the outermost question is answered.
         match self.asked.get() {
             0 => self.answers.borrow_mut().clear(),
             _ => drop(self.answers.borrow_mut().insert(key, found)),
@@ -159,7 +160,7 @@ impl Estimator {
         rows.max(1.0)
     }
 
-    /// Groups of rows that are equal in all keys.
+    /// Returns the number of groups of rows that are equal in all keys.
     fn groups<'e>(&self, keys: impl IntoIterator<Item = &'e Expression>, rows: f64) -> f64 {
         let groups: f64 = keys
             .into_iter()
@@ -182,7 +183,7 @@ fn constant(expression: &Expression) -> Option<f64> {
             types::Value::Int8(value) => Some(value as f64),
             _ => None,
         },
-        // A number that is written out is an `integer`, and converted.
+        // A literal number is an `integer`, and converted.
         Kind::Convert { operand, .. } => constant(operand),
         _ => None,
     }

@@ -1,13 +1,13 @@
-//! What the planner thinks of the operators of a plan that is made to be explained: rows and costs.
+//! Estimates for the operators of a plan that is to be explained: rows and costs.
 //!
-//! In such a plan each operator lies in a [`Plan::Explained`], which has its number, too. Who looks
-//! at the operators of a plan looks through it ([`Plan::beneath`]): what is explained is the plan
-//! that would be carried out. Other plans have none.
+//! In this plan each operator lies in a [`Plan::Explained`], which has its number, too. Code that
+//! looks at the operators of a plan looks through it ([`Plan::beneath`]): the plan that is
+//! explained is the one that would be carried out. Other plans have none.
 //!
 //! Rows and total costs are those of the relation that an operator was made from, by which the plan
 //! was chosen. An operator without a relation of its own, such as one that puts columns in order,
-//! costs what handing rows on does. Before which part of the cost there can be no first row, nobody
-//! asks while planning: it is derived from what operators do, when the plan is there.
+//! costs as much as handing rows on. The cost before the first row is not needed for planning: it
+//! is derived from the kinds of the operators, once the plan is made.
 
 use std::collections::HashMap;
 
@@ -27,13 +27,13 @@ use logical::{
 
 /// Bytes of a value of which not even the type is known.
 const WIDTH_UNKNOWN: f64 = 8.0;
-/// Bytes of a value of any length, of a column that was not looked at: PostgreSQL's number.
+/// Bytes of a value of varying length, of a column without statistics: PostgreSQL's number.
 const WIDTH_VARYING: f64 = 32.0;
 
-/// An operator and what EXPLAIN has to say of it.
+/// An operator, with its number and estimate for EXPLAIN.
 #[derive(Debug)]
 pub struct Explained {
-    /// Among the plan's operators, from 1 on.
+    /// Number among the plan's operators, from 1 on.
     pub number: usize,
     /// Estimated rows and costs of the operator.
     pub estimate: Estimate,
@@ -41,10 +41,10 @@ pub struct Explained {
     pub input: Plan,
 }
 
-/// What is expected of an operator with all below it. Costs are in the unit of `cost.rs`.
+/// The estimate for an operator with all below it. Costs are in the unit of `cost.rs`.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Estimate {
-    /// Before there is a first row.
+    /// Cost before the first row.
     pub startup: f64,
     /// Cost of all rows.
     pub total: f64,
@@ -113,12 +113,12 @@ impl ColumnTypes {
             }
         }
         let known = widths.iter().map(|width| width.unwrap_or(WIDTH_UNKNOWN));
-        // Not `sum`, of which nothing is less than nothing: -0.
+        // Not `sum`, whose result for no items is -0.
         known.fold(0.0, |sum, width| sum + width)
     }
 }
 
-/// The column of a function that gives a single value, if its type is known.
+/// Returns the column of a function that gives a single value, if its type is known.
 fn only_column(call: &FunctionCall) -> Option<(ColumnId, Type)> {
     match call.columns.as_slice() {
         [column] => Some((*column, call.function.0.result.fixed()?)),
@@ -126,14 +126,14 @@ fn only_column(call: &FunctionCall) -> Option<(ColumnId, Type)> {
     }
 }
 
-/// Bytes of each value of a type, if they are as many.
+/// Returns the bytes of each value of a type, if all values have as many.
 fn fixed_width(ty: Type) -> Option<f64> {
     let length = ty.length();
     (length > 0).then(|| f64::from(length))
 }
 
 impl Estimator {
-    /// Bytes of a value of a table's column, on average.
+    /// Returns the average bytes of a value of a table's column.
     fn average_width(&self, id: ColumnId) -> Option<f64> {
         let (ty, seen) = self.type_and_width(id)?;
         Some(fixed_width(ty).or(seen).unwrap_or(WIDTH_VARYING))
@@ -141,10 +141,10 @@ impl Estimator {
 }
 
 impl Lowering {
-    /// What is expected of a relation, if the plan is one to be explained.
+    /// Returns the estimate for a relation, if the plan is to be explained.
     pub(super) fn estimate(&self, relation: &Relation) -> Option<Estimate> {
         self.column_types.as_ref()?;
-        // First: it notes the rows of relations that are shared.
+        // The rows are estimated first: this notes the rows of relations that are shared.
         let rows = self.estimator.rows(relation);
         Some(Estimate {
             rows,
@@ -153,8 +153,8 @@ impl Lowering {
         })
     }
 
-    /// Notes what is expected of an operator. One that has an operator's place below it, since the
-    /// relation needed none of its own, keeps what was noted of that.
+    /// Notes the estimate for an operator. If the relation needed no operator of its own, the node
+    /// is that of a relation below it, and keeps that one's estimate.
     pub(super) fn explained(&self, node: Node, estimate: Option<Estimate>) -> Node {
         let (Some(types), Some(estimate)) = (&self.column_types, estimate) else {
             return node;
@@ -176,7 +176,7 @@ impl Lowering {
 }
 
 impl Plan {
-    /// The operator itself.
+    /// Returns the operator itself, without its estimate.
     pub(crate) fn beneath(&self) -> &Plan {
         match self {
             Plan::Explained(explained) => explained.input.beneath(),
@@ -184,7 +184,7 @@ impl Plan {
         }
     }
 
-    /// The same, to be changed.
+    /// Returns the operator itself, for changing it.
     pub(super) fn beneath_mut(&mut self) -> &mut Plan {
         match self {
             Plan::Explained(explained) => explained.input.beneath_mut(),
@@ -192,7 +192,7 @@ impl Plan {
         }
     }
 
-    /// Numbers the operators from `next` on, and completes what is expected of them.
+    /// Numbers the operators from `next` on, and completes their estimates.
     pub(super) fn explain(&mut self, next: &mut usize) -> Estimate {
         let number = *next;
         *next += 1;
@@ -213,7 +213,7 @@ impl Plan {
     }
 }
 
-/// Rows as they come from below.
+/// Returns the estimate for handing on the rows from below.
 fn handed_on(below: &[Estimate]) -> Estimate {
     let rows: f64 = below.iter().map(|input| input.rows).sum();
     Estimate {
@@ -228,8 +228,8 @@ fn total(inputs: &[Estimate]) -> f64 {
     inputs.iter().map(|input| input.total).sum()
 }
 
-/// What an operator costs before it gives a row, from what those below it cost, in the order in
-/// which they are visited.
+/// Returns the cost of an operator before its first row, from the estimates for those below it, in
+/// the order in which they are visited.
 fn startup(plan: &Plan, own: Estimate, below: &[Estimate]) -> f64 {
     let first = below.first().copied().unwrap_or_default();
     let second = below.get(1).copied().unwrap_or_default();
@@ -256,7 +256,7 @@ fn startup(plan: &Plan, own: Estimate, below: &[Estimate]) -> f64 {
         Plan::LoopJoin(_) | Plan::Apply(_) => first.startup + second.startup,
         Plan::Aggregate(_) | Plan::Window { .. } | Plan::Sort { .. } => once_all_is_read,
         Plan::Set { .. } => total(below),
-        // The definitions, then the body.
+        // The last one is the body's; those before it are the definitions'.
         Plan::With { .. } => match below.split_last() {
             Some((body, definitions)) => total(definitions) + body.startup,
             None => 0.0,
@@ -267,7 +267,8 @@ fn startup(plan: &Plan, own: Estimate, below: &[Estimate]) -> f64 {
     }
 }
 
-/// All rows may have to be read before the first is changed.
+/// Returns the startup cost of an operator that changes rows, which may have to read all rows
+/// before it changes the first.
 fn changed(read_first: bool, input: Estimate) -> f64 {
     match read_first {
         true => input.total,

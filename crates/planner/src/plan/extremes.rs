@@ -18,8 +18,8 @@ use logical::{
 };
 
 impl Lowering {
-    /// A relation of one row with the columns of these calls, found by indexes; `None` if some are no
-    /// extremes of ordered columns, or if reading all rows costs less.
+    /// Returns a relation of one row with the columns of these calls, found by indexes; `None` if
+    /// some are no extremes of ordered columns, or if reading all rows costs less.
     pub(super) fn extremes_by_index(&self, aggregate: &Aggregate) -> Option<Relation> {
         let is_plain = aggregate.keys.is_empty()
             && aggregate.sets.len() <= 1
@@ -36,7 +36,7 @@ impl Lowering {
         if !input.1.iter().all(Expression::is_stable) {
             return None;
         }
-        // Rows that are looked at until one satisfies the conditions.
+        // Number of rows that are looked at until one satisfies the conditions.
         let estimator = &self.estimator;
         let looked_at = estimator.rows(input.0) / estimator.rows(&aggregate.input);
         let each = SEEK + looked_at * FETCHED;

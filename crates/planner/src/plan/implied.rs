@@ -1,9 +1,10 @@
-//! Whether conditions imply the predicate of a partial index, so that the index has all rows that
+//! Proofs that conditions imply the predicate of a partial index: then the index has all rows that
 //! satisfy them.
 //!
-//! What is found: a part of the predicate is among the conditions; or it bounds by a constant what
-//! a condition bounds closer; or it says that something is not NULL which a condition could not be
-//! true for. What is not found costs no more than the index.
+//! An implication is found in three cases: a part of the predicate is among the conditions; or it
+//! bounds by a constant what a condition bounds closer; or it says that an operand is not NULL, and
+//! a condition could not be true otherwise. An implication that is not found costs no more than the
+//! use of the index.
 
 use std::cmp::Ordering;
 
@@ -13,7 +14,7 @@ use types::{Type, Value, compare::compare_as};
 use crate::program::comparison;
 use logical::expression::{Expression, Kind};
 
-/// Whether all parts of a predicate are true wherever all conditions are.
+/// Returns whether all parts of a predicate are true wherever all conditions are.
 pub(super) fn is_all_implied(conditions: &[Expression], predicate: &[Expression]) -> bool {
     predicate.iter().all(|part| is_implied(conditions, part))
 }
@@ -55,7 +56,8 @@ fn implies(condition: &Expression, predicate: &Expression) -> bool {
     }
 }
 
-/// Two expressions that have the same value. A column may stand under the name of another type.
+/// Returns whether two expressions have the same value. A column may stand under the name of
+/// another type.
 pub(super) fn is_same(one: &Expression, two: &Expression) -> bool {
     match (&one.kind, &two.kind) {
         (Kind::Column(one), Kind::Column(two)) => one == two,
@@ -63,7 +65,8 @@ pub(super) fn is_same(one: &Expression, two: &Expression) -> bool {
     }
 }
 
-/// What a condition says is true, or false.
+/// Returns the expression that a condition is about, and whether the condition says that it is true
+/// or false.
 fn truth(condition: &Expression) -> (&Expression, bool) {
     let constant = |expression: &Expression| match &expression.kind {
         Kind::Constant(value) => match value.value() {
@@ -93,7 +96,7 @@ fn truth(condition: &Expression) -> (&Expression, bool) {
     }
 }
 
-/// Whether a condition cannot be true where something is NULL.
+/// Returns whether a condition cannot be true where `operand` is NULL.
 fn excludes_null(condition: &Expression, operand: &Expression) -> bool {
     if is_same(condition, operand) {
         return true;
@@ -151,7 +154,7 @@ fn against_constant(condition: &Expression) -> Option<Constrained<'_>> {
     })
 }
 
-/// Whether what satisfies the first satisfies the second.
+/// Returns whether every value that satisfies `known` satisfies `asked`.
 fn is_closer(known: &Constrained<'_>, asked: &Constrained<'_>) -> bool {
     use Comparison::{Equal, Greater, GreaterOrEqual, Less, LessOrEqual, NotEqual};
     if !is_same(known.target, asked.target) {
@@ -174,7 +177,7 @@ fn is_closer(known: &Constrained<'_>, asked: &Constrained<'_>) -> bool {
     }
 }
 
-/// The order of two constants; `None` if they are of types that are not compared here.
+/// Returns the order of two constants; `None` if they are of types that are not compared here.
 fn order(one: &Constrained<'_>, two: &Constrained<'_>) -> Option<Ordering> {
     if one.ty == two.ty {
         return Some(compare_as(one.ty, one.value, two.value));

@@ -102,8 +102,8 @@ impl Lowering {
         Ok(Node { plan, layout })
     }
 
-    /// A semijoin as a lookup of the right side's different keys in the left side, where there are
-    /// few of them: `None` if that costs more than so much, or cannot be done.
+    /// Lowers a semijoin as a lookup of the right side's different keys in the left side, if they
+    /// are few; returns `None` if that costs more than `cost`, or cannot be done.
     fn lookup_of_each(
         &mut self,
         (kind, left, right): (JoinKind, &Relation, &Relation),
@@ -130,7 +130,8 @@ impl Lowering {
         self.join_by_lookup(turned, needed)
     }
 
-    /// An inner join whose right side is looked up in; `None` if there is no key for that.
+    /// Lowers an inner join by lookups in its right side; returns `None` if there is no key for
+    /// that.
     pub(super) fn join_by_lookup(
         &mut self,
         join: Join,
@@ -145,7 +146,7 @@ impl Lowering {
         self.index_join(join.kind, &join.left, &join.right, &keys, &[], needed)
     }
 
-    /// A join that looks up in the right side, if that is a table with a key for it.
+    /// Lowers a join by lookups in its right side, if that is a table with a key for it.
     fn index_join(
         &mut self,
         kind: JoinKind,
@@ -167,7 +168,7 @@ impl Lowering {
         conditions.extend(keys.iter().map(|key| key.condition.clone()));
         let wanted = with(needed, conditions.iter().chain(residual));
         let left_columns = left.columns();
-        // What the lookup would be, without its side effects on what is lowered.
+        // The access path of the lookup, tried without side effects on the lowered sides.
         let trial = Layout::new(left_columns.iter().copied());
         let found = self.access(&scan, &conditions, &trial)?;
         if !matches!(found.access, Access::Key(_) | Access::Index { .. })
@@ -192,8 +193,8 @@ impl Lowering {
         Ok(Some(Node { plan, layout }))
     }
 
-    /// A scan with its access path, whose key may come from rows of another layout; conditions over
-    /// both are handed back.
+    /// Lowers a scan with its access path, whose key may come from rows of another layout;
+    /// conditions over both are handed back.
     pub(super) fn restricted(
         &mut self,
         scan: relation::Scan,
@@ -298,8 +299,8 @@ struct JoinKey {
     condition: Expression,
 }
 
-/// Whether a condition is an equality between the two sides of a join by which it can be carried
-/// out.
+/// Returns whether a condition is an equality between the two sides of a join, and can serve as a
+/// key of the join.
 pub(super) fn is_key(
     condition: &Expression,
     left: &BTreeSet<ColumnId>,
@@ -308,7 +309,7 @@ pub(super) fn is_key(
     sides(condition, left, right).is_some()
 }
 
-/// What of the left has to be equal to what of the right.
+/// Returns the expressions over the left and over the right side that a condition says are equal.
 fn sides<'e>(
     condition: &'e Expression,
     left: &BTreeSet<ColumnId>,
@@ -317,7 +318,7 @@ fn sides<'e>(
     let (functions::Comparison::Equal, one, two) = comparison(condition)? else {
         return None;
     };
-    // Both sides have to hash alike.
+    // The values of both sides have to hash alike.
     if !is_hashable(one.ty, two.ty) {
         return None;
     }
@@ -348,7 +349,7 @@ fn key(
     }
 }
 
-/// Whether equal values of the two types have equal hashes.
+/// Returns whether equal values of the two types have equal hashes.
 pub(super) fn is_hashable(one: Type, two: Type) -> bool {
     use types::Scalar::{Float4, Float8, Int2, Int4, Int8, Name, Text, Varchar};
     let family = |ty| match ty {
@@ -370,7 +371,7 @@ fn join_of(kind: JoinKind, left: Box<Relation>, right: Box<Relation>) -> Join {
     }
 }
 
-/// What a join hands on if these columns are needed, and where they are then.
+/// Returns the columns that a join hands on if the columns `needed` are, and their layout.
 fn handed_on(
     kind: JoinKind,
     left: &Layout,
@@ -387,7 +388,7 @@ fn handed_on(
     (HandedOn { left, right }, layout)
 }
 
-/// Whether only columns of the left side come out.
+/// Returns whether only columns of the left side come out.
 fn is_filter(kind: JoinKind) -> bool {
     matches!(kind, JoinKind::Semi | JoinKind::Anti)
 }

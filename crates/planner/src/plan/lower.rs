@@ -1,4 +1,4 @@
-//! From relations to operators.
+//! Conversion of relations to operators.
 
 use std::{
     cell::Cell,
@@ -22,35 +22,35 @@ use logical::{
 };
 use syntax::phase;
 
-/// A statement's plan and where in its rows the outputs are.
+/// A statement's plan, and the positions of the outputs in its rows.
 #[derive(Debug)]
 pub struct Planned {
     /// Plan of the whole statement.
     pub plan: Arc<Plan>,
     /// Position in the plan's rows of each output column, in order.
     pub outputs: Vec<usize>,
-    /// Another plan may be better if parameters that stand for literals are known: an index is
-    /// partial, or over an expression, with constants in it.
+    /// Whether another plan may be better if parameters that stand for literals are known: an index
+    /// is partial, or over an expression, with constants in it.
     pub literals_matter: bool,
     /// Table sizes and statistics by which the plan was chosen.
     pub basis: Basis,
-    /// Its reads are not to see what it writes: see `engine::Command`.
+    /// Whether the statement's reads must not see its own writes: see `engine::Command`.
     pub is_command: bool,
 }
 
 /// Plans a statement.
 ///
 /// # Errors
-/// XX000 for mistakes of ours, 54001 for statements that are too large.
+/// XX000 for a fault of Weft, 54001 for a statement that is too large.
 pub fn plan(relation: Relation, outputs: &[ColumnId], parameters: usize) -> Result<Planned> {
     planned(relation, outputs, parameters, false)
 }
 
-/// The same for EXPLAIN: the programs of the plan keep the expressions that they were made from,
-/// and the operators what was expected of them.
+/// Plans a statement for EXPLAIN: the programs of the plan keep the expressions that they were made
+/// from, and the operators keep their estimates.
 ///
 /// # Errors
-/// As of [`plan`].
+/// Errors of [`plan`].
 pub fn plan_to_explain(relation: Relation, outputs: &[ColumnId]) -> Result<Planned> {
     planned(relation, outputs, 0, true)
 }
@@ -98,7 +98,7 @@ fn planned(
     })
 }
 
-/// An operator and where its columns are.
+/// An operator and the layout of its columns.
 pub(super) struct Node {
     pub(super) plan: Plan,
     pub(super) layout: Layout,
@@ -119,19 +119,20 @@ impl Node {
 pub(super) struct Lowering {
     pub(super) estimator: Estimator,
     pub(super) outer: Outer,
-    /// Number among the execution's, and columns in order.
+    /// Number of each shared relation in the execution, and its columns in order.
     shared: HashMap<SharedId, (usize, Vec<ColumnId>)>,
-    /// How often what is lowered is begun again, for each row around it or step of a recursion.
+    /// Number of levels around the lowered part that begin it again, for each row or for each step of a
+    /// recursion.
     pub(super) rereads: usize,
-    /// Limits above what is lowered.
+    /// Number of limits above the lowered part.
     pub(super) limits: usize,
-    /// See [`Planned::literals_matter`].
+    /// Value of [`Planned::literals_matter`].
     pub(super) literals_matter: Cell<bool>,
-    /// What it depends on.
+    /// Sizes of tables that the plan depends on.
     pub(super) basis: Basis,
-    /// Lists of keys that were made relations, whose columns need numbers.
+    /// Number of lists of keys that were made relations, whose columns need numbers.
     pub(super) lists: u32,
-    /// For a plan that is to be explained.
+    /// Types of computed columns, for a plan that is to be explained.
     pub(super) column_types: Option<ColumnTypes>,
 }
 
@@ -151,7 +152,7 @@ impl Lowering {
             .collect()
     }
 
-    /// All conditions in one program; `None` if there are none.
+    /// Compiles all conditions to one program; returns `None` if there are none.
     pub(super) fn conjunction(
         &self,
         conditions: Vec<Expression>,
@@ -163,7 +164,7 @@ impl Lowering {
         self.program(&Expression::all(conditions), layout).map(Some)
     }
 
-    /// The operator for a relation of which these columns are needed.
+    /// Lowers a relation; of its columns those in `needed` are wanted.
     pub(super) fn lower(
         &mut self,
         relation: Relation,
@@ -305,7 +306,7 @@ impl Lowering {
         if let Some(node) = self.looked_up(&scan, &conditions, needed)? {
             return Ok(node);
         }
-        // Nothing comes from rows of others, so no condition is left over.
+        // No values come from rows of others, and no condition is left over.
         let nothing = Layout::default();
         let ((scan, _), layout) = self.restricted(scan, conditions, needed, &nothing)?;
         Ok(Node {
@@ -336,7 +337,7 @@ impl Lowering {
         })
     }
 
-    /// Columns that are others under new names cost nothing.
+    /// Lowers computed columns. A column that is another one under a new name costs nothing.
     fn compute(
         &mut self,
         input: Relation,
@@ -519,7 +520,8 @@ impl Lowering {
                     distinct,
                 } => {
                     let initial = in_order(self, *initial, &initial_columns)?;
-                    // In the step, the columns of what it reads are named by its own binding.
+                    // In the step, the columns of the relation that it reads are named by its own
+                    // binding.
                     let own = own_columns(&step, shared.number);
                     self.shared.insert(shared.number, (number, own));
                     self.rereads += 1;
@@ -553,7 +555,7 @@ impl Lowering {
     }
 }
 
-/// Columns, and those of some expressions.
+/// Returns columns, and those of some expressions.
 pub(super) fn with<'e>(
     needed: &BTreeSet<ColumnId>,
     expressions: impl IntoIterator<Item = &'e Expression>,
@@ -565,13 +567,13 @@ pub(super) fn with<'e>(
     all
 }
 
-/// How the rows of a table are stored.
+/// Returns the layout in which the rows of a table are stored.
 pub fn row_layout(table: &Table) -> Result<Arc<RowLayout>> {
     let types: Vec<Type> = table.columns.iter().map(|column| column.ty).collect();
     RowLayout::new(&types).map(Arc::new)
 }
 
-/// Rows of these columns alone, in this order.
+/// Returns a plan whose rows have only the columns at `positions`, in this order.
 pub(super) fn arranged(node: Node, positions: &[usize]) -> Plan {
     if node.layout.width() == positions.len()
         && positions
@@ -588,7 +590,7 @@ pub(super) fn arranged(node: Node, positions: &[usize]) -> Plan {
     }
 }
 
-/// The columns, in order, of a shared relation as the one place in a step names them.
+/// Returns the columns, in order, of a shared relation as the one place in a step names them.
 fn own_columns(step: &Relation, number: SharedId) -> Vec<ColumnId> {
     let mut found = Vec::new();
     find_shared(&mut step.clone(), number, &mut found);

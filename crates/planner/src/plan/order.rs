@@ -1,16 +1,16 @@
 //! The order of joins.
 //!
 //! Joins that may change places are taken apart into *leaves* and conditions, and put together
-//! again in the cheapest order. Leaves of inner joins may come in any. A leaf that is outer-joined,
-//! or that only says which rows have a partner, comes as the right side of its own join, at some
-//! time after all leaves that its conditions refer to: that leaves the answer as it is, because such
-//! a join gives for each row of its left what does not depend on that row's other columns.
-//! So does a lateral leaf. Full joins stay where they are, and so does everything whose conditions
-//! are not the same each time they are computed.
+//! again in the cheapest order. Leaves of inner joins may come in any order. A leaf that is
+//! outer-joined, or that only says which rows have a partner, comes as the right side of its own
+//! join, at some time after all leaves that its conditions refer to. The answer stays the same: a
+//! join of this kind gives, for each row of its left, rows that do not depend on that row's other
+//! columns. A lateral leaf comes in the same way. Full joins stay in place, and so do all joins
+//! whose conditions are not the same each time they are computed.
 //!
 //! Up to [`LEAVES_MAX`] leaves all orders are compared, by subsets (Selinger et al. 1979, with
-//! bushy trees); of more, the cheapest pair is joined again and again. Products come where nothing
-//! else is possible.
+//! bushy trees); of more, the cheapest pair is joined again and again. A product is used only if no
+//! other join is possible.
 
 use std::collections::{BTreeSet, HashMap, hash_map::Entry};
 
@@ -28,30 +28,30 @@ use logical::{
 };
 use syntax::phase;
 
-/// Of more leaves not all orders are compared.
+/// Number of leaves up to which all orders are compared.
 const LEAVES_MAX: usize = 9;
-/// More are not taken apart: a set of leaves is a word.
+/// Number of leaves up to which joins are taken apart: a set of leaves is a word.
 const BLOCK_MAX: usize = 60;
 
-/// Leaves, by their positions.
+/// A set of leaves, by their positions.
 type Set = u64;
 
 struct Leaf {
     relation: Relation,
     columns: BTreeSet<ColumnId>,
-    /// How it is joined to what comes before it; inner if it may come first.
+    /// Kind of the join with the leaves before it; inner if the leaf may come first.
     kind: JoinKind,
     lateral: bool,
-    /// Of its own join, unless that is an inner one.
+    /// Conditions of the leaf's own join, unless that is an inner one.
     on: Vec<Expression>,
-    /// Leaves that come before it.
+    /// Leaves that have to come before this one.
     after: Set,
     cost: f64,
 }
 
 impl Leaf {
-    /// The columns, in layers, that a leaf of a single row adds to what comes before it, if that is
-    /// all that its join does.
+    /// Returns the columns, in layers, that a leaf of a single row adds to the leaves before it, if
+    /// its join does nothing else.
     fn as_columns(&self) -> Option<Vec<Vec<(ColumnId, Expression)>>> {
         fn layers(relation: &Relation) -> Option<Vec<Vec<(ColumnId, Expression)>>> {
             match relation {
@@ -80,18 +80,19 @@ impl Leaf {
 #[derive(Default)]
 struct Block {
     leaves: Vec<Leaf>,
-    /// Of the inner joins.
+    /// Conditions of the inner joins.
     conditions: Vec<Condition>,
-    /// The columns that conditions say are equal.
+    /// Columns that are equal to others by the conditions.
     equated: Vec<ColumnId>,
 }
 
-/// What inner joins require.
+/// A condition of an inner join.
 struct Condition {
     expression: Expression,
-    /// The leaves that it refers to.
+    /// Leaves that the condition refers to.
     set: Set,
-    /// The places among the equated columns, if it is an equality of two.
+    /// Places of the two columns among the equated ones, if the condition is an equality of
+    /// columns.
     equates: Option<(usize, usize)>,
 }
 
@@ -99,12 +100,13 @@ struct Condition {
 struct Joined<'b> {
     side: Side<'b>,
     cost: f64,
-    /// What it was made of; nothing for a leaf.
+    /// Sets that were joined; `None` for a leaf.
     parts: Option<(Set, Set)>,
     equal: Equal,
 }
 
-/// Which of the equated columns are equal in the rows of some leaves: for each, another one, or itself.
+/// The equalities of equated columns in the rows of some leaves: each column has a link to one that
+/// it is equal to, or to itself.
 #[derive(Clone)]
 struct Equal(Vec<usize>);
 
@@ -120,14 +122,15 @@ impl Equal {
         column
     }
 
-    /// Has two columns be equal; whether they were not.
+    /// Notes that two columns are equal; returns whether that is new.
     fn insert(&mut self, (one, two): (usize, usize)) -> bool {
         let (one, two) = (self.first(one), self.first(two));
         self.0[two] = one;
         one != two
     }
 
-    /// What is equal in the rows of either of two sets of leaves, of which the other has these columns.
+    /// Returns the equalities in the rows of two sets of leaves together; the sets have different
+    /// columns.
     fn with(&self, other: &Equal) -> Self {
         let both = self.0.iter().zip(&other.0).enumerate();
         let of_other = |(at, (one, two)): (usize, (&usize, &usize))| match *one == at {
@@ -138,7 +141,7 @@ impl Equal {
     }
 }
 
-/// The relation with its joins in the cheapest order.
+/// Returns the relation with its joins in the cheapest order.
 pub(super) fn ordered(mut relation: Relation, estimator: &Estimator) -> Relation {
     if let Relation::Join(join) = relation {
         let mut block = Block::default();
@@ -161,7 +164,7 @@ fn order_in_place(relation: &mut Relation, estimator: &Estimator) {
     *relation = ordered(taken, estimator);
 }
 
-/// Whether a join, and all that would be taken apart with it, may be.
+/// Returns whether a join, and all joins that would be taken apart with it, may be taken apart.
 fn is_movable(join: &Join) -> bool {
     let inner = |relation: &Relation| match relation {
         Relation::Join(join) if join.kind != JoinKind::Full => is_movable(join),
@@ -195,7 +198,7 @@ impl Block {
                 return;
             }
         };
-        // The left comes first, so that who refers to it finds it.
+        // The left side comes first: leaves that refer to it then find it.
         let Join {
             kind,
             left,
@@ -255,7 +258,7 @@ impl Block {
         });
     }
 
-    /// The places of the two columns of one type that a condition says are equal.
+    /// Returns the places of the two columns of one type that a condition says are equal.
     fn equates(&mut self, condition: &Expression) -> Option<(usize, usize)> {
         let (Comparison::Equal, one, two) = comparison(condition)? else {
             return None;
@@ -274,7 +277,7 @@ impl Block {
         })
     }
 
-    /// The leaves that these columns come from.
+    /// Returns the leaves that these columns come from.
     fn referred(&self, columns: &[ColumnId]) -> Set {
         let leaves = self.leaves.iter().enumerate();
         let leaves = leaves.filter(|(_, leaf)| columns.iter().any(|id| leaf.columns.contains(id)));
@@ -303,7 +306,7 @@ impl Block {
             order.join_the_cheapest(leaves);
         }
         let (built, _) = order.build(all(leaves));
-        // Conditions that link nothing, as those on a query around this one.
+        // Conditions that link no leaves, such as those on a query around this one.
         let free = self
             .conditions
             .iter()
@@ -321,9 +324,9 @@ struct Order<'b> {
 }
 
 impl<'b> Order<'b> {
-    /// The conditions that can be computed only once two sets are joined, and what is equal then.
-    /// Those are left out that others imply: of `a = b`, `b = c` and `a = c` one says nothing new, and
-    /// would be thought to leave fewer rows.
+    /// Returns the conditions that can be computed only once two sets are joined, and the
+    /// equalities that hold then. A condition that others imply is left out: of `a = b`, `b = c`
+    /// and `a = c` one says nothing new, and would be thought to leave fewer rows.
     fn linking(
         &self,
         (left, one): (Set, &Equal),
@@ -343,27 +346,27 @@ impl<'b> Order<'b> {
         (linking, equal)
     }
 
-    /// Whether a condition links two sets.
+    /// Returns whether a condition links two sets.
     fn is_linked(&self, left: Set, right: Set) -> bool {
         self.block.conditions.iter().any(|Condition { set, .. }| {
             *set & !(left | right) == 0 && *set & !left != 0 && *set & !right != 0
         })
     }
 
-    /// The leaf that a set is, unless it may come first.
+    /// Returns the leaf that a set consists of, unless the leaf may come first.
     fn dependent(&self, set: Set) -> Option<&'b Leaf> {
         let leaf = &self.block.leaves[set.trailing_zeros() as usize];
         (set.is_power_of_two() && leaf.after != 0).then_some(leaf)
     }
 
-    /// Whether the leaves of a set can be joined without others.
+    /// Returns whether the leaves of a set can be joined without others.
     fn is_whole(&self, set: Set) -> bool {
         let leaves = self.block.leaves.iter().enumerate();
         let mut own = leaves.filter(|(at, _)| set & (1 << at) != 0);
         own.all(|(_, leaf)| leaf.after & !set == 0)
     }
 
-    /// Two sets joined: `None` if they cannot be; a product only if that is allowed.
+    /// Returns two sets joined: `None` if they cannot be; a product only if `products` allows it.
     fn join(&self, left: Set, right: Set, products: bool) -> Option<Joined<'b>> {
         phase::pause();
         if self.dependent(left).is_some() {
@@ -480,7 +483,7 @@ impl<'b> Order<'b> {
                     break;
                 }
             }
-            // There always is one: the first leaf depends on none, and a product is possible.
+            // There always is a pair: the first leaf depends on none, and a product is possible.
             let Some((left, right, joined)) = best else {
                 return;
             };
@@ -490,7 +493,7 @@ impl<'b> Order<'b> {
         }
     }
 
-    /// Some leaves as they were joined, and what is equal then.
+    /// Returns some leaves as they were joined, and the equalities that hold then.
     fn build(&self, set: Set) -> (Relation, Equal) {
         let parts = self.joined.get(&set).and_then(|joined| joined.parts);
         let Some((left, right)) = parts else {
@@ -526,7 +529,7 @@ impl<'b> Order<'b> {
     }
 }
 
-/// The first so many leaves.
+/// Returns the set of the first `leaves` leaves.
 fn all(leaves: usize) -> Set {
     (1 << leaves) - 1
 }

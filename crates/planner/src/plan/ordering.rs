@@ -1,5 +1,5 @@
-//! Order that a scan gives by itself, because the key that it reads by is in that order. Then
-//! nothing is sorted, and a LIMIT ends the scan.
+//! Orders that a scan gives by itself, because the key that it reads by is in that order. Then no
+//! sort is needed, and a LIMIT ends the scan.
 
 use types::Result;
 
@@ -14,22 +14,23 @@ use logical::{
     relation::{self, Relation},
 };
 
-/// A part of a key: what it is of, which way it goes, and where its NULLs are, if it can have some.
+/// A part of a key: its expression, its direction, and the place of its NULLs, if it can have some.
 struct Part {
     value: Expression,
     descending: bool,
     nulls_first: Option<bool>,
 }
 
-/// What the table under a relation could be ordered by.
+/// The scan under a relation, with the orders that it could give.
 pub(super) struct Ordering {
     scan: relation::Scan,
-    /// Of the filter right over it.
+    /// Conditions of the filter right over the scan.
     conditions: Vec<Expression>,
 }
 
 impl Ordering {
-    /// `None` if something between the table and the order may change the order of rows.
+    /// Returns the scan; `None` if an operator between the table and the order may change the order
+    /// of rows.
     pub(super) fn of(relation: &Relation) -> Option<Self> {
         match relation {
             Relation::Scan(scan) => Some(Self {
@@ -46,11 +47,11 @@ impl Ordering {
         }
     }
 
-    /// Whether a plan gives the order. A scan is turned round for it if need be, and given an index
-    /// if it would read the whole table otherwise and few rows are wanted.
+    /// Returns whether a plan gives the order. The scan is reversed for it if need be. A scan of
+    /// the whole table is given an index for it if few rows are wanted.
     ///
     /// # Errors
-    /// XX000 for mistakes of ours.
+    /// XX000 for a fault of Weft.
     pub(super) fn is_given(
         &self,
         node: &mut Node,
@@ -58,7 +59,8 @@ impl Ordering {
         few_are_wanted: bool,
         lowering: &Lowering,
     ) -> Result<bool> {
-        // Before the scan is borrowed: a column under another name has the position of its own.
+        // The positions are found before the scan is borrowed: a column under another name has the
+        // position of its own.
         let is_scan = matches!(node.plan.beneath(), Plan::Scan(_));
         let names: Vec<_> = keys
             .iter()
@@ -109,8 +111,8 @@ impl Ordering {
         Ok(false)
     }
 
-    /// Whether an index of the table, or the key that its rows lie under, has a column's values in
-    /// order.
+    /// Returns whether an index of the table, or the key that its rows lie under, has a column's
+    /// values in order.
     pub(super) fn has_in_order(&self, column: ColumnId) -> bool {
         let is_of =
             |part: Option<&Part>| part.is_some_and(|part| part.value.kind == Kind::Column(column));
@@ -130,7 +132,7 @@ impl Ordering {
         self.scan.indexes.iter().find(|index| index.at == at)
     }
 
-    /// The scan's column at a position of its rows.
+    /// Returns the scan's column at a position of its rows.
     fn column_at(&self, scan: &Scan, at: Option<usize>) -> Option<ColumnId> {
         let attribute = scan.columns.get(at?)?;
         let mut columns = self.scan.columns.iter();
@@ -176,7 +178,7 @@ impl Ordering {
     }
 }
 
-/// The scan under operators that leave rows in their order.
+/// Returns the scan under operators that leave rows in their order.
 fn scan_below(plan: &mut Plan) -> Option<&mut Scan> {
     match plan.beneath_mut() {
         Plan::Scan(scan) => Some(scan),
@@ -185,7 +187,8 @@ fn scan_below(plan: &mut Plan) -> Option<&mut Scan> {
     }
 }
 
-/// Whether a key whose first parts are fixed is in an order, forwards (false) or backwards.
+/// Returns whether a key whose first parts are fixed gives an order by being read backwards (true)
+/// or forwards (false); `None` if it does not give it.
 fn direction(
     parts: &[Part],
     fixed: usize,

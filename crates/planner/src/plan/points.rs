@@ -1,7 +1,8 @@
 //! Lists of keys: `id = ANY (array)` and `id IN (1, 2, 3)` as a join.
 //!
-//! The different values of the list are joined with the table by lookup, so that all are looked up
-//! together (`executor/execute/index_join.rs`), where a scan would compare each record with the list.
+//! The different values of the list are joined with the table by lookup, which looks all of them up
+//! together (`executor/execute/index_join.rs`), whereas a scan would compare each record with the
+//! list.
 
 use std::collections::BTreeSet;
 
@@ -18,17 +19,17 @@ use logical::{
     relation::{FunctionCall, Join, JoinKind, Relation, Scan},
 };
 
-/// A list that a column of a table's key is to be in.
+/// A list that contains the value of a column of a table's key.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Points {
-    /// Which of the conditions it is.
+    /// Position of the list's condition among the conditions.
     condition: usize,
-    /// What it costs to look all values up.
+    /// Cost of looking all values up.
     pub(super) cost: f64,
 }
 
 impl Estimator {
-    /// The list whose values are better looked up, if there is one.
+    /// Returns the list whose values are better looked up, if there is one.
     pub(super) fn points(&self, scan: &Scan, conditions: &[Expression]) -> Option<Points> {
         let choice = self.choice(scan, conditions);
         let all = conditions.iter().enumerate();
@@ -45,7 +46,7 @@ impl Estimator {
         (!choice.is_point && best.cost < choice.cost).then_some(best)
     }
 
-    /// The conditions with an equality in place of the list, at the end.
+    /// Returns the conditions with an equality in place of the list, at the end.
     fn joined(
         &self,
         list: &List<'_>,
@@ -60,17 +61,18 @@ impl Estimator {
     }
 }
 
-/// A column that no statement has.
+/// Column that no statement has.
 const UNNAMED: ColumnId = ColumnId(u32::MAX);
-/// Below are the columns of lists that were made relations; so many no statement has.
+/// Size of the range below it for the columns of lists that were made relations; no statement has
+/// as many.
 const LISTS_MAX: u32 = 1 << 24;
 
-/// Whether a column has the values of a list.
+/// Returns whether a column has the values of a list.
 pub fn is_of_list(id: ColumnId) -> bool {
     id.0 >= UNNAMED.0 - LISTS_MAX
 }
 
-/// A column, and the values one of which it is to have.
+/// A column, and the values one of which it has.
 struct List<'e> {
     column: &'e Expression,
     equals: Function,
@@ -79,7 +81,7 @@ struct List<'e> {
 }
 
 impl<'e> List<'e> {
-    /// `None` for other conditions.
+    /// Returns the list of a condition; `None` if the condition is of another form.
     fn of(scan: &Scan, condition: &'e Expression) -> Option<Self> {
         let Kind::Quantified {
             left,
@@ -105,7 +107,7 @@ impl<'e> List<'e> {
         })
     }
 
-    /// How many values there are, as far as that is known.
+    /// Returns the number of the values, as far as it is known.
     fn values(&self) -> f64 {
         match &self.array.kind {
             Kind::Array(items) => items.len() as f64,
@@ -122,7 +124,8 @@ impl<'e> List<'e> {
         Expression::new(call, Type::Scalar(types::Scalar::Bool))
     }
 
-    /// Its values, each once, as the rows of a column; `None` if there is no way to them.
+    /// Returns the list's values, each once, as the rows of a column; `None` if they cannot be made
+    /// rows.
     fn relation(&self, column: ColumnId) -> Option<Relation> {
         let input = match &self.array.kind {
             Kind::Array(items) => Relation::Rows {
@@ -147,7 +150,7 @@ impl<'e> List<'e> {
 }
 
 impl Lowering {
-    /// A scan as a join with the values of a list, where that is better.
+    /// Lowers a scan as a join with the values of a list, if that is better.
     pub(super) fn looked_up(
         &mut self,
         scan: &Scan,

@@ -1,5 +1,5 @@
-//! Computed columns that nobody uses go away, so that they are in nobody's way: joins are put in
-//! order only where they are beside each other.
+//! Removal of computed columns that are never used. A computed column between two joins would keep
+//! them from being put in order: only joins right beside each other are.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,8 @@ use logical::{
     relation::{Relation, SharedBody, SubqueryKind},
 };
 
-/// The relation, of which these columns are wanted, without computed columns that are used nowhere.
+/// Returns the relation, of which the columns `outputs` are wanted, without computed columns that
+/// are never used.
 pub(super) fn pruned(mut relation: Relation, outputs: &[ColumnId]) -> Relation {
     let used = used(&mut relation, outputs);
     relation.walk(&mut |relation| {
@@ -23,7 +24,7 @@ pub(super) fn pruned(mut relation: Relation, outputs: &[ColumnId]) -> Relation {
     relation
 }
 
-/// All columns that are named somewhere.
+/// Returns all columns that are named in the relation.
 fn used(relation: &mut Relation, outputs: &[ColumnId]) -> BTreeSet<ColumnId> {
     let mut used: BTreeSet<ColumnId> = outputs.iter().copied().collect();
     relation.walk(&mut |relation| match relation {

@@ -1,4 +1,4 @@
-//! Conditions go down to where their columns come from.
+//! Moving conditions down to where their columns come from.
 
 use std::collections::BTreeSet;
 
@@ -8,12 +8,13 @@ use logical::{
     relation::{Join, JoinKind, Relation, SetKind, SetOperation, SubqueryKind},
 };
 
-/// The relation, of which these columns are wanted, with conditions put where they cost least.
+/// Returns the relation, of which the columns `outputs` are wanted, with its conditions where they
+/// cost least.
 pub(super) fn pushed(relation: Relation, outputs: &[ColumnId]) -> Relation {
     super::prune::pruned(push(relation, Vec::new()), outputs)
 }
 
-/// The relation, of whose rows only those count for which all conditions are true.
+/// Returns the relation with only the rows for which all conditions are true.
 fn push(relation: Relation, mut conditions: Vec<Expression>) -> Relation {
     match relation {
         Relation::Filter { input, predicate } => {
@@ -24,7 +25,7 @@ fn push(relation: Relation, mut conditions: Vec<Expression>) -> Relation {
             let (below, above) = split(conditions, |condition| {
                 condition.is_stable() && !uses_any(condition, columns.iter().map(|(id, _)| *id))
             });
-            // A condition on a computed column is one on what it is computed from.
+            // A condition on a computed column is one on the column's expression.
             let (inlined, above) = split(above, |condition| {
                 let used = columns
                     .iter()
@@ -60,7 +61,7 @@ fn push(relation: Relation, mut conditions: Vec<Expression>) -> Relation {
             let (below, above) = split(conditions, |condition| {
                 condition.is_stable() && !condition.columns().contains(&subquery.column)
             });
-            // Rows for which a subquery has to have a row are a semijoin.
+            // A condition that a subquery has a row makes a semijoin.
             let mut above = above;
             let column = subquery.column;
             let used_once = |above: &[Expression]| {
@@ -80,7 +81,7 @@ fn push(relation: Relation, mut conditions: Vec<Expression>) -> Relation {
                 && used_once(&above)
                 && let Some(tests) = any_of_array(&mut above, &subquery)
             {
-                // The row that the comparison is true for is what is asked, not the array.
+                // The condition asks for a row for which the comparison is true, not for the array.
                 let subquery = Box::new(logical::relation::Subquery {
                     kind: SubqueryKind::Any(vec![tests]),
                     ..*subquery
@@ -92,7 +93,7 @@ fn push(relation: Relation, mut conditions: Vec<Expression>) -> Relation {
                 (Some(at), _, SubqueryKind::Exists | SubqueryKind::Any(_)) => {
                     Some((at, JoinKind::Semi))
                 }
-                // `NOT IN` is none: NULLs make it neither true nor false.
+                // `NOT IN` makes no antijoin: NULLs make it neither true nor false.
                 (None, Some(at), SubqueryKind::Exists) => Some((at, JoinKind::Anti)),
                 _ => None,
             };
@@ -113,7 +114,7 @@ fn push(relation: Relation, mut conditions: Vec<Expression>) -> Relation {
                 let lateral = !right
                     .outer_columns()
                     .is_disjoint(&input.columns().into_iter().collect());
-                // If it has to be asked for each row all the same, it is so with its conditions.
+                // A subquery that has to be run for each row all the same keeps its conditions.
                 let (right, mut on) = match lateral {
                     true => (asked, Vec::new()),
                     false => (right, on),
@@ -129,8 +130,8 @@ fn push(relation: Relation, mut conditions: Vec<Expression>) -> Relation {
                 below
                     .into_iter()
                     .for_each(|condition| above.push(condition));
-                // Where the join leaves a row, it is known what the subquery has found: the column may
-                // be one of a derived table, which others use as well.
+                // For a row that the join leaves, the subquery's answer is known: the column may be
+                // one of a derived table, which other expressions use as well.
                 let found = Expression::bool(kind == JoinKind::Semi);
                 return Relation::Compute {
                     input: Box::new(push_join(join, above)),
@@ -206,7 +207,7 @@ fn push_in_place(relation: &mut Relation) {
     *relation = push(taken, Vec::new());
 }
 
-/// Stands in while a relation is taken out of its place.
+/// Returns a relation that stands in while another one is taken out of its place.
 pub(super) fn nothing() -> Relation {
     Relation::Rows {
         columns: Vec::new(),
@@ -214,8 +215,8 @@ pub(super) fn nothing() -> Relation {
     }
 }
 
-/// Takes out of the conditions one that compares something with any element of an array of a
-/// subquery's values: as a comparison with these values.
+/// Replaces a condition that compares a value with any element of an array of a subquery's values.
+/// Returns the comparison with these values.
 fn any_of_array(
     conditions: &mut [Expression],
     subquery: &logical::relation::Subquery,
@@ -243,7 +244,8 @@ fn any_of_array(
     Some(test)
 }
 
-/// A lateral join whose right side is no more lateral once its conditions are the join's.
+/// Returns a lateral join as an ordinary one, if its right side is no longer lateral once its
+/// conditions are the join's.
 fn without_lateral(mut join: Join) -> Join {
     if !join.lateral || !matches!(join.kind, JoinKind::Inner | JoinKind::Left) {
         return join;
@@ -271,7 +273,7 @@ fn push_join(join: Join, conditions: Vec<Expression>) -> Relation {
     let mut above = Vec::new();
     let mut to_left = Vec::new();
     let mut to_right = Vec::new();
-    // A condition that NULLs do not satisfy makes rows without a partner pointless.
+    // If NULLs do not satisfy a condition, rows without a partner are useless.
     if join.kind == JoinKind::Left
         && conditions
             .iter()
@@ -352,8 +354,8 @@ fn push_set(set: SetOperation, conditions: Vec<Expression>) -> Relation {
     filtered(Relation::Set(SetOperation { left, right, ..set }), above)
 }
 
-/// The rows of a query without what it computes of each: whether there are any does not depend on
-/// that.
+/// Returns the rows of a query without the columns that it computes for each: they do not matter to
+/// whether there are any.
 pub(super) fn without_outputs(relation: Relation) -> Relation {
     match relation {
         Relation::Compute { input, .. } => without_outputs(*input),
@@ -370,7 +372,7 @@ fn uses_any(condition: &Expression, mut columns: impl Iterator<Item = ColumnId>)
     columns.any(|id| used.contains(&id))
 }
 
-/// Whether it may as well be computed twice.
+/// Returns whether the expression may as well be computed twice.
 fn is_cheap(value: &Expression) -> bool {
     matches!(
         value.kind,
@@ -378,8 +380,8 @@ fn is_cheap(value: &Expression) -> bool {
     )
 }
 
-/// Whether a condition is not true where all of these columns are NULL: it is a strict call over
-/// one of them, or a conjunction with such a part.
+/// Returns whether a condition is not true where all of these columns are NULL: it is a strict call
+/// over one of them, or a conjunction with a part of this kind.
 fn rejects_nulls(condition: &Expression, columns: &BTreeSet<ColumnId>) -> bool {
     match &condition.kind {
         Kind::Column(id) => columns.contains(id),
@@ -412,7 +414,7 @@ fn split(
         .partition(|condition| goes_down(condition))
 }
 
-/// The rows for which all conditions are true.
+/// Returns the rows for which all conditions are true.
 pub(super) fn filtered(relation: Relation, conditions: Vec<Expression>) -> Relation {
     if conditions.is_empty() {
         return relation;

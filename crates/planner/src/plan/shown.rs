@@ -1,17 +1,18 @@
-//! Plans and estimates as tests look at them.
+//! Plans and estimates in a form for tests.
 
 use std::fmt::Write as _;
 
 use super::{Access, Plan, Scan, estimate::Estimator};
 use logical::relation::Relation;
 
-/// How many rows a bound relation is thought to have.
+/// Returns the estimated rows of a bound relation.
 pub fn estimated_rows(relation: Relation) -> f64 {
     let relation = super::push::pushed(relation, &[]);
     Estimator::new(&relation).rows(&relation)
 }
 
-/// The joins of a plan and the way its tables are read, in a line: `hash(a, lookup(b, c by key))`.
+/// Returns the joins of a plan and the access paths of its tables, in a line: `hash(a, lookup(b, c
+/// by key))`.
 pub fn shown(plan: &Plan) -> String {
     let mut text = String::new();
     show(plan, &mut text);

@@ -108,7 +108,7 @@ impl Lowering {
         })
     }
 
-    /// A bound, of which the distance may be a subquery's column.
+    /// Lowers a bound of a frame, whose distance may be a subquery's column.
     pub(super) fn bound(&self, bound: &FrameBound, layout: &Layout) -> Result<Bound> {
         let program = |distance| self.program(distance, layout);
         Ok(match bound {
@@ -186,7 +186,7 @@ impl Lowering {
         self.limits += 1;
         let estimate = self.estimate(&input);
         let node = match input {
-            // Only as many rows have to be kept in order.
+            // Only as many rows as the limit says have to be kept in order.
             Relation::Sort { input, keys } if skip.is_none() && with_ties.is_none() => {
                 let node = self.sort(*input, &keys, count.clone(), &wanted)?;
                 self.explained(node, estimate)

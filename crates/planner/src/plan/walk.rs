@@ -1,4 +1,4 @@
-//! Over the parts of plans.
+//! Walks over the parts of plans.
 
 use super::{Plan, SharedBody};
 

@@ -107,7 +107,7 @@ impl Lowering {
             .collect()
     }
 
-    /// What an UPDATE of a table assigns, over rows of this layout.
+    /// Returns the assignments of an UPDATE of a table, over rows of `layout`.
     fn row_assignments(
         &self,
         table: &Table,
@@ -149,7 +149,7 @@ impl Lowering {
         if again {
             wanted.extend(again::wanted(&change.input));
         }
-        // An updated row is written whole; of a deleted one foreign keys may ask for any column.
+        // An updated row is written whole; foreign keys may ask for any column of a deleted one.
         if matches!(change.kind, ChangeKind::Update { .. })
             || !change.table.referenced_by.is_empty()
         {
@@ -230,7 +230,7 @@ impl Lowering {
             columns: columns.collect(),
             recheck: self.conjunction(recheck, &input.layout)?,
             again: None,
-            // A scan must not meet what the statement has written.
+            // A scan must not meet rows that the statement has written.
             read_first: reads_others || !is_point(&input.plan),
         })
     }
@@ -371,16 +371,16 @@ impl Lowering {
     }
 }
 
-/// The conditions of a relation that say something of these columns, as far as each row that
-/// comes out satisfies them.
+/// Returns the conditions of a relation on these columns, as far as each row that comes out
+/// satisfies them.
 fn conditions_on(relation: &Relation, columns: &[ColumnId]) -> Vec<Expression> {
     let mut found = Vec::new();
     collect(relation, columns, &mut found);
     found
 }
 
-/// The conditions by which rows of a MERGE's source are joined with those of its target that say
-/// something of the target's columns.
+/// Returns the conditions by which rows of a MERGE's source are joined with those of its target, as
+/// far as they are on the target's columns.
 fn partner_conditions(relation: &Relation, columns: &[ColumnId]) -> Vec<Expression> {
     let mut found = Vec::new();
     let mut relation = relation;
@@ -431,7 +431,8 @@ fn collect(relation: &Relation, columns: &[ColumnId], found: &mut Vec<Expression
     }
 }
 
-/// What a relation computes from these columns of a scan, what is computed from others first.
+/// Returns the columns that a relation computes from these columns of a scan, each after those that
+/// it is computed from.
 fn computed_from(relation: &Relation, columns: Vec<ColumnId>) -> Vec<(ColumnId, Expression)> {
     let mut all = Vec::new();
     collect_computed(relation, &mut all);
@@ -465,12 +466,12 @@ fn collect_computed(relation: &Relation, found: &mut Vec<(ColumnId, Expression)>
     }
 }
 
-/// The tables that a statement uses, and whether it writes them.
+/// Returns the tables that a statement uses, and whether it writes them.
 pub fn tables(relation: &Relation) -> Vec<(ObjectId, bool)> {
     let mut tables = Vec::new();
     collect_tables(&mut relation.clone(), &mut tables);
     tables.sort_unstable();
-    // What is written is locked for that alone.
+    // A table that is written is locked for that alone.
     tables.dedup_by(|next, kept| {
         let same = next.0 == kept.0;
         kept.1 |= same && next.1;
@@ -479,7 +480,7 @@ pub fn tables(relation: &Relation) -> Vec<(ObjectId, bool)> {
     tables
 }
 
-/// Whether the body of a shared relation changes rows.
+/// Returns whether the body of a shared relation changes rows.
 pub(super) fn writes(body: &SharedBody) -> bool {
     match body {
         SharedBody::Query(query) => tables(query).iter().any(|(_, writes)| *writes),
@@ -487,7 +488,7 @@ pub(super) fn writes(body: &SharedBody) -> bool {
     }
 }
 
-/// Whether parts of a statement may meet what it has written itself, or a row that it has changed
+/// Returns whether parts of a statement may meet rows that it has written itself, or has changed
 /// before.
 pub(super) fn is_command(relation: &Relation) -> bool {
     let mut found = false;
@@ -512,7 +513,7 @@ pub(super) fn is_command(relation: &Relation) -> bool {
     found
 }
 
-/// Whether a row of a scan may come out of a relation more than once.
+/// Returns whether a row of a scan may come out of a relation more than once.
 fn joins(relation: &Relation) -> bool {
     match relation {
         Relation::Scan(_) => false,
@@ -527,7 +528,7 @@ fn joins(relation: &Relation) -> bool {
     }
 }
 
-/// Whether a relation has a single row.
+/// Returns whether a relation has a single row.
 fn is_one_row(relation: &Relation) -> bool {
     match relation {
         Relation::Rows { rows, .. } => rows.len() == 1,
@@ -539,7 +540,7 @@ fn is_one_row(relation: &Relation) -> bool {
     }
 }
 
-/// Whether a statement locks rows that it does not change.
+/// Returns whether a statement locks rows that it does not change.
 pub fn locks_rows(relation: &Relation) -> bool {
     let mut found = false;
     find_lock(&mut relation.clone(), &mut found);
@@ -562,7 +563,7 @@ fn collect_tables(relation: &mut Relation, tables: &mut Vec<(ObjectId, bool)>) {
     relation.for_each_input_mut(&mut |input| collect_tables(input, tables));
 }
 
-/// The columns of a scan within a relation.
+/// Returns the columns of a scan within a relation.
 fn scan_columns(relation: &Relation, scan: relation::ScanId) -> Vec<(ColumnId, usize)> {
     let mut found = Vec::new();
     for_each_scan(&mut relation.clone(), &mut |other| {
@@ -592,7 +593,7 @@ fn for_each_scan(relation: &mut Relation, visit: &mut impl FnMut(&relation::Scan
     relation.for_each_input_mut(&mut |input| for_each_scan(input, visit));
 }
 
-/// Whether a plan gives one row at most, found by its key.
+/// Returns whether a plan gives one row at most, found by its key.
 fn is_point(plan: &Plan) -> bool {
     match plan.beneath() {
         Plan::Scan(scan) => scan.access.is_point(),

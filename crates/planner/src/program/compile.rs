@@ -1,4 +1,4 @@
-//! From expressions to programs.
+//! Compilation of expressions to programs.
 
 use std::collections::BTreeSet;
 
@@ -10,11 +10,12 @@ use batch::OwnedValue;
 use logical::expression::{ColumnId, Expression, Function, Kind};
 use syntax::phase;
 
-/// Where columns lie in the rows that a program is given.
+/// The positions of columns in the rows that a program is given.
 #[derive(Debug, Clone, Default)]
 pub struct Layout {
     width: usize,
-    /// A column may have several names, and a position no column.
+    /// Names of columns with their positions. A column may have several names, and a position may
+    /// have none.
     positions: Vec<(ColumnId, usize)>,
 }
 
@@ -51,17 +52,17 @@ impl Layout {
         self.width += 1;
     }
 
-    /// Gives a position another name.
+    /// Gives the column at `position` another name.
     pub fn alias(&mut self, column: ColumnId, position: usize) {
         self.positions.push((column, position));
     }
 
-    /// The columns, under each of their names, and where they are.
+    /// Returns the columns, under each of their names, with their positions.
     pub fn columns(&self) -> impl Iterator<Item = (ColumnId, usize)> {
         self.positions.iter().copied()
     }
 
-    /// The positions of these columns, in order, and the layout of rows of these alone.
+    /// Returns the positions of these columns, in order, and the layout of rows of these alone.
     pub(crate) fn picked(&self, columns: &BTreeSet<ColumnId>) -> (Vec<usize>, Layout) {
         let wanted = self.positions.iter().filter(|(id, _)| columns.contains(id));
         let picked: BTreeSet<usize> = wanted.map(|(_, at)| *at).collect();
@@ -76,7 +77,7 @@ impl Layout {
         (picked, layout)
     }
 
-    /// This and then the other.
+    /// Returns the layout of this one's columns followed by those of `other`.
     pub(crate) fn followed_by(&self, other: &Layout) -> Layout {
         let others = other
             .positions
@@ -89,22 +90,23 @@ impl Layout {
     }
 }
 
-/// Columns of queries around this one, which are parameters from a number on.
+/// The columns of queries around this one, which are parameters from a number on.
 #[derive(Debug, Clone, Default)]
 pub struct Outer {
-    /// The parameters that the client has given.
+    /// Number of the parameters that the client has given.
     pub parameters: usize,
     /// Columns of outer rows, numbered as parameters behind those of the client. The last place
     /// of a column that is listed twice counts.
     pub columns: Vec<ColumnId>,
-    /// Programs keep the expressions that they were made from.
+    /// Whether programs keep the expressions that they were made from.
     pub(crate) keeps_sources: bool,
 }
 
-/// The program that computes an expression from rows of a layout.
+/// Compiles an expression over rows of a layout.
 ///
 /// # Errors
-/// XX000 if a column is not there, which is a mistake of the planner's; 54001 if it is too large.
+/// XX000 if a column is missing, which is a fault of the planner; 54001 if the program is too
+/// large.
 pub fn compile(expression: &Expression, layout: &Layout, outer: &Outer) -> Result<Program> {
     let mut compiler = Compiler {
         layout,
@@ -133,11 +135,11 @@ struct Compiler<'l> {
     layout: &'l Layout,
     outer: &'l Outer,
     code: Vec<Instruction>,
-    /// Registers that hold something at this place of the code.
+    /// Number of registers that are in use at this place of the code.
     registers: u32,
-    /// The most of them.
+    /// Greatest number of registers in use.
     registers_max: u32,
-    /// Where the step before has left its value.
+    /// Place where the step before has left its value.
     previous: Option<Operand>,
     constants: Vec<OwnedValue>,
     types: Vec<Vec<Type>>,
@@ -145,7 +147,8 @@ struct Compiler<'l> {
 }
 
 impl Compiler<'_> {
-    /// Where the value of an expression is, once what was emitted so far has run.
+    /// Returns the place where the value of an expression is, once the code that was emitted up to
+    /// here has run.
     fn operand(&mut self, expression: &Expression) -> Result<Operand> {
         match &expression.kind {
             Kind::Constant(value) => self.constant((**value).clone()),
@@ -205,7 +208,7 @@ impl Compiler<'_> {
         Label::try_from(self.code.len()).unwrap_or(Label::MAX)
     }
 
-    /// Has jumps that were emitted at `jumps` end here.
+    /// Makes the jumps that were emitted at `jumps` end here.
     fn land(&mut self, jumps: &[usize]) {
         let here = self.here();
         for &at in jumps {
@@ -225,7 +228,8 @@ impl Compiler<'_> {
         self.code.len() - 1
     }
 
-    /// Computes an expression into a register; what it needs besides is free again afterwards.
+    /// Computes an expression into a register; other registers that it needs are free again
+    /// afterwards.
     fn compute_into(&mut self, expression: &Expression, to: u32) -> Result<()> {
         phase::pause();
         let registers = self.registers;
@@ -456,7 +460,7 @@ impl Compiler<'_> {
 
     fn connected(&mut self, parts: &[Expression], all: bool, to: u32) -> Result<()> {
         let neutral = self.constant(OwnedValue::new(Value::Bool(all)))?;
-        // Parts may use the register's neighbours, never itself.
+        // The parts may use the register's neighbours, never itself.
         self.emit(Instruction::Load { from: neutral, to });
         let mut jumps = Vec::with_capacity(parts.len());
         let registers = self.registers;
@@ -474,7 +478,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// A chain as one call with all of its operands.
+    /// Compiles a chain to one call with all of its operands.
     fn chain(&mut self, chain: &Chained<'_>, to: u32) -> Result<()> {
         let types = chain.operands.iter().map(|operand| operand.ty);
         self.types.push(types.collect());
@@ -491,8 +495,8 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// Each step is computed into one of two registers in turn, and reads the other. Steps that are
-    /// parts of one chain are computed together.
+    /// Computes each step into one of two registers in turn, where the next one reads it. Steps
+    /// that are parts of one chain are computed together.
     fn steps(&mut self, steps: &[Expression], to: u32) -> Result<()> {
         let outer = self.previous;
         let first = self.register(2)?;
@@ -599,16 +603,16 @@ impl Compiler<'_> {
     }
 }
 
-/// Links of a chain that are computed at once: see [`functions::Chain`].
+/// The links of a chain that are computed at once: see [`functions::Chain`].
 struct Chained<'e> {
     chain: functions::Chain,
     strict: bool,
-    /// From left to right, at least two.
+    /// Operands from left to right, at least two.
     operands: Vec<&'e Expression>,
 }
 
 impl<'e> Chained<'e> {
-    /// The chain whose last link is a call of a function.
+    /// Returns the chain whose last link is a call of a function.
     fn of(function: Function, arguments: &'e [Expression]) -> Option<Self> {
         let chain = function.0.chain?;
         let mut operands = Vec::new();
@@ -634,7 +638,7 @@ impl<'e> Chained<'e> {
         })
     }
 
-    /// The chain that a step is.
+    /// Returns the chain that a step is.
     fn of_step(step: &'e Expression) -> Option<Self> {
         match &step.kind {
             Kind::Call {
@@ -645,7 +649,8 @@ impl<'e> Chained<'e> {
         }
     }
 
-    /// Whether its links follow those of the step before, and nothing else of it reads that step.
+    /// Returns whether the chain's links follow those of the step before, and no other part of the
+    /// chain reads that step.
     fn goes_on(&self, before: &Self) -> bool {
         let mut operands = self.operands.iter();
         let is_previous = |part: &Expression| matches!(part.kind, Kind::Previous);
@@ -654,7 +659,7 @@ impl<'e> Chained<'e> {
             && !operands.any(|operand| operand.any(&mut |part| is_previous(part)))
     }
 
-    /// This and the links of a chain that goes on from it.
+    /// Returns the links of this chain and of one that goes on from it.
     fn followed_by(mut self, next: Self) -> Self {
         self.operands.extend(&next.operands[1..]);
         self
@@ -666,7 +671,7 @@ enum Compared {
     Texts,
 }
 
-/// Comparisons that have instructions of their own.
+/// Returns the comparison instruction for these types, if there is one.
 fn compared(left: Type, right: Type) -> Option<Compared> {
     let kind = |ty| match ty {
         Type::Scalar(Scalar::Int2 | Scalar::Int4 | Scalar::Int8) => Some(true),
@@ -703,7 +708,8 @@ fn narrow(number: usize) -> Result<u32> {
     })
 }
 
-/// A comparison by what it is, for those who look for keys in conditions.
+/// Returns the comparison that an expression is, and its sides; the planner finds keys in
+/// conditions with it.
 pub fn comparison(expression: &Expression) -> Option<(Comparison, &Expression, &Expression)> {
     match &expression.kind {
         Kind::Call {

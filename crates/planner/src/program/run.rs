@@ -11,14 +11,15 @@ use types::{
 
 use super::{Instruction, Operand, Program};
 
-/// What programs run in: one for a batch of rows, whose arena is not reset meanwhile.
+/// The surroundings of running programs: one machine for a batch of rows, whose arena is not reset
+/// meanwhile.
 pub struct Machine<'a> {
     /// Arena, settings and session that functions use.
     pub context: Context<'a>,
     /// Values of the parameters: the client's, then those of outer rows.
     pub parameters: &'a [Value<'a>],
     registers: Vec<Value<'a>>,
-    /// Whose turn the programs take.
+    /// Turn in which the programs count their work.
     turn: Option<&'a Turn>,
 }
 
@@ -34,7 +35,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// One whose programs count in a turn what they do with large values.
+    /// Returns the machine with `turn`, in which its programs count their work on large values.
     pub fn in_turn(self, turn: &'a Turn) -> Self {
         Self {
             turn: Some(turn),
@@ -42,7 +43,8 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Counts what is done with a value, if it is large: in units of the turn's, which are rows of small ones.
+    /// Counts the work on a value, if it is large, in the turn's units, which are rows of small
+    /// values.
     #[inline(always)]
     fn weigh(&self, value: Value<'_>) {
         if value.borrows()
@@ -55,31 +57,31 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// With memory that another one has used.
+    /// Returns the machine with the memory of registers that another one has used.
     pub fn with_registers(self, registers: Vec<Value<'a>>) -> Self {
         Self { registers, ..self }
     }
 
-    /// The memory of its registers.
+    /// Returns the memory of the machine's registers.
     pub fn into_registers(self) -> Vec<Value<'a>> {
         self.registers
     }
 }
 
 impl Program {
-    /// Whether the result is true; NULL is not.
+    /// Returns whether the result is true; NULL is not.
     ///
     /// # Errors
-    /// Those of the functions.
+    /// Errors of the functions.
     #[inline]
     pub fn holds<'a>(&'a self, machine: &mut Machine<'a>, row: &[Value<'a>]) -> Result<bool> {
         Ok(matches!(self.run(machine, row)?, Value::Bool(true)))
     }
 
-    /// The result for a row. What was made for it is charged to the statement.
+    /// Returns the result for a row. The values that were made for it are charged to the statement.
     ///
     /// # Errors
-    /// Those of the functions; 53200 if the statement may not hold the result.
+    /// Errors of the functions; 53200 if the statement may not hold the result.
     #[inline(always)]
     pub fn run<'a>(&'a self, machine: &mut Machine<'a>, row: &[Value<'a>]) -> Result<Value<'a>> {
         // Columns and constants are so frequent that a call would be most of the work.
@@ -91,8 +93,8 @@ impl Program {
 
     fn compute<'a>(&'a self, machine: &mut Machine<'a>, row: &[Value<'a>]) -> Result<Value<'a>> {
         match self.code[..] {
-            // Most are of one step: what it comes to is not put into a register first. What was made for it is
-            // charged with the next one, or with its batch.
+            // Most programs have one step: its result is not put into a register first. Values that
+            // were made for it are charged with the next one, or with its batch.
             [
                 Instruction::Call2 {
                     function,
@@ -114,7 +116,7 @@ impl Program {
         Ok(self.read(self.result, machine, row))
     }
 
-    /// A strict function of two operands.
+    /// Runs a call of a strict function of two operands.
     #[inline(always)]
     fn call2<'a>(
         &'a self,
@@ -419,8 +421,8 @@ impl Program {
                     (to, slice(machine, array, range, absent)?)
                 }
             };
-            // Many values that are larger than what they are made from: the next is not made
-            // before this one is charged.
+            // A program may make many values that are larger than their operands: each is charged
+            // before the next is made.
             if value.borrows() {
                 machine.context.scratch.settle()?;
                 machine.weigh(value);
@@ -441,7 +443,7 @@ fn integer(value: Value<'_>) -> Option<i64> {
     }
 }
 
-/// Whether an order of two values is what a comparison asks for.
+/// Returns whether an order of two values is the one that a comparison asks for.
 #[inline]
 pub fn agrees(comparison: Comparison, order: Ordering) -> bool {
     match comparison {
@@ -454,14 +456,14 @@ pub fn agrees(comparison: Comparison, order: Ordering) -> bool {
     }
 }
 
-/// Values of fewer bytes together are put into one without asking for its memory.
+/// Bytes of several values below which they are put into one value without asking for its memory.
 const ASKED_BYTES: usize = 64 << 10;
 
-/// Values of fewer bytes are as good as none for a turn.
+/// Bytes of a value below which the work on it is not counted in a turn.
 const WEIGHED_BYTES: usize = 1024;
 
-/// Units of a turn that reading or making a value of so many bytes takes, roughly: most is done in proportion to them, with
-/// numbers in proportion to their square.
+/// Returns the units of a turn that reading or making a value of `bytes` bytes takes, roughly: most
+/// work is proportional to them, work on numerics to their square.
 fn work_of(value: Value<'_>, bytes: usize) -> usize {
     match value {
         Value::Numeric(_) => (bytes / 64).saturating_mul(bytes / 64),
@@ -469,8 +471,8 @@ fn work_of(value: Value<'_>, bytes: usize) -> usize {
     }
 }
 
-/// Asks for the memory of a value with all of these in it: a large one may be among them many times,
-/// so a call's result may be far larger than what is there already.
+/// Asks for the memory of a value that contains all of these: a large one may be among them many
+/// times, and a call's result may therefore be far larger than the values that it is made from.
 fn room_for(machine: &Machine<'_>, values: &[Value<'_>]) -> Result<()> {
     let bytes = values.iter().map(Value::borrowed_bytes).sum();
     match bytes < ASKED_BYTES {
@@ -479,7 +481,8 @@ fn room_for(machine: &Machine<'_>, values: &[Value<'_>]) -> Result<()> {
     }
 }
 
-/// A row is NULL if all of it is, and not NULL if nothing of it is.
+/// Returns whether a value is NULL, or is not. A row is NULL if all of its values are, and not NULL
+/// if none is.
 fn is_null(value: Value<'_>, negated: bool) -> bool {
     match value {
         Value::Record(record) => record.values.iter().all(|item| item.is_null() != negated),

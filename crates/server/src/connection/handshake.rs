@@ -1,4 +1,4 @@
-//! From the first byte to the first ReadyForQuery: who is it, and may it?
+//! From the first byte to the first ReadyForQuery: identification and authentication.
 
 use std::{collections::BTreeMap, net::IpAddr};
 
@@ -16,7 +16,7 @@ use crate::{
     wire::{Ended, Wire},
 };
 
-/// Requests for encryption that are answered: one for each kind that there is.
+/// Requests for encryption that are answered: one for each existing kind.
 const ENCRYPTION_REQUESTS_MAX: u32 = 2;
 
 impl From<SqlError> for Ended {
@@ -25,10 +25,10 @@ impl From<SqlError> for Ended {
     }
 }
 
-/// Gives the session of a client that has proven who it is.
+/// Returns the session of a client that has been authenticated.
 ///
 /// # Errors
-/// It has not, or wanted something else.
+/// Fails if the client was not authenticated, is gone, or asked for something else.
 pub(super) async fn shake_hands<B: Backend>(
     shared: &Shared<B>,
     context: B::Context,
@@ -66,7 +66,7 @@ pub(super) async fn shake_hands<B: Backend>(
     Ok(session)
 }
 
-/// What the client says first.
+/// Reads the first messages of a client.
 async fn greet<B>(shared: &Shared<B>, wire: &mut Wire) -> Result<Greeting, Ended> {
     let mut encryption_requests = 0;
     loop {
@@ -81,7 +81,7 @@ async fn greet<B>(shared: &Shared<B>, wire: &mut Wire) -> Result<Greeting, Ended
                 wire.flushes = true;
             }
             Some(Packet::Cancel { process, secret }) => {
-                // Nobody is told whether that was anything: it would help to guess.
+                // The client is not told whether the numbers were right: it would help to guess.
                 shared.connections.cancel(process, secret);
                 return Err(Ended::Lost);
             }
@@ -90,7 +90,7 @@ async fn greet<B>(shared: &Shared<B>, wire: &mut Wire) -> Result<Greeting, Ended
     }
 }
 
-/// Tells a client that is newer than this server what there is.
+/// Tells a client that is newer than this server which version and options there are.
 fn negotiate(wire: &mut Wire, greeting: &Greeting) {
     let unknown = greeting.unknown_options();
     if greeting.minor > 0 || !unknown.is_empty() {
@@ -125,7 +125,7 @@ fn introduce(
         .filter(|name| !name.is_empty());
     let options = parameters.remove("options").unwrap_or_default();
     let mut settings: BTreeMap<_, _> = options::parse(&options)?.into_iter().collect();
-    // What is given by itself counts.
+    // A parameter of its own takes precedence over `options`.
     settings.extend(parameters);
     Ok(Startup {
         database: database.unwrap_or_else(|| user.clone()),
@@ -136,8 +136,8 @@ fn introduce(
     })
 }
 
-/// Without a password, clients of the machine itself are believed; all others have to prove
-/// that they know it.
+/// Authenticates a client. Without a verifier for the user, clients of the machine itself are
+/// trusted; all others have to prove that they know the password.
 async fn authenticate<B: Backend>(
     shared: &Shared<B>,
     context: &B::Context,
@@ -172,11 +172,12 @@ async fn authenticate<B: Backend>(
     Ok(())
 }
 
-/// Sends the challenge and waits for the answer to it.
+/// Sends the challenge and waits for the answer.
 async fn answer(wire: &mut Wire) -> Result<Vec<u8>, Ended> {
     wire.flushes = true;
     loop {
-        // Copied, since it is looked at while the wire is in use; there are two of a connection.
+        // Copied, since it is used while the wire is borrowed; there are two answers per
+        // connection.
         if let Some(body) = wire.conversation.answer()? {
             return Ok(body.to_vec());
         }

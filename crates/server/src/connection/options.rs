@@ -3,10 +3,10 @@
 
 use types::{Result, SqlError, SqlState};
 
-/// The settings, in their order, and their values.
+/// Parses the settings, in their order, with their values.
 ///
 /// # Errors
-/// Something else than settings.
+/// Fails if `options` holds anything but settings.
 pub(super) fn parse(options: &str) -> Result<Vec<(String, String)>> {
     let mut settings = Vec::new();
     let mut words = split(options).into_iter();
@@ -40,7 +40,7 @@ fn invalid(word: &str) -> SqlError {
     )
 }
 
-/// Words between blanks; a backslash takes the meaning from what follows it.
+/// Splits `options` at blanks; a backslash escapes the next character.
 fn split(options: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -70,7 +70,7 @@ mod tests {
         }
     }
 
-    /// PostgreSQL 15 was asked for the same.
+    /// Expected values from PostgreSQL 15.
     #[test]
     fn settings_are_taken_out_of_a_command_line() {
         for (options, settings) in [

@@ -1,8 +1,8 @@
-//! Requests, one after the other, and what is answered to them.
+//! Requests, one after the other, and their answers.
 //!
 //! After an error the rest of a pipeline is skipped up to the Sync (`phase.rs` does so); a simple
-//! query is its own Sync. Portals live to the end of their transaction: when a request leaves no
-//! transaction open that had one before, or a Sync does, all of them are gone.
+//! query is its own Sync. Portals live to the end of their transaction: when a request, or a
+//! Sync, ends the open transaction, all portals are gone.
 
 use std::{convert::Infallible, num::NonZeroU32};
 
@@ -20,27 +20,27 @@ use crate::{
     wire::{Ended, Wire},
 };
 
-/// Requests that are carried out before the worker's other tasks have their turn.
+/// Requests that are executed before the worker's other tasks have their turn.
 const REQUESTS_PER_TURN_MAX: u32 = 32;
 
-/// A text that is longer is not kept for the next one.
+/// Longest text that is kept for the next query.
 const KEPT_TEXT_BYTES_MAX: usize = 64 * 1024;
 
-/// A portal, and how its client wants to see it.
+/// A portal, and the form in which its client wants the result.
 struct Bound<S: Session> {
     portal: S::Portal,
     statement: S::Statement,
     formats: Formats,
 }
 
-/// One connection, once its client is known.
+/// One connection, once its client is authenticated.
 pub(super) struct Requests<'a, S: Session> {
     session: S,
     wire: &'a mut Wire,
     portals: Named<Bound<S>>,
-    /// The text of a simple query, kept while more is read from the client.
+    /// Text of a simple query, kept while more is read from the client.
     text: String,
-    /// The client was told that it can go on, and nothing has come since.
+    /// Whether the client was told that it can go on, and has sent nothing since.
     is_idle: bool,
 }
 
@@ -58,10 +58,10 @@ impl<'a, S: Session> Requests<'a, S> {
         }
     }
 
-    /// Carries requests out until there are none any more.
+    /// Executes requests until the connection ends.
     ///
     /// # Errors
-    /// Always: why there are none.
+    /// Returns always: the reason why the connection has ended.
     pub(super) async fn run(&mut self) -> std::result::Result<Infallible, Ended> {
         let mut turn = 0;
         loop {
@@ -77,7 +77,7 @@ impl<'a, S: Session> Requests<'a, S> {
                 Carried::Awaited => {
                     turn = 0;
                     self.receive().await?;
-                    // What was said before was not meant for what comes now.
+                    // A cancel that came before was not meant for the next request.
                     self.wire.control.begin();
                 }
             }
@@ -87,7 +87,7 @@ impl<'a, S: Session> Requests<'a, S> {
         }
     }
 
-    /// Waits for bytes, but no longer than an idle client may take.
+    /// Waits for bytes, but no longer than a client may be idle.
     async fn receive(&mut self) -> std::result::Result<(), Ended> {
         match self.session.idle_limit().filter(|_| self.is_idle) {
             None => self.wire.receive().await,
@@ -97,7 +97,7 @@ impl<'a, S: Session> Requests<'a, S> {
         }
     }
 
-    /// After [`Requests::run`]: nothing is left open.
+    /// Ends the session after [`Requests::run`]; nothing is left open.
     pub(super) async fn end(&mut self) {
         self.portals.clear();
         self.session.end().await;
@@ -162,7 +162,7 @@ impl<'a, S: Session> Requests<'a, S> {
             Request::Execute(name, rows_max) => {
                 let bound = self.portals.remove(name).ok_or_else(|| no_portal(name));
                 match bound {
-                    // The unnamed portal is nearly always meant: its name takes no memory.
+                    // The unnamed portal is the usual one: its name takes no memory.
                     Ok(bound) => {
                         let name = name.to_owned();
                         self.execute(name, bound, rows_max).await
@@ -170,7 +170,7 @@ impl<'a, S: Session> Requests<'a, S> {
                     Err(error) => Err(error),
                 }
             }
-            // What is not there is closed already.
+            // A name that does not exist counts as closed.
             Request::Close(target, name) => {
                 match target {
                     Target::Statement => self.session.forget_statement(name),
@@ -238,10 +238,10 @@ impl<'a, S: Session> Requests<'a, S> {
         execution
     }
 
-    /// Tells the client of an error.
+    /// Tells the client of `error`.
     ///
     /// # Errors
-    /// It comes of the connection's own end, which the client is told of instead.
+    /// Fails if `error` comes of the connection's own end, which the client is told of instead.
     async fn tell(&mut self, error: SqlError) -> std::result::Result<(), Ended> {
         self.session.failed().await;
         if error.state() == SqlState::ADMIN_SHUTDOWN {
@@ -254,10 +254,10 @@ impl<'a, S: Session> Requests<'a, S> {
         Ok(())
     }
 
-    /// The same, and skips what follows.
+    /// Tells the client of `error`, and skips the rest of the pipeline.
     async fn fail(&mut self, error: SqlError) -> std::result::Result<(), Ended> {
         self.tell(error).await?;
-        // The client may wait for it before it sends its Sync.
+        // The client may wait for the error before it sends its Sync.
         self.wire.flushes = true;
         self.wire.conversation.enter(Phase::Skipping);
         Ok(())
@@ -278,10 +278,10 @@ impl<'a, S: Session> Requests<'a, S> {
     }
 }
 
-/// What became of a look for a request.
+/// Result of looking for a request.
 enum Carried {
     Out,
-    /// It is not there yet.
+    /// The request has not arrived yet.
     Awaited,
 }
 

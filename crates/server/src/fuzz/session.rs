@@ -1,4 +1,4 @@
-//! A backend that knows few statements, enough to come to every answer there is.
+//! A backend that knows few statements, enough to produce every kind of answer.
 
 use std::num::NonZeroU32;
 

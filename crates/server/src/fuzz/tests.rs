@@ -1,4 +1,4 @@
-//! The fuzz target on random bytes, and on some that were chosen.
+//! The fuzz target on random bytes, and on some chosen ones.
 
 use types::SqlError;
 
@@ -28,7 +28,7 @@ fn random_clients_do_no_harm() {
     }
 }
 
-/// Else the target would find nothing because it does nothing.
+/// Without this, the target could find nothing because it does nothing.
 #[test]
 fn random_clients_get_rows_errors_and_copies() {
     let mut seen = [0; 256];
@@ -47,7 +47,7 @@ fn random_clients_get_rows_errors_and_copies() {
     }
 }
 
-/// A check that passes over everything would be none.
+/// A check that accepts everything would be useless.
 #[test]
 #[should_panic(expected = "after an error")]
 fn an_answer_that_should_not_be_there_is_found() {
@@ -57,7 +57,8 @@ fn an_answer_that_should_not_be_there_is_found() {
     check(output.unsent());
 }
 
-/// Who has no password is believed on the machine itself, and nowhere else.
+/// A user without a password is trusted on the machine itself, and nowhere
+/// else.
 #[test]
 fn strangers_have_to_prove_who_they_are() {
     let startup = compose(&[1]);

@@ -1,11 +1,11 @@
 //! Reads the parts of a message's body.
 //!
-//! What is read is borrowed. The errors have PostgreSQL's words; after one the rest of the
+//! Parts are borrowed. The errors have PostgreSQL's words; after an error the rest of the
 //! message is of no use, but the next message is where it should be.
 
 use types::{Result, SqlError, SqlState};
 
-/// What is left of a body.
+/// The rest of a body.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Body<'a>(&'a [u8]);
 
@@ -14,10 +14,10 @@ impl<'a> Body<'a> {
         Body(bytes)
     }
 
-    /// So many bytes.
+    /// Takes `count` bytes.
     ///
     /// # Errors
-    /// There are fewer. So of all others.
+    /// Fails if there are fewer, as every reader below does.
     pub(crate) fn take(&mut self, count: usize) -> Result<&'a [u8]> {
         let (taken, rest) = self.0.split_at_checked(count).ok_or_else(|| {
             SqlError::new(
@@ -38,7 +38,7 @@ impl<'a> Body<'a> {
         Ok(i16::from_be_bytes([bytes[0], bytes[1]]))
     }
 
-    /// A number of things that follow.
+    /// Reads the number of the items that follow.
     pub(crate) fn count(&mut self) -> Result<usize> {
         Ok(usize::from(self.int2()? as u16))
     }
@@ -48,10 +48,10 @@ impl<'a> Body<'a> {
         Ok(i32::from_be_bytes(bytes.try_into().expect("four bytes")))
     }
 
-    /// Text that ends with a zero.
+    /// Reads text that ends with a zero.
     ///
     /// # Errors
-    /// It does not end, or is not UTF-8.
+    /// Fails if the text does not end, or is not UTF-8.
     pub(crate) fn string(&mut self) -> Result<&'a str> {
         let end = self.0.iter().position(|&byte| byte == 0).ok_or_else(|| {
             SqlError::new(SqlState::PROTOCOL_VIOLATION, "invalid string in message")
@@ -61,8 +61,10 @@ impl<'a> Body<'a> {
         utf8(text)
     }
 
+    /// Ends the body.
+    ///
     /// # Errors
-    /// Something is left.
+    /// Fails if bytes are left.
     pub(crate) fn end(self) -> Result<()> {
         if self.0.is_empty() {
             return Ok(());
@@ -74,14 +76,14 @@ impl<'a> Body<'a> {
     }
 }
 
-/// Text of a client's, such as a parameter, in the only encoding that there is.
+/// Reads a client's text, such as a parameter, in the only encoding that there is.
 ///
 /// # Errors
-/// PostgreSQL's, with the bytes of the character that is none.
+/// Fails with PostgreSQL's error, which shows the bytes of the invalid character.
 pub fn utf8(bytes: &[u8]) -> Result<&str> {
     std::str::from_utf8(bytes).map_err(|error| {
         let wrong = &bytes[error.valid_up_to()..];
-        // As many as the first byte says that the character has, and there are.
+        // The length that the first byte announces, cut to the bytes present.
         let length = match wrong[0] {
             0xc0..=0xdf => 2,
             0xe0..=0xef => 3,

@@ -1,21 +1,21 @@
-//! In which of two forms values travel.
+//! The two forms in which values travel.
 
 use types::{Result, SqlError, SqlState};
 
 use super::body::Body;
 
-/// How a value is written.
+/// Form of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Format {
-    /// As text, as a literal would be written.
+    /// Text, in the form of a literal.
     #[default]
     Text,
-    /// In the type's binary form.
+    /// The type's binary form.
     Binary,
 }
 
 impl Format {
-    /// The number by which the protocol names it.
+    /// Returns the number by which the protocol names the form.
     pub fn code(self) -> i16 {
         self as i16
     }
@@ -38,8 +38,10 @@ impl Format {
 pub(crate) struct FormatList<'a>(&'a [u8]);
 
 impl<'a> FormatList<'a> {
+    /// Reads a list.
+    ///
     /// # Errors
-    /// There are fewer than the list says, or a code that there is not.
+    /// Fails if there are fewer forms than the list says, or if a code is unknown.
     pub(crate) fn read(body: &mut Body<'a>) -> Result<FormatList<'a>> {
         let count = body.count()?;
         let list = FormatList(body.take(2 * count)?);
@@ -57,12 +59,12 @@ impl<'a> FormatList<'a> {
         self.0.len() / 2
     }
 
-    /// Whether it can be that of so many values.
+    /// Returns whether the list can belong to `values` values.
     pub(crate) fn fits(self, values: usize) -> bool {
         self.len() <= 1 || self.len() == values
     }
 
-    /// The form of a value. The list must [fit](FormatList::fits).
+    /// Returns the form of a value. The list must [fit](FormatList::fits).
     pub(crate) fn get(self, index: usize) -> Format {
         let index = match self.len() {
             0 => return Format::Text,
@@ -72,7 +74,7 @@ impl<'a> FormatList<'a> {
         Format::of(self.code(index)).expect("codes were looked at when they were read")
     }
 
-    /// The same, to be kept.
+    /// Copies the list, to be kept.
     pub(crate) fn to_formats(self) -> Formats {
         match self.len() {
             0 | 1 => Formats::All(self.get(0)),
@@ -84,14 +86,14 @@ impl<'a> FormatList<'a> {
 /// The forms of the columns of a result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Formats {
-    /// All columns are in one.
+    /// One form for all columns.
     All(Format),
-    /// One for each column.
+    /// A form for each column.
     Each(Box<[Format]>),
 }
 
 impl Formats {
-    /// The form of a column, counted from 0.
+    /// Returns the form of a column, counted from 0.
     pub fn of(&self, column: usize) -> Format {
         match self {
             Formats::All(format) => *format,

@@ -1,25 +1,25 @@
 //! Bytes from the client, cut into messages.
 //!
-//! Not here: what a message means. A message is a tag, a length that counts itself, and a body;
-//! before a connection has started there is no tag.
+//! The meaning of messages is not known here. A message is a tag, a length that counts itself, and a
+//! body; before a connection has started there is no tag.
 //!
 //! # Bounds
-//! The buffer grows with what has arrived, never with what a length announces: a client pays
-//! for memory by sending. Once it is empty it gives back what one long message made it take.
-//! Beyond [`KEPT_BYTES_MAX`] it is charged to the session. A message that the session may not hold
-//! is passed over as it arrives, and is taken as one that was refused.
+//! The buffer grows with the bytes that have arrived, never with an announced length: a client pays for
+//! memory by sending. Once it is empty it gives back the memory that a long message made it take. Beyond
+//! [`KEPT_BYTES_MAX`] it is charged to the session. A message that the session may not hold is discarded
+//! as it arrives, and is taken as a refused one.
 
 use std::{ops::Range, rc::Rc};
 
 use types::{Charge, Memory, Result, SqlError, SqlState};
 
-/// Room that there is at least for the next bytes, and that an empty buffer keeps.
+/// Least room for the next bytes, which an empty buffer keeps.
 const ROOM_BYTES_MIN: usize = 8 * 1024;
-/// The most that it keeps, and the room that it makes for who sends much.
+/// Most memory that an empty buffer keeps, and the room made for a client that sends much.
 const KEPT_BYTES_MAX: usize = 64 * 1024;
 
-/// A long message is in memory so many times: as it arrived, and as the text or the values that are made
-/// of it before it goes.
+/// Number of copies of a long message in memory: as it arrived, and as the text or the values made of it
+/// before it goes.
 const COPIES: usize = 2;
 
 /// Bytes of a length.
@@ -32,27 +32,27 @@ pub(crate) struct Frame<'a> {
     pub(crate) body: &'a [u8],
 }
 
-/// A message that was taken: it can be looked at until [`Input::room`] is asked for.
+/// A message that was taken: it can be read until [`Input::room`] is called.
 #[derive(Debug, Clone)]
 pub(crate) struct Taken {
     pub(crate) tag: u8,
     body: Range<usize>,
-    /// There is no body, because the session could not hold it.
+    /// The error of a message without a body, which the session could not hold.
     pub(crate) refused: Option<SqlError>,
 }
 
-/// What has arrived and not been taken yet.
+/// Bytes that have arrived and were not taken yet.
 #[derive(Debug, Default)]
 pub(crate) struct Input {
     /// Initialised throughout; `start..end` has arrived.
     bytes: Vec<u8>,
     start: usize,
     end: usize,
-    /// All the room was taken last time: there may be more than that.
+    /// Whether all the room was taken last time: there may be more bytes.
     filled: bool,
     /// Bytes of a refused message that have not arrived yet.
     passed_over: usize,
-    /// Of the session, once there is one.
+    /// Memory of the session, once there is one.
     memory: Option<Rc<Memory>>,
     charge: Charge,
 }
@@ -63,7 +63,7 @@ impl Input {
         self.memory = Some(memory);
     }
 
-    /// Where the next bytes go; call [`Input::arrived`] with how many they were.
+    /// Returns the room for the next bytes; call [`Input::arrived`] with their number.
     pub(crate) fn room(&mut self) -> &mut [u8] {
         if self.start == self.end {
             (self.start, self.end) = (0, 0);
@@ -91,15 +91,15 @@ impl Input {
         }
     }
 
-    /// How long the buffer is once it has grown for what is in it.
+    /// Returns the length of the buffer once it has grown for its content.
     fn grown_to(&self) -> usize {
         (self.bytes.len() * 2).max(self.end - self.start + ROOM_BYTES_MIN)
     }
 
-    /// Charges what the buffer will have to grow to for the rest of a message.
+    /// Charges the size to which the buffer will grow for the rest of a message.
     ///
     /// # Errors
-    /// 53200 if the session may not hold as much.
+    /// Fails with 53200 if the session may not hold as much.
     fn ask(&mut self) -> Result<()> {
         let grown = self.grown_to();
         match &self.memory {
@@ -108,7 +108,7 @@ impl Input {
         }
     }
 
-    /// So many bytes were put where [`Input::room`] said.
+    /// Notes that `count` bytes were put into the room of [`Input::room`].
     pub(crate) fn arrived(&mut self, count: usize) {
         self.end += count;
         self.filled = self.end == self.bytes.len();
@@ -119,12 +119,12 @@ impl Input {
         self.start += passed_over;
     }
 
-    /// Takes the next message that has a tag, if it is there wholly; [`Input::frame`] shows it.
+    /// Takes the next message that has a tag, if it is complete; [`Input::frame`] shows it.
     ///
     /// `longest` gives the longest body that a tag may have.
     ///
     /// # Errors
-    /// A tag or a length that cannot be: there is no telling where the next message begins.
+    /// Fails if the tag or the length is invalid: the start of the next message is unknown then.
     pub(crate) fn tagged(
         &mut self,
         longest: impl FnOnce(u8) -> Result<usize>,
@@ -152,7 +152,7 @@ impl Input {
         }))
     }
 
-    /// Bytes that are missing to the message that has begun to arrive, if its length has arrived.
+    /// Returns the bytes missing to the message that has begun to arrive, if its length has arrived.
     fn missing(&self, tag_bytes: usize) -> Option<usize> {
         let arrived = &self.bytes[self.start..self.end];
         let length = arrived.get(tag_bytes..tag_bytes + LENGTH_BYTES)?;
@@ -160,17 +160,17 @@ impl Input {
         (tag_bytes + length).checked_sub(arrived.len())
     }
 
-    /// The same of a message without a tag.
+    /// Takes the next message without a tag, if it is complete.
     ///
     /// # Errors
-    /// As for [`Input::tagged`].
+    /// Fails if the length is invalid: the start of the next message is unknown then.
     pub(crate) fn untagged(&mut self, longest: usize) -> Result<Option<Taken>> {
         let body = self.take(0, longest)?;
         let (tag, refused) = (0, None);
         Ok(body.map(|body| Taken { tag, body, refused }))
     }
 
-    /// The message that was taken last.
+    /// Returns the message that was taken last.
     pub(crate) fn frame(&self, taken: Taken) -> Frame<'_> {
         Frame {
             tag: taken.tag,

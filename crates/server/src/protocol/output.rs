@@ -1,8 +1,8 @@
 //! Messages to the client, in the order in which they are to be sent.
 //!
-//! What goes out once per statement or row is written in place; the rest goes through pgwire's
-//! messages. A message is in the buffer wholly or not at all, also if what writes it fails or
-//! panics: what was there before can still be sent, and an error after it.
+//! Messages sent once per statement or row are written in place; the rest goes through
+//! pgwire's messages. A message is in the buffer wholly or not at all, also if its writer
+//! fails or panics: earlier messages can still be sent, and an error after them.
 
 use std::{fmt::Write as _, ops::Range};
 
@@ -21,20 +21,20 @@ use super::{
     result::{CommandTag, Field},
 };
 
-/// What an empty buffer keeps.
+/// Memory that an empty buffer keeps.
 const KEPT_BYTES_MAX: usize = 128 * 1024;
 
-/// The longest message that clients bear.
+/// Longest message that clients accept.
 const MESSAGE_BYTES_MAX: usize = 0x3fff_ffff;
 
-/// What a client is told that it can do next.
+/// Transaction state that a client is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TransactionStatus {
     /// No transaction is open but for the length of a statement.
     Idle,
-    /// One is open.
+    /// A transaction is open.
     InTransaction,
-    /// One is open and has failed: it can only be rolled back.
+    /// A transaction is open and has failed: it can only be rolled back.
     Failed,
 }
 
@@ -43,20 +43,20 @@ pub enum TransactionStatus {
 pub(crate) struct Output {
     bytes: Vec<u8>,
     sent: usize,
-    /// Where pgwire writes.
+    /// Buffer that pgwire writes into.
     scratch: BytesMut,
 }
 
 impl Output {
-    /// What is to be sent next; call [`Output::sent`] with how much of it was.
+    /// Returns the bytes to be sent next; call [`Output::sent`] with the number sent.
     pub(crate) fn unsent(&self) -> &[u8] {
         &self.bytes[self.sent..]
     }
 
     pub(crate) fn sent(&mut self, count: usize) {
         self.sent += count;
-        // No more is moved than was sent, and a client that never takes all in does not make
-        // the buffer grow.
+        // No more bytes are moved than were sent, and a client that never receives all of them
+        // does not make the buffer grow.
         if 2 * self.sent >= self.bytes.len() {
             self.bytes.drain(..self.sent);
             self.sent = 0;
@@ -66,10 +66,11 @@ impl Output {
         }
     }
 
-    /// A message of whatever `write` puts there.
+    /// Appends a message with the body that `write` writes.
     ///
     /// # Errors
-    /// Those of `write`; or the message is too long. Nothing is left of it then.
+    /// Returns the error of `write`; fails if the message is too long. Nothing is left of it
+    /// in either case.
     pub(crate) fn message(
         &mut self,
         tag: u8,
@@ -80,12 +81,12 @@ impl Output {
         message.finish()
     }
 
-    /// A message that has no body.
+    /// Appends a message without a body.
     fn bare(&mut self, tag: u8) {
         self.bytes.extend_from_slice(&[tag, 0, 0, 0, 4]);
     }
 
-    /// One of pgwire's messages, which are never as long as to be refused.
+    /// Appends one of pgwire's messages, which are never too long.
     pub(crate) fn encode(&mut self, message: &impl Message) {
         self.scratch.clear();
         if message.encode(&mut self.scratch).is_ok() {
@@ -93,7 +94,7 @@ impl Output {
         }
     }
 
-    /// The answer to who asks for encryption.
+    /// Appends the answer to a request for encryption.
     pub(crate) fn no_encryption(&mut self) {
         self.bytes.push(b'N');
     }
@@ -150,8 +151,10 @@ impl Output {
         self.encode(&ParameterDescription::new(types.to_vec()));
     }
 
+    /// Appends the description of a row.
+    ///
     /// # Errors
-    /// More columns than can be counted.
+    /// Fails if there are more columns than the protocol can count.
     pub(crate) fn row_description(&mut self, fields: &[Field], formats: &Formats) -> Result<()> {
         let count = column_count(fields.len())?;
         self.message(b'T', |bytes| {
@@ -163,10 +166,10 @@ impl Output {
         })
     }
 
-    /// A row of so many columns, each of which `write` has to put there.
+    /// Appends a row of `columns` columns, each of which `write` has to append.
     ///
     /// # Errors
-    /// Those of `write`; a row that is too long.
+    /// Returns the error of `write`; fails if the row is too long.
     pub(crate) fn row(
         &mut self,
         columns: usize,
@@ -190,7 +193,7 @@ impl Output {
         self.encode(&NoticeResponse::new(notice.fields()));
     }
 
-    /// How COPY goes on: `G` from the client, `H` to it.
+    /// Appends the start of COPY's data: `G` from the client, `H` to it.
     pub(crate) fn copy_response(&mut self, tag: u8, format: Format, columns: usize) {
         let message = Unfinished::begin(&mut self.bytes, Some(tag));
         message.bytes.push(format.code() as u8);
@@ -223,16 +226,16 @@ pub struct Row<'a> {
 }
 
 impl Row<'_> {
-    /// The next column is NULL.
+    /// Appends NULL as the next column.
     pub fn null(&mut self) {
         self.bytes.extend_from_slice(&(-1_i32).to_be_bytes());
         self.written += 1;
     }
 
-    /// The next column is what `write` appends.
+    /// Appends the bytes that `write` writes as the next column.
     ///
     /// # Errors
-    /// Those of `write`; a value that is too long.
+    /// Returns the error of `write`; fails if the value is too long.
     pub fn value(&mut self, write: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<()> {
         let value = Unfinished::begin(self.bytes, None);
         write(value.bytes)?;
@@ -241,7 +244,7 @@ impl Row<'_> {
         Ok(())
     }
 
-    /// The next column is this.
+    /// Appends `bytes` as the next column.
     pub fn bytes(&mut self, bytes: &[u8]) {
         self.bytes
             .extend_from_slice(&(bytes.len() as u32).to_be_bytes());
@@ -250,8 +253,8 @@ impl Row<'_> {
     }
 }
 
-/// Something with a length in front that is not known yet: a message, whose length counts
-/// itself, or a value, whose length does not. Dropped before its end, it leaves nothing.
+/// A message, whose length counts itself, or a value, whose length does not; the length in
+/// front is not known yet. Dropping it before its end leaves nothing.
 struct Unfinished<'a> {
     bytes: &'a mut Vec<u8>,
     begin: usize,
@@ -304,7 +307,7 @@ impl CommandTag {
     }
 }
 
-/// Text is appended to bytes.
+/// Writes formatted text to bytes.
 struct Ascii<'a>(&'a mut Vec<u8>);
 
 impl std::fmt::Write for Ascii<'_> {

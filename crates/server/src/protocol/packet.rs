@@ -1,7 +1,7 @@
-//! What a client sends before it is connected: it asks for encryption, to cancel, or to start.
+//! Messages of a client before it is connected: for encryption, to cancel, or to start.
 //!
-//! These messages have no tag. pgwire reads them; each is given to it alone, so that it cannot
-//! read on into what follows.
+//! These messages have no tag. pgwire reads them; it is given each of them alone, so that it
+//! cannot read on into the next message.
 
 use std::collections::BTreeMap;
 
@@ -15,13 +15,13 @@ use types::{Result, SqlError, SqlState};
 
 use super::input::Frame;
 
-/// The longest packet, as PostgreSQL has it.
+/// Longest packet, as in PostgreSQL.
 pub(crate) const PACKET_BYTES_MAX: usize = 10_000;
 
 /// The first message of a client, or the one after a request for encryption.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Packet {
-    /// For TLS or GSSAPI: neither is there.
+    /// A request for TLS or GSSAPI, neither of which is supported.
     Encryption,
     Cancel {
         process: i32,
@@ -30,16 +30,16 @@ pub(crate) enum Packet {
     Start(Greeting),
 }
 
-/// How a client introduces itself.
+/// The introduction of a client.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Greeting {
-    /// The version of the protocol that it wants, after the 3.
+    /// The wanted version of the protocol, after the 3.
     pub(crate) minor: u16,
     pub(crate) parameters: BTreeMap<String, String>,
 }
 
 impl Greeting {
-    /// What it asks for of the protocol itself, and there is not.
+    /// Returns the requested options of the protocol that are unknown here.
     pub(crate) fn unknown_options(&self) -> Vec<String> {
         let names = self.parameters.keys();
         names
@@ -50,8 +50,10 @@ impl Greeting {
 }
 
 impl Packet {
+    /// Reads a packet.
+    ///
     /// # Errors
-    /// Nobody speaks like this, or in a version of the protocol that is too old or too new.
+    /// Fails if the packet is malformed, or its version of the protocol is too old or too new.
     pub(crate) fn read(frame: Frame<'_>) -> Result<Packet> {
         let mut bytes = BytesMut::with_capacity(4 + frame.body.len());
         bytes.extend_from_slice(&(4 + frame.body.len() as u32).to_be_bytes());

@@ -1,4 +1,4 @@
-//! Which messages are heard when: the states of a connection, without any input or output.
+//! The messages that each state of a connection accepts, without any input or output.
 //!
 //! ```text
 //!  Greeting ──► Authenticating ──► Ready ◄──────────┐
@@ -7,7 +7,7 @@
 //!                               Copying ┘ (of an extended query)
 //! ```
 //! Every state may end in [`Phase::Closed`]. Main type: [`Conversation`], which takes messages
-//! from its input as the state has them: what is to be skipped is skipped here.
+//! from its input as the state allows them: messages to be skipped are skipped here.
 
 use types::{Result, SqlError, SqlState};
 
@@ -17,40 +17,41 @@ use super::{
     request::{Request, copy_failure, longest},
 };
 
-/// The longest answer to a challenge.
+/// Longest answer to a challenge.
 const PASSWORD_BYTES_MAX: usize = 65_535;
 
-/// Where a connection is.
+/// State of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
-    /// The client has yet to say what it wants.
+    /// The client has yet to ask for something.
     Greeting,
-    /// It has yet to prove who it is.
+    /// The client has yet to authenticate.
     Authenticating,
-    /// Requests are carried out.
+    /// Requests are executed.
     Ready,
-    /// One has failed; nothing is carried out up to the next Sync.
+    /// A request has failed; nothing is executed up to the next Sync.
     Skipping,
-    /// A statement takes in the client's data.
+    /// A statement receives the client's data.
     Copying,
-    /// Nothing is heard any more.
+    /// No message is read any more.
     Closed,
 }
 
-/// Why a message was not understood.
+/// Consequence of a message that was not understood.
 #[derive(Debug)]
 pub(crate) enum Fault {
     /// The client is told, and the conversation goes on.
     Error(SqlError),
-    /// The client is told, and that is the end.
+    /// The client is told, and the connection ends.
     Fatal(SqlError),
 }
 
-/// Why, and by which message.
+/// A message that was not understood.
 #[derive(Debug)]
 pub(crate) struct Misunderstood {
     pub(crate) fault: Fault,
-    /// The message belongs to the extended protocol: what follows is skipped.
+    /// Whether the message belongs to the extended protocol, so that the rest of the pipeline
+    /// is skipped.
     pub(crate) extended: bool,
 }
 
@@ -63,7 +64,7 @@ impl Misunderstood {
     }
 }
 
-/// What a client says, message by message.
+/// The messages of a client, one by one.
 #[derive(Debug)]
 pub(crate) struct Conversation {
     pub(crate) input: Input,
@@ -85,16 +86,17 @@ impl Conversation {
     }
 
     pub(crate) fn enter(&mut self, phase: Phase) {
-        // What is closed stays so.
+        // A closed connection stays closed.
         if self.phase != Phase::Closed {
             self.phase = phase;
         }
     }
 
-    /// The first message, or that after encryption was refused. `None`: it is not there yet.
+    /// Returns the first message, or the one after encryption was refused; `None` if it has not
+    /// arrived yet.
     ///
     /// # Errors
-    /// The client is to be told, and the connection ends.
+    /// Fails with an error that the client is to be told before the connection ends.
     pub(crate) fn packet(&mut self) -> Result<Option<Packet>> {
         debug_assert_eq!(self.phase, Phase::Greeting);
         match self.input.untagged(PACKET_BYTES_MAX)? {
@@ -103,10 +105,10 @@ impl Conversation {
         }
     }
 
-    /// An answer to a challenge. `None`: it is not there yet.
+    /// Returns an answer to a challenge; `None` if it has not arrived yet.
     ///
     /// # Errors
-    /// As for [`Conversation::packet`].
+    /// Fails with an error that the client is to be told before the connection ends.
     pub(crate) fn answer(&mut self) -> Result<Option<&[u8]>> {
         debug_assert_eq!(self.phase, Phase::Authenticating);
         let taken = self.input.tagged(|tag| match tag {
@@ -119,10 +121,10 @@ impl Conversation {
         Ok(taken.map(|taken| self.input.frame(taken).body))
     }
 
-    /// The next request that is to be carried out. `None`: it is not there yet.
+    /// Returns the next request to execute; `None` if it has not arrived yet.
     ///
     /// # Errors
-    /// A message that is none.
+    /// Fails if a message is invalid.
     pub(crate) fn request(&mut self) -> std::result::Result<Option<Request<'_>>, Misunderstood> {
         let limit = self.message_bytes_max;
         let taken = loop {
@@ -147,10 +149,11 @@ impl Conversation {
         })
     }
 
-    /// The next message while a statement takes in data. `None`: it is not there yet.
+    /// Returns the next message while a statement receives data; `None` if it has not arrived
+    /// yet.
     ///
     /// # Errors
-    /// A message that has no place there; the COPY has failed.
+    /// Fails if a message is not allowed there; the COPY has failed then.
     pub(crate) fn copied(&mut self) -> Result<Option<Copied>> {
         debug_assert_eq!(self.phase, Phase::Copying);
         let limit = self.message_bytes_max;
@@ -173,7 +176,7 @@ impl Conversation {
                     let reason = copy_failure(self.input.frame(taken))?;
                     Ok(Some(Copied::Failed(reason.to_owned())))
                 }
-                // Who has not noticed yet that the command is a COPY may send these.
+                // A client that has not noticed yet that the command is a COPY may send these.
                 b'H' | b'S' => continue,
                 tag => {
                     if tag == b'X' {
@@ -189,18 +192,19 @@ impl Conversation {
     }
 }
 
-/// What comes while a statement takes in the client's data.
+/// Messages while a statement receives the client's data.
 #[derive(Debug)]
 pub(crate) enum Copied {
-    /// Some of it: [`Input::frame`] has it.
+    /// A part of the data: [`Input::frame`] has it.
     Data(Taken),
     Done,
-    /// The client gives it up, and says why.
+    /// The client aborts the COPY, with a reason.
     Failed(String),
 }
 
 impl Phase {
-    /// Whether a message is not for this state, and nobody is to be told. A Sync ends skipping.
+    /// Returns whether a message does not belong to this state, and is discarded silently. A
+    /// Sync ends skipping.
     fn passes_over(&mut self, tag: u8) -> bool {
         match self {
             Phase::Skipping => match tag {
@@ -211,7 +215,7 @@ impl Phase {
                 b'X' => false,
                 _ => true,
             },
-            // Who has not noticed yet that a COPY has failed may send these.
+            // A client that has not noticed yet that a COPY has failed may send these.
             Phase::Ready => matches!(tag, b'd' | b'c' | b'f'),
             Phase::Greeting | Phase::Authenticating | Phase::Copying | Phase::Closed => true,
         }

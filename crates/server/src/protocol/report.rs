@@ -4,18 +4,18 @@ use std::borrow::Cow;
 
 use types::SqlError;
 
-/// How bad something is.
+/// Severity of an error or notice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Severity {
     /// The connection ends.
     Fatal,
     /// The statement has failed.
     Error,
-    /// It was done, but perhaps not as meant.
+    /// The statement was executed, but perhaps not as intended.
     Warning,
-    /// Something that one may want to know.
+    /// A note about the statement.
     Notice,
-    /// What was asked for.
+    /// Information that was asked for.
     Info,
 }
 
@@ -30,7 +30,7 @@ impl Severity {
         }
     }
 
-    /// An error's fields, by their letters.
+    /// Returns an error's fields, by their letters.
     pub(crate) fn fields(self, error: &SqlError) -> Vec<(u8, String)> {
         let mut fields = begin(self, error.state().code(), error.message());
         let optional = [
@@ -59,7 +59,8 @@ fn begin(severity: Severity, code: &str, message: &str) -> Vec<(u8, String)> {
     ]
 }
 
-/// A zero would end the field, and put the rest where fields are expected.
+/// Removes zeros: a zero would end the field, and put the rest where fields are
+/// expected.
 fn without_zeros(text: String) -> String {
     if text.contains('\0') {
         return text.replace('\0', "");
@@ -67,23 +68,23 @@ fn without_zeros(text: String) -> String {
     text
 }
 
-/// Something that a client is told beside its results.
+/// A message for the client beside its results.
 #[derive(Debug, Clone)]
 pub struct Notice {
     /// [`Severity::Warning`] or less.
     pub severity: Severity,
-    /// A SQLSTATE: `00000`, or `01000` of warnings, if there is no better one.
+    /// A SQLSTATE: `00000`, or `01000` for warnings, if there is no better one.
     pub code: Cow<'static, str>,
-    /// What it says.
+    /// The message.
     pub message: Cow<'static, str>,
-    /// More of it.
+    /// Details of the message.
     pub detail: Option<String>,
-    /// What one can do.
+    /// Advice to the user.
     pub hint: Option<Cow<'static, str>>,
 }
 
 impl Notice {
-    /// With the usual code.
+    /// Returns a notice with the usual code.
     pub fn new(severity: Severity, message: impl Into<Cow<'static, str>>) -> Notice {
         let code = match severity {
             Severity::Warning => "01000",

@@ -1,8 +1,8 @@
-//! What clients ask for, once they are connected: the messages, borrowed from the input.
+//! Requests of connected clients: the messages, borrowed from the input.
 //!
 //! pgwire has these messages too, but its decoding copies all of them, replaces text that is
-//! not UTF-8, reads on into the next message where a body is too short, and panics where
-//! nothing follows.
+//! not UTF-8, reads on into the next message if a body is too short, and panics if nothing
+//! follows.
 
 use types::{Result, SqlError, SqlState};
 
@@ -12,13 +12,13 @@ use super::{
     input::Frame,
 };
 
-/// The longest body of messages that have no data of the client's.
+/// Longest body of messages that carry no data of the client.
 const SHORT_BYTES_MAX: usize = 10_000;
 
-/// The longest body of a message, by its tag.
+/// Returns the longest body of a message, by its tag.
 ///
 /// # Errors
-/// There is no such message; the client is lost, or is no client.
+/// Fails for an unknown tag: the client is out of step, or no client of this protocol.
 pub(crate) fn longest(tag: u8, message_bytes_max: usize) -> Result<usize> {
     match tag {
         b'Q' | b'P' | b'B' | b'd' => Ok(message_bytes_max),
@@ -33,24 +33,24 @@ pub(crate) fn longest(tag: u8, message_bytes_max: usize) -> Result<usize> {
     }
 }
 
-/// A message of a client that is connected.
+/// A message of a connected client.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Request<'a> {
-    /// Run these statements.
+    /// Runs these statements.
     Query(&'a str),
     Parse(Parse<'a>),
     Bind(Bind<'a>),
     Describe(Target, &'a str),
-    /// Run the portal, for at most so many rows (0: all).
+    /// Runs the portal, for at most this many rows (0: all).
     Execute(&'a str, u32),
     Close(Target, &'a str),
-    /// Send what there is.
+    /// Sends all pending output.
     Flush,
     Sync,
     Terminate,
 }
 
-/// Prepare a statement under a name.
+/// Prepares a statement under a name.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Parse<'a> {
     pub(crate) name: &'a str,
@@ -58,13 +58,13 @@ pub(crate) struct Parse<'a> {
     pub(crate) types: ParameterTypes<'a>,
 }
 
-/// The types that a client gives to parameters, by object identifier.
+/// Types that a client gives to parameters, by object identifier.
 #[derive(Debug, Clone, Copy)]
 pub struct ParameterTypes<'a>(&'a [u8]);
 
 impl ParameterTypes<'_> {
-    /// The types, from the first parameter on; `None` where the client leaves it open. The
-    /// statement may have more parameters.
+    /// Returns the types, from the first parameter on; `None` where the client leaves the
+    /// type open. The statement may have more parameters.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Option<u32>> {
         self.0.chunks_exact(4).map(|bytes| {
             let oid = u32::from_be_bytes(bytes.try_into().expect("four bytes"));
@@ -73,7 +73,7 @@ impl ParameterTypes<'_> {
     }
 }
 
-/// Make a portal of a statement.
+/// Makes a portal of a statement.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bind<'a> {
     pub(crate) portal: &'a str,
@@ -82,7 +82,7 @@ pub(crate) struct Bind<'a> {
     pub(crate) results: FormatList<'a>,
 }
 
-/// The values of parameters, as the client wrote them.
+/// Values of parameters, as the client wrote them.
 #[derive(Debug, Clone, Copy)]
 pub struct Parameters<'a> {
     formats: FormatList<'a>,
@@ -114,17 +114,17 @@ impl<'a> Parameters<'a> {
         })
     }
 
-    /// How many there are.
+    /// Returns the number of values.
     pub fn len(&self) -> usize {
         self.count
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no values.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// Their forms and bytes, from the first on; `None` is NULL.
+    /// Returns their forms and bytes, from the first on; `None` is NULL.
     pub fn iter(&self) -> impl Iterator<Item = (Format, Option<&'a [u8]>)> + use<'a> {
         let Parameters {
             formats,
@@ -138,7 +138,7 @@ impl<'a> Parameters<'a> {
     }
 }
 
-/// A value, or NULL.
+/// Reads a value, or NULL.
 fn value<'a>(body: &mut Body<'a>) -> Result<Option<&'a [u8]>> {
     match body.int4()? {
         -1 => Ok(None),
@@ -154,7 +154,7 @@ fn value<'a>(body: &mut Body<'a>) -> Result<Option<&'a [u8]>> {
     }
 }
 
-/// What Describe and Close are about.
+/// Kinds of objects that Describe and Close name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Target {
     Statement,
@@ -162,8 +162,10 @@ pub(crate) enum Target {
 }
 
 impl<'a> Request<'a> {
+    /// Reads a request.
+    ///
     /// # Errors
-    /// The body is not what the tag says, or has text that is none.
+    /// Fails if the body does not match its tag, or has text that is not UTF-8.
     pub(crate) fn read(frame: Frame<'a>) -> Result<Request<'a>> {
         let mut body = Body::new(frame.body);
         let request = match frame.tag {
@@ -186,12 +188,12 @@ impl<'a> Request<'a> {
             b'C' => Request::Close(target(&mut body, "CLOSE")?, body.string()?),
             b'E' => Request::Execute(
                 body.string()?,
-                // As PostgreSQL: what is not positive is no limit.
+                // As in PostgreSQL: a limit that is not positive is none.
                 u32::try_from(body.int4()?).unwrap_or(0),
             ),
             b'H' => Request::Flush,
             b'S' => Request::Sync,
-            // Whoever leaves leaves, whatever else it says.
+            // A Terminate counts whatever its body holds.
             b'X' => return Ok(Request::Terminate),
             b'F' => return Err(SqlError::unsupported("the function call protocol")),
             tag => unreachable!("a message {tag} was neither refused nor passed over"),
@@ -201,10 +203,10 @@ impl<'a> Request<'a> {
     }
 }
 
-/// Why a client gives a COPY up.
+/// Reads the reason why a client aborts a COPY.
 ///
 /// # Errors
-/// As for [`Request::read`].
+/// Fails if the body does not match its tag, or has text that is not UTF-8.
 pub(crate) fn copy_failure(frame: Frame<'_>) -> Result<&str> {
     let mut body = Body::new(frame.body);
     let reason = body.string()?;

@@ -1,4 +1,5 @@
-//! What a client is told of a result: its columns, and how a statement ended.
+//! Description of a result for the client: its columns, and the end of a
+//! statement.
 
 use std::fmt;
 
@@ -7,22 +8,22 @@ use super::format::Format;
 /// A column of a result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Field {
-    /// Its name, without zeros in it.
+    /// Name, without zeros in it.
     pub name: Box<str>,
-    /// The table that it is a column of, by object identifier, or 0.
+    /// Table of the column, by object identifier, or 0.
     pub table: u32,
-    /// Which column of that table, counted from 1, or 0.
+    /// Number of the column in that table, counted from 1, or 0.
     pub column: i16,
-    /// Its type's object identifier.
+    /// Object identifier of the type.
     pub type_oid: u32,
-    /// The bytes of its type's values, or -1 where they vary.
+    /// Length of the type's values in bytes, or -1 if it varies.
     pub type_size: i16,
-    /// What is attached to the type, or -1.
+    /// Modifier of the type, or -1.
     pub type_modifier: i32,
 }
 
 impl Field {
-    /// As a part of a RowDescription.
+    /// Writes the field as a part of a RowDescription.
     pub(crate) fn write(&self, format: Format, bytes: &mut Vec<u8>) {
         bytes.extend_from_slice(self.name.as_bytes());
         bytes.push(0);
@@ -35,12 +36,12 @@ impl Field {
     }
 }
 
-/// How a statement ended, as `INSERT 0 1`.
+/// Tag for the end of a statement, as in `INSERT 0 1`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CommandTag {
-    /// Its name says all: `BEGIN`, `CREATE TABLE`.
+    /// The command alone: `BEGIN`, `CREATE TABLE`.
     Word(&'static str),
-    /// With a number of rows: `SELECT 3`, `UPDATE 1`.
+    /// The command and a number of rows: `SELECT 3`, `UPDATE 1`.
     Rows(&'static str, u64),
     /// `INSERT 0` and the number of rows.
     Insert(u64),

@@ -1,6 +1,6 @@
 use super::*;
 
-/// RFC 7677, section 3.
+/// Returns the verifier of RFC 7677, section 3.
 fn example() -> Verifier {
     let salt = BASE64_STANDARD.decode("W22ZaJ0SNY7soEsUEjb6gQ==").unwrap();
     Verifier::derive("pencil", salt, 4096)
@@ -73,7 +73,7 @@ fn what_is_no_proof_is_an_error() {
 }
 
 /// Made by PostgreSQL 15. The second password is normalised before it is hashed: its space is
-/// one that does not break.
+/// a no-break space.
 #[test]
 fn what_postgresql_keeps_is_understood() {
     for (password, kept) in [

@@ -1,4 +1,4 @@
-//! What is kept of a password: enough to check a proof, not enough to make one.
+//! The kept form of a password: enough to check a proof, not enough to make one.
 
 use std::{fmt, str::FromStr};
 
@@ -12,11 +12,11 @@ use super::random;
 /// Bytes of a key.
 pub(super) const KEY_BYTES: usize = 32;
 
-/// As PostgreSQL has them.
+/// Values of PostgreSQL.
 const SALT_BYTES: usize = 16;
 const ITERATIONS: u32 = 4096;
 
-/// What is kept of a password, in PostgreSQL's form:
+/// Verifier of a password, in PostgreSQL's form:
 /// `SCRAM-SHA-256$<iterations>:<salt>$<stored key>:<server key>`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Verifier {
@@ -26,7 +26,7 @@ pub struct Verifier {
     pub(super) server_key: [u8; KEY_BYTES],
 }
 
-/// A text is no [`Verifier`].
+/// The error for a text that is no [`Verifier`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InvalidVerifier;
 
@@ -39,18 +39,19 @@ impl fmt::Display for InvalidVerifier {
 impl std::error::Error for InvalidVerifier {}
 
 impl Verifier {
-    /// Of a password, with a salt of its own. Takes some milliseconds, by intention.
+    /// Makes the verifier of a password, with a new salt. Takes some milliseconds, by
+    /// intention.
     ///
     /// # Errors
-    /// The system gave no random numbers.
+    /// Fails if the system gives no random numbers.
     pub fn of(password: &str) -> Result<Verifier> {
         let mut salt = vec![0; SALT_BYTES];
         random(&mut salt)?;
         Ok(Verifier::derive(password, salt, ITERATIONS))
     }
 
-    /// Of no password: every proof is wrong. Who asks cannot tell, since the same user is
-    /// given the same salt each time.
+    /// Returns a verifier for which every proof is wrong. A client cannot tell, since one
+    /// user is given the same salt each time.
     pub(crate) fn nobody(server_secret: &[u8], user: &str) -> Verifier {
         let salt = keyed_hash(server_secret, user.as_bytes());
         let key = keyed_hash(server_secret, &salt);
@@ -63,7 +64,7 @@ impl Verifier {
     }
 
     pub(super) fn derive(password: &str, salt: Vec<u8>, iterations: u32) -> Verifier {
-        // As PostgreSQL: what has no normal form is taken as it is.
+        // As in PostgreSQL: a password without a normal form is taken as it is.
         let normal = stringprep::saslprep(password);
         let password = normal.as_deref().unwrap_or(password);
         let mut salted = [0; KEY_BYTES];
@@ -90,7 +91,7 @@ impl fmt::Display for Verifier {
     }
 }
 
-/// Without its keys.
+/// Shows no keys.
 impl fmt::Debug for Verifier {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Verifier").finish_non_exhaustive()

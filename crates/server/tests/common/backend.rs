@@ -1,12 +1,12 @@
 //! A backend with a language of its own, small but real: sessions, transactions, portals, COPY.
 //!
-//! | statement | what it does |
+//! | statement | effect |
 //! | --- | --- |
 //! | `SELECT n` | one row: the integer |
-//! | `ROWS n` | that many rows: 1, 2, ... |
+//! | `ROWS n` | n rows: 1, 2, ... |
 //! | `ECHO n` | one row: its n parameters, texts |
 //! | `WIDE n` | one row: a text of n bytes |
-//! | `BEGIN`, `COMMIT`, `ROLLBACK` | as one expects |
+//! | `BEGIN`, `COMMIT`, `ROLLBACK` | as usual |
 //! | `FAIL` | an error with all its fields |
 //! | `BREAK` | an error in the middle of a row |
 //! | `PANIC` | panics in the middle of a row |
@@ -30,7 +30,7 @@ use types::{Result, SqlError, SqlState, Value};
 pub(crate) const INT4: u32 = 23;
 pub(crate) const TEXT: u32 = 25;
 
-/// What a worker carries: its reactor.
+/// A worker's state: its reactor.
 pub(crate) struct Local(pub Arc<Reactor>);
 
 impl WorkerLocal for Local {
@@ -65,7 +65,7 @@ pub(crate) struct TestBackend {
 /// Workers, and a server on them.
 pub(crate) struct Running {
     pub server: Server<TestBackend>,
-    /// Ends with it.
+    /// The workers, which end with the server.
     _runtime: Runtime<Local>,
 }
 

@@ -1,5 +1,5 @@
-//! A tiny client: writes and reads with pgwire's messages, which are not what the server reads
-//! requests and writes rows with. What comes back is one line for each message.
+//! A tiny client: writes and reads with pgwire's messages, which differ from the code by which
+//! the server reads requests and writes rows. Each message received becomes one line.
 
 use std::{
     io::{Read, Write},
@@ -21,12 +21,12 @@ pub(crate) struct Client {
     stream: TcpStream,
     received: BytesMut,
     context: DecodeContext,
-    /// What the server gave for cancelling.
+    /// Numbers for cancelling, from the server.
     pub(crate) key: (i32, i32),
 }
 
 impl Client {
-    /// Before the first message.
+    /// Connects without sending a message.
     pub(crate) fn dial(address: SocketAddr) -> Client {
         let stream = TcpStream::connect(address).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -42,7 +42,7 @@ impl Client {
         }
     }
 
-    /// Connected and ready.
+    /// Returns a connected client that may send queries.
     pub(crate) fn connect(address: SocketAddr) -> Client {
         let mut client = Client::dial(address);
         client.start(&[("user", "weft")]);
@@ -72,19 +72,19 @@ impl Client {
         self.stream.write_all(bytes).unwrap();
     }
 
-    /// A simple query, and the answers to it.
+    /// Sends a simple query, and returns the answers.
     pub(crate) fn query(&mut self, text: &str) -> Vec<String> {
         self.send(&[query(text)]);
         self.until_ready()
     }
 
-    /// Messages, and the answers to them.
+    /// Sends messages, and returns the answers.
     pub(crate) fn ask(&mut self, messages: &[Message]) -> Vec<String> {
         self.send(messages);
         self.until_ready()
     }
 
-    /// The answers up to ReadyForQuery, or to the end of the connection (`gone`).
+    /// Returns the answers up to ReadyForQuery, or to the end of the connection (`gone`).
     pub(crate) fn until_ready(&mut self) -> Vec<String> {
         let mut answers = Vec::new();
         loop {
@@ -104,7 +104,7 @@ impl Client {
         }
     }
 
-    /// The next message; `None` at the end.
+    /// Returns the next message; `None` at the end.
     pub(crate) fn message(&mut self) -> Option<Answer> {
         loop {
             if let Some(answer) = Answer::decode(&mut self.received, &self.context).unwrap() {
@@ -121,7 +121,7 @@ impl Client {
         }
     }
 
-    /// One byte that is no message.
+    /// Returns one byte that is no message.
     pub(crate) fn byte(&mut self) -> u8 {
         if self.received.is_empty() {
             self.more();
@@ -136,7 +136,7 @@ impl Client {
                 self.received.extend_from_slice(&part[..count]);
                 count
             }
-            // The server had not read all when it closed.
+            // The server had not read everything when it closed.
             Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => 0,
             Err(error) => panic!("{error}"),
         }
@@ -213,7 +213,7 @@ fn row(mut row: DataRow) -> String {
     line
 }
 
-/// `ERROR 42601 message`, and what else there is, by its letter.
+/// Formats an error: `ERROR 42601 message`, then the other fields, by their letters.
 fn report(fields: &[(u8, String)]) -> String {
     let get = |letter| {
         let field = fields.iter().find(|&&(found, _)| found == letter);
@@ -241,7 +241,7 @@ pub(crate) fn parse(name: &str, text: &str) -> Message {
     ))
 }
 
-/// With all columns in text.
+/// Returns a Bind message with all columns in text.
 pub(crate) fn bind(portal: &str, statement: &str, parameters: &[Option<&'static str>]) -> Message {
     bind_as(portal, statement, parameters, &[])
 }

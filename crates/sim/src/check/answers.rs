@@ -1,15 +1,14 @@
-//! Every answer is that of the state that the transaction should see: its
-//! snapshot (or, under read committed, a state during the operation) and its own
-//! writes.
+//! Every answer agrees with the state that the transaction should see: its snapshot
+//! (or, under read committed, a state during the operation) and its own writes.
 //!
-//! On one thread a read under read committed must be of the state in which the
-//! operation began. A write may be decided later, so any state up to its end
-//! will do.
+//! On one thread a read under read committed must agree with the state in which the
+//! operation began. A write may be decided later, so any state up to its end is
+//! acceptable.
 //!
-//! Of two operations that run at once, the one that ends second may have looked
-//! before or after the first took effect. The order of their effects is that of
-//! their ends. A read that ends first may have seen the write that it runs beside: to
-//! write a record that has indexes is not over with the record.
+//! If two operations run at once, the one that ends second may have looked before or
+//! after the first took effect. The order of their effects is that of their ends. A
+//! read that ends first may have seen the write that it runs beside: the write of a
+//! record that has indexes does not end when the record is written.
 
 use engine::{Direction, Error, Isolation};
 
@@ -36,9 +35,9 @@ pub(super) fn check(
                 Error::MemoryExhausted => rules.memory_is_scarce,
                 Error::ColdRecord { is_damaged, .. } => rules.power_fails && !is_damaged,
                 Error::Locked | Error::LockTimeout => rules.waits,
-                // Looked into in `tables.rs`.
+                // Examined in `tables.rs`.
                 Error::TableDropped => true,
-                // Of tables that have indexes; looked into after crashes.
+                // Only tables that have indexes; examined after crashes.
                 Error::DuplicateIndexKey { .. } | Error::IndexNotAttached { .. } => true,
                 _ => false,
             };
@@ -78,11 +77,11 @@ pub(super) fn check(
     Ok(())
 }
 
-/// The states that an operation may have seen, first and last.
+/// Returns the first and the last state that an operation may have seen.
 fn states(record: &Record, index: usize, rules: &Rules) -> (u64, u64) {
     let event = &record.events[index];
     let reads = is_read(&event.action);
-    // Operations at once have one snapshot, that of the one that began first.
+    // Two operations at once have one snapshot, taken when the first of them began.
     let partner = match record.events.get(index + 1) {
         _ if event.joined => &record.events[index - 1],
         Some(next) if next.joined => next,
@@ -100,7 +99,7 @@ fn is_read(action: &Action) -> bool {
     matches!(action, Action::Get { .. } | Action::Scan { .. })
 }
 
-/// Whether an operation would have ended like this in that state.
+/// Returns whether an operation would have had this result in that state.
 fn answers(view: &View<'_>, action: &Action) -> bool {
     match action {
         Action::Get { key, found } => view.get(key) == found.as_ref(),

@@ -1,5 +1,5 @@
-//! What workloads know: totals, and lists that only grow. It follows from the
-//! other rules, but takes another way there.
+//! Claims of workloads: totals, and lists that only grow. They follow from the
+//! other rules, but are checked in another way.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use crate::{
     workload::append::{self, elements},
 };
 
-/// Whether all claims of a transaction hold.
+/// Checks that all claims of a transaction hold.
 pub(super) fn check(record: &Record) -> Result<(), Violation> {
     match record
         .claims
@@ -29,8 +29,9 @@ pub(super) fn check(record: &Record) -> Result<(), Violation> {
     }
 }
 
-/// Each version of a list begins with the version before it, and no element is
-/// in it twice. Only for lists all of whose writers are on snapshots.
+/// Checks that each version of a list begins with the version before it, and
+/// that no element is in it twice. Only for lists all of whose writers are on
+/// snapshots.
 pub(super) fn lists_only_grow(versions: &Versions, records: &[Record]) -> Result<(), Violation> {
     let writes = |record: &Record, list: &Key| record.effects().any(|(key, _)| key == list);
     for (key, all) in versions.iter() {

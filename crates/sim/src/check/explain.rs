@@ -1,12 +1,13 @@
-//! Names for wrong answers: which anomaly it is, and whose value was seen.
+//! Names for wrong answers: the anomaly, and the transaction whose value was
+//! seen.
 
 use engine::Direction;
 
 use super::{Violation, shown, versions::View};
 use crate::history::{Action, Key, Outcome, Record, Value};
 
-/// The violation that `action` shows in a transaction that should have seen
-/// `view`.
+/// Returns the violation that `action` shows in a transaction that should have
+/// seen `view`.
 pub(super) fn explain(
     view: &View<'_>,
     records: &[Record],
@@ -99,7 +100,8 @@ fn wrong_value(
     Violation::new(anomaly(view, records, key, found), record, story)
 }
 
-/// The transaction that wrote `value`, and whether another value followed.
+/// Returns the transaction that wrote `value`, and whether another of its
+/// values followed.
 fn writer<'r>(records: &'r [Record], key: &Key, value: &Value) -> Option<(&'r Record, bool)> {
     records.iter().find_map(|record| {
         let mut writes = record.effects().filter(|(written, _)| *written == key);

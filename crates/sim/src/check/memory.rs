@@ -1,8 +1,8 @@
-//! Memory: what the versions of the surviving records take, and nothing else.
+//! Memory: the space that the versions of the surviving records take, and nothing
+//! else.
 //!
-//! A transaction that writes a record again uses its version again if the new
-//! value fits, so a version may be larger than its value; the history says by how
-//! much.
+//! A transaction that writes a record again reuses its version if the new value
+//! fits, so a version may be larger than its value; the history says by how much.
 
 use std::collections::BTreeMap;
 
@@ -13,11 +13,11 @@ use crate::history::{Key, Record};
 /// Bytes of a version's header (`engine`, `version.rs`).
 const HEADER_BYTES: usize = 24;
 
-/// Bytes of live version blocks once every transaction has ended and all garbage
-/// was collected.
+/// Returns the bytes of live version blocks once every transaction has ended and
+/// all garbage was collected.
 ///
 /// # Panics
-/// When the system refuses a little address space.
+/// Panics if the system refuses a little address space.
 pub fn version_bytes(records: &[Record]) -> u64 {
     let mut commits: Vec<(u64, &Record)> = records
         .iter()
@@ -36,10 +36,10 @@ pub fn version_bytes(records: &[Record]) -> u64 {
         .sum()
 }
 
-/// Bytes of the version blocks of values that are so long.
+/// Returns the bytes of the version blocks for values of these lengths.
 ///
 /// # Panics
-/// When the system refuses a little address space.
+/// Panics if the system refuses a little address space.
 pub fn block_bytes(values: impl Iterator<Item = usize>) -> u64 {
     let mut rounded = Rounding::new();
     values
@@ -47,8 +47,8 @@ pub fn block_bytes(values: impl Iterator<Item = usize>) -> u64 {
         .sum()
 }
 
-/// For each record that a transaction wrote: bytes asked for its last version,
-/// `None` if it was deleted.
+/// Returns, for each record that a transaction wrote, the bytes requested for its
+/// last version, `None` if it was deleted.
 fn blocks(record: &Record) -> BTreeMap<&Key, Option<usize>> {
     let mut blocks: BTreeMap<&Key, (usize, bool)> = BTreeMap::new();
     for (key, value) in record.effects() {

@@ -1,5 +1,5 @@
-//! Rules about tables that come and go (`workload/tables.rs`): who may use one, and what
-//! becomes of its records.
+//! Rules about tables that come and go (`workload/tables.rs`): when a table may be used, and
+//! the end of its records.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ use crate::{
     },
 };
 
-/// From which commit to before which one a storage is that of a table.
+/// The commits between which a storage belongs to a table: from, and before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Life {
     made: u64,
@@ -27,7 +27,7 @@ impl Life {
     }
 }
 
-/// The storages that the names in a state lead to.
+/// Returns the storages that the names in a state lead to.
 fn live_storages<'s>(state: impl Iterator<Item = (&'s Key, &'s Value)>) -> BTreeSet<u32> {
     let names = state.filter(|(key, _)| is_table_name(key));
     names.filter_map(|(_, value)| number(value)).collect()
@@ -48,8 +48,8 @@ impl LiveTables {
         LiveTables { storages, tags }
     }
 
-    /// Whether a record, or an index, is of one of them, or of no table that comes and goes.
-    /// Of tables that were dropped or truncated nothing is left.
+    /// Returns whether a record, or an index, belongs to one of these tables, or to no table
+    /// that comes and goes. Nothing is left of tables that were dropped or truncated.
     pub(crate) fn have(&self, key: &[u8], value: &[u8]) -> bool {
         match key.first() {
             Some(&INDEXES) => indexed(value).is_some_and(|(tag, _)| self.tags.contains(&tag)),
@@ -58,7 +58,7 @@ impl LiveTables {
     }
 }
 
-/// Whether the key is that of a name in the catalog.
+/// Returns whether the key belongs to a name in the catalog.
 pub(crate) fn is_name(key: &[u8]) -> bool {
     is_table_name(key) || key.first() == Some(&INDEXES)
 }
@@ -72,7 +72,7 @@ fn number(value: &[u8]) -> Option<u32> {
 }
 
 fn lives(versions: &Versions) -> BTreeMap<u32, Life> {
-    // By commit: which storages are named afterwards.
+    // For each commit, the storages that have a name afterwards.
     let names = versions.iter().filter(|(key, _)| is_table_name(key));
     let commits: BTreeSet<u64> = names
         .flat_map(|(_, versions)| versions.iter().map(|version| version.at))
@@ -96,8 +96,8 @@ fn lives(versions: &Versions) -> BTreeMap<u32, Life> {
 /// Names that a transaction has changed itself.
 type OwnNames = BTreeMap<Key, Option<Value>>;
 
-/// Whether a storage is that of a table for who sees the commits up to `at`, and has
-/// changed names itself.
+/// Returns whether a storage belongs to a table for a transaction that sees the commits up
+/// to `at`, and has changed the names `own` itself.
 fn is_there(
     versions: &Versions,
     own: &OwnNames,
@@ -117,8 +117,8 @@ fn is_there(
     !lost && life.is_some_and(|life| life.covers(at))
 }
 
-/// A table is used if it is there for the transaction, and refused if it is not; and
-/// nobody commits a write to one that was dropped before the commit.
+/// Checks that a table is used if it is there for the transaction, and refused if it is not;
+/// and that no transaction commits a write to a table that was dropped before the commit.
 pub(super) fn check(versions: &Versions, records: &[Record]) -> Result<(), Violation> {
     let lives = lives(versions);
     for record in records {
@@ -133,7 +133,7 @@ pub(super) fn check(versions: &Versions, records: &[Record]) -> Result<(), Viola
                 continue;
             };
             let life = lives.get(&storage).copied();
-            // Others may commit while an operation looks for the present.
+            // Other transactions may commit while an operation determines the present.
             let (first, last) = match record.isolation {
                 Isolation::ReadCommitted => event.clock,
                 _ => (record.snapshot, record.snapshot),
@@ -169,7 +169,7 @@ pub(super) fn check(versions: &Versions, records: &[Record]) -> Result<(), Viola
     Ok(())
 }
 
-/// The storage of a table that an operation was about, and whether it was refused.
+/// Returns the storage of the table that an operation used, and whether it was refused.
 fn used(event: &Event) -> Option<(u32, bool)> {
     let (key, refused) = match &event.action {
         Action::Failed {

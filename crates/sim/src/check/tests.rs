@@ -1,5 +1,5 @@
-//! The checkers' canaries: histories made by hand, each with one flaw. Here those
-//! of readers.
+//! The checkers' canaries: histories made by hand, each with one flaw. This
+//! module has those of readers.
 
 mod writes;
 
@@ -76,8 +76,8 @@ fn scan(direction: Direction, limit: usize, found: &[(&str, &str)]) -> Action {
     }
 }
 
-/// A transaction whose operations happened at `moment` of the history's order and
-/// saw the clock at its snapshot.
+/// Returns a transaction whose operations happened at `moment` of the history's
+/// order and saw the clock at its snapshot.
 fn record(number: u64, snapshot: u64, outcome: Outcome, moment: u64, does: &[Action]) -> Record {
     let event = |(index, action): (usize, &Action)| {
         let order = moment + 2 * index as u64;
@@ -103,7 +103,7 @@ fn record(number: u64, snapshot: u64, outcome: Outcome, moment: u64, does: &[Act
     }
 }
 
-/// Transactions that run one after the other: each takes ten moments.
+/// Returns transactions that run one after the other: each takes ten moments.
 fn serial(transactions: &[(u64, Outcome, &[Action])]) -> Vec<Record> {
     let numbered = (1..).zip(transactions);
     numbered
@@ -225,7 +225,7 @@ fn a_transaction_blind_to_its_own_writes_is_rejected() {
         &serial(&[(1, Committed(2), &[put("x", "1"), get("x", "")])]),
         rule,
     );
-    // Even if it is rolled back in the end.
+    // The rule holds even if the transaction is rolled back in the end.
     rejected(
         &serial(&[(
             1,
@@ -310,7 +310,7 @@ fn read_committed_sees_the_state_when_the_operation_began() {
     accepted(&reads((3, 3), "2"));
     rejected(&reads((3, 3), "1"), "read of an outdated value");
     rejected(&reads((2, 3), "2"), "read of a later commit");
-    // On several threads nobody knows when exactly it began.
+    // On several threads the exact beginning is not known.
     let threads = Rules {
         one_thread: false,
         ..RULES

@@ -21,15 +21,15 @@ pub struct Version {
 #[derive(Clone, Debug, Default)]
 pub struct Versions(BTreeMap<Key, Vec<Version>>);
 
-/// What a transaction has written itself.
+/// Writes of the transaction itself.
 pub(super) type Own = BTreeMap<Key, Option<Value>>;
 
 impl Versions {
-    /// The versions that a history has committed.
+    /// Collects the versions that a history has committed.
     ///
     /// # Errors
-    /// If two writers have one commit timestamp, or one that is not after its
-    /// snapshot.
+    /// Fails if two writers have one commit timestamp, or if a writer's
+    /// timestamp is not after its snapshot.
     pub fn of(records: &[Record]) -> Result<Versions, Violation> {
         let mut commits = BTreeMap::new();
         for record in records {
@@ -65,26 +65,26 @@ impl Versions {
         Ok(versions)
     }
 
-    /// All versions of a record, oldest first.
+    /// Returns all versions of a record, oldest first.
     pub fn all(&self, key: &Key) -> &[Version] {
         self.0.get(key).map_or(&[], Vec::as_slice)
     }
 
-    /// All keys that were ever committed, with their versions.
+    /// Returns all keys that were ever committed, with their versions.
     pub fn iter(&self) -> impl Iterator<Item = (&Key, &[Version])> {
         self.0
             .iter()
             .map(|(key, versions)| (key, versions.as_slice()))
     }
 
-    /// All records of the state named `at`, in key order.
+    /// Returns all records of the state named `at`, in key order.
     pub fn state(&self, at: u64) -> impl Iterator<Item = (&Key, &Value)> {
         self.0
             .keys()
             .filter_map(move |key| Some((key, self.at(key, at)?)))
     }
 
-    /// A record's value in the state named `at`.
+    /// Returns a record's value in the state named `at`.
     pub fn at(&self, key: &Key, at: u64) -> Option<&Value> {
         let versions = self.all(key);
         let after = versions.partition_point(|version| version.at <= at);
@@ -92,7 +92,8 @@ impl Versions {
     }
 }
 
-/// What a transaction should see: a committed state, and its own writes.
+/// The state that a transaction should see: a committed state, and its own
+/// writes.
 pub(super) struct View<'v> {
     pub(super) versions: &'v Versions,
     pub(super) at: u64,
@@ -107,7 +108,7 @@ impl<'v> View<'v> {
         }
     }
 
-    /// The records in a range, in key order.
+    /// Returns the records in a range, in key order.
     pub(super) fn scan(&self, range: &(Bound<Key>, Bound<Key>)) -> Vec<(&'v Key, &'v Value)> {
         let committed = self.versions.0.keys();
         let keys: BTreeSet<&'v Key> = committed

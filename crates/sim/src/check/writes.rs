@@ -10,8 +10,8 @@ use crate::{
     workload::tables::storage_of,
 };
 
-/// On snapshots: no commit lies between a writer's snapshot and its write, nor
-/// between its snapshot and its commit. (So no update is lost.)
+/// Checks, for writers on snapshots, that no commit lies between a writer's snapshot
+/// and its write, nor between its snapshot and its commit. (So no update is lost.)
 pub(super) fn first_updater_wins(versions: &Versions, records: &[Record]) -> Result<(), Violation> {
     let on_snapshots = records
         .iter()
@@ -39,12 +39,12 @@ pub(super) fn first_updater_wins(versions: &Versions, records: &[Record]) -> Res
     Ok(())
 }
 
-/// One write, and how long it stood uncommitted.
+/// A write, and the time for which it was uncommitted.
 struct Write<'r> {
     record: &'r Record,
     event: &'r Event,
-    /// When its transaction began to end: its own end, or the operation that told
-    /// it of an abort, which takes all its writes back. Earliest and latest.
+    /// Earliest and latest time at which its transaction began to end: its own end, or
+    /// the operation that reported an abort, which takes all its writes back.
     released: (u64, u64),
 }
 
@@ -62,7 +62,7 @@ fn released(record: &Record) -> (u64, u64) {
     aborted.unwrap_or((record.ended, record.ended))
 }
 
-/// All writes of each record.
+/// Returns all writes of each record.
 fn writes_by_key(records: &[Record]) -> BTreeMap<&Key, Vec<Write<'_>>> {
     let mut writes: BTreeMap<&Key, Vec<_>> = BTreeMap::new();
     for record in records {
@@ -80,7 +80,8 @@ fn writes_by_key(records: &[Record]) -> BTreeMap<&Key, Vec<Write<'_>>> {
     writes
 }
 
-/// Nobody writes a record that another open transaction has written (G0).
+/// Checks that no transaction writes a record that another open transaction has written
+/// (G0).
 pub(super) fn no_dirty_write(records: &[Record]) -> Result<(), Violation> {
     for (key, writes) in writes_by_key(records) {
         for first in &writes {
@@ -102,8 +103,9 @@ pub(super) fn no_dirty_write(records: &[Record]) -> Result<(), Violation> {
     Ok(())
 }
 
-/// On one thread: whoever is told of a conflict has one. Where others may lock records,
-/// or wait for them, a conflict with an open transaction need not be about a write.
+/// Checks, on one thread, that each transaction that is told of a conflict has one. If
+/// transactions may lock records, or wait, a conflict with an open transaction need not
+/// be about a write.
 pub(super) fn aborts_have_a_cause(
     versions: &Versions,
     records: &[Record],
@@ -122,7 +124,7 @@ pub(super) fn aborts_have_a_cause(
                 _ => None,
             });
         let Some(first) = aborts.next() else { continue };
-        // Of two operations at once, one may have ended both.
+        // One operation may have ended both of two that ran at once.
         let partner = aborts.next().filter(|(event, ..)| event.joined);
         let has_cause = |&(event, key, abort): &(&Event, &Key, Abort)| {
             let committed = versions

@@ -1,4 +1,4 @@
-//! What a client does with tables and indexes as such (`workload/tables.rs`).
+//! A client's operations on tables and indexes themselves (`workload/tables.rs`).
 
 use std::sync::Arc;
 
@@ -14,13 +14,14 @@ use crate::{
     },
 };
 
-/// What a table's name leads to, if there is one.
+/// Returns the value of a table's name; empty if there is no table.
 fn value_of(table: &Option<Arc<Table>>) -> Value {
     table.as_deref().map_or_else(Vec::new, tables::name_value)
 }
 
 impl Client<'_> {
-    /// Creates the table of a name: the number of its storage, unless there is one.
+    /// Creates the table of a name; returns the number of its storage, unless the
+    /// table exists.
     pub(crate) async fn create_table<P: Policy>(&self, name: u8) -> Result<Option<u32>, Error> {
         let start = self.start();
         let (text, description) = (table_name(name), tables::description(self.unique()));
@@ -38,7 +39,8 @@ impl Client<'_> {
         Ok(made.map(|table| self.world.add_storage(&table)))
     }
 
-    /// Opens the table of a name: the number of its storage, if there is one.
+    /// Opens the table of a name; returns the number of its storage, if the table
+    /// exists.
     pub(crate) async fn open_table<P: Policy>(&self, name: u8) -> Result<Option<u32>, Error> {
         let start = self.start();
         let result = match self.transaction().open_table::<P>(&table_name(name)).await {
@@ -53,7 +55,7 @@ impl Client<'_> {
         Ok(found.map(|table| self.world.add_storage(&table)))
     }
 
-    /// Drops the table of a name; whether there is one.
+    /// Drops the table of a name; returns whether there is one.
     pub(crate) async fn drop_table<P: Policy>(&self, name: u8) -> Result<bool, Error> {
         let start = self.start();
         let text = table_name(name);
@@ -68,7 +70,8 @@ impl Client<'_> {
         })
     }
 
-    /// Truncates the table of a name: the number of its new storage, if there is one.
+    /// Truncates the table of a name; returns the number of its new storage, if the
+    /// table exists.
     pub(crate) async fn truncate_table<P: Policy>(&self, name: u8) -> Result<Option<u32>, Error> {
         let start = self.start();
         let text = table_name(name);
@@ -93,7 +96,8 @@ impl Client<'_> {
         let key = |name| vec![CATALOG, name];
         match renamed {
             Ok(()) => {
-                // Which one it was: its own write, which nobody changes.
+                // The renamed table: the transaction's own write, which no other
+                // transaction changes.
                 let table = self.transaction().open_table::<P>(&new).await;
                 self.finish(start, None, Ok(()), |()| Action::Delete {
                     key: key(from),
@@ -125,7 +129,7 @@ impl Client<'_> {
         let start = self.start();
         let text = index_name(name);
         match self.transaction().drop_index_named::<P>(&text).await {
-            // The history does not know that: its table may be gone.
+            // The history does not know: the index's table may be gone.
             Err(Error::NoSuchTable) => Ok(()),
             dropped => self.finish(start, None, dropped, |()| Action::Delete {
                 key: vec![INDEXES, name],
@@ -155,8 +159,8 @@ impl Client<'_> {
         }
     }
 
-    /// What an index's name leads to that the transaction has written itself, so that
-    /// nobody changes it.
+    /// Returns the value of an index's name, written by this transaction itself, so
+    /// that no other transaction changes it.
     async fn find_index<P: Policy>(&self, name: &str) -> Result<Value, Error> {
         let further = (0..tables::NAMES as u8).map(table_name);
         for table in further.chain([expiring::TABLE.to_owned()]) {

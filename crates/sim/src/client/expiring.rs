@@ -1,4 +1,4 @@
-//! What a client does with records that expire (`workload/expiring.rs`).
+//! A client's operations on records that expire (`workload/expiring.rs`).
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ impl Client<'_> {
     /// Reads a record, which must not have expired.
     pub(crate) async fn get_expiring<P: Policy>(&self, key: &[u8]) -> Result<(), Error> {
         let start = self.start();
-        // Under read committed the operation's may be later.
+        // Under read committed the operation's present may be later.
         let present = match self.isolation() {
             Isolation::ReadCommitted => self.world.database.wall_clock().now(),
             _ => self.transaction().present(),
@@ -40,7 +40,7 @@ impl Client<'_> {
         }
     }
 
-    /// Writes a record, unless it cannot be known when it will expire.
+    /// Writes a record, unless its expiry cannot be known.
     pub(crate) async fn upsert_expiring<P: Policy>(&self, key: &[u8]) -> Result<(), Error> {
         if self.isolation() == Isolation::ReadCommitted {
             return Ok(());
@@ -59,7 +59,7 @@ impl Client<'_> {
     pub(crate) async fn delete_expiring<P: Policy>(&self, key: &[u8]) -> Result<(), Error> {
         let start = self.start();
         match self.transaction().delete::<P>(&self.expiring(), key).await {
-            // The history has those that have expired.
+            // The history contains expired records.
             Ok(false) => Ok(()),
             deleted => self.finish(start, None, deleted.map(drop), |()| Action::Delete {
                 key: key.to_vec(),

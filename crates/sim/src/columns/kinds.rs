@@ -1,17 +1,17 @@
-//! Values of the types that columns hold, by number: extremes first, then a few that are easily confused.
+//! Values of the types that columns hold, by number: extremes first, then some that are easily confused.
 
 use column::{Date, Decimal, Value};
 
-/// A type of values that are numbered.
+/// A type of numbered values.
 pub(super) trait Kind: Value {
-    /// For reports.
+    /// Name in reports.
     const NAME: &'static str;
 
-    /// The value with a number. Others may be equal to it.
+    /// Returns the value with a number. Other numbers may have equal values.
     fn numbered(number: usize) -> Self;
 }
 
-/// Numbers in no order, over all of a word.
+/// Returns numbers in no order, over all of a word.
 fn scattered(number: usize) -> u64 {
     (number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
@@ -84,14 +84,14 @@ impl Kind for Date {
     }
 }
 
-/// What strings begin with: nothing, or more than a node of a tree has of a value.
+/// Prefixes of strings: none, or more than a tree node stores of a value.
 const BEGINNINGS: [&str; 4] = ["", "the same ", "\0\0\0\0\0\0\0\0", "the same beginning "];
 
-/// What they end with, which tells numbers apart.
+/// Returns the suffix of a string, which tells numbers apart.
 fn ending(number: usize) -> impl Iterator<Item = char> {
     let mut left = number / BEGINNINGS.len();
     std::iter::from_fn(move || {
-        // With 0 as no digit: so numbers have one form each.
+        // Digits begin at 1, so each number has one form.
         (left > 0).then(|| {
             left -= 1;
             let digit = ['\0', 'a', '\u{7f}'][left % 3];

@@ -1,9 +1,9 @@
-//! What a column must be, operation by operation.
+//! The expected state of a column, operation by operation.
 //!
-//! Only one thread runs at a time, and none passes a point between the moment when an operation takes
-//! effect, which is before its last latch is released, and its end. So a model that is changed at the end of each
-//! operation has them in the order in which the column had them, and predicts exactly. A snapshot alone takes two
-//! latches: it is between what the model was before it and is after it.
+//! Only one thread runs at a time, and none passes a point between the moment when an operation takes effect,
+//! which is before its last latch is released, and its end. A model that is changed at the end of each operation
+//! therefore has operations in the order in which the column had them, and predicts exactly. Only a snapshot
+//! takes two latches: it lies between the model's state before it and the state after it.
 
 use std::collections::BTreeSet;
 
@@ -14,15 +14,15 @@ pub(super) struct Model<V> {
     pub(super) rows: Vec<Option<V>>,
     /// Numbers of rows at which an append ended.
     ends: BTreeSet<usize>,
-    /// Rows of each Main so far, in the order in which they came.
+    /// Numbers of rows of each Main so far, oldest first.
     mains: Vec<usize>,
-    /// Rows up to the last one of the Delta that is frozen.
+    /// Number of rows up to the last of the frozen Delta.
     frozen: Option<usize>,
     is_merging: bool,
 }
 
 impl<V: Value> Model<V> {
-    /// Of a column without rows.
+    /// Returns the model of a column without rows.
     pub(super) fn new() -> Model<V> {
         Model {
             rows: Vec::new(),
@@ -33,13 +33,13 @@ impl<V: Value> Model<V> {
         }
     }
 
-    /// These were appended.
+    /// Appends these values.
     pub(super) fn append(&mut self, values: Vec<Option<V>>) {
         self.rows.extend(values);
         self.ends.insert(self.rows.len());
     }
 
-    /// Somebody wanted to begin a merge, and may or not.
+    /// Checks an attempt to begin a merge, which may have begun or not.
     pub(super) fn begin_merge(&mut self, has_begun: bool) -> Result<(), String> {
         let is_there_anything = self.frozen.is_some() || self.rows.len() > self.main();
         let may_begin = !self.is_merging && is_there_anything;
@@ -59,18 +59,18 @@ impl<V: Value> Model<V> {
         Ok(())
     }
 
-    /// The merge was dropped.
+    /// Notes that the merge was dropped.
     pub(super) fn abandon_merge(&mut self) {
         self.is_merging = false;
     }
 
-    /// The merge has swapped the parts.
+    /// Notes that the merge has swapped the parts.
     pub(super) fn finish_merge(&mut self) {
         self.is_merging = false;
         self.mains.extend(self.frozen.take());
     }
 
-    /// More steps than a merge can take.
+    /// Returns more steps than a merge can take.
     pub(super) fn merge_steps_max(&self) -> usize {
         // Each of its values and rows, at most three times.
         10 + 3 * self.rows.len()
@@ -80,7 +80,7 @@ impl<V: Value> Model<V> {
         self.mains.last().copied().unwrap_or_default()
     }
 
-    /// What the model is now.
+    /// Returns the current moment.
     pub(super) fn moment(&self) -> Moment {
         Moment {
             rows: self.rows.len(),
@@ -88,7 +88,7 @@ impl<V: Value> Model<V> {
         }
     }
 
-    /// Whether a snapshot is one of a moment between that one and now.
+    /// Checks that a snapshot was taken between the moment `since` and now.
     pub(super) fn is_snapshot(&self, since: Moment, snapshot: &Snapshot<V>) -> Result<(), String> {
         let rows = snapshot.rows() as usize;
         if !(since.rows..=self.rows.len()).contains(&rows) || !self.ends.contains(&rows) {
@@ -110,7 +110,7 @@ impl<V: Value> Model<V> {
         Ok(())
     }
 
-    /// Rows, of the first ones, whose values are as told.
+    /// Returns those of the `first` rows whose values satisfy a condition.
     pub(super) fn rows_where<'m>(
         &'m self,
         first: u64,
@@ -122,7 +122,7 @@ impl<V: Value> Model<V> {
             .collect()
     }
 
-    /// Rows, of the first ones, whose values are in a list.
+    /// Returns those of the `first` rows whose values are in `list`.
     pub(super) fn rows_in<'m>(&'m self, first: u64, list: &'m [Option<V>]) -> Vec<u64> {
         let list: BTreeSet<Key<'_, V>> = list.iter().flatten().map(key).collect();
         self.rows_where(first, |value| {
@@ -132,13 +132,13 @@ impl<V: Value> Model<V> {
         })
     }
 
-    /// Distinct values.
+    /// Returns the number of distinct values.
     pub(super) fn distinct(&self) -> usize {
         let all: BTreeSet<Key<'_, V>> = self.rows.iter().flatten().map(key).collect();
         all.len()
     }
 
-    /// Mains that have come since.
+    /// Returns the number of Mains made since `moment`.
     pub(super) fn merges_since(&self, moment: Moment) -> usize {
         self.mains.len() - moment.mains
     }
@@ -148,17 +148,17 @@ impl<V: Value> Model<V> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Moment {
     rows: usize,
-    /// Mains so far, the one that is there included.
+    /// Number of Mains so far, the present one included.
     mains: usize,
 }
 
-/// How a value is compared.
+/// Returns the key by which a value is compared.
 pub(super) fn key<V: Value>(value: &V) -> Key<'_, V> {
     use column::Element as _;
     value.borrow().key()
 }
 
-/// Values as they are handed in.
+/// Borrows values in the form in which operations take them.
 pub(super) fn borrowed<V: Value>(values: &[Option<V>]) -> Vec<Option<V::Ref<'_>>> {
     values
         .iter()

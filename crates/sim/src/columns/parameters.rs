@@ -1,4 +1,4 @@
-//! What a run of a column consists of, besides its seed.
+//! Parameters of a column's run, besides its seed.
 
 use std::fmt;
 
@@ -7,28 +7,29 @@ use crate::failure::{Replay, describe};
 /// A bug put into the harness on purpose, which its model must find.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlantedInColumn {
-    /// Some appends are not done.
+    /// Some appends are not carried out.
     LoseAppend,
-    /// Some snapshots are older than they are said to be.
+    /// Some snapshots are older than they claim.
     OldSnapshot,
-    /// Some merges are not told of when they end.
+    /// The end of some merges is hidden from the model.
     HiddenMerge,
 }
 
 /// Everything that, with a seed, determines a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ColumnParameters {
-    /// Most threads that append; a run has 1 to this many.
+    /// Maximum threads that append; a run has 1 to this many.
     pub appenders_max: usize,
-    /// Most threads that merge.
+    /// Maximum threads that merge.
     pub mergers_max: usize,
-    /// Most threads that read.
+    /// Maximum threads that read.
     pub readers_max: usize,
-    /// Most operations of a thread; each has 1 to this many.
+    /// Maximum operations of a thread; each has 1 to this many.
     pub operations_max: usize,
-    /// Most rows of a usual append. A few have more than are looked up at a time.
+    /// Maximum rows of a usual append. A few appends have more rows than are
+    /// looked up at a time.
     pub batch_max: usize,
-    /// Most snapshots that a reader keeps.
+    /// Maximum snapshots that a reader keeps.
     pub kept_max: usize,
     /// A bug to plant.
     pub planted: Option<PlantedInColumn>,

@@ -1,4 +1,4 @@
-//! Threads that keep snapshots, and ask them again after merges.
+//! Threads that keep snapshots, and query them again after merges.
 
 use column::{InPredicate, Snapshot};
 use interleave::Execution;
@@ -18,7 +18,7 @@ struct Kept<V: Kind> {
 }
 
 impl<V: Kind> Scene<V> {
-    /// Takes snapshots and asks them.
+    /// Takes snapshots and queries them.
     pub(super) fn read(&self, me: usize, dice: &mut Dice) -> Result<ColumnReport, String> {
         let mut report = ColumnReport::default();
         let mut kept: Vec<Kept<V>> = Vec::new();
@@ -32,7 +32,7 @@ impl<V: Kind> Scene<V> {
                 }
                 0 | 1 => drop(kept.swap_remove(dice.below(kept.len()))),
                 2 => {
-                    // Looks at all parts, under its latches.
+                    // Formatting looks at all parts, under its latches.
                     let text = format!("{:?}", self.column);
                     if !text.contains("active_rows") {
                         return Err(format!("a column says of itself: {text}"));
@@ -74,7 +74,7 @@ impl<V: Kind> Scene<V> {
         })
     }
 
-    /// Compares what a snapshot answers with what the model has.
+    /// Compares a snapshot's answers with the model's.
     pub(super) fn ask(
         &self,
         snapshot: &Snapshot<V>,
@@ -128,7 +128,7 @@ impl<V: Kind> Scene<V> {
     }
 }
 
-/// One that looks up in a way of its own, or finds one.
+/// Draws a predicate with a fixed way of lookup, or one that chooses.
 fn draw_predicate(dice: &mut Dice) -> InPredicate {
     match dice.below(3) {
         0 => InPredicate::auto(),

@@ -1,8 +1,8 @@
-//! What a successful run of a column did.
+//! Counters of a successful run of a column.
 
 use std::{collections::BTreeMap, fmt};
 
-/// What happened in a run, or in several.
+/// Counters of one run, or sums over several.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ColumnReport {
     /// Runs, by the type of their columns.
@@ -11,7 +11,7 @@ pub struct ColumnReport {
     pub rows: u64,
     /// Appends.
     pub appends: u64,
-    /// Merges that came to their end.
+    /// Merges that were completed.
     pub merges: u64,
     /// Steps of merges.
     pub steps: u64,
@@ -21,17 +21,17 @@ pub struct ColumnReport {
     pub refused: u64,
     /// Snapshots taken.
     pub snapshots: u64,
-    /// Questions to snapshots.
+    /// Queries of snapshots.
     pub questions: u64,
-    /// Of these, to snapshots of which parts had been merged since.
+    /// Queries of snapshots with parts that had been merged since.
     pub outlived: u64,
     /// Rows that lists found.
     pub found: u64,
     /// Points at which another thread could go on.
     pub points: u64,
-    /// Times that another one did.
+    /// Points at which another thread went on.
     pub switches: u64,
-    /// Latches found with somebody else.
+    /// Latches found held by another thread.
     pub waits: u64,
 }
 

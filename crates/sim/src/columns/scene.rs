@@ -1,4 +1,5 @@
-//! What the threads of a run share, and those that change the column.
+//! State shared by the threads of a run, and the threads that change the
+//! column.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -12,19 +13,20 @@ use super::{
 };
 use crate::dice::Dice;
 
-/// A column, what it must be, and how its values are drawn.
+/// A column, its model, and the choice of its values.
 pub(super) struct Scene<V: Kind> {
     pub(super) column: Column<V>,
     model: Mutex<Model<V>>,
     pub(super) turns: Turns,
     pub(super) parameters: ColumnParameters,
-    /// Values have numbers below this, and a few that are sought greater ones.
+    /// Bound of the numbers of stored values; some sought values have greater
+    /// ones.
     spread: usize,
     /// Chance of NULL, per mille.
     nulls: u32,
 }
 
-/// More than are looked up at a time when they are appended.
+/// More rows than an append looks up at a time.
 const LARGE_BATCH: usize = 1100;
 
 impl<V: Kind> Scene<V> {
@@ -43,12 +45,12 @@ impl<V: Kind> Scene<V> {
         })
     }
 
-    /// What the column must be. Not to be held at a point.
+    /// Locks the model. The guard must not be held at a point.
     pub(super) fn model(&self) -> MutexGuard<'_, Model<V>> {
         self.model.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Values of rows, or some to look for: these may be absent.
+    /// Draws values of rows, or values to look for, which may be absent.
     pub(super) fn values(&self, count: usize, are_sought: bool, dice: &mut Dice) -> Vec<Option<V>> {
         let spread = match are_sought {
             true => self.spread + self.spread / 4 + 2,
@@ -59,7 +61,7 @@ impl<V: Kind> Scene<V> {
             .collect()
     }
 
-    /// Whether this is planted, and now.
+    /// Returns whether `bug` is planted, and strikes now.
     pub(super) fn is_planted(&self, bug: PlantedInColumn, dice: &mut Dice) -> bool {
         self.parameters.planted == Some(bug) && dice.chance(200)
     }

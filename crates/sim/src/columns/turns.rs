@@ -1,17 +1,18 @@
-//! Threads of which one runs at a time, and dice that decide which.
+//! Threads of which one runs at a time, and dice that choose the one.
 //!
-//! A simulated column is used by real threads, for its operations cannot be suspended. Each has a
-//! number and calls [`Turns::pass`] between operations, and the column does within them, at each latch
-//! (`column/sync.rs`). There the turn may go to another. Nothing else is shared between latches, so every
-//! interleaving of the operations has one of turns that is as good, and one seed always gives the same.
+//! A simulated column is used by real threads, for its operations cannot be suspended. Each thread has a
+//! number and calls [`Turns::pass`] between operations; within them, the column calls it at each latch
+//! (`column/sync.rs`). At these points the turn may go to another thread. Nothing else is shared between
+//! latches, so every interleaving of the operations is equivalent to one of turns, and one seed always gives
+//! the same.
 //!
 //! # Waiting
-//! A thread that finds a latch with another one hands the turn on, and tries again when it comes back. If
-//! all that are left do so again and again, they wait for each other: a deadlock.
+//! A thread that finds a latch held by another hands the turn on, and tries again when its turn comes back.
+//! If all remaining threads do so again and again, they wait for each other: a deadlock.
 //!
 //! # Ending
-//! When one thread fails, the others unwind from where they are. While they do, nobody has turns: latches
-//! are released as they come.
+//! When one thread fails, the others unwind from where they are. While they do, no thread has turns: latches
+//! are released in any order.
 
 use std::{
     panic::resume_unwind,
@@ -21,17 +22,17 @@ use std::{
 
 use crate::dice::Dice;
 
-/// In a row, for each thread, so many vain attempts at latches are a deadlock. The holder of a latch has his
-/// turn between two of them with a chance of at least one in the number of threads.
+/// Consecutive vain attempts at latches, per thread, that count as a deadlock. The holder of a latch gets
+/// its turn between two of them with a chance of at least one in the number of threads.
 const VAIN_ATTEMPTS: u64 = 1000;
 
-/// What a thread unwinds with when another one has failed.
+/// Payload with which a thread unwinds when another has failed.
 pub(super) struct Stopped;
 
-/// Who runs.
+/// The turns of the threads of a run.
 pub(super) struct Turns {
     state: Mutex<State>,
-    /// For each thread: its turn has come.
+    /// Signals for each thread that its turn has come.
     comes: Vec<Condvar>,
 }
 
@@ -44,24 +45,24 @@ struct State {
     stays: u32,
     is_over: bool,
     is_deadlock: bool,
-    /// Vain attempts at latches since somebody got on.
+    /// Vain attempts at latches since some thread made progress.
     vain: u64,
     counts: Counts,
 }
 
-/// What was passed.
+/// Numbers of points and turns.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
     /// Points.
     pub(super) passed: u64,
-    /// Of these, latches that another thread had.
+    /// Points at latches that another thread held.
     pub(super) refused: u64,
     /// Turns given to another thread.
     pub(super) switches: u64,
 }
 
 impl Turns {
-    /// For so many threads.
+    /// Returns turns for `threads` threads.
     pub(super) fn new(threads: usize, mut dice: Dice) -> Turns {
         Turns {
             state: Mutex::new(State {
@@ -83,14 +84,14 @@ impl Turns {
         drop(self.wait(self.state(), me));
     }
 
-    /// Another may go on. `is_refused`: this one can do nothing.
+    /// Lets another thread go on. `is_refused`: this thread cannot proceed.
     ///
     /// # Panics
-    /// Unwinds with [`Stopped`] if another has failed, or all wait for each other.
+    /// Unwinds with [`Stopped`] if another thread has failed, or all wait for each other.
     pub(super) fn pass(&self, me: usize, is_refused: bool) {
         let mut state = self.state();
         if thread::panicking() {
-            // It may want a latch, for a merge that it drops: all are released now.
+            // The thread may want a latch, for a merge that it drops: all latches are released now.
             self.stop_all(&mut state);
             drop(state);
             thread::yield_now();
@@ -110,7 +111,7 @@ impl Turns {
         drop(self.wait(state, me));
     }
 
-    /// The thread has ended.
+    /// Notes that the thread has ended.
     pub(super) fn end(&self, me: usize) {
         let mut state = self.state();
         state.live.retain(|&one| one != me);
@@ -119,17 +120,17 @@ impl Turns {
         }
     }
 
-    /// A thread has failed.
+    /// Notes that a thread has failed.
     pub(super) fn stop(&self) {
         self.stop_all(&mut self.state());
     }
 
-    /// Whether all waited for each other.
+    /// Returns whether all threads waited for each other.
     pub(super) fn is_deadlock(&self) -> bool {
         self.state().is_deadlock
     }
 
-    /// What was passed so far.
+    /// Returns the counts so far.
     pub(super) fn counts(&self) -> Counts {
         self.state().counts
     }
@@ -170,7 +171,7 @@ impl Turns {
 mod tests {
     use super::*;
 
-    /// Threads that count up to `goal` together, each when it is its turn: who counted when.
+    /// Runs threads that count up to `goal` together, each in its turn; returns the order of their turns.
     fn counted(seed: u64, threads: usize, goal: usize) -> Vec<usize> {
         let turns = Turns::new(threads, Dice::new(seed));
         let order = Mutex::new(Vec::new());

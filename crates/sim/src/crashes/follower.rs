@@ -1,10 +1,9 @@
-//! Somebody who follows the change stream, and remembers how far he has come, across
-//! crashes.
+//! A follower of the change stream, which remembers its position across crashes.
 //!
-//! What he was told must be what survives: each transaction once, whole, in order, and
-//! nothing that a crash takes back. Now and then he goes back to a position that he has
-//! been at. When the log from there on is not kept any more, he goes on from the oldest
-//! position that there is.
+//! The transactions that it received must be those that survive: each once, whole, in
+//! order, and nothing that a crash takes back. Now and then it goes back to an earlier
+//! position. When the log from there on is not kept any more, it goes on from the
+//! oldest position that there is.
 
 use std::{
     collections::BTreeMap,
@@ -27,18 +26,18 @@ use crate::{
 
 type Effects = BTreeMap<Key, Option<Value>>;
 
-/// See the module text.
+/// The follower: see the module text.
 #[derive(Clone, Default)]
 pub(super) struct Follower(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
-    /// He knows what came after this.
+    /// Position after which the follower has received everything.
     since: u64,
-    /// What he was told since.
+    /// Transactions received since.
     told: Vec<(u64, Effects)>,
     is_under_way: bool,
-    /// What cannot be.
+    /// An observation that must not occur.
     failure: Option<String>,
     report: CrashReport,
 }
@@ -49,7 +48,7 @@ impl State {
     }
 }
 
-/// He is under way, until this is dropped.
+/// A guard: the follower is under way until this is dropped.
 struct UnderWay(Follower);
 
 impl Drop for UnderWay {
@@ -63,7 +62,7 @@ impl Follower {
         self.0.lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    /// Sets out from where he was, or from before; unless he is under way.
+    /// Sets out from its last position, or an earlier one, unless it is under way.
     pub(super) fn set_out(
         &self,
         world: &Arc<World>,
@@ -124,7 +123,8 @@ impl Follower {
         }
     }
 
-    /// Whether what he was told has survived, in an image up to some commit.
+    /// Checks that all transactions received have survived, in an image up to commit
+    /// `up_to`.
     pub(super) fn check_position(&self, up_to: u64) -> Result<(), Reason> {
         let state = self.state();
         if let Some(failure) = &state.failure {
@@ -139,7 +139,7 @@ impl Follower {
         )))
     }
 
-    /// Compares what he was told with what has survived.
+    /// Compares the transactions received with the survivors.
     pub(super) fn check<'r>(
         &self,
         survivors: impl Iterator<Item = &'r Record>,
@@ -152,7 +152,8 @@ impl Follower {
                 && known.contains(&at)
             {
                 let changed = record.effects();
-                // The catalog is not streamed; what expires is also deleted by nobody.
+                // The catalog is not streamed; expired records are also deleted without
+                // a recorded transaction.
                 let is_followed = |key: &Key| !check::is_name(key) && !expiring::is_expiring(key);
                 let changed = changed.filter(|(key, _)| is_followed(key));
                 let changed = changed.map(|(key, value)| (key.clone(), value.cloned()));
@@ -179,13 +180,13 @@ impl Follower {
         }
     }
 
-    /// What he has counted since the last call.
+    /// Takes the counters since the last call.
     pub(super) fn take_report(&self) -> CrashReport {
         std::mem::take(&mut self.state().report)
     }
 }
 
-/// What a transaction changed in the tables of the run.
+/// Returns the changes of a transaction in the tables of the run.
 fn effects(transaction: &ChangedTransaction, world: &World) -> Effects {
     let records = transaction.records();
     let of_the_run = records.filter(|record| world.has_record(record.table.storage, record.key));

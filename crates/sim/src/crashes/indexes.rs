@@ -1,10 +1,10 @@
 //! Indexes across crashes: made and attached beside the transactions, compared with their
 //! tables, and looked for after recovery.
 //!
-//! The transaction that records a new index is in the history, like those that drop it or
-//! rename it (`workload/tables.rs`). To attach one that is recorded changes nothing that a
-//! history knows. While one is missing, writers are refused; so attaching a unique index
-//! never finds two records with one key.
+//! The transaction that records a new index is in the history, like transactions that drop it or
+//! rename it (`workload/tables.rs`). Attaching a recorded index changes nothing that a
+//! history knows. While an index is missing, writers are refused; so attaching a unique
+//! index never finds two records with one key.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -35,11 +35,11 @@ use crate::{
     world::World,
 };
 
-/// What the tasks count.
+/// Counters of the tasks.
 #[derive(Clone, Default)]
 pub(super) struct Indexes(Arc<Mutex<CrashReport>>);
 
-/// A table that may have indexes.
+/// Draws a table that may have indexes.
 fn any_table(dice: &mut Dice) -> String {
     match dice.below(tables::NAMES + 1) {
         tables::NAMES => expiring::TABLE.to_owned(),
@@ -47,10 +47,10 @@ fn any_table(dice: &mut Dice) -> String {
     }
 }
 
-/// The transaction that records an index, as far as it has come.
+/// A transaction that records an index, as far as it has come.
 struct Recording {
     world: Arc<World>,
-    /// Once it has committed.
+    /// The transaction's record, once it has committed.
     record: Option<Record>,
 }
 
@@ -68,18 +68,18 @@ impl Indexes {
         self.0.lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    /// What was counted since the last call.
+    /// Takes the counters since the last call.
     pub(super) fn take_report(&self) -> CrashReport {
         std::mem::take(&mut *self.count())
     }
 
-    /// Begins to attach an index of some table that is missing, or else to make one.
+    /// Begins to attach a missing index of some table, or else to make one.
     pub(super) fn begin_one(&self, simulation: &mut Simulation, dice: &mut Dice) {
         let (table, choice) = (any_table(dice), dice.below(tables::INDEX_NAMES));
         self.begin_building(simulation, dice, table, choice);
     }
 
-    /// Begins to attach all that are missing.
+    /// Begins to attach all missing indexes.
     pub(super) fn begin_attaching(
         &self,
         simulation: &mut Simulation,
@@ -204,7 +204,7 @@ impl Indexes {
                 let Some(index) = all.get(choice % all.len().max(1)) else {
                     return;
                 };
-                // Refused, if it is not ready yet, or no more.
+                // Refused if the index is not ready yet, or no longer.
                 if let Ok(report) = session.check_index::<Interleaved>(index).await {
                     let (flaws, name) = (&report.flaws, index.name());
                     assert_eq!(report.flaw_count, 0, "{name:?}: {flaws:?}");
@@ -237,9 +237,9 @@ impl Indexes {
     }
 }
 
-/// Begins to build an index of a table, of those that are missing the one of this number:
-/// whether it is attached, and what the history has of it if it is made. Nobody else acts
-/// meanwhile.
+/// Begins to build an index of table `name`: a missing index chosen by `choice`, or else a
+/// new one described by `number`. Returns the build, whether it attaches a missing index,
+/// and the history's action for a new one. Nothing else acts meanwhile.
 fn begin(
     session: &Rc<Session>,
     number: u64,
@@ -279,8 +279,8 @@ fn begin(
     }
 }
 
-/// The indexes of a database that was recovered, as records of a history. None is attached,
-/// and tables that have some cannot be written.
+/// Reads the indexes of a database that was recovered, as records of a history. None is
+/// attached, and tables that have indexes cannot be written.
 pub(super) fn read_missing(
     opened: &Opened,
     transaction: &Transaction,
@@ -319,7 +319,7 @@ pub(super) fn read_missing(
     Ok(found)
 }
 
-/// No two records have one key in a unique index.
+/// Checks that no two records have one key in a unique index.
 pub(super) fn check_unique(found: &BTreeMap<Key, Value>) -> Result<(), Reason> {
     let names = found.iter().filter(|(key, _)| check::is_name(key));
     let unique = names

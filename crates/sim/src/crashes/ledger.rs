@@ -1,12 +1,11 @@
-//! What is known of a database across crashes, and what must have survived one.
+//! Knowledge of a database across crashes, and the state that must have survived one.
 //!
-//! Everything committed in some order, which the timestamps tell. A crash at a
-//! moment leaves, at every level of durability, the state after some commit `up_to`:
-//! all that came before, nothing that came after. `up_to` is not older than any
-//! commit that was acknowledged as durable, nor than anything that an acknowledged
-//! reader saw.
+//! Transactions committed in some order, which the timestamps tell. A crash at a moment
+//! leaves, at every level of durability, the state after some commit `up_to`: all that
+//! came before, nothing that came after. `up_to` is not older than any commit that was
+//! acknowledged as durable, nor than anything that an acknowledged reader saw.
 //!
-//! A round's history begins with what was recovered before it, as one transaction.
+//! A round's history begins with the state recovered before it, as one transaction.
 
 use std::collections::BTreeMap;
 
@@ -26,30 +25,30 @@ use crate::{
     },
 };
 
-/// Bytes of what is stored of a record that expires: a value behind its expiry.
+/// Stored bytes of a record that expires: a value behind its expiry.
 const EXPIRING_BYTES: usize = 8 + expiring::VALUE_BYTES;
 
-/// The table of the keys that do not name another.
+/// Name of the table of all keys that do not name another table.
 pub(super) const MAIN_TABLE: &str = "records";
 
-/// What is known across crashes.
+/// Knowledge of a run's database across crashes.
 #[derive(Default)]
 pub(super) struct Ledger {
-    /// What was recovered last: up to this commit, this state.
+    /// The last recovered state, and the commit up to which it goes.
     base: u64,
     state: BTreeMap<Key, Value>,
-    /// All of them, of all rounds.
+    /// Surviving transactions of all rounds.
     survivors: Vec<Record>,
     /// Records of that state that had expired when they were recovered.
     expired: u64,
 }
 
-/// What a round leaves.
+/// Results of a round.
 pub(super) struct End {
     pub(super) records: Vec<Record>,
     /// The clock: no commit is newer.
     pub(super) newest: u64,
-    /// Everything was written: nothing may be lost.
+    /// Whether everything was written, so that nothing may be lost.
     pub(super) complete: bool,
     pub(super) backups: Vec<Backup>,
     pub(super) begun: u64,
@@ -59,9 +58,9 @@ pub(super) struct End {
 /// A backup that was made in a round, on a disk of its own.
 pub(super) struct Backup {
     pub(super) disk: SimulatedDisk,
-    /// Up to here, everything was durable when it began.
+    /// Commit up to which everything was durable when the backup began.
     pub(super) durable: u64,
-    /// What it says that it has.
+    /// Commit up to which the backup claims to go.
     pub(super) up_to: u64,
 }
 
@@ -78,24 +77,25 @@ pub(super) struct Past {
 }
 
 impl Ledger {
-    /// Whether the accounts and all that were loaded.
+    /// Returns whether the accounts and other initial records were loaded.
     pub(super) fn is_loaded(&self) -> bool {
         !self.state.is_empty()
     }
 
-    /// How many records of what was recovered last had expired, and had not.
+    /// Returns how many records of the last recovered state had expired, and how many
+    /// had not.
     pub(super) fn expiring(&self) -> (u64, u64) {
         let unexpired = self.state.keys().filter(|key| is_expiring(key)).count();
         (self.expired, unexpired as u64)
     }
 
-    /// What all rounds together left, by number.
+    /// Returns the surviving transactions of all rounds, by number.
     pub(super) fn survivors(&mut self) -> &[Record] {
         self.survivors.sort_by_key(|record| record.number);
         &self.survivors
     }
 
-    /// The history of a round that has ended.
+    /// Checks and returns the history of a round that has ended.
     pub(super) fn past(&self, end: End, rules: Rules) -> Result<Past, Reason> {
         let mut records = end.records;
         records.insert(0, self.recovered());
@@ -116,7 +116,7 @@ impl Ledger {
         })
     }
 
-    /// What was recovered last, as a transaction.
+    /// Returns the last recovered state as a transaction.
     fn recovered(&self) -> Record {
         let before = self.base.saturating_sub(1);
         let events = self.state.iter().map(|(key, value)| Event {
@@ -144,8 +144,8 @@ impl Ledger {
         }
     }
 
-    /// Compares what a backup holds with the state after the commit that it names,
-    /// which must not be older than what was durable when it began.
+    /// Compares the contents of a backup with the state after the commit that it names,
+    /// which must not be older than the durable state when it began.
     pub(super) fn compare_backup(
         &self,
         past: &Past,
@@ -162,8 +162,8 @@ impl Ledger {
         )))
     }
 
-    /// Compares what was recovered with the state after some commit, of the round or
-    /// before it; which one.
+    /// Compares a recovered database with the state after some commit, of the round or
+    /// before it; returns that commit.
     pub(super) fn compare(&self, past: &Past, opened: &Opened) -> Result<u64, Reason> {
         let Timestamp(up_to) = opened.report.recovered_up_to;
         if up_to > past.newest.max(1) {
@@ -173,7 +173,7 @@ impl Ledger {
             )));
         }
         let found = read_all(opened)?;
-        // That is a loss, but may be one that nobody can notice: `rot.rs`.
+        // An earlier state is a loss, but perhaps an undetectable one: `rot.rs`.
         let earlier = if up_to < past.base {
             Versions::of(&self.survivors).map_err(Reason::Violation)?
         } else {
@@ -207,7 +207,7 @@ impl Ledger {
         Ok(up_to)
     }
 
-    /// Goes on with what was recovered, up to a commit of the round.
+    /// Continues with the state recovered, up to a commit of the round.
     pub(super) fn settle(
         &mut self,
         past: Past,
@@ -227,7 +227,7 @@ impl Ledger {
         Ok(opened)
     }
 
-    /// Recovery leaves what the records need, and nothing else.
+    /// Checks that recovery leaves in memory only the data that the records need.
     fn compare_memory(&self, opened: &mut Opened) -> Result<(), Reason> {
         for _ in 0..100 {
             for berth in &mut opened.berths {
@@ -246,9 +246,9 @@ impl Ledger {
             false => value.len(),
         };
         let needed = check::block_bytes(records.map(stored)) + self.catalog_bytes(opened);
-        // What has expired may be there until it is deleted.
+        // An expired record may remain until it is deleted.
         let each = check::block_bytes(std::iter::once(EXPIRING_BYTES));
-        // What is on the device needs nothing.
+        // A record on the device needs no memory.
         if opened.has_cold && live <= needed + each * self.expired {
             return Ok(());
         }
@@ -263,7 +263,7 @@ impl Ledger {
         )))
     }
 
-    /// Bytes of the versions that describe tables and indexes (`engine`,
+    /// Returns the bytes of the versions that describe tables and indexes (`engine`,
     /// `catalog/definition.rs`).
     fn catalog_bytes(&self, opened: &Opened) -> u64 {
         let tables = opened.database.table_names().into_iter();
@@ -283,8 +283,8 @@ impl Ledger {
     }
 }
 
-/// The names in the catalog: which storage each leads to, as far as transactions and the
-/// database agree.
+/// Reads the names in the catalog: the storage that each leads to. Fails where
+/// transactions and the database disagree.
 fn read_names(opened: &Opened, transaction: &Transaction) -> Result<BTreeMap<Key, Value>, Reason> {
     let mut names = BTreeMap::new();
     for name in opened.database.table_names() {
@@ -317,7 +317,7 @@ fn read_names(opened: &Opened, transaction: &Transaction) -> Result<BTreeMap<Key
     Ok(names)
 }
 
-/// All records of all tables, and the names of these.
+/// Reads all records of all tables, and the names of the tables.
 fn read_all(opened: &Opened) -> Result<BTreeMap<Key, Value>, Reason> {
     let failed = |error| Reason::Setup(format!("reading what was recovered failed: {error}"));
     let session = opened.berths[0].session();
@@ -365,7 +365,7 @@ fn read_all(opened: &Opened) -> Result<BTreeMap<Key, Value>, Reason> {
     Ok(found)
 }
 
-/// Whether somebody was told that the transaction is on the device.
+/// Returns whether the transaction was acknowledged as being on the device.
 fn is_durable(record: &Record) -> bool {
     matches!(record.outcome, Outcome::Committed(_)) && record.durability == Durability::Synchronous
 }
@@ -375,7 +375,7 @@ impl Past {
         &self.records
     }
 
-    /// Whether everything that was acknowledged is part of the state after commit
+    /// Checks that everything that was acknowledged is part of the state after commit
     /// `up_to`.
     pub(super) fn check_acknowledged(&self, up_to: u64) -> Result<(), Reason> {
         if up_to < self.durable {
@@ -396,7 +396,7 @@ impl Past {
         Ok(())
     }
 
-    /// The transactions that are part of the state after commit `up_to`, and the
+    /// Returns the transactions that are part of the state after commit `up_to`, and the
     /// readers that saw nothing else.
     fn survivors(self, up_to: u64) -> impl Iterator<Item = Record> {
         let records = self.records.into_iter().skip(1);
@@ -414,7 +414,7 @@ impl Past {
     }
 }
 
-/// Whether a transaction may have seen what came after commit `up_to`.
+/// Returns whether a transaction may have seen anything newer than commit `up_to`.
 fn is_newer(record: &Record, up_to: u64) -> bool {
     let operations = record.events.iter().map(|event| event.clock.1);
     let last = match record.isolation {
@@ -424,7 +424,7 @@ fn is_newer(record: &Record, up_to: u64) -> bool {
     last.unwrap_or(record.snapshot) > up_to
 }
 
-/// A reader, had it run after commit `up_to` at the latest.
+/// Returns a reader's record as if it had run after commit `up_to` at the latest.
 fn as_of(record: &Record, up_to: u64) -> Record {
     let mut record = record.clone();
     record.snapshot = record.snapshot.min(up_to);

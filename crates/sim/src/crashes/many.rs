@@ -1,5 +1,4 @@
-//! Many runs, on several threads, and somebody who notices when one of them does
-//! not come back.
+//! Many runs, on several threads, and a watchdog for a run that does not end.
 
 use std::{
     io::Write,
@@ -14,15 +13,15 @@ use std::{
 
 use super::{CrashFailure, CrashParameters, CrashReport, run_crashes};
 
-/// No run takes that long. One that does is in an endless loop, which only ending
-/// the process can stop.
+/// Longer than any run takes. A run that takes longer is in an endless loop, which
+/// only ending the process can stop.
 const RUN_TIME_MAX: Duration = Duration::from_secs(120);
 
-/// Runs `seeds` simulations of crashes from seed `first` on, `jobs` at a time;
-/// `progress` is told after each.
+/// Runs `seeds` simulations of crashes from seed `first` on, `jobs` at a time; calls
+/// `progress` after each.
 ///
 /// # Errors
-/// A failure, the first that was noticed.
+/// Returns the first failure that was noticed.
 ///
 /// # Panics
 /// Aborts the process, having named the seeds under way, if no run ends for minutes.
@@ -47,7 +46,7 @@ pub fn run_crashes_many(
             note(&under_way, |seeds| seeds.push(seed));
             let outcome = run_crashes(seed, parameters);
             note(&under_way, |seeds| seeds.retain(|&other| other != seed));
-            // Who is not listening any more has seen a failure.
+            // A receiver that is gone has seen a failure.
             let _ = sender.send((seed, outcome));
         }
     };

@@ -1,4 +1,4 @@
-//! What a run of crashes consists of, besides its seed.
+//! Parameters of a run of crashes, besides its seed.
 
 use std::fmt;
 
@@ -11,22 +11,23 @@ use crate::{
 /// percent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CrashParameters {
-    /// What the workers do in a round.
+    /// Work of a round's workers.
     pub run: Parameters,
-    /// Most crashes that a database goes on after; each has 1 to this many.
+    /// Maximum crashes that a database goes on after; each has 1 to this many.
     pub rounds_max: usize,
-    /// Images of the disk that are looked at after a crash, besides those of
+    /// Images of the disk that are examined after a crash, besides those of
     /// interrupted recoveries.
     pub images: u32,
-    /// How many of them have rotten bits.
+    /// Chance that an image has rotten bits.
     pub rot: u32,
-    /// How likely the power fails at each change that the end of a recovery makes.
+    /// Chance that the power fails at each change that the end of a recovery makes.
     pub sweep: u32,
-    /// How likely a round has a device that fails calls.
+    /// Chance that a round has a device that fails calls.
     pub device_errors: u32,
-    /// How likely all transactions of a run are serializable, by either certifier.
+    /// Chance that all transactions of a run are serializable, by either certifier.
     pub serializable: u32,
-    /// How likely a run has little memory: what there is has to leave it, or to move.
+    /// Chance that a run has little memory: records have to leave it, or versions to
+    /// move.
     pub scarce: u32,
 }
 

@@ -23,18 +23,18 @@ pub(super) struct Opened {
     pub(super) clock: Rc<Cell<Duration>>,
     pub(super) wall: WallClock,
     pub(super) report: RecoveryReport,
-    /// Records may be on the device.
+    /// Whether records may be on the device.
     pub(super) has_cold: bool,
 }
 
-/// How an opening ended.
+/// Outcome of an opening.
 pub(super) enum Interrupted {
     No(Box<Opened>),
-    /// After as many turns as were asked for.
+    /// Interrupted after the number of turns asked for.
     Yes,
 }
 
-/// Opens what is on `disk`; if `turns` says so, only for a while.
+/// Opens the database on `disk`; stops after `turns`, if given.
 pub(super) fn open(
     disk: &SimulatedDisk,
     parameters: &Parameters,
@@ -58,7 +58,7 @@ pub(super) fn open(
             dead_percent_max: dice.between(10, 50) as u8,
             ..ColdConfig::default()
         }),
-        // So small that the few versions there are leave some sparse.
+        // Small regions: a few versions suffice to leave some sparse.
         region_bytes: dice.chance(700).then(|| 64 << dice.between(1, 6)),
         ..DatabaseConfig::with_memory(parameters.memory_bytes_max)
     };
@@ -99,7 +99,8 @@ pub(super) fn open(
         for berth in &mut berths {
             berth.take_in();
         }
-        // Who waits for the device, or for room, is not busy, and has not ended.
+        // A worker that waits for the device, or for room, is not busy, and has
+        // not ended.
         if !berths.iter().any(Berth::is_under_way) {
             break;
         }
@@ -111,7 +112,7 @@ pub(super) fn open(
         }
     }
     for berth in &mut berths {
-        // Its end is the end of what the tasks share.
+        // Ends the closure, and with it the share in the tasks' state.
         berth.draw(|| None::<Loading>);
     }
     let report = recovery.finish()?;
@@ -132,7 +133,7 @@ fn late(wall: &WallClock) -> WallClock {
     WallClock::manual(WallTime(wall.now().0 - ttl))
 }
 
-/// Small, so that buffers fill and segments are used again.
+/// Draws a small log, so that buffers fill and segments are reused.
 fn log_config(dice: &mut Dice) -> LogConfig {
     LogConfig {
         group_commit_window: Duration::from_micros(dice.below(200) as u64),

@@ -1,5 +1,5 @@
-//! What a run of crashes went through. Sums over runs tell whether everything had
-//! its chance.
+//! Counters of a run of crashes. Sums over runs tell whether every case had its
+//! chance.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ use crate::{
 
 macro_rules! counters {
     ($($(#[$doc:meta])* $name:ident $text:literal),* $(,)?) => {
-        /// What happened in a run, or in several.
+        /// Counters of one run, or sums over several.
         #[derive(Clone, Debug, Default, PartialEq, Eq)]
         pub struct CrashReport { $($(#[$doc])* pub $name: u64),* }
 
@@ -48,9 +48,9 @@ counters! {
     interrupted_loads "interrupted loads",
     /// Transactions that committed and were acknowledged.
     acknowledged "acknowledged",
-    /// Those among them that waited for the device.
+    /// Acknowledged transactions that waited for the device.
     synchronous "synchronous",
-    /// Transactions that committed and told nobody.
+    /// Transactions that committed without their client being told.
     in_doubt "in doubt",
     /// Transactions that survived to the end.
     survived "survivors",
@@ -70,7 +70,7 @@ counters! {
     cold_files_removed "cold files removed",
     /// Operations that found memory exhausted.
     exhausted "operations without memory",
-    /// Recoveries that memory was too small for: it was larger the next time.
+    /// Recoveries for which memory was too small: the next attempt had more.
     too_large "recoveries without memory",
     /// Blocks of the log.
     blocks "blocks",
@@ -80,7 +80,8 @@ counters! {
     no_space "without space",
     /// Changes of the catalog by transactions that were acknowledged.
     tables "changes of tables",
-    /// Those by transactions that committed and told nobody.
+    /// Changes of the catalog by transactions that committed without their client
+    /// being told.
     tables_in_doubt "changes of tables in doubt",
     /// Indexes made, dropped and renamed by transactions that committed, told or not.
     indexes "changes of indexes",
@@ -94,26 +95,26 @@ counters! {
     duplicates "writes refused as duplicates",
     /// Records that had expired when they were recovered, or been deleted for it.
     expired "expired",
-    /// Those that had not.
+    /// Records that had not expired when they were recovered.
     unexpired "not expired",
     /// Backups made while others wrote, and opened.
     backups "backups",
-    /// Times that somebody began to follow the change stream.
+    /// Times that a follower of the change stream set out.
     followers "followers",
-    /// Transactions that followers were told of.
+    /// Transactions that followers received.
     followed "followed",
     /// Times that a follower was too late.
     not_kept "too late",
     /// Rotten images that were refused.
     rot_refused "rotten refused",
-    /// Rotten images that held what they had to.
+    /// Rotten images that held everything required.
     rot_harmless "rotten without harm",
     /// Rotten images whose log ended early, as after a torn write.
     rot_torn "rotten like torn",
 }
 
 impl CrashReport {
-    /// Counts a history in.
+    /// Adds the counts of a history.
     pub(super) fn count(&mut self, records: &[Record]) {
         for record in records {
             let names = record.effects().filter(|(key, _)| check::is_name(key));

@@ -2,8 +2,8 @@
 //!
 //! One case cannot be told from a crash: the last whole block of a lane looks like a
 //! torn write when it rots. The log then ends early, as a prefix of the commit order
-//! nevertheless, and may lack what was acknowledged. (Unless another lane's block
-//! says that it was durable, or the manifest how many blocks there are.)
+//! nevertheless, and may lack acknowledged commits. (Unless another lane's block says
+//! that the block was durable, or the manifest says how many blocks there are.)
 
 use std::{collections::BTreeMap, ops::Range};
 
@@ -13,12 +13,12 @@ use io::{BLOCK_BYTES, OpenMode, SimulatedDisk};
 use super::{Crashes, ledger::Past};
 use crate::{dice::Dice, failure::Reason};
 
-/// Where most of what was written to a file lies.
+/// Length of the part of a file that holds most of its data.
 const FILE_START_BYTES: u64 = 40 << 10;
 
-/// As much of a log block's header as this needs; see the engine's `log/format.rs`.
+/// The needed part of a log block's header; see the engine's `log/format.rs`.
 pub(super) struct Block {
-    /// Up to the padding.
+    /// Bytes up to the padding.
     bytes: usize,
     /// Incarnation and lane.
     lane: (u64, u32),
@@ -26,8 +26,8 @@ pub(super) struct Block {
 }
 
 impl Block {
-    /// The block that `bytes` begin with, if one does; its checksum is not looked
-    /// at.
+    /// Returns the block at the start of `bytes`, if there is one; does not verify
+    /// its checksum.
     pub(super) fn at(bytes: &[u8]) -> Option<Block> {
         if bytes.len() < 64 || !bytes.starts_with(b"WFTB") {
             return None;
@@ -45,13 +45,13 @@ impl Block {
         })
     }
 
-    /// The checksum that the block at the start of `bytes` should have.
+    /// Returns the checksum that the block at the start of `bytes` should have.
     pub(super) fn checksum(&self, bytes: &[u8]) -> u32 {
         crc32fast::hash(&bytes[12..self.bytes])
     }
 }
 
-/// Where each lane's last whole block lies: file, and offsets.
+/// Returns the place of each lane's last whole block: file, and offsets.
 fn last_blocks(disk: &SimulatedDisk) -> std::io::Result<Vec<(String, Range<u64>)>> {
     let directory = disk.directory();
     let mut last: BTreeMap<(u64, u32), (u64, String, Range<u64>)> = BTreeMap::new();
@@ -83,7 +83,7 @@ fn last_blocks(disk: &SimulatedDisk) -> std::io::Result<Vec<(String, Range<u64>)
         .collect())
 }
 
-/// Lets some bits of an image rot, and looks what recovery makes of it.
+/// Flips some bits of an image, and checks what recovery makes of it.
 pub(super) fn look_at(
     crashes: &mut Crashes,
     image: &SimulatedDisk,
@@ -109,7 +109,7 @@ pub(super) fn look_at(
     };
     let rotted = |reason| Reason::Recovered(format!("{rotten:?} rotted: {reason}"));
     let up_to = match crashes.ledger.compare(past, &opened) {
-        // Opening does not look at cold records.
+        // Opening does not read cold records.
         Err(Reason::Unreadable(error)) if is_about(&error, &rotten) => {
             crashes.report.rot_refused += 1;
             return Ok(());
@@ -128,8 +128,8 @@ pub(super) fn look_at(
     Ok(())
 }
 
-/// Flips a bit: anywhere, which mostly is where nothing was written, at the beginning
-/// of a file, or in the last block of a lane. Where it was.
+/// Flips a bit and returns its place: anywhere, which mostly is unwritten space, at
+/// the beginning of a file, or in the last block of a lane.
 fn rot(
     dice: &mut Dice,
     image: &SimulatedDisk,
@@ -146,13 +146,13 @@ fn rot(
     is_there.then_some((name, offset))
 }
 
-/// Whether it was a rotten file that a record could not be read from.
+/// Returns whether the file from which a record could not be read has rotted.
 fn is_about(error: &Error, rotten: &[(String, u64)]) -> bool {
     let text = error.to_string();
     rotten.iter().any(|(name, _)| text.contains(name))
 }
 
-/// Whether an error is about a file that has rotted.
+/// Returns whether an error is about a file that has rotted.
 fn names(error: &OpenError, rotten: &[(String, u64)]) -> bool {
     match error {
         OpenError::Corrupt { file, .. } | OpenError::UnknownVersion { file, .. } => {

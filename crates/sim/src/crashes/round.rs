@@ -21,7 +21,7 @@ use crate::{
     world::World,
 };
 
-/// Steps that indexes may take to be attached before others begin.
+/// Maximum steps for attaching indexes before other work begins.
 const ATTACHING_STEPS_MAX: usize = 2000;
 
 pub(super) struct Round<'c> {
@@ -31,14 +31,14 @@ pub(super) struct Round<'c> {
     indexes: &'c Indexes,
     simulation: Simulation,
     dice: Dice,
-    /// The device may fail calls.
+    /// Whether the device may fail calls.
     is_bad: bool,
     backups: Vec<Backup>,
 }
 
 impl<'c> Round<'c> {
-    /// Puts the workers of a database to work that has been recovered, after
-    /// `(transactions, order)` of earlier rounds.
+    /// Starts the workers of a recovered database, after `(transactions, order)` of
+    /// earlier rounds.
     pub(super) fn new(
         disk: &'c SimulatedDisk,
         opened: Opened,
@@ -109,7 +109,7 @@ impl<'c> Round<'c> {
         let (least, most) = [(10, 300), (300, 2500), (2500, 6000)][self.dice.weighted(&[1, 3, 2])];
         let steps = self.dice.between(least, most);
         match self.dice.below(3) {
-            // They are attached one by one, or never.
+            // The indexes are attached one by one, or never.
             0 => {}
             alone => self.attach_indexes(alone == 1)?,
         }
@@ -160,7 +160,7 @@ impl<'c> Round<'c> {
         self.simulation.tasks.push(task);
     }
 
-    /// Now and then, what is no transaction.
+    /// Now and then does something other than a transaction.
     fn something_else(&mut self) -> Result<(), Reason> {
         match self.dice.below(1000) {
             0..6 => self.begin_upkeep(),
@@ -213,7 +213,8 @@ impl<'c> Round<'c> {
         }
     }
 
-    /// Has records leave memory that nobody has asked for, if there is a cold tier.
+    /// Moves records that were not used lately out of memory, if there is a cold
+    /// tier.
     fn begin_demotion(&mut self) {
         let (worker, looks) = (self.any_worker(), self.dice.between(1, 200));
         let task = self.simulation.berths[worker].submit(move |session| {
@@ -224,7 +225,7 @@ impl<'c> Round<'c> {
         self.simulation.tasks.push(task);
     }
 
-    /// Empties cold files of which little is live, if there are some.
+    /// Compacts cold files with little live data, if there are any.
     fn begin_compaction(&mut self) {
         let worker = self.any_worker();
         let task = self.simulation.berths[worker].submit(|session| {
@@ -271,7 +272,7 @@ impl<'c> Round<'c> {
         failure.map_or(Ok(()), Err)
     }
 
-    /// The device becomes slow, fast, full, roomy, worse or better.
+    /// Makes the device slow, fast, full, roomy, worse or better.
     fn change_mood(&mut self) {
         let dice = &mut self.dice;
         let (delay_reaps_min, delay_reaps_max) = [(0, 0), (0, 3), (5, 40), (0, 200)][dice.below(4)];
@@ -290,7 +291,7 @@ impl<'c> Round<'c> {
         });
     }
 
-    /// Ends all tasks, with a device that behaves.
+    /// Ends all tasks, with a device that does not fail.
     fn wind_up(&mut self) -> Result<(), Reason> {
         self.disk.set_faults(Faults::default());
         self.simulation.begun_max = self.simulation.begun;
@@ -307,7 +308,7 @@ impl<'c> Round<'c> {
         self.indexes.compare_all(&self.simulation)
     }
 
-    /// The end of all workers: with power, if they end in order.
+    /// Ends all workers: with power, if they end in order.
     fn end(self, in_order: bool, report: &mut CrashReport) -> Result<End, Reason> {
         let is_healthy = self.simulation.world.database.failure().is_none();
         report.halfway += u64::from(self.disk.is_unplugged());

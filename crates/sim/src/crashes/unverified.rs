@@ -1,11 +1,11 @@
 //! A directory whose log blocks always have the right checksum, for a recovery that
-//! does not verify any: what it reads has been sealed anew.
+//! does not verify any: each block read is sealed anew.
 
 use std::{io, sync::Arc};
 
 use ::io::{BLOCK_BYTES, Channel, Directory, DirectoryLock, File, OpenMode};
 
-/// See the module text.
+/// The directory: see the module text.
 #[derive(Debug)]
 pub(super) struct Unverified(pub(super) Arc<dyn Directory>);
 
@@ -89,7 +89,7 @@ impl File for Sealed {
     }
 }
 
-/// Corrects the checksum of the block that `bytes` begin with, if one does.
+/// Corrects the checksum of the block at the start of `bytes`, if there is one.
 fn seal(bytes: &mut [u8]) {
     let Some(block) = super::rot::Block::at(bytes) else {
         return;

@@ -1,6 +1,6 @@
-//! Encodings of keys (crate `weft`): whatever the type, encodings sort as values
-//! do, can be read back, are the only ones of their value, and none that is used
-//! inside tuples is the beginning of another.
+//! Encodings of keys (crate `weft`): for every type, encodings sort as values
+//! do, can be read back, are unique for their value, and no encoding that is
+//! used inside tuples is a prefix of another.
 
 use std::{cmp::Ordering, fmt::Debug};
 
@@ -10,7 +10,7 @@ use weft::{AsKey, Key, KeyBuffer};
 /// Encodes, compares and decodes keys that `data` describes.
 ///
 /// # Panics
-/// When an encoding breaks a rule.
+/// Panics if an encoding breaks a rule.
 pub fn key_encoding(data: &[u8]) {
     let mut source = Choices::new(data);
     while !source.is_empty() {
@@ -63,7 +63,8 @@ fn check<K: Key + Draw + Debug>(source: &mut Choices<'_>) {
     check_bytes::<K>(source);
 }
 
-/// Any bytes are refused, or are the encoding of what they are read as.
+/// Checks that any bytes are refused, or are the encoding of the value decoded
+/// from them.
 fn check_bytes<K: Key + Debug>(source: &mut Choices<'_>) {
     let bytes = <Vec<u8>>::draw(source);
     if let Ok(key) = K::decode_key(&bytes) {
@@ -136,7 +137,7 @@ ordered! {
     }).collect();
 }
 
-/// Often a byte that encodings treat in a special way.
+/// Draws a byte, often one that encodings treat in a special way.
 fn few(source: &mut Choices<'_>) -> u8 {
     match source.byte() {
         0..=79 => 0,

@@ -1,6 +1,6 @@
 //! Operations of a few open transactions of one session, side by side. Their
-//! history is checked as that of a simulation. Without suspensions every answer
-//! is determined, aborts included.
+//! history is checked like a simulation's. Without suspensions every answer is
+//! determined, aborts included.
 
 use std::ops::Bound;
 
@@ -19,7 +19,7 @@ use crate::{
 
 const OPEN_MAX: usize = 4;
 
-/// One of some fifty keys, several of them the beginning of others.
+/// Draws one of some fifty keys, several of them prefixes of others.
 fn key(source: &mut Choices<'_>) -> Key {
     let choice = source.byte();
     let mut key = vec![b'k'; usize::from(choice >> 4) * 2];
@@ -41,17 +41,17 @@ fn bound(source: &mut Choices<'_>) -> Bound<Key> {
 /// Runs the operations that `data` encodes.
 ///
 /// # Panics
-/// When an answer is not what it must be, or memory is lost.
+/// Panics if an answer is wrong, or memory is lost.
 pub fn engine_operations(data: &[u8]) {
     if let Err(message) = try_engine_operations(data, None) {
         panic!("{message}");
     }
 }
 
-/// As [`engine_operations`], with a bug in it.
+/// Runs the operations that `data` encodes, with a planted bug.
 ///
 /// # Errors
-/// What is wrong.
+/// Returns a description of the wrong answer or the lost memory.
 pub fn try_engine_operations(data: &[u8], planted: Option<Planted>) -> Result<(), String> {
     let mut source = Choices::new(data);
     let scarce = source.byte().is_multiple_of(8);
@@ -140,7 +140,7 @@ fn step(source: &mut Choices<'_>, session: &Session, open: &mut Vec<Client<'_>>)
             Ok(())
         }
         _ => {
-            // Aborted clients are not kept, so it cannot fail.
+            // Aborted clients are not kept, so the commit cannot fail.
             let _ = run_inline(open.swap_remove(index).commit());
             Ok(())
         }

@@ -15,7 +15,7 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Goes on with an order that has come so far.
+    /// Returns a recorder whose order continues at `order`.
     pub fn starting_at(order: u64) -> Recorder {
         Recorder {
             order: AtomicU64::new(order),
@@ -23,9 +23,9 @@ impl Recorder {
         }
     }
 
-    /// The next number of the history's order.
+    /// Returns the next number of the history's order.
     pub fn next(&self) -> u64 {
-        // SeqCst: the order must agree with what happens on all threads.
+        // SeqCst: the order must agree with the order of events on all threads.
         self.order.fetch_add(1, Ordering::SeqCst)
     }
 
@@ -37,12 +37,12 @@ impl Recorder {
             .push(record);
     }
 
-    /// Number of transactions that have ended.
+    /// Returns the number of transactions that have ended.
     pub fn len(&self) -> usize {
         self.records.lock().unwrap_or_else(|e| e.into_inner()).len()
     }
 
-    /// Whether no transaction has ended.
+    /// Returns whether no transaction has ended.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -1,4 +1,4 @@
-//! After a run: all garbage goes, memory and counters are as the history says,
+//! After a run: all garbage goes, memory and counters agree with the history,
 //! and an emptied table takes as much as a new one.
 
 use engine::Error;
@@ -11,15 +11,16 @@ use crate::{
     workload,
 };
 
-/// Rounds of housekeeping of all workers within which all garbage must be gone.
+/// Maximum rounds of housekeeping of all workers within which all garbage must
+/// be gone.
 const ROUNDS_MAX: u32 = 500;
 
 impl Simulation {
     pub(super) fn aftermath(&mut self, records: &[Record]) -> Result<(), Reason> {
         let panicked: u64 = self.berths.iter_mut().map(|berth| berth.panicked()).sum();
         let panicked = panicked + self.panicked_before;
-        // Fewer will do: a task may be cancelled between a panic of its leaf and
-        // the turn in which its root gets that panic.
+        // Fewer are possible: a task may be cancelled between a panic of its
+        // leaf and the turn in which its root gets that panic.
         if panicked > self.injector.panics() {
             let injected = self.injector.panics();
             let story = format!("{panicked} tasks panicked, {injected} panics were injected");
@@ -44,7 +45,7 @@ impl Simulation {
         self.empty()
     }
 
-    /// Housekeeping until nothing is left to do.
+    /// Does housekeeping until nothing is left to do.
     pub(super) fn collect_all(&mut self) -> Result<(), Reason> {
         for _ in 0..ROUNDS_MAX {
             for berth in &mut self.berths {
@@ -96,7 +97,7 @@ impl Simulation {
         )))
     }
 
-    /// Deletes everything: the indexes are empty then.
+    /// Deletes all records, after which the indexes are empty.
     fn empty_indexed(&mut self) -> Result<(), Reason> {
         let session = self.berths[0].session();
         let cleared = workload::clear(&self.world, &session);
@@ -107,7 +108,7 @@ impl Simulation {
         self.end_expiring()
     }
 
-    /// Deletes everything: nothing must be left of it.
+    /// Deletes all records, of which nothing may be left.
     fn empty(&mut self) -> Result<(), Reason> {
         let session = self.berths[0].session();
         let cleared = workload::clear(&self.world, &session);

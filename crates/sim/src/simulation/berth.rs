@@ -1,4 +1,4 @@
-//! One simulated worker, and what it is doing.
+//! One simulated worker, and its work.
 
 use std::{cell::Cell, future::Future, rc::Rc, sync::Arc, time::Duration};
 
@@ -65,7 +65,7 @@ impl Berth {
         self.handle.submit(make)
     }
 
-    /// Draws further tasks from `source`, until that has none.
+    /// Draws further tasks from `source`, until it has none.
     pub(crate) fn draw<F>(&mut self, mut source: impl FnMut() -> Option<F> + 'static)
     where
         F: Future<Output = ()> + 'static,
@@ -74,12 +74,13 @@ impl Berth {
             .set_source(FromFn(move |_: &Rc<Session>| source()));
     }
 
-    /// Whether a slot could be resumed.
+    /// Returns whether a slot could be resumed.
     pub(crate) fn is_busy(&self) -> bool {
         self.worker.step_choices() > 0
     }
 
-    /// Whether tasks that it took in, or drew, have not ended.
+    /// Returns whether some task that the worker took in, or drew, has not
+    /// ended.
     pub(crate) fn is_under_way(&self) -> bool {
         self.worker.step_open_tasks() > 0
     }
@@ -103,8 +104,8 @@ impl Berth {
         self.worker.step_housekeep();
     }
 
-    /// Goes to sleep as a worker does that has nothing to resume. It has parked
-    /// transactions, perhaps.
+    /// Goes to sleep like a worker that has nothing to resume. It may have
+    /// parked transactions.
     pub(crate) fn nap(&mut self) {
         if self.worker.step_choices() == 0 && !self.naps {
             self.worker.step_housekeep();
@@ -123,7 +124,8 @@ impl Berth {
         self.worker.step_next_timer()
     }
 
-    /// Whether the session, with nothing open, has nothing left to free.
+    /// Returns whether the session, with nothing open, has nothing left to
+    /// free.
     pub(crate) fn is_clean(&mut self) -> bool {
         self.wake();
         self.naps = true;
@@ -131,7 +133,7 @@ impl Berth {
         !self.worker.local().has_garbage() && wait != Some(Duration::ZERO)
     }
 
-    /// Tasks that panicked.
+    /// Returns the number of tasks that panicked.
     pub(crate) fn panicked(&mut self) -> u64 {
         self.housekeep();
         self.handle.stats().tasks_panicked

@@ -1,8 +1,8 @@
 //! Records that expire, beside everything else, by a wall clock that jumps in both
 //! directions: in a table and an index of their own, so that no history knows of them.
 //!
-//! Each value says when it expires. Whatever a transaction finds must still live in its
-//! present; and what it finds by table, by index and in the index alone must be the same
+//! Each value holds its expiry. Each record that a transaction finds must still live in
+//! its present; and reads by table, by index and in the index alone must find the same
 //! records. In the end the index is compared with the table, all of them expire, and
 //! nothing may be left of them.
 
@@ -26,7 +26,7 @@ use crate::{dice::Dice, failure::Reason, parameters::Planted};
 const TTL: u64 = 2000;
 const START: u64 = 1 << 40;
 const KEYS: usize = 12;
-/// Values of the column that the unique index is by: so few that they are often taken.
+/// Number of values of the column of the unique index: so few that they are often taken.
 const COLUMNS: usize = 16;
 const TRANSACTIONS: usize = 25;
 const ALL: (Bound<&[u8]>, Bound<&[u8]>) = (Bound::Unbounded, Bound::Unbounded);
@@ -35,12 +35,13 @@ const ALL: (Bound<&[u8]>, Bound<&[u8]>) = (Bound::Unbounded, Bound::Unbounded);
 pub(crate) struct Expiring {
     pub(crate) table: Arc<Table>,
     pub(crate) wall: WallClock,
-    /// The clock jumps back at times: what has come back then may be deleted or not.
+    /// Whether the clock jumps back at times: records that have come back may be deleted
+    /// or not.
     pub(crate) goes_back: bool,
 }
 
 impl Expiring {
-    /// On a database that nobody has used.
+    /// Returns the table of an unused database.
     pub(crate) fn new(database: &Arc<Database>) -> Expiring {
         let wall = WallClock::manual(WallTime(START));
         assert!(database.set_wall_clock(wall.clone()), "nobody has asked");
@@ -85,10 +86,10 @@ fn build_index(session: &Rc<Session>, table: &Arc<Table>) -> Index {
     build.index().clone()
 }
 
-/// What a reader keeps that is to read expired records: by key, when they expire.
+/// Records kept by a reader that may read expired ones: by key, their expiry.
 type Kept = BTreeMap<[u8; 1], (WallTime, Option<WallTime>)>;
 
-/// Some transactions, one after the other. Those that are aborted are given up.
+/// Runs some transactions, one after the other. Aborted transactions are given up.
 async fn work(
     session: Rc<Session>,
     table: Arc<Table>,
@@ -125,7 +126,7 @@ async fn operate(
 ) -> Result<(), Error> {
     for _ in 0..dice.between(1, 5) {
         let key = [dice.below(KEYS) as u8];
-        // Under read committed the operation may have a later one.
+        // Under read committed the operation may have a later present.
         let is_known = txn.isolation() != Isolation::ReadCommitted;
         let present = is_known.then(|| txn.present());
         match dice.below(8) {
@@ -169,7 +170,7 @@ async fn operate(
     Ok(())
 }
 
-/// The same records, whichever way they are found, and all of them live.
+/// Checks that each way of reading finds the same records, and that all of them live.
 async fn compare(
     txn: &Transaction,
     table: &Table,
@@ -221,7 +222,7 @@ impl Simulation {
         }
     }
 
-    /// The wall clock jumps: mostly forward, at times back.
+    /// Makes the wall clock jump: mostly forward, at times back.
     pub(super) fn move_wall_clock(&mut self) {
         let Some(expiring) = &self.world.expiring else {
             return;
@@ -256,7 +257,7 @@ impl Simulation {
             self.collect_all()?;
         }
         self.report.expired += world.database.stats().expired;
-        // Their records in the catalog are nothing that expires.
+        // The tables' records in the catalog do not expire.
         let session = self.berths[0].session();
         for table in [&world.table, &expiring.table] {
             for index in table.indexes() {

@@ -11,10 +11,12 @@ use interleave::Point;
 
 use crate::dice::Dice;
 
-/// What is thrown. Not text, so that it is told from the engine's own panics.
+/// Payload of an injected panic. Not text, to be told from the engine's own
+/// panics.
 struct Injected;
 
-/// Whether a task that panicked with this message was hit by an [`Injector`].
+/// Returns whether a task that panicked with this message was hit by an
+/// [`Injector`].
 pub(crate) fn is_injected(message: &str) -> bool {
     message == "a value that is not text"
 }
@@ -27,7 +29,7 @@ struct State {
     points: RefCell<BTreeMap<&'static str, u64>>,
 }
 
-/// Panics at suspension points. A handle; clones share the state.
+/// Injector of panics at suspension points. A handle; clones share the state.
 #[derive(Clone)]
 pub(crate) struct Injector(Rc<State>, Rc<RefCell<Dice>>);
 
@@ -44,7 +46,7 @@ impl Injector {
         self.0.enabled.set(enabled);
     }
 
-    /// Panics or not, silently.
+    /// Counts a passed point, and panics or not, silently.
     pub(crate) fn passed(&self, point: Point) {
         *self.0.points.borrow_mut().entry(point.name()).or_default() += 1;
         if self.0.per_100_000 == 0 || !self.0.enabled.get() {
@@ -60,7 +62,7 @@ impl Injector {
         self.0.panics.get()
     }
 
-    /// How often each named point was passed.
+    /// Returns the number of passes of each named point.
     pub(crate) fn points(&self) -> BTreeMap<&'static str, u64> {
         self.0.points.borrow().clone()
     }

@@ -1,9 +1,9 @@
 //! Indexes of a run: built while its transactions go on, maintained by them, and
 //! compared with their table in the end.
 //!
-//! No transaction reads by them, so that what a history must be is the same with
-//! indexes and without. Their builders are tasks like others: they are cancelled, meet
-//! injected panics and exhausted memory, and then begin again.
+//! No transaction reads by them, so histories must be the same with indexes and
+//! without. Their builders are tasks like others: they are cancelled, meet injected
+//! panics and exhausted memory, and then begin again.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -13,7 +13,7 @@ use interleave::{Sequential, run_inline, sleep};
 use super::Simulation;
 use crate::{dice::Dice, failure::Reason, world::World};
 
-/// Those that are ready.
+/// Indexes that are ready.
 #[derive(Clone, Default)]
 pub(super) struct Indexes {
     ready: Arc<Mutex<Vec<Index>>>,
@@ -25,8 +25,8 @@ impl Indexes {
     }
 }
 
-/// Kinds of indexes: unique, by the key; by the beginning of the value; by each of some
-/// bytes of it.
+/// Number of kinds of indexes: unique, by the key; by the beginning of the value; by
+/// each of some bytes of the value.
 const KINDS: usize = 3;
 
 fn kind(number: usize) -> (IndexOptions, Extractor) {

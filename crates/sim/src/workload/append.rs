@@ -1,4 +1,4 @@
-//! Lists that grow by unique elements. Whoever reads a list sees the order in
+//! Lists that grow by unique elements. A reader of a list sees the order in
 //! which its elements were appended, so every read tells a lot.
 
 use engine::{Error, Isolation};
@@ -10,7 +10,7 @@ use crate::client::Client;
 /// First byte of the lists' keys.
 pub(crate) const PREFIX: u8 = b'a';
 
-/// The elements of a list.
+/// Returns the elements of a list.
 pub(crate) fn elements(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     value.chunks(8)
 }

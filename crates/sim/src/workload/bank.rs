@@ -1,4 +1,4 @@
-//! Accounts: transfers leave the total as it is, and audits add it up.
+//! Accounts: transfers leave the total unchanged, and audits add it up.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ fn balance(value: &[u8]) -> u64 {
         .map_or(0, |bytes| u64::from_be_bytes(*bytes))
 }
 
-/// Whether the accounts of a state, if there are any, have their total.
+/// Checks that the accounts of a state, if there are any, have their total.
 pub(crate) fn check(state: &BTreeMap<Key, Value>) -> Result<(), String> {
     let accounts = state.range(vec![PREFIX]..vec![PREFIX + 1]);
     let (count, total) = accounts.fold((0, 0), |(count, total), (_, value)| {
@@ -67,7 +67,7 @@ pub(super) async fn run<P: Policy>(client: &Client<'_>, mood: &mut Mood<'_>) -> 
     };
     mood.pause().await;
     let (Some(have), Some(has)) = (have, has) else {
-        return Ok(()); // They could not be loaded.
+        return Ok(()); // The accounts could not be loaded.
     };
     let amount = mood.dice.below(balance(&have) as usize + 1) as u64;
     let less = account(balance(&have) - amount, client.unique());

@@ -1,9 +1,10 @@
 //! Records that expire, in a database whose power fails.
 //!
-//! The history has the writes only: what is there depends on a clock that it does not know.
-//! Readers hold what they find against the clock themselves. After a crash, what has not
-//! expired must be there, and the rest must not (`crashes/ledger.rs`). So the clock never
-//! goes back here: nobody could say whether a record that has come back was deleted.
+//! The history has the writes only: the records present depend on a clock that it does not
+//! know. Readers compare the records that they find with the clock themselves. After a
+//! crash, unexpired records must be there, and the rest must not (`crashes/ledger.rs`). The
+//! clock therefore never goes back here: it could not be decided whether a record that has
+//! come back was deleted.
 
 use std::time::Duration;
 
@@ -16,36 +17,36 @@ use crate::client::Client;
 /// First byte of the keys.
 const PREFIX: u8 = b'x';
 
-/// The name of the table, and its tag.
+/// Name of the table, and its tag.
 pub(crate) const TABLE: &str = "expiring";
 pub(crate) const TAG: u64 = 0;
 
-/// How long records live.
+/// Time for which records live.
 pub(crate) const TTL: Duration = Duration::from_micros(20_000);
 
-/// Bytes of a value: a number of its own, and when it expires.
+/// Bytes of a value: a unique number, and its expiry.
 pub(crate) const VALUE_BYTES: usize = 16;
 
 const KEYS: usize = 6;
 
-/// Whether a key is that of a record that expires.
+/// Returns whether a key belongs to a record that expires.
 pub(crate) fn is_expiring(key: &[u8]) -> bool {
     key.first() == Some(&PREFIX)
 }
 
-/// A value with a number of its own, written when the clock says `present`.
+/// Returns a value with a unique number, written when the clock says `present`.
 pub(crate) fn value(number: u64, present: WallTime) -> Vec<u8> {
     let expiry = present.0 + TTL.as_micros() as u64;
     [number.to_be_bytes(), expiry.to_be_bytes()].concat()
 }
 
-/// When a value expires.
+/// Returns the expiry of a value.
 pub(crate) fn expiry(value: &[u8]) -> WallTime {
     let expiry = value.last_chunk().expect("values have an expiry");
     WallTime(u64::from_be_bytes(*expiry))
 }
 
-/// Whether a record, of whatever table, has expired.
+/// Returns whether a record, of any table, has expired.
 pub(crate) fn has_expired(key: &[u8], value: &[u8], now: WallTime) -> bool {
     is_expiring(key) && expiry(value) <= now
 }

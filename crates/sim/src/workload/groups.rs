@@ -18,7 +18,7 @@ fn key(number: u64) -> Key {
     key
 }
 
-/// Whether a record is a list of elements, of eight bytes each.
+/// Returns whether a record is a list of elements, of eight bytes each.
 pub(crate) fn is_list(key: &[u8]) -> bool {
     match key {
         [PREFIX, number @ ..] => number

@@ -16,8 +16,8 @@ use crate::{
 
 const PREFIX: u8 = b'p';
 
-/// Keys of several shapes: short ones, long ones with a common beginning (deeper
-/// layers of the index), and ones that are the beginning of others.
+/// Returns keys of several shapes: short ones, long ones with a common beginning
+/// (deeper layers of the index), and prefixes of others.
 fn key(number: usize) -> Key {
     let low = number as u8;
     let high = (number >> 8) as u8;
@@ -49,7 +49,7 @@ pub(super) async fn run<P: Policy>(client: &Client<'_>, mood: &mut Mood<'_>) -> 
             2 => wave::<P>(client, mood).await?,
             _ if mood.joins() => {
                 let (a, b) = (random_key(mood), random_key(mood));
-                // Often the same record twice.
+                // Both operations often use one record.
                 let b = if mood.dice.chance(400) { a.clone() } else { b };
                 pair::<P>(client, mood, &a, &b).await?;
             }
@@ -82,7 +82,7 @@ async fn touch<P: Policy>(
     }
 }
 
-/// Two operations at once.
+/// Runs two operations at once.
 async fn pair<P: Policy>(
     client: &Client<'_>,
     mood: &mut Mood<'_>,

@@ -1,5 +1,5 @@
-//! Registers that are overwritten blindly with unique values, and read twice. Who waits
-//! for others also locks them, and takes writes back.
+//! Registers that are overwritten blindly with unique values, and read twice. A
+//! transaction that waits for others also locks registers, and takes writes back.
 
 use engine::{Error, IfLocked, Isolation, Strength};
 use interleave::Policy;
@@ -39,13 +39,14 @@ pub(super) async fn run<P: Policy>(client: &Client<'_>, mood: &mut Mood<'_>) -> 
     Ok(())
 }
 
-/// Who waits writes values of one length: whether a version is overwritten in place or
-/// kept for a savepoint then makes no difference to the memory that it takes.
+/// Draws a padding. A transaction that waits writes values of one length: whether a
+/// version is overwritten in place or kept for a savepoint then makes no difference to
+/// its memory.
 fn padding(client: &Client<'_>, mood: &mut Mood<'_>) -> usize {
     if client.waits() { 0 } else { mood.padding() }
 }
 
-/// Writes some registers, and perhaps takes that back.
+/// Writes some registers, and perhaps takes the writes back.
 async fn detour<P: Policy>(client: &Client<'_>, mood: &mut Mood<'_>) -> Result<(), Error> {
     let mut savepoints = Vec::new();
     for _ in 0..mood.dice.between(1, 4) {

@@ -1,15 +1,15 @@
-//! Tables that come and go, and records in several of them at once: a transaction is
+//! Tables that come and go, and records in several of them at once: a transaction appears
 //! whole in all of them, and in the catalog, or in none.
 //!
-//! In the history the catalog consists of records as well: under [`CATALOG`] and the
-//! number of a name, the number of the storage that the table of this name has. A
-//! record of such a table has the number of its storage in its key: whoever truncates
-//! the table or drops it makes these keys unreachable (`check/tables.rs`).
+//! In the history the catalog consists of records as well: under [`CATALOG`] and the number
+//! of a name, the number of the storage that the table of this name has. A record of such a
+//! table has the number of its storage in its key: truncating or dropping the table makes
+//! these keys unreachable (`check/tables.rs`).
 //!
 //! Indexes are dropped and renamed here as well; tasks of their own make them
 //! (`crashes/indexes.rs`). In the history they are records under [`INDEXES`] and the number
-//! of a name. Whose they are is said by a *tag* of the table, a number that it is described
-//! with and keeps through renaming and truncation: whoever drops the table makes them
+//! of a name. An index names its table by the table's *tag*, a number in the table's
+//! description that survives renaming and truncation: dropping the table makes its indexes
 //! unreachable.
 
 use engine::{Error, Extractor, IndexOptions, Table};
@@ -27,80 +27,80 @@ pub(crate) const CATALOG: u8 = b'u';
 /// First byte of the keys of indexes' names.
 pub(crate) const INDEXES: u8 = b'v';
 
-/// Names of tables.
+/// Number of names of tables.
 pub(crate) const NAMES: usize = 4;
 
-/// Names of indexes, of whatever table.
+/// Number of names of indexes, of any table.
 pub(crate) const INDEX_NAMES: usize = 8;
 
 /// Records per table.
 const RECORDS: usize = 5;
 
-/// The name of a number.
+/// Returns the name of a table by number.
 pub(crate) fn table_name(name: u8) -> String {
     format!("further {name}")
 }
 
-/// The name of an index.
+/// Returns the name of an index by number.
 pub(crate) fn index_name(name: u8) -> String {
     format!("index {name}")
 }
 
-/// What the descriptions of all tables of this workload begin with; their tag follows.
+/// Prefix of the descriptions of all tables of this workload; their tag follows.
 const DESCRIPTION: &[u8] = b"a table that comes and goes";
 
 /// Bytes of a tag, and of the number of an index.
 const TAG_BYTES: usize = 8;
 
-/// What a table is described with.
+/// Returns the description of a table.
 pub(crate) fn description(tag: u64) -> Vec<u8> {
     [DESCRIPTION, &tag.to_be_bytes()].concat()
 }
 
-/// A table's tag, if it has the description of one of these tables.
+/// Returns a table's tag, if the table belongs to this workload.
 pub(crate) fn tag(table: &Table) -> Option<[u8; TAG_BYTES]> {
     let tag = table.description().strip_prefix(DESCRIPTION)?;
     tag.try_into().ok()
 }
 
-/// What the name of a table leads to, as the value of a record: storage and tag.
+/// Returns the value of a table name's record: storage and tag.
 pub(crate) fn name_value(table: &Table) -> Value {
     let mut value = table.number().to_be_bytes().to_vec();
     value.extend_from_slice(&tag(table).unwrap_or_default());
     value
 }
 
-/// The storage and the tag in what the name of a table leads to.
+/// Returns the storage and the tag in the value of a table name's record.
 pub(crate) fn named(value: &[u8]) -> Option<(u32, [u8; TAG_BYTES])> {
     let (storage, tag) = value.split_first_chunk()?;
     Some((u32::from_be_bytes(*storage), tag.try_into().ok()?))
 }
 
-/// What an index is described with: a number that no other has, and whether it is unique.
+/// Returns the description of an index: a unique number, and whether the index is unique.
 pub(crate) fn index_description(number: u64, unique: bool) -> Vec<u8> {
     [&number.to_be_bytes()[..], &[u8::from(unique)]].concat()
 }
 
-/// What the name of an index leads to, as the value of a record: its table's tag, and how
-/// it is described.
+/// Returns the value of an index name's record: its table's tag, and the index's
+/// description.
 pub(crate) fn index_value(table: &Table, description: &[u8]) -> Value {
     [&tag(table).unwrap_or_default()[..], description].concat()
 }
 
-/// The tag of the table that an index is of, and whether it is unique, by what its name
-/// leads to.
+/// Returns the tag of the index's table, and whether the index is unique, from the value of
+/// an index name's record.
 pub(crate) fn indexed(value: &[u8]) -> Option<([u8; TAG_BYTES], bool)> {
     let (tag, description) = value.split_first_chunk()?;
     Some((*tag, description.last() == Some(&1)))
 }
 
-/// What unique indexes are by: few enough that it is often taken.
+/// Returns the key of unique indexes: it has few values, so that it is often taken.
 pub(crate) fn column(value: &[u8]) -> u8 {
     // Values begin with a number of 8 bytes (`Client::unique`).
     (value[5] ^ value[7]) % 8
 }
 
-/// What kind of index is made, and its keys.
+/// Returns the options of an index, and the function for its keys.
 pub(crate) fn index_kind(unique: bool) -> (IndexOptions, Extractor) {
     let options = IndexOptions {
         unique,
@@ -118,7 +118,7 @@ pub(crate) fn index_kind(unique: bool) -> (IndexOptions, Extractor) {
     (options, extract)
 }
 
-/// The key of a record in a storage.
+/// Returns the key of a record in a storage.
 pub(crate) fn record_key(storage: u32, record: u8) -> Vec<u8> {
     let mut key = vec![PREFIX];
     key.extend_from_slice(&storage.to_be_bytes());
@@ -126,7 +126,7 @@ pub(crate) fn record_key(storage: u32, record: u8) -> Vec<u8> {
     key
 }
 
-/// The storage that a key's record is in, if it is of one of these tables.
+/// Returns the storage of a key's record, if its table belongs to this workload.
 pub(crate) fn storage_of(key: &[u8]) -> Option<u32> {
     match key {
         [PREFIX, a, b, c, d, ..] => Some(u32::from_be_bytes([*a, *b, *c, *d])),
@@ -160,7 +160,8 @@ pub(super) async fn run<P: Policy>(client: &Client<'_>, mood: &mut Mood<'_>) -> 
             }
             8 => expiring::operate::<P>(client, mood).await?,
             _ => {
-                // Somebody's handle, perhaps on something that is gone or not there yet.
+                // The handle of any transaction, perhaps of a table that is gone or not
+                // there yet.
                 let known = mood.world.storages();
                 if !known.is_empty() {
                     let storage = known[mood.dice.below(known.len())];
@@ -196,7 +197,7 @@ async fn write<P: Policy>(
     Ok(())
 }
 
-/// What indexes refuse leaves the transaction as it was.
+/// Turns a refusal by an index, which leaves the transaction as it was, into success.
 pub(super) fn unless_refused(written: Result<(), Error>) -> Result<(), Error> {
     match written {
         Err(Error::DuplicateIndexKey { .. } | Error::IndexNotAttached { .. }) => Ok(()),

@@ -1,4 +1,4 @@
-//! What the simulation's tests share: which seeds they run.
+//! The choice of seeds for the simulation's tests.
 
 use sim::{Parameters, Report, run_many};
 
@@ -7,7 +7,7 @@ fn from_environment(name: &str) -> Option<u64> {
 }
 
 /// Runs `seeds` seeds (`WEFT_SIM_SEEDS` overrides, `WEFT_SIM_FIRST` is the first),
-/// panics with what a person needs to see a failure again.
+/// and panics with the data needed to repeat a failure.
 pub(crate) fn survive(seeds: u64, parameters: &Parameters) -> Report {
     let seeds = from_environment("WEFT_SIM_SEEDS").unwrap_or(seeds);
     let first = from_environment("WEFT_SIM_FIRST").unwrap_or(1);

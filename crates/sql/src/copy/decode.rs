@@ -1,8 +1,8 @@
-//! What a client sends, row by row.
+//! Decoding of a client's data, row by row.
 //!
-//! Main type: [`Decoder`]. It is given bytes as they come and keeps what is not a whole row yet;
-//! rows go into a batch of the asker's, who empties it. So a COPY takes the memory of its longest
-//! line and of a batch, however long it is.
+//! Main type: [`Decoder`]. It is given bytes as they come and keeps those that are not a whole row
+//! yet; rows go into a batch of the caller's, which empties it. A COPY takes the memory of its
+//! longest line and of a batch, however long it is.
 
 use std::{ops::Range, sync::Arc};
 
@@ -19,18 +19,18 @@ use super::{
 use batch::Rows;
 use catalog::Table;
 
-/// The longest row.
+/// Bytes of the longest row.
 const ROW_BYTES_MAX: usize = 0x3fff_ffff;
 
-/// See the module's text.
+/// A decoder of a client's data: see the module's text.
 pub(crate) struct Decoder {
     table: Arc<str>,
     columns: Vec<Column>,
     options: Options,
-    /// For each column, whether NULL is not looked for, and whether it is in quotes.
+    /// Whether the NULL marker is ignored in each column, and whether it is recognised in quotes.
     forced: Vec<(bool, bool)>,
     bytes: Vec<u8>,
-    /// Of the bytes, how many belong to rows that were read.
+    /// Number of the bytes that belong to rows that were read.
     start: usize,
     is_all: bool,
     is_over: bool,
@@ -43,7 +43,7 @@ pub(crate) struct Decoder {
 }
 
 impl Decoder {
-    /// For columns of a table.
+    /// Makes a decoder for `columns` of `table`.
     ///
     /// # Errors
     /// 42703 and 42P10 if options name columns that are not among them.
@@ -74,7 +74,7 @@ impl Decoder {
         self.columns.len()
     }
 
-    /// Takes the next bytes, which end anywhere.
+    /// Takes the next bytes, which may end anywhere.
     ///
     /// # Errors
     /// 54000 for a row that is too long; 22P04 for binary data after its end.
@@ -100,20 +100,21 @@ impl Decoder {
         Ok(())
     }
 
-    /// Bytes that wait to become rows, and room for more.
+    /// Returns the size of the buffer of bytes that wait to become rows.
     pub(crate) fn waiting_bytes(&self) -> usize {
         self.bytes.capacity()
     }
 
-    /// There are no more bytes.
+    /// Notes that there are no more bytes.
     pub(crate) fn end(&mut self) {
         self.is_all = true;
     }
 
-    /// Reads the next row into the batch; false if it is not there (yet).
+    /// Reads the next row into the batch; returns false if it is not there (yet).
     ///
     /// # Errors
-    /// 22P04 for what is no row, 22P02 and the like for what is no value, with the place.
+    /// 22P04 for data that is no row, 22P02 and others for text that is no value; each with the
+    /// place.
     pub(crate) fn next(&mut self, context: &Context<'_>, batch: &mut Rows) -> Result<bool> {
         if self.is_over {
             return Ok(false);
@@ -127,7 +128,7 @@ impl Decoder {
         }
     }
 
-    /// An error over a row of the batch, with its place.
+    /// Returns an error over a row of the batch with the row's place.
     pub(crate) fn explained(&self, at: usize, error: SqlError) -> SqlError {
         let has_text = self.options.format != Format::Binary;
         self.places.explained(at, &self.table, has_text, error)
@@ -314,7 +315,8 @@ impl Decoder {
         self.at_tuple(SqlError::new(SqlState::BAD_COPY_FILE_FORMAT, message))
     }
 
-    /// The tuple that is being read is not counted yet, and a header is none.
+    /// Returns the error with the number of the tuple that is being read. The tuple is not counted
+    /// yet, and the header is none.
     fn at_tuple(&self, error: SqlError) -> SqlError {
         match self.tuples.is_begun {
             true => {

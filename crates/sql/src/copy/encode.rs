@@ -8,17 +8,17 @@ use super::{
 };
 use catalog::Table;
 
-/// Writes rows in a format, each into memory that is used again for the next.
+/// A writer of rows in a format, each into memory that is used again for the next.
 pub(crate) struct Encoder {
     options: Options,
     columns: Vec<Column>,
     force_quote: Vec<bool>,
-    /// The text of one value.
+    /// Text of one value.
     value: Vec<u8>,
 }
 
 impl Encoder {
-    /// For rows of these columns, of a table or of a query.
+    /// Makes an encoder for rows of these columns, of a table or of a query.
     ///
     /// # Errors
     /// 42703 and 42P10 if options name columns that are not among them.
@@ -43,12 +43,12 @@ impl Encoder {
         self.columns.len()
     }
 
-    /// Appends what comes before the rows, if anything does.
+    /// Appends the format's header, if it has one.
     pub(crate) fn begin(&mut self, out: &mut Vec<u8>) {
         match self.options.format {
             Format::Binary => {
                 out.extend_from_slice(SIGNATURE);
-                // No flags, no extension.
+                // There are no flags and no extension.
                 out.extend_from_slice(&[0; 8]);
             }
             Format::Text | Format::Csv if self.options.header != Header::Absent => {
@@ -69,7 +69,7 @@ impl Encoder {
     /// Appends a row.
     ///
     /// # Errors
-    /// Those of writing values.
+    /// Errors of writing values.
     pub(crate) fn row(
         &mut self,
         values: &[Value<'_>],
@@ -98,7 +98,7 @@ impl Encoder {
         Ok(())
     }
 
-    /// Appends what comes after the rows, if anything does.
+    /// Appends the format's trailer, if it has one.
     pub(crate) fn end(&self, out: &mut Vec<u8>) {
         if self.options.format == Format::Binary {
             out.extend_from_slice(&(-1_i16).to_be_bytes());
@@ -162,7 +162,7 @@ impl Encoder {
         let needs_quotes =
             |byte: &u8| *byte == delimiter || *byte == quote || matches!(*byte, b'\n' | b'\r');
         let is_ambiguous = *text == *self.options.null.as_bytes()
-            // Alone on a line it would be the end of the data.
+            // A value of `\.` alone on a line would be the end of the data.
             || self.columns.len() == 1 && text == b"\\.";
         if !force && !is_ambiguous && !text.iter().any(needs_quotes) {
             out.extend_from_slice(text);

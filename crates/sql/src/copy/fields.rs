@@ -6,8 +6,8 @@ use types::{Result, SqlError, SqlState};
 
 use super::options::{Format, Options};
 
-/// Where the fields of a line are: in the line itself, or in memory of their own if something had
-/// to be taken out of it.
+/// The places of a line's fields: in the line itself, or in memory of their own if escapes or
+/// quotes had to be taken out of it.
 #[derive(Debug, Default)]
 pub(super) struct Fields {
     bounds: Vec<(Range<usize>, bool)>,
@@ -46,10 +46,10 @@ impl Fields {
         self.bounds.len()
     }
 
-    /// A field; `None` if it is NULL.
+    /// Returns a field; `None` if it is NULL.
     ///
     /// # Errors
-    /// 22021 if escapes have made something else of it than text.
+    /// 22021 if escapes have made bytes of it that are no text.
     pub(super) fn get<'f>(&'f self, at: usize, line: &'f str) -> Result<Option<&'f str>> {
         let (range, is_null) = &self.bounds[at];
         if *is_null {
@@ -61,7 +61,7 @@ impl Fields {
         }
     }
 
-    /// There is nothing but delimiters in it.
+    /// Splits a line in which only delimiters are special.
     fn split_plain(&mut self, line: &[u8], options: &Options) {
         let mut start = 0;
         let ends = memchr::memchr_iter(options.delimiter, line).chain([line.len()]);
@@ -123,7 +123,8 @@ impl Fields {
     }
 }
 
-/// What stands behind a backslash; how many bytes of it belong to the escape.
+/// Appends the meaning of the bytes behind a backslash; returns how many of them belong to the
+/// escape.
 fn escape(rest: &[u8], out: &mut Vec<u8>) -> usize {
     let Some(&first) = rest.first() else {
         return 0;
@@ -134,7 +135,7 @@ fn escape(rest: &[u8], out: &mut Vec<u8>) -> usize {
     };
     let number = |from, most, radix| {
         let value = digits(from, most, radix).fold(0, |value, digit| value * radix + digit);
-        // The eight lower bits of three octal digits.
+        // Three octal digits keep their eight lower bits.
         (value as u8, digits(from, most, radix).count())
     };
     match first {
@@ -159,7 +160,7 @@ fn escape(rest: &[u8], out: &mut Vec<u8>) -> usize {
     1
 }
 
-/// Up to the quote that ends what begins at a place; the place behind it.
+/// Appends the bytes from `at` up to the closing quote; returns the place behind that.
 fn quoted(line: &[u8], mut at: usize, options: &Options, out: &mut Vec<u8>) -> Result<usize> {
     while let Some(&byte) = line.get(at) {
         at += 1;
@@ -181,10 +182,10 @@ fn quoted(line: &[u8], mut at: usize, options: &Options, out: &mut Vec<u8>) -> R
     ))
 }
 
-/// Bytes as text.
+/// Returns bytes as text.
 ///
 /// # Errors
-/// 22021 with the first bytes that are none.
+/// 22021 with the first bytes that are no text.
 pub(super) fn text(bytes: &[u8]) -> Result<&str> {
     std::str::from_utf8(bytes).map_err(|error| {
         let wrong = &bytes[error.valid_up_to()..];

@@ -1,11 +1,11 @@
 //! Text and CSV, cut into lines.
 //!
-//! A line ends at a newline, a carriage return or both; the first one says which, and others are
-//! errors then. In text a backslash takes the next byte with it, in CSV what is between quotes
-//! belongs to the line. A line of `\.` ends the data before the client does.
+//! A line ends at a newline, a carriage return or both; the first line decides which, and others
+//! are errors from then on. In text a backslash takes the next byte with it, in CSV bytes between
+//! quotes belong to the line. A line of `\.` ends the data before the client does.
 //!
-//! Bytes come in pieces that end anywhere: what was looked at is not looked at again, and where
-//! the next byte decides, it is waited for.
+//! Bytes come in pieces that end anywhere: bytes that were looked at are not looked at again, and
+//! if the next byte decides, it is waited for.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ use types::{Result, SqlError, SqlState};
 
 use super::options::{Format, Options};
 
-/// What lines end with.
+/// The ways in which lines end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ending {
     Newline,
@@ -21,12 +21,12 @@ enum Ending {
     Both,
 }
 
-/// What became of a look for the next line.
+/// The result of a search for the next line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Cut {
-    /// It is not there yet.
+    /// The end of the line is not there yet.
     Awaited,
-    /// The bytes of it, and how many belong to it.
+    /// The bytes of the line, and how many of the input belong to it.
     Line { line: Range<usize>, taken: usize },
     /// The data is at its end, after this line if it is not empty.
     End { line: Range<usize> },
@@ -39,9 +39,10 @@ pub(super) struct Lines {
     quote: u8,
     escape: u8,
     ending: Option<Ending>,
-    /// The number of the line that was begun, from 1.
+    /// Number of the line that was begun, from 1.
     pub(super) number: u64,
-    /// A line was begun; bytes of it that were looked at, and what they came to.
+    /// Whether a line was begun; the number of its bytes that were looked at, and the state that
+    /// they led to.
     is_begun: bool,
     scanned: usize,
     in_quotes: bool,
@@ -63,10 +64,11 @@ impl Lines {
         }
     }
 
-    /// Looks for the end of the line that `bytes` begin with; `is_all`: no more will come.
+    /// Searches for the end of the line that `bytes` begin with; `is_all` says that no more will
+    /// come.
     ///
     /// # Errors
-    /// 22P04.
+    /// 22P04 for bytes that are no line.
     pub(super) fn cut(&mut self, bytes: &[u8], is_all: bool) -> Result<Cut> {
         if !self.is_begun && !bytes.is_empty() {
             self.is_begun = true;
@@ -121,7 +123,7 @@ impl Lines {
                 _ => {}
             }
         }
-        // Where both are one, a doubled quote ends the quotes and begins them again.
+        // If both characters are one, a doubled quote ends the quotes and begins them again.
         let escape = if self.escape == self.quote {
             None
         } else {
@@ -154,7 +156,7 @@ impl Lines {
         Ok(self.rest(bytes, is_all))
     }
 
-    /// There is no end in the bytes.
+    /// Returns the result for bytes without a line's end.
     fn rest(&mut self, bytes: &[u8], is_all: bool) -> Cut {
         match is_all {
             true => Cut::End {
@@ -167,7 +169,8 @@ impl Lines {
         }
     }
 
-    /// A newline or a carriage return outside quotes. `None`: the next byte decides.
+    /// Returns the line that ends at a newline or a carriage return outside quotes; `None` if the
+    /// next byte decides.
     fn line_end(&mut self, bytes: &[u8], at: usize, is_all: bool) -> Result<Option<Cut>> {
         let ended = |ending_bytes| {
             Some(Cut::Line {
@@ -200,7 +203,8 @@ impl Lines {
         }
     }
 
-    /// What begins with `\.`: `Cut::Awaited` if that is not known yet, `None` if it is data.
+    /// Returns the end of the data for a `\.`: `Cut::Awaited` if the next byte decides, `None` if
+    /// it is data.
     fn end_marker(&self, bytes: &[u8], at: usize, is_all: bool) -> Result<Option<Cut>> {
         let end = Some(Cut::End { line: 0..at });
         let ending = match &bytes[at + 2..] {

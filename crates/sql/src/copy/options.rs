@@ -1,4 +1,4 @@
-//! What the options of a COPY come to.
+//! The options of a COPY, with their defaults.
 
 use types::{Result, SqlError, SqlState};
 
@@ -6,7 +6,7 @@ use super::Column;
 use catalog::Table;
 use syntax::copy::{Argument, CopyOption};
 
-/// How rows are written.
+/// The form in which rows are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Format {
     Text,
@@ -14,24 +14,24 @@ pub(crate) enum Format {
     Binary,
 }
 
-/// Whether there is a line of names before the rows.
+/// The treatment of a line of names before the rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Header {
     Absent,
     Present,
-    /// And its names have to be those of the columns.
+    /// The line is there, and its names have to be those of the columns.
     Match,
 }
 
-/// All of them. Text and CSV only, but for the format.
+/// All options. Except for the format, they are for text and CSV only.
 #[derive(Debug, Clone)]
 pub(crate) struct Options {
     pub(crate) format: Format,
     pub(crate) header: Header,
     pub(crate) delimiter: u8,
-    /// What stands for NULL.
+    /// Text that stands for NULL.
     pub(crate) null: Box<str>,
-    /// In CSV only. So is what follows.
+    /// Quote of CSV. This option and those below are for CSV only.
     pub(crate) quote: u8,
     pub(crate) escape: u8,
     pub(crate) force_quote: Columns,
@@ -68,7 +68,7 @@ impl Options {
     /// Reads options.
     ///
     /// # Errors
-    /// 42601, 22023 and 0A000, as PostgreSQL.
+    /// 42601, 22023 and 0A000, as in PostgreSQL.
     pub(crate) fn of(options: &[CopyOption], is_from: bool) -> Result<Options> {
         let mut given = Given::default();
         for option in options {
@@ -86,11 +86,11 @@ impl Options {
         given.completed(is_from)
     }
 
-    /// Whether NULL is not looked for, and looked for in quotes, in each column of a table that is
-    /// copied.
+    /// Returns, for each copied column of a table, whether the NULL marker is ignored, and whether
+    /// it is recognised in quotes.
     ///
     /// # Errors
-    /// 42703 for columns that there are not, 42P10 for those that are not copied.
+    /// 42703 for columns that do not exist, 42P10 for those that are not copied.
     pub(super) fn forced(&self, table: &Table, columns: &[Column]) -> Result<Vec<(bool, bool)>> {
         let table = Some(table);
         let not_null = self
@@ -106,7 +106,8 @@ impl Columns {
         *self != Columns::Absent
     }
 
-    /// Which they are of the columns that are copied, of a table or of a query's result.
+    /// Returns, for each copied column of a table or of a query's result, whether the option names
+    /// it.
     pub(super) fn among(
         &self,
         table: Option<&Table>,
@@ -159,7 +160,7 @@ impl<'o> Given<'o> {
                 if std::mem::replace(&mut self.freeze, true) {
                     return Err(redundant());
                 }
-                // Rows are not frozen: there is nothing that would have to be done later.
+                // Rows are not frozen: nothing would have to be done later.
                 boolean(option).map(drop)
             }
             "delimiter" => once(&mut self.delimiter, text(option)?),
@@ -299,7 +300,7 @@ fn text(option: &CopyOption) -> Result<&str> {
     }
 }
 
-/// Whether a flag is set.
+/// Returns whether a flag is set.
 fn boolean(option: &CopyOption) -> Result<bool> {
     match &option.value {
         Argument::Absent => Ok(true),
@@ -348,7 +349,7 @@ fn columns(place: &mut Columns, option: &CopyOption, may_be_all: bool) -> Result
     Ok(())
 }
 
-/// A character of CSV's.
+/// Returns a special character of CSV.
 fn single(name: &str, given: Option<&str>, is_csv: bool, default: u8) -> Result<u8> {
     match given.map(str::as_bytes) {
         None => Ok(default),

@@ -1,4 +1,4 @@
-//! Where in the data something was, as PostgreSQL tells it in CONTEXT.
+//! The places of rows in the data, as PostgreSQL shows them in CONTEXT.
 
 use types::{SqlError, SqlState};
 
@@ -9,7 +9,7 @@ const SHOWN_BYTES_MAX: usize = 100;
 #[derive(Default)]
 pub(super) struct Places {
     text: Vec<u8>,
-    /// The line's number, where its text ends, and whether that was cut.
+    /// Number of each line, the end of its text, and whether the text was cut.
     lines: Vec<(u64, usize, bool)>,
 }
 
@@ -19,7 +19,7 @@ impl Places {
         self.lines.clear();
     }
 
-    /// A row has been read; binary rows have no text.
+    /// Notes that a row has been read; binary rows have no text.
     pub(super) fn note(&mut self, number: u64, line: &[u8]) {
         let shown = &line[..line.len().min(SHOWN_BYTES_MAX)];
         self.text.extend_from_slice(shown);
@@ -27,10 +27,10 @@ impl Places {
             .push((number, self.text.len(), shown.len() < line.len()));
     }
 
-    /// An error of the row that was noted at a position.
+    /// Returns an error of the row that was noted at `at`, with its place.
     ///
-    /// Whoever reads PostgreSQL's messages sees the line's text unless the row was only then put
-    /// in: a duplicate is found later than a value that must not be there.
+    /// PostgreSQL's messages have the line's text only if the error was found before the row was
+    /// put in, as with a value that must not be there; a duplicate is found later.
     pub(super) fn explained(
         &self,
         at: usize,
@@ -47,7 +47,7 @@ impl Places {
                 | SqlState::SERIALIZATION_FAILURE
                 | SqlState::DEADLOCK_DETECTED
         );
-        // A reference is looked for when all rows are there.
+        // References are checked when all rows are there.
         if error.state() == SqlState::FOREIGN_KEY_VIOLATION {
             return error;
         }
@@ -60,13 +60,13 @@ impl Places {
     }
 }
 
-/// The beginning of a line or value, or all of it.
+/// Returns the beginning of a line or value, or all of it.
 pub(super) fn shortened(bytes: &[u8]) -> String {
     let cut = &bytes[..bytes.len().min(SHOWN_BYTES_MAX)];
     shown(cut, cut.len() < bytes.len())
 }
 
-/// What is left of a character that was cut is not shown.
+/// Returns bytes as text, without the rest of a character that was cut.
 fn shown(bytes: &[u8], is_cut: bool) -> String {
     if !is_cut {
         return String::from_utf8_lossy(bytes).into_owned();

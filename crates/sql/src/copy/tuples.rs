@@ -11,32 +11,33 @@ use super::SIGNATURE;
 const HEADER_BYTES: usize = SIGNATURE.len() + 8;
 const LENGTH_BYTES: usize = 4;
 
-/// What became of a look for the next tuple.
+/// The result of a search for the next tuple.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Next {
     Awaited,
-    /// So many bytes are passed over.
+    /// The header, of this many bytes.
     Header(usize),
-    /// So many bytes are a tuple, whose fields are at [`Tuples::fields`].
+    /// A tuple of this many bytes, whose fields are at [`Tuples::fields`].
     Tuple(usize),
-    /// The trailer, of so many bytes.
+    /// The trailer, of this many bytes.
     End(usize),
 }
 
 /// The state of the cutting.
 #[derive(Debug, Default)]
 pub(super) struct Tuples {
-    /// The header has been read.
+    /// Whether the header has been read.
     pub(super) is_begun: bool,
-    /// Of the tuple that was found last; `None` is NULL.
+    /// Fields of the tuple that was found last; `None` is NULL.
     pub(super) fields: Vec<Option<Range<usize>>>,
 }
 
 impl Tuples {
-    /// Looks for the tuple that `bytes` begin with, of so many fields; `is_all`: no more will come.
+    /// Searches for the tuple of `columns` fields that `bytes` begin with; `is_all` says that no
+    /// more will come.
     ///
     /// # Errors
-    /// 22P04.
+    /// 22P04 for bytes that are no tuple.
     pub(super) fn next(&mut self, bytes: &[u8], columns: usize, is_all: bool) -> Result<Next> {
         if !self.is_begun {
             return self.header(bytes, is_all);

@@ -1,17 +1,17 @@
-//! Bytes as texts of statements.
+//! Conversion of bytes to texts of statements.
 
 use super::seeds::SEEDS;
 
-/// Edits of one statement.
+/// Most edits of one statement.
 const EDITS_MAX: u8 = 8;
 
 /// Repetitions that an edit can ask for: few, and many.
 const REPETITIONS: [usize; 8] = [2, 3, 4, 8, 30, 100, 300, 1000];
 
-/// Bytes of a text: beyond it no edit makes it longer.
+/// Bytes of a text beyond which no edit makes it longer.
 const TEXT_BYTES_MAX: usize = 64 << 10;
 
-/// Bytes that decide. When they are used up, everything is zero.
+/// Bytes that decide. After the last one, everything is zero.
 struct Choices<'d>(&'d [u8]);
 
 impl Choices<'_> {
@@ -19,14 +19,14 @@ impl Choices<'_> {
         self.0.split_off_first().copied().unwrap_or(0)
     }
 
-    /// Below `end`, which is not zero.
+    /// Returns a number below `end`, which is not zero.
     fn below(&mut self, end: usize) -> usize {
         let wide = usize::from(self.byte()) << 8 | usize::from(self.byte());
         wide % end
     }
 }
 
-/// The texts that `data` asks for, at most so many; none of them where there is no data.
+/// Returns the texts that `data` asks for, at most `most` of them; none if there is no data.
 pub(super) fn texts(data: &[u8], most: usize) -> Vec<String> {
     let mut choices = Choices(data);
     let mut texts = Vec::new();
@@ -40,7 +40,7 @@ pub(super) fn texts(data: &[u8], most: usize) -> Vec<String> {
     texts
 }
 
-/// A statement that works, edited.
+/// Returns a statement that works, edited.
 fn text(choices: &mut Choices<'_>) -> String {
     let mut tokens: Vec<&str> = pieces(SEEDS[choices.below(SEEDS.len())]);
     for _ in 0..choices.byte() % (EDITS_MAX + 1) {
@@ -84,12 +84,12 @@ fn edit(tokens: &mut Vec<&'static str>, choices: &mut Choices<'_>) {
     }
 }
 
-/// A text cut into words, signs and the spaces between them.
+/// Cuts a text into words, signs and the spaces between them.
 fn pieces(text: &'static str) -> Vec<&'static str> {
     let kind = |byte: u8| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' => 0,
         b' ' => 1,
-        // Each sign alone.
+        // Each sign is a piece of its own.
         _ => 2,
     };
     let bytes = text.as_bytes();

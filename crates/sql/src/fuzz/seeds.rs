@@ -1,7 +1,7 @@
-//! Statements that work, of every kind: what the fuzzer edits. ASCII alone, so that each byte is a
-//! place where a text can be cut.
+//! Statements that work, of every kind, for the fuzzer to edit. They are ASCII alone, so that a
+//! text can be cut at each byte.
 
-/// Makes and fills the tables.
+/// Statements that make and fill the tables.
 pub(super) const SETUP: &str = "\
 create schema s; create sequence q; create type mood as enum ('sad', 'ok');
 create table t (a int primary key, b int, c text, d numeric(8, 2), e boolean, f date);
@@ -15,10 +15,10 @@ insert into u select i, i, 'u' || i from generate_series(1, 10) i;
 insert into s.w (m, j, r) values ('ok', '{\"a\": [1, {\"b\": null}]}', '{1,2,3}'), ('sad', '[]', '{}');
 create view x as select t.a, u.g from t join u on t.a = u.a";
 
-/// Works whatever was sent before.
+/// Statement that works whatever was sent before.
 pub(super) const PROBE: &str = "select count(*) from pg_catalog.pg_class";
 
-/// See the module text.
+/// Statements to edit: see the module text.
 pub(super) const SEEDS: &[&str] = &[
     "select 1 + 1 + 1",
     "select * from t where a = 1 or a = 2 or b = 3 and not e",

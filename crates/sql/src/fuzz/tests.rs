@@ -5,7 +5,7 @@ use std::{
 
 use super::*;
 
-/// Bytes of a seed: a linear congruential generator, of whose states the high bits are taken.
+/// Returns the input of a seed, from the high bits of a linear congruential generator's states.
 fn input(seed: u64) -> Vec<u8> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mut byte = || {
@@ -21,7 +21,7 @@ fn input(seed: u64) -> Vec<u8> {
     (0..length).map(|_| byte()).collect()
 }
 
-/// `WEFT_FUZZ_FIRST` and `WEFT_FUZZ_INPUTS` run others, and more.
+/// `WEFT_FUZZ_FIRST` and `WEFT_FUZZ_INPUTS` choose other inputs, and more.
 #[test]
 #[allow(clippy::print_stdout, reason = "a seed that has no end is found by it")]
 fn edited_statements_end_in_an_answer_or_a_proper_error() {
@@ -43,14 +43,14 @@ fn edited_statements_end_in_an_answer_or_a_proper_error() {
         }
     }
     assert!(found.is_empty(), "{}\n{}", found.len(), found.join("\n"));
-    // The edits get past the parser: errors of binding and of running are among what comes.
+    // The edits get past the parser: errors of binding and of running are among the answers.
     let codes = codes.lock().unwrap();
     for code in ["42601", "42703", "42883"] {
         assert!(codes.contains(code), "{code} never came: {codes:?}");
     }
 }
 
-/// A seed that is itself refused would be a poor one. One is meant to be refused.
+/// A seed that is itself refused would be a poor one. One seed is meant to be refused.
 #[test]
 fn the_seeds_work() {
     let refused = Arc::new(Mutex::new(Vec::new()));
@@ -63,7 +63,7 @@ fn the_seeds_work() {
             "57014" => {}
             _ => found.lock().unwrap().push((code.to_owned(), *seed)),
         };
-        // No edits.
+        // The input has no edits.
         try_statements(&[0, high, low, 0], observe).unwrap();
         expected += usize::from(seed.contains("$1, ?"));
     }

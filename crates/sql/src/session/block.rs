@@ -1,4 +1,4 @@
-//! Transaction blocks: what BEGIN opens, and what a failed statement does to it.
+//! Transaction blocks: opened by BEGIN, and failed by the error of a statement.
 
 use std::pin::pin;
 
@@ -9,18 +9,18 @@ use super::{Notice, Session, Sink, Tag, cursor::Cursor, deferred, settings::Valu
 use catalog::{Mark, from_engine};
 use syntax::command::{Command, Level, Modes};
 
-/// Where a session stands.
+/// The state of a session between its statements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
-    /// Between transactions.
+    /// No transaction is open.
     Idle,
-    /// In a transaction block.
+    /// A transaction block is open.
     Open,
-    /// In one that has failed: all but its end is refused.
+    /// A failed transaction block is open: every statement is refused but those that end the block.
     Failed,
 }
 
-/// What kind of transaction it is.
+/// The characteristics of a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Characteristics {
     pub(super) level: Level,
@@ -54,7 +54,7 @@ impl Characteristics {
 pub(super) struct Block {
     is_explicit: bool,
     is_failed: bool,
-    /// What was in force when it began; `None` between transactions.
+    /// State at the beginning of the transaction; `None` between transactions.
     began: Option<Began>,
     savepoints: Vec<Savepoint>,
 }
@@ -71,9 +71,9 @@ struct Savepoint {
     mark: Mark,
     read_only: bool,
     settings: Values,
-    /// Of advisory locks.
+    /// Mark of the advisory locks.
     locks: usize,
-    /// What SET CONSTRAINTS had said.
+    /// Mark of the deferred checks, and of SET CONSTRAINTS.
     constraints: deferred::Mark,
 }
 
@@ -90,22 +90,25 @@ impl Block {
         self.is_explicit
     }
 
-    /// The settings that are put back when it is rolled back.
+    /// Returns the settings that are restored when the block is rolled back.
     pub(super) fn began_with(&self) -> Option<&Values> {
         self.began.as_ref().map(|began| &began.settings)
     }
 
-    /// How many savepoints are open.
+    /// Returns the number of open savepoints.
     pub(super) fn depth(&self) -> usize {
         self.savepoints.len()
     }
 
-    /// A statement has failed; whether there is a block that goes on until its end.
+    /// Notes that a statement has failed; returns whether there is a block that goes on until its
+    /// end.
     pub(super) fn fail(&mut self) -> bool {
         self.is_failed = self.is_explicit;
         self.is_explicit
     }
 
+    /// Checks that the block has not failed.
+    ///
     /// # Errors
     /// 25P02 in a block that has failed.
     pub(super) fn check(&self) -> Result<()> {
@@ -133,7 +136,7 @@ fn active(message: &'static str) -> SqlError {
 }
 
 impl Session {
-    /// A statement comes: it is the first of a transaction if none has begun.
+    /// Begins a statement, which is the first of a transaction if none has begun.
     pub(super) fn enter(&mut self) {
         if self.block.began.is_none() {
             self.block.began = Some(Began {
@@ -143,7 +146,7 @@ impl Session {
         }
     }
 
-    /// What the transaction is, or the next one would be.
+    /// Returns the characteristics of the transaction, or of the next one if none is open.
     pub(super) fn characteristics(&self) -> Characteristics {
         let began = self.block.began.as_ref();
         began.map_or(self.effects.characteristics, |began| began.characteristics)
@@ -153,8 +156,10 @@ impl Session {
         self.characteristics().options()
     }
 
+    /// Checks that the transaction may write, which a statement of this name does.
+    ///
     /// # Errors
-    /// 25006 if the transaction only reads, which a statement of this name does not.
+    /// 25006 if the transaction only reads.
     pub(super) fn may_write(&self, statement: &str) -> Result<()> {
         if !self.characteristics().read_only {
             return Ok(());
@@ -171,7 +176,7 @@ impl Session {
                     let notice = Notice::warning(SqlState::ACTIVE_SQL_TRANSACTION, message);
                     self.tell(sink, &notice);
                 }
-                // What the text has done before is the block's from now on.
+                // Earlier statements of the text belong to the block from now on.
                 self.block.is_explicit = true;
                 self.set_modes(*modes)?;
                 sink.complete(Tag::Word(if *is_start {
@@ -232,7 +237,7 @@ impl Session {
     async fn return_to(&mut self, name: &str) -> Result<()> {
         let at = self.block.savepoint(name)?;
         self.block.savepoints.truncate(at + 1);
-        // What was declared after it is gone; where others stand is not taken back.
+        // Cursors that were declared after the savepoint are gone; the positions of others stay.
         self.cursors.retain(|cursor| cursor.depth() <= at);
         self.suspended.return_to(at);
         let Some(savepoint) = self.block.savepoints.last() else {
@@ -252,8 +257,8 @@ impl Session {
         Ok(())
     }
 
-    /// Whether what is kept to the end of the transaction is kept beyond the statement: several
-    /// statements of one text are a transaction too.
+    /// Returns whether state that is kept to the end of the transaction is kept beyond the
+    /// statement: several statements of one text are a transaction too.
     pub(super) fn is_in_block(&self) -> bool {
         self.block.is_explicit || self.is_batch
     }
@@ -273,7 +278,7 @@ impl Session {
         Err(SqlError::new(SqlState::NO_ACTIVE_SQL_TRANSACTION, message))
     }
 
-    /// COMMIT or ROLLBACK, and with AND CHAIN another block of the same kind.
+    /// Carries out COMMIT or ROLLBACK, and with AND CHAIN begins another block of the same kind.
     async fn end_block(
         &mut self,
         word: &'static str,
@@ -303,7 +308,7 @@ impl Session {
         sink.complete(Tag::Word(if commits { "COMMIT" } else { "ROLLBACK" }))
     }
 
-    /// Changes what the transaction is.
+    /// Changes the characteristics of the transaction.
     ///
     /// # Errors
     /// 25001 if it is too late for that; 0A000 for DEFERRABLE.
@@ -343,10 +348,10 @@ impl Session {
         Ok(())
     }
 
-    /// Commits what no BEGIN has opened: the end of a series of prepared statements.
+    /// Commits a transaction that no BEGIN has opened: the end of a series of prepared statements.
     ///
     /// # Errors
-    /// 40001 and the like: it could not be committed.
+    /// 40001 and others if it could not be committed.
     pub async fn end_implicit(&mut self) -> Result<()> {
         if self.block.is_explicit {
             return Ok(());
@@ -367,7 +372,7 @@ impl Session {
             let keeping = pin!(self.keep_deferred(None));
             kept = self.interruptibly(keeping).await;
         }
-        // What follows is the commit itself, which nobody gives up.
+        // The commit itself follows, which cannot be given up.
         if let Err(error) = kept {
             self.roll_back().await;
             return Err(error);
@@ -390,11 +395,11 @@ impl Session {
         Ok(())
     }
 
-    /// Takes back what the block has written that has failed, up to its last savepoint, and gives
-    /// its locks to others: when its client says ROLLBACK nobody knows.
+    /// Undoes the writes of a failed block, up to its last savepoint, and releases its locks: the
+    /// client may take any time to say ROLLBACK.
     ///
     /// # Cancellation
-    /// The rest is taken back at once.
+    /// Dropping the future undoes the rest at once.
     pub(super) async fn undo_failed(&mut self) {
         let Some(savepoint) = self.block.savepoints.last() else {
             if let Some(transaction) = self.transaction.take() {
@@ -404,7 +409,8 @@ impl Session {
             return;
         };
         if let Some(transaction) = &self.transaction {
-            // An error says that the transaction is over: then all of it is taken back, if it is not yet.
+            // An error says that the transaction is over: then all of it is undone, if it is not
+            // yet.
             if self
                 .changes
                 .return_to(transaction, &savepoint.mark)
@@ -417,8 +423,11 @@ impl Session {
         self.advisory.return_to(savepoint.locks);
     }
 
+    /// Rolls the transaction back.
+    ///
     /// # Cancellation
-    /// The rest is taken back at once; locks of the session's own are given up the next time.
+    /// Dropping the future undoes the rest at once; locks of the session's own are given up the
+    /// next time.
     pub(super) async fn roll_back(&mut self) {
         let block = std::mem::take(&mut self.block);
         self.deferred.clear();

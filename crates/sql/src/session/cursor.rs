@@ -1,9 +1,10 @@
 //! Cursors: DECLARE, FETCH, MOVE and CLOSE.
 //!
-//! A cursor is a query that stays open, as a portal of the protocol is (`suspended.rs`), and sees what
-//! there was when it was declared. It computes as many rows as it is asked for, and keeps them, since
-//! it may be asked to go back. One that outlives its transaction computes the others when that
-//! commits. Cursors and the portals of the protocol have names apart from each other.
+//! A cursor is a query that stays open, as a portal of the protocol is (`suspended.rs`), and sees
+//! the rows that existed when it was declared. It computes as many rows as it is asked for, and
+//! keeps them, since it may be asked to go back. A cursor that outlives its transaction computes
+//! the others when that commits. Cursors and the portals of the protocol have names apart from each
+//! other.
 
 use std::{pin::pin, rc::Rc};
 
@@ -20,20 +21,20 @@ use syntax::{
     command::{Declared, Direction, Scroll},
 };
 
-/// A query's rows, and which of them is the current one.
+/// A query's rows, and the position among them.
 pub(super) struct Cursor {
     name: String,
     fields: Vec<Field>,
-    /// Those that were computed by now.
+    /// Rows that were computed up to now.
     rows: Rows,
-    /// 0 before the first row, then the number of the current one, then one more.
+    /// Position: 0 before the first row, then the number of the current one, then one more.
     at: usize,
     scroll: Scroll,
-    /// It outlives its transaction.
+    /// Whether the cursor outlives its transaction.
     pub(super) is_held: bool,
-    /// The query, until the transaction that declared it has committed.
+    /// Query, until the transaction that declared the cursor has committed.
     query: Option<Rc<Suspended>>,
-    /// There are no rows but those that were computed.
+    /// Whether there are no rows but those that were computed.
     is_complete: bool,
 }
 
@@ -43,22 +44,23 @@ fn missing(name: &str) -> SqlError {
 }
 
 impl Cursor {
-    /// Whether the transaction that declared it has committed.
+    /// Returns whether the transaction that declared the cursor has committed.
     pub(super) fn is_committed(&self) -> bool {
         self.query.is_none()
     }
 
-    /// How many savepoints its transaction has to return beyond for it to be gone.
+    /// Returns the number of savepoints that were open at the declaration: a return to an earlier
+    /// one removes the cursor.
     pub(super) fn depth(&self) -> usize {
         self.query.as_ref().map_or(0, |query| query.depth())
     }
 
-    /// Its transaction has committed, and all its rows have been computed.
+    /// Notes that the transaction has committed, and that all rows have been computed.
     pub(super) fn commit(&mut self) {
         self.query = None;
     }
 
-    /// How many rows there have to be before it can go there.
+    /// Returns how many rows have to be computed before the cursor can go in a direction.
     fn needed(&self, direction: Direction) -> usize {
         let ahead = |rows: i64| {
             let rows = usize::try_from(rows).unwrap_or(0);
@@ -72,11 +74,11 @@ impl Cursor {
         }
     }
 
-    /// Goes there, and gives the numbers of the rows on the way, from 1: first, last; `None` if
-    /// there are none. The first is greater when it goes backwards.
+    /// Goes in a direction, and returns the numbers of the first and the last row on the way, from
+    /// 1; `None` if there are none. The first is greater when the cursor goes backwards.
     ///
     /// # Errors
-    /// 55000 if it would go backwards and must not.
+    /// 55000 if the cursor would go backwards and must not.
     ///
     /// All rows that are needed have been computed, or there are no more.
     fn go(&mut self, direction: Direction) -> Result<Option<(usize, usize)>> {
@@ -137,7 +139,7 @@ impl Cursor {
     }
 }
 
-/// The numbers from one to another, in either direction.
+/// Iterates over the numbers from one to another, in either direction.
 fn numbers(range: Option<(usize, usize)>) -> impl Iterator<Item = usize> {
     let (first, last) = range.unwrap_or((1, 0));
     let is_back = last < first && range.is_some();
@@ -155,7 +157,7 @@ impl Session {
         Some(&cursor.fields)
     }
 
-    /// DECLARE.
+    /// Carries out DECLARE.
     pub(super) async fn declare(&mut self, declared: &Declared, query: &Source<'_>) -> Result<()> {
         let name = &declared.name;
         if !declared.is_held {
@@ -212,13 +214,13 @@ impl Session {
             scroll: declared.scroll,
             is_held: declared.is_held,
         };
-        // From here on it sees what there is now.
+        // From here on, the cursor sees the present rows.
         self.compute(&mut cursor, 0).await?;
         self.cursors.push(cursor);
         Ok(())
     }
 
-    /// Computes rows of a cursor until there are so many, or no more.
+    /// Computes rows of a cursor until there are `needed`, or no more.
     async fn compute(&mut self, cursor: &mut Cursor, needed: usize) -> Result<()> {
         let Some(query) = &cursor.query else {
             return Ok(());
@@ -236,7 +238,7 @@ impl Session {
         Ok(())
     }
 
-    /// Computes what is left of the cursors that outlive the transaction.
+    /// Computes the remaining rows of the cursors that outlive the transaction.
     pub(super) async fn complete_held_cursors(&mut self) -> Result<()> {
         let mut cursors = std::mem::take(&mut self.cursors);
         let mut outcome = Ok(());
@@ -247,12 +249,12 @@ impl Session {
                 break;
             }
         }
-        // Those of earlier transactions stay, however this one ends.
+        // Cursors of earlier transactions stay, however this one ends.
         self.cursors = cursors;
         outcome
     }
 
-    /// FETCH, or MOVE.
+    /// Carries out FETCH, or MOVE.
     pub(super) async fn fetch(
         &mut self,
         name: &str,
@@ -270,7 +272,7 @@ impl Session {
         sink.complete(Tag::Rows(if is_move { "MOVE" } else { "FETCH" }, fetched?))
     }
 
-    /// How many rows that were.
+    /// Returns the number of rows on the way.
     async fn fetch_from(
         &mut self,
         cursor: &mut Cursor,
@@ -307,7 +309,7 @@ impl Session {
         Ok(())
     }
 
-    /// CLOSE.
+    /// Carries out CLOSE.
     pub(super) fn close(&mut self, name: &str) -> Result<()> {
         let found = self.cursors.iter().position(|cursor| cursor.name == name);
         self.cursors.remove(found.ok_or_else(|| missing(name))?);

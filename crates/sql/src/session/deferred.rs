@@ -1,8 +1,9 @@
-//! Checks of constraints that are put off to the commit.
+//! Checks of constraints that are deferred to the commit.
 //!
 //! A check stays in the list until the transaction ends, also when it has been done: a return to a
-//! savepoint takes back the checks that were put off since, and makes those pending again that were
-//! done since. A table with pending checks cannot be altered, truncated or dropped, as in PostgreSQL.
+//! savepoint removes the checks that were deferred since, and makes those pending again that were
+//! done since. A table with pending checks cannot be altered, truncated or dropped, as in
+//! PostgreSQL.
 
 use std::{
     cell::{Cell, RefCell},
@@ -13,17 +14,17 @@ use std::{
 use catalog::{ObjectId, PutOff, ReferentialAction};
 use executor::execute::{Happened, Noted};
 
-/// What a transaction has put off, and what it puts off from now on.
+/// The checks that a transaction has deferred, and the constraints that it defers from now on.
 #[derive(Debug, Default)]
 pub(super) struct Deferred {
     checks: RefCell<Vec<Rc<Check>>>,
-    /// All checks before this one are done.
+    /// Position of the first check that may be pending.
     first: Cell<usize>,
-    /// How often a statement, or an action of one, has been seen to.
+    /// Number of the statements, and actions of statements, whose notes were handled.
     rounds: Cell<u64>,
-    /// How many checks were done in this transaction.
+    /// Number of checks that were done in this transaction.
     done: Cell<u64>,
-    /// How many checks are pending by the table whose rows have made them necessary; those with none
+    /// Number of pending checks by the table whose rows have made them necessary; tables with none
     /// may be missing.
     pending: RefCell<HashMap<ObjectId, usize>>,
     modes: RefCell<Modes>,
@@ -32,14 +33,14 @@ pub(super) struct Deferred {
 #[derive(Debug)]
 pub(super) struct Check {
     pub(super) noted: Noted,
-    /// Checks of one round concern the same rows.
+    /// Number of the round: checks of one round concern the same rows.
     pub(super) round: u64,
-    /// How many were done before it, if it is done.
+    /// Number of checks that were done before this one, if it is done.
     done: Cell<Option<u64>>,
 }
 
 impl Check {
-    /// The table whose rows have made it necessary.
+    /// Returns the table whose rows have made the check necessary.
     fn table(&self) -> ObjectId {
         let reference = &self.noted.reference;
         match self.noted.happened {
@@ -61,7 +62,7 @@ pub(super) struct Mark {
     modes: Modes,
 }
 
-/// What SET CONSTRAINTS has said: whether they are put off.
+/// The modes that SET CONSTRAINTS has set: whether constraints are deferred.
 #[derive(Debug, Default, Clone)]
 struct Modes {
     all: Option<bool>,
@@ -69,12 +70,12 @@ struct Modes {
 }
 
 impl Deferred {
-    /// Begins a round: the checks that are put off until the next one were noted together.
+    /// Begins a round: the checks that are deferred until the next one were noted together.
     pub(super) fn begin_round(&self) {
         self.rounds.set(self.rounds.get() + 1);
     }
 
-    /// Puts a check off, unless it is due now, or an action, which always is: then it is given back.
+    /// Defers a check; returns it instead if it is due now, or is an action, which always is.
     pub(super) fn put_off(&self, noted: Noted) -> Option<Noted> {
         let key = &noted.reference.key;
         if !key.is_deferrable {
@@ -98,7 +99,7 @@ impl Deferred {
         None
     }
 
-    /// From now on, all constraints, or these, are put off or not.
+    /// Defers all constraints, or these, from now on, or no longer defers them.
     pub(super) fn set(&self, constraints: Option<&[ObjectId]>, is_deferred: bool) {
         let mut modes = self.modes.borrow_mut();
         match constraints {
@@ -113,7 +114,7 @@ impl Deferred {
         }
     }
 
-    /// For a savepoint.
+    /// Returns the state for a savepoint.
     pub(super) fn mark(&self) -> Mark {
         Mark {
             checks: self.checks.borrow().len(),
@@ -122,8 +123,9 @@ impl Deferred {
         }
     }
 
-    /// The next check that was not done yet, of these constraints or any, at or behind a place, which
-    /// moves behind it; it counts as done now. A transaction may have as many as it has changed rows.
+    /// Returns the next check that was not done yet, of these constraints or any, at or behind
+    /// `from`, which moves behind it; the check counts as done now. A transaction may have as many
+    /// as it has changed rows.
     pub(super) fn next(
         &self,
         from: &mut usize,
@@ -150,7 +152,7 @@ impl Deferred {
         Some(found.clone())
     }
 
-    /// The transaction has returned to a savepoint.
+    /// Returns to the state of a savepoint.
     pub(super) fn return_to(&self, mark: &Mark) {
         let mut checks = self.checks.borrow_mut();
         let mut pending = self.pending.borrow_mut();
@@ -163,8 +165,8 @@ impl Deferred {
                 *pending -= 1;
             }
         }
-        // Only then is there one that is pending again: most savepoints are returned to without a look
-        // at what was put off before them.
+        // Only then is a check pending again: most returns to a savepoint need no look at the
+        // checks that were deferred before it.
         if self.done.replace(mark.done) > mark.done {
             for check in checks.iter() {
                 if check.done.get() >= Some(mark.done) {
@@ -178,12 +180,12 @@ impl Deferred {
         self.modes.replace(mark.modes.clone());
     }
 
-    /// Whether any check was put off.
+    /// Returns whether any check was deferred.
     pub(super) fn is_any(&self) -> bool {
         !self.checks.borrow().is_empty()
     }
 
-    /// For the next transaction.
+    /// Forgets everything, for the next transaction.
     pub(super) fn clear(&self) {
         self.checks.borrow_mut().clear();
         self.first.set(0);

@@ -1,4 +1,4 @@
-//! What functions may ask about the session.
+//! The session's state as functions may ask about it.
 
 use std::{
     cell::{Cell, RefCell},
@@ -19,25 +19,25 @@ use syntax::command::Scope;
 /// Microseconds from 1970 to 2000.
 const EPOCH: i64 = 946_684_800_000_000;
 
-/// What a server of this version would say; clients look at the number.
+/// Text of a server of this version; clients look at the number.
 const VERSION: &str = concat!("PostgreSQL 15.0 (Weft ", env!("CARGO_PKG_VERSION"), ")");
 
-/// What a session is between its statements.
+/// The state of a session between its statements.
 pub(super) struct Surrounding {
-    /// Who has connected.
+    /// User that has connected.
     login: String,
-    /// Who was put in his place.
+    /// User of SET SESSION AUTHORIZATION.
     session_user: Option<String>,
-    /// As whom statements are carried out, if not as the session's user.
+    /// Role of SET ROLE, if statements are not carried out as the session's user.
     role: Option<String>,
     database: String,
     process_id: i32,
-    /// What functions have set: it is set for the session after the statement.
+    /// Settings that functions have set; they are set for the session after the statement.
     pending: RefCell<Vec<Pending>>,
     transaction_time: Cell<i64>,
     statement_time: Cell<i64>,
     random: RefCell<fastrand::Rng>,
-    /// What the session has got from sequences.
+    /// Values that the session has got from sequences.
     pub(super) sequences: SessionValues,
 }
 
@@ -68,7 +68,7 @@ impl Surrounding {
         self.process_id = process_id;
     }
 
-    /// Who has connected.
+    /// Returns the user that has connected.
     pub(super) fn login(&self) -> &str {
         &self.login
     }
@@ -77,7 +77,7 @@ impl Surrounding {
         self.session_user.as_ref().unwrap_or(&self.login)
     }
 
-    /// The empty name stands for who has connected.
+    /// Sets the session's user; the empty name stands for the user that has connected.
     pub(super) fn set_session_user(&mut self, user: &str) {
         self.session_user = (!user.is_empty()).then(|| user.to_owned());
     }
@@ -90,7 +90,7 @@ impl Surrounding {
         self.role = role.map(str::to_owned);
     }
 
-    /// What functions have set since this was asked.
+    /// Returns the settings that functions have set since the last call.
     pub(super) fn take_pending(&self) -> Vec<Pending> {
         self.pending.take()
     }
@@ -108,7 +108,7 @@ impl Surrounding {
     }
 }
 
-/// Microseconds since 2000-01-01 in UTC.
+/// Returns the microseconds since 2000-01-01 in UTC.
 fn now() -> i64 {
     let since = SystemTime::now()
         .duration_since(UNIX_EPOCH)

@@ -1,8 +1,8 @@
-//! A statement that runs: its operators, and how far its rows were handed over.
+//! A statement that runs: its operators, and the position up to which its rows were handed over.
 //!
-//! It stays open between the calls of a client that takes its rows bit by bit, and computes no
-//! more than it is asked for. All that it reads is of one moment, also under read committed
-//! (`engine/transaction/statement_snapshot.rs`).
+//! The statement stays open between the calls of a client that takes its rows bit by bit, and
+//! computes no more than it is asked for. All that it reads is of one moment, also under read
+//! committed (`engine/transaction/statement_snapshot.rs`).
 
 use std::{rc::Rc, sync::Arc};
 
@@ -18,14 +18,14 @@ use executor::{
     system::Lookup,
 };
 
-/// How far a statement is to be run.
+/// The point up to which a statement is to be run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wanted {
-    /// To its end.
+    /// The statement's end.
     All,
-    /// Until so many rows are handed over.
+    /// The point where this many rows are handed over.
     Rows(usize),
-    /// Until nothing that is written from now on can be in its rows: to its end, or not at all if
+    /// The point from which on later writes cannot be in its rows: its end, or its present point if
     /// its operators can keep what they read ([`Operator::settle`](executor::execute::Operator)).
     Settled,
 }
@@ -35,15 +35,17 @@ pub(super) struct Execution {
     planned: Arc<Planned>,
     opened: Opened,
     batch: Rows,
-    /// Rows of the batch that were handed over.
+    /// Number of the batch's rows that were handed over.
     taken: usize,
     shared: SharedRows,
-    /// What it saw, once it has been left open.
+    /// Snapshot of the statement, once it has been left open.
     seeing: Option<Seeing>,
     is_over: bool,
 }
 
 impl Execution {
+    /// Opens a planned statement.
+    ///
     /// # Errors
     /// XX000 for a plan that no operator can run.
     pub(super) fn new(planned: &Arc<Planned>, budget: Budget) -> Result<Self> {
@@ -61,11 +63,11 @@ impl Execution {
 }
 
 impl Session {
-    /// Runs a statement on, in the session's transaction; how many rows were handed over, or were
-    /// written.
+    /// Runs a statement on, in the session's transaction; returns how many rows were handed over,
+    /// or were written.
     ///
     /// # Errors
-    /// Those of the statement, and of `sink`. 34000 if its transaction has ended.
+    /// Errors of the statement, and of `sink`. 34000 if its transaction has ended.
     pub(super) async fn run_on(
         &self,
         execution: &mut Execution,
@@ -106,7 +108,7 @@ impl Session {
         let batch = &mut execution.batch;
         while count < most {
             if execution.taken == batch.len() {
-                // Its values are of the batch that goes.
+                // The values are of the old batch.
                 values = Vec::with_capacity(outputs.len());
                 batch.clear();
                 execution.taken = 0;
@@ -116,7 +118,8 @@ impl Session {
                 }
                 batch.settle(run.memory())?;
             }
-            // Until the client has taken large values they are also in what is sent to it.
+            // Until the client has taken large values they are also in the bytes that are sent to
+            // it.
             let mut sent = Charge::default();
             if batch.is_large() {
                 sent.set(run.memory(), batch.bytes())?;
@@ -143,18 +146,18 @@ impl Session {
         if !execution.is_over && execution.seeing.is_none() {
             execution.seeing = Some(snapshot.keep());
         }
-        // Foreign keys look at what it has written.
+        // Checks of foreign keys read what the statement has written.
         drop(command);
         drop(snapshot);
         self.keep_references(&key_changes).await?;
         Ok(count)
     }
 
-    /// Runs a statement to its end; how many rows it handed over, or wrote. What it held is given back
-    /// by then: the client's next one may need as much.
+    /// Runs a statement to its end; returns how many rows it handed over, or wrote. Its memory is
+    /// given back by then: the client's next statement may need as much.
     ///
     /// # Errors
-    /// Those of [`Session::run_on`].
+    /// Errors of [`Session::run_on`].
     pub(super) async fn run_to_end(
         &self,
         mut execution: Execution,
@@ -173,7 +176,7 @@ impl Session {
         outcome
     }
 
-    /// What operators have besides themselves.
+    /// Returns the surroundings of the statement's operators.
     pub(super) fn run_within<'r>(
         &'r self,
         transaction: &'r Transaction,
@@ -205,7 +208,7 @@ impl Session {
         }
     }
 
-    /// The budget of an execution that is about to begin.
+    /// Returns the budget of an execution that is about to begin.
     pub(super) fn budget(&self) -> Budget {
         let share = self.effects.statement_memory;
         Budget::new(
@@ -214,7 +217,7 @@ impl Session {
         )
     }
 
-    /// What functions may ask while a statement runs that sees this catalog.
+    /// Returns the session as functions see it while a statement runs that sees this catalog.
     pub(super) fn during<'s>(&'s self, catalog: &'s Catalog) -> During<'s> {
         During {
             surrounding: &self.surrounding,
@@ -231,23 +234,23 @@ impl Session {
 }
 
 impl Execution {
-    /// What it holds.
+    /// Returns the memory that the statement holds.
     pub(super) fn memory(&self) -> Rc<Memory> {
         self.shared.budget.memory().clone()
     }
 
-    /// Whether all rows were handed over. One that has handed over as many as were wanted may not
-    /// know yet that there are no more.
+    /// Returns whether all rows were handed over. A statement that has handed over as many as were
+    /// wanted may not know yet that there are no more.
     pub(super) fn is_over(&self) -> bool {
         self.is_over
     }
 
-    /// The columns of its rows.
+    /// Returns the columns of the statement's rows.
     pub(super) fn fields(&self) -> &[Field] {
         &self.planned.fields
     }
 
-    /// How a statement is told to have ended.
+    /// Returns the tag with which the statement ends.
     pub(super) fn tag(&self, rows: u64) -> Tag {
         self.planned.tag(rows)
     }

@@ -1,12 +1,13 @@
-//! Giving a statement up: because its client wants it, or because it takes too long.
+//! Giving a statement up: because its client asks for it, or because it takes too long.
 //!
 //! A statement is a future, and dropping it gives it up, wherever it waits: for a lock, the device,
-//! or the client. So it is polled beside two more: the client's wish, and a timer. They are asked
-//! after it, hence only where it waits: one that is done at once costs them nothing. A statement
-//! that computes without a wait yields now and then ([`Run::pause`](executor::execute::Run::pause)),
-//! which comes back to here.
+//! or the client. It is polled beside two others: the client's wish, and a timer. They are polled
+//! after it, hence only where it waits: a statement that is done at once pays nothing for them. A
+//! statement that computes without a wait yields now and then
+//! ([`Run::pause`](executor::execute::Run::pause)), which comes back to here.
 //!
-//! Commits are not polled so: one that is under way ends as it ends, and its client is told.
+//! Commits are not polled in this way: a commit that is under way ends as it ends, and its client
+//! is told.
 
 use std::{
     future::{Future, poll_fn},
@@ -18,17 +19,18 @@ use std::{
 
 use types::{Result, SqlError, SqlState};
 
-/// Whoever can want a session's statement to be given up.
+/// A source of requests to give up a session's statement.
 pub trait Interrupt {
-    /// Ready when it is to be given up, with the error to do so with. The task is woken for it.
+    /// Polls for a request: is ready, with the error for the client, when the statement is to be
+    /// given up. The task is woken for it.
     fn poll(&self, context: &mut Context<'_>) -> Poll<SqlError>;
 }
 
-/// Awaits a statement, unless it is to be given up. It stays where it is: moved into here, and to its place here,
-/// a short one took longer to move than to begin.
+/// Awaits a statement, unless it is to be given up. The statement is pinned by the caller: moving a
+/// short one into here, and to its place here, took longer than beginning it.
 ///
 /// # Errors
-/// The statement's; the interrupt's; 57014 if its time is over.
+/// Errors of the statement; that of the interrupt; 57014 if its time is over.
 pub(super) async fn interruptible<T>(
     interrupt: Option<Rc<dyn Interrupt>>,
     limit: Option<Duration>,

@@ -1,13 +1,13 @@
-//! VACUUM and ANALYZE, and statistics that are found without being asked for.
+//! VACUUM and ANALYZE, and statistics that are found without a command.
 //!
 //! There is nothing for VACUUM to clear up: workers collect old versions all the time, as soon as
-//! nobody can see them. So it looks whether its tables are there, and analyzes them if that is
-//! asked for.
+//! no transaction can see them. VACUUM therefore checks whether its tables exist, and analyses them
+//! if it is asked to.
 //!
-//! Nobody looks after statistics in the background. A statement that is about to be planned, and
-//! whose plan depends on how large its tables are, looks at a few rows of those that have grown
-//! or shrunk much since they were last looked at ([`Session::refresh_statistics`]): some
-//! milliseconds for each doubling of a table.
+//! No task looks after statistics in the background. A statement that is about to be planned, and
+//! whose plan depends on the sizes of its tables, looks at a few rows of those that have grown or
+//! shrunk much since they were last looked at ([`Session::refresh_statistics`]): some milliseconds
+//! for each doubling of a table.
 
 use std::sync::Arc;
 
@@ -24,9 +24,9 @@ use syntax::{
     name,
 };
 
-/// Tables with fewer places for records need no statistics that nobody has asked for.
+/// Number of places for records below which a table needs no statistics but those of ANALYZE.
 const ROWS_MIN: u64 = 500;
-/// So many times more or fewer places than there were, and statistics are out of date.
+/// Factor of growth or shrinkage in places beyond which statistics are out of date.
 const CHANGE_FACTOR: u64 = 2;
 
 impl Session {
@@ -60,7 +60,7 @@ impl Session {
                         if order.skip_locked && error.state() == SqlState::LOCK_NOT_AVAILABLE => {}
                     analyzed => analyzed?,
                 }
-                // Nobody has to wait for the lock of one table until all are done.
+                // The lock of one table should not be kept until all are done.
                 if is_alone {
                     self.end_implicit().await?;
                 }
@@ -80,8 +80,8 @@ impl Session {
         tables.collect()
     }
 
-    /// The tables that are named, and their columns by position; others than tables are passed
-    /// over, as PostgreSQL does it.
+    /// Returns the tables that are named, and their columns by position; other objects than tables
+    /// are passed over, as in PostgreSQL.
     fn targets(&self, targets: &[Target]) -> Result<Vec<(ObjectId, Option<Vec<usize>>)>> {
         let catalog = self.changes.catalog();
         let mut found = Vec::with_capacity(targets.len());
@@ -121,7 +121,7 @@ impl Session {
         Ok(found)
     }
 
-    /// Looks at a table's values, and keeps what is known of columns that it does not look at.
+    /// Looks at a table's values, and keeps the statistics of columns that it does not look at.
     async fn analyze(
         &self,
         id: ObjectId,
@@ -131,7 +131,7 @@ impl Session {
         let Some(transaction) = &self.transaction else {
             return Err(SqlError::new(SqlState::INTERNAL_ERROR, "no transaction"));
         };
-        // One looks at a time; nobody changes the columns meanwhile.
+        // One transaction looks at a time; no other changes the columns meanwhile.
         let mode = TableLockMode::ShareUpdateExclusive;
         let locked = self.changes.lock_table(transaction, id, mode, if_locked);
         let Some(table) = locked.await? else {
@@ -148,19 +148,20 @@ impl Session {
             .await
     }
 
-    /// Looks at some rows of the tables that a new plan depends on, where little is known of
-    /// them; whether more is known now, so that it should be made again.
+    /// Looks at some rows of the tables that a new plan depends on, where little is known of them;
+    /// returns whether more is known now, so that the plan should be made again.
     pub(super) async fn refresh_statistics(&self, basis: &Basis) -> bool {
         for table in basis.tables() {
             if is_out_of_date(table) {
-                // Whatever keeps it from being done, plans can be made without.
+                // Plans can be made without statistics, for whatever reason they are missing.
                 let _ = self.look_at(table).await;
             }
         }
         !basis.holds()
     }
 
-    /// In a transaction of its own, which sees what others see: statistics are for all of them.
+    /// Looks at a table in a transaction of its own, which sees the same rows as others: statistics
+    /// are for all of them.
     async fn look_at(&self, table: &Arc<Table>) -> Result<()> {
         let own = self
             .engine
@@ -172,12 +173,13 @@ impl Session {
         let Some(table) = locked.await? else {
             return Ok(());
         };
-        // Another may have done it meanwhile.
+        // Another session may have looked at it meanwhile.
         if !is_out_of_date(&table) {
             return Ok(());
         }
         let found = gathered(&own, &table, None, QUICK_SAMPLE_ROWS).await?;
-        // Rows that nobody but their transaction sees yet say nothing; later they will.
+        // If only their own transaction sees the rows yet, the sample is empty; a later one will
+        // not be.
         if found.columns.is_empty() {
             return Ok(());
         }
@@ -186,7 +188,7 @@ impl Session {
     }
 }
 
-/// Whether a table is of another size than when it was looked at.
+/// Returns whether a table is of another size than when it was looked at.
 pub(super) fn is_out_of_date(table: &Table) -> bool {
     if table.kind != TableKind::Ordinary {
         return false;

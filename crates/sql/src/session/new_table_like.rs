@@ -1,7 +1,8 @@
-//! LIKE in CREATE TABLE: the columns of another relation, and what of it was asked for beside them.
+//! LIKE in CREATE TABLE: the columns of another relation, and the other properties that INCLUDING
+//! asks for.
 //!
-//! Expressions name columns, so they mean the new table's as they are. A default that advances a
-//! sequence goes on advancing the same one; an identity gets a sequence of its own.
+//! Expressions name columns, and therefore mean the new table's without a change. A default that
+//! advances a sequence goes on advancing the same one; an identity gets a sequence of its own.
 
 use std::sync::Arc;
 
@@ -26,11 +27,11 @@ use syntax::{
 pub(super) struct Copied {
     included: Included,
     comments: Comments,
-    /// Its columns, by position, with the new ones'.
+    /// Positions of its columns, each with that of the new one.
     positions: Vec<(u16, u16)>,
-    /// `None`: it is a view.
+    /// Table that was copied; `None` for a view.
     table: Option<Arc<Table>>,
-    /// Its unique constraints with the names of the new ones.
+    /// Positions of its unique constraints, with the names of the new ones.
     uniques: Vec<(usize, String)>,
 }
 
@@ -54,7 +55,8 @@ impl Session {
     /// constraints if they are asked for.
     ///
     /// # Errors
-    /// 42P01; 42809; 42P16 if there is a primary key already.
+    /// 42P01 if the relation does not exist; 42809 if it is no table or view; 42P16 if there is a
+    /// primary key already.
     pub(super) fn copy_columns(
         &self,
         catalog: &Catalog,
@@ -117,14 +119,14 @@ impl Session {
         Ok(copied)
     }
 
-    /// Gives a table that has been created the indexes that are no constraints', and the comments,
-    /// if they are asked for.
+    /// Gives a table that has been created the indexes that belong to no constraint, and the
+    /// comments, if they are asked for.
     ///
     /// # Errors
-    /// Those of the catalog.
+    /// Errors of the catalog.
     pub(super) async fn copy_indexes(&self, new: &Arc<Table>, copied: &Copied) -> Result<()> {
         let mut new = new.clone();
-        // The old ones with the names of the new ones.
+        // The old indexes with the names of the new ones.
         let mut names = Vec::new();
         if let Some(table) = copied.table.as_ref().filter(|_| copied.included.indexes) {
             let key = table.primary_key.as_ref().and_then(|key| key.index);
@@ -172,7 +174,7 @@ impl Session {
         Ok(())
     }
 
-    /// An index like another one, over the columns that the new table has for them.
+    /// Returns an index like another one, over the columns that the new table has for its columns.
     fn index_like(&self, new: &Arc<Table>, index: &Index, copied: &Copied) -> Result<NewIndex> {
         let catalog = self.changes.catalog();
         let surroundings = self.surroundings(&catalog);
@@ -248,7 +250,7 @@ fn column_like(column: &Column, included: Included) -> Column {
     }
 }
 
-/// The constraints that a table has from the beginning.
+/// Copies the constraints that a table has from the beginning.
 fn copy_constraints(table: &Table, new: &mut NewTable, copied: &mut Copied) -> Result<()> {
     if copied.included.constraints {
         for check in table.checks.iter() {

@@ -1,22 +1,22 @@
-//! What a client is told beside its results.
+//! Notices for the client, beside its results.
 
 use types::{SqlError, SqlState};
 
 use super::{Session, Sink};
 
-/// How much a client should mind it. In order.
+/// The importance of a notice, in ascending order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// Something that one may want to know.
+    /// Information.
     Notice,
-    /// It was done, but perhaps not as meant.
+    /// Warning that the effect may not be the intended one.
     Warning,
-    /// Nothing is told that is no error. No notice has it.
+    /// Level at which only errors are sent. No notice has it.
     Error,
 }
 
 impl Severity {
-    /// The least that is told, by a value of `client_min_messages`.
+    /// Returns the least importance that is sent, by a value of `client_min_messages`.
     pub(super) fn named(name: &str) -> Severity {
         match name {
             "warning" => Severity::Warning,
@@ -26,12 +26,12 @@ impl Severity {
     }
 }
 
-/// Something that a client is told, and the statement goes on.
+/// A message to the client that does not end the statement.
 #[derive(Debug, Clone)]
 pub struct Notice {
-    /// How much it matters.
+    /// Importance of the notice.
     pub severity: Severity,
-    /// What is said, with fields as errors have them.
+    /// Text of the notice, with the fields of an error.
     pub report: SqlError,
 }
 
@@ -46,7 +46,7 @@ impl Notice {
         }
     }
 
-    /// Something that is not created a second time.
+    /// Returns the notice for an object that is not created a second time.
     pub(super) fn exists_already(noun: &str, name: &str) -> Notice {
         let state = match noun {
             "relation" => SqlState::DUPLICATE_TABLE,
@@ -59,7 +59,7 @@ impl Notice {
         }
     }
 
-    /// A statement that means nothing where no block is open.
+    /// Returns the warning for a statement that has no effect where no block is open.
     pub(super) fn outside_block(statement: &str) -> Notice {
         Notice::warning(
             SqlState::NO_ACTIVE_SQL_TRANSACTION,
@@ -69,7 +69,7 @@ impl Notice {
 }
 
 impl Session {
-    /// Tells the client, unless it does not want to hear of such things.
+    /// Sends a notice to the client, unless `client_min_messages` excludes it.
     pub(super) fn tell(&self, sink: &mut impl Sink, notice: &Notice) {
         if notice.severity >= self.effects.least_told {
             sink.notice(notice);

@@ -1,30 +1,31 @@
-//! Plans that are kept, by all that they depend on.
+//! Caches of plans, by all that the plans depend on.
 //!
-//! A plan is found again by its statement and by the [`Inputs`] of its binding. Its third dependency
-//! is a version of the catalog: a plan of another version is replaced by the new one
+//! A plan is found again by its statement and by the [`Inputs`] of its binding. Its third
+//! dependency is a version of the catalog: a plan of another version is replaced by the new one
 //! ([`Session::is_current`](super::Session::is_current)), because no statement can use the old one
-//! again. Lookups compare the statement itself, token by token (`syntax/shape.rs`) or as a whole text,
-//! and the inputs themselves; hashes only find the place.
+//! again. Lookups compare the statement itself, token by token (`syntax/shape.rs`) or as a whole
+//! text, and the inputs themselves; hashes only find the place.
 //!
 //! | cache | plans | sessions |
 //! | --- | --- | --- |
-//! | [`Plans`] | of committed versions of the catalog | all of a database, on whatever worker |
-//! | [`OwnPlans`] | of the version that a transaction's own DDL has made | its own, until it ends |
+//! | [`Plans`] | plans of committed versions of the catalog | all of a database, on whatever worker |
+//! | [`OwnPlans`] | plans of the version that a transaction's own DDL has made | its own, until it ends |
 //!
 //! # Bounds
-//! [`Plans`] weighs at most a part of the database's memory limit ([`capacity`]), which is set aside
-//! for it as long as it lives. A weight counts the plan, its constants, its key and its inputs.
+//! [`Plans`] weighs at most a part of the database's memory limit ([`capacity`]), which is set
+//! aside for it as long as it lives. A weight counts the plan, its constants, its key and its
+//! inputs.
 //!
-//! The cache is divided into shards of about [`SHARD_BYTES`], each with a latch of its own that is held
-//! for one lookup, one insertion, or one sweep of a shard's few hundred plans. Each shard evicts by use
-//! (`quick_cache`, after CLOCK-Pro), so a client that sends nothing but new statements does not empty
-//! it for others. Heavy plans would: an insertion evicts as much as it weighs. They have a shard of
-//! their own and compete among themselves.
+//! The cache is divided into shards of about [`SHARD_BYTES`], each with a latch of its own that is
+//! held for one lookup, one insertion, or one sweep of a shard's few hundred plans. Each shard
+//! evicts by use (`quick_cache`, after CLOCK-Pro): a client that sends nothing but new statements
+//! does not empty it for others. Heavy plans would, since an insertion evicts as much as it weighs.
+//! They have a shard of their own and compete among themselves.
 //!
 //! # Catalog versions
-//! A plan keeps the version of the catalog alive that it was made from. Insertions sweep plans of older
-//! versions out of their own shard and, in turn, one other, so that old versions go soon after a change
-//! without a sweep of the whole cache.
+//! A plan keeps the version of the catalog alive that it was made from. Insertions sweep plans of
+//! older versions out of their own shard and, in turn, one other: old versions go soon after a
+//! change without a sweep of the whole cache.
 
 use std::{
     hash::{BuildHasher, Hash, Hasher, RandomState},
@@ -44,47 +45,47 @@ use catalog::ObjectId;
 use logical::bind::Inputs;
 use syntax::shape::{KeptPieces, Pieces};
 
-/// One of so many parts of the database's memory limit is for plans.
+/// Divisor of the database's memory limit for the part that is for plans.
 const PART: usize = 64;
 
-/// Bytes of plans that a database keeps, if its limit is as large.
+/// Bytes of plans that a database may keep in any case, unless its limit is small.
 const BYTES_MIN: usize = 4 << 20;
 
-/// Bytes of plans that a database keeps at most.
+/// Most bytes of plans that a database keeps.
 const BYTES_MAX: usize = 64 << 20;
 
-/// Of a small limit, plans have one of so many parts at most.
+/// Divisor of a small limit for the most that plans get of it.
 const PART_MIN: usize = 8;
 
-/// Bytes of one shard, about.
+/// Approximate bytes of one shard.
 const SHARD_BYTES: usize = 1 << 20;
 
-/// One of so many parts of the cache is for heavy plans.
+/// Divisor of the cache for the part that is for heavy plans.
 const HEAVY_PART: usize = 4;
 
-/// A plan that weighs more than one of so many parts of a shard is heavy.
+/// Divisor of a shard for the weight above which a plan is heavy.
 const LIGHT_PART: usize = 32;
 
-/// Bytes that each plan weighs at least. This bounds the number of plans in a shard.
+/// Least weight of a plan in bytes. It bounds the number of plans in a shard.
 const WEIGHT_MIN: usize = 2 << 10;
 
-/// Bytes of a statement's text, beyond which its plan is not kept.
+/// Bytes of a statement's text beyond which its plan is not kept.
 const TEXT_BYTES_MAX: usize = 256 << 10;
 
-/// Bytes of plans that a transaction with changes of the catalog keeps at most.
+/// Most bytes of plans that a transaction with changes of the catalog keeps.
 const OWN_BYTES_MAX: u64 = 2 << 20;
 
-/// Bytes of a plan that the caches are prepared for. Others cost time, not correctness.
+/// Bytes of a plan that the caches are prepared for. Other sizes cost time, not correctness.
 const USUAL_BYTES: usize = 8 << 10;
 
-/// Different inputs that sessions share. Beyond them a session has its own copy, and lookups compare
-/// more.
+/// Number of different inputs that sessions share. Beyond them a session has its own copy, and
+/// lookups compare more.
 const INPUTS_MAX: usize = 64;
 
-/// Bytes of inputs that sessions share.
+/// Most bytes of inputs that sessions share.
 const INPUTS_BYTES_MAX: usize = 1 << 10;
 
-/// What a plan is asked for by.
+/// The statement that a plan is asked for.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Asked<'a> {
     /// A client's statement, in which literals may have been taken out.
@@ -92,10 +93,10 @@ pub(super) enum Asked<'a> {
     /// A client's statement with parameters, as it was sent.
     Text {
         text: &'a str,
-        /// The types that the client has told of its parameters.
+        /// Types that the client has declared for its parameters.
         declared: &'a [Option<Type>],
     },
-    /// What a foreign key asks of its tables.
+    /// A question of a foreign key to its tables.
     Reference(ObjectId, Question),
 }
 
@@ -104,9 +105,9 @@ pub(super) enum Asked<'a> {
 struct Key {
     statement: Statement,
     inputs: Arc<Inputs>,
-    /// Equal for what is equal.
+    /// Hash, which is the same for equal keys.
     hash: u64,
-    /// Bytes of the plan and of this.
+    /// Bytes of the plan and of the key.
     weight: u64,
 }
 
@@ -132,7 +133,7 @@ impl Statement {
         }
     }
 
-    /// Bytes of the key itself.
+    /// Returns the bytes of the key itself.
     fn bytes(&self) -> usize {
         match self {
             Statement::Pieces(pieces) => pieces.bytes(),
@@ -159,7 +160,7 @@ impl Statement {
     }
 }
 
-/// A lookup: equal to a [`Key`] if it asks for the same, and hashed like it.
+/// A lookup: equal to a [`Key`] if it asks for the same plan, and hashed like it.
 struct Lookup<'a> {
     asked: Asked<'a>,
     inputs: &'a Arc<Inputs>,
@@ -182,7 +183,7 @@ impl PartialEq for Key {
 
 impl Eq for Key {}
 
-/// Whether statements are bound alike under both.
+/// Returns whether statements are bound alike under both.
 pub(super) fn are_equal(one: &Arc<Inputs>, other: &Arc<Inputs>) -> bool {
     Arc::ptr_eq(one, other) || one == other
 }
@@ -199,13 +200,13 @@ impl Hash for Lookup<'_> {
     }
 }
 
-/// Hashes an [`Asked`] with its inputs. Hashes of a [`Key`] are kept in it.
+/// A hasher of an [`Asked`] with its inputs. The hash of a [`Key`] is kept in the key.
 #[derive(Debug, Default, Clone)]
 struct AskedHasher(RandomState);
 
 impl AskedHasher {
-    /// Returns equal hashes for what is equal. The inputs' part is short: their other fields seldom
-    /// differ.
+    /// Returns the hash of a statement and its inputs. Only the search path is hashed of the inputs:
+    /// their other fields seldom differ.
     fn hash(&self, asked: Asked<'_>, inputs: &Inputs) -> u64 {
         let mut hasher = self.0.build_hasher();
         inputs.search_path.schemas.hash(&mut hasher);
@@ -245,7 +246,7 @@ impl AskedHasher {
     }
 }
 
-/// Bytes of the names in inputs.
+/// Returns the bytes of the names in inputs.
 fn bytes_of(inputs: &Inputs) -> usize {
     let schemas = inputs.search_path.schemas.iter().map(String::len);
     schemas.sum::<usize>() + inputs.user.len()
@@ -260,16 +261,16 @@ impl Weighter<Key, Arc<Planned>> for Weight {
     }
 }
 
-/// Bytes of plans that a database with a memory limit keeps.
+/// Returns the bytes of plans that a database with a memory limit keeps.
 fn capacity(limit_bytes: usize) -> usize {
     let least = BYTES_MIN.min(limit_bytes / PART_MIN);
     (limit_bytes / PART).clamp(least, BYTES_MAX.max(least))
 }
 
-/// Some of a database's plans, under a latch of their own.
+/// A part of a database's plans, under a latch of its own.
 struct Shard {
     cache: sync::Cache<Key, Arc<Planned>, Weight, RandomState>,
-    /// Plans of versions of the catalog before this one were swept out.
+    /// Version of the catalog: plans of earlier ones were swept out.
     swept: AtomicU64,
 }
 
@@ -294,7 +295,7 @@ impl Shard {
 
     /// Drops the plans of versions of the catalog before `version`, once.
     fn sweep(&self, version: u64) {
-        // Relaxed: what is missed goes at the next change, or by its age.
+        // Relaxed: a plan that is missed goes at the next change, or by its age.
         if self.swept.fetch_max(version, Ordering::Relaxed) < version {
             self.cache
                 .retain(|_, kept| kept.catalog.version() >= version);
@@ -306,7 +307,7 @@ impl Shard {
 pub(crate) struct Plans {
     light: Box<[Shard]>,
     heavy: Shard,
-    /// Bytes of the heaviest plan that is light.
+    /// Greatest weight of a light plan.
     light_bytes_max: u64,
     hasher: AskedHasher,
     /// Newest version of the catalog that a plan was kept of.
@@ -383,7 +384,7 @@ impl Plans {
         &self.light[hash as usize % self.light.len()]
     }
 
-    /// Returns the bytes of its plans, as they are estimated, and their bound.
+    /// Returns the estimated bytes of its plans, and their bound.
     #[cfg(test)]
     pub(super) fn weight(&self) -> (u64, u64) {
         let shards = self.light.iter().chain([&self.heavy]);
@@ -416,7 +417,8 @@ impl Drop for Plans {
     }
 }
 
-/// The plans of a transaction that has changed the catalog: no other one sees what it sees.
+/// The plans of a transaction that has changed the catalog: its version of the catalog is visible
+/// to no other one.
 pub(super) struct OwnPlans {
     cache: unsync::Cache<Key, Arc<Planned>, Weight, RandomState>,
     hasher: AskedHasher,
@@ -445,8 +447,8 @@ impl OwnPlans {
         self.cache.get(&self.hasher.lookup(asked, inputs)).cloned()
     }
 
-    /// Keeps a plan of the transaction's catalog, charged to `memory`, and drops those of versions
-    /// before that. None are kept while there is no memory for them.
+    /// Keeps a plan of the transaction's catalog, charged to `memory`, and drops those of earlier
+    /// versions. No plan is kept while there is no memory for it.
     pub(super) fn keep(&mut self, asked: Asked<'_>, planned: &Arc<Planned>, memory: &Rc<Memory>) {
         self.cache
             .retain(|_, kept| Arc::ptr_eq(&kept.catalog, &planned.catalog));

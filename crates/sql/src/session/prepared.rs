@@ -1,9 +1,9 @@
 //! Statements that a client prepares, and runs with parameters.
 //!
-//! A statement is planned when it is prepared, and again when what its plan depends on has changed:
+//! A statement is planned when it is prepared, and again when a dependency of its plan has changed:
 //! a table that it uses, the search path, the user. Its parameters and its columns stay those that
-//! the client was told. Its plan is the session's for its text (`plans.rs`), so one that is prepared
-//! again and again, as the unnamed one is, is planned once.
+//! the client was told. Its plan is the session's for its text (`plans.rs`): a statement that is
+//! prepared again and again, as the unnamed one is, is planned once.
 
 use std::{cell::RefCell, pin::pin, rc::Rc, sync::Arc};
 
@@ -41,7 +41,7 @@ enum Kind {
 #[derive(Clone)]
 struct Ready {
     planned: Arc<Planned>,
-    /// Literals of its text that the plan has as parameters. There are none where the client has
+    /// Literals of the text that the plan has as parameters. There are none where the client has
     /// parameters of its own.
     literals: Option<Rc<[Literal<'static>]>>,
 }
@@ -58,7 +58,7 @@ impl Ready {
 }
 
 impl Prepared {
-    /// A statement that has no plan.
+    /// Makes a prepared statement that has no plan.
     fn other(source: &Source<'_>, fields: Option<Vec<Field>>) -> Self {
         Self {
             text: source.text().into(),
@@ -68,27 +68,27 @@ impl Prepared {
         }
     }
 
-    /// The types of its parameters.
+    /// Returns the types of the parameters.
     pub fn parameter_types(&self) -> &[Type] {
         &self.types
     }
 
-    /// The columns of its rows, if it gives any.
+    /// Returns the columns of the statement's rows, if it gives any.
     pub fn fields(&self) -> Option<&[Field]> {
         self.fields.as_deref()
     }
 
-    /// Whether it is a query.
+    /// Returns whether the statement is a query.
     pub(super) fn is_query(&self) -> bool {
         matches!(&self.kind, Kind::Planned(ready) if ready.borrow().planned.is_query())
     }
 
-    /// Whether it is a query that locks rows.
+    /// Returns whether the statement is a query that locks rows.
     pub(super) fn locks_rows(&self) -> bool {
         matches!(&self.kind, Kind::Planned(ready) if ready.borrow().planned.locks_rows())
     }
 
-    /// Returns its newest plan, if it has one.
+    /// Returns the newest plan, if the statement has one.
     #[cfg(test)]
     pub(super) fn plan(&self) -> Option<Arc<Planned>> {
         match &self.kind {
@@ -97,7 +97,7 @@ impl Prepared {
         }
     }
 
-    /// What it takes of memory, estimated.
+    /// Returns the estimated bytes that the statement takes.
     pub(super) fn bytes(&self) -> usize {
         let plan = match &self.kind {
             Kind::Planned(ready) => ready.borrow().planned.bytes(),
@@ -107,40 +107,41 @@ impl Prepared {
     }
 }
 
-/// A statement with its parameters, and how far its rows were taken.
+/// A statement with its parameters, and its progress.
 pub struct Portal {
     prepared: Rc<Prepared>,
     parameters: Rc<Rows>,
     progress: Stage,
-    /// For the portal itself; its parameters have their own.
+    /// Charge for the portal itself; its parameters have their own.
     _charge: Charge,
 }
 
-/// What a portal takes beside its parameters and its rows, about: its place, its name, operators.
+/// Approximate bytes of a portal beside its parameters and its rows: its place, its name,
+/// operators.
 const PORTAL_BYTES: usize = 2048;
 
-/// How far a portal is.
+/// The progress of a portal.
 enum Stage {
-    /// Nothing was asked of it yet.
+    /// The portal was not run yet.
     New,
-    /// A query, which computes what is asked for.
+    /// The portal is a query, which computes the rows that it is asked for.
     Open(Rc<Suspended>),
-    /// It has run to its end, and these rows are left. So it is with statements that write: nobody
-    /// has to take their rows for them to happen.
+    /// The statement has run to its end, and these rows are left. A statement that writes always
+    /// does so: its effect does not depend on a client that takes its rows.
     Rest { rest: Rest, tag: Option<Tag> },
 }
 
 impl Portal {
-    /// The statement.
+    /// Returns the statement.
     pub fn prepared(&self) -> &Prepared {
         &self.prepared
     }
 }
 
-/// How far a portal has come.
+/// The outcome of running a portal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress {
-    /// To its end.
+    /// The statement has run to its end.
     Complete(Tag),
     /// There are rows left.
     Suspended,
@@ -149,8 +150,8 @@ pub enum Progress {
 }
 
 impl Session {
-    /// The type of a number by which a client declares a parameter: PostgreSQL's, an enum's, or
-    /// that of an enum's arrays.
+    /// Returns the type of a number by which a client declares a parameter: a type of PostgreSQL's,
+    /// an enum, or the array type of an enum.
     ///
     /// # Errors
     /// 42704 if there is none.
@@ -172,10 +173,10 @@ impl Session {
         })
     }
 
-    /// Prepares the one statement of a text; types that are not told follow from their use.
+    /// Prepares the one statement of a text; types that are not declared follow from their use.
     ///
     /// # Errors
-    /// 42601 for several statements; those of binding.
+    /// 42601 for several statements; errors of binding.
     pub async fn prepare(&mut self, text: &str, types: &[Option<Type>]) -> Result<Prepared> {
         let (interrupt, limit) = self.limits();
         interruptible(interrupt, limit, pin!(self.prepare_text(text, types))).await
@@ -201,13 +202,14 @@ impl Session {
         }
     }
 
-    /// Prepares a statement with parameters whose text has been planned before: its tokens are not
-    /// looked at. `None` if it has not.
+    /// Prepares a statement with parameters whose text has been planned before, without a look at
+    /// its tokens; returns `None` if it has not been planned.
     ///
     /// # Errors
     /// 25P02 in a transaction that has failed.
     fn prepared_before(&self, text: &str, types: &[Option<Type>]) -> Result<Option<Prepared>> {
-        // What a kept text ends with is no part of a comment, so nothing else is either.
+        // The end of a kept text is in no comment, which makes trimming the same characters here
+        // safe.
         let text = text.trim_matches(|c: char| c.is_ascii_whitespace() || c == ';');
         if types.is_empty() && !text.contains('$') {
             return Ok(None);
@@ -228,8 +230,8 @@ impl Session {
         }))
     }
 
-    /// Prepares a statement, of which positions in errors are those of the whole text. Without
-    /// types it can have no parameters.
+    /// Prepares a statement; positions in errors are those of the whole text. Without `types`, the
+    /// statement can have no parameters.
     pub(super) async fn prepare_source(
         &mut self,
         source: &Source<'_>,
@@ -246,7 +248,7 @@ impl Session {
         let ready = Ready::new(found);
         let planned = &ready.planned;
         let types = match self.values_of(&ready)? {
-            // Its parameters are literals, whose errors are told now.
+            // The parameters are literals, whose errors are raised now.
             Some(_) => Arc::default(),
             None => planned.parameters.clone(),
         };
@@ -258,7 +260,7 @@ impl Session {
         })
     }
 
-    /// A statement that has no plan, prepared.
+    /// Prepares a statement that has no plan.
     fn prepared_without_plan(&self, source: &Source<'_>) -> Result<Prepared> {
         let other = |fields| Prepared::other(source, fields);
         if let Some(command) = source.command()? {
@@ -282,7 +284,7 @@ impl Session {
     /// Gives a statement its parameters, each as text or in binary form; `None` is NULL.
     ///
     /// # Errors
-    /// 08P01 if there are too many or too few; 22P02, 22P03 and the like if a value is none of its
+    /// 08P01 if there are too many or too few; 22P02, 22P03 and others if a value is not of its
     /// type.
     pub fn bind<'b>(
         &self,
@@ -328,10 +330,10 @@ impl Session {
         })
     }
 
-    /// Runs a portal on: all rows that are left, or so many.
+    /// Runs a portal on: all rows that are left, or a limited number.
     ///
     /// # Errors
-    /// Those of the statement. The session has to be told ([`Session::failed`]).
+    /// Errors of the statement. The session has to be told ([`Session::failed`]).
     pub async fn run_portal(
         &mut self,
         portal: &mut Portal,
@@ -362,7 +364,7 @@ impl Session {
         }
     }
 
-    /// Begins what a portal stands for; nothing if it is no statement.
+    /// Begins the portal's statement; does nothing if there is no statement.
     async fn open_portal(
         &mut self,
         portal: &Portal,
@@ -397,8 +399,8 @@ impl Session {
         }))
     }
 
-    /// Locks the tables of a query that can stay open, and gives its plan and that plan's
-    /// parameters; nothing for another statement.
+    /// Locks the tables of a query that can stay open, and returns its plan and that plan's
+    /// parameters; `None` for another statement.
     pub(super) async fn open(
         &mut self,
         prepared: &Prepared,
@@ -422,14 +424,14 @@ impl Session {
         Ok(Some((ready.planned, parameters)))
     }
 
-    /// The parameters of a plan that has a statement's literals as such.
+    /// Returns the parameters of a plan that has a statement's literals as parameters.
     fn values_of(&self, ready: &Ready) -> Result<Option<Rows>> {
         let literals = ready.literals.as_deref();
         let values = literals.map(|literals| self.literals(&ready.planned, literals));
         values.transpose()
     }
 
-    /// The columns that a statement about the session gives, if it gives any.
+    /// Returns the columns that a statement about the session gives, if it gives any.
     fn fields_of(&self, command: &Command) -> Option<Vec<Field>> {
         let fields = match command {
             Command::Execute { name, .. } => self.prepared(name)?.fields()?,
@@ -469,7 +471,7 @@ impl Session {
         self.set_pending(sink)
     }
 
-    /// The plan of a statement, whose tables are locked, in a transaction.
+    /// Returns the plan of a statement, whose tables are locked, in a transaction.
     async fn lock_prepared(
         &mut self,
         prepared: &Prepared,
@@ -490,7 +492,7 @@ impl Session {
         }
     }
 
-    /// A new plan for a statement of which something has changed that the plan depends on.
+    /// Plans a statement again after a dependency of its plan has changed.
     ///
     /// # Errors
     /// 0A000 if it gives other columns than the client was told.
@@ -520,11 +522,11 @@ impl Session {
     }
 }
 
-/// Keeps the rows that a client has not asked for yet, and how the statement ends.
+/// A sink that keeps the rows that a client has not asked for yet, and the statement's tag.
 struct Kept<'s, S> {
     inner: &'s mut S,
     rows: Option<Rows>,
-    /// For these rows.
+    /// Budget of these rows.
     budget: Budget,
     tag: Option<Tag>,
 }

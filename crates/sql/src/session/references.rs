@@ -1,29 +1,30 @@
-//! Foreign keys: what a statement has done to keys is answered for at its end, or at the commit.
+//! Foreign keys: the changes of a statement to keys are checked at its end, or at the commit.
 //!
-//! Who refers to a key has to find it; who takes a key away has to find nobody who refers to it, or
-//! does to them what the constraint says. Both are statements that are planned and carried out as
-//! any other (`references/question.rs`), once for each key; what they change is noted in turn, so
-//! an action leads to the next, until nothing is noted any more.
+//! A row that refers to a key has to find it. When a key is taken away, no row may refer to it any
+//! more, or the constraint's action is carried out on the rows that do. Checks and actions are
+//! statements that are planned and carried out as any other (`references/question.rs`), once for
+//! each key. The changes of an action are noted in turn and lead to further checks, until no notes
+//! are left.
 //!
-//! # Why no row ever refers to nothing
+//! # Why no row ever refers to a missing key
 //! Let `I` write a row that refers to key `k`, and `D` delete the row `p` that has `k`, or change
 //! its key. Neither commits before its check.
 //!
 //! 1. `I` looks for `k` by a locking read: it finds the newest committed version of `p` (or its
-//!    own), or, where all that was written since keeps the key, the one that its snapshot sees; and
-//!    it holds a key share of `p` from then on until it ends.
+//!    own), or, if all later writes keep the key, the one that its snapshot sees; and it holds a
+//!    key share of `p` from then on until it ends.
 //! 2. `D` has an exclusive hold on `p` from its write on until it ends (the write does not keep the
-//!    key), and looks for rows that
-//!    refer to `k` afterwards, in the present: all that was committed by then, and its own.
+//!    key), and looks for rows that refer to `k` afterwards, in the present: all rows that were
+//!    committed by then, and its own.
 //! 3. The two exclude each other. If `I` has its lock first, `D` waits in its write until `I` has
 //!    ended; if `I` has committed, its row is in the present that `D` looks at. If `D` writes
 //!    first, `I` waits in its check until `D` has ended; if `D` has committed, there is no `p`.
-//! 4. So it does not matter that `D` does not see rows that others have not committed: they have
-//!    not passed their check either, and will fail it.
+//! 4. It therefore does not matter that `D` does not see rows that other transactions have not
+//!    committed: they have not passed their check either, and will fail it.
 //! 5. A row that refers to `k` and is deleted by another transaction `X` is still there for `D`: it
-//!    waits for `X` in locking it, or in its own action on it, and looks again. If `X` only has it
-//!    refer to something else, `D` need not wait: the row that is there still refers to `k`, and `D`
-//!    fails (as in PostgreSQL).
+//!    waits for `X` in locking it, or in its own action on it, and looks again. If `X` only makes
+//!    it refer to another key, `D` need not wait: the row that is there still refers to `k`, and
+//!    `D` fails (as in PostgreSQL).
 //!
 //! ```text
 //!   I: insert child(k)     D: delete parent(k)
@@ -38,26 +39,27 @@
 //! The present is that of a reader beside the transaction (`engine::Present`), at every level: a
 //! statement's own snapshot is older than what it waited for.
 //!
-//! *On a snapshot* 1 and the writes of 2 are as they are anyway: a row whose key was changed since is not
-//! locked, and one that was changed at all is not written; the transaction aborts (40001). What `D` looks for may be newer than its
-//! snapshot. It cannot change what it
-//! finds there and does not see: if an action has left such rows, it aborts (40001). *Serializable*
-//! transactions also look at their snapshot, so that what they have decided by is certified.
+//! *On a snapshot*, rule 1 and the writes of rule 2 hold anyway: a row whose key was changed since
+//! is not locked, and a row that was changed at all is not written; the transaction aborts (40001).
+//! The rows that `D` looks for may be newer than its snapshot. `D` cannot change a row that it
+//! finds there and does not see: if an action has left any, it aborts (40001). *Serializable*
+//! transactions also read their snapshot, so that the reads they decide by are certified.
 //!
 //! *Deadlocks* are the engine's to find: all waits are for records (40P01).
 //!
-//! *Put off* checks are the same ones, later (`deferred.rs`): 1 to 5 speak of when the check is
-//! made, not of when the row was written. A check that fails then looks whether there is still
-//! a row that refers to the key.
+//! *Deferred* checks are the same ones, later (`deferred.rs`): 1 to 5 are about the time of the
+//! check, not of the row's write. A check that fails then tests whether there is still a row that
+//! refers to the key.
 //!
-//! *Which violation is told*: that of the first row, and of its first constraint, as in PostgreSQL; of one
-//! row, keys that it has lost come before those that it refers to. What an action fails with counts too.
-//! Constraints are asked one after the other, for all rows; after a violation, the others are asked
-//! for the rows before it.
+//! *Reported violation*: that of the first row, and of its first constraint, as in PostgreSQL; for
+//! one row, keys that it has lost come before those that it refers to. An error of an action counts
+//! too. Constraints are checked one after the other, for all rows; after a violation, the others
+//! are checked for the rows before it.
 //!
 //! *Definitions*: a foreign key is added and dropped under locks at both ends that exclude writers
-//! (`catalog/ddl/reference.rs`), so whoever has written one end relies on those he has seen. The other
-//! end's table is locked before it is read, and its names are looked up then.
+//! (`catalog/ddl/reference.rs`); a transaction that has written one end can therefore rely on the
+//! foreign keys that it has seen. The other end's table is locked before it is read, and its names
+//! are looked up then.
 
 mod question;
 mod violation;
@@ -83,10 +85,10 @@ use logical::bind::Parameters;
 use syntax::phase;
 
 impl Session {
-    /// Sees to all that a statement has noted, and to what that leads to.
+    /// Handles all keys that a statement has noted, and those that its actions note.
     ///
     /// # Errors
-    /// 23503; those of the statements that actions are.
+    /// 23503 for a violation; errors of the actions' statements.
     pub(super) async fn keep_references(&self, changes: &KeyChanges<'_>) -> Result<()> {
         let turn = Turn::default();
         loop {
@@ -109,12 +111,12 @@ impl Session {
         }
     }
 
-    /// Sees to what was put off: of these constraints, or all.
+    /// Handles the deferred checks: of these constraints, or all.
     ///
     /// # Errors
-    /// As for [`Session::keep_references`].
+    /// Errors of [`Session::keep_references`].
     pub(super) async fn keep_deferred(&self, constraints: Option<&[ObjectId]>) -> Result<()> {
-        // One for all: a check alone is too short for its turn to end.
+        // One turn for all checks: a check alone is too short for its turn to end.
         let (turn, budget) = (Turn::default(), self.budget());
         let mut from = 0;
         let mut first: Option<(u64, Violation)> = None;
@@ -143,8 +145,9 @@ impl Session {
         }
     }
 
-    /// Sees to some keys of one foreign key, as far as they come before another that has violated its
-    /// constraint, or for which an action failed. The first for which this one does not hold is told.
+    /// Handles keys of one foreign key, as far as they come before another key that has violated
+    /// its constraint, or for which an action failed. A failure here, which comes first, replaces
+    /// that one.
     async fn keep_reference(
         &self,
         noted: &Noted,
@@ -174,7 +177,7 @@ impl Session {
         transaction.ok_or_else(|| SqlError::new(SqlState::INTERNAL_ERROR, "no transaction"))
     }
 
-    /// The plan of a question, with its tables locked.
+    /// Returns the plan of a question, with its tables locked.
     async fn question(&self, reference: &Reference, question: Question) -> Result<Arc<Planned>> {
         let asked = Asked::Reference(reference.key.id, question);
         loop {
@@ -192,7 +195,7 @@ impl Session {
         }
     }
 
-    /// The plan of a statement that comes from here, with parameters of these types.
+    /// Returns the plan of an internal statement, with parameters of these types.
     pub(super) async fn internal(&self, text: &str, types: Vec<Type>) -> Result<Planned> {
         let mut parameters = Parameters::declared(types.into_iter().map(Some).collect());
         let catalog = self.changes.catalog();
@@ -207,7 +210,7 @@ impl Session {
         .await
     }
 
-    /// Carries such a statement out: its first rows if it only asks, or none.
+    /// Carries an internal statement out; returns its first rows if it is a query, or none.
     pub(super) async fn carry_out(
         &self,
         planned: &Planned,
@@ -232,8 +235,9 @@ impl Session {
     }
 }
 
-/// Whether an error tells of one row, so that another one comes before it that an earlier row's would
-/// be: a violation, or what computing a value for an action raises. Others end all at once.
+/// Returns whether an error is about one row, so that an earlier row's error would come before it:
+/// a violation, or an error of computing a value for an action. Other errors end everything at
+/// once.
 fn is_of_row(error: &SqlError) -> bool {
     let state = error.state();
     ["22", "23"]
@@ -241,18 +245,18 @@ fn is_of_row(error: &SqlError) -> bool {
         .any(|class| state.code().starts_with(class))
 }
 
-/// What a question about a key counts for in a turn. Each is an execution of its own, too short for
-/// its own turn to end.
+/// Units of a turn that a question about a key counts for. Each is an execution of its own, too
+/// short for its own turn to end.
 const QUESTION_UNITS: usize = 64;
 
-/// What is at hand while the keys of one foreign key are seen to.
+/// The state while the keys of one foreign key are handled.
 struct Keeping<'s> {
     session: &'s Session,
     transaction: &'s Transaction,
     reference: &'s Reference,
     changes: &'s KeyChanges<'s>,
     turn: &'s Turn,
-    /// The number of the key that is being seen to.
+    /// Number of the key that is being handled.
     at: Cell<usize>,
 }
 
@@ -263,7 +267,7 @@ struct Violation {
 }
 
 impl Keeping<'_> {
-    /// Sees to the first so many keys.
+    /// Handles the first `count` keys.
     async fn keep(&self, noted: &Noted, count: usize) -> Result<()> {
         if count == 0 {
             return Ok(());
@@ -286,7 +290,7 @@ impl Keeping<'_> {
         Ok(())
     }
 
-    /// Rows refer to keys, of which the first so many matter.
+    /// Checks keys that rows refer to, of which the first `count` matter.
     async fn referred(&self, keys: &Rows, count: usize) -> Result<()> {
         let is_mixed = |key: &[Value<'_>]| key.iter().any(Value::is_null);
         self.turn.pause(QUESTION_UNITS).await;
@@ -317,7 +321,7 @@ impl Keeping<'_> {
                 Some(found) => found[at],
                 None => self.asked(Question::Find, key).await?,
             };
-            // The row that referred to it may be gone by now.
+            // The row that referred to the key may be gone by now.
             if !is_there && self.asked_present(Question::StillRefers, key).await? {
                 return Err(violation::missing(self.session, self.reference, key));
             }
@@ -325,7 +329,7 @@ impl Keeping<'_> {
         Ok(())
     }
 
-    /// Which of the keys there are, where that can be found out for all at once.
+    /// Returns which of the keys exist, if one plan can find that out for all at once.
     async fn found(&self, planned: &Planned, keys: &Rows) -> Result<Option<Vec<bool>>> {
         let environment = self.session.during(&planned.catalog);
         let shared = SharedRows::new(self.session.budget());
@@ -340,7 +344,8 @@ impl Keeping<'_> {
         lock_rows(&planned.plan.plan, &run, keys).await
     }
 
-    /// No row has a key any more; that had it has a new one, if there is one.
+    /// Handles a key that its row has lost; `new` is the row's new key, or empty if the row was
+    /// deleted.
     async fn lost(&self, old: &[Value<'_>], new: &[Value<'_>]) -> Result<()> {
         let key = &self.reference.key;
         let is_deleted = new.is_empty();
@@ -368,6 +373,8 @@ impl Keeping<'_> {
         }
     }
 
+    /// Checks that another row has a key now, or that no row refers to it.
+    ///
     /// # Errors
     /// 23503 if a row refers to a key that no other row has now.
     async fn replaced(&self, key: &[Value<'_>]) -> Result<()> {
@@ -378,11 +385,13 @@ impl Keeping<'_> {
         }
     }
 
+    /// Checks that no row refers to a key.
+    ///
     /// # Errors
-    /// 23503 if a row refers to a key.
+    /// 23503 if a row refers to it.
     async fn unreferred(&self, key: &[Value<'_>]) -> Result<()> {
         let refers = match self.transaction.isolation() {
-            // Whoever is just deleting such a row is waited for.
+            // The locking read waits for a transaction that is just deleting a referring row.
             Isolation::ReadCommitted => self.asked(Question::RefersLocked, key).await?,
             Isolation::Snapshot | Isolation::Serializable => {
                 self.look_back(key).await?;
@@ -395,7 +404,7 @@ impl Keeping<'_> {
         }
     }
 
-    /// Does something to the rows that refer to a key.
+    /// Carries an action out on the rows that refer to a key.
     async fn act(&self, action: Question, values: &[Value<'_>], key: &[Value<'_>]) -> Result<()> {
         if self.transaction.isolation() == Isolation::ReadCommitted {
             return self.asked(action, values).await.map(drop);
@@ -410,7 +419,7 @@ impl Keeping<'_> {
         Ok(())
     }
 
-    /// Has what a serializable transaction decides by among its reads.
+    /// Adds the rows that a serializable transaction decides by to its reads.
     async fn look_back(&self, key: &[Value<'_>]) -> Result<()> {
         if self.transaction.isolation() == Isolation::Serializable {
             self.asked(Question::Refers, key).await?;
@@ -418,7 +427,8 @@ impl Keeping<'_> {
         Ok(())
     }
 
-    /// Whether there are such rows; as the transaction sees it, read committed in the present.
+    /// Returns whether a question has rows: as the transaction sees them, or in the present under
+    /// read committed.
     async fn asked(&self, question: Question, values: &[Value<'_>]) -> Result<bool> {
         match self.transaction.isolation() {
             Isolation::ReadCommitted => self.asked_present(question, values).await,
@@ -428,7 +438,8 @@ impl Keeping<'_> {
         }
     }
 
-    /// The same in the present, also within a statement that sees a moment of the past.
+    /// Returns whether a question has rows in the present, also within a statement that sees a
+    /// moment of the past.
     async fn asked_present(&self, question: Question, values: &[Value<'_>]) -> Result<bool> {
         let present = self.transaction.read_present().map_err(from_engine)?;
         self.answered(question, values, &present).await

@@ -1,8 +1,9 @@
 //! CREATE, ALTER and DROP of roles, and their passwords.
 //!
-//! Of a password is kept what a proof is checked with, and never the password. Who may connect, and
-//! who may manage roles, is looked at; other privileges are not there, so every role may read and
-//! change every table, which who makes a role that is no superuser is warned of.
+//! A verifier is kept of a password, which a client's proof is checked with, and never the
+//! password. Rights to connect and to manage roles are checked. There are no other privileges:
+//! every role may read and change every table, and a user that makes a role that is no superuser
+//! gets a warning of this.
 
 use std::sync::Arc;
 
@@ -21,6 +22,8 @@ fn missing(name: &str) -> SqlError {
     SqlError::new(SqlState::UNDEFINED_OBJECT, message)
 }
 
+/// Checks that a name can be that of a role.
+///
 /// # Errors
 /// 42939 for names that mean something else.
 fn check_name(name: &str) -> Result<()> {
@@ -37,7 +40,7 @@ fn check_name(name: &str) -> Result<()> {
 }
 
 impl Session {
-    /// The role as which statements are carried out.
+    /// Returns the role as which statements are carried out.
     fn acting(&self) -> Result<Arc<Role>> {
         let name = self.surrounding.current_user();
         let catalog = self.changes.catalog();
@@ -60,7 +63,7 @@ impl Session {
             .ok_or_else(|| missing(name))
     }
 
-    /// What is kept of a password; nothing of an empty one.
+    /// Returns the verifier of a password; `None` for an empty one.
     fn verifier_of(
         &self,
         password: Option<&Password>,

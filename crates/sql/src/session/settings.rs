@@ -1,13 +1,14 @@
-//! Settings: what a session was told, for how long, and what follows from it.
+//! Settings: their values, how long these last, and their effects.
 //!
-//! A setting has a value of the session and perhaps one of the transaction, which goes first.
-//! Both are in one map, a persistent one: what a transaction or a savepoint began with is the map itself, which
-//! shares with the next what was not changed, and to return to it is to put it back.
+//! A setting has a value of the session and perhaps one of the transaction, which goes first. Both
+//! are in one map, a persistent one: the map at the beginning of a transaction or a savepoint is
+//! kept as it is, shares with the next one all that was not changed, and is put back to return to
+//! it.
 //!
-//! | what | file |
+//! | part | file |
 //! | --- | --- |
-//! | which settings there are, and their values | `settings/known.rs`, `settings/value.rs` |
-//! | what they do | `settings/effect.rs` |
+//! | known settings, and their values | `settings/known.rs`, `settings/value.rs` |
+//! | effects | `settings/effect.rs` |
 //! | SET, SHOW, RESET, DISCARD | `settings/statements.rs` |
 
 mod effect;
@@ -28,41 +29,41 @@ pub(super) use self::{
 use super::{Notice, Session, Sink};
 use syntax::command::Scope;
 
-/// What a setting was set to; `None` where it was not.
+/// The values that a setting was set to; `None` where it was not.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Setting {
-    /// For the rest of the session.
+    /// Value for the rest of the session.
     session: Option<String>,
-    /// For the rest of the transaction.
+    /// Value for the rest of the transaction.
     local: Option<String>,
 }
 
-/// What a setting takes in the map beside its texts, with what is copied on the way to it.
+/// Bytes of a setting in the map beside its texts, with the nodes that are copied on the way to it.
 const SETTING_BYTES: usize = 2048;
 
-/// Settings that take no more are not counted anew.
+/// Bytes of settings up to which they are not counted anew.
 const COUNTED_MIN: usize = 64 * 1024;
 
-/// What the settings of a session take, those that its savepoints keep included.
+/// The memory of a session's settings, those that its savepoints keep included.
 #[derive(Default)]
 pub(super) struct Held {
     charge: Charge,
-    /// What the map was counted to be.
+    /// Bytes of the map when it was last counted.
     counted: usize,
 }
 
 impl Held {
-    /// One more value is set.
+    /// Charges one more value.
     ///
     /// # Errors
-    /// 53200.
+    /// 53200 if there is no memory for it.
     fn grow(&mut self, memory: &Rc<Memory>, texts: usize) -> Result<()> {
         let bytes = self.charge.bytes() + SETTING_BYTES + texts;
         self.charge.set(memory, bytes)
     }
 
-    /// No savepoint keeps any. Counts them if the charge has doubled since they were counted, so that each
-    /// value is counted a few times at most.
+    /// Counts the settings if the charge has doubled since they were counted: each value is counted
+    /// a few times at most. No savepoint keeps any values.
     fn count(&mut self, values: &Values, began_with: Option<&Values>) {
         if self.charge.bytes() > 2 * self.counted + COUNTED_MIN {
             self.counted = values.bytes() + began_with.map_or(0, Values::bytes);
@@ -71,16 +72,17 @@ impl Held {
     }
 }
 
-/// What was set, by name.
+/// The values that were set, by name.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Values {
     set: Rc<RedBlackTreeMap<String, Setting>>,
-    /// What the connection began with, which RESET returns to.
+    /// Values that the connection began with, to which RESET returns.
     initial: Rc<BTreeMap<String, String>>,
 }
 
 impl Values {
-    /// What a setting is, as it is shown; `None` if it is one that nobody has invented.
+    /// Returns the value of a setting, as it is shown; `None` for a custom setting that does not
+    /// exist.
     pub(super) fn get(&self, definition: &Definition, name: &str) -> Option<String> {
         let name = definition.kept_name(name);
         let set = self.set.get(&name);
@@ -88,12 +90,12 @@ impl Values {
             return Some(value.clone());
         }
         let initial = self.initial.get(&name).cloned();
-        // One that was invented and reset is empty.
+        // A custom setting that was reset is empty.
         let is_known = !definition.name.is_empty() || set.is_some();
         initial.or_else(|| is_known.then(|| definition.default.to_owned()))
     }
 
-    /// Sets, or with `None` resets.
+    /// Sets a setting, or with `None` resets it.
     fn put(&mut self, name: String, scope: Scope, value: Option<String>, default: &str) {
         let session = match scope {
             Scope::Session => value.clone(),
@@ -106,7 +108,7 @@ impl Values {
         Rc::make_mut(&mut self.set).insert_mut(name, Setting { session, local });
     }
 
-    /// What they take, estimated.
+    /// Returns the estimated bytes of the values.
     fn bytes(&self) -> usize {
         let bytes = |(name, set): (&String, &Setting)| {
             let values = set.session.iter().chain(&set.local);
@@ -115,7 +117,7 @@ impl Values {
         self.set.iter().map(bytes).sum()
     }
 
-    /// Forgets what was set for the transaction.
+    /// Forgets the values that were set for the transaction; returns their names.
     fn end_transaction(&mut self) -> Vec<String> {
         let local = self.set.iter().filter(|(_, set)| set.local.is_some());
         let session = local.map(|(name, set)| {
@@ -137,7 +139,7 @@ impl Values {
         names
     }
 
-    /// The names of settings that are other ones in `other`.
+    /// Returns the names of settings that differ in `other`.
     fn differences(&self, other: &Values) -> Vec<String> {
         if Rc::ptr_eq(&self.set, &other.set) {
             return Vec::new();
@@ -149,10 +151,10 @@ impl Values {
 }
 
 impl Session {
-    /// A setting as a client is shown it.
+    /// Returns the value of a setting as it is shown to a client.
     ///
     /// # Errors
-    /// 42704 if there is none of the name.
+    /// 42704 if there is no setting with the name.
     pub fn shows(&self, name: &str) -> Result<String> {
         let definition = Definition::expect(name)?;
         let catalog = self.changes.catalog();
@@ -161,21 +163,21 @@ impl Session {
             .ok_or_else(|| known::unrecognized(name))
     }
 
-    /// The settings that clients are told when they connect, and when they change.
+    /// Iterates over the settings that clients are told when they connect, and when they change.
     pub fn reported(&self) -> impl Iterator<Item = (&'static str, String)> {
         let reported = known::REPORTED.iter();
         reported.filter_map(|name| Some((*name, self.shows(name).ok()?)))
     }
 
-    /// Whether one of [`Session::reported`] may have changed since this was asked.
+    /// Returns whether one of [`Session::reported`] may have changed since the last call.
     pub fn take_reported(&mut self) -> bool {
         std::mem::take(&mut self.effects.reports)
     }
 
-    /// Sets what a connection begins with, which RESET will return to.
+    /// Sets a value that a connection begins with, to which RESET will return.
     ///
     /// # Errors
-    /// As of SET: 42704, 55P02, 22023, 0A000.
+    /// 42704, 55P02, 22023 and 0A000, as with [`Session::set`].
     pub fn set_initially(&mut self, name: &str, value: &str) -> Result<()> {
         let definition = Definition::expect(name)?;
         let shown = self.check(definition, name, value)?;
@@ -187,8 +189,8 @@ impl Session {
     /// Sets a setting, as SET does, for the rest of the session.
     ///
     /// # Errors
-    /// 42704 if there is none of the name, 55P02 if it cannot be changed, 22023 if the value is
-    /// none of its, 0A000 if it is none here.
+    /// 42704 if there is no setting with the name, 55P02 if it cannot be changed, 22023 if it
+    /// cannot have the value, 0A000 if it can have the value in PostgreSQL alone.
     pub fn set(&mut self, name: &str, value: &str) -> Result<()> {
         self.assign(name, Scope::Session, Some(value))
     }
@@ -217,27 +219,27 @@ impl Session {
         self.took_effect(&kept)
     }
 
-    /// A value that a setting is to have, as it is shown.
+    /// Returns a value that a setting is to have, as it is shown.
     fn check(&self, definition: &Definition, name: &str, value: &str) -> Result<String> {
         let catalog = self.changes.catalog();
         self.asked(&catalog).check(definition, name, value)
     }
 
-    /// Puts settings back as they were.
+    /// Restores settings to earlier values.
     pub(super) fn restore(&mut self, values: Values) {
         let changed = self.values.differences(&values);
         self.values.set = values.set;
         self.follow(&changed);
     }
 
-    /// The transaction has committed: what was set for it alone is over.
+    /// Ends the transaction's own values after a commit.
     pub(super) fn keep_settings(&mut self) {
         let changed = self.values.end_transaction();
         self.settings.count(&self.values, None);
         self.follow(&changed);
     }
 
-    /// The transaction was rolled back: settings are what they were when its block began.
+    /// Restores settings to their values at the beginning of the block after a rollback.
     pub(super) fn forget_settings(&mut self, began: Option<Values>) {
         if let Some(values) = began {
             self.restore(values);
@@ -245,7 +247,7 @@ impl Session {
         self.settings.count(&self.values, None);
     }
 
-    /// Sets what functions have set.
+    /// Sets the settings that functions have set.
     pub(super) fn set_pending(&mut self, sink: &mut impl Sink) -> Result<()> {
         for warning in self.advisory.take_warnings() {
             self.tell(sink, &Notice::warning(SqlState::WARNING, warning));
@@ -258,12 +260,12 @@ impl Session {
 
     fn follow(&mut self, changed: &[String]) {
         for name in changed {
-            // It was in force before, so it can be again.
+            // The value was in force before, and can therefore be again.
             let _ = self.took_effect(name);
         }
     }
 
-    /// All settings with their values; no invented ones.
+    /// Iterates over all settings with their values, without custom ones.
     pub(crate) fn all_settings(
         &self,
     ) -> impl Iterator<Item = (&'static Definition, String)> + use<'_> {
@@ -272,8 +274,10 @@ impl Session {
     }
 }
 
+/// Checks that a setting can be changed.
+///
 /// # Errors
-/// 55P02 for what can only be asked for.
+/// 55P02 for a setting that can only be shown.
 fn changeable(definition: &Definition) -> Result<()> {
     let message = match definition.meaning {
         Meaning::Fixed => format!("parameter \"{}\" cannot be changed", definition.name),

@@ -1,20 +1,21 @@
 //! Queries that stay open between statements: those of cursors, and of the protocol's portals whose
 //! rows are taken bit by bit.
 //!
-//! Such a query sees what there was when it was opened. What others commit is hidden from it by its
-//! snapshot (`execution.rs`); what its own transaction writes is not, since that is in no snapshot.
-//! So before a statement writes, all that suspended queries have still to give is computed and kept
-//! ([`Session::settle`]). It is charged to the query's own budget.
+//! A suspended query sees the rows that existed when it was opened. Commits of other transactions
+//! are hidden from it by its snapshot (`execution.rs`); writes of its own transaction are not,
+//! since they are in no snapshot. Before a statement writes, the remaining rows of all suspended
+//! queries are therefore computed and kept ([`Session::settle`]), charged to each query's own
+//! budget.
 //!
-//! A query that locks rows must not lock those that nobody has asked for yet. Its rows are read and
-//! kept, and each is locked when it is handed over, as it is by then
+//! A query that locks rows must not lock those that the client has not asked for yet. Its rows are
+//! read and kept, and each is locked when it is handed over, in its state at that time
 //! ([`Operator::settle`](executor::execute::Operator::settle)).
 //!
-//! What a value of a row that is computed so early fails with, the query fails with when it comes
-//! there; the statement that writes goes on. Other errors are the writing statement's.
+//! If a value of a row that is computed early raises an error, the query fails with it when it
+//! comes to that row; the statement that writes goes on. Other errors are the writing statement's.
 //!
-//! A query that has failed, or was given up, cannot be run on. Neither can one that was opened after
-//! a savepoint that its transaction has returned to.
+//! A query that has failed, or was given up, cannot be run on. Neither can a query that was opened
+//! after a savepoint to which its transaction has returned.
 
 use std::{
     cell::{Cell, RefCell},
@@ -38,9 +39,9 @@ use executor::execute::BATCH_ROWS;
 #[derive(Default)]
 pub(super) struct Rest {
     pub(super) rows: Rows,
-    /// Those that were handed over.
+    /// Number of rows that were handed over.
     next: usize,
-    /// What there is instead of further ones.
+    /// Error that the query fails with after these rows.
     failure: Option<SqlError>,
 }
 
@@ -48,19 +49,19 @@ pub(super) struct Rest {
 struct Query {
     execution: Execution,
     parameters: Rc<Rows>,
-    /// What is left of it, once that was computed.
+    /// Remaining rows, once they were computed.
     rest: Option<Rest>,
 }
 
 /// The place of a suspended query.
 pub(super) struct Suspended {
-    /// The cursor's; empty for a portal.
+    /// Name of the cursor; empty for a portal.
     name: Box<str>,
-    /// Not while it runs, and not after it has failed.
+    /// The query; `None` while it runs, and after it has failed.
     query: RefCell<Option<Box<Query>>>,
-    /// What its execution, and rows that were computed early, are charged to.
+    /// Memory that its execution, and rows that were computed early, are charged to.
     memory: Rc<Memory>,
-    /// How many savepoints were open when it was opened.
+    /// Number of savepoints that were open when the query was opened.
     depth: Cell<usize>,
 }
 
@@ -78,18 +79,18 @@ impl Suspended {
         self.depth.get()
     }
 
-    /// What rows that are computed early are charged to.
+    /// Returns the memory that rows which are computed early are charged to.
     pub(super) fn memory(&self) -> &Rc<Memory> {
         &self.memory
     }
 
-    /// It cannot be run on.
+    /// Gives the query up: it cannot be run on.
     pub(super) fn give_up(&self) {
         self.query.take();
     }
 }
 
-/// Those of a session.
+/// The suspended queries of a session.
 #[derive(Default)]
 pub(super) struct SuspendedQueries(Vec<Weak<Suspended>>);
 
@@ -98,20 +99,20 @@ impl SuspendedQueries {
         self.0.iter().filter_map(Weak::upgrade)
     }
 
-    /// The savepoints from this one on are no more, and what came after them stays.
+    /// Notes that the savepoints from this one on are released; later queries stay.
     pub(super) fn release(&self, depth: usize) {
         self.each()
             .for_each(|suspended| suspended.depth.set(suspended.depth().min(depth)));
     }
 
-    /// Those that were opened deeper than that are given up.
+    /// Gives up the queries that were opened under more than `depth` savepoints.
     pub(super) fn return_to(&self, depth: usize) {
         self.each()
             .filter(|suspended| suspended.depth() > depth)
             .for_each(|suspended| suspended.give_up());
     }
 
-    /// Their transaction has ended.
+    /// Gives all queries up at the end of their transaction.
     pub(super) fn end(&mut self) {
         self.each().for_each(|suspended| suspended.give_up());
         self.0.clear();
@@ -148,11 +149,11 @@ impl Session {
         Ok(suspended)
     }
 
-    /// Runs a query on: all rows that are left, or so many. How it is told to have ended, if there
-    /// were fewer.
+    /// Runs a query on: all rows that are left, or a limited number. Returns its tag if there were
+    /// fewer.
     ///
     /// # Errors
-    /// Those of the query; 55000 if it cannot be run on. It cannot be afterwards.
+    /// Errors of the query, which cannot be run on afterwards; 55000 if it cannot be run on.
     pub(super) async fn resume(
         &mut self,
         suspended: &Suspended,
@@ -197,10 +198,11 @@ impl Session {
         Ok(is_over.then(|| execution.tag(rows)))
     }
 
-    /// Hands over rows that were computed before: how many, and whether there were fewer than wanted.
+    /// Hands over rows that were computed before; returns how many, and whether there were fewer
+    /// than wanted.
     ///
     /// # Errors
-    /// Of `sink`, and what computing them has failed with.
+    /// Errors of `sink`, and the error of computing the rows.
     pub(super) async fn hand_over(
         &self,
         rest: &mut Rest,
@@ -232,18 +234,19 @@ impl Session {
         }
     }
 
-    /// The transaction is about to write: what suspended queries have still to give is computed, so
-    /// that they do not see it.
+    /// Computes the remaining rows of suspended queries before the transaction writes, so that they
+    /// do not see the writes.
     ///
     /// # Errors
-    /// Those of the queries but for errors of their values, which they keep for themselves.
+    /// Errors of the queries, except for errors of their values, which the queries keep for
+    /// themselves.
     pub(super) async fn settle(&self) -> Result<()> {
         for suspended in self.suspended.each() {
             let Some(mut query) = suspended.query.take() else {
                 continue;
             };
             if query.rest.is_none() && !query.execution.is_over() {
-                // Statements that keep foreign keys are run, and lock tables, as well.
+                // Statements that check foreign keys are run, and lock tables, as well.
                 Box::pin(self.settle_query(&mut query)).await?;
             }
             suspended.query.replace(Some(query));
@@ -257,7 +260,7 @@ impl Session {
         let mut kept = Kept(&mut rest.rows, execution.memory());
         let running = self.run_on(execution, &query.parameters, Wanted::Settled, &mut kept);
         match running.await {
-            // It has settled by itself.
+            // The query has settled by itself.
             Ok(_) if !execution.is_over() => return Ok(()),
             Ok(_) => {}
             Err(error) if is_of_values(&error) => rest.failure = Some(error),
@@ -268,7 +271,7 @@ impl Session {
     }
 }
 
-/// Whether an error comes of the values of rows: nothing else has happened.
+/// Returns whether an error is about the values of rows: nothing else has happened.
 fn is_of_values(error: &SqlError) -> bool {
     let state = error.state();
     ["21", "22"]
@@ -276,7 +279,7 @@ fn is_of_values(error: &SqlError) -> bool {
         .any(|class| state.code().starts_with(class))
 }
 
-/// Keeps rows, charged to a statement.
+/// A sink that keeps rows, charged to a statement.
 pub(super) struct Kept<'r>(pub(super) &'r mut Rows, pub(super) Rc<Memory>);
 
 impl Sink for Kept<'_> {

@@ -1,4 +1,4 @@
-//! Which plans are chosen, and how far estimates are from the truth.
+//! The choice of plans, and the accuracy of estimates.
 
 use std::{rc::Rc, sync::Arc};
 
@@ -34,7 +34,7 @@ fn with_sessions(test: impl AsyncFnOnce([&mut Session; 2]) + Send + 'static) {
     worker.run_until(task).unwrap();
 }
 
-/// Counts rows.
+/// A sink that counts rows.
 #[derive(Default)]
 struct Count(u64);
 
@@ -77,7 +77,8 @@ impl Session {
         let mut parameters = Parameters::default();
         let planned = self.bound(&sources[0], &statement, &mut parameters, &catalog);
         let shown_plan = shown(&planned.unwrap().plan.plan);
-        // What is explained is what is carried out: planning looks through what EXPLAIN adds.
+        // EXPLAIN explains the plan that is carried out: planning looks through the operators that
+        // it adds.
         let surroundings = self.surroundings(&catalog);
         let mut parameters = Parameters::default();
         let bound = Binder::bind(&surroundings, text, &statement, &mut parameters).unwrap();
@@ -88,7 +89,7 @@ impl Session {
     }
 }
 
-/// A factory's orders: parts are ordered very unequally, days evenly.
+/// A factory's orders: a few parts are ordered very often, while days are even.
 const ORDERS: &str = "
     create table part (id int primary key, name text not null, weight int);
     create table customer (id int primary key, country text not null);
@@ -171,14 +172,14 @@ fn the_cheapest_way_to_a_table_is_chosen() {
                 "select * from orders where part = 500",
                 "orders by orders_part",
             ),
-            // Half of all orders are for it.
+            // Half of all orders are for this part.
             ("select * from orders where part = 1", "orders"),
             (
                 "select * from orders where day = '2020-05-05'",
                 "orders by orders_day",
             ),
             ("select * from orders where day > '2020-02-01'", "orders"),
-            // A few have both, and fewer the part.
+            // A few orders have both, and fewer have the part.
             (
                 "select * from orders where part = 500 and day < '2020-03-01'",
                 "orders by orders_part",
@@ -194,7 +195,7 @@ fn joins_begin_where_there_is_least() {
     with_session(async |session| {
         session.count(ORDERS).await;
         for (text, plan) in [
-            // Written in whatever order.
+            // The order of the tables in FROM does not matter.
             (
                 "select * from orders o, part p, customer c
                  where o.part = p.id and o.customer = c.id and p.name = 'part 500'",
@@ -218,7 +219,7 @@ fn joins_begin_where_there_is_least() {
                 "delete from orders where part in (600, 700)",
                 "lookup(rows, orders by orders_part)",
             ),
-            // All rows of both: each table is read once.
+            // The query asks for all rows of both tables: each is read once.
             (
                 "select * from customer c join orders o on o.customer = c.id",
                 "hash(orders, customer)",
@@ -261,13 +262,13 @@ fn plans_are_made_again_when_tables_grow() {
 }
 
 impl Session {
-    /// The plan that a statement is given, as the simple protocol asks for it.
+    /// Returns the plan that a statement is given, as the simple protocol asks for it.
     async fn given(&mut self, text: &str) -> Arc<super::query::Planned> {
         let sources = syntax::split(text).unwrap();
         self.plan(&sources[0], None).await.unwrap().unwrap().0
     }
 
-    /// The plan that a prepared statement is given.
+    /// Returns the plan that a prepared statement is given.
     async fn prepared_plan(
         &mut self,
         text: &str,
@@ -294,7 +295,7 @@ fn sessions_share_plans() {
             let found = other.prepared_plan(text, &[]).await;
             assert!(Arc::ptr_eq(&plan, &found), "{text}");
         }
-        // Nothing of a comment is taken for the end of the statement.
+        // No part of a comment is taken for the end of the statement.
         let commented = other
             .prepared_plan("select b from t where a = $1 -- ;", &[])
             .await;
@@ -341,7 +342,7 @@ fn plans_of_uncommitted_definitions_are_their_transactions_own() {
 }
 
 /// One session made an index and a plan that reads by it; another one's snapshot was older, found
-/// that plan, and would have read by an index that lacks what its snapshot sees.
+/// that plan, and would have read by an index that lacks rows of its snapshot.
 #[test]
 fn an_older_snapshot_does_not_read_by_a_newer_index() {
     with_sessions(async |[old, new]| {
@@ -363,7 +364,7 @@ fn an_older_snapshot_does_not_read_by_a_newer_index() {
     });
 }
 
-/// A neighbour that sends nothing but new statements does not have others plan again.
+/// A session that sends nothing but new statements does not make others plan again.
 #[test]
 fn plans_that_are_used_outlive_a_flood_of_others() {
     with_sessions(async |[one, flood]| {
@@ -399,7 +400,7 @@ fn declared_types_tell_statements_apart() {
     });
 }
 
-/// An insertion evicts as much as it weighs, so heavy plans compete among themselves.
+/// An insertion evicts as much as it weighs; heavy plans compete among themselves.
 #[test]
 fn heavy_plans_do_not_drive_out_light_ones() {
     with_sessions(async |[one, flood]| {
@@ -412,7 +413,7 @@ fn heavy_plans_do_not_drive_out_light_ones() {
             flood.given(last.as_deref().unwrap()).await;
         }
         assert!(Arc::ptr_eq(&plan, &one.given(text).await));
-        // The newest heavy one is there, too.
+        // The newest heavy plan is there, too.
         let last = last.unwrap();
         let heavy = flood.given(&last).await;
         assert!(Arc::ptr_eq(&heavy, &one.given(&last).await));
@@ -438,8 +439,8 @@ fn plans_of_very_long_texts_are_not_kept() {
     });
 }
 
-/// The rows of an open transaction are no ground for a plan, and those who plan meanwhile do not
-/// settle for it.
+/// The rows of an open transaction are no ground for a plan, and sessions that plan meanwhile look
+/// again later.
 #[test]
 fn tables_are_looked_at_again_while_too_little_is_known() {
     with_sessions(async |[loader, reader]| {

@@ -1,4 +1,5 @@
-//! A database with one session, in memory as a rule, for tests that send statements and look at answers.
+//! A database with one session, in memory as a rule, for tests that send statements and look at
+//! answers.
 
 #![allow(dead_code, reason = "each test uses a part of it")]
 
@@ -17,21 +18,21 @@ use io::{Faults, SimulatedDisk};
 use sql::{CopyForm, CopyTarget, Field, Notice, ResultRow, Session, Sink, Tag};
 use types::{Result, SqlError};
 
-/// For how long a statement is given turns before it is said to wait: a machine that does much else
-/// plans slowly, and a session that has taken long has only a share of the turns.
+/// Time for which a statement is given turns before it counts as waiting: a machine that does much
+/// else plans slowly, and a session that has taken long has only a share of the turns.
 const SETTLING: Duration = Duration::from_millis(25);
 
-/// What a text has given.
+/// The answer to a text.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Answer {
-    /// Of the last statement with rows.
+    /// Fields of the last statement with rows.
     pub(crate) fields: Vec<Field>,
-    /// As text; `NULL` for that.
+    /// Rows as text; `NULL` stands for NULL.
     pub(crate) rows: Vec<Vec<String>>,
     pub(crate) tags: Vec<String>,
-    /// With their SQLSTATEs.
+    /// Notices, with their SQLSTATEs.
     pub(crate) notices: Vec<String>,
-    /// What COPY has given, and what it is given, in pieces of so many bytes.
+    /// Output of COPY; below it, its input, and the bytes of the input's pieces.
     pub(crate) copied: Vec<u8>,
     pub(crate) data: Vec<u8>,
     pub(crate) piece_bytes: usize,
@@ -89,7 +90,7 @@ impl Sink for Answer {
 
 type Reply = std::result::Result<Answer, SqlError>;
 
-/// See the module text.
+/// A database for tests: see the module text.
 pub(crate) struct Bed {
     worker: Worker<engine::Session>,
     database: Arc<sql::Database>,
@@ -100,7 +101,7 @@ pub(crate) struct Bed {
 pub(crate) struct Client {
     statements: Sender<(String, Answer)>,
     replies: Receiver<Reply>,
-    /// Dropping it would end the session.
+    /// Task of the session, which ends when it is dropped.
     _task: JoinHandle<(), engine::Session>,
 }
 
@@ -109,7 +110,7 @@ impl Bed {
         Bed::with_in_flight(InFlight::Auto)
     }
 
-    /// On a worker that keeps so many tasks in flight.
+    /// Makes a database on a worker that keeps `in_flight` tasks in flight.
     pub(crate) fn with_in_flight(in_flight: InFlight) -> Bed {
         let config = WorkerConfig {
             in_flight,
@@ -120,8 +121,8 @@ impl Bed {
         Bed::of(Worker::new(config, session, Clock::real()))
     }
 
-    /// On a clock that stands still, with one task in flight: a task comes back to its worker only
-    /// when it yields or waits.
+    /// Makes a database on a clock that stands still, with one task in flight: a task comes back to
+    /// its worker only when it yields or waits.
     pub(crate) fn timeless() -> Bed {
         let config = WorkerConfig {
             in_flight: InFlight::Fixed(1),
@@ -132,19 +133,20 @@ impl Bed {
         Bed::of(Worker::new(config, session, Clock::Manual(Rc::default())))
     }
 
-    /// How often tasks have yielded, if they suspend nowhere else.
+    /// Returns how often tasks have yielded, if they suspend nowhere else.
     pub(crate) fn turns(&self) -> u64 {
         self.worker.handle().stats().waits_memory
     }
 
-    /// On a database of so much memory.
+    /// Makes a database of `bytes` of memory.
     pub(crate) fn with_memory(bytes: usize) -> Bed {
         let database = Database::new(DatabaseConfig::with_memory(bytes)).unwrap();
         let session = engine::Session::new(&database).unwrap();
         Bed::of(Worker::new(WorkerConfig::default(), session, Clock::real()))
     }
 
-    /// Bytes of the database's memory that lie outside its records: those of its statements.
+    /// Returns the bytes of the database's memory that lie outside its records: those of its
+    /// statements.
     pub(crate) fn statement_bytes(&mut self) -> u64 {
         let task = self
             .worker
@@ -156,7 +158,7 @@ impl Bed {
         self.worker.run_until(task).unwrap()
     }
 
-    /// On a simulated disk, with a tier for records that leave memory.
+    /// Makes a database on a simulated disk, with a tier for records that leave memory.
     pub(crate) fn on_disk() -> Bed {
         let config = DatabaseConfig {
             cold_tier: Some(ColdConfig::default()),
@@ -177,7 +179,7 @@ impl Bed {
         Bed::of(worker)
     }
 
-    /// Has all records leave memory that can.
+    /// Makes all records leave memory that can.
     pub(crate) fn demote(&mut self) {
         let task = self
             .worker
@@ -185,7 +187,7 @@ impl Bed {
             .submit(|session: &Rc<engine::Session>| {
                 let session = session.clone();
                 async move {
-                    // Twice around: the first time it notes who was asked for.
+                    // Each record is passed twice: the first time its use is noted.
                     let mut in_vain = 0;
                     while in_vain < 3 {
                         session.tend();
@@ -225,7 +227,7 @@ impl Bed {
         self.worker.run_until(task).unwrap();
     }
 
-    /// Another session of the same database.
+    /// Opens another session of the same database.
     pub(crate) fn client(&mut self) -> Client {
         client(&self.worker, &self.database)
     }
@@ -234,7 +236,7 @@ impl Bed {
         self.run_with(text, &[], 1)
     }
 
-    /// With data for a COPY, in pieces of so many bytes.
+    /// Runs a text with data for a COPY, in pieces of `piece_bytes`.
     pub(crate) fn run_with(&mut self, text: &str, data: &[u8], piece_bytes: usize) -> Reply {
         let answer = Answer {
             data: data.to_vec(),
@@ -247,13 +249,13 @@ impl Bed {
         self.receive(replies)
     }
 
-    /// In another session.
+    /// Runs a text in another session.
     pub(crate) fn run_in(&mut self, client: &Client, text: &str) -> Reply {
         self.send_to(client, text);
         self.reply_of(client)
     }
 
-    /// Without waiting for the answer, which [`Bed::reply_of`] does.
+    /// Sends a text without waiting for the answer, which [`Bed::reply_of`] does.
     pub(crate) fn send_to(&mut self, client: &Client, text: &str) {
         let request = (text.to_owned(), Answer::default());
         client.statements.try_send(request).unwrap();
@@ -271,7 +273,7 @@ impl Bed {
         self.worker.run_until(task).unwrap().unwrap()
     }
 
-    /// Whether an answer has come by now, once nothing moves any more.
+    /// Returns whether no answer has come when no task can go on any more.
     pub(crate) fn is_waiting(&mut self, client: &Client) -> bool {
         let (begun, mut turns) = (Instant::now(), 0);
         while client.replies.is_empty() && (turns < 1000 || begun.elapsed() < SETTLING) {

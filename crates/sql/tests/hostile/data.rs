@@ -1,8 +1,8 @@
-//! Data that is read by functions: its nesting and its length are a client's as well.
+//! Data that is read by functions: its nesting and its length are chosen by the client as well.
 
 use super::construct::{Construct, answers, bounded, nested};
 
-/// Malformed, too large, too deep, or not to be had.
+/// Errors of data that is malformed, too large, too deep, or not supported.
 const REFUSED: &[&str] = &[
     "0A000", "22003", "22007", "22008", "22023", "22025", "22026", "22030", "2201B", "22P02",
     "53200", "54000", "54001", "54023",

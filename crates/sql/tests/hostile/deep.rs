@@ -2,9 +2,9 @@
 
 use super::construct::{Construct, bounded, nested};
 
-/// Nested too deeply.
+/// Error of a construct that is nested too deeply.
 const DEPTH: &[&str] = &["54001"];
-/// The same, where the construct is also none that can be nested.
+/// Errors of a construct that is nested too deeply, or cannot be nested at all.
 const DEPTH_OR_WRONG: &[&str] = &[
     "54001", "0A000", "42601", "42883", "42803", "42804", "42846", "42P01",
 ];
@@ -99,7 +99,7 @@ fn queries() -> Vec<Construct> {
         bounded("unions to the right", 40, DEPTH, |n| {
             nested("select 1 union all (", "select 1", ")", n)
         }),
-        // The first query of each was bound twice, to give its literals types.
+        // The first query of each clause was once bound twice, to give its literals types.
         bounded("recursive clauses without a recursion", 10, DEPTH, |n| {
             let open = "with recursive t as (select 'a' as c, s.* from (";
             let other = "select x, x from (values ('q'::text)) v (x)";

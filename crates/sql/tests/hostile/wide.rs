@@ -2,10 +2,10 @@
 
 use super::construct::{Construct, answers, bounded, joined};
 
-/// Too many of a kind, as in PostgreSQL, or too many relations upon each other.
+/// Errors for too many of a kind, as in PostgreSQL, or too many relations upon each other.
 const LIMITS: &[&str] = &["54000", "54001", "54011", "54023"];
 
-/// What is written with other tokens may be no statement after all.
+/// Errors of forms that may be no statement: they are written with other tokens.
 const FORMS: &[&str] = &[
     "42601", "42P01", "42701", "0A000", "54000", "54001", "54011",
 ];
@@ -32,7 +32,7 @@ fn operators(from: &'static str) -> Vec<Construct> {
         answers("product", move |n| {
             format!("select {}{from}", joined("x", " * ", n))
         }),
-        // Each link kept the text so far: 50,000 of them took more than a gigabyte.
+        // Each link once kept the text up to it: 50,000 of them took more than a gigabyte.
         answers("concatenation", move |n| {
             format!("select length({}){from}", joined("'a'", "||", n))
         }),
@@ -200,7 +200,8 @@ fn relations(from: &'static str) -> Vec<Construct> {
             let tables: Vec<String> = (0..n).map(|at| format!("c{at} as (select {at})")).collect();
             format!("with {} select * from c0", tables.join(", "))
         }),
-        // Each of these forms was looked for, or moved what follows it, as often as it is there.
+        // The parser once searched for each of these forms, or moved the rest of the tokens, as
+        // often as the form is there.
         bounded("locks of keys", 0, FORMS, move |n| {
             format!("select x{from} {}", "for key share ".repeat(n))
         }),
@@ -213,7 +214,7 @@ fn relations(from: &'static str) -> Vec<Construct> {
         bounded("tables like others between columns", 0, FORMS, |n| {
             format!("create table t ({} z int)", "like x, c int, ".repeat(n))
         }),
-        // Whether a name comes later was found by a list of those names for each of them.
+        // A list of the later names was once searched for each name.
         bounded("common tables of a recursive clause", 1_000, LIMITS, |n| {
             let tables: Vec<String> = (0..n).map(|at| format!("c{at} as (select {at})")).collect();
             format!("with recursive {} select * from c0", tables.join(", "))

@@ -1,21 +1,21 @@
-//! What a generator chooses, as a list of numbers: drawn from a seed, and made small when what was
-//! generated fails.
+//! The choices of a generator, as a list of numbers: drawn from a seed, and made small when the
+//! generated statement fails.
 //!
-//! A choice of 0 is the simplest there is, and behind the end of the list all choices are 0. So a
-//! shorter list, or one of smaller numbers, is a simpler statement, and making a statement small
-//! needs to know nothing of SQL.
+//! A choice of 0 is the simplest there is, and behind the end of the list all choices are 0. A
+//! shorter list, or one of smaller numbers, is therefore a simpler statement, and making a
+//! statement small needs no knowledge of SQL.
 
-/// See the module text.
+/// A list of choices: see the module text.
 #[derive(Clone)]
 pub(crate) struct Choices {
     made: Vec<u32>,
     at: usize,
-    /// Draws what is behind the end; none when a list is only read.
+    /// State of the generator that draws choices behind the end; `None` when a list is only read.
     random: Option<u64>,
 }
 
 impl Choices {
-    /// Those of a seed.
+    /// Makes the list of a seed.
     pub(crate) fn drawn(seed: u64) -> Choices {
         Choices {
             made: Vec::new(),
@@ -24,7 +24,7 @@ impl Choices {
         }
     }
 
-    /// The same from the beginning.
+    /// Returns the same choices from the beginning.
     pub(crate) fn again(&self) -> Choices {
         Choices::listed(self.made.clone())
     }
@@ -37,13 +37,13 @@ impl Choices {
         }
     }
 
-    /// One of `count`.
+    /// Returns one of the numbers below `count`.
     pub(crate) fn of(&mut self, count: usize) -> usize {
         let choice = match (self.made.get(self.at), &mut self.random) {
             (Some(&choice), _) => choice,
             (None, None) => 0,
             (None, Some(state)) => {
-                // SplitMix64.
+                // The generator is SplitMix64.
                 *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
                 let mut bits = *state;
                 bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -57,18 +57,18 @@ impl Choices {
         choice as usize % count
     }
 
-    /// True once in `count`.
+    /// Returns true once in `count` calls on average.
     pub(crate) fn one_in(&mut self, count: usize) -> bool {
         self.of(count) == count - 1
     }
 
-    /// One of these.
+    /// Returns one of these items.
     pub(crate) fn pick<'p, T>(&mut self, all: &'p [T]) -> &'p T {
         &all[self.of(all.len())]
     }
 }
 
-/// The smallest list that still `fails`, as far as it is found: parts are left out, numbers made
+/// Returns the smallest list found that still `fails`: parts are left out, and numbers made
 /// smaller, until neither helps.
 pub(crate) fn smallest(found: Choices, mut fails: impl FnMut(&mut Choices) -> bool) -> Choices {
     const ATTEMPTS_MAX: usize = 3000;
@@ -80,7 +80,7 @@ pub(crate) fn smallest(found: Choices, mut fails: impl FnMut(&mut Choices) -> bo
         if attempts > ATTEMPTS_MAX || !fails(&mut choices) {
             return false;
         }
-        // What was not asked for is of no use.
+        // Choices that were not made are of no use.
         choices.made.truncate(choices.at);
         *best = choices.made;
         true

@@ -50,7 +50,7 @@ pub(crate) fn literal(choices: &mut Choices, ty: Type) -> String {
     (*choices.pick(all)).to_owned()
 }
 
-/// A column of the type, or a literal if there is none in sight.
+/// Returns a column of the type, or a literal if there is none in sight.
 fn leaf(choices: &mut Choices, scope: &Scope, ty: Type) -> String {
     let columns = scope.of(ty);
     if columns.is_empty() || choices.one_in(4) {
@@ -59,7 +59,7 @@ fn leaf(choices: &mut Choices, scope: &Scope, ty: Type) -> String {
     (*choices.pick(&columns)).to_owned()
 }
 
-/// An expression of the type.
+/// Returns an expression of the type.
 pub(crate) fn expression(choices: &mut Choices, scope: &Scope, ty: Type, depth: usize) -> String {
     if depth == 0 || choices.of(3) == 0 {
         return leaf(choices, scope, ty);
@@ -182,7 +182,7 @@ fn date(choices: &mut Choices, scope: &Scope, depth: usize) -> String {
     }
 }
 
-/// A condition.
+/// Returns a condition.
 pub(crate) fn condition(choices: &mut Choices, scope: &Scope, depth: usize) -> String {
     let not = |choices: &mut Choices| if choices.one_in(3) { "not " } else { "" };
     let depth = depth.saturating_sub(1);

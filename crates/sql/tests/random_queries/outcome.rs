@@ -1,4 +1,4 @@
-//! What a database answers, and whether two have answered the same.
+//! The answers of databases, and whether two of them agree.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -7,31 +7,31 @@ use postgres::{Client, NoTls, SimpleQueryMessage};
 use super::tables::{DROPS, SETUP};
 use crate::bed::Bed;
 
-/// What a statement has come to.
+/// The outcome of a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// As text; `NULL` for that.
+    /// Rows as text; `NULL` stands for NULL.
     Rows(Vec<Vec<String>>),
     /// SQLSTATE and message.
     Error(String, String),
-    /// It panicked.
+    /// A panic.
     Panic,
 }
 
-/// How two answers differ.
+/// The difference between two answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Difference {
-    /// The first says that it does not support the statement.
+    /// The first database says that it does not support the statement.
     Unsupported,
-    /// The first panicked, or said that it is wrong within.
+    /// The first database panicked, or reported an internal error.
     Internal,
     Rows,
-    /// One has rows, the other an error.
+    /// One database has rows, the other an error.
     Error,
     State,
 }
 
-/// The difference that counts, if there is one.
+/// Returns the difference that counts, if there is one.
 pub(crate) fn compare(one: &Outcome, other: &Outcome, is_ordered: bool) -> Option<Difference> {
     match (one, other) {
         (Outcome::Panic, _) => Some(Difference::Internal),
@@ -52,8 +52,8 @@ pub(crate) fn compare(one: &Outcome, other: &Outcome, is_ordered: bool) -> Optio
     }
 }
 
-/// Whether an error depends on which rows and branches are computed, which is each database's own
-/// business.
+/// Returns whether an error depends on which rows and branches are computed, which each database
+/// may choose.
 fn depends(state: &str) -> bool {
     state.starts_with("22") || state == "21000"
 }

@@ -1,12 +1,12 @@
-//! Of the rows of a FROM clause, those for which a condition is true, those for which it is false
-//! and those for which it is unknown are together all: a test that needs no other database.
+//! A test that needs no other database: the rows of a FROM clause for which a condition is true,
+//! those for which it is false and those for which it is unknown are together all rows.
 
 use super::choices::Choices;
 use super::expression::{Scope, condition};
 use super::outcome::{Outcome, Weft};
 use super::query::source;
 
-/// All rows, and the same in three parts.
+/// Returns a statement for all rows, and one for the same rows in three parts.
 pub(crate) fn statements(choices: &mut Choices) -> (String, String) {
     let (from, scope) = source(choices, &Scope::default(), 1, 'p');
     let condition = condition(choices, &scope, 3);
@@ -20,7 +20,7 @@ pub(crate) fn statements(choices: &mut Choices) -> (String, String) {
     (all, parts.join(" union all "))
 }
 
-/// Whether both have the same rows. Errors are the other test's business.
+/// Returns whether both have the same rows. Errors are left to the other test.
 pub(crate) fn holds(choices: &mut Choices, weft: &mut Weft) -> bool {
     let (all, parts) = statements(choices);
     match (weft.run(&all), weft.run(&parts)) {

@@ -1,4 +1,4 @@
-//! Queries: what they read, how they group, what they give.
+//! Queries: their sources, groups and output.
 
 use super::choices::Choices;
 use super::expression::{Scope, condition, expression, literal};
@@ -10,18 +10,18 @@ pub(crate) struct Statement {
     pub(crate) is_ordered: bool,
 }
 
-/// How deep expressions are.
+/// Depth of expressions.
 const DEPTH: usize = 3;
-/// How deep queries stand in queries.
+/// Depth of queries within queries.
 const NESTING: usize = 2;
 
-/// A query, its columns' types, in a scope around it.
+/// A query, with its columns' types, in a scope around it.
 struct Query {
     text: String,
     types: Vec<Type>,
 }
 
-/// A whole statement.
+/// Returns a whole statement.
 pub(crate) fn statement(choices: &mut Choices) -> Statement {
     let mut text = String::new();
     let mut outer = Scope::default();
@@ -40,7 +40,7 @@ pub(crate) fn statement(choices: &mut Choices) -> Statement {
     }
     let query = match with {
         true => {
-            // A query over what was named, so that it is of use.
+            // The query reads the named query, so that it is used.
             outer.columns.clear();
             let scope = Scope {
                 columns: extra
@@ -71,7 +71,7 @@ pub(crate) fn statement(choices: &mut Choices) -> Statement {
     Statement { text, is_ordered }
 }
 
-/// A query of one column, for `IN` and `EXISTS`.
+/// Returns a query of one column, for `IN` and `EXISTS`.
 pub(crate) fn column(choices: &mut Choices, outer: &Scope, ty: Type) -> String {
     let (from, scope) = source(choices, outer, 0, 'i');
     let shown = expression(choices, &scope, ty, 1);
@@ -82,8 +82,8 @@ pub(crate) fn column(choices: &mut Choices, outer: &Scope, ty: Type) -> String {
     format!("select {shown} from {from}{filter}")
 }
 
-/// Rows of a query that have a value of a row around it, by which they can be found; and that satisfy
-/// another condition, perhaps.
+/// Returns conditions for rows that share a value with a row around the query, by which they can be
+/// found, and perhaps satisfy another condition.
 fn correlation(choices: &mut Choices, scope: &Scope, outer: &Scope) -> String {
     let own = scope.columns.len() - outer.columns.len();
     let own = &scope.columns[..own];
@@ -107,7 +107,7 @@ fn correlation(choices: &mut Choices, scope: &Scope, outer: &Scope) -> String {
     }
 }
 
-/// A query of one row and column.
+/// Returns a query of one row and column.
 pub(crate) fn scalar(choices: &mut Choices, outer: &Scope, ty: Type) -> String {
     let (from, scope) = source(choices, outer, 0, 's');
     let filter = filter(choices, &scope);
@@ -115,7 +115,7 @@ pub(crate) fn scalar(choices: &mut Choices, outer: &Scope, ty: Type) -> String {
     format!("select {shown} from {from}{filter}")
 }
 
-/// A query, or several combined.
+/// Returns a query, or several combined.
 fn combined(choices: &mut Choices, outer: &Scope, nesting: usize) -> Query {
     if !choices.one_in(6) {
         return select(choices, outer, nesting);
@@ -151,7 +151,7 @@ fn select(choices: &mut Choices, outer: &Scope, nesting: usize) -> Query {
     over(choices, &scope, &from, nesting)
 }
 
-/// A query over a FROM clause.
+/// Returns a query over a FROM clause.
 fn over(choices: &mut Choices, scope: &Scope, from: &str, _nesting: usize) -> Query {
     match choices.of(6) {
         0..=2 => plain(choices, scope, from),
@@ -182,7 +182,7 @@ fn plain(choices: &mut Choices, scope: &Scope, from: &str) -> Query {
 
 fn grouped(choices: &mut Choices, scope: &Scope, from: &str) -> Query {
     let count = choices.of(3);
-    // Of columns: PostgreSQL takes the order by a constant key for no order at all.
+    // Keys contain columns: PostgreSQL takes the order by a constant key for no order at all.
     let mut keys = Vec::new();
     let mut types = Vec::new();
     for _ in 0..count {
@@ -223,7 +223,7 @@ fn grouped(choices: &mut Choices, scope: &Scope, from: &str) -> Query {
     }
 }
 
-/// An aggregate of the type that does not depend on the order of rows.
+/// Returns an aggregate of the type that does not depend on the order of rows.
 fn aggregate(choices: &mut Choices, scope: &Scope, ty: Type) -> String {
     let some = |choices: &mut Choices, ty| expression(choices, scope, ty, 1);
     let distinct = |choices: &mut Choices| if choices.one_in(4) { "distinct " } else { "" };
@@ -257,7 +257,7 @@ fn aggregate(choices: &mut Choices, scope: &Scope, ty: Type) -> String {
         false => call,
     };
     match ty {
-        // Of counts and sums, which are bigint.
+        // Counts and sums are bigint.
         Type::Int => format!("({call})::int"),
         _ => call,
     }
@@ -301,7 +301,7 @@ fn windowed(choices: &mut Choices, scope: &Scope, from: &str) -> Query {
     }
 }
 
-/// A frame that has all peers of a row or none.
+/// Returns a frame that has all peers of a row or none.
 fn frame(choices: &mut Choices, key: Type) -> String {
     let units = match (choices.of(4), key) {
         (0 | 1, _) => return String::new(),
@@ -326,7 +326,7 @@ fn filter(choices: &mut Choices, scope: &Scope) -> String {
     }
 }
 
-/// A FROM clause, and the columns in sight behind it.
+/// Returns a FROM clause, and the columns in sight behind it.
 pub(crate) fn source(
     choices: &mut Choices,
     outer: &Scope,
@@ -354,7 +354,7 @@ pub(crate) fn source(
         );
         let on = match kind {
             "cross join" => String::new(),
-            // Others are not supported there.
+            // Other conditions are not supported there.
             "full join" => on_equal(choices, &before, &scope, outer.columns.len(), own),
             _ => match choices.of(3) {
                 0 | 1 => on_equal(choices, &before, &scope, outer.columns.len(), own),
@@ -368,7 +368,7 @@ pub(crate) fn source(
         };
         text = format!("{text} {kind} {right}{on}");
     }
-    // What the query itself brings is found first.
+    // The query's own columns are found first.
     let own = scope.columns.split_off(outer.columns.len());
     let around = scope.columns;
     scope = Scope { columns: own };
@@ -376,7 +376,7 @@ pub(crate) fn source(
     (text, scope)
 }
 
-/// A condition that a column of either side is equal.
+/// Returns a condition that a column of one side equals one of the other.
 fn on_equal(choices: &mut Choices, left: &Scope, all: &Scope, from: usize, own: usize) -> String {
     let right = &all.columns[own..];
     let left = &left.columns[from..];
@@ -396,7 +396,7 @@ fn on_equal(choices: &mut Choices, left: &Scope, all: &Scope, from: usize, own: 
     }
 }
 
-/// A table or a query with a name.
+/// Adds a table or a query with a name.
 fn item(
     choices: &mut Choices,
     scope: &mut Scope,

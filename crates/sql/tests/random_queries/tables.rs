@@ -1,4 +1,4 @@
-//! The tables that statements are about: few rows, many equal values, nulls everywhere.
+//! The tables of the statements: few rows, many equal values, nulls everywhere.
 
 /// The types of expressions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,8 +48,8 @@ pub(crate) const TABLES: [Table; 3] = [
     },
 ];
 
-/// Makes and fills them. `u` has a key of two columns and `t` an index, so that there is more than
-/// one way to their rows; `v` has neither.
+/// Statements that make and fill the tables. `u` has a key of two columns and `t` an index, so that
+/// there is more than one way to their rows; `v` has neither.
 pub(crate) const SETUP: &str = "\
 create table t (a int primary key, b int, c text, d numeric(8, 2), e bool, f date);
 create index t_b on t (b, c);
@@ -69,5 +69,5 @@ insert into v values
     (1, 'a', 1.50), (1, 'a', 1.50), (2, null, null), (null, 'b', -2.25), (3, 'ab', 0.00),
     (null, null, null), (0, '', 10.00)";
 
-/// Drops them, where they are.
+/// Statement that drops the tables, where they exist.
 pub(crate) const DROPS: &str = "drop table if exists t, u, v";

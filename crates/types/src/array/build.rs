@@ -6,7 +6,7 @@ use super::{Array, DIMENSIONS_MAX, Dimension, element_count, too_large, too_many
 use crate::{Result, Scalar, Scratch, Sink as _, SqlError, SqlState, Value, stored};
 
 impl<'a> Array<'a> {
-    /// An array of one dimension with the lower bound 1; of none if there are no values.
+    /// Builds an array of one dimension with the lower bound 1; of none if there are no values.
     ///
     /// # Errors
     /// `54000` if there are too many values, `XX000` if one is not of the element's type.
@@ -17,13 +17,13 @@ impl<'a> Array<'a> {
         Self::build(element, dimensions, values, scratch)
     }
 
-    /// An array with these dimensions, values in the order of storage, the last subscript
+    /// Builds an array with these dimensions from values in the order of storage, the last subscript
     /// fastest.
     ///
     /// # Errors
     /// `54000` if there are too many dimensions or elements, `53200` if the statement may not hold as
-    /// much, `XX000` if the number of values is
-    /// not the product of the lengths, or one is not of the element's type.
+    /// much, `XX000` if the number of values is not the product of the lengths, or one is not of the
+    /// element's type.
     pub fn build(
         element: Scalar,
         dimensions: &[Dimension],
@@ -81,7 +81,7 @@ impl<'a> Array<'a> {
                     if !value.is_null() {
                         stored::write(*value, element.into(), &mut out)?;
                     }
-                    // The same value may be there many times: what comes of it is no larger than was
+                    // One value may be there many times: the result is no larger than the memory
                     // asked for.
                     if out.len() > asked {
                         scratch.ask(out.len())?;
@@ -96,7 +96,7 @@ impl<'a> Array<'a> {
     }
 }
 
-/// Elements of so many bytes together are written without asking for their memory.
+/// Elements with no more bytes than this are written without asking for their memory.
 const ASKED_BYTES: usize = 64 << 10;
 
 fn header<'a>(

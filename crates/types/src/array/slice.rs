@@ -6,11 +6,12 @@ use super::{Array, Dimension};
 use crate::{Result, Scratch};
 
 impl<'a> Array<'a> {
-    /// The elements within bounds, for each dimension from the first: a bound that is `None` is
-    /// the array's own. The part's lower bounds are 1. Empty where nothing is within.
+    /// Returns the elements within bounds, for each dimension from the first: a bound that is
+    /// `None` is the array's own. The part's lower bounds are 1. Returns an empty array if
+    /// nothing is within.
     ///
     /// # Errors
-    /// `XX001` if what is stored is damaged.
+    /// `XX001` if the array is damaged.
     pub fn slice(
         self,
         bounds: &[(Option<i32>, Option<i32>)],
@@ -20,7 +21,7 @@ impl<'a> Array<'a> {
         if dimensions.is_empty() || bounds.len() > dimensions.len() {
             return Self::of(self.element(), &[], scratch);
         }
-        // Of each dimension, the first subscript and how many follow.
+        // For each dimension, the first subscript and the number of subscripts.
         let mut ranges = Vec::with_capacity(dimensions.len());
         for (at, dimension) in dimensions.iter().enumerate() {
             let first = i64::from(dimension.lower);

@@ -54,8 +54,8 @@ fn values_must_be_as_many_as_the_dimensions_say_and_of_the_type() {
     assert_eq!(build(&[one], &[huge; 2]), SqlState::PROGRAM_LIMIT_EXCEEDED);
 }
 
-/// `array[a, a, ...]` of a large value was written wholly before the statement was asked for its
-/// memory.
+/// An earlier version wrote `array[a, a, ...]` of a large value wholly before it asked the
+/// statement for memory.
 #[test]
 fn an_array_is_no_larger_than_what_is_asked_for() {
     let memory = crate::Memory::new(&crate::Allowance::unlimited(), 4 << 20);

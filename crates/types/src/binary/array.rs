@@ -60,7 +60,7 @@ pub(super) fn read<'a>(
     if elements == 0 {
         return Array::of(element, &[], scratch);
     }
-    // Each has at least its length, so that what is claimed costs no more memory than was sent.
+    // Each has at least its length, so an announced number costs no more memory than was sent.
     if elements.saturating_mul(4) > reader.remaining() as u64 {
         return Err(invalid("insufficient data left in message"));
     }

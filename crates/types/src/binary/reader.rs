@@ -2,7 +2,7 @@
 
 use crate::{Result, SqlError, SqlState};
 
-/// What is left of a value's bytes.
+/// The rest of a value's bytes.
 pub(super) struct Reader<'a> {
     rest: &'a [u8],
 }
@@ -44,16 +44,18 @@ impl<'a> Reader<'a> {
         std::mem::take(&mut self.rest)
     }
 
-    /// How many bytes are left.
+    /// Returns the number of bytes left.
     pub(super) fn remaining(&self) -> usize {
         self.rest.len()
     }
 
-    /// All that is left, which is text.
+    /// Takes all remaining bytes as text.
     pub(super) fn text(&mut self) -> Result<&'a str> {
         text(self.rest())
     }
 
+    /// Ends the reading.
+    ///
     /// # Errors
     /// `22P03` if bytes are left.
     pub(super) fn finish(self) -> Result<()> {
@@ -65,7 +67,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Text that a client sent.
+/// Reads text that a client sent.
 fn text(bytes: &[u8]) -> Result<&str> {
     let wrong = |byte: u8| {
         SqlError::new(

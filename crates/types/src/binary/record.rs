@@ -16,7 +16,7 @@ pub(super) fn write(record: &Record<'_>, context: &Context<'_>, out: &mut impl S
     Ok(())
 }
 
-/// A type that has such values; of those that share them, the most general.
+/// Returns a type that has this kind of value; the most general among several.
 fn type_of(value: Value<'_>) -> Type {
     Type::Scalar(match value {
         Value::Null => return Type::Unknown,

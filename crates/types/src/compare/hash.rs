@@ -7,16 +7,16 @@ use foldhash::fast::FixedState;
 use super::{integer, interval_key, time_tz_key, without_blanks};
 use crate::{Type, Value};
 
-/// The hash of a row's values, `seed` telling uses apart.
+/// Returns the hash of a row's values; different `seed`s give unrelated hashes.
 ///
-/// Equal for values that [`compare`](super::compare) calls equal, integers of different widths
-/// included, also `real` and `double precision`; not between integers, floats and `numeric`,
-/// which a join converts before. `types` says which columns are `char(n)`.
+/// The hash is equal for values that [`compare`](super::compare) calls equal, integers of
+/// different widths included, also `real` and `double precision`; not between integers, floats
+/// and `numeric`, which a join converts before. `types` says which columns are `char(n)`.
 #[inline]
 pub fn hash_values(types: &[Type], values: &[Value<'_>], seed: u64) -> u64 {
     let mut state = FixedState::with_seed(seed).build_hasher();
     for (ty, value) in types.iter().zip(values) {
-        // Most keys.
+        // Most keys are integers.
         match integer(*value) {
             Some(value) => value.hash(&mut state),
             None => feed_hasher(*ty, *value, &mut state),
@@ -25,7 +25,7 @@ pub fn hash_values(types: &[Type], values: &[Value<'_>], seed: u64) -> u64 {
     state.finish()
 }
 
-/// Feeds a hasher with what is the same for equal values of a type.
+/// Feeds a hasher with bytes that are the same for equal values of a type.
 pub fn feed_hasher<H: Hasher>(ty: Type, value: Value<'_>, state: &mut H) {
     match value {
         Value::Null => state.write_u8(0),
@@ -72,7 +72,7 @@ fn is_bpchar(ty: Type) -> bool {
     ty == Type::Scalar(crate::Scalar::Bpchar)
 }
 
-/// The bits of a float, the same for all NaNs and for both zeros.
+/// Returns the bits of a float, the same for all NaNs and for both zeros.
 fn canonical(float: f64) -> u64 {
     if float.is_nan() {
         f64::NAN.to_bits()

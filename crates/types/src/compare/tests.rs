@@ -140,7 +140,7 @@ fn intervals_count_months_as_thirty_days() {
 #[test]
 fn jsonb_has_postgres_order() {
     let scratch = Scratch::new();
-    // As `ORDER BY` of PostgreSQL 15 sorts them.
+    // These texts are in the order of PostgreSQL 15's `ORDER BY`.
     let texts = [
         "[]",
         "null",

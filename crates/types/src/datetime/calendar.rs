@@ -7,22 +7,23 @@
 /// A date: year, with 0 for 1 BC, month and day from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Civil {
-    /// The year, 0 for 1 BC.
+    /// Year, 0 for 1 BC.
     pub year: i32,
-    /// 1 to 12.
+    /// Month from 1 to 12.
     pub month: u32,
-    /// From 1.
+    /// Day from 1.
     pub day: u32,
 }
 
 const DAYS_PER_ERA: i64 = 146_097;
-/// From 0000-03-01 to 2000-01-01.
+/// Days from 0000-03-01 to 2000-01-01.
 const EPOCH: i64 = 730_425;
 
 impl Civil {
-    /// The date that is so many days after 2000-01-01.
+    /// Returns the date `days` days after 2000-01-01.
     ///
-    /// Of days outside of `DATE_MIN` to `DATE_MAX` too, within the years that `i32` has.
+    /// Works for days outside of `DATE_MIN` to `DATE_MAX` too, within the years that `i32`
+    /// has.
     pub fn from_days(days: i64) -> Self {
         let days = days + EPOCH;
         let era = days.div_euclid(DAYS_PER_ERA);
@@ -46,7 +47,8 @@ impl Civil {
     }
 }
 
-/// Days from 2000-01-01 to a date. The month is 1 to 12; the day may be outside of the month.
+/// Counts days from 2000-01-01 to a date. The month is 1 to 12; the day may be outside of the
+/// month.
 pub fn days_from_civil(year: i32, month: u32, day: u32) -> i64 {
     let year = i64::from(year) - i64::from(month <= 2);
     let era = year.div_euclid(400);
@@ -57,12 +59,12 @@ pub fn days_from_civil(year: i32, month: u32, day: u32) -> i64 {
     era * DAYS_PER_ERA + of_era - EPOCH
 }
 
-/// Whether February has 29 days.
+/// Returns whether February has 29 days.
 pub fn is_leap_year(year: i32) -> bool {
     year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
 }
 
-/// The number of days of a month from 1 to 12.
+/// Returns the number of days of a month from 1 to 12.
 pub fn days_in_month(year: i32, month: u32) -> u32 {
     match month {
         2 if is_leap_year(year) => 29,

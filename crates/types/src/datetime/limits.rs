@@ -1,4 +1,4 @@
-//! Units, and what dates and timestamps there are.
+//! Units, and the limits of dates and timestamps.
 
 use crate::{Result, SqlError, SqlState};
 
@@ -29,23 +29,23 @@ pub const TIMESTAMP_MIN: i64 = DATE_MIN as i64 * MICROSECONDS_PER_DAY;
 /// The last timestamp: the end of 294276-12-31.
 pub const TIMESTAMP_MAX: i64 = 106_751_983 * MICROSECONDS_PER_DAY - 1;
 
-/// Whether it is a day, not an infinity.
+/// Returns whether the date is a day, not an infinity.
 pub fn is_finite_date(days: i32) -> bool {
     days != DATE_INFINITY && days != DATE_NEGATIVE_INFINITY
 }
 
-/// Whether it is a moment, not an infinity.
+/// Returns whether the timestamp is a moment, not an infinity.
 pub fn is_finite_timestamp(microseconds: i64) -> bool {
     microseconds != TIMESTAMP_INFINITY && microseconds != TIMESTAMP_NEGATIVE_INFINITY
 }
 
-/// Makes the error of a moment that is no timestamp: 22008.
+/// Returns the error (22008) for a moment that is no timestamp.
 #[cold]
 pub fn timestamp_out_of_range() -> SqlError {
     SqlError::new(SqlState::DATETIME_FIELD_OVERFLOW, "timestamp out of range")
 }
 
-/// Gives the time back, if there is such a timestamp.
+/// Returns `time`, if there is such a timestamp.
 ///
 /// # Errors
 /// 22008 otherwise, also for infinities.

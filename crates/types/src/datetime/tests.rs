@@ -33,7 +33,7 @@ fn changes_of_the_clock_are_as_postgres_takes_them() {
     assert_eq!(zone.offset_at_local(local(spring, 180)), -4 * 3600);
     let autumn = days_from_civil(2024, 11, 3);
     assert_eq!(zone.offset_at_local(local(autumn, 90)), -5 * 3600, "twice");
-    // The same in a year that the database does not reach.
+    // A year that the database does not reach has the same rules.
     let far = days_from_civil(2024 + 400 * 700, 11, 3);
     assert_eq!(zone.offset_at_local(local(far, 30)), -4 * 3600);
     assert_eq!(zone.offset_at_local(local(far, 180)), -5 * 3600);

@@ -7,11 +7,11 @@ use jiff::{Timestamp, civil::DateTime, tz::AmbiguousOffset};
 use super::{Civil, MICROSECONDS_PER_DAY, MICROSECONDS_PER_SECOND};
 use crate::{Result, SqlError, SqlState};
 
-/// After so many years everything is as it was: dates, days of the week, rules of zones.
+/// Period after which dates, days of the week and rules of zones repeat.
 const CYCLE_SECONDS: i64 = 146_097 * 86_400;
-/// From 1970-01-01 to 2000-01-01.
+/// Seconds from 1970-01-01 to 2000-01-01.
 const EPOCH_SECONDS: i64 = 946_684_800;
-/// `jiff`'s years are from -9999 to 9999; nothing is asked of it that is near to these.
+/// Limits for `jiff`, whose years are from -9999 to 9999, with a distance from its ends.
 const SECONDS_MAX: i64 = 7900 * 31_556_952;
 const SECONDS_MIN: i64 = -11900 * 31_556_952;
 
@@ -24,7 +24,7 @@ pub struct TimeZone {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Rules {
-    /// Always so many seconds east of Greenwich.
+    /// A constant number of seconds east of Greenwich.
     Fixed(i32),
     Database(jiff::tz::TimeZone),
 }
@@ -39,8 +39,8 @@ impl Default for TimeZone {
 }
 
 impl TimeZone {
-    /// The zone of a name in the database, in any case, or of POSIX's form (`EST5EDT`, `<+03>-3`);
-    /// `+05:30` is POSIX's too, and counts westwards.
+    /// Returns the zone of a name in the database, in any case, or of POSIX's form (`EST5EDT`,
+    /// `<+03>-3`); `+05:30` is POSIX's too, and counts westwards.
     ///
     /// # Errors
     /// `22023` if there is none.
@@ -53,7 +53,7 @@ impl TimeZone {
         })
     }
 
-    /// As [`named`](Self::named), for text that names a zone within something else.
+    /// Returns the zone of a name as [`named`](Self::named) does, for a name within other text.
     pub(crate) fn find(name: &str) -> Option<Self> {
         if ["utc", "gmt", "etc/utc", "zulu"].contains(&name.to_ascii_lowercase().as_str()) {
             let name = if name.len() == 3 {
@@ -86,8 +86,8 @@ impl TimeZone {
         })
     }
 
-    /// A zone that is always so many seconds east of Greenwich: what `SET TIME ZONE 2` or an
-    /// interval makes.
+    /// Returns a zone that is always `seconds` seconds east of Greenwich: the result of `SET TIME
+    /// ZONE 2` or of an interval.
     pub fn fixed(seconds: i32) -> Self {
         let mut name = String::new();
         let mut offset = Vec::new();
@@ -107,12 +107,12 @@ impl TimeZone {
         }
     }
 
-    /// The name, as `SHOW TimeZone` displays it.
+    /// Returns the name, as `SHOW TimeZone` displays it.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Seconds east of Greenwich at a moment, in microseconds since 2000-01-01 UTC.
+    /// Returns the seconds east of Greenwich at a moment, in microseconds since 2000-01-01 UTC.
     pub fn offset_at(&self, microseconds: i64) -> i32 {
         match &self.rules {
             Rules::Fixed(seconds) => *seconds,
@@ -126,7 +126,7 @@ impl TimeZone {
         }
     }
 
-    /// What the zone is called at a moment, in microseconds since 2000-01-01 UTC: `CEST`.
+    /// Returns the zone's abbreviation at a moment, in microseconds since 2000-01-01 UTC: `CEST`.
     pub fn abbreviation_at(&self, microseconds: i64) -> Cow<'_, str> {
         let Rules::Database(rules) = &self.rules else {
             // `<+02>-02` is called `+02`.
@@ -141,9 +141,9 @@ impl TimeZone {
         }
     }
 
-    /// Seconds east of Greenwich at a local time, in microseconds since 2000-01-01. Of a local
-    /// time that a change of the clock leaves out, the offset before it; of one that it gives
-    /// twice, the offset after it.
+    /// Returns the seconds east of Greenwich at a local time, in microseconds since 2000-01-01.
+    /// For a local time that a change of the clock leaves out, returns the offset before it; for
+    /// one that it gives twice, the offset after it.
     pub fn offset_at_local(&self, microseconds: i64) -> i32 {
         let rules = match &self.rules {
             Rules::Fixed(seconds) => return *seconds,
@@ -160,9 +160,9 @@ impl TimeZone {
         }
     }
 
-    /// A moment as local time: `timestamptz AT TIME ZONE`. Infinities stay.
+    /// Converts a moment to local time: `timestamptz AT TIME ZONE`. Infinities stay.
     ///
-    /// Both in microseconds since 2000-01-01; `None` if it is out of range.
+    /// Both are in microseconds since 2000-01-01; returns `None` if the result is out of range.
     pub fn to_local(&self, microseconds: i64) -> Option<i64> {
         if !super::is_finite_timestamp(microseconds) {
             return Some(microseconds);
@@ -171,9 +171,9 @@ impl TimeZone {
         checked(microseconds.checked_add(offset * MICROSECONDS_PER_SECOND)?)
     }
 
-    /// A local time as a moment: `timestamp AT TIME ZONE`. Infinities stay.
+    /// Converts a local time to a moment: `timestamp AT TIME ZONE`. Infinities stay.
     ///
-    /// Both in microseconds since 2000-01-01; `None` if it is out of range.
+    /// Both are in microseconds since 2000-01-01; returns `None` if the result is out of range.
     pub fn to_utc(&self, microseconds: i64) -> Option<i64> {
         if !super::is_finite_timestamp(microseconds) {
             return Some(microseconds);
@@ -189,12 +189,12 @@ fn checked(microseconds: i64) -> Option<i64> {
         .then_some(microseconds)
 }
 
-/// Seconds that mean the same to a zone's rules, in years that `jiff` has.
+/// Maps seconds to equivalent ones by a zone's rules, in years that `jiff` has.
 fn within(seconds: i64) -> i64 {
     if seconds > SECONDS_MAX {
         SECONDS_MAX - CYCLE_SECONDS + (seconds - SECONDS_MAX) % CYCLE_SECONDS
     } else {
-        // Before zones had rules, any moment is like the other.
+        // Before zones had rules, all moments are alike.
         seconds.max(SECONDS_MIN)
     }
 }

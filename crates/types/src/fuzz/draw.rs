@@ -9,7 +9,7 @@ use crate::{
 
 const COLUMNS_MAX: u8 = 6;
 
-/// Bytes that decide. When they are used up, everything is zero.
+/// Bytes that make choices. When they are used up, every choice is zero.
 pub(super) struct Choices<'d> {
     rest: &'d [u8],
 }
@@ -23,7 +23,7 @@ impl<'d> Choices<'d> {
         self.rest.split_off_first().copied().unwrap_or(0)
     }
 
-    /// What has decided nothing yet.
+    /// Returns the bytes that have made no choice yet.
     pub(super) fn rest(self) -> &'d [u8] {
         self.rest
     }
@@ -32,7 +32,7 @@ impl<'d> Choices<'d> {
         std::array::from_fn(|_| self.byte())
     }
 
-    /// An integer from `low` to `high`: often one of both, or small.
+    /// Draws an integer from `low` to `high`: often one of both, or small.
     fn within(&mut self, low: i64, high: i64) -> i64 {
         match self.byte() % 4 {
             0 => low,
@@ -101,7 +101,7 @@ impl<'d> Choices<'d> {
             Scalar::Bytea => {
                 let length = self.byte() % 8;
                 Value::Bytea(scratch.alloc_slice_fill_with(length.into(), |_| {
-                    // Zeros and their neighbours are what matters.
+                    // Zeros and their neighbours matter most.
                     match self.byte() {
                         byte @ 0..16 => byte % 3,
                         byte => byte,
@@ -165,7 +165,7 @@ impl<'d> Choices<'d> {
         }
     }
 
-    /// Many digits, of which a lot are zeros, and any scale.
+    /// Draws many digits, of which a lot are zeros, and any scale.
     fn large_numeric<'a>(&mut self, scratch: &'a Scratch) -> Numeric<'a> {
         let mut text = String::new();
         if self.byte() & 1 == 1 {

@@ -1,6 +1,6 @@
 use super::*;
 
-/// Bytes of a seed: a linear congruential generator, of whose states the high bits are taken.
+/// Returns bytes from a seed: the high bits of the states of a linear congruential generator.
 fn input(seed: u64) -> Vec<u8> {
     let mut state = seed;
     let mut byte = || {
@@ -25,7 +25,8 @@ fn random_values_find_nothing() {
     }
 }
 
-/// An order that ignores what text differs in is noticed, so that the checks check.
+/// A wrong order, which ignores differences between texts, is found, so the checks are
+/// effective.
 #[test]
 fn a_wrong_order_is_found() {
     let wrong = std::panic::catch_unwind(|| {

@@ -1,8 +1,8 @@
-//! What a JSON text consists of, one thing after the other, and who listens to it.
+//! Events of a JSON text, and their listeners.
 
 use crate::{JsonbBuilder, Numeric, Result, Scratch};
 
-/// Who listens to the events of a text.
+/// A listener to the events of a text.
 pub(crate) trait Events {
     /// Whether strings and numbers are wanted; if not, escapes are checked for their form only.
     const WANTS_VALUES: bool;
@@ -17,7 +17,7 @@ pub(crate) trait Events {
     fn end(&mut self) -> Result<()>;
 }
 
-/// Whoever wants to know only whether it is JSON.
+/// A listener that ignores all events, for checking whether a text is JSON.
 pub(super) struct Nobody;
 
 impl Events for Nobody {

@@ -1,8 +1,8 @@
 //! Building `jsonb` from events: values, keys, beginnings and ends of containers.
 //!
-//! All nodes are in one buffer. Those of an open container stand one after the other at its end;
-//! when it is closed they are put together behind its tables, objects in the order of their keys.
-//! Memory is twice the result, however deep it is.
+//! All nodes are in one buffer. The nodes of an open container stand one after the other at its
+//! end; when the container is closed they are put together behind its tables, objects in the
+//! order of their keys. Memory is twice the result, at any depth.
 
 use std::cmp::Ordering;
 
@@ -11,7 +11,7 @@ use bumpalo::collections::Vec as ArenaVec;
 use super::{ARRAY, DEPTH_MAX, FALSE, Jsonb, NULL, NUMBER, OBJECT, STRING, TRUE};
 use crate::{Numeric, Result, Scratch, Sink as _, SqlError, SqlState};
 
-/// Where a value and its key are.
+/// Positions of a value and its key.
 #[derive(Debug, Clone, Copy)]
 struct Entry {
     key: (u32, u32),
@@ -21,7 +21,7 @@ struct Entry {
 #[derive(Debug, Clone, Copy)]
 struct Frame {
     is_object: bool,
-    /// What the container has begin there, of nodes, entries and keys.
+    /// Numbers of nodes' bytes, entries and keys' bytes at the container's beginning.
     nodes: usize,
     entries: usize,
     keys: usize,
@@ -29,10 +29,10 @@ struct Frame {
     key: (u32, u32),
 }
 
-/// Makes a [`Jsonb`] of events in the order of the text.
+/// A builder of a [`Jsonb`] from events in the order of the text.
 ///
 /// Exactly one value is made, scalar or container. In an object, each value follows its
-/// [`key`](Self::key). Of entries with equal keys the last stays.
+/// [`key`](Self::key). The last of several entries with equal keys stays.
 #[derive(Debug)]
 pub struct JsonbBuilder<'a> {
     nodes: ArenaVec<'a, u8>,
@@ -44,7 +44,7 @@ pub struct JsonbBuilder<'a> {
 }
 
 impl<'a> JsonbBuilder<'a> {
-    /// Nothing yet.
+    /// Returns an empty builder.
     pub fn new(scratch: &'a Scratch) -> Self {
         Self {
             nodes: ArenaVec::new_in(scratch),
@@ -82,12 +82,12 @@ impl<'a> JsonbBuilder<'a> {
         });
     }
 
-    /// Adds a value that is there already, with all that is in it.
+    /// Adds an existing value with its whole content.
     pub fn value(&mut self, value: Jsonb<'_>) {
         self.node(|nodes| nodes.put(value.as_stored()));
     }
 
-    /// The key of the value that follows.
+    /// Adds the key of the value that follows.
     pub fn key(&mut self, key: &str) {
         let start = self.keys.len() as u32;
         self.keys.put(key.as_bytes());
@@ -136,7 +136,7 @@ impl<'a> JsonbBuilder<'a> {
         Ok(())
     }
 
-    /// The value.
+    /// Returns the value.
     ///
     /// # Errors
     /// `XX000` if not exactly one has been made.
@@ -220,10 +220,10 @@ impl<'a> JsonbBuilder<'a> {
     }
 }
 
-/// More bytes than this PostgreSQL's `jsonb` cannot have either.
+/// Maximum bytes, as for PostgreSQL's `jsonb`.
 const BYTES_MAX: usize = (1 << 28) - 1;
 
-/// The order of keys in objects: the shorter first, then by bytes.
+/// Compares keys in objects: the shorter first, then by bytes.
 pub(super) fn compare_keys(one: &str, two: &str) -> Ordering {
     compare_key_bytes(one.as_bytes(), two.as_bytes())
 }

@@ -24,7 +24,7 @@ pub struct JsonbObject<'a> {
     nodes: &'a [u8],
 }
 
-/// The count, as many ends in each table, and what is after them.
+/// The count, as many ends in each table, and the bytes after them.
 type Tables<'a, const TABLES: usize> = (usize, [&'a [u8]; TABLES], &'a [u8]);
 
 fn split<const TABLES: usize>(bytes: &[u8]) -> Result<Tables<'_, TABLES>> {
@@ -44,20 +44,20 @@ impl<'a> JsonbArray<'a> {
         Ok(Self { count, ends, nodes })
     }
 
-    /// How many elements there are.
+    /// Returns the number of elements.
     pub fn len(self) -> usize {
         self.count
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no elements.
     pub fn is_empty(self) -> bool {
         self.count == 0
     }
 
-    /// The element at a position from 0.
+    /// Returns the element at a position from 0.
     ///
     /// # Errors
-    /// `XX001` if what is stored is damaged.
+    /// `XX001` if the array is damaged.
     pub fn get(self, index: usize) -> Result<Option<Jsonb<'a>>> {
         if index >= self.count {
             return Ok(None);
@@ -65,7 +65,7 @@ impl<'a> JsonbArray<'a> {
         Jsonb::from_stored(piece(self.ends, self.nodes, index)?).map(Some)
     }
 
-    /// The elements in order.
+    /// Returns the elements in order.
     pub fn iter(self) -> impl Iterator<Item = Result<Jsonb<'a>>> {
         (0..self.count).map(move |index| Jsonb::from_stored(piece(self.ends, self.nodes, index)?))
     }
@@ -88,12 +88,12 @@ impl<'a> JsonbObject<'a> {
         })
     }
 
-    /// How many entries there are.
+    /// Returns the number of entries.
     pub fn len(self) -> usize {
         self.count
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no entries.
     pub fn is_empty(self) -> bool {
         self.count == 0
     }
@@ -106,10 +106,11 @@ impl<'a> JsonbObject<'a> {
         Jsonb::from_stored(piece(self.value_ends, self.nodes, index)?)
     }
 
-    /// The value of a key. Logarithmic in the number of entries.
+    /// Returns the value of a key. Takes logarithmic time in the number of
+    /// entries.
     ///
     /// # Errors
-    /// `XX001` if what is stored is damaged.
+    /// `XX001` if the object is damaged.
     pub fn get(self, key: &str) -> Result<Option<Jsonb<'a>>> {
         let (mut low, mut high) = (0, self.count);
         while low < high {
@@ -123,7 +124,7 @@ impl<'a> JsonbObject<'a> {
         Ok(None)
     }
 
-    /// The entries in the order of their keys.
+    /// Returns the entries in the order of their keys.
     pub fn iter(self) -> impl Iterator<Item = Result<(&'a str, Jsonb<'a>)>> {
         (0..self.count).map(move |index| Ok((self.key(index)?, self.value(index)?)))
     }

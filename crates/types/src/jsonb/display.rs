@@ -7,7 +7,7 @@ impl Jsonb<'_> {
     /// Appends the text.
     ///
     /// # Errors
-    /// `XX001` if what is stored is damaged, `54001` if it is too deep.
+    /// `XX001` if the value is damaged, `54001` if it is too deep.
     pub fn write_text(self, out: &mut impl Sink) -> Result<()> {
         self.write_text_below(out, 0)
     }
@@ -50,7 +50,7 @@ impl Jsonb<'_> {
     }
 }
 
-/// Appends a JSON string with its quotes and escapes; also what `to_json` makes of text.
+/// Appends a JSON string with its quotes and escapes; also used by `to_json` of text.
 pub fn write_string(string: &str, out: &mut impl Sink) {
     out.put_byte(b'"');
     let bytes = string.as_bytes();

@@ -1,7 +1,7 @@
 //! The order of `jsonb`, which is its b-tree operator class's, and its hash.
 //!
 //! Object > array > boolean > number > string > null; more entries > fewer; then entry by entry
-//! in stored order. One quirk of PostgreSQL's is kept, because sorted results show it: a scalar
+//! in stored order. One quirk of PostgreSQL is kept, because sorted results show it: a scalar
 //! that is the whole value counts as an array of one, and comes before the other arrays of one,
 //! so that only the empty array is less than it.
 
@@ -13,8 +13,8 @@ use std::{
 use super::{DEPTH_MAX, Jsonb, JsonbView};
 
 impl Jsonb<'_> {
-    /// PostgreSQL's order. What is damaged counts as null, and what is deeper than
-    /// [`DEPTH_MAX`](crate::JSON_DEPTH_MAX) as equal.
+    /// Compares by PostgreSQL's order. A damaged node counts as null; nodes deeper than
+    /// [`DEPTH_MAX`](crate::JSON_DEPTH_MAX) count as equal.
     pub fn compare(self, other: Jsonb<'_>) -> Ordering {
         let (one, two) = (view(self), view(other));
         top_rank(&one)
@@ -22,7 +22,7 @@ impl Jsonb<'_> {
             .then_with(|| compare_views(one, two, 0))
     }
 
-    /// Feeds a hasher with what is the same for equal values.
+    /// Feeds a hasher with bytes that are the same for equal values.
     pub fn feed_hasher<H: Hasher>(self, state: &mut H) {
         self.feed_hasher_below(state, 0);
     }
@@ -61,7 +61,7 @@ fn view(value: Jsonb<'_>) -> JsonbView<'_> {
     value.view().unwrap_or(JsonbView::Null)
 }
 
-/// The order of kinds within containers.
+/// Returns the rank of a kind within containers.
 pub(crate) fn rank(view: &JsonbView<'_>) -> u8 {
     match view {
         JsonbView::Null => 0,
@@ -73,7 +73,7 @@ pub(crate) fn rank(view: &JsonbView<'_>) -> u8 {
     }
 }
 
-/// What is decided first about whole values: the quirk.
+/// Returns the rank that is compared first between whole values: the quirk.
 pub(crate) fn top_rank(view: &JsonbView<'_>) -> u8 {
     match view {
         JsonbView::Array(array) if array.is_empty() => 0,

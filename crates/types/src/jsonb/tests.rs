@@ -83,7 +83,8 @@ fn damaged_documents_are_errors() {
     }
 }
 
-/// Bytes that say nothing but that they contain each other, deeper than any stack.
+/// Bytes whose only content is that they contain each other, deeper than any
+/// stack.
 #[test]
 fn damage_that_nests_without_end_exhausts_no_stack() {
     let mut stored = vec![NULL];

@@ -1,7 +1,8 @@
 //! Keys of `numeric`.
 //!
 //! A positive number is `0.d₁d₂d₃… × 10^e` with `d₁ > 0`. Its key is `e`, then the digits, two in
-//! a byte, plus one, without zeros at the end, then a zero. A negative one has all bytes turned.
+//! a byte, plus one, without zeros at the end, then a zero. A negative number has all bytes
+//! inverted.
 //!
 //! ```text
 //! 00          -∞                    82..fa      e from -20 to 100
@@ -23,7 +24,7 @@ const NAN: u8 = 0xff;
 /// The exponents that are in the first byte.
 const SHORT_MIN: i32 = -20;
 const SHORT_MAX: i32 = SHORT_MIN + (EXPONENT_HIGH - EXPONENT_FIRST) as i32 - 1;
-/// No exponent is less.
+/// Least exponent.
 const EXPONENT_MIN: i32 = -(SCALE_MAX as i32);
 
 pub(super) fn write(number: Numeric<'_>, out: &mut impl Sink) {

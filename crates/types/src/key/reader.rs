@@ -8,8 +8,8 @@ use crate::{
     stored::{corrupted, text},
 };
 
-/// Whether keys of a type say all of the value: not where equal values may differ, as `1.0` and
-/// `1.00`, `0.0` and `-0.0`, a month and 30 days, or blanks at the end of `char(n)`.
+/// Returns whether a type's keys determine the value: not if equal values may differ, as `1.0`
+/// and `1.00`, `0.0` and `-0.0`, a month and 30 days, or blanks at the end of `char(n)`.
 pub fn is_readable(ty: Type) -> bool {
     match ty {
         Type::Scalar(scalar) => !matches!(
@@ -26,12 +26,13 @@ pub fn is_readable(ty: Type) -> bool {
     }
 }
 
-/// Reads the value of the column that `key` begins with; gives it and the rest of the key.
+/// Reads the value of the column that `key` begins with; returns it and the rest of the key.
 ///
-/// What is not as the key has it, text of descending columns for one, goes to `scratch`.
+/// Copies values to `scratch` that are not in the key as they are, such as text of descending
+/// columns.
 ///
 /// # Errors
-/// `XX001` if it is no key of the column, `0A000` if keys of the type are not
+/// `XX001` if `key` is no key of the column, `0A000` if keys of the type are not
 /// [readable](is_readable).
 pub fn read<'a>(
     column: KeyColumn,
@@ -61,7 +62,7 @@ pub fn read<'a>(
 
 struct Reader<'a> {
     key: &'a [u8],
-    /// What turns the bytes back.
+    /// Mask that restores the bytes.
     mask: u8,
     scratch: &'a Scratch,
 }

@@ -3,7 +3,7 @@ use std::sync::{Arc, Mutex};
 use super::*;
 use crate::Scratch;
 
-/// Counts what was taken, up to a limit, and how often it was asked.
+/// A source that counts taken bytes, up to a limit, and the requests.
 struct Limited {
     limit: usize,
     state: Mutex<(usize, usize)>,
@@ -127,7 +127,7 @@ fn an_arena_is_charged_as_it_grows_and_shrinks() {
     assert!(scratch.ask(8 << 20).is_err());
     scratch.reset();
     assert_eq!(memory.used(), 0);
-    // What grew unseen, and is kept, is seen later.
+    // Growth that was not noticed, and is kept, is noticed later.
     scratch.alloc_slice_fill_copy(10_000, 0_u8);
     scratch.reset();
     scratch.settle().unwrap();

@@ -1,6 +1,6 @@
 //! Fields of intervals as modifiers: `interval day to second(3)`, `interval '90' day`.
 //!
-//! They say which unit a bare number has, and cut off what is smaller than the last field.
+//! Fields give the unit of a bare number, and cut off units smaller than the last field.
 
 use super::TypeModifier;
 use crate::{
@@ -39,7 +39,7 @@ pub enum IntervalFields {
     MinuteToSecond,
 }
 
-/// The bits of PostgreSQL's fields.
+/// Bits of PostgreSQL's fields.
 const MONTH: i32 = 1 << 1;
 const YEAR: i32 = 1 << 2;
 const DAY: i32 = 1 << 3;
@@ -84,7 +84,7 @@ impl IntervalFields {
         }
     }
 
-    /// As SQL spells them, in small letters.
+    /// Returns the fields in SQL's spelling, in small letters.
     pub fn name(self) -> &'static str {
         match self {
             Self::Year => "year",
@@ -103,14 +103,14 @@ impl IntervalFields {
         }
     }
 
-    /// The fields that SQL spells so, in any case.
+    /// Returns the fields of SQL's spelling `name`, in any case.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL
             .into_iter()
             .find(|fields| fields.name().eq_ignore_ascii_case(name))
     }
 
-    /// The interval without what is smaller than the last field.
+    /// Cuts off units smaller than the last field.
     pub(super) fn cut(self, interval: Interval) -> Interval {
         let whole = |unit: i64| interval.microseconds / unit * unit;
         let (months, days, microseconds) = match self {
@@ -138,10 +138,11 @@ impl IntervalFields {
 }
 
 impl TypeModifier {
-    /// Of an interval with these fields, and so many digits after the point of seconds.
+    /// Returns the modifier of an interval with these fields, and this many digits after
+    /// the point of seconds.
     ///
     /// # Errors
-    /// `22023` if there are fewer than no digits.
+    /// `22023` if `digits` is negative.
     pub fn interval(fields: IntervalFields, digits: Option<i32>) -> Result<Self> {
         let digits = match digits {
             Some(digits) => Self::new(Scalar::Interval, &[digits])?.0 & FULL_PRECISION,
@@ -150,7 +151,7 @@ impl TypeModifier {
         Ok(Self(fields.mask() << 16 | digits))
     }
 
-    /// The fields of an interval, if it may not have all.
+    /// Returns the fields of an interval, if it may not have all.
     pub fn interval_fields(self) -> Option<IntervalFields> {
         if self.0 < 0 {
             return None;

@@ -1,4 +1,4 @@
-//! `+ - * / %`, with the scales that PostgreSQL gives their results.
+//! `+ - * / %`, with PostgreSQL's scales for their results.
 
 use super::{
     Finite, Numeric, Repr, Unpacked,
@@ -6,15 +6,15 @@ use super::{
 };
 use crate::{Result, Scratch, SqlError, SqlState};
 
-/// Divisions give at least so many significant digits.
+/// Least significant digits of a division's result.
 pub(super) const SIGNIFICANT_DIGITS_MIN: i64 = 16;
-/// And at most so many after the point.
+/// Most digits after the point of a division's result.
 pub(super) const DISPLAY_SCALE_MAX: i64 = 1000;
-/// PostgreSQL keeps so many decimal digits in one of its own, which shows in the scales it picks.
+/// Decimal digits in one of PostgreSQL's own digits, which shows in the scales it picks.
 pub(super) const DIGITS_PER_GROUP: i64 = 4;
 
 impl<'a> Numeric<'a> {
-    /// `self + other`; the greater scale.
+    /// Returns `self + other`, with the greater scale.
     ///
     /// # Errors
     /// `22003` on overflow.
@@ -42,7 +42,7 @@ impl<'a> Numeric<'a> {
         }
     }
 
-    /// `self - other`; the greater scale.
+    /// Returns `self - other`, with the greater scale.
     ///
     /// # Errors
     /// `22003` on overflow.
@@ -69,7 +69,7 @@ impl<'a> Numeric<'a> {
         }
     }
 
-    /// `self * other`; the sum of the scales.
+    /// Returns `self * other`, with the sum of the scales.
     ///
     /// # Errors
     /// `22003` on overflow.
@@ -94,7 +94,8 @@ impl<'a> Numeric<'a> {
         }
     }
 
-    /// `self / other`, rounded, with at least 16 significant digits and the scales of both.
+    /// Returns `self / other`, rounded, with at least 16 significant digits and the scales of
+    /// both.
     ///
     /// # Errors
     /// `22012` if `other` is zero, `22003` on overflow.
@@ -124,7 +125,7 @@ impl<'a> Numeric<'a> {
         }
     }
 
-    /// `self / other` truncated to an integer: `div`.
+    /// Returns `self / other` truncated to an integer: `div`.
     ///
     /// # Errors
     /// `22012` if `other` is zero, `22003` on overflow.
@@ -145,7 +146,8 @@ impl<'a> Numeric<'a> {
         }
     }
 
-    /// The remainder of the truncated division, which has the sign of `self`; the greater scale.
+    /// Returns the remainder of the truncated division, which has the sign of `self`, with the
+    /// greater scale.
     ///
     /// # Errors
     /// `22012` if `other` is zero.
@@ -169,7 +171,7 @@ impl<'a> Numeric<'a> {
         }
     }
 
-    /// `-self`
+    /// Returns `-self`.
     pub fn negate(self, scratch: &'a Scratch) -> Self {
         match self.0 {
             Repr::Small { mantissa, scale } => match mantissa.checked_neg() {
@@ -181,7 +183,8 @@ impl<'a> Numeric<'a> {
                 if let Some(high) = negated.get_mut(1) {
                     *high ^= 0x80;
                 }
-                // The magnitude of the least integer of 64 bits is large, and itself is not.
+                // The magnitude of the least integer of 64 bits is large, and the integer itself
+                // is not.
                 Self::from_stored(negated).unwrap_or(Self::NAN)
             }
             Repr::NaN => Self::NAN,
@@ -190,7 +193,7 @@ impl<'a> Numeric<'a> {
         }
     }
 
-    /// The absolute value.
+    /// Returns the absolute value.
     pub fn absolute(self, scratch: &'a Scratch) -> Self {
         if self.signum() < 0 {
             self.negate(scratch)
@@ -208,8 +211,8 @@ impl<'a> Numeric<'a> {
     }
 }
 
-/// PostgreSQL's choice for a quotient: 16 significant digits, counted in its own groups of four,
-/// but no less than what either operand displays.
+/// Returns PostgreSQL's scale for a quotient: 16 significant digits, counted in its own groups of
+/// four, but no less than either operand displays.
 fn quotient_scale(one: &Finite, two: &Finite) -> u32 {
     let (one_weight, one_first) = first_group(one);
     let (two_weight, two_first) = first_group(two);
@@ -223,13 +226,14 @@ fn quotient_scale(one: &Finite, two: &Finite) -> u32 {
         .clamp(0, DISPLAY_SCALE_MAX) as u32
 }
 
-/// The weight of the first of PostgreSQL's base-10000 digits, and that digit; zeros of zero.
+/// Returns the weight of the first of PostgreSQL's base-10000 digits, and that digit; zeros for
+/// zero.
 pub(super) fn first_group(number: &Finite) -> (i64, i64) {
     let Some(exponent) = number.exponent() else {
         return (0, 0);
     };
     let weight = exponent.div_euclid(DIGITS_PER_GROUP);
-    // So many decimal digits are in the first group.
+    // Number of decimal digits in the first group.
     let leading = (exponent - weight * DIGITS_PER_GROUP + 1) as u32;
     let digits = number.mantissa.digits();
     let first = match digits.checked_sub(leading) {

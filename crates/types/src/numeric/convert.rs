@@ -1,26 +1,26 @@
-//! Between numbers and integers or floats.
+//! Conversions between numbers and integers or floats.
 
 use std::fmt::Write as _;
 
 use super::{Finite, Numeric, Unpacked, integer::Integer};
 use crate::{Result, Scratch, SqlError, SqlState};
 
-/// Powers of ten that floats have exactly.
+/// Powers of ten that floats represent exactly.
 const EXACT_POWERS: [f64; 23] = [
     1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
     1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
 ];
 
 impl<'a> Numeric<'a> {
-    /// From a float, with the 15 digits that a `double precision` certainly has.
+    /// Converts a float, with the 15 digits that a `double precision` certainly has.
     ///
     /// # Errors
-    /// None that a float can cause: the result is [`Result`] as of all conversions.
+    /// None that a float can cause: the result is a [`Result`] like that of all conversions.
     pub fn from_f64(float: f64, scratch: &'a Scratch) -> Result<Self> {
         Self::from_float(float, 15, scratch)
     }
 
-    /// From a `real`, with the 6 digits that it certainly has.
+    /// Converts a `real`, with the 6 digits that it certainly has.
     ///
     /// # Errors
     /// None that a float can cause.
@@ -38,7 +38,7 @@ impl<'a> Numeric<'a> {
         let mut text = bumpalo::collections::String::new_in(scratch);
         // Writing to memory does not fail.
         let _ = write!(text, "{float:.*e}", digits - 1);
-        // `d.ddde5`: zeros at the end of the digits are no part of what was given.
+        // `d.ddde5`: zeros at the end of the digits are no part of the given number.
         let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
         let mantissa = mantissa.trim_end_matches('0').trim_end_matches('.');
         let mut trimmed = bumpalo::collections::String::new_in(scratch);
@@ -46,7 +46,7 @@ impl<'a> Numeric<'a> {
         Self::parse(&trimmed, scratch)
     }
 
-    /// The nearest float; infinities and NaN as such.
+    /// Returns the nearest float; infinities and NaN stay.
     pub fn to_f64(self) -> f64 {
         if let Some((mantissa, scale)) = self.as_small()
             && mantissa.unsigned_abs() < 1 << 53
@@ -63,7 +63,7 @@ impl<'a> Numeric<'a> {
             .unwrap_or(f64::NAN)
     }
 
-    /// The nearest `real`; infinities and NaN as such.
+    /// Returns the nearest `real`; infinities and NaN stay.
     pub fn to_f32(self) -> f32 {
         let mut text = Vec::new();
         self.write_text(&mut text);
@@ -73,7 +73,7 @@ impl<'a> Numeric<'a> {
             .unwrap_or(f32::NAN)
     }
 
-    /// As `bigint`, rounded.
+    /// Converts to `bigint`, rounded.
     ///
     /// # Errors
     /// `22003` if it is out of range, `0A000` for infinities and NaN.
@@ -81,7 +81,7 @@ impl<'a> Numeric<'a> {
         self.to_integer("bigint")
     }
 
-    /// As `integer`, rounded.
+    /// Converts to `integer`, rounded.
     ///
     /// # Errors
     /// `22003` if it is out of range, `0A000` for infinities and NaN.
@@ -89,7 +89,7 @@ impl<'a> Numeric<'a> {
         self.to_integer("integer")
     }
 
-    /// As `smallint`, rounded.
+    /// Converts to `smallint`, rounded.
     ///
     /// # Errors
     /// `22003` if it is out of range, `0A000` for infinities and NaN.
@@ -121,7 +121,8 @@ impl<'a> Numeric<'a> {
         })
     }
 
-    /// The decimal digits of the mantissa, without its sign; none if it is not finite.
+    /// Returns the decimal digits of the mantissa, without its sign; none if the number is not
+    /// finite.
     pub(crate) fn digits(self) -> String {
         match self.unpack() {
             Unpacked::Finite(number) => number.mantissa.magnitude().to_string(),
@@ -129,8 +130,9 @@ impl<'a> Numeric<'a> {
         }
     }
 
-    /// The digits in groups of four, as PostgreSQL's binary form has them: the groups from the
-    /// most significant, and the weight of the first, a power of 10000. None of zero.
+    /// Passes the digits to `use_groups` in groups of four, as in PostgreSQL's binary form:
+    /// the groups from the most significant, and the weight of the first, a power of 10000.
+    /// Zero has no groups.
     pub(crate) fn with_groups<R>(self, use_groups: impl FnOnce(&[u16], i32) -> R) -> R {
         let Unpacked::Finite(number) = self.unpack() else {
             return use_groups(&[], 0);
@@ -168,8 +170,8 @@ impl<'a> Numeric<'a> {
         }
     }
 
-    /// From groups of four digits; the inverse of [`with_groups`](Self::with_groups). Digits
-    /// beyond the scale are cut off.
+    /// Returns the number of these groups of four digits; the inverse of
+    /// [`with_groups`](Self::with_groups). Digits beyond the scale are cut off.
     pub(crate) fn from_groups(
         negative: bool,
         groups: impl ExactSizeIterator<Item = u16>,
@@ -177,7 +179,7 @@ impl<'a> Numeric<'a> {
         scale: u16,
         scratch: &'a Scratch,
     ) -> Result<Self> {
-        // What is before the point of the last group.
+        // Number of digits after the point in the groups.
         let after = (groups.len() as i64 - 1 - i64::from(weight)) * 4;
         let mantissa = if groups.len() < SMALL_GROUPS {
             Integer::Small(groups.fold(0, |sum, group| sum * 10_000 + i128::from(group)))
@@ -216,10 +218,10 @@ impl<'a> Numeric<'a> {
     }
 }
 
-/// Groups that 128 bits have at most.
+/// Maximum groups that fit in 128 bits.
 const SMALL_GROUPS: usize = 10;
 
-/// Without zeros at both ends, `after` groups being after the point.
+/// Removes zeros at both ends; `after` groups are after the point.
 fn use_trimmed<R>(groups: &[u16], after: u32, use_groups: impl FnOnce(&[u16], i32) -> R) -> R {
     let is_some = |group: &u16| *group != 0;
     let Some(first) = groups.iter().position(is_some) else {

@@ -36,7 +36,7 @@ impl Numeric<'_> {
     }
 }
 
-/// Digits with a point before the last `scale` of them.
+/// Writes digits with a point before the last `scale` of them.
 fn write_digits(digits: &str, scale: usize, out: &mut impl Sink) {
     let digits = digits.as_bytes();
     match digits.len().checked_sub(scale) {

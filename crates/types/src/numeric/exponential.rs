@@ -1,4 +1,4 @@
-//! `sqrt`, `ln`, `log` and `exp`, with the scales that PostgreSQL gives them.
+//! `sqrt`, `ln`, `log` and `exp`, with PostgreSQL's scales.
 
 use num_bigint::BigInt;
 
@@ -11,15 +11,15 @@ use super::{
 };
 use crate::{Result, Scratch, SqlError, SqlState};
 
-/// Digits that are computed beyond those of the result, so that rounding is right.
+/// Digits computed beyond those of the result, so that rounding is right.
 pub(super) const GUARD_DIGITS: u32 = 12;
-/// Exponentials of more than this are too large.
+/// Greatest exponent whose exponential is not too large.
 const EXPONENT_MAX: f64 = 6000.0;
-/// No estimate of a result's size goes beyond.
+/// Bound on estimates of a result's size.
 const WEIGHT_MAX: f64 = 2000.0;
 
 impl<'a> Numeric<'a> {
-    /// The square root.
+    /// Returns the square root.
     ///
     /// # Errors
     /// `2201F` if the number is negative.
@@ -34,7 +34,7 @@ impl<'a> Numeric<'a> {
         self.sqrt_to_scale(scale as u16, scratch)
     }
 
-    /// The square root with so many digits after the point, at most
+    /// Returns the square root with `scale` digits after the point, at most
     /// [`NUMERIC_SCALE_MAX`](crate::NUMERIC_SCALE_MAX).
     ///
     /// # Errors
@@ -59,7 +59,7 @@ impl<'a> Numeric<'a> {
         .pack(scratch)
     }
 
-    /// The natural logarithm.
+    /// Returns the natural logarithm.
     ///
     /// # Errors
     /// `2201E` if the number is not positive.
@@ -73,7 +73,7 @@ impl<'a> Numeric<'a> {
             .pack(scratch)
     }
 
-    /// The logarithm to base 10.
+    /// Returns the logarithm to base 10.
     ///
     /// # Errors
     /// `2201E` if the number is not positive.
@@ -95,7 +95,7 @@ impl<'a> Numeric<'a> {
         .pack(scratch)
     }
 
-    /// The logarithm of `self` to `base`.
+    /// Returns the logarithm of `self` to `base`.
     ///
     /// # Errors
     /// `2201E` if a number is not positive, `22012` if the base is 1.
@@ -111,8 +111,8 @@ impl<'a> Numeric<'a> {
                 let base_weight = logarithm_weight(&base);
                 let weight = logarithm_weight(&number) - base_weight;
                 let scale = display_scale(weight, &[&base, &number]);
-                // An error of the dividend weighs in the quotient as much as the divisor is small, and one of the
-                // divisor as much more as the quotient is large.
+                // An error of the dividend affects the quotient the more the smaller the divisor is, and an error
+                // of the divisor still more the larger the quotient is.
                 let guard = i64::from(GUARD_DIGITS);
                 let digits = (i64::from(scale) + guard - base_weight).max(guard) as u32;
                 let more = weight.max(0) as u32;
@@ -132,7 +132,7 @@ impl<'a> Numeric<'a> {
         }
     }
 
-    /// e to the power of the number.
+    /// Returns e to the power of the number.
     ///
     /// # Errors
     /// `22003` if the result is too large.
@@ -147,7 +147,7 @@ impl<'a> Numeric<'a> {
         exponential(number, scale)?.pack(scratch)
     }
 
-    /// The number if its logarithm is finite; `None` of NaN and infinity.
+    /// Returns the number if its logarithm is finite; `None` for NaN and infinity.
     fn logarithm_argument(self) -> Result<Option<Finite>> {
         let fail = |message: &'static str| {
             Err(SqlError::new(
@@ -165,8 +165,8 @@ impl<'a> Numeric<'a> {
     }
 }
 
-/// The scale of a result whose first digit has about this weight: 16 significant digits, but no
-/// less than what the operands display.
+/// Returns the scale of a result whose first digit has about this weight: 16 significant digits, but no less than
+/// the operands display.
 pub(super) fn display_scale(weight: i64, operands: &[&Finite]) -> u32 {
     let displayed = operands
         .iter()
@@ -178,13 +178,13 @@ pub(super) fn display_scale(weight: i64, operands: &[&Finite]) -> u32 {
         .clamp(0, DISPLAY_SCALE_MAX) as u32
 }
 
-/// An estimate of a decimal weight, within what estimates may be.
+/// Limits an estimate of a decimal weight to the bounds of estimates.
 pub(super) fn decimal_weight(estimate: f64) -> i64 {
     estimate.clamp(-WEIGHT_MAX, WEIGHT_MAX) as i64
 }
 
 impl Finite {
-    /// About the number: a float to be multiplied by that power of ten.
+    /// Approximates the number: a float to be multiplied by the power of ten that is returned too.
     pub(super) fn approximate(&self) -> (f64, i64) {
         let surplus = self.mantissa.digits().saturating_sub(17);
         let leading = match self.mantissa.clone().split(surplus).0 {
@@ -194,7 +194,7 @@ impl Finite {
         (leading, i64::from(surplus) - i64::from(self.scale))
     }
 
-    /// As a fixed-point number, cut off.
+    /// Returns the number as a fixed-point number, cut off.
     pub(super) fn at_scale(&self, digits: u32) -> BigInt {
         match digits.checked_sub(self.scale) {
             Some(more) => self.mantissa.clone().shift(more),
@@ -204,7 +204,7 @@ impl Finite {
     }
 }
 
-/// PostgreSQL's estimate of the weight of the first digit of a logarithm.
+/// Returns PostgreSQL's estimate of the weight of the first digit of a logarithm.
 pub(super) fn logarithm_weight(number: &Finite) -> i64 {
     let one = Finite {
         mantissa: Integer::Small(1),
@@ -225,11 +225,11 @@ pub(super) fn logarithm_weight(number: &Finite) -> i64 {
     logarithm.abs().log10() as i64
 }
 
-/// The natural logarithm of a positive number, with some more digits than are right.
+/// Returns the natural logarithm of a positive number, with some more digits than are right.
 pub(super) fn logarithm(number: &Finite, digits: u32) -> Finite {
     let exponent = number.exponent().unwrap_or(0);
     let inner = digits + 8;
-    // From 1 to 10: the number divided by a power of ten.
+    // A number from 1 to 10: the argument divided by a power of ten.
     let scaled = i64::from(inner) - i64::from(number.scale) - exponent;
     let mantissa = number.mantissa.clone();
     let first = match u32::try_from(scaled) {
@@ -247,7 +247,7 @@ pub(super) fn logarithm(number: &Finite, digits: u32) -> Finite {
     }
 }
 
-/// e to the power of a number, rounded to a scale.
+/// Returns e to the power of a number, rounded to a scale.
 pub(super) fn exponential(number: Finite, scale: u32) -> Result<Finite> {
     let (leading, exponent) = number.approximate();
     let estimate = leading * 10f64.powi(exponent.clamp(-400, 400) as i32);

@@ -8,7 +8,7 @@ use crate::{Result, Scratch};
 
 /// A finite number: the mantissa divided by 10 to the power of the scale.
 ///
-/// The scale may for a moment be greater than a [`Numeric`] can have.
+/// The scale may temporarily be greater than a [`Numeric`] can have.
 #[derive(Debug, Clone)]
 pub(crate) struct Finite {
     pub(super) mantissa: Integer,
@@ -20,7 +20,7 @@ pub(crate) struct Finite {
 pub(crate) enum Unpacked {
     Finite(Finite),
     NaN,
-    /// Whether it is the negative one.
+    /// An infinity; true for the negative one.
     Infinite(bool),
 }
 
@@ -52,7 +52,7 @@ impl Finite {
     /// Puts the number together. Digits beyond the greatest scale are rounded away.
     ///
     /// # Errors
-    /// `22003` if it has more digits before the point than `numeric` allows.
+    /// `22003` if the number has more digits before the point than `numeric` allows.
     pub(crate) fn pack<'a>(self, scratch: &'a Scratch) -> Result<Numeric<'a>> {
         if self.scale > SCALE_MAX.into() {
             return self.rounded(SCALE_MAX.into()).pack(scratch);
@@ -71,7 +71,7 @@ impl Finite {
                 ))
             }
             Integer::Big(big) => {
-                // Digits are counted exactly only where it matters.
+                // Digits are counted exactly only if it matters.
                 let may_be_too_large = big.bits() > u64::from(WHOLE_DIGITS_MAX) * 3;
                 if may_be_too_large && self.mantissa.digits() > WHOLE_DIGITS_MAX + self.scale {
                     return Err(overflow());
@@ -87,7 +87,7 @@ impl Finite {
         }
     }
 
-    /// With a number of digits after the point, halves rounded away from zero.
+    /// Rounds to `scale` digits after the point, halves away from zero.
     pub(super) fn rounded(self, scale: u32) -> Self {
         let mantissa = match scale.checked_sub(self.scale) {
             Some(more) => self.mantissa.shift(more),
@@ -104,7 +104,7 @@ impl Finite {
         Self { mantissa, scale }
     }
 
-    /// Both with the greater of their scales.
+    /// Brings both numbers to the greater of their scales.
     pub(super) fn aligned(self, other: Self) -> (Integer, Integer, u32) {
         let scale = self.scale.max(other.scale);
         (
@@ -114,7 +114,7 @@ impl Finite {
         )
     }
 
-    /// Without zeros at the end of what is after the point.
+    /// Removes zeros at the end of the digits after the point.
     pub(super) fn trimmed(mut self) -> Self {
         while self.scale > 0 {
             // Large steps first: numbers may have thousands of zeros. Each takes a two.
@@ -137,7 +137,8 @@ impl Finite {
         self
     }
 
-    /// The power of ten of the first digit: 0 of 1 to 9, -1 of 0.1; `None` of zero.
+    /// Returns the power of ten of the first digit: 0 for 1 to 9, -1 for 0.1; `None`
+    /// for zero.
     pub(super) fn exponent(&self) -> Option<i64> {
         match self.mantissa.digits() {
             0 => None,

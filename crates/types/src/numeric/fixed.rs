@@ -7,17 +7,18 @@ use num_bigint::{BigInt, Sign};
 
 use super::integer::big_power;
 
-/// The square root, rounded down, of a number that is not negative.
+/// Returns the square root, rounded down, of a number that is not negative.
 pub(super) fn square_root(number: &BigInt, digits: u32) -> BigInt {
     (number * big_power(digits)).sqrt()
 }
 
-/// Square roots that bring the argument of a logarithm near 1, where the series is short.
+/// Number of square roots that bring the argument of a logarithm near 1, where the series is
+/// short.
 const ROOTS: u32 = 8;
-/// What they cost in digits: the error is doubled with each, and again at the end.
+/// Digits that the roots cost: the error is doubled with each, and again at the end.
 const ROOTS_DIGITS: u32 = 4;
 
-/// The natural logarithm of a positive number that is not far from 1: say 0.1 to 10.
+/// Returns the natural logarithm of a positive number that is not far from 1: say 0.1 to 10.
 pub(super) fn logarithm(number: &BigInt, digits: u32) -> BigInt {
     let inner = digits + ROOTS_DIGITS;
     let one = big_power(inner);
@@ -42,8 +43,8 @@ pub(super) fn logarithm(number: &BigInt, digits: u32) -> BigInt {
 /// Halvings beyond those that bring an exponent below 1, so that its series is short.
 const HALVINGS: u64 = 8;
 
-/// The exponential of a number that is not negative. The error is of relative size: some units
-/// of the last of as many digits as are after the point, whatever is before it.
+/// Returns the exponential of a number that is not negative. The error is relative: some units
+/// of the last digit after the point, regardless of the digits before it.
 pub(super) fn exponential(number: &BigInt, digits: u32) -> BigInt {
     let one = big_power(digits);
     let whole_bits = (number / &one).bits();

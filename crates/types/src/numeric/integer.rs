@@ -13,12 +13,12 @@ pub(super) enum Integer {
     Big(BigInt),
 }
 
-/// 10 to the power of `exponent`, if it has room in 128 bits.
+/// Returns 10 to the power of `exponent`, if it fits in 128 bits.
 pub(super) fn small_power(exponent: u32) -> Option<i128> {
     (exponent <= 38).then(|| 10i128.pow(exponent))
 }
 
-/// 10 to the power of `exponent`.
+/// Returns 10 to the power of `exponent`.
 pub(super) fn big_power(exponent: u32) -> BigInt {
     BigInt::from(10u8).pow(exponent)
 }
@@ -33,7 +33,7 @@ impl Integer {
         }
     }
 
-    /// From a sign and a magnitude in little-endian bytes.
+    /// Returns an integer from a sign and a magnitude in little-endian bytes.
     pub(super) fn from_bytes(negative: bool, magnitude: &[u8]) -> Self {
         if magnitude.len() < 16 {
             let mut bytes = [0; 16];
@@ -98,7 +98,7 @@ impl Integer {
         Self::new(self.into_big() * other.into_big())
     }
 
-    /// Times 10 to the power of `exponent`.
+    /// Multiplies by 10 to the power of `exponent`.
     pub(super) fn shift(self, exponent: u32) -> Self {
         if exponent == 0 || self.is_zero() {
             return self;
@@ -111,10 +111,11 @@ impl Integer {
         Self::new(self.into_big() * big_power(exponent))
     }
 
-    /// Quotient, truncated towards zero, and remainder, which has the sign of `self`.
+    /// Returns the quotient, truncated towards zero, and the remainder, which has the
+    /// sign of `self`.
     ///
     /// # Panics
-    /// If the divisor is zero.
+    /// Panics if the divisor is zero.
     pub(super) fn divide(self, divisor: Self) -> (Self, Self) {
         if let (Self::Small(one), Self::Small(two)) = (&self, &divisor)
             && let (Some(quotient), Some(remainder)) =
@@ -128,7 +129,8 @@ impl Integer {
         (Self::new(quotient), Self::new(remainder))
     }
 
-    /// The quotient by 10 to the power of `exponent`, truncated, and the remainder.
+    /// Returns the quotient by 10 to the power of `exponent`, truncated, and the
+    /// remainder.
     pub(super) fn split(self, exponent: u32) -> (Self, Self) {
         match small_power(exponent) {
             Some(power) => self.divide(Self::Small(power)),
@@ -136,10 +138,10 @@ impl Integer {
         }
     }
 
-    /// The quotient, rounded to the nearest, halves away from zero.
+    /// Returns the quotient, rounded to the nearest, halves away from zero.
     ///
     /// # Panics
-    /// If the divisor is zero.
+    /// Panics if the divisor is zero.
     pub(super) fn divide_rounded(self, divisor: Self) -> Self {
         let negative = self.is_negative() != divisor.is_negative();
         let limit = divisor.clone().absolute();
@@ -162,14 +164,14 @@ impl Integer {
     pub(super) fn compare(&self, other: &Self) -> Ordering {
         match (self, other) {
             (Self::Small(one), Self::Small(two)) => one.cmp(two),
-            // What does not fit is beyond all that fits.
+            // A number that does not fit is beyond all that fit.
             (Self::Small(_), Self::Big(big)) => sign_order(big).reverse(),
             (Self::Big(big), Self::Small(_)) => sign_order(big),
             (Self::Big(one), Self::Big(two)) => one.cmp(two),
         }
     }
 
-    /// The number of bits of its magnitude; none of zero.
+    /// Returns the number of bits of the magnitude; 0 for zero.
     pub(super) fn bits(&self) -> u64 {
         match self {
             Self::Small(small) => (i128::BITS - small.unsigned_abs().leading_zeros()).into(),
@@ -177,7 +179,7 @@ impl Integer {
         }
     }
 
-    /// How often it can be divided by two; of zero, as often as one likes.
+    /// Returns how often the integer can be divided by two; `u64::MAX` for zero.
     pub(super) fn twos(&self) -> u64 {
         match self {
             Self::Small(0) => u64::MAX,
@@ -186,7 +188,7 @@ impl Integer {
         }
     }
 
-    /// The number of its decimal digits; none of zero.
+    /// Returns the number of decimal digits; 0 for zero.
     pub(super) fn digits(&self) -> u32 {
         match self {
             Self::Small(small) => small

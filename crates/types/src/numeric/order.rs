@@ -8,7 +8,7 @@ use std::{
 use super::{Finite, Numeric, Repr, Unpacked, integer::Integer};
 
 impl Numeric<'_> {
-    /// PostgreSQL's order: of numbers by value whatever their scale, NaN after all of them.
+    /// Compares by PostgreSQL's order: numbers by value at any scale, NaN after all of them.
     pub fn compare(self, other: Numeric<'_>) -> Ordering {
         if let (Some((one, one_scale)), Some((two, two_scale))) =
             (self.as_small(), other.as_small())
@@ -44,7 +44,7 @@ impl Numeric<'_> {
         }
     }
 
-    /// Feeds a hasher with what is the same for equal numbers.
+    /// Feeds a hasher with bytes that are the same for equal numbers.
     pub fn feed_hasher<H: Hasher>(self, state: &mut H) {
         match self.0 {
             Repr::Small { mantissa, scale } => {
@@ -78,15 +78,15 @@ impl Numeric<'_> {
     }
 }
 
-/// The order of the magnitudes of two numbers, neither of them zero, if their bits tell it: then nothing is multiplied,
+/// Compares the magnitudes of two numbers, neither of them zero, if their bits decide: then nothing is multiplied,
 /// however far the scales are apart.
 fn compare_sizes(one: &Finite, two: &Finite) -> Option<Ordering> {
-    // A number is from 2 to the power of this on, and below twice as much.
+    // The binary exponent of the number, rounded down: it is at least this power of 2, and below twice as much.
     let least = |number: &Finite| {
         (number.mantissa.bits() as f64 - 1.0) - f64::from(number.scale) * std::f64::consts::LOG2_10
     };
     let difference = least(one) - least(two);
-    // The estimates are off by far less than what is more than 1.
+    // The errors of the estimates are far smaller than the margin beyond 1.
     (difference.abs() > 1.01).then(|| difference.total_cmp(&0.0))
 }
 

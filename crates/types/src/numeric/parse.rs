@@ -5,14 +5,14 @@ use num_bigint::BigInt;
 use super::{Finite, Numeric, SCALE_MAX, WHOLE_DIGITS_MAX, integer::Integer, overflow};
 use crate::{Result, Scratch, SqlError, SqlState};
 
-/// Exponents beyond it are of no number, whatever digits they stand behind.
+/// Greatest exponent that may belong to a number, with any digits before it.
 const EXPONENT_MAX: i64 = (i32::MAX / 2) as i64;
 
 impl<'a> Numeric<'a> {
     /// Reads `12.50`, `-.5e3`, `NaN`, `inf`, with blanks around.
     ///
     /// # Errors
-    /// `22P02` if it is not a number, `22003` if it is none that `numeric` can have.
+    /// `22P02` if it is not a number, `22003` if `numeric` has no such number.
     pub fn parse(text: &str, scratch: &'a Scratch) -> Result<Self> {
         let invalid = || {
             SqlError::new(
@@ -72,7 +72,7 @@ impl<'a> Numeric<'a> {
     }
 }
 
-/// The digits of an exponent with its sign; one too large for 64 bits is merely too large.
+/// Parses an exponent with its sign; one too large for 64 bits is merely too large.
 fn parse_exponent(text: &str) -> Option<i64> {
     let (negative, digits) = match text.as_bytes() {
         [b'-', ..] => (true, &text[1..]),

@@ -1,4 +1,4 @@
-//! `power`, with the scales that PostgreSQL gives it.
+//! `power`, with PostgreSQL's scales.
 
 use std::cmp::Ordering;
 
@@ -15,15 +15,15 @@ use super::{
 };
 use crate::{Result, Scratch, SqlError, SqlState};
 
-/// Exponentials beyond it, with room for the error of an estimate, are too large.
+/// Greatest exponent whose exponential is not too large, with room for the error of an estimate.
 const EXPONENT_MAX: f64 = 6020.0;
 
 impl<'a> Numeric<'a> {
-    /// `self` to the power of `exponent`.
+    /// Returns `self` to the power of `exponent`.
     ///
     /// # Errors
-    /// `2201F` if zero is raised to a negative power, or a negative number to one that is no
-    /// integer; `22003` if the result is too large.
+    /// `2201F` if zero is raised to a negative power, or a negative number to a power that is no integer;
+    /// `22003` if the result is too large.
     pub fn power(self, exponent: Numeric<'_>, scratch: &'a Scratch) -> Result<Self> {
         let one = Self::small(1, 0);
         if self.is_nan() {
@@ -66,7 +66,7 @@ impl<'a> Numeric<'a> {
         }
     }
 
-    /// Where one is infinite: POSIX's rules for `pow`.
+    /// Computes the power if one of the numbers is infinite, by POSIX's rules for `pow`.
     fn infinite_power(self, exponent: Numeric<'_>, is_odd: bool) -> Self {
         let one = Self::small(1, 0);
         if self.compare(one).is_eq() || exponent.signum() == 0 {
@@ -100,7 +100,7 @@ enum Parity {
     Odd,
 }
 
-/// Whether an integer is odd; `None` of what is no integer. Infinities are even.
+/// Returns whether an integer is odd; `None` for a number that is no integer. Infinities are even.
 fn parity(number: Numeric<'_>) -> Option<Parity> {
     let Unpacked::Finite(number) = number.unpack() else {
         return Some(Parity::Even);
@@ -117,7 +117,7 @@ fn parity(number: Numeric<'_>) -> Option<Parity> {
     })
 }
 
-/// The exponent, if it is an integer of 32 bits.
+/// Returns the exponent, if it is an integer of 32 bits.
 fn integer_exponent(number: &Finite) -> Option<i32> {
     let (whole, rest) = number.mantissa.clone().split(number.scale);
     match whole {
@@ -137,7 +137,7 @@ fn integer_power(base: Finite, exponent: i32) -> Result<Finite> {
     if weight > f64::from(WHOLE_DIGITS_MAX) {
         return Err(overflow());
     }
-    // Not so many significant digits, but after the point.
+    // The number counts digits after the point, not significant digits.
     let scale = SIGNIFICANT_DIGITS_MIN
         .max(base.scale.into())
         .clamp(0, DISPLAY_SCALE_MAX) as u32;
@@ -230,7 +230,7 @@ impl Floating {
     }
 }
 
-/// Through the logarithm of the base.
+/// Computes the power by the logarithm of the base.
 fn general_power(base: Finite, power: Finite, is_odd: bool) -> Result<Finite> {
     if base.mantissa.is_zero() {
         return Ok(Finite {
@@ -265,7 +265,7 @@ fn general_power(base: Finite, power: Finite, is_odd: bool) -> Result<Finite> {
     }
     let exponent = estimate * std::f64::consts::LOG10_E;
     let scale = display_scale(decimal_weight(exponent), &[&base, &power]);
-    // An error of the logarithm is multiplied by the power and by the result, however many digits that has.
+    // An error of the logarithm is multiplied by the power and by the result, at any number of digits.
     let result_digits = exponent.abs() as u32 + 1;
     let digits = scale + result_digits + power.exponent().unwrap_or(0).max(0) as u32 + GUARD_DIGITS;
     let result = exponential(times(logarithm(&base, digits)), scale)?;

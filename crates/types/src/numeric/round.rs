@@ -3,11 +3,12 @@
 use super::{Finite, Numeric, SCALE_MAX, Unpacked, integer::Integer};
 use crate::{Result, Scratch, SqlError, SqlState};
 
-/// Rounding to more digits before the point than this gives zero.
+/// Digits before the point beyond which rounding gives zero.
 const WHOLE_MAX: i32 = super::WHOLE_DIGITS_MAX as i32 + 1;
 
 impl<'a> Numeric<'a> {
-    /// `round(self, scale)`: halves away from zero. A negative scale rounds before the point.
+    /// Returns `round(self, scale)`: halves away from zero. A negative scale rounds before
+    /// the point.
     ///
     /// # Errors
     /// `22003` if the result has too many digits.
@@ -18,7 +19,7 @@ impl<'a> Numeric<'a> {
         self.with_finite(scratch, |number| round_to(number, scale))
     }
 
-    /// `trunc(self, scale)`: towards zero.
+    /// Returns `trunc(self, scale)`: towards zero.
     ///
     /// # Errors
     /// `22003` if the result has too many digits.
@@ -45,7 +46,7 @@ impl<'a> Numeric<'a> {
         })
     }
 
-    /// The least integer that is not less.
+    /// Returns the least integer that is not less.
     ///
     /// # Errors
     /// `22003` if the result has too many digits.
@@ -53,7 +54,7 @@ impl<'a> Numeric<'a> {
         self.with_finite(scratch, |number| whole(number, 1))
     }
 
-    /// The greatest integer that is not greater.
+    /// Returns the greatest integer that is not greater.
     ///
     /// # Errors
     /// `22003` if the result has too many digits.
@@ -61,15 +62,15 @@ impl<'a> Numeric<'a> {
         self.with_finite(scratch, |number| whole(number, -1))
     }
 
-    /// Without zeros at the end of what is after the point: `trim_scale`.
+    /// Removes zeros at the end of the digits after the point: `trim_scale`.
     pub fn trim_scale(self, scratch: &'a Scratch) -> Result<Self> {
         self.with_finite(scratch, Finite::trimmed)
     }
 
-    /// As a column of `numeric(precision, scale)` takes it: rounded to the scale.
+    /// Adapts the number to a column of `numeric(precision, scale)`: rounds it to the scale.
     ///
     /// # Errors
-    /// `22003` if it has more digits before the point than are left by the scale.
+    /// `22003` if the number has more digits before the point than the scale leaves.
     pub fn limit(self, precision: i32, scale: i32, scratch: &'a Scratch) -> Result<Self> {
         let overflow = |detail: String| {
             SqlError::new(
@@ -103,7 +104,7 @@ impl<'a> Numeric<'a> {
         }
     }
 
-    /// Infinities and NaN as they are, others through `operation`.
+    /// Applies `operation` to a finite number; returns infinities and NaN unchanged.
     pub(super) fn with_finite(
         self,
         scratch: &'a Scratch,
@@ -134,7 +135,7 @@ fn round_to(number: Finite, scale: i32) -> Finite {
     }
 }
 
-/// The integer next in the direction of `sign`, or the number itself.
+/// Returns the next integer in the direction of `sign`, or the number itself.
 fn whole(number: Finite, sign: i128) -> Finite {
     let negative = number.mantissa.is_negative();
     let (quotient, remainder) = number.mantissa.split(number.scale);

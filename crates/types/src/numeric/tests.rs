@@ -53,7 +53,8 @@ fn limits_of_size_are_errors() {
     }
     let smallest = parse("1e-16383", &scratch);
     assert_eq!(smallest.scale(), Some(SCALE_MAX));
-    // The product has too many digits after the point, and so none of them.
+    // The product has too many digits after the point, so that none of them is
+    // left.
     let product = smallest.multiply(smallest, &scratch).unwrap();
     assert_eq!((product.signum(), product.scale()), (0, Some(SCALE_MAX)));
 }

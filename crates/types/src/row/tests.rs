@@ -3,7 +3,7 @@ use crate::{Array, EnumId, Interval, Jsonb, Numeric, Scalar, Scratch, compare};
 
 const UUID: [u8; 16] = [7; 16];
 
-/// A column of each type with a value of it.
+/// Returns a column of each type with a value of it.
 fn columns(scratch: &Scratch) -> Vec<(Type, Value<'_>)> {
     let array = Array::of(
         Scalar::Text,
@@ -91,7 +91,7 @@ fn integers_are_read_as_they_are_ordered() {
         };
         assert_eq!(row.integer(at), expected, "{at}");
     }
-    // Added later.
+    // The column was added later.
     assert_eq!(row.integer(types.len()), None);
 }
 

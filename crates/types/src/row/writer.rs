@@ -13,7 +13,7 @@ pub struct RowWriter<'l, 'v> {
     layout: &'l RowLayout,
     out: &'v mut Vec<u8>,
     start: usize,
-    /// Where the fixed columns begin, the ends of the others, and their bytes.
+    /// Positions of the fixed columns, of the ends of the others, and of their bytes.
     fixed: usize,
     ends: usize,
     data: usize,
@@ -21,7 +21,7 @@ pub struct RowWriter<'l, 'v> {
 }
 
 impl<'l, 'v> RowWriter<'l, 'v> {
-    /// Begins a row behind what `out` has.
+    /// Begins a row behind the content of `out`.
     pub fn new(layout: &'l RowLayout, out: &'v mut Vec<u8>) -> Self {
         let columns = layout.columns.len();
         let (fixed_bytes, variable) = layout.before(columns);
@@ -46,7 +46,7 @@ impl<'l, 'v> RowWriter<'l, 'v> {
     /// Writes all values, which are as many as the layout's columns.
     ///
     /// # Errors
-    /// As of [`push`](Self::push) and [`finish`](Self::finish).
+    /// Fails as [`push`](Self::push) and [`finish`](Self::finish) do.
     pub fn write(layout: &'l RowLayout, values: &[Value<'_>], out: &'v mut Vec<u8>) -> Result<()> {
         let mut writer = Self::new(layout, out);
         for value in values {

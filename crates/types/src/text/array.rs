@@ -34,7 +34,7 @@ pub(super) fn read<'a>(
             "Array contents must start with \"{\"."
         }));
     }
-    // Now messages are about what is after the bounds.
+    // From here on, messages are about the text after the bounds.
     reader.text = contents;
     reader.level(0)?;
     reader.skip_blanks();
@@ -51,12 +51,12 @@ struct Reader<'t, 'c, 'a> {
     element: Scalar,
     context: &'t Context<'c>,
     scratch: &'a Scratch,
-    /// The texts of the elements, `None` for NULL. They are read when all of them are there, so
-    /// that what is wrong with the whole is said before what is wrong with one.
+    /// Texts of the elements, `None` for NULL. They are read when all of them are there, so
+    /// that an error of the whole comes before an error of one.
     items: ArenaVec<'a, Option<&'a str>>,
-    /// Per dimension, how many there are in each of its arrays; all must have as many.
+    /// Per dimension, the number of items in each of its arrays; all must have as many.
     lengths: [Option<u32>; DIMENSIONS_MAX],
-    /// The dimensions, once an element has shown how deep they are.
+    /// The number of dimensions, once an element has shown the depth.
     depth_max: usize,
 }
 
@@ -75,7 +75,7 @@ impl<'a> Reader<'_, '_, 'a> {
         }
     }
 
-    /// `[1:2][0:3]=`, or nothing.
+    /// Reads `[1:2][0:3]=`, or nothing.
     fn bounds(&mut self) -> Result<Vec<Dimension>> {
         let mut bounds = Vec::new();
         loop {
@@ -114,7 +114,7 @@ impl<'a> Reader<'_, '_, 'a> {
         Ok(bounds)
     }
 
-    /// A number; `missing` is said where there is none.
+    /// Reads a number; `missing` is the message if there is none.
     fn bound(&mut self, missing: &str) -> Result<i32> {
         let end = self
             .rest
@@ -133,7 +133,7 @@ impl<'a> Reader<'_, '_, 'a> {
         }
     }
 
-    /// What is between the braces of a level, whose opening brace was taken.
+    /// Reads the content of a level between its braces; the opening brace was taken.
     fn level(&mut self, depth: usize) -> Result<()> {
         if depth == DIMENSIONS_MAX {
             return Err(too_many_dimensions(DIMENSIONS_MAX + 1));
@@ -193,7 +193,7 @@ impl<'a> Reader<'_, '_, 'a> {
     }
 
     fn quoted(&mut self) -> Result<&'a str> {
-        // Most have no escapes and are borrowed.
+        // Most items have no escapes and are borrowed.
         match self.rest.find(['"', '\\']) {
             Some(end) if self.rest.as_bytes()[end] == b'"' => {
                 let text = &self.rest[..end];
@@ -219,7 +219,7 @@ impl<'a> Reader<'_, '_, 'a> {
         Ok(out.into_bump_str())
     }
 
-    /// Up to the next comma or brace, without blanks at the end; `None` for NULL.
+    /// Reads up to the next comma or brace, without blanks at the end; returns `None` for NULL.
     fn plain(&mut self) -> Result<Option<&'a str>> {
         let mut out = ArenaString::new_in(self.scratch);
         // Blanks at the end count only if they were escaped.
@@ -355,7 +355,7 @@ pub(super) fn write(array: Array<'_>, context: &Context<'_>, out: &mut impl Sink
     Ok(())
 }
 
-/// As many braces as there are levels that begin, or have just ended, at the element.
+/// Writes as many braces as there are levels that begin, or have just ended, at the element.
 fn write_braces(index: usize, dimensions: &[Dimension], brace: u8, out: &mut impl Sink) {
     let mut size = 1;
     for dimension in dimensions.iter().rev() {

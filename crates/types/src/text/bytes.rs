@@ -7,7 +7,8 @@ use crate::{Result, Scratch, Sink, SqlError, SqlState};
 
 const DIGITS: &[u8; 16] = b"0123456789abcdef";
 
-/// `\x` and hexadecimal digits, or the older form with escapes `\\` and `\123`.
+/// Reads `\x` and hexadecimal digits, or the older form with escapes `\\` and
+/// `\123`.
 pub(super) fn read_bytea<'a>(text: &str, scratch: &'a Scratch) -> Result<&'a [u8]> {
     match text.strip_prefix("\\x") {
         Some(digits) => read_hex(digits, scratch),
@@ -96,7 +97,7 @@ fn write_hex(bytes: &[u8], out: &mut impl Sink) {
     }
 }
 
-/// 32 digits, with a hyphen after any group of four, in braces or not.
+/// Reads 32 digits, with a hyphen after any group of four, in braces or not.
 pub(super) fn read_uuid(text: &str) -> Result<[u8; 16]> {
     let fail = || invalid("uuid", text);
     let mut rest = text.as_bytes();
@@ -138,7 +139,8 @@ pub(super) fn write_uuid(uuid: &[u8; 16], out: &mut impl Sink) {
     }
 }
 
-/// The first byte of the text, 0 of none; `\123` for bytes that are no ASCII.
+/// Reads the first byte of the text, 0 if it is empty; `\123` for bytes that
+/// are no ASCII.
 pub(super) fn read_char(text: &str) -> u8 {
     match text.as_bytes() {
         [

@@ -1,6 +1,6 @@
 //! Intervals: `1 year 2 mons 3 days 04:05:06.7`, `P1Y2M3DT4H5M6S`, `1-2 3 4:05:06`, `3 weeks ago`.
 //!
-//! A fraction of a unit goes on into smaller ones, a month counting 30 days and a day 24 hours.
+//! A fraction of a unit is carried over to smaller ones; a month has 30 days and a day 24 hours.
 
 mod iso;
 mod sums;
@@ -16,7 +16,7 @@ use crate::{Interval, IntervalFields, Sink, datetime::MICROSECONDS_PER_HOUR};
 use sums::Sums;
 use units::{Unit, Units, unit};
 
-/// Reads an interval, of whose fields a bare number is the last one.
+/// Reads an interval; a bare number has the unit of the last of `fields`.
 pub(super) fn read(text: &str, fields: Option<IntervalFields>) -> crate::Result<Interval> {
     let trimmed = text.trim_matches(is_blank);
     let read = match trimmed.strip_prefix('P') {
@@ -26,7 +26,7 @@ pub(super) fn read(text: &str, fields: Option<IntervalFields>) -> crate::Result<
     read.map_err(|failure| failure.error("interval", text))
 }
 
-/// The text without the blanks between a sign and its number: `1 month - 1 second`.
+/// Removes the blanks between a sign and its number: `1 month - 1 second`.
 fn with_signs_joined(text: &str) -> Cow<'_, str> {
     let is_sign = |character: char| matches!(character, '+' | '-');
     if !text.contains(is_sign) {
@@ -46,9 +46,9 @@ fn with_signs_joined(text: &str) -> Cow<'_, str> {
 /// A piece of PostgreSQL's or SQL's form.
 #[derive(Debug, Clone, Copy)]
 enum Token<'t> {
-    /// With its sign and fraction.
+    /// A number with its sign and fraction.
     Number(&'t str),
-    /// With its sign and colons.
+    /// A time with its sign and colons.
     Time(&'t str),
     /// Years and months, with their sign: `1-2`.
     YearMonth(&'t str),
@@ -105,7 +105,7 @@ fn tokens(text: &str) -> Result<Vec<Token<'_>>, Failure> {
     }
 }
 
-/// The unit of a number at the end without one.
+/// Returns the unit of a number at the end without one.
 fn bare_unit(fields: Option<IntervalFields>) -> Unit {
     match fields {
         Some(IntervalFields::Year) => Unit::Year,
@@ -119,7 +119,7 @@ fn bare_unit(fields: Option<IntervalFields>) -> Unit {
     }
 }
 
-/// A number's unit is behind it, so that tokens are read from the last.
+/// Reads tokens from the last, since a number's unit is behind it.
 fn read_verbose(text: &str, fields: Option<IntervalFields>) -> Result<Interval, Failure> {
     let tokens = tokens(text)?;
     let mut sums = Sums::default();
@@ -173,10 +173,10 @@ fn read_verbose(text: &str, fields: Option<IntervalFields>) -> Result<Interval, 
     sums.finish(ago)
 }
 
-/// More have no room in 64 bits.
+/// Maximum hours that fit in 64 bits.
 const HOURS_MAX: i64 = i64::MAX / MICROSECONDS_PER_HOUR;
 
-/// A time with its sign; hours may be many.
+/// Reads a time with its sign; the number of hours is not limited to a day.
 fn read_time(text: &str) -> Result<i64, Failure> {
     let (negative, text) = match text.as_bytes().first() {
         Some(b'-') => (true, &text[1..]),
@@ -195,7 +195,7 @@ fn read_time(text: &str) -> Result<i64, Failure> {
     time.ok_or(Failure::Interval)
 }
 
-/// `1 year 2 mons -3 days +04:05:06`
+/// Writes `1 year 2 mons -3 days +04:05:06`.
 pub(super) fn write(interval: Interval, out: &mut impl Sink) {
     let mut writer = Writer {
         is_first: true,
@@ -220,7 +220,7 @@ impl<S: Sink> Writer<'_, S> {
             return;
         }
         self.separate();
-        // After what is negative, a sign says that this is not.
+        // After a negative part, a sign marks a positive one.
         if self.was_negative && value > 0 {
             self.out.put_byte(b'+');
         }

@@ -1,8 +1,9 @@
 //! Dates, times and timestamps, in the forms that clients send.
 //!
 //! Text is cut into [tokens], which are [decoded](decode) into a date, a time and a zone, in any
-//! order; what a type does not have is passed over or taken from the clock. ISO 8601 and SQL's
-//! forms, names of months, `infinity`, `epoch`, `now`, `today` and the like are understood.
+//! order; parts that a type does not have are ignored, missing ones taken from the clock. ISO
+//! 8601 and SQL's forms, names of months, `infinity`, `epoch`, `now`, `today` and the like are
+//! understood.
 
 mod clock;
 mod date;
@@ -23,7 +24,7 @@ pub(super) use clock::{Failure, read_clock};
 use decode::{Decoded, Moment, Zone, decode};
 pub(super) use write::{write_clock, write_date, write_time, write_timestamp, write_timestamp_tz};
 
-/// From 2000-01-01 back to 1970-01-01, in days.
+/// Days from 2000-01-01 back to 1970-01-01.
 const UNIX_EPOCH_DAYS: i64 = -10_957;
 
 pub(super) fn read_date(text: &str, context: &Context<'_>) -> Result<i32> {
@@ -55,7 +56,7 @@ pub(super) fn read_timestamp(text: &str, context: &Context<'_>) -> Result<i64> {
         Moment::Epoch => Ok(UNIX_EPOCH_DAYS * MICROSECONDS_PER_DAY),
         Moment::Now => Ok(local_now(context)),
         Moment::Fields { date: None, .. } => Err(Failure::Syntax.error(name, text)),
-        // A zone is read and forgotten.
+        // A zone is read and ignored.
         Moment::Fields {
             date: Some(date),
             time,
@@ -95,10 +96,10 @@ pub(super) fn read_time(text: &str, context: &Context<'_>) -> Result<i64> {
     time_of(text, "time", context).map(|(time, _)| time)
 }
 
-/// The time, and the zone in seconds west of Greenwich.
+/// Reads the time, and the zone in seconds west of Greenwich.
 pub(super) fn read_time_tz(text: &str, context: &Context<'_>) -> Result<(i64, i32)> {
     let (time, decoded) = time_of(text, "time with time zone", context)?;
-    // A zone whose offset changes is as it is on the date, or today.
+    // A zone whose offset changes has the offset of the date, or of today.
     let days = match decoded.moment {
         Moment::Fields {
             date: Some(date), ..
@@ -142,7 +143,7 @@ fn timestamp(date: Civil, time: i64) -> Option<i64> {
 }
 
 impl Zone {
-    /// Seconds east of Greenwich at a local time in microseconds since 2000-01-01.
+    /// Returns the seconds east of Greenwich at a local time in microseconds since 2000-01-01.
     fn offset(&self, local: i64, context: &Context<'_>) -> i32 {
         match self {
             Self::Session => context.settings.time_zone.offset_at_local(local),

@@ -1,4 +1,4 @@
-//! What is read and written as a name: `name`, enums, `regclass` and the other aliases of `oid`.
+//! Types read and written as a name: `name`, enums, `regclass` and the other aliases of `oid`.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use crate::{Context, EnumId, Result, Scalar, Sink, SqlError, SqlState, Type};
 /// Bytes of a `name`, without the zero that PostgreSQL keeps behind it.
 const NAME_BYTES_MAX: usize = 63;
 
-/// A name without what is too long of it.
+/// Cuts a name to the maximum length.
 pub(super) fn truncate(text: &str) -> &str {
     let mut end = text.len().min(NAME_BYTES_MAX);
     while !text.is_char_boundary(end) {
@@ -36,7 +36,7 @@ pub(super) fn enum_label<'c>(id: EnumId, position: u32, context: &Context<'c>) -
     })
 }
 
-/// A number, `-` for none, or the name of a relation.
+/// Reads a number, `-` for none, or the name of a relation.
 pub(super) fn read_regclass(text: &str, context: &Context<'_>) -> Result<u32> {
     read_named(text, SqlState::UNDEFINED_TABLE, "relation", |name| {
         context.names.relation_named(name)
@@ -47,7 +47,7 @@ pub(super) fn write_regclass(oid: u32, context: &Context<'_>, out: &mut impl Sin
     write_named(oid, context.names.relation_name(oid), out);
 }
 
-/// What a number stands for; the number itself, if that is nothing.
+/// Writes the name of a number; the number itself, if it has none.
 pub(super) fn write_named(oid: u32, name: Option<Cow<'_, str>>, out: &mut impl Sink) {
     match name {
         _ if oid == 0 => out.put_byte(b'-'),
@@ -56,21 +56,21 @@ pub(super) fn write_named(oid: u32, name: Option<Cow<'_, str>>, out: &mut impl S
     }
 }
 
-/// A number, `-` for none, or the name of a function.
+/// Reads a number, `-` for none, or the name of a function.
 pub(super) fn read_regproc(text: &str, context: &Context<'_>) -> Result<u32> {
     read_named(text, SqlState::UNDEFINED_FUNCTION, "function", |name| {
         context.names.function_named(name)
     })
 }
 
-/// A number, `-` for none, or the name of a schema.
+/// Reads a number, `-` for none, or the name of a schema.
 pub(super) fn read_regnamespace(text: &str, context: &Context<'_>) -> Result<u32> {
     read_named(text, SqlState::INVALID_SCHEMA_NAME, "schema", |name| {
         context.names.schema_named(name)
     })
 }
 
-/// A number, `-` for none, or the name of a role.
+/// Reads a number, `-` for none, or the name of a role.
 pub(super) fn read_regrole(text: &str, context: &Context<'_>) -> Result<u32> {
     read_named(text, SqlState::UNDEFINED_OBJECT, "role", |name| {
         context.names.role_named(name)
@@ -90,7 +90,7 @@ fn read_named(
         return read_oid(text);
     }
     named(text).ok_or_else(|| {
-        // As names are folded that have no quotes.
+        // Folded like a name without quotes.
         let name = match text.contains('"') {
             true => text.replace('"', ""),
             false => text.to_lowercase(),
@@ -99,7 +99,7 @@ fn read_named(
     })
 }
 
-/// A number, `-` for none, or the name of a type.
+/// Reads a number, `-` for none, or the name of a type.
 pub(super) fn read_regtype(text: &str, context: &Context<'_>) -> Result<u32> {
     if text == "-" {
         return Ok(0);

@@ -8,7 +8,7 @@ use std::{
 use super::{invalid, is_blank};
 use crate::{Result, Scalar, Sink, SqlError, SqlState};
 
-/// Any beginning of `true`, `false`, `yes`, `no` that is none of another; `on`, `off`, `1`, `0`.
+/// Reads any unambiguous prefix of `true`, `false`, `yes`, `no`; `on`, `off`, `1`, `0`.
 pub(super) fn read_bool(text: &str) -> Result<bool> {
     let trimmed = text.trim_matches(is_blank);
     let begins = |word: &str| {
@@ -31,7 +31,7 @@ pub(super) fn read_bool(text: &str) -> Result<bool> {
     }
 }
 
-/// An integer of the width of `scalar`, which is `T`'s.
+/// Reads an integer of the width of `scalar`, which is `T`'s.
 pub(super) fn read_integer<T: TryFrom<i64>>(text: &str, scalar: Scalar) -> Result<T> {
     let name = scalar.name(&crate::NoNames);
     let trimmed = text.trim_matches(is_blank);
@@ -51,7 +51,7 @@ pub(super) fn read_integer<T: TryFrom<i64>>(text: &str, scalar: Scalar) -> Resul
         })
 }
 
-/// An object identifier; a negative number counts from the end, as C's `strtoul` has it.
+/// Reads an object identifier; a negative number counts from the end, as C's `strtoul` has it.
 pub(super) fn read_oid(text: &str) -> Result<u32> {
     let trimmed = text.trim_matches(is_blank);
     let digits = trimmed.strip_prefix(['+', '-']).unwrap_or(trimmed);
@@ -92,7 +92,7 @@ pub(super) fn read_float4(text: &str) -> Result<f32> {
     Ok(value)
 }
 
-/// The text of a float, which Rust reads as C does, apart from hexadecimal digits.
+/// Returns the text of a float, which Rust reads as C does, apart from hexadecimal digits.
 fn float_text<'t>(text: &'t str, name: &str) -> Result<&'t str> {
     let trimmed = text.trim_matches(is_blank);
     let unsigned = trimmed.strip_prefix(['+', '-']).unwrap_or(trimmed);
@@ -106,7 +106,7 @@ fn float_text<'t>(text: &'t str, name: &str) -> Result<&'t str> {
     }
 }
 
-/// Whether a number became infinite or zero that was neither.
+/// Returns whether a number became infinite or zero that was neither.
 fn is_lost(number: &str, is_infinite: bool, is_zero: bool) -> bool {
     let mantissa = number.split(['e', 'E']).next().unwrap_or_default();
     let has_digits = mantissa.bytes().any(|byte| byte.is_ascii_digit());
@@ -125,7 +125,7 @@ fn out_of_range(text: &str, name: &str) -> SqlError {
     )
 }
 
-/// A float's shortest text that is read as the same float.
+/// Writes a float's shortest text that is read as the same float.
 pub(super) fn write_float8(value: f64, out: &mut impl Sink) {
     if let Some(special) = special(value) {
         return out.put(special);
@@ -150,15 +150,15 @@ pub(super) fn write_float4(value: f32, out: &mut impl Sink) {
     write_scientific(&text, 6, out);
 }
 
-/// The shortest digits, in the form `-1.25e-7`.
+/// Returns the shortest digits, in the form `-1.25e-7`.
 ///
-/// Rust's differ from PostgreSQL's in two cases, both of numbers in the middle of others, which
-/// only floats of these sizes can have near:
+/// Rust's digits differ from PostgreSQL's in two cases, both for a number in the middle between
+/// two others, which only floats of certain sizes have nearby:
 ///
-/// - A number exactly between two floats is read as the even one, so that Rust takes it for that.
-///   PostgreSQL does not rely on it: `1e23` is `9.999999999999999e+22`.
-/// - Of two numbers that are equally near to a float, Rust takes the greater, and PostgreSQL the
-///   one with the even digit.
+/// - A number exactly between two floats is read as the even one, so Rust uses it for that
+///   float. PostgreSQL does not rely on it: `1e23` is `9.999999999999999e+22`.
+/// - If two numbers are equally near to a float, Rust takes the greater, and PostgreSQL the one
+///   with the even digit.
 fn shortest<F: LowerExp + FromStr + PartialEq>(value: &F, is_even: bool) -> Text {
     let text = Text::of(format_args!("{value:e}"));
     if is_even && text.is_halfway(value) {
@@ -186,7 +186,7 @@ fn special(value: f64) -> Option<&'static [u8]> {
 }
 
 /// Writes `-1.25e-7` as PostgreSQL does: without an exponent from -4 to below `limit`, else with
-/// one of at least two digits.
+/// an exponent of at least two digits.
 fn write_scientific(scientific: &Text, limit: i32, out: &mut impl Sink) {
     let (sign, rest) = match scientific.as_str().as_bytes() {
         [b'-', rest @ ..] => (true, rest),
@@ -250,7 +250,8 @@ struct Text {
 }
 
 impl Text {
-    /// At most 17 digits, a point, a sign and an exponent of five characters, which have room.
+    /// Formats text of at most 17 digits, a point, a sign and an exponent of five characters,
+    /// which have room.
     fn of(text: std::fmt::Arguments<'_>) -> Self {
         let mut this = Self {
             bytes: [0; 32],
@@ -269,7 +270,8 @@ impl Text {
         self.as_str().parse().is_ok_and(|read: F| read == *value)
     }
 
-    /// The sign, the digits as an integer, and the power of ten that it is to be multiplied by.
+    /// Returns the sign, the digits as an integer, and the power of ten that it is to be
+    /// multiplied by.
     fn parts(&self) -> (&'static str, u64, i32) {
         let (mantissa, exponent) = self.as_str().split_once('e').unwrap_or_default();
         let sign = if mantissa.starts_with('-') { "-" } else { "" };
@@ -284,7 +286,7 @@ impl Text {
         (sign, digits, exponent - fraction as i32)
     }
 
-    /// Whether a number that is hardly smaller or greater is read as another float.
+    /// Returns whether a number that is hardly smaller or greater is read as another float.
     fn is_halfway<F: FromStr + PartialEq>(&self, value: &F) -> bool {
         let (sign, number, exponent) = self.parts();
         let differs = |number: u64, tail: &str| {
@@ -295,7 +297,7 @@ impl Text {
         differs(number, &format!("{:040}", 1)) || differs(number - 1, &"9".repeat(40))
     }
 
-    /// With the last digit less by one, if it is odd.
+    /// Returns the text with the last digit less by one, if it is odd.
     fn lower_neighbour(&self) -> Option<Self> {
         let (sign, number, exponent) = self.parts();
         if number % 2 == 0 {
@@ -311,7 +313,7 @@ impl Text {
         )))
     }
 
-    /// Whether the value is exactly in the middle of this number and the one below.
+    /// Returns whether the value is exactly in the middle of this number and the one below.
     fn is_tied<F: LowerExp>(&self, value: &F) -> bool {
         let (_, number, _) = self.parts();
         let exact = format!("{value:.50e}");

@@ -2,12 +2,12 @@
 
 use crate::Sink;
 
-/// No zone is farther from Greenwich, in seconds.
+/// Greatest distance of a zone from Greenwich, in seconds.
 pub(crate) const OFFSET_MAX: i32 = 16 * 3600;
 
-/// Seconds east of Greenwich of `+02`, `-5`, `+0530`, `-05:30:15`.
+/// Reads the seconds east of Greenwich of `+02`, `-5`, `+0530`, `-05:30:15`.
 ///
-/// `None` if it is something else or too far.
+/// Returns `None` if it is something else or too far.
 pub fn parse_offset(text: &str) -> Option<i32> {
     let (negative, rest) = match text.as_bytes().first()? {
         b'+' => (false, &text[1..]),

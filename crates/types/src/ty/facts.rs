@@ -1,22 +1,22 @@
-//! What `pg_type` says of the types that PostgreSQL has, and that Weft has.
+//! Entries of `pg_type` for the types of PostgreSQL that Weft has.
 
 use super::{Category, EnumId, Scalar};
 
-/// One type.
+/// Properties of one type.
 pub(super) struct Facts {
     pub(super) scalar: Scalar,
     pub(super) oid: u32,
     pub(super) array_oid: u32,
     /// `pg_type.typname`
     pub(super) internal: &'static str,
-    /// As `format_type` displays it.
+    /// Name displayed by `format_type`.
     pub(super) display: &'static str,
     pub(super) length: i16,
     pub(super) category: Category,
     pub(super) preferred: bool,
 }
 
-/// What is known of a type; of an enum, what is common to all.
+/// Returns the properties of a type; for an enum, those common to all.
 pub(super) fn facts_of(scalar: Scalar) -> &'static Facts {
     match scalar {
         Scalar::Enum(_) => &ENUM,

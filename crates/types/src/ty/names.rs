@@ -1,4 +1,4 @@
-//! Names of types: as SQL spells them, as `pg_type` has them, as PostgreSQL displays them.
+//! Names of types: in SQL's spelling, in `pg_type`, and as PostgreSQL displays them.
 
 use std::borrow::Cow;
 
@@ -26,12 +26,12 @@ const SPELLINGS: &[(&str, Scalar)] = &[
 ];
 
 impl Scalar {
-    /// `pg_type.typname`; of enums the catalog knows it.
+    /// Returns `pg_type.typname`; the catalog knows the names of enums.
     pub fn internal_name(self) -> &'static str {
         facts::facts_of(self).internal
     }
 
-    /// The type with a name of `pg_type.typname`, where `char` is the type of one byte.
+    /// Returns the type with a name of `pg_type.typname`, where `char` is the type of one byte.
     pub fn from_internal_name(name: &str) -> Option<Self> {
         facts::BUILT_IN
             .iter()
@@ -39,7 +39,7 @@ impl Scalar {
             .map(|facts| facts.scalar)
     }
 
-    /// As PostgreSQL displays it without a modifier.
+    /// Returns the name as PostgreSQL displays it without a modifier.
     pub fn name<'n>(self, names: &'n dyn Names) -> Cow<'n, str> {
         match self {
             Self::Enum(id) => names
@@ -51,11 +51,12 @@ impl Scalar {
 }
 
 impl Type {
-    /// The type that SQL calls so, in any case: `int4`, `double precision`, `text[]`, `_text`.
+    /// Returns the type of a name in SQL, in any case: `int4`, `double precision`, `text[]`,
+    /// `_text`.
     ///
     /// `char` is `character`, as in SQL; `"char"` in quotes is the type of one byte. The serial
-    /// types are the integers that they are made of. Modifiers are not understood; enums are the
-    /// catalog's to find.
+    /// types are the integers that they are made of. Modifiers are not understood; enums are
+    /// found by the catalog.
     pub fn named(name: &str) -> Option<Self> {
         let name = name.trim().to_ascii_lowercase();
         if let Some(element) = name.strip_suffix("[]") {
@@ -85,7 +86,7 @@ impl Type {
             .map(|facts| Self::Scalar(facts.scalar))
     }
 
-    /// As PostgreSQL displays it in messages: `integer`, `text[]`.
+    /// Returns the name as PostgreSQL displays it in messages: `integer`, `text[]`.
     pub fn name<'n>(self, names: &'n dyn Names) -> Cow<'n, str> {
         match self {
             Self::Scalar(scalar) => scalar.name(names),
@@ -98,8 +99,8 @@ impl Type {
         }
     }
 
-    /// As `format_type(oid, typmod)` displays it: `character varying(10)`, `numeric(8,2)[]`,
-    /// `timestamp(3) without time zone`.
+    /// Returns the name as `format_type(oid, typmod)` displays it: `character varying(10)`,
+    /// `numeric(8,2)[]`, `timestamp(3) without time zone`.
     pub fn format(self, modifier: TypeModifier, names: &dyn Names) -> String {
         match self {
             Self::Scalar(scalar) => format_scalar(scalar, modifier, names),

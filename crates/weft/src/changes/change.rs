@@ -1,4 +1,4 @@
-//! What a change stream is made of.
+//! Elements of a change stream.
 
 use std::{fmt, sync::Weak, time::Duration};
 
@@ -11,52 +11,52 @@ use crate::{
     value::Value,
 };
 
-/// What one transaction committed. Cheap to clone; it holds a part of the log, which
-/// counts as memory of the database.
+/// Changes of one committed transaction. Cheap to clone; it holds a part of the log, which counts
+/// as memory of the database.
 #[derive(Clone)]
 pub struct ChangedTransaction {
     inner: engine::ChangedTransaction,
-    /// Names the database; never upgraded.
+    /// Identity of the database; never upgraded.
     database: Weak<engine::Database>,
 }
 
-/// Something that a transaction changed.
+/// A change that a transaction made.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Change<'t> {
-    /// A record.
+    /// A change of a record.
     Record(ChangedRecord<'t>),
-    /// A table as a whole.
+    /// A change of a table as a whole.
     Table(TableChange<'t>),
 }
 
-/// A record that a transaction changed: what it is since.
+/// A record that a transaction changed, in its new state.
 #[derive(Clone, Copy)]
 pub struct ChangedRecord<'t> {
     record: engine::ChangedRecord<'t>,
     database: &'t Weak<engine::Database>,
 }
 
-/// What a transaction did to a table.
+/// A change of a table by a transaction.
 #[derive(Clone, Copy)]
 pub struct TableChange<'t> {
     event: &'t engine::TableEvent,
     database: &'t Weak<engine::Database>,
 }
 
-/// What was done to a table.
+/// Kinds of changes of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TableChangeKind<'t> {
-    /// It was created, empty.
+    /// The table was created, empty.
     Created,
-    /// It was dropped, with all its records: they are not told one by one.
+    /// The table was dropped, with all its records: the stream does not tell them one by one.
     Dropped,
-    /// All its records were removed: they are not told one by one.
+    /// All records of the table were removed: the stream does not tell them one by one.
     Truncated,
-    /// It got another name.
+    /// The table got another name.
     Renamed {
-        /// The one before.
+        /// Name before the change.
         from: &'t str,
     },
 }
@@ -69,12 +69,12 @@ impl ChangedTransaction {
         ChangedTransaction { inner, database }
     }
 
-    /// Its place in commit order: where to go on from after it.
+    /// Returns the transaction's place in commit order, from which a stream can go on after it.
     pub fn position(&self) -> Position {
         Position(self.inner.timestamp().0)
     }
 
-    /// How many records it changed; none, if all it did was to tables.
+    /// Returns the number of records that the transaction changed; 0 if it changed only tables.
     #[allow(
         clippy::len_without_is_empty,
         reason = "without records it is not empty either"
@@ -83,9 +83,9 @@ impl ChangedTransaction {
         self.inner.len()
     }
 
-    /// Everything that it changed. Each record is told once, and what was done to tables
-    /// in its order: whoever does the same to a copy in this order has what the database
-    /// has. Records that it wrote to a table before it dropped or truncated that come
+    /// Returns all changes of the transaction. Each record is told once, and changes of tables in
+    /// their order: a copy to which the changes are applied in this order equals the database.
+    /// Records that the transaction wrote to a table before it dropped or truncated that come
     /// before this, all others at the end.
     pub fn changes(&self) -> impl Iterator<Item = Change<'_>> {
         let database = &self.database;
@@ -96,7 +96,7 @@ impl ChangedTransaction {
         })
     }
 
-    /// The records among [`ChangedTransaction::changes`].
+    /// Returns the records among [`ChangedTransaction::changes`].
     pub fn records(&self) -> impl Iterator<Item = ChangedRecord<'_>> {
         let database = &self.database;
         let records = self.inner.records();
@@ -105,27 +105,28 @@ impl ChangedTransaction {
 }
 
 impl<'t> TableChange<'t> {
-    /// The table's number ([`Table::number`]).
+    /// Returns the table's number ([`Table::number`]).
     pub fn table_number(&self) -> u32 {
         self.event.table.number
     }
 
-    /// The name that the table has since, or had when it was dropped.
+    /// Returns the name that the table has after the change, or had when it was dropped.
     pub fn table_name(&self) -> &'t str {
         &self.event.table.name
     }
 
-    /// The types of the table's keys and values.
+    /// Returns the types of the table's keys and values.
     pub fn types(&self) -> Option<TypeTag> {
         TypeTag::decode(&self.event.table.description)
     }
 
-    /// How long the table's records live after they were last written. `None`: for ever.
+    /// Returns the time to live of the table's records after they were last written; `None` if they
+    /// live for ever.
     pub fn ttl(&self) -> Option<Duration> {
         self.event.table.ttl()
     }
 
-    /// What was done to it.
+    /// Returns the kind of the change.
     pub fn kind(&self) -> TableChangeKind<'t> {
         match &self.event.kind {
             engine::TableEventKind::Dropped => TableChangeKind::Dropped,
@@ -135,7 +136,7 @@ impl<'t> TableChange<'t> {
         }
     }
 
-    /// Whether it was done to the table of this handle.
+    /// Returns whether the change is one of the table of this handle.
     ///
     /// # Errors
     /// [`crate::Error::ForeignTable`].
@@ -145,30 +146,30 @@ impl<'t> TableChange<'t> {
 }
 
 impl<'t> ChangedRecord<'t> {
-    /// The number of the record's table ([`Table::number`]), which it keeps when it is
+    /// Returns the number of the record's table ([`Table::number`]), which it keeps when it is
     /// truncated or renamed.
     pub fn table_number(&self) -> u32 {
         self.record.table.number
     }
 
-    /// The name of the record's table, at this place of the stream.
+    /// Returns the name of the record's table, at this place of the stream.
     pub fn table_name(&self) -> &'t str {
         &self.record.table.name
     }
 
-    /// The encoded key.
+    /// Returns the encoded key.
     pub fn key(&self) -> &'t [u8] {
         self.record.key
     }
 
-    /// The encoded value; `None` if the record was deleted.
+    /// Returns the encoded value; `None` if the record was deleted.
     pub fn value(&self) -> Option<&'t [u8]> {
         Some(self.record.table.split(self.record.value?).1)
     }
 
-    /// The record's key and value, `None` in place of the value if it was deleted. All
-    /// `None` if the record is of another table. The handle may be older than a truncation
-    /// of the table, or later, and the table may be dropped.
+    /// Returns the record's key and value, `None` in place of the value if it was deleted. Returns
+    /// `None` if the record is of another table. The handle may be older than a truncation of the
+    /// table, or later, and the table may be dropped.
     ///
     /// # Errors
     /// [`crate::Error::Decode`]; [`crate::Error::ForeignTable`].
@@ -184,9 +185,9 @@ impl<'t> ChangedRecord<'t> {
         Ok(Some((key, value.transpose()?)))
     }
 
-    /// When the record expires, if it was not deleted, and its table has a
-    /// [`Table::ttl`]. Nothing follows when it does; some time later it is deleted, which
-    /// is a change like others.
+    /// Returns the time when the record expires, if it was not deleted, and its table has a
+    /// [`Table::ttl`]. No change marks the expiry itself; some time later the record is deleted,
+    /// which is a change like others.
     pub fn expires_at(&self) -> Option<WallTime> {
         self.record.table.split(self.record.value?).0
     }

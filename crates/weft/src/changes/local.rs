@@ -5,19 +5,20 @@ use std::fmt;
 use super::{ChangedTransaction, ChangesFrom, Cursor, Position, begin};
 use crate::{error::Result, local::LocalDatabase};
 
-/// What transactions committed, in commit order, each once: as [`crate::Changes`], of a
-/// local database. Made by [`LocalDatabase::changes`]. The calling thread reads it from the
+/// A stream of committed transactions of a local database, in commit order, each once, like
+/// [`crate::Changes`]. Made by [`LocalDatabase::changes`]. The calling thread reads it from the
 /// log.
 ///
 /// # Errors
-/// As for [`crate::Changes`]; as for [`LocalDatabase`].
+/// Fails as [`crate::Changes`] does; also fails as [`LocalDatabase`] does.
 pub struct LocalChanges<'db> {
     database: &'db LocalDatabase,
     cursor: Cursor,
 }
 
 impl LocalDatabase {
-    /// What transactions commit from `from` on. See [`crate::Database::changes`].
+    /// Opens a stream of the transactions that commit from `from` on. See
+    /// [`crate::Database::changes`].
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;
@@ -36,7 +37,7 @@ impl LocalDatabase {
     /// ```
     ///
     /// # Errors
-    /// As for [`crate::Database::changes`], and for the type.
+    /// Fails as [`crate::Database::changes`] does, and as the type describes.
     pub fn changes(&self, from: ChangesFrom) -> Result<LocalChanges<'_>> {
         let session = self.session().clone();
         let reader = self.block_on(begin(session, from))??;
@@ -48,11 +49,11 @@ impl LocalDatabase {
 }
 
 impl LocalChanges<'_> {
-    /// The next transaction that has changed something; `None` if there is none yet:
-    /// nobody would commit one while this thread waited. It can be asked again.
+    /// Returns the next transaction that has changed something; `None` if there is none yet: no
+    /// transaction could commit while this thread waited. The method can be called again.
     ///
     /// # Errors
-    /// See the type.
+    /// Fails as the type describes.
     #[allow(
         clippy::should_implement_trait,
         reason = "an iterator that goes on after its end, and fails, is none"
@@ -69,7 +70,8 @@ impl LocalChanges<'_> {
         Ok(self.cursor.next_at_hand())
     }
 
-    /// That of the last transaction handed out; before that, where the stream began.
+    /// Returns the position of the last transaction handed out; before that, the beginning of the
+    /// stream.
     pub fn position(&self) -> Position {
         self.cursor.position
     }

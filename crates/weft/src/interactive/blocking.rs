@@ -20,9 +20,8 @@ use crate::{
 /// by [`crate::Database::begin_blocking`]. Dropping it rolls it back.
 ///
 /// # Errors
-/// Everything here fails as its asynchronous twin, and with
-/// [`crate::Error::WouldBlockWorker`] on a worker's thread, that is, inside a
-/// transaction's closure.
+/// Each method fails as its asynchronous twin does, and with [`crate::Error::WouldBlockWorker`] on
+/// a worker's thread, that is, inside a transaction's closure.
 #[derive(Debug)]
 pub struct BlockingTransaction {
     inner: InteractiveTransaction,
@@ -33,12 +32,12 @@ impl BlockingTransaction {
         BlockingTransaction { inner }
     }
 
-    /// The same transaction, to be awaited.
+    /// Returns the transaction in a form to be awaited.
     pub fn into_async(self) -> InteractiveTransaction {
         self.inner
     }
 
-    /// What this transaction sees of others.
+    /// Returns the isolation level of the transaction.
     pub fn isolation(&self) -> Isolation {
         self.inner.isolation()
     }
@@ -54,7 +53,7 @@ impl From<InteractiveTransaction> for BlockingTransaction {
 /// See the type, and the methods of [`InteractiveTransaction`] with the same
 /// names.
 impl BlockingTransaction {
-    /// See [`InteractiveTransaction::call`].
+    /// Runs several operations; see [`InteractiveTransaction::call`].
     pub fn call<T, F>(&self, operation: F) -> Result<T>
     where
         T: Send + 'static,
@@ -63,7 +62,7 @@ impl BlockingTransaction {
         block_on(self.inner.call(operation))
     }
 
-    /// See [`InteractiveTransaction::get`].
+    /// Reads a record's value; see [`InteractiveTransaction::get`].
     pub fn get<K, V, Q>(&self, table: &Table<K, V>, key: &Q) -> Result<Option<V>>
     where
         K: Key,
@@ -73,7 +72,7 @@ impl BlockingTransaction {
         block_on(self.inner.get(table, key))
     }
 
-    /// See [`InteractiveTransaction::multi_get`].
+    /// Reads several values; see [`InteractiveTransaction::multi_get`].
     pub fn multi_get<K, V, Q>(&self, table: &Table<K, V>, keys: &[Q]) -> Result<Vec<Option<V>>>
     where
         K: Key,
@@ -83,7 +82,7 @@ impl BlockingTransaction {
         block_on(self.inner.multi_get(table, keys))
     }
 
-    /// See [`InteractiveTransaction::scan`].
+    /// Reads records of a range; see [`InteractiveTransaction::scan`].
     pub fn scan<K, V>(
         &self,
         table: &Table<K, V>,
@@ -97,7 +96,7 @@ impl BlockingTransaction {
         block_on(self.inner.scan(table, range, rows_max))
     }
 
-    /// See [`InteractiveTransaction::get_by`].
+    /// Reads a record by a unique index; see [`InteractiveTransaction::get_by`].
     pub fn get_by<I, K, V, C, Q>(
         &self,
         index: &Index<I, K, V, C>,
@@ -113,7 +112,7 @@ impl BlockingTransaction {
         block_on(self.inner.get_by(index, key))
     }
 
-    /// See [`InteractiveTransaction::scan_by`].
+    /// Reads records of a range of index keys; see [`InteractiveTransaction::scan_by`].
     pub fn scan_by<I, K, V, C>(
         &self,
         index: &Index<I, K, V, C>,
@@ -129,7 +128,8 @@ impl BlockingTransaction {
         block_on(self.inner.scan_by(index, range, rows_max))
     }
 
-    /// See [`InteractiveTransaction::scan_covered`].
+    /// Reads the covered values of a range of index keys; see
+    /// [`InteractiveTransaction::scan_covered`].
     pub fn scan_covered<I, K, V, C>(
         &self,
         index: &Index<I, K, V, C>,
@@ -145,7 +145,7 @@ impl BlockingTransaction {
         block_on(self.inner.scan_covered(index, range, rows_max))
     }
 
-    /// See [`InteractiveTransaction::insert`].
+    /// Adds a record; see [`InteractiveTransaction::insert`].
     pub fn insert<K, V, Q, W>(&self, table: &Table<K, V>, key: &Q, value: &W) -> Result<()>
     where
         K: Key,
@@ -156,7 +156,7 @@ impl BlockingTransaction {
         block_on(self.inner.insert(table, key, value))
     }
 
-    /// See [`InteractiveTransaction::update`].
+    /// Replaces a record's value; see [`InteractiveTransaction::update`].
     pub fn update<K, V, Q, W>(&self, table: &Table<K, V>, key: &Q, value: &W) -> Result<bool>
     where
         K: Key,
@@ -167,7 +167,7 @@ impl BlockingTransaction {
         block_on(self.inner.update(table, key, value))
     }
 
-    /// See [`InteractiveTransaction::upsert`].
+    /// Adds a record or replaces its value; see [`InteractiveTransaction::upsert`].
     pub fn upsert<K, V, Q, W>(&self, table: &Table<K, V>, key: &Q, value: &W) -> Result<()>
     where
         K: Key,
@@ -178,7 +178,7 @@ impl BlockingTransaction {
         block_on(self.inner.upsert(table, key, value))
     }
 
-    /// See [`InteractiveTransaction::delete`].
+    /// Removes a record; see [`InteractiveTransaction::delete`].
     pub fn delete<K, V, Q>(&self, table: &Table<K, V>, key: &Q) -> Result<bool>
     where
         K: Key,
@@ -188,17 +188,17 @@ impl BlockingTransaction {
         block_on(self.inner.delete(table, key))
     }
 
-    /// See [`InteractiveTransaction::set_on_conflict`].
+    /// Changes the reaction to conflicts; see [`InteractiveTransaction::set_on_conflict`].
     pub fn set_on_conflict(&self, on_conflict: OnConflict) -> Result<()> {
         block_on(self.inner.set_on_conflict(on_conflict))
     }
 
-    /// See [`InteractiveTransaction::set_lock_timeout`].
+    /// Changes the longest wait; see [`InteractiveTransaction::set_lock_timeout`].
     pub fn set_lock_timeout(&self, lock_timeout: Option<Duration>) -> Result<()> {
         block_on(self.inner.set_lock_timeout(lock_timeout))
     }
 
-    /// See [`InteractiveTransaction::lock`].
+    /// Locks and reads a record; see [`InteractiveTransaction::lock`].
     pub fn lock<K, V, Q>(
         &self,
         table: &Table<K, V>,
@@ -214,7 +214,7 @@ impl BlockingTransaction {
         block_on(self.inner.lock(table, key, strength, if_locked))
     }
 
-    /// See [`InteractiveTransaction::get_for_update`].
+    /// Locks a record exclusively and reads it; see [`InteractiveTransaction::get_for_update`].
     pub fn get_for_update<K, V, Q>(&self, table: &Table<K, V>, key: &Q) -> Result<Option<V>>
     where
         K: Key,
@@ -224,27 +224,27 @@ impl BlockingTransaction {
         block_on(self.inner.get_for_update(table, key))
     }
 
-    /// See [`InteractiveTransaction::savepoint`].
+    /// Makes a savepoint; see [`InteractiveTransaction::savepoint`].
     pub fn savepoint(&self) -> Result<Savepoint> {
         block_on(self.inner.savepoint())
     }
 
-    /// See [`InteractiveTransaction::rollback_to`].
+    /// Returns to a savepoint; see [`InteractiveTransaction::rollback_to`].
     pub fn rollback_to(&self, savepoint: &Savepoint) -> Result<()> {
         block_on(self.inner.rollback_to(savepoint))
     }
 
-    /// See [`InteractiveTransaction::release_savepoint`].
+    /// Forgets a savepoint; see [`InteractiveTransaction::release_savepoint`].
     pub fn release_savepoint(&self, savepoint: &Savepoint) -> Result<()> {
         block_on(self.inner.release_savepoint(savepoint))
     }
 
-    /// See [`InteractiveTransaction::create_table`].
+    /// Creates a table; see [`InteractiveTransaction::create_table`].
     pub fn create_table<K: Key, V: Value>(&self, name: &str) -> Result<Table<K, V>> {
         block_on(self.inner.create_table(name))
     }
 
-    /// See [`InteractiveTransaction::create_table_with`].
+    /// Creates a table with options; see [`InteractiveTransaction::create_table_with`].
     pub fn create_table_with<K: Key, V: Value>(
         &self,
         name: &str,
@@ -253,7 +253,7 @@ impl BlockingTransaction {
         block_on(self.inner.create_table_with(name, options))
     }
 
-    /// See [`InteractiveTransaction::expires_at`].
+    /// Returns when a record expires; see [`InteractiveTransaction::expires_at`].
     pub fn expires_at<K, V, Q>(&self, table: &Table<K, V>, key: &Q) -> Result<Option<WallTime>>
     where
         K: Key,
@@ -263,32 +263,32 @@ impl BlockingTransaction {
         block_on(self.inner.expires_at(table, key))
     }
 
-    /// See [`InteractiveTransaction::open_table`].
+    /// Opens a table; see [`InteractiveTransaction::open_table`].
     pub fn open_table<K: Key, V: Value>(&self, name: &str) -> Result<Table<K, V>> {
         block_on(self.inner.open_table(name))
     }
 
-    /// See [`InteractiveTransaction::drop_table`].
+    /// Drops a table; see [`InteractiveTransaction::drop_table`].
     pub fn drop_table(&self, name: &str) -> Result<()> {
         block_on(self.inner.drop_table(name))
     }
 
-    /// See [`InteractiveTransaction::truncate_table`].
+    /// Empties a table; see [`InteractiveTransaction::truncate_table`].
     pub fn truncate_table(&self, name: &str) -> Result<()> {
         block_on(self.inner.truncate_table(name))
     }
 
-    /// See [`InteractiveTransaction::rename_table`].
+    /// Renames a table; see [`InteractiveTransaction::rename_table`].
     pub fn rename_table(&self, from: &str, to: &str) -> Result<()> {
         block_on(self.inner.rename_table(from, to))
     }
 
-    /// See [`InteractiveTransaction::commit`].
+    /// Commits the transaction; see [`InteractiveTransaction::commit`].
     pub fn commit(self) -> Result<()> {
         block_on(self.inner.commit())
     }
 
-    /// See [`InteractiveTransaction::rollback`].
+    /// Rolls the transaction back; see [`InteractiveTransaction::rollback`].
     pub fn rollback(self) -> Result<()> {
         block_on(self.inner.rollback())
     }

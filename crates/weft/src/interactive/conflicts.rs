@@ -15,10 +15,10 @@ use crate::{
 };
 
 impl InteractiveTransaction {
-    /// Changes what a write does that meets another open transaction's.
+    /// Changes the reaction of a write that meets another open transaction's.
     ///
     /// # Errors
-    /// As for the type.
+    /// Fails as the type describes.
     pub async fn set_on_conflict(&self, on_conflict: OnConflict) -> Result<()> {
         self.call(async move |txn: &Transaction| {
             txn.set_on_conflict(on_conflict);
@@ -27,10 +27,10 @@ impl InteractiveTransaction {
         .await
     }
 
-    /// Changes how long an operation waits for another transaction at most.
+    /// Changes the longest time that an operation waits for another transaction.
     ///
     /// # Errors
-    /// As for the type.
+    /// Fails as the type describes.
     pub async fn set_lock_timeout(&self, lock_timeout: Option<Duration>) -> Result<()> {
         self.call(async move |txn: &Transaction| {
             txn.set_lock_timeout(lock_timeout);
@@ -42,7 +42,7 @@ impl InteractiveTransaction {
     /// Locks the record under `key`, if there is one, and reads it.
     ///
     /// # Errors
-    /// As for [`Transaction::lock`], and for the type.
+    /// Fails as [`Transaction::lock`] does, and as the type describes.
     pub async fn lock<K, V, Q>(
         &self,
         table: &Table<K, V>,
@@ -63,7 +63,7 @@ impl InteractiveTransaction {
     /// Locks the record under `key`, if there is one, exclusively, and reads it.
     ///
     /// # Errors
-    /// As for [`Transaction::get_for_update`], and for the type.
+    /// Fails as [`Transaction::get_for_update`] does, and as the type describes.
     pub async fn get_for_update<K, V, Q>(&self, table: &Table<K, V>, key: &Q) -> Result<Option<V>>
     where
         K: Key,
@@ -77,7 +77,7 @@ impl InteractiveTransaction {
     /// Makes a savepoint.
     ///
     /// # Errors
-    /// As for [`Transaction::savepoint`], and for the type.
+    /// Fails as [`Transaction::savepoint`] does, and as the type describes.
     pub async fn savepoint(&self) -> Result<Savepoint> {
         self.call(async |txn: &Transaction| txn.savepoint()).await
     }
@@ -85,7 +85,7 @@ impl InteractiveTransaction {
     /// Returns to a savepoint.
     ///
     /// # Errors
-    /// As for [`Transaction::rollback_to`], and for the type.
+    /// Fails as [`Transaction::rollback_to`] does, and as the type describes.
     pub async fn rollback_to(&self, savepoint: &Savepoint) -> Result<()> {
         let savepoint = *savepoint;
         self.call(async move |txn: &Transaction| txn.rollback_to(&savepoint))
@@ -95,7 +95,7 @@ impl InteractiveTransaction {
     /// Forgets a savepoint.
     ///
     /// # Errors
-    /// As for [`Transaction::release_savepoint`], and for the type.
+    /// Fails as [`Transaction::release_savepoint`] does, and as the type describes.
     pub async fn release_savepoint(&self, savepoint: &Savepoint) -> Result<()> {
         let savepoint = *savepoint;
         self.call(async move |txn: &Transaction| txn.release_savepoint(&savepoint))

@@ -10,17 +10,17 @@ impl InteractiveTransaction {
     /// Creates a table.
     ///
     /// # Errors
-    /// As for [`Transaction::create_table`], and for the type.
+    /// Fails as [`Transaction::create_table`] does, and as the type describes.
     pub async fn create_table<K: Key, V: Value>(&self, name: &str) -> Result<Table<K, V>> {
         let name = name.to_owned();
         self.call(async move |txn: &Transaction| txn.create_table(&name).await)
             .await
     }
 
-    /// As [`InteractiveTransaction::create_table`], with options.
+    /// Creates a table as [`InteractiveTransaction::create_table`] does, with options.
     ///
     /// # Errors
-    /// As for [`Transaction::create_table`], and for the type.
+    /// Fails as [`Transaction::create_table`] does, and as the type describes.
     pub async fn create_table_with<K: Key, V: Value>(
         &self,
         name: &str,
@@ -34,7 +34,7 @@ impl InteractiveTransaction {
     /// Opens a table that exists for this transaction.
     ///
     /// # Errors
-    /// As for [`Transaction::open_table`], and for the type.
+    /// Fails as [`Transaction::open_table`] does, and as the type describes.
     pub async fn open_table<K: Key, V: Value>(&self, name: &str) -> Result<Table<K, V>> {
         let name = name.to_owned();
         self.call(async move |txn: &Transaction| txn.open_table(&name).await)
@@ -44,7 +44,7 @@ impl InteractiveTransaction {
     /// Drops a table.
     ///
     /// # Errors
-    /// As for [`Transaction::drop_table`], and for the type.
+    /// Fails as [`Transaction::drop_table`] does, and as the type describes.
     pub async fn drop_table(&self, name: &str) -> Result<()> {
         let name = name.to_owned();
         self.call(async move |txn: &Transaction| txn.drop_table(&name).await)
@@ -54,7 +54,7 @@ impl InteractiveTransaction {
     /// Removes all records of a table.
     ///
     /// # Errors
-    /// As for [`Transaction::truncate_table`], and for the type.
+    /// Fails as [`Transaction::truncate_table`] does, and as the type describes.
     pub async fn truncate_table(&self, name: &str) -> Result<()> {
         let name = name.to_owned();
         self.call(async move |txn: &Transaction| txn.truncate_table(&name).await)
@@ -64,7 +64,7 @@ impl InteractiveTransaction {
     /// Renames a table.
     ///
     /// # Errors
-    /// As for [`Transaction::rename_table`], and for the type.
+    /// Fails as [`Transaction::rename_table`] does, and as the type describes.
     pub async fn rename_table(&self, from: &str, to: &str) -> Result<()> {
         let (from, to) = (from.to_owned(), to.to_owned());
         self.call(async move |txn: &Transaction| txn.rename_table(&from, &to).await)

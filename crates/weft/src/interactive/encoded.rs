@@ -1,5 +1,4 @@
-//! Keys, values and ranges that were encoded by the client's thread, on their way
-//! to the worker.
+//! Keys, values and ranges that the client's thread has encoded, on their way to the worker.
 
 use std::ops::Bound;
 

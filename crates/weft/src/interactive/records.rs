@@ -15,10 +15,10 @@ use crate::{
 };
 
 impl InteractiveTransaction {
-    /// The value under `key`, if there is a record.
+    /// Returns the value under `key`, if there is a record.
     ///
     /// # Errors
-    /// As for [`Transaction::get`], and for the type.
+    /// Fails as [`Transaction::get`] does, and as the type describes.
     pub async fn get<K, V, Q>(&self, table: &Table<K, V>, key: &Q) -> Result<Option<V>>
     where
         K: Key,
@@ -30,10 +30,10 @@ impl InteractiveTransaction {
             .await
     }
 
-    /// The values under `keys`, in their order.
+    /// Returns the values under `keys`, in their order.
     ///
     /// # Errors
-    /// As for [`Transaction::multi_get`], and for the type.
+    /// Fails as [`Transaction::multi_get`] does, and as the type describes.
     pub async fn multi_get<K, V, Q>(
         &self,
         table: &Table<K, V>,
@@ -50,12 +50,12 @@ impl InteractiveTransaction {
             .await
     }
 
-    /// The first `rows_max` records with keys in `range`, in the order of their
-    /// keys. For more than that, ask again from behind the last, or use
-    /// [`InteractiveTransaction::call`] and work where the data is.
+    /// Returns the first `rows_max` records with keys in `range`, in the order of their keys. For
+    /// more records, call again from behind the last, or use [`InteractiveTransaction::call`] and
+    /// work where the data is.
     ///
     /// # Errors
-    /// As for [`Transaction::scan`], and for the type.
+    /// Fails as [`Transaction::scan`] does, and as the type describes.
     pub async fn scan<K, V>(
         &self,
         table: &Table<K, V>,
@@ -79,10 +79,10 @@ impl InteractiveTransaction {
         .await
     }
 
-    /// The record that has `key` in a unique index: its key and its value.
+    /// Returns the record that has `key` in a unique index: its key and its value.
     ///
     /// # Errors
-    /// As for [`Transaction::get_by`], and for the type.
+    /// Fails as [`Transaction::get_by`] does, and as the type describes.
     pub async fn get_by<I, K, V, C, Q>(
         &self,
         index: &Index<I, K, V, C>,
@@ -100,11 +100,11 @@ impl InteractiveTransaction {
             .await
     }
 
-    /// The first `rows_max` records whose index keys lie in `range`, in the order of
-    /// their index keys: index key, key and value.
+    /// Returns the first `rows_max` records whose index keys lie in `range`, in the order of their
+    /// index keys: index key, key and value.
     ///
     /// # Errors
-    /// As for [`Transaction::scan_by`], and for the type.
+    /// Fails as [`Transaction::scan_by`] does, and as the type describes.
     pub async fn scan_by<I, K, V, C>(
         &self,
         index: &Index<I, K, V, C>,
@@ -126,11 +126,11 @@ impl InteractiveTransaction {
         .await
     }
 
-    /// As [`InteractiveTransaction::scan_by`], of what the index covers instead of the
-    /// records' values.
+    /// Returns records as [`InteractiveTransaction::scan_by`] does, with the covered values instead
+    /// of the records' values.
     ///
     /// # Errors
-    /// As for [`InteractiveTransaction::scan_by`].
+    /// Fails as [`InteractiveTransaction::scan_by`] does.
     pub async fn scan_covered<I, K, V, C>(
         &self,
         index: &Index<I, K, V, C>,
@@ -151,10 +151,10 @@ impl InteractiveTransaction {
         .await
     }
 
-    /// When the record under `key` expires.
+    /// Returns the time when the record under `key` expires.
     ///
     /// # Errors
-    /// As for [`Transaction::expires_at`], and for the type.
+    /// Fails as [`Transaction::expires_at`] does, and as the type describes.
     pub async fn expires_at<K, V, Q>(
         &self,
         table: &Table<K, V>,
@@ -173,7 +173,7 @@ impl InteractiveTransaction {
     /// Adds a record.
     ///
     /// # Errors
-    /// As for [`Transaction::insert`], and for the type.
+    /// Fails as [`Transaction::insert`] does, and as the type describes.
     pub async fn insert<K, V, Q, W>(&self, table: &Table<K, V>, key: &Q, value: &W) -> Result<()>
     where
         K: Key,
@@ -186,10 +186,10 @@ impl InteractiveTransaction {
             .await
     }
 
-    /// Replaces a record's value; false if there is no such record.
+    /// Replaces a record's value; returns `false` if there is no such record.
     ///
     /// # Errors
-    /// As for [`Transaction::update`], and for the type.
+    /// Fails as [`Transaction::update`] does, and as the type describes.
     pub async fn update<K, V, Q, W>(&self, table: &Table<K, V>, key: &Q, value: &W) -> Result<bool>
     where
         K: Key,
@@ -205,7 +205,7 @@ impl InteractiveTransaction {
     /// Adds a record or replaces its value.
     ///
     /// # Errors
-    /// As for [`Transaction::upsert`], and for the type.
+    /// Fails as [`Transaction::upsert`] does, and as the type describes.
     pub async fn upsert<K, V, Q, W>(&self, table: &Table<K, V>, key: &Q, value: &W) -> Result<()>
     where
         K: Key,
@@ -218,10 +218,10 @@ impl InteractiveTransaction {
             .await
     }
 
-    /// Removes a record; false if there is no such record.
+    /// Removes a record; returns `false` if there is no such record.
     ///
     /// # Errors
-    /// As for [`Transaction::delete`], and for the type.
+    /// Fails as [`Transaction::delete`] does, and as the type describes.
     pub async fn delete<K, V, Q>(&self, table: &Table<K, V>, key: &Q) -> Result<bool>
     where
         K: Key,

@@ -1,5 +1,5 @@
-//! All interactive transactions that are open, so that closing the database can
-//! end them: they would otherwise wait for their clients for ever.
+//! Registry of the open interactive transactions: closing the database ends them, as they would
+//! otherwise wait for their clients for ever.
 
 use std::{
     collections::BTreeMap,
@@ -19,7 +19,7 @@ pub(crate) struct Registry {
 #[derive(Default)]
 struct Open {
     next: u64,
-    /// Weak: a transaction that is dropped must not be kept open from here.
+    /// Senders of commands, weak: the registry must not keep a dropped transaction open.
     commands: BTreeMap<u64, WeakSender<Command>>,
 }
 
@@ -30,9 +30,8 @@ impl Registry {
 
     /// Remembers a transaction, unless the database is closed.
     ///
-    /// The look at `shared` is under the latch that [`Registry::close_all`] takes
-    /// after the database was marked closed: either it is seen here, or the
-    /// transaction is seen there.
+    /// The check of `shared` is under the latch that [`Registry::close_all`] takes after the
+    /// database was marked closed: either the mark is seen here, or the transaction is seen there.
     pub(super) fn register(&self, shared: &Shared, commands: &Sender<Command>) -> Result<u64> {
         let mut open = self.open();
         shared.check_open()?;
@@ -46,8 +45,8 @@ impl Registry {
         self.open().commands.remove(&number);
     }
 
-    /// Lets no transaction take further commands. Those that were sent are
-    /// carried out; then they roll back.
+    /// Makes every transaction refuse further commands. Commands that were sent are carried out;
+    /// then the transactions roll back.
     pub(crate) fn close_all(&self) {
         let commands = std::mem::take(&mut self.open().commands);
         for commands in commands.values().filter_map(WeakSender::upgrade) {

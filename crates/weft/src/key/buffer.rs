@@ -1,12 +1,12 @@
-//! Where keys of several parts are put together.
+//! Buffer in which keys of several parts are put together.
 //!
-//! Of its own because it is on the way of every operation: a part of a known length becomes
-//! a store or two. (Appending to a `smallvec` is two calls of `memmove` for each part; keys of
-//! TPC-C have three.)
+//! The type exists because it is on the path of every operation: a part of a known length becomes a
+//! store or two. (Appending to a `smallvec` is two calls of `memmove` for each part; keys of TPC-C
+//! have three.)
 
 use std::{cmp::Ordering, fmt, hash};
 
-/// Keys up to this length need no allocation: with them the buffer is a cache line.
+/// Length up to which keys need no allocation: with them the buffer is a cache line.
 const INLINE_BYTES: usize = 62;
 
 /// The bytes of an encoded key. Up to 62 of them need no allocation.
@@ -25,7 +25,7 @@ enum Bytes {
 const _: () = assert!(size_of::<KeyBuffer>() == 64);
 
 impl KeyBuffer {
-    /// No bytes yet.
+    /// Returns an empty buffer.
     #[inline]
     pub fn new() -> KeyBuffer {
         KeyBuffer(Bytes::Inline {
@@ -133,7 +133,7 @@ impl fmt::Debug for KeyBuffer {
 mod tests {
     use super::*;
 
-    /// Parts of all lengths, one after the other, up to and beyond what lies inline.
+    /// Parts of all lengths, one after another, up to and beyond the length that lies inline.
     #[test]
     fn parts_follow_each_other_wherever_they_lie() {
         for part in 0..=2 * INLINE_BYTES {

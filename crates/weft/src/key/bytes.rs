@@ -1,8 +1,8 @@
 //! Bytes and text as keys.
 //!
-//! Inside a tuple their end must be told from what follows. Each 0 byte becomes
-//! 0 255 and the end is 0 0: the end sorts before every continuation, as the
-//! shorter of two strings must, and no encoding is the beginning of another.
+//! Inside a tuple the end of bytes or text must be told from the next part. Each 0 byte becomes 0
+//! 255 and the end is 0 0: the end sorts before every continuation, as the shorter of two strings
+//! must, and no encoding is the beginning of another.
 
 use std::borrow::Cow;
 
@@ -43,7 +43,7 @@ fn unescape(bytes: &mut &[u8]) -> Result<Vec<u8>, DecodeError> {
     }
 }
 
-/// The forms in which bytes or text come, as one kind of key.
+/// Implements one kind of key for all forms in which bytes or text come.
 macro_rules! as_key {
     ($($type:ty as $key:ty, |$value:ident| $bytes:expr;)*) => {$(
         impl AsKey<$key> for $type {

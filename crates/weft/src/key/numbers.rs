@@ -89,9 +89,9 @@ fixed! {
         |array| Ok(f64::from_bits(unordered_f64(u64::from_be_bytes(array))));
 }
 
-// Floating-point numbers compare as sign and magnitude: negative ones are
-// inverted as a whole, the others get the sign bit set. That is the order of
-// `total_cmp`, in which -0 precedes 0 and NaNs lie at both ends.
+// Floating-point numbers compare as sign and magnitude: negative ones are inverted as a whole, the
+// others get the sign bit set. The result is the order of `total_cmp`, in which -0 precedes 0 and
+// NaNs lie at both ends.
 
 fn ordered_f32(bits: u32) -> u32 {
     if bits >> 31 == 1 {

@@ -10,11 +10,11 @@ use super::{AsKey, Key, KeyBuffer, KeyRange};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prefix<Q>(pub Q);
 
-/// What can be the beginning of keys of type `K`: tuples of a tuple's first parts,
-/// and text or bytes where that is the whole key.
+/// A type of beginnings of keys of type `K`: tuples of a tuple's first parts, and text or bytes if
+/// that is the whole key.
 #[diagnostic::on_unimplemented(message = "`{Self}` is not a prefix of keys of type `{K}`")]
 pub trait KeyPrefix<K> {
-    /// Appends the encoding that all these keys begin with, and no others.
+    /// Appends the encoding that all these keys begin with, and no others do.
     fn encode_prefix(&self, key: &mut KeyBuffer);
 }
 
@@ -27,8 +27,8 @@ impl<K: Key, Q: KeyPrefix<K>> KeyRange<K> for Prefix<Q> {
     }
 }
 
-/// The least bytes that sort after everything that begins with `prefix`; `None`
-/// if nothing does.
+/// Returns the least bytes that sort after everything that begins with `prefix`; `None` if nothing
+/// does.
 fn successor(prefix: &[u8]) -> Option<KeyBuffer> {
     let last = prefix.iter().rposition(|&byte| byte != u8::MAX)?;
     let mut bytes = KeyBuffer::from(&prefix[..last]);

@@ -4,13 +4,13 @@ use std::ops::{Bound, Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, Rang
 
 use super::{AsKey, Key, KeyBuffer};
 
-/// What a scan can go over: all of Rust's ranges of what [`AsKey<K>`] accepts.
+/// A range that a scan can go over: all of Rust's ranges of types that implement [`AsKey<K>`].
 ///
-/// A trait of its own, because with `RangeBounds` the full range `..` would not
-/// say what it is a range of.
+/// The trait is needed because with `RangeBounds` the full range `..` would not tell its type of
+/// keys.
 #[diagnostic::on_unimplemented(message = "`{Self}` is not a range of keys of type `{K}`")]
 pub trait KeyRange<K> {
-    /// Lower and upper bound, encoded.
+    /// Returns lower and upper bound, encoded.
     fn encoded_bounds(&self) -> (Bound<KeyBuffer>, Bound<KeyBuffer>);
 }
 

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use super::{AsKey, Key, KeyBuffer};
 use crate::error::DecodeError;
 
-/// Implements tuples of every length; the last part stands apart because it
-/// needs no delimiter when it is at the end of the key.
+/// Implements tuples of every length; the last part stands apart because it needs no delimiter when
+/// it is at the end of the key.
 macro_rules! tuples {
     ($(($($part:ident $form:ident $index:tt,)* | $last:ident $last_form:ident $last_index:tt);)*) => {$(
         impl<$($part: Key, $form: AsKey<$part>,)* $last: Key, $last_form: AsKey<$last>>
@@ -41,7 +41,7 @@ macro_rules! tuples {
             }
 
             fn is_prefix_free() -> bool {
-                // The other parts are, as parts.
+                // The other parts are prefix-free as parts.
                 $last::is_prefix_free()
             }
 

@@ -1,12 +1,11 @@
-//! How much memory this process may use: the machine's, or less if a control
-//! group says so.
+//! Memory that this process may use: the machine's, or less if a control group says so.
 
 use std::{fs, path::Path};
 
-/// Assumed where the system does not say.
+/// Bytes assumed where the system does not tell.
 const FALLBACK_BYTES: usize = 4 << 30;
 
-/// Bytes of memory this process may use.
+/// Returns the bytes of memory this process may use.
 pub(super) fn usable_bytes() -> usize {
     let machine = fs::read_to_string("/proc/meminfo")
         .ok()
@@ -25,14 +24,14 @@ fn machine_bytes(meminfo: &str) -> Option<usize> {
     kibibytes.checked_mul(1024)
 }
 
-/// A number of bytes, or nothing for "max".
+/// Returns a number of bytes; `None` for "max".
 fn limit_bytes(text: &str) -> Option<usize> {
     text.trim().parse().ok()
 }
 
-/// Files that may hold a limit, given `/proc/self/cgroup`: the process's own
-/// group and all above it, in both versions of control groups. Inside a
-/// container the paths often do not exist, but the root's file does.
+/// Returns the files that may hold a limit, given `/proc/self/cgroup`: those of the process's own
+/// group and of all above it, in both versions of control groups. Inside a container the paths
+/// often do not exist, but the root's file does.
 fn group_limits(groups: &str) -> Vec<String> {
     let mut files = Vec::new();
     for line in groups.lines() {

@@ -1,4 +1,4 @@
-//! Settings of what lies in a data directory.
+//! Settings of a data directory.
 
 use std::time::Duration;
 
@@ -13,55 +13,53 @@ const SEGMENT_BYTES_MIN: usize = 1 << 20;
 const RATE_MIN: usize = 1 << 20;
 const WINDOW_US_MAX: usize = 1_000_000;
 
-/// Bytes of the largest transaction in the log.
+/// Most bytes of a transaction in the log.
 pub const TRANSACTION_BYTES_MAX: usize = 1 << 30;
 
 /// Settings of log, checkpoints and device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StorageOptions {
-    /// How transfers reach the device. Default `Auto`: io_uring, or blocking calls
-    /// where it is forbidden; [`crate::Database::storage_backend`] tells which.
+    /// Way in which transfers reach the device. Default `Auto`: io_uring, or blocking calls where
+    /// it is forbidden; [`crate::Database::storage_backend`] tells which.
     pub backend: Backend,
-    /// How long a commit may wait for others to share a write with, while its
-    /// worker has other things to do, in microseconds. 0 to 1,000,000; default
-    /// 200. More means fewer writes and slower answers.
+    /// Longest time that a commit waits for others to share a write with, while its worker has
+    /// other things to do, in microseconds. 0 to 1,000,000; default
+    /// 200. A longer wait means fewer writes and slower answers.
     pub group_commit_us: u32,
-    /// How long a [`crate::Durability::Relaxed`] commit stays in memory at most, in
-    /// microseconds, before it is on its way to the device. 0 to 1,000,000; default
-    /// 10,000.
+    /// Longest time that a [`crate::Durability::Relaxed`] commit stays in memory, in microseconds,
+    /// before it is on its way to the device. 0 to 1,000,000; default 10,000.
     pub relaxed_us: u32,
     /// Bytes of each of a worker's two log buffers, which are part of
-    /// [`crate::Options::memory_bytes_max`]; at least 4096, default 1 MiB. For a
-    /// larger transaction, one grows for as long as it is needed.
+    /// [`crate::Options::memory_bytes_max`]; at least 4096, default 1 MiB. For a larger
+    /// transaction, a buffer grows for as long as it is needed.
     pub log_buffer_bytes: usize,
     /// Bytes of a log file; at least 1 MiB, default 32 MiB. Each worker has one to
     /// three.
     pub log_segment_bytes: usize,
-    /// Bytes of log after which a checkpoint is taken. Default 1 GiB; 0: never. More
+    /// Bytes of log after which a checkpoint is taken. Default 1 GiB; 0: never. A larger number
     /// means fewer checkpoints and a longer recovery.
     pub checkpoint_log_bytes: u64,
     /// Time after which a checkpoint is taken, if anything was written. Default 10
     /// minutes; zero: never.
     pub checkpoint_interval: Duration,
-    /// Bytes that a checkpoint writes per second at most; at least 1 MiB, default
-    /// 256 MiB.
+    /// Most bytes that a checkpoint writes per second; at least 1 MiB, default 256 MiB.
     pub checkpoint_bytes_per_second_max: usize,
-    /// Bytes of log files, at most, that are kept for change streams
-    /// ([`crate::Database::changes`]) although a checkpoint has made them superfluous.
-    /// Default 0: none, so that a stream must keep up with checkpoints.
+    /// Most bytes of log files that are kept for change streams ([`crate::Database::changes`])
+    /// although a checkpoint has made them superfluous. Default 0: none, so a stream must keep up
+    /// with checkpoints.
     pub change_retention_bytes: u64,
-    /// Whether records may leave memory for files of the directory when it runs short, and
-    /// come back when somebody asks for them: tables may be larger than
-    /// [`crate::Options::memory_bytes_max`], their indexes not. A write that finds no room
-    /// waits for it then, up to ten seconds. What has left when the database is opened
-    /// without this stays in use. Default: yes.
+    /// Whether records may leave memory for files of the directory when it runs short, and come
+    /// back when they are accessed: tables may be larger than [`crate::Options::memory_bytes_max`],
+    /// their indexes not. A write that finds no room then waits for it, up to ten seconds. Records
+    /// that have left memory stay in use when the database is opened without this option. Default:
+    /// yes.
     pub cold_tier: bool,
-    /// Bytes that are read and written per second, at most, to make files smaller of which
-    /// little is still of use, at least 1 MiB. Default 128 MiB.
+    /// Most bytes that are read and written per second to make files smaller of which little is
+    /// still of use, at least 1 MiB. Default 128 MiB.
     pub compaction_bytes_per_second_max: usize,
-    /// Open a damaged directory with what comes before the damage, instead of
-    /// refusing. Copy the directory first: what comes after it is given up for
-    /// good. Default: no.
+    /// Whether a damaged directory is opened with the data before the damage, instead of being
+    /// refused. Copy the directory first: the data after the damage is given up for good. Default:
+    /// no.
     pub salvage: bool,
 }
 

@@ -18,9 +18,8 @@ use crate::{
 };
 
 /// A scan over a range of index keys, made by [`Transaction::scan_by`] or
-/// [`Transaction::scan_covered`]. It does nothing until one of its consuming methods
-/// is awaited. `T` is what it reads with each key: the value of the record, or what the
-/// index covers.
+/// [`Transaction::scan_covered`]. It does nothing until one of its consuming methods is awaited.
+/// `T` is the type read with each key: the value of the record, or the covered value.
 #[must_use = "a scan visits nothing until for_each, collect or count is awaited"]
 pub struct IndexScan<'t, P: Policy, I, K, T> {
     transaction: &'t Transaction<P>,
@@ -32,7 +31,7 @@ pub struct IndexScan<'t, P: Policy, I, K, T> {
 }
 
 impl<P: Policy> Transaction<P> {
-    /// The record that has `key` in a unique index: its key and its value.
+    /// Returns the record that has `key` in a unique index: its key and its value.
     ///
     /// ```
     /// # use weft::{Database, IndexDefinition, Options, Table, Transaction};
@@ -50,12 +49,12 @@ impl<P: Policy> Transaction<P> {
     /// ```
     ///
     /// # Errors
-    /// [`crate::Error::IndexNotReady`] if the index was dropped,
-    /// [`crate::Error::IndexNotUnique`]; [`crate::Error::Abort`] if the transaction
-    /// began before the index was ready; as for [`Transaction::get`].
+    /// [`crate::Error::IndexNotReady`] if the index was dropped, [`crate::Error::IndexNotUnique`];
+    /// [`crate::Error::Abort`] if the transaction began before the index was ready; also fails as
+    /// [`Transaction::get`] does.
     ///
     /// # Suspension
-    /// As for [`Transaction::get`].
+    /// Suspends as [`Transaction::get`] does.
     pub async fn get_by<I, K, V, C, Q>(
         &self,
         index: &Index<I, K, V, C>,
@@ -74,8 +73,8 @@ impl<P: Policy> Transaction<P> {
         Ok(found.await?.transpose()?)
     }
 
-    /// A scan of the records whose index keys lie in `range`, in the order of their
-    /// index keys, this transaction's own writes included: index key, key and value.
+    /// Returns a scan of the records whose index keys lie in `range`, in the order of their index
+    /// keys, this transaction's own writes included: index key, key and value.
     pub fn scan_by<'t, I: Key, K: Key, V: Value, C>(
         &'t self,
         index: &'t Index<I, K, V, C>,
@@ -84,8 +83,8 @@ impl<P: Policy> Transaction<P> {
         self.index_scan(index, range, false)
     }
 
-    /// As [`Transaction::scan_by`], of what the index covers instead of the records'
-    /// values: the table is not read.
+    /// Returns a scan as [`Transaction::scan_by`] does, of the covered values instead of the
+    /// records' values: the table is not read.
     pub fn scan_covered<'t, I: Key, K: Key, V, C: Value>(
         &'t self,
         index: &'t Index<I, K, V, C>,
@@ -94,8 +93,8 @@ impl<P: Policy> Transaction<P> {
         self.index_scan(index, range, true)
     }
 
-    /// What the handle stands for in this transaction: mostly what it was made for, and
-    /// the index of the same name after its table was truncated.
+    /// Returns the index that the handle refers to in this transaction: mostly the one it was made
+    /// for, and the index of the same name after its table was truncated.
     fn checked_index<'t, I, K, V, C>(
         &self,
         index: &'t Index<I, K, V, C>,
@@ -131,7 +130,7 @@ impl<P: Policy> Transaction<P> {
 }
 
 impl<P: Policy, I: Key, K: Key, T: Value> IndexScan<'_, P, I, K, T> {
-    /// From the greatest index key to the least.
+    /// Reverses the scan: from the greatest index key to the least.
     pub fn rev(mut self) -> Self {
         self.direction = match self.direction {
             Direction::Forward => Direction::Backward,
@@ -143,9 +142,8 @@ impl<P: Policy, I: Key, K: Key, T: Value> IndexScan<'_, P, I, K, T> {
     /// Calls `visit` for every record until it breaks. Returns the number visited.
     ///
     /// # Errors
-    /// [`crate::Error::IndexNotReady`] if the index was dropped;
-    /// [`crate::Error::Abort`] if the transaction began before the index was ready; as
-    /// for [`Transaction::get`].
+    /// [`crate::Error::IndexNotReady`] if the index was dropped; [`crate::Error::Abort`] if the
+    /// transaction began before the index was ready; also fails as [`Transaction::get`] does.
     ///
     /// # Suspension
     /// Waits for memory, never while `visit` runs. Dropping the future is harmless.
@@ -165,13 +163,13 @@ impl<P: Policy, I: Key, K: Key, T: Value> IndexScan<'_, P, I, K, T> {
         failure.map_or(Ok(visited), |error| Err(error.into()))
     }
 
-    /// As [`IndexScan::for_each`], with everything as it is stored and nothing copied.
+    /// Visits records as [`IndexScan::for_each`] does, in their stored form and without copying.
     ///
     /// # Errors
-    /// As for [`IndexScan::for_each`], without decoding.
+    /// Fails as [`IndexScan::for_each`] does, without decoding.
     ///
     /// # Suspension
-    /// As for [`IndexScan::for_each`].
+    /// Suspends as [`IndexScan::for_each`] does.
     pub async fn for_each_bytes(
         self,
         visit: impl FnMut(&[u8], &[u8], &[u8]) -> ControlFlow<()>,
@@ -186,7 +184,7 @@ impl<P: Policy, I: Key, K: Key, T: Value> IndexScan<'_, P, I, K, T> {
             return Ok(0);
         }
         let transaction = &self.transaction.inner;
-        // Boxed: see `Scan::for_each_bytes`.
+        // The futures are boxed: see `Scan::for_each_bytes`.
         Ok(if self.covered {
             let scan = transaction.scan_covered::<P>(&index, range, self.direction, visit);
             Box::pin(scan).await?
@@ -196,18 +194,18 @@ impl<P: Policy, I: Key, K: Key, T: Value> IndexScan<'_, P, I, K, T> {
         })
     }
 
-    /// All records of the range.
+    /// Returns all records of the range.
     ///
     /// # Errors
-    /// As for [`IndexScan::for_each`].
+    /// Fails as [`IndexScan::for_each`] does.
     ///
     /// # Suspension
-    /// As for [`IndexScan::for_each`].
+    /// Suspends as [`IndexScan::for_each`] does.
     pub async fn collect(self) -> Result<Vec<(I, K, T)>> {
         self.collect_some(usize::MAX).await
     }
 
-    /// The first `rows_max` records of the range.
+    /// Returns the first `rows_max` records of the range.
     pub(crate) async fn collect_some(self, rows_max: usize) -> Result<Vec<(I, K, T)>> {
         let mut rows = Vec::new();
         if rows_max == 0 {
@@ -224,15 +222,15 @@ impl<P: Policy, I: Key, K: Key, T: Value> IndexScan<'_, P, I, K, T> {
         Ok(rows)
     }
 
-    /// The number of records in the range.
+    /// Returns the number of records in the range.
     ///
     /// # Errors
-    /// As for [`IndexScan::for_each`], without decoding.
+    /// Fails as [`IndexScan::for_each`] does, without decoding.
     ///
     /// # Suspension
-    /// As for [`IndexScan::for_each`].
+    /// Suspends as [`IndexScan::for_each`] does.
     pub async fn count(mut self) -> Result<u64> {
-        // Each entry has its record.
+        // The count needs no records: each entry has one.
         self.covered = true;
         self.for_each_bytes(|_, _, _| ControlFlow::Continue(()))
             .await

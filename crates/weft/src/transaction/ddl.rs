@@ -1,8 +1,8 @@
 //! Tables created, opened, dropped, truncated and renamed within a transaction.
 //!
-//! All of it commits or rolls back with the rest of the transaction, and nobody else
-//! sees it before. Of two transactions that change the same table in this way, or take
-//! the same name, one aborts.
+//! All of it commits or rolls back with the rest of the transaction, and no other transaction sees
+//! it before. If two transactions change the same table in this way, or take the same name, one of
+//! them aborts.
 
 use interleave::Policy;
 
@@ -31,13 +31,13 @@ impl<P: Policy> Transaction<P> {
         self.create_table_with(name, TableOptions::default()).await
     }
 
-    /// As [`Transaction::create_table`], with options.
+    /// Creates a table as [`Transaction::create_table`] does, with options.
     ///
     /// # Errors
-    /// As for [`Transaction::create_table`].
+    /// Fails as [`Transaction::create_table`] does.
     ///
     /// # Suspension
-    /// As for [`Transaction::create_table`].
+    /// Suspends as [`Transaction::create_table`] does.
     pub async fn create_table_with<K: Key, V: Value>(
         &self,
         name: &str,
@@ -54,10 +54,10 @@ impl<P: Policy> Transaction<P> {
     /// Opens a table that exists for this transaction.
     ///
     /// # Errors
-    /// [`Error::NoSuchTable`], [`Error::WrongType`]; as for [`Transaction::get`].
+    /// [`Error::NoSuchTable`], [`Error::WrongType`]; also fails as [`Transaction::get`] does.
     ///
     /// # Suspension
-    /// As for [`Transaction::get`].
+    /// Suspends as [`Transaction::get`] does.
     pub async fn open_table<K: Key, V: Value>(&self, name: &str) -> Result<Table<K, V>> {
         let found = self.inner.open_table::<P>(name).await;
         let table = found.map_err(|error| named(error, name, name))?;
@@ -68,25 +68,24 @@ impl<P: Policy> Transaction<P> {
     /// it; if they have written to it, they abort when they commit.
     ///
     /// # Errors
-    /// [`Error::NoSuchTable`]; as for [`Transaction::create_table`].
+    /// [`Error::NoSuchTable`]; also fails as [`Transaction::create_table`] does.
     ///
     /// # Suspension
-    /// As for [`Transaction::create_table`].
+    /// Suspends as [`Transaction::create_table`] does.
     pub async fn drop_table(&self, name: &str) -> Result<()> {
         let dropped = self.inner.drop_table::<P>(name).await;
         dropped.map_err(|error| named(error, name, name))
     }
 
-    /// Removes all records of a table, at once however many there are. Its handles stay
-    /// as good as they were. Transactions that began before this one commits go on
-    /// reading the old records; if they have written to the table, they abort when they
-    /// commit.
+    /// Removes all records of a table, at once however many there are. Its handles stay valid.
+    /// Transactions that began before this one commits go on reading the old records; if they have
+    /// written to the table, they abort when they commit.
     ///
     /// # Errors
-    /// [`Error::NoSuchTable`]; as for [`Transaction::create_table`].
+    /// [`Error::NoSuchTable`]; also fails as [`Transaction::create_table`] does.
     ///
     /// # Suspension
-    /// As for [`Transaction::create_table`].
+    /// Suspends as [`Transaction::create_table`] does.
     pub async fn truncate_table(&self, name: &str) -> Result<()> {
         let truncated = self.inner.truncate_table::<P>(name).await;
         truncated
@@ -94,80 +93,80 @@ impl<P: Policy> Transaction<P> {
             .map_err(|error| named(error, name, name))
     }
 
-    /// Renames a table. Its handles stay as good as they were.
+    /// Renames a table. Its handles stay valid.
     ///
     /// # Errors
-    /// [`Error::NoSuchTable`]; [`Error::TableExists`] if the new name is taken; as for
-    /// [`Transaction::create_table`].
+    /// [`Error::NoSuchTable`]; [`Error::TableExists`] if the new name is taken; also fails as
+    /// [`Transaction::create_table`] does.
     ///
     /// # Suspension
-    /// As for [`Transaction::create_table`].
+    /// Suspends as [`Transaction::create_table`] does.
     pub async fn rename_table(&self, from: &str, to: &str) -> Result<()> {
         let renamed = self.inner.rename_table::<P>(from, to).await;
         renamed.map_err(|error| named(error, from, to))
     }
 
-    /// All tables by name, with their types, as this transaction sees them.
+    /// Returns all tables by name, with their types, as this transaction sees them.
     ///
     /// # Errors
-    /// As for [`Transaction::get`].
+    /// Fails as [`Transaction::get`] does.
     ///
     /// # Suspension
-    /// As for [`Transaction::get`].
+    /// Suspends as [`Transaction::get`] does.
     pub async fn tables(&self) -> Result<Vec<(String, TypeTag)>> {
         let tables = self.inner.list_tables::<P>().await?.into_iter();
         let tables = tables.filter_map(|(name, tag)| Some((name, TypeTag::decode(&tag)?)));
         Ok(tables.collect())
     }
 
-    /// The indexes of a table, in the order of their creation, as this transaction sees
-    /// them: also those that were not created again since the database was opened.
+    /// Returns the indexes of a table, in the order of their creation, as this transaction sees
+    /// them, including those that were not created again since the database was opened.
     ///
     /// # Errors
-    /// [`Error::NoSuchTable`]; as for [`Transaction::get`].
+    /// [`Error::NoSuchTable`]; also fails as [`Transaction::get`] does.
     ///
     /// # Suspension
-    /// As for [`Transaction::get`].
+    /// Suspends as [`Transaction::get`] does.
     pub async fn indexes(&self, table: &str) -> Result<Vec<IndexSummary>> {
         let indexes = self.inner.list_indexes::<P>(table).await;
         let indexes = indexes.map_err(|error| named(error, table, table))?;
         Ok(indexes.into_iter().filter_map(IndexSummary::of).collect())
     }
 
-    /// Drops an index: once this transaction has committed, it is maintained no more, and
-    /// reading it fails. Whether it had not been dropped before.
+    /// Drops an index: once this transaction has committed, it is maintained no more, and reading
+    /// it fails. Returns `false` if it had been dropped before.
     ///
     /// # Errors
-    /// [`Error::ForeignTable`]; as for [`Transaction::create_table`].
+    /// [`Error::ForeignTable`]; also fails as [`Transaction::create_table`] does.
     ///
     /// # Suspension
-    /// As for [`Transaction::create_table`].
+    /// Suspends as [`Transaction::create_table`] does.
     pub async fn drop_index<I, K, V, C>(&self, index: &Index<I, K, V, C>) -> Result<bool> {
         let index = index.checked(self.inner.session().database())?;
         Ok(self.inner.drop_index::<P>(index).await?)
     }
 
-    /// As [`Transaction::drop_index`], of an index that need not have been created again
-    /// since the database was opened.
+    /// Drops an index as [`Transaction::drop_index`] does, by its name; it need not have been
+    /// created again since the database was opened.
     ///
     /// # Errors
-    /// [`Error::NoSuchIndex`]; as for [`Transaction::create_table`].
+    /// [`Error::NoSuchIndex`]; also fails as [`Transaction::create_table`] does.
     ///
     /// # Suspension
-    /// As for [`Transaction::create_table`].
+    /// Suspends as [`Transaction::create_table`] does.
     pub async fn drop_index_named(&self, name: &str) -> Result<()> {
         let dropped = self.inner.drop_index_named::<P>(name).await;
         dropped.map_err(|error| index_named(error, name, name))
     }
 
-    /// Renames an index. Its handles stay as good as they were.
+    /// Renames an index. Its handles stay valid.
     ///
     /// # Errors
-    /// [`Error::NoSuchIndex`]; [`Error::TableExists`] if a table or index has the new
-    /// name; as for [`Transaction::create_table`].
+    /// [`Error::NoSuchIndex`]; [`Error::TableExists`] if a table or index has the new name; also
+    /// fails as [`Transaction::create_table`] does.
     ///
     /// # Suspension
-    /// As for [`Transaction::create_table`].
+    /// Suspends as [`Transaction::create_table`] does.
     pub async fn rename_index(&self, from: &str, to: &str) -> Result<()> {
         let renamed = self.inner.rename_index::<P>(from, to).await;
         renamed.map_err(|error| index_named(error, from, to))
@@ -181,7 +180,7 @@ fn index_named(error: engine::Error, old: &str, new: &str) -> Error {
     }
 }
 
-/// An error of the engine, with the name of the table that is missing or in the way.
+/// Converts an error of the engine, with the name of the table that is missing or in the way.
 fn named(error: engine::Error, old: &str, new: &str) -> Error {
     match error {
         engine::Error::NoSuchTable => Error::NoSuchTable(old.into()),

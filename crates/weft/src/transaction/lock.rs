@@ -1,4 +1,4 @@
-//! Conflicts: waiting for others, and keeping them out.
+//! Conflicts: waiting for other transactions, and keeping them out.
 
 use std::time::Duration;
 
@@ -14,36 +14,36 @@ use crate::{
 };
 
 impl<P: Policy> Transaction<P> {
-    /// What a write does that meets another open transaction's.
+    /// Returns the reaction of a write that meets another open transaction's.
     pub fn on_conflict(&self) -> OnConflict {
         self.inner.on_conflict()
     }
 
-    /// Changes what a write does that meets another open transaction's; from
-    /// [`crate::Options::on_conflict`], if it is not changed.
+    /// Changes the reaction of a write that meets another open transaction's; the initial one is
+    /// [`crate::Options::on_conflict`].
     pub fn set_on_conflict(&self, on_conflict: OnConflict) {
         self.inner.set_on_conflict(on_conflict);
     }
 
-    /// How long an operation waits for another transaction at most.
+    /// Returns the longest time that an operation waits for another transaction.
     pub fn lock_timeout(&self) -> Option<Duration> {
         self.inner.lock_timeout()
     }
 
-    /// Changes how long an operation waits for another transaction at most; from
-    /// [`crate::Options::lock_timeout`], if it is not changed.
+    /// Changes the longest time that an operation waits for another transaction; the initial one is
+    /// [`crate::Options::lock_timeout`].
     pub fn set_lock_timeout(&self, lock_timeout: Option<Duration>) {
         self.inner.set_lock_timeout(lock_timeout);
     }
 
-    /// Locks the record under `key`, if there is one, until the transaction ends (or
-    /// returns to a savepoint that was made before), and reads it. `None` if there is
-    /// none, or if it was skipped.
+    /// Locks the record under `key`, if there is one, until the transaction ends (or returns to a
+    /// savepoint that was made before), and reads it. Returns `None` if there is none, or if it was
+    /// skipped.
     ///
-    /// At [`crate::Isolation::ReadCommitted`] the newest committed value is read, as it is
-    /// once the lock is held. So it is at other levels, if nothing that the transaction has
-    /// read has changed since: it is best to lock a record that many write before reading
-    /// it. Else the record must not have been changed since the transaction began.
+    /// At [`crate::Isolation::ReadCommitted`] the newest committed value is read, as it is once the
+    /// lock is held. At other levels it is too, if nothing that the transaction has read has
+    /// changed since: it is best to lock a record that many write before reading it. Otherwise the
+    /// record must not have been changed since the transaction began.
     ///
     /// ```
     /// # use weft::*;
@@ -61,12 +61,11 @@ impl<P: Policy> Transaction<P> {
     /// ```
     ///
     /// # Errors
-    /// [`crate::Error::Locked`] with [`IfLocked::Fail`], [`crate::Error::LockTimeout`],
-    /// after which the transaction can go on; [`crate::Error::Abort`]; as for
-    /// [`Transaction::get`].
+    /// [`crate::Error::Locked`] with [`IfLocked::Fail`], [`crate::Error::LockTimeout`], after which
+    /// the transaction can go on; [`crate::Error::Abort`]; also fails as [`Transaction::get`] does.
     ///
     /// # Suspension
-    /// Waits for memory; with [`IfLocked::Wait`] for whoever has the record.
+    /// Waits for memory; with [`IfLocked::Wait`] also for the transaction that holds the record.
     ///
     /// # Cancellation
     /// Dropping the future leaves the record locked or not.
@@ -82,21 +81,21 @@ impl<P: Policy> Transaction<P> {
         let lock =
             self.inner
                 .lock::<P, _>(&engine_table, key.as_ref(), strength, if_locked, V::decode);
-        // Boxed: few transactions lock, and all would carry its frame along.
+        // The future is boxed: few transactions lock, and all would carry its frame along.
         Ok(Box::pin(lock).await?.transpose()?)
     }
 
-    /// Locks the record under `key`, if there is one, exclusively, waiting for whoever
-    /// has it, and reads it: a value to compute the next one from.
+    /// Locks the record under `key`, if there is one, exclusively, waiting for the transaction that
+    /// holds it, and reads it: a value to compute the next one from.
     ///
     /// # Errors
-    /// As for [`Transaction::lock`].
+    /// Fails as [`Transaction::lock`] does.
     ///
     /// # Suspension
-    /// As for [`Transaction::lock`].
+    /// Suspends as [`Transaction::lock`] does.
     ///
     /// # Cancellation
-    /// As for [`Transaction::lock`].
+    /// Dropping the future has the effect described for [`Transaction::lock`].
     pub async fn get_for_update<K: Key, V: Value, Q: AsKey<K> + ?Sized>(
         &self,
         table: &Table<K, V>,

@@ -11,15 +11,15 @@ use crate::{
 };
 
 impl<P: Policy> Transaction<P> {
-    /// The values under `keys`, in their order. The reads overlap each other's
-    /// cache misses, where [`Transaction::get`] overlaps only with other
-    /// transactions, at less cost for each.
+    /// Returns the values under `keys`, in their order. The reads overlap each other's cache
+    /// misses, where [`Transaction::get`] overlaps only with other transactions, at less cost for
+    /// each.
     ///
     /// # Errors
-    /// As for [`Transaction::get`], for the first key that fails.
+    /// Fails as [`Transaction::get`] does, for the first key that fails.
     ///
     /// # Suspension
-    /// As for [`Transaction::get`].
+    /// Suspends as [`Transaction::get`] does.
     pub async fn multi_get<K: Key, V: Value, Q: AsKey<K>>(
         &self,
         table: &Table<K, V>,
@@ -35,10 +35,10 @@ impl<P: Policy> Transaction<P> {
         Ok(values)
     }
 
-    /// Shows `read` the values under `keys` in place, without copying, each with the
-    /// position of its key; in no particular order, and a key that stands there twice
-    /// twice. Returns how many it has shown: fewer than there are keys, if some have no
-    /// record. Overlaps like [`Transaction::multi_get`].
+    /// Shows the values under `keys` to `read` in place, without copying, each with the position of
+    /// its key; in no particular order, and once for each position of a repeated key. Returns the
+    /// number of values shown: fewer than there are keys, if some have no record. The reads overlap
+    /// as those of [`Transaction::multi_get`] do.
     ///
     /// ```
     /// # let db = weft::Database::open(weft::Options { workers: 1, ..Default::default() })?;
@@ -56,10 +56,10 @@ impl<P: Policy> Transaction<P> {
     /// ```
     ///
     /// # Errors
-    /// As for [`Transaction::multi_get`]; values may have been shown before.
+    /// Fails as [`Transaction::multi_get`] does; values may have been shown before.
     ///
     /// # Suspension
-    /// As for [`Transaction::get`]; never while `read` runs.
+    /// Suspends as [`Transaction::get`] does; never while `read` runs.
     pub async fn multi_get_with<K: Key, V: BorrowValue, Q: AsKey<K>>(
         &self,
         table: &Table<K, V>,
@@ -73,8 +73,8 @@ impl<P: Policy> Transaction<P> {
         self.multi_get_bytes(table, keys, show).await
     }
 
-    /// Calls `visit` for each value that is found, as it is stored, with the position of
-    /// its key. Returns the number found.
+    /// Calls `visit` for each value that is found, in its stored form, with the position of its
+    /// key. Returns the number found.
     async fn multi_get_bytes<K: Key, V: Value, Q: AsKey<K>>(
         &self,
         table: &Table<K, V>,

@@ -12,7 +12,7 @@ use crate::{
 };
 
 impl<P: Policy> Transaction<P> {
-    /// The value under `key`, if there is a record.
+    /// Returns the value under `key`, if there is a record.
     ///
     /// # Errors
     /// [`crate::Error::KeyTooLong`], [`crate::Error::Decode`],
@@ -35,15 +35,15 @@ impl<P: Policy> Transaction<P> {
         Ok(decoded.await?.transpose()?)
     }
 
-    /// What `read` makes of the value under `key`, which it is shown in place,
-    /// without copying: as `str` for `String`, as `[u8]` for `Vec<u8>`.
+    /// Returns the result of `read` on the value under `key`, which is shown in place, without
+    /// copying: as `str` for `String`, as `[u8]` for `Vec<u8>`.
     ///
     /// # Errors
-    /// As for [`Transaction::get`].
+    /// Fails as [`Transaction::get`] does.
     ///
     /// # Suspension
-    /// As for [`Transaction::get`]; never while `read` runs.
-    // Not an `async fn`: that would copy the arguments when it is first polled.
+    /// Suspends as [`Transaction::get`] does; never while `read` runs.
+    // The function is no `async fn`: that would copy the arguments when it is first polled.
     #[inline]
     #[allow(clippy::manual_async_fn, reason = "see above")]
     pub fn get_with<K: Key, V: BorrowValue, Q: AsKey<K> + ?Sized, R>(
@@ -61,14 +61,14 @@ impl<P: Policy> Transaction<P> {
         }
     }
 
-    /// When the record under `key` expires: a [`Table::ttl`] after it was last written.
-    /// `None` if there is no record, or it lives for ever.
+    /// Returns the time when the record under `key` expires: a [`Table::ttl`] after it was last
+    /// written. Returns `None` if there is no record, or it lives for ever.
     ///
     /// # Errors
-    /// As for [`Transaction::get`].
+    /// Fails as [`Transaction::get`] does.
     ///
     /// # Suspension
-    /// As for [`Transaction::get`].
+    /// Suspends as [`Transaction::get`] does.
     pub async fn expires_at<K: Key, V: Value, Q: AsKey<K> + ?Sized>(
         &self,
         table: &Table<K, V>,
@@ -83,13 +83,13 @@ impl<P: Policy> Transaction<P> {
         Ok(found.await?.flatten())
     }
 
-    /// Whether there is a record under `key`.
+    /// Returns whether there is a record under `key`.
     ///
     /// # Errors
-    /// As for [`Transaction::get`].
+    /// Fails as [`Transaction::get`] does.
     ///
     /// # Suspension
-    /// As for [`Transaction::get`].
+    /// Suspends as [`Transaction::get`] does.
     #[inline]
     pub async fn contains<K: Key, V: Value, Q: AsKey<K> + ?Sized>(
         &self,

@@ -20,8 +20,8 @@ use crate::{
     value::Value,
 };
 
-/// Rows fetched by the first scan, and by all later ones. The first is small
-/// because many streams are dropped after a few rows.
+/// Numbers of rows fetched by the first scan, and by all later ones. The first is small because
+/// many streams are dropped after a few rows.
 const FIRST_CHUNK_ROWS: usize = 16;
 const CHUNK_ROWS: usize = 64;
 
@@ -29,7 +29,7 @@ const CHUNK_ROWS: usize = 64;
 pub struct Rows<'t, P: Policy, K, V> {
     transaction: &'t Transaction<P>,
     table: &'t Table<K, V>,
-    /// What has not been fetched yet.
+    /// Bounds of the rows that have not been fetched yet.
     bounds: (Bound<KeyBuffer>, Bound<KeyBuffer>),
     direction: Direction,
     fetched: VecDeque<(K, V)>,
@@ -38,9 +38,9 @@ pub struct Rows<'t, P: Policy, K, V> {
 }
 
 impl<P: Policy> Transaction<P> {
-    /// A stream of the records with keys in `range`, in the order of their keys,
-    /// this transaction's own writes included. Records that the transaction
-    /// inserts ahead of the stream while it runs may be missed or met.
+    /// Returns a stream of the records with keys in `range`, in the order of their keys, this
+    /// transaction's own writes included. Records that the transaction inserts ahead of the stream
+    /// while it runs may be missed or met.
     ///
     /// ```
     /// # let db = weft::Database::open(weft::Options { workers: 1, ..Default::default() })?;
@@ -74,7 +74,8 @@ impl<P: Policy> Transaction<P> {
 }
 
 impl<P: Policy, K: Key, V: Value> Rows<'_, P, K, V> {
-    /// From the greatest key to the least. To be called before the first row.
+    /// Reverses the stream: from the greatest key to the least. Must be called before the first
+    /// row.
     pub fn rev(mut self) -> Self {
         debug_assert!(
             self.chunk_rows == FIRST_CHUNK_ROWS,
@@ -87,10 +88,10 @@ impl<P: Policy, K: Key, V: Value> Rows<'_, P, K, V> {
         self
     }
 
-    /// The next row; `None` at the end.
+    /// Returns the next row; `None` at the end.
     ///
     /// # Errors
-    /// As for [`Transaction::get`].
+    /// Fails as [`Transaction::get`] does.
     ///
     /// # Suspension
     /// Waits for memory when a chunk of rows must be fetched. Dropping the
@@ -113,8 +114,8 @@ impl<P: Policy, K: Key, V: Value> Rows<'_, P, K, V> {
             self.exhausted = true;
             return Ok(());
         }
-        // Kept apart until the scan has ended: should this future be dropped
-        // before, nothing has changed.
+        // The chunk is kept apart until the scan has ended: if this future is dropped before,
+        // nothing has changed.
         let mut chunk = VecDeque::with_capacity(self.chunk_rows);
         let mut last = KeyBuffer::new();
         let mut failure: Option<DecodeError> = None;

@@ -16,20 +16,20 @@ impl<P: Policy> Transaction<P> {
         Ok(self.inner.savepoint()?)
     }
 
-    /// Undoes what was written since the savepoint was made and gives up the locks that
-    /// were taken since. The savepoint stays; those made after it are gone.
+    /// Undoes the writes since the savepoint was made and gives up the locks that were taken since.
+    /// The savepoint stays; those made after it are gone.
     ///
     /// # Errors
-    /// [`crate::Error::NoSuchSavepoint`]; as for [`Transaction::savepoint`].
+    /// [`crate::Error::NoSuchSavepoint`]; also fails as [`Transaction::savepoint`] does.
     pub fn rollback_to(&self, savepoint: &Savepoint) -> Result<()> {
         Ok(self.inner.rollback_to(savepoint)?)
     }
 
-    /// Forgets the savepoint and those made after it, and keeps what was written: saves
-    /// memory in long transactions.
+    /// Forgets the savepoint and those made after it, and keeps the writes: saves memory in long
+    /// transactions.
     ///
     /// # Errors
-    /// As for [`Transaction::rollback_to`].
+    /// Fails as [`Transaction::rollback_to`] does.
     pub fn release_savepoint(&self, savepoint: &Savepoint) -> Result<()> {
         Ok(self.inner.release_savepoint(savepoint)?)
     }

@@ -29,8 +29,8 @@ pub struct Scan<'t, P: Policy, K, V> {
 }
 
 impl<P: Policy> Transaction<P> {
-    /// A scan of the records with keys in `range`, in the order of their keys,
-    /// this transaction's own writes included.
+    /// Returns a scan of the records with keys in `range`, in the order of their keys, this
+    /// transaction's own writes included.
     ///
     /// ```
     /// # use std::ops::ControlFlow;
@@ -66,7 +66,7 @@ impl<P: Policy> Transaction<P> {
 }
 
 impl<P: Policy, K: Key, V: Value> Scan<'_, P, K, V> {
-    /// From the greatest key to the least.
+    /// Reverses the scan: from the greatest key to the least.
     pub fn rev(mut self) -> Self {
         self.direction = match self.direction {
             Direction::Forward => Direction::Backward,
@@ -76,8 +76,8 @@ impl<P: Policy, K: Key, V: Value> Scan<'_, P, K, V> {
     }
 
     /// Locks each record before it is visited, as [`Transaction::lock`] does. With
-    /// [`IfLocked::Skip`], those that others have are passed over: several workers so
-    /// take different jobs from one table.
+    /// [`IfLocked::Skip`], records that other transactions hold are passed over: several workers
+    /// can thereby take different jobs from one table.
     ///
     /// ```
     /// # use std::ops::ControlFlow;
@@ -107,7 +107,7 @@ impl<P: Policy, K: Key, V: Value> Scan<'_, P, K, V> {
     /// records visited.
     ///
     /// # Errors
-    /// As for [`Transaction::get`].
+    /// Fails as [`Transaction::get`] does.
     ///
     /// # Suspension
     /// Waits for memory, never while `visit` runs. Dropping the future is
@@ -126,14 +126,14 @@ impl<P: Policy, K: Key, V: Value> Scan<'_, P, K, V> {
         failure.map_or(Ok(visited), |error| Err(error.into()))
     }
 
-    /// As [`Scan::for_each`], with keys and values as they are stored and
-    /// nothing copied.
+    /// Visits records as [`Scan::for_each`] does, with keys and values in their stored form and
+    /// without copying.
     ///
     /// # Errors
-    /// As for [`Scan::for_each`], without decoding.
+    /// Fails as [`Scan::for_each`] does, without decoding.
     ///
     /// # Suspension
-    /// As for [`Scan::for_each`].
+    /// Suspends as [`Scan::for_each`] does.
     pub async fn for_each_bytes(
         self,
         visit: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
@@ -148,7 +148,7 @@ impl<P: Policy, K: Key, V: Value> Scan<'_, P, K, V> {
             return Ok(0);
         }
         let (inner, direction) = (&self.transaction.inner, self.direction);
-        // Boxed: their frames are large, and every transaction that may scan would
+        // The futures are boxed: their frames are large, and every transaction that may scan would
         // carry them along. An allocation is little beside a scan.
         Ok(match self.locking {
             None => Box::pin(inner.scan::<P>(&table, range, direction, visit)).await?,
@@ -160,13 +160,13 @@ impl<P: Policy, K: Key, V: Value> Scan<'_, P, K, V> {
         })
     }
 
-    /// All records of the range.
+    /// Returns all records of the range.
     ///
     /// # Errors
-    /// As for [`Scan::for_each`].
+    /// Fails as [`Scan::for_each`] does.
     ///
     /// # Suspension
-    /// As for [`Scan::for_each`].
+    /// Suspends as [`Scan::for_each`] does.
     pub async fn collect(self) -> Result<Vec<(K, V)>> {
         let mut rows = Vec::new();
         self.for_each(|key, value| {
@@ -177,13 +177,13 @@ impl<P: Policy, K: Key, V: Value> Scan<'_, P, K, V> {
         Ok(rows)
     }
 
-    /// The number of records in the range.
+    /// Returns the number of records in the range.
     ///
     /// # Errors
-    /// As for [`Scan::for_each`], without decoding.
+    /// Fails as [`Scan::for_each`] does, without decoding.
     ///
     /// # Suspension
-    /// As for [`Scan::for_each`].
+    /// Suspends as [`Scan::for_each`] does.
     pub async fn count(self) -> Result<u64> {
         self.for_each_bytes(|_, _| ControlFlow::Continue(())).await
     }
@@ -203,7 +203,7 @@ pub(super) fn decode<K: Key, V: Value>(key: &[u8], value: &[u8]) -> Result<(K, V
     Ok((K::decode_key(key)?, V::decode(value)?))
 }
 
-/// Whether no key can lie between the bounds.
+/// Returns whether no key can lie between the bounds.
 pub(super) fn is_empty(range: (Bound<&[u8]>, Bound<&[u8]>)) -> bool {
     use Bound::{Excluded, Included};
     match range {

@@ -13,20 +13,19 @@ use crate::{
     value::{AsValue, Value},
 };
 
-/// Makes a new value of an old one, in memory that it is given.
+/// A change that writes the new value, made from the old one, into the given memory.
 type Change<'c> = &'c mut dyn FnMut(&[u8], &mut Vec<u8>) -> ControlFlow<()>;
 
 impl<P: Policy> Transaction<P> {
     /// Adds a record.
     ///
     /// # Errors
-    /// [`crate::Error::DuplicateKey`] if there is one with this key,
-    /// [`crate::Error::DuplicateIndexKey`] if one has the same key in a unique index;
-    /// [`crate::Error::Abort`] if another transaction wrote it first;
-    /// [`crate::Error::KeyTooLong`], [`crate::Error::ValueTooLong`],
-    /// [`crate::Error::IndexKeyTooLong`],
-    /// [`crate::Error::MemoryExhausted`], [`crate::Error::ForeignTable`], after
-    /// which the transaction can go on; [`crate::Error::Ended`].
+    /// [`crate::Error::DuplicateKey`] if there is a record with this key,
+    /// [`crate::Error::DuplicateIndexKey`] if a record has the same key in a unique index;
+    /// [`crate::Error::Abort`] if another transaction wrote it first; [`crate::Error::KeyTooLong`],
+    /// [`crate::Error::ValueTooLong`], [`crate::Error::IndexKeyTooLong`],
+    /// [`crate::Error::MemoryExhausted`], [`crate::Error::ForeignTable`], after which the
+    /// transaction can go on; [`crate::Error::Ended`].
     ///
     /// # Suspension
     /// Waits for memory. Dropping the future leaves the record written or not;
@@ -47,13 +46,13 @@ impl<P: Policy> Transaction<P> {
         insert.await.map_err(|error| explain(&engine_table, error))
     }
 
-    /// Replaces a record's value; false if there is no such record.
+    /// Replaces a record's value; returns `false` if there is no such record.
     ///
     /// # Errors
-    /// As for [`Transaction::insert`], without duplicates in the table.
+    /// Fails as [`Transaction::insert`] does, without duplicates in the table.
     ///
     /// # Suspension
-    /// As for [`Transaction::insert`].
+    /// Suspends as [`Transaction::insert`] does.
     #[inline]
     pub async fn update<K, V, Q, W>(&self, table: &Table<K, V>, key: &Q, value: &W) -> Result<bool>
     where
@@ -73,10 +72,10 @@ impl<P: Policy> Transaction<P> {
     /// Adds a record or replaces its value.
     ///
     /// # Errors
-    /// As for [`Transaction::insert`], without duplicates in the table.
+    /// Fails as [`Transaction::insert`] does, without duplicates in the table.
     ///
     /// # Suspension
-    /// As for [`Transaction::insert`].
+    /// Suspends as [`Transaction::insert`] does.
     #[inline]
     pub async fn upsert<K, V, Q, W>(&self, table: &Table<K, V>, key: &Q, value: &W) -> Result<()>
     where
@@ -93,14 +92,14 @@ impl<P: Policy> Transaction<P> {
         upsert.await.map_err(|error| explain(&engine_table, error))
     }
 
-    /// Has `change` change a record's value; what it returns, or `None` if there is no such
-    /// record.
+    /// Changes a record's value by `change`; returns the result of that, or `None` if there is no
+    /// such record.
     ///
-    /// This is [`Transaction::get`] and [`Transaction::update`] in one, which finds the
-    /// record once, and with nobody in between: under read committed no change is lost, and
-    /// one by another transaction since this one began is no conflict, unless this one has
-    /// read what has changed. `change` is called again if another transaction comes in
-    /// between all the same; what it did last counts.
+    /// The operation is [`Transaction::get`] and [`Transaction::update`] in one, which finds the
+    /// record once, and with no other transaction in between: under read committed no change is
+    /// lost, and a change by another transaction since this one began is no conflict, unless this
+    /// one has read something that has changed. `change` is called again if another transaction
+    /// comes in between all the same; its last call counts.
     ///
     /// ```
     /// # fn main() -> weft::Result<()> {
@@ -116,11 +115,11 @@ impl<P: Policy> Transaction<P> {
     /// ```
     ///
     /// # Errors
-    /// As for [`Transaction::update`] and [`Transaction::get`].
+    /// Fails as [`Transaction::update`] and [`Transaction::get`] do.
     ///
     /// # Suspension
-    /// As for [`Transaction::insert`]; never while `change` runs.
-    // Not an `async fn`: that would copy the arguments when it is first polled.
+    /// Suspends as [`Transaction::insert`] does; never while `change` runs.
+    // The function is no `async fn`: that would copy the arguments when it is first polled.
     #[inline]
     #[allow(clippy::manual_async_fn, reason = "see above")]
     pub fn modify<K, V, Q, R>(
@@ -138,7 +137,7 @@ impl<P: Policy> Transaction<P> {
             let engine_table = self.checked(table)?;
             let key = key.encode_key();
             let mut changed = None;
-            // As an object, so that there is one body of it for all changes.
+            // The change is a trait object, so one body serves all changes.
             let change: Change<'_> = &mut |old, new| match V::decode(old) {
                 Ok(mut value) => {
                     changed = Some(Ok(change(&mut value)));
@@ -162,13 +161,13 @@ impl<P: Policy> Transaction<P> {
         }
     }
 
-    /// Removes a record; false if there is no such record.
+    /// Removes a record; returns `false` if there is no such record.
     ///
     /// # Errors
-    /// As for [`Transaction::insert`], without duplicates in the table.
+    /// Fails as [`Transaction::insert`] does, without duplicates in the table.
     ///
     /// # Suspension
-    /// As for [`Transaction::insert`].
+    /// Suspends as [`Transaction::insert`] does.
     #[inline]
     pub async fn delete<K, V, Q>(&self, table: &Table<K, V>, key: &Q) -> Result<bool>
     where

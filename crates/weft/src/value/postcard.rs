@@ -21,8 +21,10 @@ impl<T: Serialize + DeserializeOwned + Send + 'static> Value for Postcard<T> {
         "postcard".into()
     }
 
+    /// Returns the value as bytes.
+    ///
     /// # Panics
-    /// If the type's own `Serialize` fails.
+    /// Panics if the type's own `Serialize` fails.
     fn encode(&self) -> Vec<u8> {
         postcard::to_stdvec(&self.0).expect("values that are stored can be serialised")
     }

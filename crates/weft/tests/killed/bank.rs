@@ -1,11 +1,11 @@
-//! What the children work on, and what must hold of it.
+//! Work of the children, and the conditions that must hold of it.
 //!
-//! Every transfer changes two accounts and appends what it did to its client's list,
-//! under the next number. So
-//! - *complete*: a client's numbers have no gaps, since it waits for each answer
-//!   before it asks for the next, and what survives is a prefix of the commit order;
-//! - *nothing partial*: the accounts are what the lists say;
-//! - *kept*: what was promised is in the lists.
+//! Every transfer changes two accounts and appends an entry to its client's list, under the next
+//! number. The conditions are:
+//! - *complete*: a client's numbers have no gaps, since it waits for each answer before it asks for
+//!   the next, and the surviving transactions are a prefix of the commit order;
+//! - *nothing partial*: the accounts agree with the lists;
+//! - *kept*: every promised entry is in the lists.
 
 use std::{collections::BTreeMap, ops::ControlFlow, path::Path, sync::Arc};
 
@@ -33,7 +33,7 @@ pub(crate) fn options(directory: &Path) -> Options {
         workers: 2,
         memory_bytes_max: Some(256 << 20),
         storage: StorageOptions {
-            // So that files fill up, and are used again.
+            // Small segments fill up, and are used again.
             log_segment_bytes: 1 << 20,
             log_buffer_bytes: 64 << 10,
             ..StorageOptions::default()
@@ -42,7 +42,7 @@ pub(crate) fn options(directory: &Path) -> Options {
     }
 }
 
-/// Makes what is missing: a child may have been killed while it did.
+/// Makes missing tables: a child may have been killed while it made them.
 pub(crate) fn set_up(db: &Database) -> Result<Tables, Error> {
     let accounts: Table<u64, i64> = match db.open_table("accounts") {
         Err(Error::NoSuchTable(_)) => db.create_table("accounts")?,
@@ -64,7 +64,7 @@ pub(crate) fn set_up(db: &Database) -> Result<Tables, Error> {
     Ok(Tables { accounts, lists })
 }
 
-/// Moves money, and appends that to the client's list.
+/// Moves money, and appends the transfer to the client's list.
 pub(crate) async fn transfer(
     txn: &Transaction,
     tables: &Tables,
@@ -84,14 +84,14 @@ fn entry(packed: u64) -> Transfer {
     (packed >> 32, packed >> 16 & 0xffff, packed & 0xffff)
 }
 
-/// How long each client's list must be, at least.
+/// Least length of each client's list.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Promises {
     lengths: BTreeMap<u64, u64>,
 }
 
 impl Promises {
-    /// A line of the form "client length".
+    /// Takes in a line of the form "client length".
     pub(crate) fn take_in(&mut self, line: &str) -> Result<(), String> {
         let numbers: Option<(u64, u64)> = line
             .split_once(' ')
@@ -103,7 +103,7 @@ impl Promises {
     }
 }
 
-/// Checks the directory, opens the database in it, and looks whether all holds.
+/// Checks the directory, opens the database in it, and checks all conditions.
 pub(crate) fn verify(path: &Path, promises: &Promises) -> Result<(), String> {
     check(path)?;
     let db = Database::open_local(options(path)).map_err(|error| error.to_string())?;
@@ -137,14 +137,14 @@ pub(crate) fn verify(path: &Path, promises: &Promises) -> Result<(), String> {
     Ok(())
 }
 
-/// No kill does any damage, and a check says so.
+/// Checks every file of the directory: no kill may do any damage.
 fn check(path: &Path) -> Result<(), String> {
     let directory = RealDirectory::open(path, Backend::Blocking).map_err(|e| e.to_string())?;
     let directory: Arc<dyn Directory> = Arc::new(directory);
     match inspect::check(&directory, &mut |_| {}) {
         Ok(report) if report.is_sound() && report.recovers_to.is_some() => Ok(()),
         Ok(report) => Err(format!("the check says\n{report}")),
-        // Killed before there was anything.
+        // The child was killed before there was a database.
         Err(engine::OpenError::NoDatabase(_)) => Ok(()),
         Err(error) => Err(error.to_string()),
     }

@@ -1,7 +1,7 @@
 //! The process that is killed: clients of all durabilities, readers, checkpoints.
 //!
-//! It never ends by itself unless something fails. Each line that it writes is one
-//! call of the system, so lines of different threads do not mix.
+//! The process never ends by itself unless something fails. Each line that it writes is one system
+//! call, so lines of different threads do not mix.
 
 use std::{io::Write, path::Path, sync::Arc};
 
@@ -44,11 +44,11 @@ pub(crate) fn work(directory: &Path, seed: u64, conduct: Conduct) -> Result<(), 
 }
 
 fn say(line: &str) {
-    // Nobody listens any more: then it is about to be killed.
+    // If no parent listens any more, the process is about to be killed.
     let _ = writeln!(std::io::stdout().lock(), "{line}");
 }
 
-/// A thread that ends has failed, and with it the process.
+/// Ends the process: a thread that ends has failed.
 fn end(result: Result<(), Error>) {
     if let Err(error) = result {
         let _ = writeln!(std::io::stderr().lock(), "{error}");
@@ -56,7 +56,7 @@ fn end(result: Result<(), Error>) {
     std::process::exit(1);
 }
 
-/// The length of a client's list.
+/// Returns the length of a client's list.
 async fn length(txn: &Transaction, tables: &Tables, client: u64) -> Result<u64, Error> {
     let mut rows = txn.range(&tables.lists, Prefix((client,))).rev();
     let last = rows.next().await?;
@@ -97,7 +97,8 @@ fn transfers(
     Ok(())
 }
 
-/// What a reader was told is a promise as well, whoever wrote it at whatever level.
+/// Reads lists and promises their lengths: the result of a read is a promise as well, at whatever
+/// durability it was written.
 fn reads(db: &Database, tables: &Tables, mut dice: Dice) -> Result<(), Error> {
     loop {
         let ours = tables.clone();

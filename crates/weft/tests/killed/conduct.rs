@@ -1,4 +1,4 @@
-//! What a child does, and what a kill takes with it.
+//! Conduct of a child, and the losses of a kill.
 
 use io::{Laziness, Planted};
 
@@ -6,18 +6,20 @@ use super::dice::Dice;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Conduct {
-    /// It works as it should; a kill takes nothing that the system was given.
+    /// The child works as it should; a kill loses nothing that the system was given.
     Honest,
-    /// It promises before it is promised: a bug that must be noticed.
+    /// The child promises transactions before they are acknowledged: a bug that must be noticed.
     Hasty,
-    /// It works as it should; a kill takes what was not synced.
+    /// The child works as it should; a kill discards unsynced writes.
     LosesUnsynced,
-    /// The same, and neither its syncs nor its durable writes do anything: a bug that
-    /// must be noticed, and so are the following.
+    /// A kill discards unsynced writes, and neither the child's syncs nor its durable writes do
+    /// anything: a bug that must be noticed.
     SkipsSyncs,
-    /// Its durable writes do nothing.
+    /// A kill discards unsynced writes, and the child's durable writes do nothing: a bug that must
+    /// be noticed.
     SkipsDurableWrites,
-    /// Its syncs of the directory do nothing.
+    /// A kill discards unsynced writes, and the child's syncs of the directory do nothing: a bug
+    /// that must be noticed.
     LosesDirectorySyncs,
 }
 
@@ -31,20 +33,19 @@ impl Conduct {
         Conduct::LosesDirectorySyncs,
     ];
 
-    /// For a child's command line.
+    /// Returns the name for a child's command line.
     pub(crate) fn name(self) -> String {
         format!("{self:?}")
     }
 
-    /// The conduct of this name.
+    /// Returns the conduct of this name.
     pub(crate) fn of(name: &str) -> Option<Conduct> {
         Conduct::ALL
             .into_iter()
             .find(|conduct| conduct.name() == name)
     }
 
-    /// The directory that a child works on, unless it is one that a kill does nothing
-    /// to.
+    /// Returns the behaviour of the directory that a child works on, unless a kill loses nothing.
     pub(crate) fn laziness(self, dice: &mut Dice) -> Option<Laziness> {
         let planted = match self {
             Conduct::Honest | Conduct::Hasty => return None,
@@ -53,7 +54,8 @@ impl Conduct {
             Conduct::SkipsDurableWrites => Some(Planted::SkipDurableWrite),
             Conduct::LosesDirectorySyncs => Some(Planted::LoseDirectorySync),
         };
-        // Everything is lost, or something; what a planted bug does not do is.
+        // Either all unsynced writes are lost, or some reach the disk early, unless a planted bug
+        // skips syncs.
         let early_per_mille = match (planted, dice.below(2)) {
             (None, 0) => dice.below(600) as u32,
             _ => 0,

@@ -1,5 +1,5 @@
-//! A process that works on a durable database is killed, again and again, and what
-//! it was promised is looked for afterwards.
+//! A process that works on a durable database is killed, again and again, and everything that it
+//! promised is looked for afterwards.
 //!
 //! ```text
 //! parent                                child
@@ -10,13 +10,13 @@
 //!   checks the directory, opens the database, verifies (bank.rs); or not, so that
 //!   several kills come between two orderly openings
 //! ```
-//! SIGKILL alone loses nothing that the system was given. A child can therefore work on
-//! a directory that does not give it what is not synced (`io::LazyDirectory`): then a
-//! kill does to the files what a power cut may.
+//! SIGKILL alone loses nothing that the system was given. A child can therefore work on a directory
+//! that withholds unsynced writes from the system (`io::LazyDirectory`): a kill then does to the
+//! files the same as a power cut may.
 //!
-//! A line is written after the acknowledgement, so what the parent has read was
-//! acknowledged. Moments are chosen from a seed, but what the child does meanwhile is
-//! up to the machine: a seed does not replay a run, it only varies it.
+//! A line is written after the acknowledgement, so every transaction that the parent has read of
+//! was acknowledged. Moments are chosen from a seed, but the child's progress depends on the
+//! machine: a seed does not replay a run, it only varies it.
 
 mod bank;
 mod child;
@@ -36,20 +36,20 @@ use bank::Promises;
 pub(crate) use conduct::Conduct;
 use dice::Dice;
 
-/// Kills after which a new directory is begun, so that histories stay short.
+/// Number of kills after which a new directory is begun, to keep histories short.
 const KILLS_PER_DIRECTORY: u32 = 25;
-/// Longer than any child needs to open a database of that size.
+/// Longest time that a child may need to open a database of that size.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What a run came to.
+/// Results of a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Summary {
     pub(crate) kills: u32,
-    /// Before the child had opened its database.
+    /// Number of kills before the child had opened its database.
     pub(crate) while_opening: u32,
-    /// Between the beginning and the end of a checkpoint.
+    /// Number of kills between the beginning and the end of a checkpoint.
     pub(crate) while_checkpointing: u32,
-    /// Transactions that were acknowledged as durable, reads included.
+    /// Number of transactions that were acknowledged as durable, reads included.
     pub(crate) acknowledged: u64,
     pub(crate) verifications: u32,
 }
@@ -69,16 +69,16 @@ impl fmt::Display for Summary {
     }
 }
 
-/// When a child is killed.
+/// Moments at which a child is killed.
 #[derive(Clone, Copy, Debug)]
 enum Moment {
-    /// So long after it began to open the database.
+    /// This long after the child began to open the database.
     Opening(Duration),
-    /// At so many promises.
+    /// At this number of promises.
     Promised(u64),
-    /// So long after it began its n-th checkpoint.
+    /// This long after the child began its n-th checkpoint.
     Checkpoint(u32, Duration),
-    /// At the end of its n-th checkpoint.
+    /// At the end of the child's n-th checkpoint.
     Checkpointed(u32),
 }
 
@@ -94,9 +94,9 @@ impl Moment {
     }
 }
 
-/// Kills children `kills` times, in directories below `place`. The error is a loss, or
-/// a child that failed by itself; the directory is left as it is then. With children of
-/// bad conduct there must be one.
+/// Kills children `kills` times, in directories below `place`. The error is a loss, or a child that
+/// failed by itself; the directory is then left unchanged. Children of bad conduct must cause an
+/// error.
 pub(crate) fn run(
     place: &Path,
     kills: u32,
@@ -133,7 +133,7 @@ pub(crate) fn run(
     Ok(summary)
 }
 
-/// A child, and what it has said.
+/// A child, and its messages so far.
 struct Watched {
     child: Child,
     lines: BufReader<ChildStdout>,
@@ -172,7 +172,7 @@ impl Watched {
         })
     }
 
-    /// Reads a line and takes it in; false at the end.
+    /// Reads a line and takes it in; returns `false` at the end.
     fn listen(&mut self, promises: &mut Promises) -> Result<bool, String> {
         self.line.clear();
         self.lines
@@ -247,11 +247,11 @@ impl Watched {
         }
     }
 
-    /// Why the child has ended by itself.
+    /// Returns the reason for which the child has ended by itself.
     fn complaint(&mut self) -> String {
         let mut errors = String::new();
         if let Some(mut stderr) = self.child.stderr.take() {
-            // What it has said is enough.
+            // Errors that cannot be read are left out.
             let _ = stderr.read_to_string(&mut errors);
         }
         format!("the child failed: {errors}")
@@ -260,7 +260,7 @@ impl Watched {
 
 impl Drop for Watched {
     fn drop(&mut self) {
-        // Mostly it is dead and waited for.
+        // Usually the child is dead and waited for already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -15,7 +15,7 @@ longest slice: for how long a task has held the worker meanwhile, if that was ov
 ok: all answers were right.
 ";
 
-/// The results in this form, with a newline at the end.
+/// Returns the results in `format`, with a newline at the end.
 ///
 /// # Errors
 /// [`Error::Run`](commands::Error::Run) when a number cannot be written, which does not happen.

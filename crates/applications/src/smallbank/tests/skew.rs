@@ -35,7 +35,7 @@ fn bank(isolation: weft::Isolation) -> (Database, SmallBank) {
         ..options()
     };
     let (database, bank) = loaded(&settings, options);
-    // What the others have makes up for it, so that all conditions hold.
+    // Another customer's balance makes up for it, so all conditions hold.
     let all = cents(&database, &bank, 0);
     let [savings, checking] = cents(&database, &bank, 1);
     give(&database, &bank, 0, [100, 0]);
@@ -53,7 +53,7 @@ fn execute(txn: &BlockingTransaction, bank: &SmallBank, request: Request) -> wef
     txn.call(async move |txn: &Transaction| bank.execute(txn, &request, Reads::Single).await)
 }
 
-/// The schedule; whether the check was cleared.
+/// Runs the schedule; fails if the check was not cleared.
 fn skewed(database: &Database, bank: &SmallBank) -> weft::Result<()> {
     let check = database.begin_blocking().unwrap();
     assert!(check.get(&bank.savings, &0).unwrap().is_some());

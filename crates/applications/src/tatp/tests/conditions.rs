@@ -1,4 +1,4 @@
-//! Each condition is violated by what it forbids, and no other is.
+//! Each condition is violated by the damage that it forbids, and no other condition is.
 
 use weft::Transaction;
 

@@ -19,7 +19,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// All that is summed up.
+/// Sums of all warehouses, districts and customers.
 pub(in crate::tpcc) struct Books<'p> {
     population: &'p Population,
     warehouses: Vec<WarehouseBook>,
@@ -32,13 +32,13 @@ struct WarehouseBook {
     ytd: i64,
     districts_ytd: i64,
     payments: i64,
-    /// What its stock says.
+    /// Supply according to the warehouse's stock.
     stock: Supply,
-    /// What lines say, entered since the load.
+    /// Supply according to lines entered since the load.
     lines: Supply,
 }
 
-/// What was taken from a warehouse's stock.
+/// Quantities that were taken from a warehouse's stock.
 #[derive(Clone, Default)]
 struct Supply {
     lines: i64,
@@ -53,13 +53,13 @@ struct DistrictBook {
     next_order: i64,
     orders: i64,
     newest_order: i64,
-    /// What its orders say.
+    /// Number of lines according to the district's orders.
     lines_ordered: i64,
     lines: i64,
     open_orders: i64,
-    /// The oldest and the newest, if there is one.
+    /// Numbers of the oldest and the newest open order, if there is one.
     open: Option<(i64, i64)>,
-    /// What its customers say.
+    /// Number of deliveries according to the district's customers.
     deliveries: i64,
 }
 
@@ -68,12 +68,12 @@ struct CustomerBook {
     balance: i64,
     ytd_payment: i64,
     payments: i64,
-    /// The sum of delivered lines.
+    /// Sum of delivered lines.
     delivered: i64,
 }
 
 impl<'p> Books<'p> {
-    /// Empty ones for all that there is.
+    /// Returns empty books for the whole population.
     pub(in crate::tpcc) fn new(population: &'p Population) -> Self {
         let warehouses = usize::from(population.warehouses);
         let districts = warehouses * usize::from(population.scale.districts);
@@ -91,7 +91,7 @@ impl<'p> Books<'p> {
         self.warehouses.get_mut(at)
     }
 
-    /// Where a district's book is.
+    /// Returns the index of a district's book.
     fn district_at(&self, (warehouse, district): DistrictKey) -> Option<usize> {
         let districts = self.population.scale.districts;
         if !(1..=self.population.warehouses).contains(&warehouse)
@@ -203,7 +203,7 @@ impl<'p> Books<'p> {
         }
     }
 
-    /// In the order of their keys.
+    /// Adds an order; orders come in the order of their keys.
     pub(in crate::tpcc) fn order(&mut self, key: OrderKey, row: &Order, found: &mut Violations) {
         let place = (key.0, key.1);
         let Some(book) = self.of_district(place) else {
@@ -216,9 +216,10 @@ impl<'p> Books<'p> {
         book.lines_ordered += i64::from(row.lines);
     }
 
-    /// In the order of their keys.
+    /// Adds an open order; open orders come in the order of their keys.
     pub(in crate::tpcc) fn open_order(&mut self, key: OrderKey) {
-        // Of another district there is no order, which is found where they are compared.
+        // A missing district has no orders either, which is found when open orders are compared
+        // with orders.
         let Some(book) = self.of_district((key.0, key.1)) else {
             return;
         };
@@ -227,14 +228,15 @@ impl<'p> Books<'p> {
         book.open = Some((book.open.map_or(number, |(oldest, _)| oldest), number));
     }
 
-    /// A line, and whose order it is of.
+    /// Adds a line, whose order is of `customer`.
     pub(in crate::tpcc) fn line(
         &mut self,
         key: OrderLineKey,
         row: &OrderLine,
         customer: Option<u16>,
     ) {
-        // Likewise.
+        // A missing district has no orders either, which is found when lines are compared with
+        // orders.
         if let Some(book) = self.of_district((key.0, key.1)) {
             book.lines += 1;
         }
@@ -319,7 +321,8 @@ impl WarehouseBook {
 }
 
 impl DistrictBook {
-    /// `loaded`: orders that were loaded as delivered.
+    /// Compares the sums of a district; `loaded` is the number of orders that were loaded as
+    /// delivered.
     fn balance(&self, place: Place, loaded: i64, found: &mut Violations) {
         let newest = ("D_NEXT_O_ID - 1", self.next_order - 1);
         let orders = ("the greatest O_ID", self.newest_order);

@@ -1,4 +1,4 @@
-//! Orders, and what is merged with them in the order of its keys: open orders and order
+//! Orders, and the rows that are merged with them in the order of their keys: open orders and order
 //! lines.
 
 use super::books::Place;
@@ -9,7 +9,7 @@ use crate::tpcc::schema::{NO_CARRIER, NO_DATE, Order, OrderKey, OrderLine, Order
 #[derive(Default)]
 pub(in crate::tpcc) struct Orders(Vec<Kept>);
 
-/// What is kept of an order.
+/// Columns kept of an order.
 struct Kept {
     key: OrderKey,
     customer: u16,
@@ -18,7 +18,7 @@ struct Kept {
 }
 
 impl Orders {
-    /// Adds the next.
+    /// Adds the next order.
     pub(in crate::tpcc) fn push(&mut self, key: OrderKey, row: &Order) {
         self.0.push(Kept {
             key,
@@ -31,7 +31,7 @@ impl Orders {
 
 /// Compares open orders with all orders (condition 5).
 pub(in crate::tpcc) struct Open<'o> {
-    /// Those that are not behind the last open order.
+    /// Orders that are not behind the last open order.
     rest: std::slice::Iter<'o, Kept>,
 }
 
@@ -42,7 +42,7 @@ impl<'o> Open<'o> {
         }
     }
 
-    /// The next open order.
+    /// Compares the next open order.
     pub(in crate::tpcc) fn order(&mut self, key: OrderKey, found: &mut Violations) {
         while let Some(order) = self.rest.as_slice().first() {
             if order.key > key {
@@ -64,13 +64,13 @@ impl<'o> Open<'o> {
         found.add("5", how);
     }
 
-    /// There is none any more.
+    /// Ends the comparison: there are no more open orders.
     pub(in crate::tpcc) fn end(self, found: &mut Violations) {
         self.rest.for_each(|order| closed(order, found));
     }
 }
 
-/// An order that is not open.
+/// Checks an order that is not open.
 fn closed(order: &Kept, found: &mut Violations) {
     if !order.has_carrier {
         let (number, place) = named(order.key);
@@ -81,9 +81,9 @@ fn closed(order: &Kept, found: &mut Violations) {
 
 /// Compares order lines with orders (conditions 6 and 7).
 pub(in crate::tpcc) struct Lines<'o> {
-    /// From the order of the last line on.
+    /// Orders from that of the last line on.
     rest: std::slice::Iter<'o, Kept>,
-    /// Lines of the first of them so far.
+    /// Number of lines of the first of these orders so far.
     count: u32,
 }
 
@@ -95,7 +95,7 @@ impl<'o> Lines<'o> {
         }
     }
 
-    /// The next line. Whose order it is of, if there is one.
+    /// Compares the next line, and returns the customer of its order, if there is such an order.
     pub(in crate::tpcc) fn line(
         &mut self,
         (warehouse, district, number, line): OrderLineKey,
@@ -132,7 +132,7 @@ impl<'o> Lines<'o> {
         None
     }
 
-    /// Goes on to the next order.
+    /// Checks the number of lines of the current order, and goes on to the next.
     fn next(&mut self, found: &mut Violations) {
         let Some(order) = self.rest.next() else {
             return;
@@ -147,7 +147,7 @@ impl<'o> Lines<'o> {
         );
     }
 
-    /// There is none any more.
+    /// Ends the comparison: there are no more lines.
     pub(in crate::tpcc) fn end(mut self, found: &mut Violations) {
         while !self.rest.as_slice().is_empty() {
             self.next(found);

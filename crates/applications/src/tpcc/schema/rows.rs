@@ -1,8 +1,8 @@
-//! The columns of each table, but for those that are its key.
+//! The columns of each table, except for those that are its key.
 //!
-//! Money is in cents ([`Money`]), rates are in ten-thousandths ([`Rate`]), dates in
-//! milliseconds since 1970 ([`Date`]). Two columns can be null: a carrier is then
-//! [`NO_CARRIER`], a date of delivery [`NO_DATE`].
+//! Money is in cents ([`Money`]), rates are in ten-thousandths ([`Rate`]), dates in milliseconds
+//! since 1970 ([`Date`]). Two columns can be null: a carrier is then [`NO_CARRIER`], a date of
+//! delivery [`NO_DATE`].
 
 use zerocopy::little_endian::{I64, U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -10,20 +10,20 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 use super::Text;
 use crate::row::row_values;
 
-/// Cents.
+/// Money in cents.
 pub(in crate::tpcc) type Money = I64;
-/// Ten-thousandths.
+/// A rate in ten-thousandths.
 pub(in crate::tpcc) type Rate = U16;
-/// Milliseconds since the beginning of 1970.
+/// A date in milliseconds since the beginning of 1970.
 pub(in crate::tpcc) type Date = I64;
 
 /// The carrier of an order that is not delivered: null.
 pub(in crate::tpcc) const NO_CARRIER: u8 = 0;
-/// When an order line was delivered that is not: null.
+/// The date of delivery of an order line that is not delivered: null.
 pub(in crate::tpcc) const NO_DATE: Date = Date::new(i64::MIN);
-/// Credit of one customer in ten, whose payments are written down.
+/// Credit of one customer in ten, whose payments are recorded in its data.
 pub(in crate::tpcc) const BAD_CREDIT: [u8; 2] = *b"BC";
-/// Credit of the others.
+/// Credit of the other customers.
 pub(in crate::tpcc) const GOOD_CREDIT: [u8; 2] = *b"GC";
 
 macro_rules! rows {
@@ -90,7 +90,7 @@ rows! {
         data: Text<500>,
     }
 
-    /// A payment: whose, and in which district of which warehouse.
+    /// A payment: its customer, and the district and warehouse where it was made.
     History = "tpcc.history" {
         customer: U16,
         customer_district: u8,
@@ -129,7 +129,7 @@ rows! {
         data: Text<50>,
     }
 
-    /// What a warehouse has of an item.
+    /// A warehouse's stock of an item.
     Stock = "tpcc.stock" {
         quantity: U16,
         districts: [Text<24>; 10],

@@ -10,7 +10,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 pub(in crate::tpcc) struct Text<const N: usize>(pub(in crate::tpcc) [u8; N]);
 
 impl<const N: usize> Text<N> {
-    /// The parts one after the other, as far as there is room.
+    /// Returns the parts one after another, as far as there is room.
     pub(in crate::tpcc) fn of(parts: &[&[u8]]) -> Self {
         let mut text = Self::default();
         let mut rest = &mut text.0[..];
@@ -22,19 +22,19 @@ impl<const N: usize> Text<N> {
         text
     }
 
-    /// The text without what fills it up.
+    /// Returns the text without the zeros that fill it up.
     pub(in crate::tpcc) fn as_bytes(&self) -> &[u8] {
         let length = self.0.iter().position(|&byte| byte == 0).unwrap_or(N);
         &self.0[..length]
     }
 
-    /// Whether `part` stands somewhere in it.
+    /// Returns whether `part` occurs in the text.
     #[inline]
     pub(in crate::tpcc) fn contains<const M: usize>(&self, part: &[u8; M]) -> bool {
         self.0.windows(M).any(|window| window == part)
     }
 
-    /// Puts `text` before it. What there is no room for any more is gone.
+    /// Puts `text` before the text. The end for which no room is left is lost.
     pub(in crate::tpcc) fn prepend(&mut self, text: &[u8]) {
         let length = text.len().min(N);
         self.0.copy_within(..N - length, length);

@@ -1,4 +1,4 @@
-//! What is asked for, how often.
+//! Contents and shares of the requests.
 
 use super::*;
 
@@ -35,7 +35,7 @@ fn one_line_in_a_hundred_is_remote_and_one_order_in_a_hundred_rolled_back() {
     }
     assert!(sizes[5..].iter().all(|&orders| orders > 1_500), "{sizes:?}");
     assert_eq!(sizes[..5], [0; 5]);
-    // Standard deviations of 45 and 14.
+    // The standard deviations are 45 and 14.
     assert!(remote.abs_diff(lines / 100) < 250, "{remote} of {lines}");
     assert!(unused.abs_diff(ORDERS / 100) < 75, "{unused}");
 }
@@ -63,7 +63,7 @@ fn fifteen_payments_in_a_hundred_are_remote_and_sixty_by_name() {
             Who::Number(customer) => assert!((1..=3_000).contains(&customer)),
         }
     }
-    // Standard deviations of 50 and 69.
+    // The standard deviations are 50 and 69.
     assert!(remote.abs_diff(PAYMENTS * 15 / 100) < 300, "{remote}");
     assert!(by_name.abs_diff(PAYMENTS * 60 / 100) < 400, "{by_name}");
 }
@@ -97,7 +97,7 @@ fn remote_warehouses_are_all_but_the_home() {
 
 #[test]
 fn a_bound_terminal_stays_at_home() {
-    // Worker 5, of four warehouses.
+    // Worker 5 of a database with four warehouses.
     let mut bound = terminal(4, Home::Bound);
     for _ in 0..1_000 {
         let home = match bound.draw() {

@@ -1,5 +1,5 @@
-//! Many transactions at once, on few and hot records: whatever is aborted and run again,
-//! all conditions hold.
+//! Many transactions at once, on few and hot records: all conditions hold, whichever transactions
+//! are aborted and run again.
 
 use std::collections::VecDeque;
 
@@ -8,11 +8,10 @@ use weft::{Interleaved, OnConflict, Prefetching, Running, Sequential};
 use super::*;
 use crate::application::{Request as _, rolled_back};
 
-/// Transactions under way.
+/// Number of transactions under way.
 const OPEN: usize = 24;
 
-/// Runs `count` transactions, of which many are under way at once. Half of them group
-/// their reads.
+/// Runs `count` transactions, many of which are under way at once. Half of them group their reads.
 pub(super) fn work<P: Policy>(
     database: &Database,
     tpcc: &Tpcc,

@@ -1,11 +1,12 @@
-//! Each condition can fail: a database in which transactions have run is damaged in one
-//! place, and exactly those conditions are named that this place counts for.
+//! Each condition can fail: a database in which transactions have run is damaged in one place, and
+//! exactly the conditions that depend on this place are named.
 
 use super::*;
 use crate::application::access::change;
 use crate::tpcc::schema::{Date, NO_CARRIER, NO_DATE, OrderKey};
 
-/// The conditions that `damage` breaks, and the sentences that say so. Nothing remains of it.
+/// Returns the conditions that `damage` breaks, and the sentences that say so. The damage is not
+/// committed.
 fn broken_by<F>(damage: F) -> (String, Vec<String>)
 where
     F: AsyncFn(&Tpcc, &Transaction) -> weft::Result<()> + Send + 'static,
@@ -34,9 +35,9 @@ macro_rules! broken {
     )*};
 }
 
-/// A loaded order that is delivered, and one that is open and neither the oldest nor the
-/// newest of its district.
+/// A loaded order that is delivered.
 const DELIVERED: OrderKey = (1, 2, 3);
+/// Returns an open order that is neither the oldest nor the newest of its district.
 async fn open_order(tpcc: &Tpcc, txn: &Transaction) -> weft::Result<OrderKey> {
     let open = txn.scan(&tpcc.tables.new_orders, ..).collect().await?;
     let place = |key: OrderKey| (key.0, key.1);
@@ -134,7 +135,7 @@ broken! {
         change(txn, customers, &(1, 1, 5), "", |row| row.deliveries += 1).await?;
     }
     a_customer_missing, "10": |tpcc, txn| {
-        // One whose sums are as they were loaded, and so add up to nothing.
+        // The customer's sums are as they were loaded, and add up to nothing.
         let customers = txn.scan(&tpcc.tables.customers, ..).collect().await?;
         let untouched = customers.iter().find(|(_, row)| {
             (row.balance.get(), row.ytd_payment.get()) == (-10_00, 10_00)

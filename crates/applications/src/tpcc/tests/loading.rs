@@ -47,7 +47,7 @@ fn each_table_has_the_rows_it_should_and_all_conditions_hold() {
     });
 }
 
-/// Whoever loads, with whatever number of workers, gets the same rows.
+/// The rows do not depend on the number of workers that load them.
 #[test]
 fn the_same_seed_loads_the_same_rows() {
     let rows = |workers| {
@@ -75,7 +75,7 @@ fn requests(tpcc: &Tpcc, worker: usize, seed: u64) -> Vec<Request> {
     (0..1_000).map(|_| source()).collect()
 }
 
-/// The keys of the payments among requests, which are made the same.
+/// Returns the keys of the payments among requests, and makes all of these keys equal.
 fn take_keys(requests: &mut [Request]) -> Vec<u64> {
     requests
         .iter_mut()
@@ -102,8 +102,8 @@ fn requests_follow_from_the_seed_and_keys_of_payments_are_unique() {
     assert_eq!(unique.len(), keys.iter().map(Vec::len).sum::<usize>());
 }
 
-/// What a database is that was closed and opened again: as it was, and payments go on with
-/// keys of their own.
+/// A database that was closed and opened again is as it was, and payments go on with keys of their
+/// own.
 #[test]
 fn a_database_that_is_opened_again_goes_on() {
     let directory = tempfile::tempdir().unwrap();

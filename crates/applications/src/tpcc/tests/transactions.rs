@@ -1,4 +1,4 @@
-//! Each transaction alone, against what it should do.
+//! Each transaction alone, against its specification.
 
 use weft::{Prefix, Table};
 
@@ -33,7 +33,7 @@ async fn stock_of(txn: &Transaction, tpcc: &Tpcc, key: StockKey) -> weft::Result
     Ok(txn.get(&tpcc.tables.stock, &key).await?.unwrap())
 }
 
-/// An order of customer 3 in the second district of the first warehouse: twice the same
+/// Returns an order of customer 3 in the second district of the first warehouse: twice the same
 /// item, and one from another warehouse.
 fn order() -> NewOrder {
     let mut order = NewOrder::new((1, 2, 3), DATE);
@@ -43,7 +43,7 @@ fn order() -> NewOrder {
     order
 }
 
-/// Prices, taxes, a discount and stock to compute with.
+/// Sets prices, taxes, a discount and stock to compute with.
 async fn prepare(tpcc: &Tpcc, txn: &Transaction) -> weft::Result<()> {
     let tables = &tpcc.tables;
     let original: Text<50> = Text::of(&[b"something ", ORIGINAL]);
@@ -127,7 +127,7 @@ fn a_new_order_takes_stock_and_costs_what_it_should() {
     }
 }
 
-/// All that its other lines ask for was done, and nothing remains.
+/// All operations for the order's other lines were done, and nothing remains of them.
 #[test]
 fn a_new_order_with_an_unused_item_is_rolled_back() {
     for reads in READS {
@@ -156,7 +156,7 @@ fn a_new_order_with_an_unused_item_is_rolled_back() {
     }
 }
 
-/// An item other than the unused one that is not there is no reason to roll back.
+/// An item other than the unused one that is missing is no reason to roll back.
 #[test]
 fn an_item_that_is_missing_is_an_error() {
     for reads in READS {
@@ -252,8 +252,8 @@ fn a_payment_of_somebody_with_bad_credit_is_written_down() {
     });
 }
 
-/// Of those with a last name, sorted by first name, it is the one in the middle; of an even
-/// number, the first of the two.
+/// Customers of one last name are sorted by first name; the one in the middle is found, of an even
+/// number the first of the two.
 #[test]
 fn a_customer_is_found_by_name_in_the_middle() {
     let (database, tpcc) = load(&tiny(2), in_memory(1));

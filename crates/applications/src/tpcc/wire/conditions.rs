@@ -1,7 +1,7 @@
 //! The conditions of [`super::super::consistency`], on rows that a server sends: all of one
 //! snapshot, table by table, in the order of their keys.
 //!
-//! Only the columns that the conditions are about are read; the others are zeros.
+//! Only the columns that the conditions use are read; the others are zeros.
 
 use postgres::fallible_iterator::FallibleIterator as _;
 use postgres::{Client, Error, Row, Transaction};
@@ -17,7 +17,7 @@ use crate::tpcc::schema::{
     Warehouse,
 };
 
-/// Which conditions do not hold, and where: a sentence each.
+/// Returns violations of the conditions: a sentence each.
 pub(super) fn check(
     population: &Population,
     connection: &mut Client,
@@ -96,7 +96,7 @@ pub(super) fn check(
     Ok(violations.sentences())
 }
 
-/// Orders, open orders and lines, each against the orders.
+/// Reads orders, open orders and lines, and compares each with the orders.
 fn orders(
     transaction: &mut Transaction<'_>,
     books: &mut Books<'_>,
@@ -149,7 +149,7 @@ fn orders(
     Ok(())
 }
 
-/// Shows `visit` all rows of a query, as they come.
+/// Shows all rows of a query to `visit`, as they come.
 fn all(
     transaction: &mut Transaction<'_>,
     text: &str,
@@ -162,8 +162,8 @@ fn all(
     Ok(())
 }
 
-/// An `int` as a number of ours; one that is out of its range is the greatest there is, which
-/// no condition holds for.
+/// Returns an `int` as a number of this crate's; a value out of its range becomes the greatest,
+/// which satisfies no condition.
 fn number<T: TryFrom<i32> + Bounded>(row: &Row, at: usize) -> T {
     T::try_from(row.get(at)).unwrap_or(T::GREATEST)
 }

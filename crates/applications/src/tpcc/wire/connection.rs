@@ -1,4 +1,4 @@
-//! A client's connection, by which statements can be sent before those before them are answered.
+//! A client's connection, by which a statement can be sent before those before it are answered.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -13,13 +13,14 @@ use super::{Money, failed};
 use commands::{Error as Failure, Result};
 use servers::Server;
 
-/// See the module text. A thread of its own drives it, while it waits for an answer.
+/// A connection; see the module text. The client's own thread drives it, while it waits for an
+/// answer.
 pub(super) struct Connection {
     client: tokio_postgres::Client,
     runtime: Runtime,
 }
 
-/// A statement whose rows are to come. It is sent when it is first asked for them.
+/// A statement whose rows are to come. The statement is sent when the future is first polled.
 pub(super) type Sent<'s> = Pin<Box<dyn Future<Output = std::result::Result<Vec<Row>, Error>> + 's>>;
 
 /// A value of a statement.
@@ -66,20 +67,22 @@ impl From<String> for Parameter {
 }
 
 impl Connection {
+    /// Connects to `server`.
+    ///
     /// # Errors
-    /// The server cannot be reached.
+    /// Fails if the server cannot be reached.
     pub(super) fn new(server: &Server) -> Result<Self> {
         let runtime = Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| Failure::run(format!("no runtime: {error}")))?;
         let config = server.config().clone();
         let connected = runtime.block_on(config.connect(NoTls));
         let (client, connection) = connected.map_err(|error| server.says(&failed(error)))?;
-        // It ends with the client.
+        // The task ends with the client.
         runtime.spawn(connection);
         Ok(Self { client, runtime })
     }
 
-    /// Waits for what is to come over this connection.
+    /// Waits for an answer over this connection.
     pub(super) fn wait<T>(&self, future: impl Future<Output = T>) -> T {
         self.runtime.block_on(future)
     }
@@ -99,17 +102,17 @@ impl Connection {
         })
     }
 
-    /// One that has neither parameters nor rows.
+    /// Sends a statement that has neither parameters nor rows.
     pub(super) fn command<'s>(&'s self, text: &'s str) -> Sent<'s> {
         Box::pin(async move { self.client.batch_execute(text).await.map(|()| Vec::new()) })
     }
 }
 
-/// The rows of statements: all are sent before the first is answered, or each when the one before
-/// it is.
+/// Returns the rows of statements: all are sent before the first is answered, or each when the one
+/// before it is answered.
 ///
 /// # Errors
-/// The first of the server's.
+/// Returns the server's first error.
 pub(super) async fn answers(
     is_pipelined: bool,
     statements: Vec<Sent<'_>>,

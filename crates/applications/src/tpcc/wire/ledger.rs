@@ -1,6 +1,6 @@
-//! What clients have committed, in a table of its own: of each client and kind of transaction
-//! how many. It is written in the transactions that it counts, so it tells after a crash which
-//! of them are there.
+//! Ledger of the commits of clients, in a table of its own: for each client and kind of transaction
+//! the number of commits. It is written in the transactions that it counts, so after a crash it
+//! tells which of them are there.
 
 use postgres::types::ToSql;
 use postgres::{Client, Error, Statement};
@@ -8,20 +8,20 @@ use postgres::{Client, Error, Statement};
 use super::connection::{Connection, Sent};
 use crate::tpcc::mix::Kind;
 
-/// Kinds of transactions.
+/// Number of kinds of transactions.
 pub const KINDS: usize = Kind::NAMES.len();
 /// The kind that enters an order.
 pub const NEW_ORDER: usize = Kind::NewOrder as usize;
 /// The kind that makes a payment.
 pub const PAYMENT: usize = Kind::Payment as usize;
 
-/// How many transactions of each kind a client has committed.
+/// Number of transactions of each kind that a client has committed.
 pub type Counts = [i64; KINDS];
 
-/// Makes the ledger's table, for so many clients.
+/// Makes the ledger's table, for `clients` clients.
 ///
 /// # Errors
-/// Those of the server.
+/// Returns an error of the server.
 pub fn create(connection: &mut Client, clients: u16) -> Result<(), Error> {
     connection.batch_execute(
         "create table ledger (client int, kind int, committed bigint not null, \
@@ -39,7 +39,7 @@ pub fn create(connection: &mut Client, clients: u16) -> Result<(), Error> {
 /// Reads the counts of each client.
 ///
 /// # Errors
-/// Those of the server.
+/// Returns an error of the server.
 pub fn read(connection: &mut Client, clients: u16) -> Result<Vec<Counts>, Error> {
     let mut counts = vec![[0; KINDS]; clients.into()];
     for row in connection.query("select client, kind, committed from ledger", &[])? {
@@ -69,7 +69,7 @@ impl Ledger {
         })
     }
 
-    /// One more, if the transaction commits.
+    /// Counts one more transaction of the kind `kind`, if the transaction commits.
     pub(super) fn count<'s>(&'s self, connection: &'s Connection, kind: usize) -> Sent<'s> {
         connection.statement(
             &self.statement,

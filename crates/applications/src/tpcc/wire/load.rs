@@ -10,10 +10,10 @@ use commands::Result;
 use commands::progress::Step;
 use servers::{Decimal, Rows, failed};
 
-/// When everything was loaded, as the population has it.
+/// Time of the load, equal to the population's.
 const LOADED: &str = "2026-01-01 00:00:00";
 
-/// Rows that are loaded; of order lines, as many as are expected.
+/// Returns the number of loaded rows; the number of order lines is the expected one.
 pub(super) fn rows(population: &Population) -> u64 {
     let scale = population.scale;
     let districts = u64::from(population.warehouses) * u64::from(scale.districts);
@@ -45,7 +45,7 @@ pub(super) fn load(
     load.order_lines()?;
     connection.batch_execute(INDEXES).map_err(failed)?;
     for table in NAMES {
-        // Both plan by what the tables hold.
+        // The planners of both servers use statistics of the tables.
         let analyse = format!("analyze {table}");
         connection.batch_execute(&analyse).map_err(failed)?;
     }
@@ -228,7 +228,7 @@ impl Load<'_> {
     }
 }
 
-/// All districts of all warehouses, in the order of their keys.
+/// Returns all districts of all warehouses, in the order of their keys.
 fn places(population: &Population) -> impl Iterator<Item = (u16, u8)> + use<> {
     let districts = population.scale.districts;
     (1..=population.warehouses)
@@ -243,7 +243,7 @@ fn rate(rate: schema::Rate) -> Rate {
     Decimal(rate.get().into())
 }
 
-/// A text as a literal; it has letters and digits only.
+/// A text as a literal; it consists of letters and digits.
 struct Quoted<'t>(&'t str);
 
 impl fmt::Display for Quoted<'_> {
@@ -270,7 +270,7 @@ impl<const N: usize> fmt::Display for Shown<'_, N> {
     }
 }
 
-/// Several, separated by commas.
+/// Several texts as literals, separated by commas.
 struct Several<'t, const N: usize>(&'t [Text<N>]);
 
 impl<const N: usize> fmt::Display for Several<'_, N> {
@@ -301,7 +301,7 @@ impl fmt::Display for Place<'_> {
     }
 }
 
-/// What may be null.
+/// A literal that may be null.
 struct Optional<T>(Option<T>);
 
 impl<T: fmt::Display> fmt::Display for Optional<T> {

@@ -1,6 +1,6 @@
 //! The tables, as statements (clause 1.3).
 
-/// Makes the tables.
+/// Statements that make the tables.
 pub(super) const TABLES: &str = "\
 create table warehouse (w_id int primary key, w_name varchar(10) not null,
     w_street_1 varchar(20) not null, w_street_2 varchar(20) not null, w_city varchar(20) not null,
@@ -40,16 +40,16 @@ create table stock (s_w_id int, s_i_id int, s_quantity int not null,
     s_dist_10 char(24) not null, s_ytd int not null, s_order_cnt int not null,
     s_remote_cnt int not null, s_data varchar(50) not null, primary key (s_w_id, s_i_id))";
 
-/// Made when the rows are there.
+/// Statements that make the indexes once the rows are there.
 pub(super) const INDEXES: &str = "\
 create index customer_by_name on customer (c_w_id, c_d_id, c_last, c_first);
 create unique index orders_of_customer on orders (o_w_id, o_d_id, o_c_id, o_id)";
 
-/// Drops all.
+/// Statements that drop all tables.
 pub(super) const DROPS: &str = "\
 drop table warehouse, district, customer, history, orders, new_order, order_line, item, stock";
 
-/// Each table.
+/// Names of the tables.
 pub(super) const NAMES: [&str; 9] = [
     "warehouse",
     "district",

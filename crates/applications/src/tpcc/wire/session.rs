@@ -44,12 +44,13 @@ impl Session {
         })
     }
 
-    /// Returns the kind of what was drawn, as the ledger counts them.
+    /// Returns the kind of the drawn request, as the ledger counts them.
     pub fn kind(&self) -> Option<usize> {
         self.request.as_ref().map(Request::kind)
     }
 
-    /// Tells whether the last attempt has committed something: orders may be given up.
+    /// Returns whether the last attempt has committed: a NewOrder may have been rolled back as
+    /// asked.
     pub fn has_committed(&self) -> bool {
         self.has_committed
     }

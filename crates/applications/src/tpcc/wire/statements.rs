@@ -6,15 +6,15 @@ use super::connection::Connection;
 
 macro_rules! statements {
     ($($(#[$doc:meta])* $name:ident: $text:literal;)*) => {
-        /// Each of one connection.
+        /// Prepared statements of one connection.
         pub(super) struct Statements {
             $($(#[$doc])* pub(super) $name: Statement,)*
-            /// Takes what a line orders from the stock, by district.
+            /// Statements that take the quantity of a line from the stock, by district.
             pub(super) take_stock: Vec<Statement>,
         }
 
         impl Statements {
-            /// Prepares all.
+            /// Prepares all statements.
             pub(super) async fn prepare(
                 connection: &Connection,
                 districts: u8,

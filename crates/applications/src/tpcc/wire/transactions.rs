@@ -1,9 +1,9 @@
 //! The five transactions as statements (clause 2).
 //!
-//! Statements that do not depend on each other's answers are gathered, and sent together where
-//! the client pipelines; BEGIN goes with the first, COMMIT with the last. What a statement must have
-//! found is looked at: a row that is missing, or there twice, is a wrong answer. Sums are the
-//! conditions' business.
+//! Statements that do not depend on each other's answers are gathered, and sent together if the
+//! client pipelines; BEGIN goes with the first, COMMIT with the last. Answers are checked for the
+//! rows that must be there: a row that is missing, or there twice, is a wrong answer. The
+//! conditions check the sums.
 
 use std::time::{Duration, SystemTime};
 
@@ -24,12 +24,14 @@ use crate::tpcc::stock_level::StockLevel;
 use crate::tpcc::terminal::{UNUSED_ITEM, Who};
 use servers::Decimal;
 
-/// How a transaction has ended.
+/// Outcome of a transaction.
 pub(super) enum End {
     Committed,
-    /// The terminal's wish: an order of an item that there is not. It is open still.
+    /// Given up as the terminal wants: the order has an item that does not exist. The transaction
+    /// is still open.
     GivenUp,
-    /// Something was not found that is there: a sentence. It is open, or committed.
+    /// Failed to find a row that must exist, described in a sentence. The transaction is open, or
+    /// committed.
     Wrong(String),
 }
 
@@ -40,11 +42,11 @@ pub(super) struct Under<'u> {
     pub(super) connection: &'u Connection,
     pub(super) statements: &'u Statements,
     pub(super) is_pipelined: bool,
-    /// Where it is counted, and as what.
+    /// Ledger that counts the transaction, and the kind that it counts as.
     pub(super) counting: Option<(&'u Ledger, usize)>,
 }
 
-/// The only row, or what is to be said of there being none or more.
+/// Returns the only row, or the end that reports none or more.
 fn only<'r>(rows: &'r [Row], what: &str) -> Result<&'r Row, End> {
     match rows {
         [row] => Ok(row),
@@ -52,7 +54,7 @@ fn only<'r>(rows: &'r [Row], what: &str) -> Result<&'r Row, End> {
     }
 }
 
-/// Goes on with the only row, or ends the transaction.
+/// Evaluates to the only row, or ends the transaction.
 macro_rules! only {
     ($rows:expr, $what:literal) => {
         match only(&$rows, $what) {
@@ -62,7 +64,7 @@ macro_rules! only {
     };
 }
 
-/// A statement with its values.
+/// Sends a statement with its values.
 macro_rules! sent {
     ($of:ident, $statement:expr, $($value:expr),*) => {
         $of.connection.statement(&$statement, vec![$($value.into()),*])
@@ -70,15 +72,15 @@ macro_rules! sent {
 }
 
 fn time(date: Date) -> SystemTime {
-    // Requests are of dates after the load, which is after 1970.
+    // Requests have dates after the load, which is after 1970.
     SystemTime::UNIX_EPOCH + Duration::from_millis(date.get().unsigned_abs())
 }
 
 impl Under<'_> {
-    /// Carries a request out.
+    /// Runs the transaction of a request.
     ///
     /// # Errors
-    /// The server's. The transaction has failed then.
+    /// Returns the server's error, after which the transaction has failed.
     pub(super) async fn carry_out(&self, request: &Request, districts: u8) -> Ended {
         match request {
             Request::NewOrder(request) => self.new_order(request).await,
@@ -86,7 +88,7 @@ impl Under<'_> {
             Request::OrderStatus(request) => self.order_status(request).await,
             Request::Delivery(request) => self.delivery(request, districts).await,
             Request::StockLevel(request) => self.stock_level(request).await,
-            // Its tables are not loaded here; the mixes that are offered do not draw it.
+            // The tables of Query2 are not loaded here; the mixes on offer do not draw it.
             Request::Query2(_) => Ok(End::Wrong("Query2 is not offered here".to_owned())),
         }
     }
@@ -95,7 +97,7 @@ impl Under<'_> {
         answers(self.is_pipelined, statements).await
     }
 
-    /// The first statements.
+    /// Sends the first statements, with BEGIN.
     async fn begin(&self, statements: Vec<Sent<'_>>) -> Result<Vec<Vec<Row>>, Error> {
         let mut all = vec![self.connection.command("begin")];
         all.extend(statements);
@@ -104,7 +106,7 @@ impl Under<'_> {
         Ok(answers)
     }
 
-    /// The last statements.
+    /// Sends the last statements, with COMMIT.
     async fn commit(&self, mut statements: Vec<Sent<'_>>) -> Result<Vec<Vec<Row>>, Error> {
         if let Some((ledger, kind)) = self.counting {
             statements.push(ledger.count(self.connection, kind));
@@ -189,7 +191,7 @@ impl Under<'_> {
             ));
         }
         self.commit(last).await?;
-        // What the terminal shows.
+        // The terminal shows the sum.
         let taxed = 10_000 + tax.0 + district_tax.0;
         std::hint::black_box(total * (10_000 - discount.0) * taxed);
         Ok(End::Committed)
@@ -305,8 +307,8 @@ impl Under<'_> {
         Ok(End::Committed)
     }
 
-    /// Deletes the first of each district's open orders from among them, with BEGIN; the next one,
-    /// if another delivery was there before. Districts, and their orders.
+    /// Deletes the first of each district's open orders from among them, with BEGIN; takes the next
+    /// one if another delivery was faster. Returns districts and their orders.
     async fn take_oldest_orders(
         &self,
         warehouse: i32,
@@ -325,7 +327,7 @@ impl Under<'_> {
                 false => self.answers(oldest).await?,
             };
             let open = left.iter().zip(&found);
-            // A district may have none.
+            // A district may have no open order.
             let open = open.filter_map(|(district, rows)| Some((*district, rows.first()?.get(0))));
             let open: Vec<(i32, i32)> = open.collect();
             let closing = open.iter().map(|(district, order)| {
@@ -363,7 +365,7 @@ impl Under<'_> {
         Ok(End::Committed)
     }
 
-    /// Looks a customer up by the last name, if that is what is known.
+    /// Looks a customer up by the last name, if the request has the name.
     fn by_name(&self, of: (u16, u8), who: Who) -> Option<Sent<'_>> {
         let name = match who {
             Who::Number(_) => return None,
@@ -376,8 +378,8 @@ impl Under<'_> {
     }
 }
 
-/// The number of the customer that `who` says: of those with a last name, sorted by first name, the
-/// one in the middle, or before it.
+/// Returns the number of the customer that `who` describes. Among customers of one last name,
+/// sorted by first name, the customer is the one in the middle, or before it.
 fn number(who: Who, by_name: Option<&Vec<Row>>) -> Option<i32> {
     let rows = match who {
         Who::Number(customer) => return Some(customer.into()),

@@ -1,4 +1,4 @@
-//! The ways in which DuckDB can be asked for the rows that have one of a list of values.
+//! Forms in which DuckDB can be asked for the rows that have one of a list of values.
 
 use std::str::FromStr;
 
@@ -6,29 +6,29 @@ use commands::{Error, Result};
 
 use crate::in_predicate::{Answer, Taken};
 
-/// How it is asked.
+/// Forms in which DuckDB is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Form {
     /// The values are in the text of the query.
     Text,
-    /// That text has been prepared before.
+    /// The query of [`Form::Text`] has been prepared before.
     Prepared,
     /// A prepared query has the list as a parameter, `= ANY`.
     Bound,
-    /// The same with `list_contains`.
+    /// A prepared query has the list as a parameter, `list_contains`.
     Contains,
     /// The list is inserted into a temporary table, with which a prepared query has a semi join.
     Temporary,
-    /// That table has been filled before.
+    /// The temporary table of [`Form::Temporary`] has been filled before.
     Filled,
-    /// As [`Form::Text`], with an index on the column.
+    /// The query of [`Form::Text`], with an index on the column.
     IndexText,
-    /// As [`Form::Prepared`], with that index.
+    /// The query of [`Form::Prepared`], with an index on the column.
     IndexPrepared,
 }
 
 impl Form {
-    /// All of them.
+    /// Every form.
     pub(crate) const ALL: [Self; 8] = [
         Self::Text,
         Self::Prepared,
@@ -40,7 +40,7 @@ impl Form {
         Self::IndexPrepared,
     ];
 
-    /// The name used on the command line and in results.
+    /// Returns the name used on the command line and in results.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Text => "text",
@@ -54,7 +54,7 @@ impl Form {
         }
     }
 
-    /// What it does with a list within the time.
+    /// Returns the work on a list that counts towards the time.
     pub(super) fn taken(self) -> Taken {
         match self {
             Self::Text | Self::IndexText => Taken::Parsed,
@@ -64,12 +64,12 @@ impl Form {
         }
     }
 
-    /// Whether it needs the index.
+    /// Returns whether the form needs the index.
     pub(super) fn has_index(self) -> bool {
         matches!(self, Self::IndexText | Self::IndexPrepared)
     }
 
-    /// The query that serves every list, if there is one.
+    /// Returns the query that serves every list, if there is one.
     pub(super) fn query(self, answer: Answer) -> Option<String> {
         let condition = match self {
             Self::Text | Self::Prepared | Self::IndexText | Self::IndexPrepared => return None,
@@ -81,7 +81,7 @@ impl Form {
         Some(format!("SELECT {what} FROM plain WHERE {condition}"))
     }
 
-    /// The query of one list.
+    /// Returns the query of one list.
     pub(super) fn text(self, answer: Answer, list: &[u32]) -> String {
         let values: Vec<String> = list.iter().map(u32::to_string).collect();
         let table = if self.has_index() { "indexed" } else { "plain" };

@@ -1,10 +1,11 @@
-//! One table of the lock table: who has which locks, and who waits for more.
+//! A table of the lock table: its holders and its waiters.
 //!
 //! Pure bookkeeping, under the latch of the table locks. A waiter gets its lock as soon as it is
-//! excluded by no holder and by no waiter that stands before it: those who do not mind each other
-//! pass each other. A newcomer goes to the end, but for one that has locks here which somebody in
-//! the queue waits for: it goes just before that one, who would otherwise wait for it in vain.
-//! (PostgreSQL does the same.) A waiter is put before others as well if a deadlock needs it (`graph.rs`).
+//! excluded by no holder and by no waiter that stands before it: waiters that do not exclude each
+//! other pass each other. A newcomer goes to the end of the queue, except for one that has locks
+//! here for which a transaction in the queue waits: the newcomer goes just before that transaction,
+//! which would otherwise wait for it in vain. (PostgreSQL does the same.) A waiter is put before
+//! others as well if a deadlock needs it (`graph.rs`).
 
 use std::{collections::VecDeque, sync::Arc, task::Waker};
 
@@ -45,7 +46,7 @@ impl Queue {
         own.map_or(TableLockModes::NONE, |own| own.1)
     }
 
-    /// Enters a holder, or adds to what it has.
+    /// Enters a holder, or adds `modes` to those it has.
     pub(super) fn hold(&mut self, by: TransactionId, modes: TableLockModes) {
         match self.holders.iter_mut().find(|holder| holder.0 == by) {
             Some(own) => own.1 = own.1.and(modes),
@@ -53,7 +54,7 @@ impl Queue {
         }
     }
 
-    /// Who excludes a lock that stands, or would stand, before the waiter at `turn`.
+    /// Returns the transactions that exclude a lock at `turn`, each with whether it is a waiter.
     fn excluders(
         &self,
         by: TransactionId,
@@ -70,7 +71,7 @@ impl Queue {
         holders.chain(waiters.map(|waiter| (waiter.by, true)))
     }
 
-    /// Where in the queue a newcomer belongs.
+    /// Returns the place of a newcomer in the queue.
     fn turn_of(&self, by: TransactionId) -> usize {
         let held = self.held(by);
         let waits_for_it = |waiter: &Waiter| waiter.by != by && held.exclude(waiter.mode);
@@ -78,7 +79,7 @@ impl Queue {
         first.unwrap_or(self.waiters.len())
     }
 
-    /// Grants a lock at once; whether it could.
+    /// Grants a lock at once, if no transaction excludes it. Returns whether it did.
     pub(super) fn request(&mut self, by: TransactionId, mode: TableLockMode) -> bool {
         let turn = self.turn_of(by);
         let is_free = self.held(by).has(mode) || self.excluders(by, mode, turn).next().is_none();
@@ -101,8 +102,8 @@ impl Queue {
         ticket
     }
 
-    /// Puts a waiter just before another one that it waits for: how all stood before. `None` if it
-    /// does not stand behind it.
+    /// Puts the waiter `mover` just before the waiter `passed`, for which it waits. Returns the
+    /// previous order, or `None` if `mover` does not stand behind `passed`.
     pub(super) fn let_pass(
         &mut self,
         mover: TransactionId,
@@ -121,13 +122,13 @@ impl Queue {
         Some(order)
     }
 
-    /// Puts those who still wait in the order of these tickets.
+    /// Puts the remaining waiters in the `order` of these tickets.
     pub(super) fn restore(&mut self, order: &[Arc<Ticket>]) {
         let turn = |waiter: &Waiter| order.iter().position(|ticket| waiter.is_of(ticket));
         self.waiters.make_contiguous().sort_by_key(turn);
     }
 
-    /// Grants what can be granted; whom to wake.
+    /// Grants the locks that can be granted. Returns the wakers to call.
     pub(super) fn hand_over(&mut self) -> Vec<Waker> {
         let (mut turn, mut wakers) = (0, Vec::new());
         while let Some(waiter) = self.waiters.get(turn) {
@@ -145,7 +146,7 @@ impl Queue {
         wakers
     }
 
-    /// Weakens what a holder has, or takes it out.
+    /// Weakens the locks of a holder to the modes `to`, or takes the holder out.
     pub(super) fn weaken(&mut self, by: TransactionId, to: TableLockModes) {
         self.holders.retain_mut(|holder| {
             if holder.0 == by {
@@ -155,7 +156,7 @@ impl Queue {
         });
     }
 
-    /// Takes a waiter out; whether it was in the queue.
+    /// Takes a waiter out. Returns whether it was in the queue.
     pub(super) fn leave(&mut self, ticket: &Ticket) -> bool {
         let mut waiters = self.waiters.iter();
         let at = waiters.position(|waiter| waiter.is_of(ticket));
@@ -171,7 +172,7 @@ impl Queue {
         })
     }
 
-    /// Takes all waits of a transaction out; whom to wake.
+    /// Takes out all waits of a transaction. Returns the wakers to call.
     pub(super) fn cancel(&mut self, by: TransactionId) -> Vec<Waker> {
         let mut wakers = Vec::new();
         self.waiters.retain_mut(|waiter| {
@@ -184,7 +185,8 @@ impl Queue {
         wakers
     }
 
-    /// For whom `waiter` waits here: whether each is itself a waiter.
+    /// Adds to `found` the transactions that `waiter` waits for here, each with whether it is
+    /// itself a waiter.
     pub(super) fn blockers(&self, waiter: TransactionId, found: &mut Vec<(TransactionId, bool)>) {
         for (turn, own) in self.waiters.iter().enumerate() {
             if own.by == waiter {

@@ -1,5 +1,5 @@
-//! Every order in which a weak lock comes, goes, or is taken over by the next transaction of its
-//! context, while another transaction takes a strong one.
+//! Every order in which a weak lock is taken, released, or replaced by one of the next transaction
+//! of its context, while another transaction takes a strong one.
 
 use loom::{sync::Arc, thread};
 
@@ -29,7 +29,7 @@ impl World {
             locks: Locks::new(|| None),
             gate: std::sync::Arc::new(Gate::new(7)),
         };
-        // Made before: that is not what is checked here.
+        // The entries are made before: their creation is not checked here.
         world.entries();
         Arc::new(world)
     }
@@ -38,7 +38,7 @@ impl World {
         self.locks.tables.entries(0).get(0)
     }
 
-    /// As `lock_table` does, without waiting: whether it has got it.
+    /// Locks as `lock_table` does, without waiting. Returns whether the lock is held.
     fn lock_weakly(&self, by: TransactionId) -> bool {
         let modes = TableLockModes::NONE.with(RowExclusive);
         loop {
@@ -60,7 +60,7 @@ impl World {
         }
     }
 
-    /// As the end of a transaction does.
+    /// Unlocks as the end of a transaction does.
     fn unlock(&self, by: TransactionId) {
         let entries = self.entries();
         if !entries.weaken(7, TableLockModes::NONE) {
@@ -87,7 +87,7 @@ impl World {
     }
 }
 
-/// Never do both have their locks.
+/// The weak and the strong transaction never both have their locks.
 #[test]
 fn a_weak_and_a_strong_lock_are_never_both_held() {
     loom::model(|| {
@@ -110,8 +110,8 @@ fn a_weak_and_a_strong_lock_are_never_both_held() {
     });
 }
 
-/// Two transactions of a context, one after the other, beside one who waits: whoever he waits
-/// for, he hears of its end, and what he waits for is never the wrong one's.
+/// Two transactions of a context run one after the other, beside a waiter: the waiter hears of the
+/// end of either, and never waits for the wrong one.
 #[test]
 fn who_waits_hears_of_the_end_also_when_the_context_is_used_again() {
     loom::model(|| {

@@ -10,17 +10,17 @@ use super::{
 };
 use crate::timestamp::Timestamp;
 
-/// Bytes of a piece: no transfer, allocation or release of memory is larger.
+/// Size of a piece in bytes: no transfer, allocation or release of memory is larger.
 const PIECE_BYTES: usize = 1 << 20;
 
 /// Bytes that are put in before they enter the checksum.
 const HASHED_AT_ONCE: usize = 64 << 10;
 
-/// See the module text.
+/// Block of one large transaction; see the module's doc.
 pub(crate) struct LargeBlock {
-    /// All but the last are full.
+    /// Pieces of the block; all but the last are full.
     pieces: VecDeque<Buffer>,
-    /// The checksum of the writes, but for the last `unhashed` bytes in the last piece.
+    /// Checksum of the writes, except for the last `unhashed` bytes in the last piece.
     hasher: crc32fast::Hasher,
     unhashed: usize,
     /// Bytes of the writes.
@@ -29,7 +29,7 @@ pub(crate) struct LargeBlock {
 }
 
 impl LargeBlock {
-    /// Without a write.
+    /// Makes a block without a write.
     pub(crate) fn new() -> LargeBlock {
         let mut first = Buffer::with_capacity(PIECE_BYTES);
         first.set_len(BLOCK_HEADER_BYTES + TRANSACTION_HEADER_BYTES);
@@ -42,18 +42,18 @@ impl LargeBlock {
         }
     }
 
-    /// Bytes of memory that it takes with `bytes` put in.
+    /// Returns the bytes of memory that a block takes with `bytes` put in.
     pub(crate) fn capacity_for(bytes: usize) -> usize {
         let head = BLOCK_HEADER_BYTES + TRANSACTION_HEADER_BYTES;
         (head + bytes).next_multiple_of(PIECE_BYTES)
     }
 
-    /// Bytes put in.
+    /// Returns the number of bytes put in.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Puts a write in; nothing as its value deletes.
+    /// Puts a write in; without a value it is a deletion.
     pub(crate) fn write(&mut self, table: u32, key: &[u8], value: Option<&[u8]>) {
         for part in [
             &write_head(table, key, value),
@@ -92,7 +92,7 @@ impl LargeBlock {
         self.unhashed = 0;
     }
 
-    /// Its pieces, as a block: in the file they come one after the other.
+    /// Seals the block, and returns its pieces: in the file they come one after the other.
     pub(crate) fn seal(
         mut self,
         timestamp: Timestamp,
@@ -123,7 +123,7 @@ impl LargeBlock {
         self.pieces
     }
 
-    /// Bytes of the block in the file, with so many claims.
+    /// Returns the bytes of the block in the file, with so many claims.
     pub(crate) fn file_bytes(&self, claims: usize) -> usize {
         let header = BlockHeader {
             payload_bytes: (TRANSACTION_HEADER_BYTES + self.bytes) as u32,

@@ -59,7 +59,7 @@ fn a_block_reads_as_it_was_written() {
     assert_eq!(transactions[1].writes().count(), 1);
 }
 
-/// Every single changed bit is noticed, wherever it is but in the padding.
+/// Every single changed bit is noticed, except in the padding.
 #[test]
 fn every_flipped_bit_is_noticed() {
     let (mut buffer, ..) = block();
@@ -97,7 +97,7 @@ fn a_torn_block_is_noticed() {
     }
 }
 
-/// They would be taken for identities of transactions.
+/// Impossible timestamps would be taken for identities of transactions.
 #[test]
 fn timestamps_that_cannot_be_are_refused() {
     let sealed = |timestamp: u64, as_of: u64| {

@@ -1,4 +1,4 @@
-//! Blocks: sealed when they are due, written, and what waits for them released.
+//! Blocks: sealed when they are due, and written; the commits that wait for them are released.
 
 use std::{collections::VecDeque, time::Duration};
 
@@ -16,15 +16,14 @@ use crate::{
 
 /// Calls of [`LaneWriter::poll`] between two readings of the clock.
 const POLLS_PER_READING: u32 = 8;
-/// How long a write may take before the processor is yielded for it.
+/// Duration of a write after which the processor is yielded for it.
 const YIELD_AFTER: Duration = Duration::from_micros(200);
 
 impl LaneWriter {
-    /// Takes in what the device has completed, seals and submits what is due,
-    /// releases commits.
+    /// Takes in completed transfers, seals and submits blocks that are due, and releases commits.
     #[inline(always)]
     pub(crate) fn poll(&self, moment: Moment) {
-        // Segments and checkpoints have transfers under way that are no block's.
+        // Segments and checkpoints have transfers under way that belong to no block.
         if self.busy.get() || self.port.outstanding() > 0 {
             self.work(moment);
         }
@@ -77,8 +76,8 @@ impl LaneWriter {
         are_up
     }
 
-    /// Lets the kernel's own threads have the processor if a write takes long: they
-    /// may be what it waits for (see crate `io`, `uring/slice.rs`).
+    /// Lets the kernel's own threads have the processor if a write takes long: the write may wait
+    /// for them (see crate `io`, `uring/slice.rs`).
     fn yield_to_device(&self, writing: &mut Writing) {
         let Some(under_way) = &mut writing.under_way else {
             return;
@@ -102,7 +101,7 @@ impl LaneWriter {
         let header = self.header(writing, writing.transactions, writing.newest, as_of);
         let before = writing.active.capacity();
         format::seal(&mut writing.active, header, &claims);
-        // For the claims of many lanes a full buffer had to grow.
+        // A full buffer had to grow for the claims of many lanes.
         writing.memory.charge(writing.active.capacity() - before);
         let spare = writing.spare.take().expect("nothing is under way");
         let block = std::mem::replace(&mut writing.active, spare);
@@ -115,9 +114,9 @@ impl LaneWriter {
         self.room.ring();
     }
 
-    /// The clock and the claims of a block that is sealed now.
+    /// Returns the clock and the claims for a block that is sealed now.
     pub(super) fn claim(&self) -> (Timestamp, Vec<Claim>) {
-        // Before the counts are read: whoever wants something later asks again.
+        // Before the counts are read: a session that wants a later commit asks again.
         self.lane().answer();
         let as_of = self.log.now();
         let claims = self.log.frontier.needed().enumerate();
@@ -129,7 +128,7 @@ impl LaneWriter {
         (as_of, claims.collect())
     }
 
-    /// The header of the lane's next block, of its last so many transactions.
+    /// Returns the header of the lane's next block, which has its last `transactions` transactions.
     pub(super) fn header(
         &self,
         writing: &Writing,
@@ -220,7 +219,7 @@ impl LaneWriter {
                     }
                 }
             },
-            // All of it again: that is idempotent.
+            // The whole piece is written again: that is idempotent.
             Ok(_) if under_way.attempts < WRITE_ATTEMPTS => {
                 under_way.attempts += 1;
                 return self.write(under_way, buffer);
@@ -243,14 +242,14 @@ impl LaneWriter {
         under_way.transfer = self.port.begin(Action::WriteDurable, file, offset, piece);
     }
 
-    /// The device has failed: whether the block is on it, nobody knows. Nothing
-    /// is acknowledged from now on.
+    /// Poisons the log after an error of the device: whether the block was written is unknown. No
+    /// commit is acknowledged from now on.
     fn fail(&self, writing: &mut Writing, error: &std::io::Error) {
         if let Some(failed) = writing.under_way.take() {
             let unwritten = failed.rest.iter().map(Buffer::capacity).sum();
             writing.memory.shrink(unwritten);
         }
-        // What is in the active buffer cannot become durable either.
+        // Commits in the active buffer cannot become durable either.
         writing.transactions = 0;
         writing.active.set_len(BLOCK_HEADER_BYTES);
         self.log.poison(&format!("writing the log failed: {error}"));
@@ -283,8 +282,8 @@ impl LaneWriter {
         }
     }
 
-    /// Writes what is in the buffers, blocking the thread: at the session's end, and before its
-    /// thread turns to something else.
+    /// Writes the buffers, blocking the thread: at the session's end, and before its thread turns
+    /// to something else.
     pub(crate) fn flush(&self) {
         loop {
             self.busy.set(true);

@@ -1,9 +1,9 @@
 //! Transactions that are larger than a buffer.
 //!
-//! The redo records of such a transaction are put together before it commits, in turns, as a block
-//! of its own. When it commits only its timestamp and what the block claims are missing, and the block is
-//! sent off at once: all that was committed in the lane before must be in blocks by then, and
-//! written, so newcomers wait as well ([`Ahead`]). It is kept and written piece by piece.
+//! The redo records of such a transaction are put together before it commits, in turns, as a block of its
+//! own. When the transaction commits, only its timestamp and the block's claims are missing, and the
+//! block is sent off at once: all earlier commits of the lane must be in blocks by then, and written, so
+//! newcomers wait as well ([`Ahead`]). The block is kept and written piece by piece.
 
 use io::Buffer;
 
@@ -15,7 +15,7 @@ use crate::{
     timestamp::Timestamp,
 };
 
-/// The redo records of a large transaction, before it commits.
+/// Redo records of a large transaction, before it commits.
 pub(crate) struct LargeTransaction<'l> {
     block: LargeBlock,
     charged: Charged<'l>,
@@ -23,14 +23,13 @@ pub(crate) struct LargeTransaction<'l> {
 }
 
 impl LaneWriter {
-    /// Whether a transaction of `bytes` is larger than a buffer: then it is to be put together
-    /// first.
+    /// Whether a transaction of `bytes` is larger than a buffer: its block is put together first then.
     #[inline]
     pub(crate) fn is_large(&self, bytes: usize) -> bool {
         bytes > self.log.config.buffer_bytes
     }
 
-    /// Begins to put together a large transaction, of `bytes` at the end.
+    /// Begins to put together a large transaction, which will have `bytes` bytes.
     ///
     /// # Errors
     /// [`Error::TransactionTooLarge`], [`Error::MemoryExhausted`].
@@ -50,8 +49,8 @@ impl LaneWriter {
         })
     }
 
-    /// As [`LaneWriter::append`], for a transaction that was put together and has room: what
-    /// `commit` says is an error leaves an empty transaction in the log.
+    /// Commits a transaction that was put together and has room, like [`LaneWriter::append`]. If `commit`
+    /// returns an error, an empty transaction is left in the log.
     pub(crate) fn append_large<R, E>(
         &self,
         large: LargeTransaction<'_>,
@@ -82,7 +81,8 @@ impl LaneWriter {
             block, mut charged, ..
         } = large;
         let pieces = block.seal(timestamp, header, &claims);
-        // The block under way has them from now on, and what the claims needed besides.
+        // From now on the memory belongs to the block under way, including the part that the claims
+        // needed.
         let needed = pieces.iter().map(Buffer::capacity).sum::<usize>();
         writing
             .memory
@@ -95,7 +95,7 @@ impl LaneWriter {
 }
 
 impl<'l> LargeTransaction<'l> {
-    /// Puts a write in; nothing as its value deletes.
+    /// Puts a write in; without a value it is a deletion.
     ///
     /// # Errors
     /// [`Error::MemoryExhausted`].
@@ -112,18 +112,18 @@ impl<'l> LargeTransaction<'l> {
         Ok(())
     }
 
-    /// Bytes put in.
+    /// Returns the number of bytes put in.
     pub(crate) fn bytes(&self) -> usize {
         self.block.bytes()
     }
 
-    /// As [`LaneWriter::room_for`], for this transaction.
+    /// Waits until this transaction can be committed; see [`LaneWriter::room_for`].
     ///
     /// # Errors
-    /// As there.
+    /// [`Error::Poisoned`]; [`Error::StorageFull`], and the transaction can be committed later.
     ///
     /// # Suspension
-    /// An event wait, unless all that was committed is written.
+    /// An event wait, unless all earlier commits are written.
     pub(crate) async fn room(&mut self, purse: Purse) -> Result<(), Error> {
         let lane = self.charged.lane;
         let look = || self.look(purse);
@@ -134,7 +134,7 @@ impl<'l> LargeTransaction<'l> {
         let lane = self.charged.lane;
         lane.log.check_sound()?;
         let mut writing = lane.writing.borrow_mut();
-        // With what is in the buffer, which goes to the same segment before.
+        // The segment also needs room for the content of the buffer, which is written before.
         let bytes = self.block.file_bytes(0) + writing.active.len();
         let room = writing.segment_room(bytes as u64, purse);
         let is_busy = writing.under_way.is_some() || writing.transactions > 0;
@@ -144,7 +144,7 @@ impl<'l> LargeTransaction<'l> {
                 lane.busy.set(true);
                 Some(self.ahead.take().unwrap_or_else(|| Ahead::begin(lane)))
             }
-            // Whoever makes room may have to log something before.
+            // A transaction that makes room may have to log something before.
             _ => None,
         };
         Ok(match room {
@@ -154,7 +154,7 @@ impl<'l> LargeTransaction<'l> {
     }
 }
 
-/// Bytes of a lane's memory, until this is dropped.
+/// Bytes of a lane's memory, charged until this guard is dropped.
 struct Charged<'l> {
     lane: &'l LaneWriter,
     bytes: usize,
@@ -179,8 +179,8 @@ impl Drop for Charged<'_> {
     }
 }
 
-/// Keeps newcomers out of the buffer as long as it is there: until what is in it is written, since
-/// there is a segment for it and for the large transaction.
+/// Guard that keeps newcomers out of the buffer until the buffer is written: there is a segment for the
+/// buffer and for the large transaction.
 struct Ahead<'l>(&'l LaneWriter);
 
 impl<'l> Ahead<'l> {

@@ -1,4 +1,4 @@
-//! The segment that comes after the one in use.
+//! The segment that follows the one in use.
 
 use std::time::Duration;
 
@@ -12,12 +12,12 @@ use crate::{
     },
 };
 
-/// The pause after every piece of a lane's first segment.
+/// Pause after every piece of a lane's first segment.
 const FIRST_FILL_PAUSE: Duration = Duration::from_millis(1);
 
 impl LaneWriter {
-    /// Makes sure that the current segment has room for a block of `bytes`, of the last so many
-    /// transactions that were committed.
+    /// Makes sure that the current segment has room for a block of `bytes`, with the last
+    /// `transactions` transactions that were committed.
     pub(super) fn provide_segment(
         &self,
         writing: &mut Writing,
@@ -48,7 +48,7 @@ impl LaneWriter {
     /// [`Error::StorageFull`].
     ///
     /// # Suspension
-    /// Device waits; an event wait while nobody needs it soon.
+    /// Device waits; an event wait while no transaction needs the segment soon.
     pub(crate) async fn prepare_segment(&self, purse: Purse) -> Result<(), Error> {
         let (header, bytes) = {
             let writing = self.writing.borrow();
@@ -58,7 +58,7 @@ impl LaneWriter {
             if writing.preparing || has || self.log.is_poisoned() {
                 return Ok(());
             }
-            // What is buffered may count on the one that is replaced.
+            // Buffered transactions may count on the segment that is replaced.
             let replaced = next.map_or(0, Segment::room);
             let wanted = wanted.max(replaced) + io::BLOCK_BYTES as u64;
             let usual = self.log.config.segment_bytes.max(wanted);
@@ -82,9 +82,9 @@ impl LaneWriter {
         match prepared {
             Ok(Some(segment)) => {
                 writing.resting.ordinal += 1;
-                // One that was too small for what came goes unused: it is empty.
+                // A segment that was too small for a transaction goes unused: it is empty.
                 if let Some(unused) = writing.resting.next.replace(segment) {
-                    // Nothing in it: freed by the next checkpoint.
+                    // The empty segment is freed by the next checkpoint.
                     self.log.segments.keep_unused(&unused);
                 }
                 Ok(())
@@ -101,10 +101,9 @@ impl LaneWriter {
         }
     }
 
-    /// Waits until `filled` of `bytes` of the next segment are too few: it is filled
-    /// twice as fast as the one in use, so that the device has little more to do at
-    /// any time, and without delay once somebody waits for it. [`Pace::GiveUp`] when
-    /// nobody will need it.
+    /// Waits until `filled` of `bytes` of the next segment are too few: the next segment is filled
+    /// twice as fast as the one in use, which spreads the load on the device, and without delay
+    /// once a transaction waits for it. Returns [`Pace::GiveUp`] when no transaction will need it.
     async fn pace(&self, filled: u64, bytes: u64) -> Pace {
         loop {
             let ring = self.upkeep.next();
@@ -131,7 +130,7 @@ impl LaneWriter {
     }
 }
 
-/// The preparation of a segment, under way until this is dropped.
+/// Preparation of a segment, under way until this guard is dropped.
 struct Preparing<'l>(&'l LaneWriter);
 
 impl<'l> Preparing<'l> {
@@ -144,7 +143,7 @@ impl<'l> Preparing<'l> {
 impl Drop for Preparing<'_> {
     fn drop(&mut self) {
         self.0.writing.borrow_mut().preparing = false;
-        // Those that wait look again, now or when the segment is in place.
+        // Waiting transactions look again, now or when the segment is in place.
         self.0.busy.set(true);
         self.0.room.ring();
     }

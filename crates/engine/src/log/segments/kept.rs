@@ -1,10 +1,10 @@
-//! Segments that are written: which of them recovery needs, which are kept for change
-//! streams, and where in them a block is.
+//! Segments that are written: segments that recovery needs, segments kept for change streams, and
+//! the search for a block in them.
 //!
-//! *Complete history:* of what is newer than [`Pool::oldest`], no segment is missing.
-//! It rises, under the latch, before a segment is given up that has anything newer. So
-//! whoever looks for a block and does not find it, while `oldest` is not newer than
-//! where he is, looks for one that was never there.
+//! *Complete history:* no segment with a transaction newer than [`Pool::oldest`] is missing.
+//! `oldest` rises, under the latch, before a segment with newer transactions is given up. If a
+//! stream looks for a block and does not find it, while `oldest` is not newer than the stream's
+//! position, the block never existed.
 
 use std::collections::BTreeSet;
 
@@ -15,28 +15,28 @@ use crate::{
     timestamp::Timestamp,
 };
 
-/// Free files that are kept at least. Beyond that, as many as a checkpoint freed: the
-/// log will need them until the next one.
+/// Minimum number of free files that are kept. Beyond it, as many are kept as a checkpoint freed:
+/// the log will need them until the next checkpoint.
 const FREE_MIN: usize = 4;
 
-/// What becomes of the segments that a checkpoint makes superfluous.
+/// Decision about the segments that a checkpoint makes superfluous.
 #[derive(Debug)]
 pub(crate) struct Retention {
-    /// For the manifest; the events in it are the catalog's to add.
+    /// History for the manifest; the catalog adds the events.
     pub(crate) history: History,
     /// Files to be used again.
     free: Vec<u64>,
 }
 
-/// No segment has what was looked for.
+/// Error: no segment has the transactions that were looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NotKept {
-    /// What is newer is complete.
+    /// Timestamp after which the history is complete.
     pub(crate) oldest: Timestamp,
 }
 
 impl Segments {
-    /// The lane goes on from `full`, which stays as it is, to `next`.
+    /// Notes that the lane goes on from `full`, which stays as it is, to `next`.
     pub(crate) fn turn(&self, full: Option<&Segment>, next: &Segment) {
         let mut pool = self.pool();
         if let Some(full) = full {
@@ -50,7 +50,7 @@ impl Segments {
         self.pool().begin(segment, 0);
     }
 
-    /// What the log takes up.
+    /// Returns the room that the log takes up.
     pub(crate) fn room(&self) -> LogRoom {
         let pool = self.pool();
         let bytes = |files: &[(u64, u64)]| files.iter().map(|&(_, bytes)| bytes).sum::<u64>();
@@ -64,13 +64,13 @@ impl Segments {
         }
     }
 
-    /// What is newer can be read, nothing is missing of it.
+    /// Returns the timestamp after which all transactions can be read.
     pub(crate) fn oldest(&self) -> Timestamp {
         self.pool().oldest
     }
 
-    /// The lanes of the earliest incarnation, of those from `incarnation` on, that has
-    /// anything newer than `after`.
+    /// Returns the lanes of the earliest incarnation, from `incarnation` on, that has anything
+    /// newer than `after`.
     pub(crate) fn lanes_after(
         &self,
         incarnation: u64,
@@ -93,7 +93,7 @@ impl Segments {
         Ok(Some((earliest, lanes)))
     }
 
-    /// The first segment of a lane that has anything newer than `after`.
+    /// Returns the first segment of a lane that has anything newer than `after`.
     pub(crate) fn first_after(
         &self,
         (incarnation, lane): (u64, u32),
@@ -106,7 +106,7 @@ impl Segments {
         Ok(newer.min_by_key(|full| full.first_block).copied())
     }
 
-    /// The segment that has a block of a lane, or will.
+    /// Returns the segment that has a block of a lane, or will have it.
     pub(crate) fn with_block(
         &self,
         (incarnation, lane): (u64, u32),
@@ -120,22 +120,22 @@ impl Segments {
         })
     }
 
-    /// How far the log of an earlier incarnation counts.
+    /// Returns the timestamp up to which the log of an earlier incarnation counts.
     pub(crate) fn cut(&self, incarnation: u64) -> Option<Timestamp> {
         self.pool().cuts.get(&incarnation).copied()
     }
 
-    /// Numbers of the segments that recovery does not need if a checkpoint of
-    /// `incarnation` counts that needs the log from `starts` on.
+    /// Returns the numbers of the segments that recovery does not need, provided that the current
+    /// checkpoint is of `incarnation` and needs the log from `starts` on.
     pub(crate) fn superfluous(&self, incarnation: u64, starts: &[Start]) -> BTreeSet<u64> {
         let pool = self.pool();
         let superfluous = pool.superfluous(incarnation, starts);
         superfluous.map(|full| full.number).collect()
     }
 
-    /// Chooses what to keep, at most `bytes_max`, of the segments that recovery does not
-    /// need once a checkpoint of `incarnation` counts that needs the log from `starts`
-    /// on: the newest ones. Changes nothing yet.
+    /// Chooses the segments to keep, at most `bytes_max` in all, among those that recovery does not
+    /// need once the current checkpoint is of `incarnation` and needs the log from `starts` on: the
+    /// newest ones. Changes nothing yet.
     pub(crate) fn retention(
         &self,
         incarnation: u64,
@@ -166,7 +166,8 @@ impl Segments {
         }
     }
 
-    /// Frees what was chosen, now that a manifest counts that says so. How many.
+    /// Frees the files of `retention`, once the manifest with its history is in place; returns how
+    /// many were freed.
     ///
     /// # Errors
     /// If surplus files cannot be removed.
@@ -219,7 +220,7 @@ impl Full {
 }
 
 impl Pool {
-    /// A lane has a segment that was prepared.
+    /// Notes that a lane has begun to use a segment that was prepared.
     fn begin(&mut self, segment: &Segment, blocks_end: u64) {
         self.prepared
             .retain(|&(number, _)| number != segment.number);

@@ -1,7 +1,7 @@
-//! What is kept for change streams only, and how far back it is complete.
+//! Log files that are kept for change streams only, and how far back they are complete.
 //!
-//! What is missing or destroyed here is no reason to refuse a database: the history
-//! begins later then, and who wants to go on from before is told so.
+//! A missing or destroyed file among them is no reason to refuse a database: the history begins
+//! later then, and a stream that wants to go on from before gets an error.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use crate::{
 };
 
 impl Logs {
-    /// Takes those of a lane's files that the manifest lists: nothing else is to be known
+    /// Takes the files of a lane that the manifest lists out of `files`: nothing else need be known
     /// of them.
     pub(super) fn take_listed(&mut self, manifest: &Manifest, files: &mut Vec<LogFile>) {
         files.retain(|file| {
@@ -36,7 +36,8 @@ impl Logs {
         });
     }
 
-    /// Of listed files that are not there, what was newest is missing.
+    /// Checks that the listed files are there: if one is not, its newest transactions are missing
+    /// from the history.
     pub(super) fn check_listed(&mut self, manifest: &Manifest) {
         let found: BTreeSet<u64> = self.segments.used.iter().map(|full| full.number).collect();
         let listed = manifest.history.files.iter();
@@ -45,8 +46,9 @@ impl Logs {
         self.segments.oldest = self.segments.oldest.max(newest.unwrap_or_default());
     }
 
-    /// What a checkpoint superseded in a lane, and is newer than the history's
-    /// beginning, reaches up to what recovery needs; if not, some of it is destroyed.
+    /// Checks the blocks of a lane that a checkpoint superseded and that are newer than the
+    /// beginning of the history: they reach up to the blocks that recovery needs, or some of them
+    /// are destroyed.
     pub(super) fn check_superseded(
         &mut self,
         manifest: &Manifest,
@@ -86,17 +88,17 @@ impl Logs {
         }
     }
 
-    /// Frees what does not reach back far enough to be of use.
+    /// Frees files that do not reach back far enough to be of use.
     pub(super) fn end_history(&mut self, manifest: &Manifest, salvage: bool) {
         let segments = &mut self.segments;
         let earlier = manifest.history.cuts.iter().copied();
         let ended = self.cuts.iter().map(|cut| (cut.incarnation, cut.up_to));
         segments.cuts = earlier.chain(ended).collect();
         if salvage {
-            // Of lanes that ended early, something may be missing.
+            // Lanes that ended early may miss something.
             segments.oldest = self.reached;
         }
-        // Of incarnations of which nobody knows how far they count, nothing does.
+        // If it is unknown how far an incarnation counts, none of its files do.
         let unknown = segments.used.iter().filter(|full| {
             let incarnation = full.header.incarnation;
             !segments.cuts.contains_key(&incarnation)
@@ -119,7 +121,7 @@ impl Logs {
     }
 }
 
-/// Whether a file is the listed one, and nothing that recovery needs.
+/// Whether a file is the listed one, and has nothing that recovery needs.
 fn is_superseded(manifest: &Manifest, listed: &HistoryFile, file: &LogFile) -> bool {
     let header = &file.header;
     let of_file = (file.number, header.incarnation, header.lane);

@@ -10,7 +10,7 @@ const HEADER: SegmentHeader = SegmentHeader {
     ordinal: 0,
 };
 
-/// A block of one transaction, of some thousand bytes.
+/// Makes a block of one transaction, of some thousand bytes.
 fn block(number: u64, timestamp: u64) -> Buffer {
     let mut block = Buffer::zeroed(BLOCK_HEADER_BYTES);
     let mut appending = Appending::begin(&mut block, Timestamp(number + 1));
@@ -35,11 +35,11 @@ fn block(number: u64, timestamp: u64) -> Buffer {
     block
 }
 
-/// Files with blocks of these timestamps; three in each.
+/// Files with blocks of the given timestamps; three blocks in each.
 struct Lane {
     disk: SimulatedDisk,
     files: Vec<LogFile>,
-    /// Where the blocks are: file, and offset.
+    /// Places of the blocks: file, and offset.
     blocks: Vec<(usize, u64)>,
 }
 
@@ -113,7 +113,7 @@ fn looking_ahead_finds_the_same() {
     let log = lane.scan(Look::Ahead).unwrap();
     assert_eq!((log.blocks, log.transactions, log.claims.len()), (8, 8, 8));
     assert_eq!(log.claims[7].vector[1].needed, 7);
-    // The last block of a lane may be torn, that of a file with a successor not.
+    // The last block of a lane may be torn; the last block of a file with a successor may not.
     lane.rot(7);
     let [through, ahead] = both(&lane);
     assert_eq!(through, ahead);

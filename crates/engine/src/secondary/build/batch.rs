@@ -1,4 +1,4 @@
-//! What a builder has read of the table and not yet brought into the index.
+//! A batch of records that a builder has read of the table and not yet brought into the index.
 
 use crate::{
     indirection::Rid,
@@ -23,7 +23,7 @@ pub(in crate::secondary) struct Batch {
 }
 
 impl Batch {
-    /// Empties it; its memory stays.
+    /// Empties the batch.
     pub(in crate::secondary) fn clear(&mut self) {
         self.records = 0;
         self.entries = Gathered::default();

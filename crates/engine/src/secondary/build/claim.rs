@@ -1,4 +1,4 @@
-//! Claiming the entries of many records, for whoever builds an index.
+//! Claiming the entries of many records, for the builder of an index.
 
 use interleave::{Policy, Prefetching, together};
 
@@ -11,7 +11,7 @@ use crate::{
     transaction::{Claimed, Transaction},
 };
 
-/// Claims entries in the name of a transaction.
+/// Claims `entries` in the name of `transaction`.
 ///
 /// # Errors
 /// [`BuildError::Duplicate`]; [`BuildError::Engine`]. Entries that were claimed stay.

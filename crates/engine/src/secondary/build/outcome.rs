@@ -1,4 +1,4 @@
-//! How far a build is, what a step of it came to, and why there is no index.
+//! Progress of a build, outcome of a step, and reasons why there is no index.
 
 use std::fmt;
 
@@ -6,30 +6,30 @@ use memory::Exhausted;
 
 use crate::error::Error;
 
-/// How far an index is.
+/// Progress of the build of an index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BuildProgress {
-    /// Records that it has.
+    /// Number of records that the index has.
     pub records_done: u64,
-    /// Records that the table has, about: removed ones may be counted.
+    /// Approximate number of records of the table: removed ones may be counted.
     pub records_estimate: u64,
-    /// Batches given up because a writer was in the way.
+    /// Number of batches given up because a writer was in the way.
     pub conflicts: u64,
 }
 
-/// Why there is no index. It was dropped.
+/// Reason why there is no index. The index was dropped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// There is a table or index of this name.
+    /// A table or index of this name exists.
     Exists,
-    /// The catalog records an index of this name that is unique and not to be, or the
-    /// reverse, or has another description.
+    /// The catalog records an index of this name with another description, or one that is unique
+    /// where this one is not, or the reverse.
     Different,
     /// The index was to be unique, and two records have this key.
     Duplicate {
-        /// The index key.
+        /// Index key.
         key: Box<[u8]>,
     },
     /// The index was dropped meanwhile.
@@ -75,7 +75,7 @@ impl From<Exhausted> for BuildError {
     }
 }
 
-/// What a step of a build came to.
+/// Outcome of a step of a build.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BuildStep {
     /// Transactions that began before the index are still open.

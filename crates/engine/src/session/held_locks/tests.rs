@@ -2,7 +2,7 @@ use std::collections::HashMap;
 
 use super::*;
 
-/// What the list should say, found by looking through all of it.
+/// Expected content of the list, found by a search through all of it.
 #[derive(Default)]
 struct Model(Vec<(usize, Option<Strength>, Strength, bool)>);
 

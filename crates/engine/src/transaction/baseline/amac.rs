@@ -14,7 +14,7 @@ use crate::{
     version::{HEADER_BYTES, Version},
 };
 
-/// Where a read goes on.
+/// Next step of a read.
 enum Stage<'t, 'k> {
     Index(AmacGet<'t, 'k>),
     Slot(&'t Slot),
@@ -33,7 +33,7 @@ impl<'t, 'k> Read<'t, 'k> {
         }
     }
 
-    /// Goes on to the next prefetch; true at the end.
+    /// Runs up to the next prefetch; true at the end.
     #[inline(always)]
     fn step(
         &mut self,
@@ -85,11 +85,11 @@ impl<'t, 'k> Read<'t, 'k> {
 }
 
 impl Transaction {
-    /// Reads `keys` as a group of state machines, all in flight at once. `read`
-    /// is given each key's position and value.
+    /// Reads `keys` as a group of state machines, all in flight at once. `read` is given the
+    /// position and the value of each key that is found.
     ///
     /// # Errors
-    /// As for [`Transaction::get`].
+    /// Fails as [`Transaction::get`] does.
     pub fn multi_get_amac<K: AsRef<[u8]>>(
         &self,
         table: &Table,
@@ -97,7 +97,7 @@ impl Transaction {
         mut read: impl FnMut(usize, &[u8]),
     ) -> Result<(), Error> {
         let _statement = self.statement(table)?;
-        // What it reads is not noted.
+        // The reads are not noted.
         self.context.dependencies.settle();
         let pin = self.session.memory.pin();
         let snapshot = self.context.snapshot();

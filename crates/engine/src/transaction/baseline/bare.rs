@@ -1,4 +1,4 @@
-//! The least a point read can be: index, slot, newest version, value.
+//! The smallest possible point read: index, slot, newest version, value.
 
 use interleave::{Sequential, run_inline};
 
@@ -9,9 +9,9 @@ use crate::{
 };
 
 impl Session {
-    /// Reads the newest version of a record without a transaction: no snapshot,
-    /// no visibility. The yardstick for what transactions cost; wrong answers
-    /// while writers run.
+    /// Reads the newest version of the record under `key` without a transaction: no snapshot, no
+    /// visibility. Returns whether there is one. A yardstick for the cost of transactions; the
+    /// answers are wrong while writers run.
     pub fn bare_get(&self, table: &Table, key: &[u8], read: impl FnOnce(&[u8])) -> bool {
         let pin = self.memory.pin();
         let Some(rid) = run_inline(table.index.get::<Sequential>(&pin, key)) else {

@@ -1,5 +1,5 @@
-//! The protocol of the module text, on real status words, in all interleavings of two
-//! commits. Versions are reduced to their marks, slots to who overwrites them.
+//! The protocol of the module text, on real status words, in all interleavings of two commits.
+//! Versions are reduced to their marks, slots to the overwriters of those versions.
 
 use loom::{sync::Arc, thread};
 
@@ -11,18 +11,18 @@ use crate::{
     timestamp::{Timestamp, TransactionId},
 };
 
-/// A transaction that has read one record and overwritten another; everything before
-/// its commit is past.
+/// Transaction that has read one record and overwritten another; everything before its commit is
+/// past.
 struct Writer {
     status: Arc<Status>,
     sequence: u64,
-    /// The mark of the version that it read.
+    /// Mark of the version that the transaction read.
     read: Arc<AtomicU64>,
-    /// Who overwrites that, if anybody does.
+    /// Overwriter of the version that was read, if any.
     overwriter: Option<(Arc<Status>, TransactionId)>,
-    /// The mark of the version that it overwrites.
+    /// Mark of the version that the transaction overwrites.
     overwritten: Arc<AtomicU64>,
-    /// A successor that has committed before, or 0.
+    /// Successor that has committed before, or 0.
     successor: u64,
 }
 
@@ -43,7 +43,7 @@ fn raise(mark: &AtomicU64, at: u64) {
 }
 
 impl Writer {
-    /// `Transaction::certify`; whether it has committed.
+    /// Commits as `Transaction::certify` does. Returns whether the transaction has committed.
     fn commit(&self, clock: &AtomicU64, last_read_only: impl FnOnce() -> u64) -> bool {
         let Timestamp(at) = self.status.take_timestamp(self.sequence, clock);
         raise(&self.read, at);
@@ -111,8 +111,8 @@ fn of_two_writers_that_read_what_the_other_overwrites_one_aborts() {
     });
 }
 
-/// A writer with a successor at 5, and a reader that saw that successor and what the
-/// writer overwrites.
+/// Returns a writer with a successor at 5, before a reader that saw that successor and the record
+/// that the writer overwrites.
 fn pivot(mark: &Arc<AtomicU64>) -> (Writer, TransactionId) {
     let (status, id) = begin(0);
     let writer = Writer {
@@ -154,7 +154,7 @@ fn a_reader_and_the_writer_in_its_way_do_not_both_commit() {
 fn a_writer_never_commits_around_a_declared_readers_snapshot() {
     loom::model(|| {
         let horizon = Arc::new(Horizon::new());
-        // As if there had been commits up to 10.
+        // Puts the clock where commits up to 10 would have left it.
         horizon.clock.fetch_add(9, Ordering::SeqCst);
         let announcements = Arc::new(Announcements::new());
         let mark = Arc::new(AtomicU64::new(0));

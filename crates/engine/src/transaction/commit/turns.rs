@@ -1,20 +1,23 @@
-//! Commits of large transactions, in turns with other tasks, and what all commits share with them:
-//! how much there is to log, and the stamping.
+//! Commits of large transactions, in turns with other tasks, and the steps that all commits share
+//! with them: the size of the log record, and the stamping.
 //!
-//! 1. Where its rows have gone is found out (`moves.rs`). What is to be logged is counted and, if it is larger
-//!    than a buffer, put together (`log/lane/large.rs`). The transaction is as open as ever.
+//! 1. The new places of moved rows are determined (`moves.rs`). The writes to log are counted and,
+//!    if they are larger than a buffer, put together (`log/lane/large.rs`). The transaction is
+//!    still open.
 //! 2. The commit itself, which never suspends ([`Transaction::commit_writes`]).
 //! 3. Its versions are stamped. Until then they name their maker, whose status says since when they
-//!    are visible (`status.rs`): whoever meets one resolves it, and nobody waits for the stamp. The
-//!    context stays the transaction's, with its snapshot and its locks, so that no version is
-//!    collected, and no waiter let in, before the last one is stamped.
-//! 4. Its locks are given up one by one, as they would be in one go: whoever gets one finds all of its
-//!    transaction committed and stamped. Then the memory of what it has noted goes, by parts.
+//!    are visible (`status.rs`): a reader that meets such a version resolves it, and no reader
+//!    waits for the stamp. The context stays the transaction's, with its snapshot and its locks, so
+//!    that no version is collected, and no waiter let in, before the last version is stamped.
+//! 4. Its locks are released one by one, with the same effect as a release in one go: a transaction
+//!    that gets one of them finds all versions committed and stamped. Then the memory of the lists
+//!    is freed, by parts.
 //!
-//! A transaction that has written nothing and has many locks is certified first, while nobody can change
-//! what it has locked; then come its locks, and its end. A commit that fails before step 2 leaves an open
-//! transaction, which is taken back in turns (`in_turns.rs`); step 2 itself takes it back in one go, since
-//! others spin for a commit that has begun.
+//! A transaction that has written nothing and has many locks is certified first, while no other
+//! transaction can change the records that it has locked; then its locks are released, and it ends.
+//! A commit that fails before step 2 leaves an open transaction, which is undone in turns
+//! (`in_turns.rs`); step 2 itself undoes it in one go, since other transactions spin for a commit
+//! that has begun.
 
 use std::ops::{ControlFlow, Range};
 
@@ -28,21 +31,21 @@ use crate::{
     transaction::in_turns::{WRITES_PER_LOOK, give_way},
 };
 
-/// Bytes to be logged, at least, between two looks.
+/// Minimum of bytes logged between two checks whether a turn is over.
 const BYTES_PER_LOOK: usize = 64 << 10;
-/// Bytes that a transaction may write into catalogs, and that drops something, and is still said to make
-/// room.
+/// Bytes that a transaction which drops a table or an index may write into catalogs and still count
+/// as one that makes room.
 const DROPPED_BYTES_MIN: usize = 64 << 10;
 
-/// What a transaction takes in the log.
+/// Size of a transaction in the log.
 pub(super) struct LogSize {
-    /// In all.
+    /// Bytes in all.
     pub(super) bytes: usize,
-    /// Bytes of what it writes.
+    /// Bytes of keys and values that the transaction writes.
     written: usize,
-    /// Bytes of keys that it deletes.
+    /// Bytes of keys that the transaction deletes.
     deleted: usize,
-    /// Writes that were counted.
+    /// Number of writes counted so far.
     counted: usize,
 }
 
@@ -58,8 +61,8 @@ impl Default for LogSize {
 }
 
 impl LogSize {
-    /// Counts so many more writes, at most, and the events once all are counted. Whether that was
-    /// all.
+    /// Counts at most `writes_max` more writes, and the events once all writes are counted. Returns
+    /// whether all are counted.
     pub(super) fn add_some(&mut self, transaction: &Transaction, writes_max: usize) -> bool {
         let writes = transaction.write_count();
         let end = writes.min(self.counted.saturating_add(writes_max));
@@ -82,8 +85,9 @@ impl LogSize {
         true
     }
 
-    /// Which room of the device it may use. What drops a table or an index, or deletes more than it
-    /// writes, leaves less for the next checkpoint to write.
+    /// Returns the purse whose room of the device the transaction may use. A transaction that drops
+    /// a table or an index, or deletes more than it writes, leaves less for the next checkpoint to
+    /// write.
     pub(super) fn purse(&self, transaction: &Transaction) -> Purse {
         let effects = transaction.context.effects.borrow();
         let drops =
@@ -100,14 +104,14 @@ impl LogSize {
 }
 
 impl Transaction {
-    /// See the module text.
+    /// Commits in turns; see the module text.
     pub(super) async fn commit_in_turns(self) -> Result<Timestamp, Error> {
         let (timestamp, depends_on) = match self.has_only_read() {
             true => self.commit_locks().await?,
             false => self.commit_all().await?,
         };
         let session = self.session.clone();
-        // No snapshot is held while the device is waited for.
+        // No snapshot is held during the wait for the device.
         drop(self);
         if let Some(depends_on) = depends_on {
             session.durable(depends_on).await?;
@@ -115,7 +119,8 @@ impl Transaction {
         Ok(timestamp)
     }
 
-    /// Commits what was written, and stamps it: its timestamp, and what its answer must wait for.
+    /// Commits and stamps the writes. Returns the commit timestamp, and the timestamp whose
+    /// durability the result must wait for.
     async fn commit_all(&self) -> Result<(Timestamp, Option<Timestamp>), Error> {
         self.condense_moves_in_turns().await;
         let committed = match self.session.lane() {
@@ -146,7 +151,7 @@ impl Transaction {
         Ok((timestamp, self.waits_for(timestamp)?))
     }
 
-    /// Finds out where its rows have gone, for the commit to publish.
+    /// Determines the new places of moved rows, for the commit to publish.
     async fn condense_moves_in_turns(&self) {
         while self.condense_some_moves() {
             self.session.account.charge(&self.context);
@@ -162,7 +167,7 @@ impl Transaction {
     /// Commits a transaction that has written nothing and has many locks.
     async fn commit_locks(&self) -> Result<(Timestamp, Option<Timestamp>), Error> {
         self.check_open()?;
-        // Before others can change what it has read.
+        // Before other transactions can change the records that were read.
         self.certify_what_was_read()?;
         while self.release_some_locks(0, WRITES_PER_LOOK) {
             give_way().await;
@@ -173,7 +178,8 @@ impl Transaction {
 
     async fn commit_logged(&self, lane: &LaneWriter) -> Result<Stamping<'_>, Error> {
         let mut size = LogSize::default();
-        // Most writes may be to indexes, and not be logged. As many as are written in a buffer, at most.
+        // Most writes may be to indexes, and not be logged. At most as many are logged as fit into
+        // a buffer.
         let mut logged: Vec<Range<usize>> = Vec::new();
         loop {
             let (from, before) = (size.counted, size.bytes);
@@ -233,15 +239,16 @@ impl Transaction {
     }
 }
 
-/// A transaction that has committed, some of whose versions do not say so yet. When it is dropped
-/// they do, and the transaction has ended.
+/// Committed transaction, some of whose versions are not stamped yet. Its drop stamps them and ends
+/// the transaction.
 pub(super) struct Stamping<'t> {
     transaction: &'t Transaction,
     pub(super) timestamp: Timestamp,
     successor: Timestamp,
-    /// Versions that are stamped.
+    /// Number of versions that are stamped.
     stamped: usize,
-    /// Writes whose records were handed over, once all are stamped; none if nobody waits.
+    /// Number of writes whose records were handed over, once all are stamped; none if no
+    /// transaction waits.
     handed_over: Option<usize>,
 }
 
@@ -260,7 +267,7 @@ impl<'t> Stamping<'t> {
         }
     }
 
-    /// Does up to so many more; whether there is more to do.
+    /// Handles at most `writes_max` more writes. Returns whether there are more.
     fn step(&mut self, writes_max: usize) -> bool {
         let context = &self.transaction.context;
         let writes = context.writes.borrow().len();

@@ -1,4 +1,4 @@
-//! What a write puts into a record.
+//! The content that a write puts into a record.
 
 use std::{cell::RefCell, ops::ControlFlow};
 
@@ -10,33 +10,33 @@ use crate::{
     ttl::{EXPIRY_BYTES, put_expiry},
 };
 
-/// What is stored in place of what a record holds; nothing, if it is deleted.
+/// Content to store in place of the old content of a record; none for a deletion.
 pub(in super::super) trait Content: Copy {
-    /// Whether what is stored there is read for it.
+    /// Whether the old content is read to make the new one.
     const READS_OLD: bool;
 
-    /// Has `make` make a version with it, in place of one with `old`, whose write locks the record
-    /// so strongly. Not if the record is to be left as it is. If the version cannot be put in its
-    /// place, this is called again.
+    /// Calls `make` to make a version with the content, in place of a version with `old`, and with
+    /// the strength at which the write locks the record. Does not call `make` if the record is to
+    /// be left as it is. Called again if the version cannot be installed.
     ///
     /// # Errors
-    /// What `make` returns; [`Error::ValueTooLong`].
+    /// Any error of `make`; [`Error::ValueTooLong`].
     fn with<R>(
         self,
         old: Option<&[u8]>,
         make: impl FnOnce(Option<&[u8]>, Strength) -> Result<R, Error>,
     ) -> Result<Option<R>, Error>;
 
-    /// Whether it is nothing.
+    /// Whether the content is a deletion.
     fn is_deletion(self) -> bool;
 
-    /// The weakest strength that a write may say it has.
+    /// Returns the weakest strength that a write of this content may have.
     fn weakest(self) -> Strength {
         Strength::Update
     }
 }
 
-/// Given beforehand.
+/// Content given beforehand.
 impl Content for Option<&[u8]> {
     const READS_OLD: bool = false;
 
@@ -55,8 +55,8 @@ impl Content for Option<&[u8]> {
     }
 }
 
-/// Made of the value that the record has, by a `change` that appends it to memory that it
-/// is given, and says how strongly the write locks the record.
+/// Content made of the old value, by a `change` that appends the new value to the given memory, and
+/// returns the strength at which the write locks the record.
 pub(in super::super) struct Changed<'t, F> {
     transaction: &'t Transaction,
     table: &'t Table,

@@ -1,4 +1,4 @@
-//! A new version in front of a chain, and the transaction's note of it.
+//! Installing a new version in front of a chain, and the transaction's note of it.
 
 use interleave::{Point, Policy};
 
@@ -21,12 +21,12 @@ use crate::{
     version::{HEADER_BYTES, Version},
 };
 
-/// While the transaction that made the head ends.
+/// Waits while the transaction that made the head ends.
 const OWNER_ENDS: Point = Point::new("engine: ending owner");
 
 impl<'t> Statement<'t> {
-    /// Puts a new version in front of the chain in `slot`, if `intent` allows.
-    /// The slot must have been touched.
+    /// Puts a new version in front of the chain in `slot`, if `intent` allows it. The slot must
+    /// have been touched.
     #[inline(always)]
     pub(super) async fn write_record<P: Policy, C: Content>(
         &self,
@@ -38,8 +38,8 @@ impl<'t> Statement<'t> {
         intent: Intent,
     ) -> Result<Written<'t>, Error> {
         let transaction = self.transaction;
-        // What was visible at the snapshot of who has found it is there; it may be newer than this
-        // transaction's.
+        // A row with a snapshot was visible at the snapshot of the transaction that found it, which
+        // may be newer than this transaction's: such a row never counts as absent.
         let absent = matches!(intent, Intent::Change | Intent::Row(None));
         let bytes = if C::READS_OLD {
             table.prefetch_bytes()
@@ -86,7 +86,7 @@ impl<'t> Statement<'t> {
                 _ => None,
             };
             if let Some(refusal) = refusal {
-                // Under read committed it may be newer than the snapshot.
+                // Under read committed the head may be newer than the snapshot.
                 if let Some(timestamp) = transaction.committed_at(head) {
                     transaction.saw(timestamp);
                 }
@@ -105,13 +105,13 @@ impl<'t> Statement<'t> {
                     Some(true) => return Ok(Written::Done),
                     Some(false) => {}
                 }
-                // Others hold on to the key, which the write before has kept.
+                // Other transactions hold locks on the key, which the earlier write has kept.
                 let own = Some(transaction.id());
                 match self.seize_to_write(slot, head, own, Strength::Update)? {
                     Seized::Blocked(waiting) => return Ok(Written::Blocked(waiting)),
                     Seized::Held if !transaction.has_locked_record(slot, Strength::Update) => {
-                        // The lock table says more than the list of locks, which is known to happen nowhere. The
-                        // next attempt asks the list.
+                        // The lock table knows a lock that the list of locks does not; no case of
+                        // this is known. The next attempt asks the list.
                         debug_assert!(false, "a lock that is on no list");
                         transaction.note_lock(Place::of(slot), Strength::Update, false);
                     }
@@ -144,7 +144,7 @@ impl<'t> Statement<'t> {
                 transaction.release_locks(locks);
                 let seized = self.seize_to_write(slot, head, None, version.strength());
                 if !matches!(seized, Ok(Seized::Held)) {
-                    // SAFETY: never published.
+                    // SAFETY: the version was never published.
                     unsafe { version.free(memory, version.block_bytes()) };
                 }
                 match seized? {
@@ -161,8 +161,7 @@ impl<'t> Statement<'t> {
             };
             if replaced {
                 let old = (head, head.block_bytes() as u32);
-                // Commit needs the key of a deletion, undo that of a tombstone, the
-                // log all.
+                // Commit needs the key of a deletion, undo that of a tombstone, the log all keys.
                 let logs = transaction.session.lane().is_some() && !is_derived(table.number());
                 let key = (logs || content.is_deletion() || head.is_tombstone()).then_some(key);
                 self.remember(
@@ -176,7 +175,7 @@ impl<'t> Statement<'t> {
                 );
                 return Ok(Written::Done);
             }
-            // SAFETY: never published.
+            // SAFETY: the version was never published.
             unsafe { version.free(memory, version.block_bytes()) };
             if slot.is_frozen() {
                 let_others_go::<P>(Point::new("engine: record that becomes cold"), slot).await;
@@ -186,13 +185,13 @@ impl<'t> Statement<'t> {
 }
 
 impl Transaction {
-    /// Whether a version is a record's that has expired.
+    /// Whether `version` is that of a record which has expired.
     fn has_lapsed(&self, table: &Table, version: Version) -> bool {
         let stored = version.payload();
         stored.is_some_and(|stored| self.is_expired(table, stored))
     }
 
-    /// Why an entry cannot be the record's with this RID, if it cannot.
+    /// Returns the reason why an entry cannot belong to the record `rid`, if it cannot.
     #[inline(always)]
     fn refuse_claim<'t>(&self, entries: &Table, head: Version, rid: Rid) -> Option<Written<'t>> {
         let stored = head.payload()?;
@@ -251,9 +250,9 @@ impl Statement<'_> {
         });
     }
 
-    /// Changes a record that this transaction has written before: at a place among its writes, in this slot,
-    /// where this version stands. False if it has to be locked more strongly first. The version that stands
-    /// there is kept, if a savepoint lies between, or for the journal.
+    /// Changes a record that this transaction has written before, at the place `at` in the list of
+    /// writes, in `slot`, whose head is the version `own`. Returns false if the record has to be
+    /// locked more strongly first. Keeps `own` if a savepoint was made since, or for the journal.
     fn rewrite(
         &self,
         (at, slot, own): (usize, &Slot, Version),
@@ -270,7 +269,7 @@ impl Statement<'_> {
         let is_stronger = strength > own.strength();
         let was_tombstone = own.is_tombstone();
         let is_replaced = is_saved || self.journals || is_stronger;
-        // SAFETY: our own, uncommitted; reads hand slices out only within calls.
+        // SAFETY: an own, uncommitted version; reads hand slices out only within calls.
         if is_replaced || !unsafe { own.overwrite(value) } {
             let memory = &transaction.session.memory;
             let strength = strength.max(own.strength());
@@ -278,7 +277,7 @@ impl Statement<'_> {
             if !is_stronger || transaction.has_locked_record(slot, strength) {
                 slot.replace_own(own, version);
             } else if !slot.replace(own, version) {
-                // SAFETY: never published.
+                // SAFETY: the version was never published.
                 unsafe { version.free(memory, version.block_bytes()) };
                 return Ok(false);
             }
@@ -311,7 +310,7 @@ impl Statement<'_> {
             drop((writes, savepoints));
             transaction.note_of_places(|moves| match value {
                 None => moves.deleted(slot),
-                // What was not there before has nobody who waits for it.
+                // A record that was absent before has no followers.
                 Some(_) if is_over_older => moves.replaced(slot),
                 Some(_) => {}
             });
@@ -321,7 +320,8 @@ impl Statement<'_> {
 }
 
 impl Transaction {
-    /// As [`WritePlaces::find`](crate::session::WritePlaces::find), for a record of the transaction's own.
+    /// Finds the write of an own record, as
+    /// [`WritePlaces::find`](crate::session::WritePlaces::find) does.
     #[inline]
     fn place_of_write(&self, slot: &Slot, own: Version) -> Option<usize> {
         let context = &self.context;
@@ -337,7 +337,7 @@ impl Transaction {
     }
 }
 
-/// Whether an entry is the one of another record than that with this RID.
+/// Whether an entry belongs to another record than `rid`.
 #[inline(always)]
 fn is_anothers(entries: &Table, head: Version, rid: Rid) -> bool {
     let stored = head.payload();

@@ -1,4 +1,4 @@
-//! How a write comes to the slot of its record.
+//! The way of a write to the slot of its record.
 
 use index::{InsertError, Inserted, look_up};
 use interleave::{Point, Policy, leaf};
@@ -19,9 +19,9 @@ use crate::{
     version::Version,
 };
 
-/// A way to the slot of a record that is to be written.
+/// Way to the slot of a record that is to be written.
 pub(in super::super) trait Seek: Copy {
-    /// Finds the slot and writes, unless that is refused or blocked.
+    /// Finds the slot and writes, unless the write is refused or blocked.
     ///
     /// # Suspension
     /// Memory waits.
@@ -35,25 +35,26 @@ pub(in super::super) trait Seek: Copy {
     ) -> Result<Written<'t>, Error>;
 }
 
-/// Looks the key up: a record that the index does not know is not there.
+/// Lookup of the key: a record that the index does not know is absent.
 #[derive(Clone, Copy)]
 pub(in super::super) struct Existing;
 
-/// As [`Existing`], where a transaction has found the record, if it has found that last.
+/// Place where a transaction has found the record, if that is the last record it found; otherwise
+/// as [`Existing`].
 #[derive(Clone, Copy)]
 pub(in super::super) struct Found<'f>(pub(in super::super) Option<&'f Transaction>);
 
-/// Makes the record if the index does not know the key.
+/// Lookup of the key that makes the record if the index does not know the key.
 #[derive(Clone, Copy)]
 pub(in super::super) struct OrNew;
 
 impl<'t> Statement<'t> {
-    /// Writes a record; waits for other transactions, if this one is to, and begins
-    /// again from the key after that. A record of the transaction's own that has to be looked for among many
-    /// writes is looked for between attempts, so that nothing is pinned while others have a turn.
+    /// Writes a record; waits for other transactions, if this transaction is to wait, and then
+    /// begins again from the key. An own write that has to be found among many is searched between
+    /// attempts, so that nothing is pinned while other tasks have a turn.
     ///
     /// # Suspension
-    /// Memory waits; an event wait for others; yields while a write of its own is looked for.
+    /// Memory waits; an event wait for other transactions; yields while an own write is searched.
     #[inline(always)]
     #[allow(clippy::manual_async_fn, reason = "see `Transaction::write`")]
     pub(in super::super) fn write<P: Policy>(
@@ -70,7 +71,7 @@ impl<'t> Statement<'t> {
             loop {
                 let written = leaf!(P, seek.attempt(self, table, key, content, intent));
                 let written = match written {
-                    // Who is in a group is polled until he is ready.
+                    // A task in a group is polled until it is ready.
                     Err(Error::MemoryExhausted) if !P::IS_GROUPED => {
                         self.transaction.wait_for_room(&mut patience).await?;
                         continue;
@@ -97,7 +98,7 @@ impl<'t> Statement<'t> {
                     }
                     _ => {}
                 }
-                // A lock that it waited for in vain goes to the next.
+                // A lock that the write waited for in vain goes to the next transaction.
                 if !written.is_done()
                     && let Some(handed) = handed
                 {
@@ -158,7 +159,8 @@ impl Seek for Found<'_> {
                 .write_record::<P, _>(table, rid, slot, key, content, intent)
                 .await?;
             if matches!(written, Written::Refused) {
-                // That nothing is under the key, the index has to say; that a row is gone, its versions do.
+                // The index says that no record is under the key; the versions say that a row is
+                // gone.
                 if is_found {
                     continue;
                 }
@@ -207,8 +209,8 @@ impl Seek for OrNew {
                 version,
                 published: false,
             };
-            // The index publishes in its last, unsuspended stretch. If this
-            // future is dropped before that, `record` is taken back.
+            // The index publishes in its last, unsuspended stretch. If this future is dropped
+            // before that, `record` is taken back.
             let tracker = transaction.tracker(table);
             let inserted = table
                 .index
@@ -226,10 +228,10 @@ impl Seek for OrNew {
                         None,
                         Some(key),
                     );
-                    // A sibling under the same `join` may have aborted the
-                    // transaction while the index was being searched.
+                    // A sibling under the same `join` may have aborted the transaction while the
+                    // index was being searched.
                     if let Err(over) = transaction.check_open() {
-                        // Of a doomed one, its owner takes it back with all the rest.
+                        // The owner of a doomed transaction undoes this write with the others.
                         if !matches!(transaction.context.state.get(), State::Doomed(_)) {
                             transaction.take_writes_back(0);
                         }
@@ -252,14 +254,14 @@ impl Seek for OrNew {
                 Err(InsertError::KeyTooLong) => return Err(Error::KeyTooLong { bytes: key.len() }),
                 Err(_) => return Err(Error::MemoryExhausted),
             }
-            // Another thread is removing the key: let it.
+            // Another thread is removing the key: let it finish.
             drop(pin);
             let_others_go::<P>(Point::new("engine: dying record"), slot).await;
         }
     }
 }
 
-/// A record under way into the index; taken back unless it gets there.
+/// Record on its way into the index; taken back unless it gets there.
 struct Unpublished<'t> {
     transaction: &'t Transaction,
     table: &'t Table,
@@ -279,7 +281,7 @@ impl Drop for Unpublished<'_> {
             .rids
             .borrow_mut()
             .put_back(self.table.number(), self.rid);
-        // SAFETY: no index names the RID, so nobody has seen the version.
+        // SAFETY: no index names the RID, so no reader has seen the version.
         unsafe {
             self.version
                 .free(&session.memory, self.version.block_bytes())

@@ -1,4 +1,4 @@
-//! Where the frames of a partition's rows begin and end.
+//! The bounds of the frames of a partition's rows.
 
 use std::ops::Range;
 
@@ -17,10 +17,11 @@ pub(super) struct Distances<'v> {
 }
 
 impl<'v> Distances<'v> {
-    /// Computes them for any row of the window.
+    /// Computes the distances for any row of the window.
     ///
     /// # Errors
-    /// 22004 and 22013 as PostgreSQL's, for the start before the end.
+    /// 22004 for a NULL and 22013 for a negative distance, as in PostgreSQL; the start is checked
+    /// before the end.
     pub(super) fn of(
         window: &'v Window,
         row: &[Value<'v>],
@@ -55,7 +56,7 @@ impl<'v> Distances<'v> {
 pub(super) struct Frames<'f, 'k, K: Fn(usize) -> &'k [Value<'k>]> {
     pub(super) window: &'f Window,
     pub(super) distances: &'f Distances<'k>,
-    /// Of the groups of rows that are equal by ORDER BY, the first rows.
+    /// First row of each group of rows that are equal by ORDER BY.
     pub(super) group_starts: &'f [u32],
     pub(super) rows: usize,
     pub(super) order_keys: &'f K,
@@ -63,7 +64,8 @@ pub(super) struct Frames<'f, 'k, K: Fn(usize) -> &'k [Value<'k>]> {
 }
 
 impl<'k, K: Fn(usize) -> &'k [Value<'k>]> Frames<'_, 'k, K> {
-    /// The rows of the frame of a row of a group. What is computed for it is in `scratch`.
+    /// Returns the rows of the frame of row `at`, which is of `group`. Values that are computed for
+    /// it are in `scratch`.
     pub(super) fn frame(&self, at: usize, group: usize, scratch: &Scratch) -> Result<Range<usize>> {
         let (window, distances) = (self.window, self.distances);
         let start = self.bound(&window.start, distances.start, at, group, true, scratch)?;
@@ -76,7 +78,7 @@ impl<'k, K: Fn(usize) -> &'k [Value<'k>]> Frames<'_, 'k, K> {
         start.map_or(self.rows, |start| *start as usize)
     }
 
-    /// The first row of the frame, or the first behind it.
+    /// Returns the first row of the frame, or the first behind it.
     fn bound(
         &self,
         bound: &Bound,
@@ -124,7 +126,7 @@ impl<'k, K: Fn(usize) -> &'k [Value<'k>]> Frames<'_, 'k, K> {
         })
     }
 
-    /// A bound by the distance of values.
+    /// Returns a bound by the distance of values.
     fn ranged(
         &self,
         distance: Value<'k>,
@@ -168,7 +170,7 @@ impl<'k, K: Fn(usize) -> &'k [Value<'k>]> Frames<'_, 'k, K> {
         Ok(low)
     }
 
-    /// Whether a row lies before the frame of another, or before its end.
+    /// Returns whether a row lies before the frame of another, or before its end.
     fn is_before(
         &self,
         key: &SortKey,

@@ -1,11 +1,10 @@
 //! Aggregates over the frames of a partition's rows, one after the other.
 //!
-//! Frames move forwards: neither end lies before that of the row before. An aggregate goes on from
-//! what it had for that row, with the rows that came, in one of three ways: of `min` and `max` the
-//! values that may still be the extreme are kept in a queue; others take the rows that left back
-//! where that is exact ([`functions::Aggregate::remove`]); where it is not, as with sums of floats,
-//! whose last digits depend on the order, they begin anew, as PostgreSQL's do. What rows give to the
-//! aggregate is computed once.
+//! Frames move forwards: neither end lies before that of the row before. An aggregate goes on from its
+//! state for that row, with the rows that came, in one of three ways. For `min` and `max`, the values
+//! that may still be the extreme are kept in a queue. Others take the rows that left back if that is
+//! exact ([`functions::Aggregate::remove`]). Otherwise, as with sums of floats, whose last digits depend
+//! on the order, they begin anew, as PostgreSQL's do. The arguments of each row are computed once.
 
 use std::{collections::VecDeque, ops::Range};
 
@@ -19,11 +18,12 @@ use planner::plan::{Bound, Window};
 pub(super) struct Running<'w> {
     window: &'w Window,
     definition: &'static Aggregate,
-    /// What rows give to the aggregate, from the row `first` on; and whether they count.
+    /// Arguments of the aggregate for each row, from the row `first` on; and whether the row
+    /// counts.
     given: Rows,
     counts: Vec<bool>,
     first: usize,
-    /// The rows that are in the state, or in the queue.
+    /// Rows that are in the state, or in the queue.
     done: Range<usize>,
     state: State,
     /// Rows in order, each better than all behind it.
@@ -46,10 +46,10 @@ impl<'w> Running<'w> {
         }
     }
 
-    /// The value over a frame of a partition whose rows `row` gives.
+    /// Computes the value over a frame of a partition whose rows `row` gives.
     ///
     /// # Errors
-    /// Those of the aggregate and its arguments.
+    /// Errors of the aggregate and its arguments.
     pub(super) async fn over<'a, 'r>(
         &mut self,
         frame: &Range<usize>,
@@ -75,17 +75,17 @@ impl<'w> Running<'w> {
                 (self.definition.accumulate)(&context, &mut self.state, given)?;
             }
         }
-        // The state does not last as long; what it gives has to be in the arena.
+        // The value has to be in the arena, since it would otherwise live no longer than the state.
         let value = (self.definition.finish)(&context, &self.state, &[])?;
         Ok(value.copied(scratch))
     }
 
-    /// Whether rows leave the frame.
+    /// Returns whether rows leave the frame.
     fn slides(&self) -> bool {
         !matches!(self.window.start, Bound::UnboundedPreceding)
     }
 
-    /// Computes what the rows up to a frame's end give to the aggregate.
+    /// Computes the arguments of the rows up to a frame's end.
     async fn compute_given<'r>(
         &mut self,
         frame: &Range<usize>,
@@ -93,7 +93,7 @@ impl<'w> Running<'w> {
         run: &Run<'_>,
     ) -> Result<()> {
         let known = self.first + self.counts.len();
-        // Where frames only grow, nothing is looked at twice.
+        // If frames only grow, each row is looked at once.
         let wanted = match self.slides() {
             true => frame.start,
             false => self.done.end,
@@ -124,7 +124,7 @@ impl<'w> Running<'w> {
             counts &= !self.window.function.0.strict || !given.iter().any(Value::is_null);
             self.given.push(given);
             self.counts.push(counts);
-            // A frame may be the whole partition: the limit counts before it is in memory.
+            // A frame may be the whole partition: the limit counts before all of it is in memory.
             self.given.settle(run.memory())?;
         }
         let places = self.extremes.capacity() * size_of::<usize>();
@@ -132,7 +132,7 @@ impl<'w> Running<'w> {
         self.charge.set(run.memory(), bytes)
     }
 
-    /// Takes back the rows that a frame has no more, or begins anew.
+    /// Takes back the rows that have left the frame, or begins anew.
     async fn leave(
         &mut self,
         frame: &Range<usize>,
@@ -167,7 +167,7 @@ impl<'w> Running<'w> {
         Ok(())
     }
 
-    /// The least or the greatest value of a frame.
+    /// Returns the least or the greatest value of a frame.
     async fn extreme(
         &mut self,
         frame: &Range<usize>,

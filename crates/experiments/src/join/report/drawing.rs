@@ -1,4 +1,4 @@
-//! Results as a chart: nanoseconds by what was varied.
+//! Results as a chart: nanoseconds by the quantity that was varied.
 
 use super::experiment_of;
 use crate::join::{Experiment, Join, Technique};
@@ -7,18 +7,19 @@ use bench::report::{Line, LineChart, line_chart};
 use commands::Result;
 use commands::number::{bytes_text, short_count};
 
-/// Draws results of one experiment as SVG, `title` above them: nanoseconds of a lookup by
-/// group size, size of the structure or of the list, whatever was varied.
+/// Draws results of one experiment as SVG, `title` above them: nanoseconds of a lookup by group
+/// size, size of the structure or length of the list, whichever was varied.
 ///
 /// # Errors
-/// [`Error::Input`](commands::Error::Input) when they are of several experiments,
+/// [`Error::Input`](commands::Error::Input) when the results are of several experiments,
 /// [`Error::Run`](commands::Error::Run) when there is nothing to draw.
 pub fn chart(title: &str, results: &[Join]) -> Result<String> {
     let experiment = experiment_of(results)?;
     let varies = |of: &dyn Fn(&Join) -> u64| results.iter().any(|one| of(one) != of(&results[0]));
     let (x_title, place, label): (_, Place, fn(u64) -> String) =
         if experiment == Experiment::GroupSizes {
-            // What has no group, or has found one by itself, is the same at each.
+            // A result without a group, or with one that was found automatically, is the same at
+            // each place of the axis.
             (
                 "lookups in flight",
                 |one| {
@@ -45,7 +46,7 @@ pub fn chart(title: &str, results: &[Join]) -> Result<String> {
     })
 }
 
-/// Where on the axis a result is; `None`: everywhere.
+/// Returns the place of a result on the axis; `None` for every place.
 type Place = fn(&Join) -> Option<u64>;
 
 fn lines(results: &[Join], axis: &[u64], place: Place) -> Vec<Line> {

@@ -1,10 +1,10 @@
 //! The elements of a long array of `jsonb`, in which many values are looked up.
 //!
-//! A scalar is found by bisection. A container is compared with those elements alone that have its
+//! A scalar is found by bisection. A container is compared only with those elements that have its
 //! rarest *print*: the hash of a node's path, which is keys and kinds of containers but no
 //! positions, and of its value if it is a scalar. An element that contains another has all prints
-//! of the other. Containers whose every print is common, though no element has them all, are
-//! compared pairwise still.
+//! of the other. Containers whose every print is common, though no element has them all, are still
+//! compared pairwise.
 
 use std::{
     cell::OnceCell,
@@ -15,7 +15,7 @@ use types::{Jsonb, JsonbArray, JsonbView, Result};
 
 /// Elements by their values and prints.
 pub(super) struct Members<'a> {
-    /// In the order of `jsonb`.
+    /// Scalars in the order of `jsonb`.
     scalars: Vec<Jsonb<'a>>,
     containers: Vec<Jsonb<'a>>,
     /// A print, and the position of a container that has it; in order, each pair once. Made when a
@@ -27,7 +27,7 @@ impl<'a> Members<'a> {
     /// Reads all elements. Linear but for the sorting.
     ///
     /// # Errors
-    /// `XX001` if what is stored is damaged.
+    /// `XX001` if the array is damaged.
     pub(super) fn new(array: JsonbArray<'a>) -> Result<Self> {
         let (mut scalars, mut containers) = (Vec::new(), Vec::new());
         for element in array.iter() {
@@ -46,7 +46,7 @@ impl<'a> Members<'a> {
         })
     }
 
-    /// Reads all containers, to the bottom, the first time.
+    /// Returns the prints of all containers, read to the bottom the first time.
     fn prints(&self) -> Result<&[(u64, u32)]> {
         if let Some(prints) = self.prints.get() {
             return Ok(prints);
@@ -62,22 +62,22 @@ impl<'a> Members<'a> {
         Ok(self.prints.get_or_init(|| prints))
     }
 
-    /// Whether an element equals a scalar.
+    /// Returns whether an element equals a scalar.
     pub(super) fn has_scalar(&self, wanted: Jsonb<'_>) -> bool {
         self.scalars
             .binary_search_by(|scalar| scalar.compare(wanted))
             .is_ok()
     }
 
-    /// All elements that are containers.
+    /// Returns all elements that are containers.
     pub(super) fn containers(&self) -> impl Iterator<Item = Jsonb<'a>> + use<'_, 'a> {
         self.containers.iter().copied()
     }
 
-    /// The elements that may contain a container: those that have its rarest print.
+    /// Returns the elements that may contain a container: those that have its rarest print.
     ///
     /// # Errors
-    /// `XX001` if what is stored is damaged.
+    /// `XX001` if a value is damaged.
     pub(super) fn candidates(
         &self,
         wanted: Jsonb<'_>,

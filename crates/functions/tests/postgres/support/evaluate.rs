@@ -7,7 +7,7 @@ use types::{Array, NoNames, Result, Scalar, SqlError, SqlState, Type, Value, com
 
 use super::parse::{Expression, Parser};
 
-/// The value and the type of an expression.
+/// Returns the value and the type of an expression.
 pub(crate) fn evaluate<'a>(
     context: &Context<'a>,
     expression: &Expression,
@@ -84,7 +84,7 @@ fn convert<'a>(
     }
 }
 
-/// The arguments as the function wants them.
+/// Returns the arguments as the function wants them.
 fn prepared<'a>(
     context: &Context<'a>,
     resolved: &Resolved,
@@ -126,7 +126,7 @@ fn call<'a>(
     Ok((value, resolved.result))
 }
 
-/// Type and text of a value, as the files have it.
+/// Returns type and text of a value in the form of the files.
 pub(crate) fn display(context: &Context<'_>, value: Value<'_>, ty: Type) -> Result<String> {
     // A literal of no type is text in the end.
     let ty = if ty == Type::Unknown {
@@ -144,7 +144,7 @@ pub(crate) fn display(context: &Context<'_>, value: Value<'_>, ty: Type) -> Resu
     Ok(format!("{name} {escape}'{quoted}'"))
 }
 
-/// The text that `value::text` gives.
+/// Returns the text of `value::text`.
 fn text(context: &Context<'_>, value: Value<'_>, ty: Type) -> Result<String> {
     let settings = types::Context {
         settings: context.settings,
@@ -162,7 +162,7 @@ fn text(context: &Context<'_>, value: Value<'_>, ty: Type) -> Result<String> {
     Ok(String::from_utf8(out).expect("text is UTF-8"))
 }
 
-/// The texts of the rows of a set, as an array.
+/// Returns the texts of the rows of a set, as an array.
 pub(crate) fn evaluate_rows(context: &Context<'_>, expression: &Expression) -> Result<String> {
     let Expression::Call(name, arguments) = expression else {
         panic!("rows of a call");
@@ -190,7 +190,7 @@ pub(crate) fn evaluate_rows(context: &Context<'_>, expression: &Expression) -> R
     text(context, Value::Array(array), Type::Array(Scalar::Text))
 }
 
-/// A call over arrays that stand for columns `a` and `b`.
+/// Evaluates a call over arrays that stand for columns `a` and `b`.
 pub(crate) fn evaluate_aggregate(
     context: &Context<'_>,
     call: &str,

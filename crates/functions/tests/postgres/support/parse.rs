@@ -52,7 +52,7 @@ impl<'t> Parser<'t> {
         self.while_in(|character| SYMBOLS.contains(character))
     }
 
-    /// All that is left, separated by commas.
+    /// Parses the rest, separated by commas.
     pub(crate) fn list(&mut self) -> Vec<Expression> {
         let mut list = Vec::new();
         self.skip_blanks();

@@ -1,6 +1,6 @@
 //! Asynchronous memory access chaining: a ring of state machines (listing 4).
 //!
-//! Tuned: a stage that does not wait goes on to the next in place, so that each turn of the ring is one
+//! The code is tuned: a stage that does not wait goes on to the next in place, so that each turn of the ring is one
 //! access and one prefetch; the state is 32 bytes for keys of up to eight.
 
 use super::{GROUP_MAX, prefetch};
@@ -8,9 +8,9 @@ use crate::sorted::search::{finish, half, narrow, per_line};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    /// To begin with the next key.
+    /// About to begin with the next key.
     Begin,
-    /// To read the element that was asked for.
+    /// About to read the element that was prefetched.
     Access,
     /// Without a key.
     Done,
@@ -25,10 +25,10 @@ struct State<T> {
     stage: Stage,
 }
 
-/// A ring of `group` lookups, each at a stage of its own.
+/// Runs a ring of `group` lookups, each at a stage of its own.
 ///
 /// # Panics
-/// Also when there are more than `u32::MAX` keys.
+/// Panics also if there are more than `u32::MAX` keys.
 pub fn amac<T: Copy + Ord>(elements: &[T], keys: &[T], group: usize, places: &mut [usize]) {
     assert!(places.len() >= keys.len());
     assert!(u32::try_from(keys.len()).is_ok());
@@ -75,7 +75,7 @@ pub fn amac<T: Copy + Ord>(elements: &[T], keys: &[T], group: usize, places: &mu
                     state.stage = Stage::Access;
                     break;
                 }
-                // SAFETY: likewise; halving leaves at least one element.
+                // SAFETY: the range lies within the elements; halving leaves at least one element.
                 places[state.number as usize] =
                     unsafe { finish(elements.as_ptr(), state.low, state.size, state.key) };
                 state.stage = Stage::Begin;

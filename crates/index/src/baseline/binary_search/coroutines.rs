@@ -1,5 +1,5 @@
-//! The coroutine of [`SortedArray`](crate::sorted::SortedArray), resumed in three ways: directly, as it is
-//! meant; from a root, through coroutines that await it; and in boxes.
+//! The coroutine of [`SortedArray`](crate::sorted::SortedArray), resumed in three ways: directly, as intended; from a
+//! root, through coroutines that await it; and in boxes.
 
 use std::{future::Future, pin::Pin};
 
@@ -8,12 +8,12 @@ use interleave::{Execution, Lookup, Policy, look_up_all};
 use super::GROUP_MAX;
 use crate::sorted::search::lower_bound;
 
-/// Resumed directly.
+/// Runs coroutines that are resumed directly.
 pub fn coroutines<T: Copy + Ord>(elements: &[T], keys: &[T], group: usize, places: &mut [usize]) {
     run(&Direct(elements), keys, group, places);
 }
 
-/// The search within five coroutines, of which each is resumed to get to it.
+/// Runs each search within five coroutines, all of which are resumed to get to it.
 pub fn coroutines_from_root<T: Copy + Ord>(
     elements: &[T],
     keys: &[T],
@@ -23,7 +23,7 @@ pub fn coroutines_from_root<T: Copy + Ord>(
     run(&FromRoot(elements), keys, group, places);
 }
 
-/// Each search in a box of its own, resumed by a virtual call.
+/// Runs each search in a box of its own, resumed by a virtual call.
 pub fn coroutines_boxed<T: Copy + Ord>(
     elements: &[T],
     keys: &[T],

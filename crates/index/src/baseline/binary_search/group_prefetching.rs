@@ -3,7 +3,7 @@
 use super::{GROUP_MAX, prefetch};
 use crate::sorted::search::{finish, half, narrow, per_line};
 
-/// Groups of lookups that take each step together: all prefetch, then all compare.
+/// Runs groups of lookups that take each step together: all prefetch, then all compare.
 pub fn group_prefetching<T: Copy + Ord>(
     elements: &[T],
     keys: &[T],
@@ -31,7 +31,7 @@ pub fn group_prefetching<T: Copy + Ord>(
             size -= half;
         }
         for (low, &key) in lows.iter_mut().zip(keys) {
-            // SAFETY: likewise; halving leaves at least one element.
+            // SAFETY: the range lies within the elements; halving leaves at least one element.
             *low = unsafe { finish(elements.as_ptr(), *low, size, key) };
         }
     }

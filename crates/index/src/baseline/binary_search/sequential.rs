@@ -2,7 +2,7 @@
 
 use crate::sorted::search::finish;
 
-/// The standard library's search: what the paper calls `std`.
+/// Runs the standard library's search, which the paper calls `std`.
 pub fn std_search<T: Copy + Ord>(elements: &[T], keys: &[T], _group: usize, places: &mut [usize]) {
     assert!(places.len() >= keys.len());
     for (key, place) in keys.iter().zip(places) {
@@ -10,7 +10,7 @@ pub fn std_search<T: Copy + Ord>(elements: &[T], keys: &[T], _group: usize, plac
     }
 }
 
-/// Listing 2 with a conditional move: what the paper calls `Baseline`.
+/// Runs listing 2 with a conditional move, which the paper calls `Baseline`.
 pub fn branch_free<T: Copy + Ord>(elements: &[T], keys: &[T], _group: usize, places: &mut [usize]) {
     assert!(places.len() >= keys.len());
     for (&key, place) in keys.iter().zip(places) {

@@ -1,7 +1,7 @@
 //! Software pipelining: a pipeline of lookups, each one step ahead of the next.
 //!
-//! The paper does not give one, because the number of steps depends on the array. But it is the same for all
-//! lookups in one: what a lookup does next follows from when it began.
+//! The paper gives no pipeline, because the number of steps depends on the array. But the number is the same for all
+//! lookups in one array: the next step of a lookup follows from when it began.
 
 use super::{GROUP_MAX, prefetch};
 use crate::sorted::search::{finish, half, narrow, per_line};
@@ -11,11 +11,12 @@ use crate::sorted::search::{finish, half, narrow, per_line};
 struct Lookup<T> {
     key: T,
     low: usize,
-    /// Which of the keys it is.
+    /// Number of the key.
     number: usize,
 }
 
-/// A pipeline of `group` lookups. In a turn each takes one step, and one that ends makes way for the next key.
+/// Runs a pipeline of `group` lookups. In a turn each lookup takes one step, and a lookup that ends makes way for the
+/// next key.
 pub fn software_pipelined<T: Copy + Ord>(
     elements: &[T],
     keys: &[T],
@@ -76,7 +77,7 @@ pub fn software_pipelined<T: Copy + Ord>(
             if step + 1 < steps {
                 prefetch(elements, lookup.low + halves[step + 1]);
             } else {
-                // SAFETY: likewise; halving leaves `size` elements, at least one.
+                // SAFETY: the range lies within the elements; halving leaves `size` elements, at least one.
                 places[lookup.number] =
                     unsafe { finish(elements.as_ptr(), lookup.low, size, lookup.key) };
                 if !begin(lookup) {

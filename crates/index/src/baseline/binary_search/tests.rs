@@ -22,7 +22,7 @@ fn check<T: Copy + Ord>(of: impl Fn(u64) -> T) {
         (state >> 33) % below
     };
     for size in [0, 1, 2, 3, 4, 15, 16, 17, 31, 33, 64, 100, 1000] {
-        // Few values: many equal ones. Many: many absent keys.
+        // Few values make many equal elements; many values make many absent keys.
         for values in [1, 4, 200, 1 << 20] {
             let mut elements: Vec<T> = (0..size).map(|_| of(random(values))).collect();
             elements.sort();
@@ -33,7 +33,7 @@ fn check<T: Copy + Ord>(of: impl Fn(u64) -> T) {
                 let expected: Vec<usize> = keys.iter().map(is_less).collect();
                 for (name, search) in all() {
                     for group in [0, 1, 2, 7, 16, 64, 1000] {
-                        // One place too many, which is to stay as it is.
+                        // One place too many, which is to stay unchanged.
                         let mut places = vec![usize::MAX; keys.len() + 1];
                         search(&elements, &keys, group, &mut places);
                         let (last, places) = places.split_last().unwrap();

@@ -1,4 +1,4 @@
-//! Asynchronous memory access chaining: a ring of state machines, each at a stage of its own. Whose is done
+//! Asynchronous memory access chaining: a ring of state machines, each at a stage of its own. A machine that ends
 //! begins with the next key in place.
 
 use std::collections::TryReserveError;
@@ -21,7 +21,7 @@ struct Search {
     at: usize,
 }
 
-/// The value of each key.
+/// Stores the value of each key.
 pub fn probe_open_amac<K: Key, V: Copy>(
     table: &OpenTable<K, V>,
     keys: &[K],
@@ -55,7 +55,7 @@ pub fn probe_open_amac<K: Key, V: Copy>(
 /// Inserts or replaces.
 ///
 /// # Errors
-/// When there is no memory for the table to grow; nothing was inserted.
+/// [`TryReserveError`] if there is no memory for the table to grow; nothing was inserted.
 pub fn build_open_amac<K: Key, V: Copy>(
     table: &mut OpenTable<K, V>,
     pairs: &[(K, V)],
@@ -91,12 +91,12 @@ pub fn build_open_amac<K: Key, V: Copy>(
 #[derive(Clone, Copy)]
 struct Walk<'t> {
     number: usize,
-    /// The bucket, until it is read.
+    /// Bucket, until it is read.
     head: Option<&'t u32>,
     entry: u32,
 }
 
-/// The newest value of each key.
+/// Stores the newest value of each key.
 pub fn probe_chained_amac<K: Key, V: Copy>(
     table: &ChainedTable<K, V>,
     keys: &[K],
@@ -140,7 +140,7 @@ pub fn probe_chained_amac<K: Key, V: Copy>(
 /// Adds an entry for each pair.
 ///
 /// # Errors
-/// [`Refused`]; nothing was added.
+/// [`Refused`] if memory is lacking or there would be too many entries; nothing was added.
 pub fn build_chained_amac<K: Key, V: Copy>(
     table: &mut ChainedTable<K, V>,
     pairs: &[(K, V)],
@@ -159,8 +159,8 @@ pub fn build_chained_amac<K: Key, V: Copy>(
     Ok(())
 }
 
-/// Runs state machines `0..count`, `group` at a time. `begin` makes one at its first prefetch; `step` goes on
-/// to the next, or says that it is done.
+/// Runs state machines `0..count`, `group` at a time. `begin` makes one at its first prefetch; `step` goes on to the
+/// next, or says that the machine has ended.
 #[inline(always)]
 fn ring<S: Copy>(
     count: usize,
@@ -180,7 +180,7 @@ fn ring<S: Copy>(
                 next += 1;
                 place += 1;
             } else {
-                // In their order, of which the order in a bucket comes.
+                // Removed rather than swapped out: the order of the machines decides the order in a bucket.
                 states.remove(place);
             }
         }

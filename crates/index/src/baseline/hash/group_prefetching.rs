@@ -1,5 +1,5 @@
-//! Group prefetching: all of a group take a step, then all take the next. Who is done earlier is passed
-//! over until the last one is.
+//! Group prefetching: all lookups of a group take a step, then all take the next. A lookup that ends early is passed
+//! over until the last one ends.
 
 use std::collections::TryReserveError;
 
@@ -13,7 +13,7 @@ use crate::hash::{
     open::Seen,
 };
 
-/// The value of each key.
+/// Stores the value of each key.
 pub fn probe_open_group_prefetching<K: Key, V: Copy>(
     table: &OpenTable<K, V>,
     keys: &[K],
@@ -57,10 +57,10 @@ pub fn probe_open_group_prefetching<K: Key, V: Copy>(
     }
 }
 
-/// Inserts or replaces, each in the order of `pairs` if keys are unique.
+/// Inserts or replaces, in the order of `pairs` if keys are unique.
 ///
 /// # Errors
-/// When there is no memory for the table to grow; nothing was inserted.
+/// [`TryReserveError`] if there is no memory for the table to grow; nothing was inserted.
 pub fn build_open_group_prefetching<K: Key, V: Copy>(
     table: &mut OpenTable<K, V>,
     pairs: &[(K, V)],
@@ -103,7 +103,7 @@ pub fn build_open_group_prefetching<K: Key, V: Copy>(
     Ok(())
 }
 
-/// The newest value of each key.
+/// Stores the newest value of each key.
 pub fn probe_chained_group_prefetching<K: Key, V: Copy>(
     table: &ChainedTable<K, V>,
     keys: &[K],
@@ -154,7 +154,7 @@ pub fn probe_chained_group_prefetching<K: Key, V: Copy>(
 /// Adds an entry for each pair.
 ///
 /// # Errors
-/// [`Refused`]; nothing was added.
+/// [`Refused`] if memory is lacking or there would be too many entries; nothing was added.
 pub fn build_chained_group_prefetching<K: Key, V: Copy>(
     table: &mut ChainedTable<K, V>,
     pairs: &[(K, V)],

@@ -7,7 +7,8 @@ const GROUPS: [usize; 7] = [0, 1, 2, 7, 16, 64, 1000];
 
 type Pairs = Vec<(u64, u32)>;
 
-/// Pairs whose keys are multiples of powers of two, some of them equal, and keys to ask for.
+/// Returns pairs whose keys are multiples of powers of two, some of them equal, and keys to ask
+/// for.
 fn cases() -> Vec<(Pairs, Vec<u64>)> {
     let mut cases = Vec::new();
     for count in [0_u32, 1, 2, 100, 3000] {
@@ -20,7 +21,7 @@ fn cases() -> Vec<(Pairs, Vec<u64>)> {
     cases
 }
 
-/// What the tables' own lookups find.
+/// Returns the results of the tables' own lookups.
 fn expected<S: interleave::Lookup<u64, Found = Option<u32>>>(
     table: &S,
     asked: &[u64],
@@ -35,7 +36,7 @@ fn expected<S: interleave::Lookup<u64, Found = Option<u32>>>(
 #[test]
 fn open_tables_are_built_and_probed_alike() {
     for (pairs, asked) in cases() {
-        // Of equal keys any value may stay: give them equal values.
+        // Any value of equal keys may stay: give equal keys equal values.
         let pairs: Vec<_> = pairs.iter().map(|&(key, _)| (key, key as u32)).collect();
         let mut table = OpenTable::new();
         table

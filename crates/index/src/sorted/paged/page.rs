@@ -6,12 +6,12 @@
 //! data      [ s s s s ][ s s s s ][ s s s s ] …
 //! ```
 //!
-//! A search reads one line of each depth: of integers of four bytes three, where binary search would read
-//! six. Elements that are so large that a line has but one are in order and nothing else, and are
+//! A search reads one line of each depth: three for integers of four bytes, where binary search would read six. If
+//! elements are so large that a line has only one, the page is their sorted sequence without further lines, and is
 //! searched by halves.
 //!
-//! The lines of page `n` are turned by `n`: the roots of all pages would otherwise fall into the same few sets
-//! of each cache, and those of lookups that are at the same depth would evict each other.
+//! The lines of page `n` are turned by `n`: the roots of all pages would otherwise fall into the same few sets of each
+//! cache, and lookups at the same depth would evict each other's lines.
 //!
 //! Invariant: a page is full. After its separators it repeats the last one, and so does each depth above,
 //! so that the sizes of all searches are constants.
@@ -20,17 +20,17 @@ use std::mem::MaybeUninit;
 
 use memory::LINE_BYTES;
 
-/// Bytes of a node, as of the smallest pages that are common.
+/// Bytes of a node: the size of the smallest common pages.
 pub(super) const PAGE_BYTES: usize = 4096;
 
-/// Depths of a page, at most: lines have two elements at least.
+/// Maximum depths of a page: lines have two elements at least.
 const DEPTH_MAX: usize = 8;
 
 /// The memory of a page.
 #[repr(C, align(4096))]
 pub(super) struct Page([MaybeUninit<u8>; PAGE_BYTES]);
 
-/// How elements of a type lie in a page.
+/// Arrangement of elements of a type in a page.
 pub(super) struct Layout<T>(T);
 
 impl<T: Copy> Layout<T> {
@@ -48,7 +48,7 @@ impl<T: Copy> Layout<T> {
         }
     };
 
-    /// Whether lines are a tree, or elements are searched by halves.
+    /// Whether lines are a tree; else elements are searched by halves.
     pub(super) const HAS_LINES: bool = Self::PER_LINE > 1;
 
     /// Lines of data.
@@ -99,7 +99,7 @@ impl<T: Copy> Layout<T> {
         all
     };
 
-    /// The depth whose first line leads to each of so many separators of a page, if they are not too many.
+    /// Returns the greatest depth whose first line leads to each of `separators` separators of a page, or 0.
     pub(super) fn depth_from(separators: usize) -> usize {
         let mut depth = Self::DEPTH - 1;
         let mut reached = Self::PER_LINE;
@@ -110,7 +110,7 @@ impl<T: Copy> Layout<T> {
         depth
     }
 
-    /// Lines above so many of data.
+    /// Returns the number of lines above `lines` lines of data.
     const fn lines_above(mut lines: usize) -> usize {
         let mut above = 0;
         while lines > 1 {
@@ -120,14 +120,14 @@ impl<T: Copy> Layout<T> {
         above
     }
 
-    /// Where a line of a depth begins, in bytes, in the page of that number.
+    /// Returns where a line of a depth begins, in bytes, in page number `page`.
     #[inline(always)]
     pub(super) fn line_at(page: usize, depth: usize, line: usize) -> usize {
         let line = Self::LINES_FROM[depth] + line + page;
         line % (PAGE_BYTES / LINE_BYTES) * LINE_BYTES
     }
 
-    /// Where an element of a depth is, in bytes.
+    /// Returns where an element of a depth is, in bytes.
     fn element_at(page: usize, depth: usize, place: usize) -> usize {
         match Self::HAS_LINES {
             true => {
@@ -140,8 +140,7 @@ impl<T: Copy> Layout<T> {
 }
 
 impl Page {
-    /// The page of a number, of these separators, of which there is at least one, and at most
-    /// [`Layout::PER_PAGE`].
+    /// Makes page number `number` of `separators`, of which there is at least one, and at most [`Layout::PER_PAGE`].
     pub(super) fn of<T: Copy>(number: usize, separators: impl Iterator<Item = T>) -> Page {
         let mut page = Page([MaybeUninit::uninit(); PAGE_BYTES]);
         let mut separators = separators.peekable();
@@ -165,23 +164,23 @@ impl Page {
 
     fn write<T: Copy>(&mut self, at: usize, element: T) {
         assert!(at + size_of::<T>() <= PAGE_BYTES && at.is_multiple_of(align_of::<T>()));
-        // SAFETY: within the page and aligned, as just compared: the page is aligned for every
+        // SAFETY: the element lies within the page and is aligned, as just compared: the page is aligned for every
         // element that a layout allows.
         unsafe { self.0.as_mut_ptr().add(at).cast::<T>().write(element) };
     }
 
     /// # Safety
-    /// It has been written, of this type and in the page of this number.
+    /// The element has been written, with this type and in the page of this number.
     unsafe fn element<T: Copy>(&self, number: usize, depth: usize, place: usize) -> T {
         let at = Layout::<T>::element_at(number, depth, place);
-        // SAFETY: it is there, as the caller promises, and aligned, as `write` has compared.
+        // SAFETY: the element is there, as the caller promises, and aligned, as `write` has compared.
         unsafe { self.0.as_ptr().add(at).cast::<T>().read() }
     }
 
-    /// The greatest separator.
+    /// Returns the greatest separator.
     ///
     /// # Safety
-    /// The page is of elements of this type and has this number.
+    /// The page holds elements of this type and has this number.
     pub(super) unsafe fn greatest<T: Copy>(&self, number: usize) -> T {
         // SAFETY: pages are full.
         unsafe { self.element(number, Layout::<T>::DEPTH - 1, Layout::<T>::PER_PAGE - 1) }

@@ -53,7 +53,7 @@ fn a_full_disk_says_so_and_a_removed_file_makes_room() {
     submit(&mut *channel, &file, Action::WriteDurable, 3, block_of(1));
     let end = complete(&mut *channel).pop().unwrap();
     assert_eq!(end.result.unwrap_err().kind(), ErrorKind::StorageFull);
-    // What is there can be overwritten.
+    // Existing bytes can be overwritten.
     submit(&mut *channel, &file, Action::WriteDurable, 2, block_of(1));
     complete(&mut *channel).pop().unwrap().result.unwrap();
     let other = directory.open("other", OpenMode::Create, false).unwrap();
@@ -102,8 +102,8 @@ fn faults_of_every_kind_come_as_often_as_asked() {
             .map(|good| if good { '+' } else { '-' })
             .collect::<String>()
     };
-    // Channel: read, write, durable write; file: read, write, sync; directory: sync,
-    // list, rename. The read at the file's end is short in itself.
+    // Order of the signs: channel: read, write, durable write; file: read, write, sync; directory:
+    // sync, list, rename. The read at the file's end is short in itself.
     let faults = Faults::default;
     assert_eq!(always(faults()), "+++++++++");
     assert_eq!(

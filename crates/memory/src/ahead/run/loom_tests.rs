@@ -2,10 +2,10 @@ use loom::{cell::UnsafeCell, sync::Arc, thread};
 
 use super::*;
 
-/// Where the page is: so far that two pages may be ahead of the claims before it.
+/// Offset of the page: so far that two pages may be ahead of the claims before it.
 const PAGE: usize = 16 * HUGE_PAGE_BYTES;
 
-/// One page of the run, as whoever writes to it sees it.
+/// One page of the run, as its writers see it.
 struct World {
     run: Run,
     page: UnsafeCell<u8>,
@@ -22,7 +22,7 @@ fn a_page_is_touched_or_claimed_and_keeps_what_its_owner_has_written() {
         let ahead = thread::spawn({
             let world = world.clone();
             move || {
-                // The one after it, if the claim came first.
+                // The next page is the one behind `PAGE`, if the claim came first.
                 let page = world.run.next(usize::MAX).unwrap();
                 world.run.touch(page, || {
                     if page == PAGE {
@@ -40,5 +40,5 @@ fn a_page_is_touched_or_claimed_and_keeps_what_its_owner_has_written() {
     });
 }
 
-// SAFETY: who may write to the page is what is checked.
+// SAFETY: the test checks which thread writes to the page.
 unsafe impl Sync for World {}

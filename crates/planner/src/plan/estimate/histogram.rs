@@ -1,17 +1,18 @@
-//! Where a value lies among those of a histogram.
+//! Places of values in a histogram.
 
 use types::{Value, compare::compare_as, row::RowLayout};
 
 use catalog::ColumnStatistics;
 
-/// The part of the histogram's values that are below a value; `None` if there is no histogram.
+/// Returns the part of the histogram's values that are below a value; `None` if there is no
+/// histogram.
 pub(super) fn below(statistics: &ColumnStatistics, value: Value<'_>) -> Option<f64> {
     let layout = RowLayout::new(&[statistics.ty]).ok()?;
     let bounds = &statistics.histogram;
     let parts = bounds.len().checked_sub(1).filter(|parts| *parts > 0)?;
     let bound = |at: usize| bounds[at].value(&layout).unwrap_or(Value::Null);
     let is_below = |at: usize| compare_as(statistics.ty, bound(at), value).is_lt();
-    // The first bound that is not below the value.
+    // The search is for the first bound that is not below the value.
     let (mut from, mut to) = (0, bounds.len());
     while from < to {
         let middle = usize::midpoint(from, to);
@@ -31,7 +32,7 @@ pub(super) fn below(statistics: &ColumnStatistics, value: Value<'_>) -> Option<f
     Some((((from - 1) as f64) + within) / parts as f64)
 }
 
-/// How far a value is from the first of two others to the second, from 0 to 1.
+/// Returns how far a value is from `from` towards `to`, from 0 to 1.
 fn between(from: Value<'_>, to: Value<'_>, value: Value<'_>) -> f64 {
     let ends = match (from, to, value) {
         (Value::Text(from), Value::Text(to), Value::Text(value)) => {
@@ -54,7 +55,7 @@ fn between(from: Value<'_>, to: Value<'_>, value: Value<'_>) -> f64 {
     }
 }
 
-/// Bytes as digits behind the point.
+/// Returns bytes as the digits of a fraction.
 fn fraction(bytes: &[u8]) -> f64 {
     bytes
         .iter()
@@ -63,7 +64,7 @@ fn fraction(bytes: &[u8]) -> f64 {
         .fold(0.0, |rest, byte| (f64::from(*byte) + rest) / 256.0)
 }
 
-/// A value as a number, where distances mean something.
+/// Returns a value as a number, if differences of the type's values mean something.
 fn number(value: Value<'_>) -> Option<f64> {
     Some(match value {
         Value::Int2(value) => f64::from(value),
@@ -80,7 +81,8 @@ fn number(value: Value<'_>) -> Option<f64> {
     .filter(|number| number.is_finite())
 }
 
-/// The least text that begins so, and the least that is greater than all that do.
+/// Returns the least text that begins with `beginning`, and the least that is greater than all of
+/// these.
 pub(super) fn prefix_range(beginning: &str) -> (String, Option<String>) {
     let mut end: Vec<char> = beginning.chars().collect();
     while let Some(last) = end.pop() {

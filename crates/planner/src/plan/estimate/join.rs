@@ -11,7 +11,7 @@ use logical::{
     relation::{JoinKind, Relation, Scan},
 };
 
-/// The part of the rows that have a partner, by conditions that are no equalities.
+/// Part of the rows that have a partner, by conditions that are no equalities.
 const PARTNERED: f64 = 0.5;
 
 /// One side of a join.
@@ -19,7 +19,7 @@ const PARTNERED: f64 = 0.5;
 pub(in crate::plan) struct Side<'r> {
     pub(in crate::plan) rows: f64,
     pub(in crate::plan) columns: BTreeSet<ColumnId>,
-    /// Its table, if it is one with conditions or without.
+    /// Table of the side, if it is one, and its conditions.
     pub(in crate::plan) scan: Option<(&'r Scan, Vec<Expression>)>,
 }
 
@@ -40,7 +40,7 @@ impl Estimator {
         }
     }
 
-    /// Rows of a join of two sides, at least one.
+    /// Returns the rows of a join of two sides, at least one.
     pub(in crate::plan) fn join_rows(
         &self,
         kind: JoinKind,
@@ -60,11 +60,11 @@ impl Estimator {
         rows.max(1.0)
     }
 
-    /// The part of the pairs for which all conditions are true.
+    /// Returns the part of the pairs for which all conditions are true.
     fn pairs(&self, left: &Side<'_>, right: &Side<'_>, on: &[Expression]) -> f64 {
         let both: BTreeSet<ColumnId> = left.columns.union(&right.columns).copied().collect();
-        // Each row has one partner at most among those with a unique key: its columns say no
-        // less together because there are several.
+        // Each row has one partner at most among rows with a unique key: several columns of a key
+        // together say as much as a single one would.
         for (side, other) in [(right, left), (left, right)] {
             let Some((scan, _)) = &side.scan else {
                 continue;
@@ -89,7 +89,7 @@ impl Estimator {
         self.selectivity(on, &both)
     }
 
-    /// The part of the left rows that have a partner.
+    /// Returns the part of the left rows that have a partner.
     fn partnered(&self, left: &Side<'_>, right: &Side<'_>, on: &[Expression]) -> f64 {
         let mut part = 1.0_f64;
         for condition in on {
@@ -119,7 +119,7 @@ impl Estimator {
     }
 }
 
-/// The column of a table that a condition makes equal to something of the other side.
+/// Returns the column of a table that a condition makes equal to an expression over the other side.
 fn equated(condition: &Expression, scan: &Scan, other: &BTreeSet<ColumnId>) -> Option<usize> {
     let (Comparison::Equal, left, right) = comparison(condition)? else {
         return None;

@@ -1,4 +1,4 @@
-//! Where the columns of a statement come from, and what is known of their values.
+//! Origins of a statement's columns, and the statistics of their values.
 
 use std::{
     cell::Cell,
@@ -16,19 +16,19 @@ use logical::{
     relation::{Relation, Scan},
 };
 
-/// Different values of a column of which nothing is known: PostgreSQL's number.
+/// Different values of a column without statistics: PostgreSQL's number.
 const DISTINCT_UNKNOWN: f64 = 200.0;
 /// Rows of a table that is computed.
 const SYSTEM_ROWS: f64 = 500.0;
 
-/// What is known of a statement's tables; see the module above.
+/// The present statistics of a statement's tables; see the module above.
 #[derive(Default)]
 pub(in crate::plan) struct Estimator {
     tables: Vec<Known>,
     columns: HashMap<ColumnId, Origin>,
     pub(super) shared: SharedRows,
     pub(super) answers: Answers,
-    /// Questions that are being answered, one for the other.
+    /// Number of questions that are being answered, each for the one before.
     pub(super) asked: Cell<usize>,
 }
 
@@ -39,19 +39,19 @@ struct Known {
     statistics: Option<Arc<TableStatistics>>,
 }
 
-/// A column of a table, which it is still under another number.
+/// The column of a table that a column of the statement is, under another number.
 #[derive(Clone, Copy)]
 struct Origin {
     table: usize,
     attribute: usize,
 }
 
-/// What is known of a column.
+/// The statistics of a column.
 #[derive(Clone, Copy)]
 pub(super) struct Column<'e> {
     pub(super) ty: Type,
     pub(super) statistics: Option<&'e ColumnStatistics>,
-    /// At least one.
+    /// Number of different values, at least one.
     pub(super) distinct: f64,
 }
 
@@ -77,7 +77,7 @@ impl Estimator {
             }
             _ => {}
         });
-        // A column may have got its numbers in any order.
+        // The numbers of a statement's columns are in no order.
         loop {
             let before = found.columns.len();
             for (id, source) in &same {
@@ -109,13 +109,13 @@ impl Estimator {
         }
     }
 
-    /// Rows of a table.
+    /// Returns the rows of a table.
     pub(in crate::plan) fn table_rows(&self, table: &Arc<Table>) -> f64 {
         let known = self.tables.iter().find(|known| known.table == *table);
         known.map_or_else(|| Known::new(table).rows, |known| known.rows)
     }
 
-    /// What is known of a column that comes from a table.
+    /// Returns the statistics of a column that comes from a table.
     pub(super) fn column(&self, id: ColumnId) -> Option<Column<'_>> {
         let origin = self.columns.get(&id)?;
         let known = &self.tables[origin.table];
@@ -139,21 +139,21 @@ impl Estimator {
         })
     }
 
-    /// The type of a column that comes from a table, and how many bytes its values have on average,
-    /// as far as it was looked at.
+    /// Returns the type of a column that comes from a table, and the average bytes of its values,
+    /// as far as they were sampled.
     pub(in crate::plan) fn type_and_width(&self, id: ColumnId) -> Option<(Type, Option<f64>)> {
         let column = self.column(id)?;
         let width = column.statistics.map(|seen| seen.average_width);
         Some((column.ty, width))
     }
 
-    /// Different values of a column that comes from a table.
+    /// Returns the number of different values of a column that comes from a table.
     pub(super) fn distinct(&self, id: ColumnId) -> Option<f64> {
         Some(self.column(id)?.distinct)
     }
 
-    /// Whether equalities give each column of a unique key of the table a value, from elsewhere
-    /// than the columns of `own`.
+    /// Returns whether equalities give each column of a unique key of the table a value that does
+    /// not come from the columns of `own`.
     pub(in crate::plan) fn is_one(
         &self,
         scan: &Scan,
@@ -193,7 +193,7 @@ impl Known {
         }
         let statistics = table.statistics.newest();
         let places = table.storage().records_estimate() as f64;
-        // As many of the places have records as when they were looked at.
+        // The share of places with records is thought to be the same as when they were sampled.
         let rows = match &statistics {
             Some(known) if known.places > 0 => places * known.rows / known.places as f64,
             _ => places,
@@ -212,7 +212,7 @@ fn note_same(id: ColumnId, value: &Expression, same: &mut Vec<(ColumnId, ColumnI
     }
 }
 
-/// The keys of which each is in one row at most, as positions of columns.
+/// Returns the keys whose values are in one row at most, as positions of columns.
 pub(super) fn unique_keys(table: &Table) -> impl Iterator<Item = Vec<usize>> {
     let own = match &table.row_key {
         RowKey::Columns(key) => Some(key.iter().map(|at| usize::from(*at)).collect()),

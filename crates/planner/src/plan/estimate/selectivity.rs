@@ -1,6 +1,6 @@
-//! What part of the rows a condition is true for.
+//! Selectivities: the part of the rows for which a condition is true.
 //!
-//! Where nothing is known, the parts are PostgreSQL's.
+//! Without statistics, the numbers are PostgreSQL's.
 
 use std::collections::BTreeSet;
 
@@ -16,35 +16,36 @@ use crate::program::comparison;
 use catalog::ColumnStatistics;
 use logical::expression::{ColumnId, Expression, Kind};
 
-/// An equality of which nothing is known.
+/// Selectivity of an equality without statistics.
 const EQUAL: f64 = 0.005;
-/// A comparison.
+/// Selectivity of another comparison.
 const RANGE: f64 = 1.0 / 3.0;
-/// Two bounds of one column.
+/// Selectivity of two bounds of one column.
 const BETWEEN: f64 = 0.005;
-/// A pattern.
+/// Selectivity of a pattern.
 const MATCH: f64 = 0.005;
-/// What stands in a pattern behind its beginning.
+/// Selectivity of a pattern's rest behind its literal beginning.
 const REST_OF_PATTERN: f64 = 0.2;
-/// `IS NULL`.
+/// Selectivity of `IS NULL`.
 const IS_NULL: f64 = 0.005;
-/// Anything else.
+/// Selectivity of any other condition.
 const OTHER: f64 = 1.0 / 3.0;
-/// No condition is thought to leave less.
+/// Least selectivity of any condition.
 const LEAST: f64 = 1e-9;
 
 /// Bounds of one column.
 struct Bounds {
     column: ColumnId,
-    /// Parts of the rows above and below, each known from a histogram or guessed.
+    /// Parts of the rows above the lower bound and below the upper, and whether each is known from
+    /// a histogram or guessed.
     lower: Option<(f64, bool)>,
     upper: Option<(f64, bool)>,
     nulls: f64,
 }
 
 impl Estimator {
-    /// The part of the rows with these columns of their own for which all conditions are true;
-    /// other columns have one value each, which is not known.
+    /// Returns the part of the rows for which all conditions are true. The rows have the columns
+    /// `own`; other columns have one value each, which is not known.
     pub(in crate::plan) fn selectivity(
         &self,
         conditions: &[Expression],
@@ -67,7 +68,7 @@ impl Estimator {
         for bound in bounds {
             part *= match (bound.lower, bound.upper) {
                 (Some((lower, true)), Some((upper, true))) => {
-                    // Each leaves out what is on its side, and both the NULLs.
+                    // Each bound leaves out the rows on its side, and both leave out the NULLs.
                     (lower + upper + bound.nulls - 1.0).max(LEAST)
                 }
                 (Some(_), Some(_)) => BETWEEN,
@@ -143,7 +144,7 @@ impl Estimator {
         part.clamp(LEAST, 1.0)
     }
 
-    /// The part of the rows for which a comparison is neither true nor false.
+    /// Returns the part of the rows for which a comparison is neither true nor false.
     fn unknown(&self, condition: &Expression) -> f64 {
         match comparison(condition) {
             Some(_) => {
@@ -155,7 +156,7 @@ impl Estimator {
         }
     }
 
-    /// The part of the pairs in which two values are equal.
+    /// Returns the part of the pairs in which two values are equal.
     fn equality(&self, left: &Expression, right: &Expression, own: &BTreeSet<ColumnId>) -> f64 {
         let column = |expression: &Expression| match expression.kind {
             Kind::Column(id) if own.contains(&id) => self.column(id),
@@ -172,7 +173,7 @@ impl Estimator {
         }
     }
 
-    /// The part of the rows in which a column has a value, which may not be known.
+    /// Returns the part of the rows in which a column has a value, which may not be known.
     fn equal_to(&self, column: Column<'_>, value: Option<Value<'_>>) -> f64 {
         let present = 1.0 - nulls_of(column);
         let (Some(statistics), Some(value)) = (column.statistics, value) else {
@@ -193,7 +194,8 @@ impl Estimator {
         (present - common).max(0.0) / others
     }
 
-    /// A condition that bounds a column by a value that is not of the same row.
+    /// Returns the bounds of a condition that bounds a column by a value from outside the column's
+    /// row.
     fn bound(&self, condition: &Expression, own: &BTreeSet<ColumnId>) -> Option<Bounds> {
         let (comparison, left, right) = comparison(condition)?;
         let sides = [
@@ -223,7 +225,7 @@ impl Estimator {
         })
     }
 
-    /// The part of the rows on one side of a value; whether that is more than a guess.
+    /// Returns the part of the rows on one side of a value, and whether that is more than a guess.
     fn bounded(
         &self,
         id: ColumnId,
@@ -292,7 +294,7 @@ impl Estimator {
         }
     }
 
-    /// A function, which may be LIKE or its like.
+    /// Returns the selectivity of a function, which may be LIKE or similar.
     fn pattern(&self, name: &str, arguments: &[Expression]) -> f64 {
         let [text, pattern] = arguments else {
             return OTHER;
@@ -306,7 +308,8 @@ impl Estimator {
         }
     }
 
-    /// A pattern that is known begins with something that bounds the texts.
+    /// Returns the selectivity of LIKE. The literal beginning of a pattern that is known bounds the
+    /// texts.
     fn like(&self, text: &Expression, pattern: &Expression) -> f64 {
         let (Kind::Column(id), Some(Value::Text(pattern))) = (&text.kind, known(pattern)) else {
             return MATCH;
@@ -338,7 +341,7 @@ impl Estimator {
     }
 }
 
-/// The value of an expression, if it is known when the plan is made.
+/// Returns the value of an expression, if it is known when the plan is made.
 fn known(expression: &Expression) -> Option<Value<'_>> {
     match &expression.kind {
         Kind::Constant(value) => Some(value.value()),
@@ -357,7 +360,8 @@ fn nulls_of(column: Column<'_>) -> f64 {
     column.statistics.map_or(0.0, |known| known.null_fraction)
 }
 
-/// Calls `is_it` with the common values until it says so of one, whose fraction is given.
+/// Calls `is_it` with the common values until it is true of one; returns the fraction of that
+/// value.
 fn for_each_common(
     statistics: &ColumnStatistics,
     mut is_it: impl FnMut(Value<'_>, f64) -> bool,
@@ -369,7 +373,7 @@ fn for_each_common(
     })
 }
 
-/// The bound that leaves less; one that is known rather than a guess.
+/// Returns the bound that leaves less; a known one is preferred to a guess.
 fn narrower(one: Option<(f64, bool)>, two: Option<(f64, bool)>) -> Option<(f64, bool)> {
     match (one, two) {
         (Some(one), Some(two)) if one.1 == two.1 => Some((one.0.min(two.0), one.1)),

@@ -50,7 +50,7 @@ fn table() -> Table {
     }
 }
 
-/// Conditions over the columns of one table.
+/// Binds conditions over the columns of one table.
 fn bound(texts: &[&str]) -> Vec<Expression> {
     let column = |text: &&str| IndexColumn {
         key: IndexKey::Expression(StoredExpression {

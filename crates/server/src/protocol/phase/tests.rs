@@ -1,6 +1,6 @@
 use super::*;
 
-/// A conversation in this phase that has been sent these messages, each with an empty body.
+/// Returns a conversation in `phase` that has received `tags`, each with an empty body.
 fn sent(phase: Phase, tags: &[u8]) -> Conversation {
     let mut conversation = Conversation::new(1000);
     conversation.enter(phase);

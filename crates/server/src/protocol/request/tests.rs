@@ -40,7 +40,8 @@ fn types_may_be_left_open() {
     assert_eq!(parse.types.iter().collect::<Vec<_>>(), [Some(23), None]);
 }
 
-/// Each message cut off anywhere is an error, and so is one with something after it.
+/// A message that is cut off anywhere is an error, and so is a message with a byte
+/// too many.
 #[test]
 fn what_is_cut_off_is_no_message() {
     for (tag, body) in [
@@ -63,6 +64,6 @@ fn what_is_cut_off_is_no_message() {
         );
     }
     assert!(read(b'D', b"xname\0").is_err());
-    // A length below -1 is none.
+    // A length below -1 is invalid.
     assert!(read(b'B', b"\0\0\0\0\0\x01\xff\xff\xff\xfe\0\0").is_err());
 }

@@ -36,7 +36,7 @@ fn a_lost_update_is_rejected() {
 #[test]
 fn a_dirty_write_is_rejected() {
     let first = record(1, 1, Committed(2), 10, &[put("x", "1"), get("y", "")]);
-    // Between the first one's write and its end.
+    // The second write comes between the first transaction's write and its end.
     let mut second = record(2, 1, RolledBack, 12, &[put("x", "2")]);
     second.ended = 40;
     let mut first = first;
@@ -106,7 +106,7 @@ fn a_lost_append_and_a_wrong_claim_are_rejected() {
     rejected(&wrong, "claim of a workload");
 }
 
-/// Of two operations at once, one meets the conflict, and both are told.
+/// Two operations run at once: one meets the conflict, and both report it.
 #[test]
 fn one_cause_is_enough_for_two_operations_at_once() {
     let conflict = Error::Abort(Abort::WriteConflict);

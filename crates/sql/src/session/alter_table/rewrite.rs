@@ -1,4 +1,4 @@
-//! Copying all rows of a table into another storage, and looking at all of them.
+//! Copies of all rows of a table into another storage, and checks of all of them.
 
 use std::sync::Arc;
 
@@ -23,8 +23,8 @@ use planner::plan;
 use syntax::{name, phase};
 
 impl Session {
-    /// Has a table's rows copied into a storage of another form: `edit` says what the table is
-    /// then, `changed` which columns are computed anew. Indexes are built over the copy.
+    /// Copies a table's rows into a storage of another form: `edit` changes the table's definition,
+    /// `changed` lists the columns that are computed anew. Indexes are built over the copy.
     pub(super) async fn rewrite(
         &self,
         id: ObjectId,
@@ -38,8 +38,8 @@ impl Session {
         edit(&mut new);
         let indexes: Vec<Index> = new.indexes.to_vec();
         ddl.new_storage(&mut new).await?;
-        // The copy is written as a table of its own, so that it may be while the old one is read;
-        // what was not looked at in the old rows is not in the new.
+        // The copy is written as a table of its own, and can therefore be written while the old one
+        // is read; columns that were not read in the old rows are not in the new ones.
         let copy = Table {
             id: ObjectId::default(),
             checks: new
@@ -67,7 +67,7 @@ impl Session {
         ddl.replace_storage(new, &indexes).await
     }
 
-    /// Whether a table has a row for which a condition holds, written as SQL.
+    /// Returns whether a table has a row for which a condition holds, written as SQL.
     pub(super) async fn has_row(&self, table: &Table, condition: &str) -> Result<bool> {
         self.reads_newest()?;
         let catalog = self.changes.catalog();
@@ -84,8 +84,8 @@ impl Session {
         Ok(found.0)
     }
 
-    /// The value of an expression over nothing, as rows have it that are older than a column of its
-    /// type; `None`: NULL.
+    /// Returns the value of an expression over nothing, in the form for rows that are older than a
+    /// column of its type; `None` for NULL.
     pub(super) async fn value_of(&self, value: Expression) -> Result<Option<Arc<[u8]>>> {
         let catalog = self.changes.catalog();
         let mut kept = Kept {
@@ -105,8 +105,10 @@ impl Session {
         Ok(kept.bytes)
     }
 
+    /// Checks that the transaction sees the newest rows.
+    ///
     /// # Errors
-    /// 0A000 in a transaction on a snapshot, which does not see what was committed since.
+    /// 0A000 in a transaction on a snapshot, which does not see later commits.
     fn reads_newest(&self) -> Result<()> {
         match self
             .transaction
@@ -122,7 +124,7 @@ impl Session {
     }
 }
 
-/// What keeps a row from the copy keeps the table from being altered.
+/// Converts an error of copying a row to one of altering the table.
 fn not_copied(error: SqlError, table: &Table) -> SqlError {
     let name = &table.name;
     match (error.state(), error.constraint_name(), error.column_name()) {
@@ -148,7 +150,7 @@ fn not_copied(error: SqlError, table: &Table) -> SqlError {
     }
 }
 
-/// A check that rows do not satisfy.
+/// Returns the error for a check that rows do not satisfy.
 pub(super) fn violated_by_some(table: &Table, check: &str) -> SqlError {
     let name = &table.name;
     let message =
@@ -158,7 +160,7 @@ pub(super) fn violated_by_some(table: &Table, check: &str) -> SqlError {
         .constraint(check)
 }
 
-/// A value as rows have it.
+/// A sink that keeps a value in the form of rows.
 struct Kept {
     ty: Type,
     bytes: Option<Arc<[u8]>>,
@@ -185,7 +187,7 @@ impl Sink for Kept {
     }
 }
 
-/// Whether there was a row.
+/// A sink that notes whether there was a row.
 struct Found(bool);
 
 impl Sink for Found {

@@ -1,4 +1,4 @@
-//! What is asked about a key, and done about it, as statements.
+//! Questions about a key, and actions on it, as statements.
 
 use std::fmt::Write;
 
@@ -10,36 +10,36 @@ use executor::execute::Reference;
 /// A statement about one key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(in crate::session) enum Question {
-    /// The row that is referred to, locked; by the values of one that refers to it.
+    /// Finds the row that is referred to, and locks it; by the values of a row that refers to it.
     Find,
-    /// Rows that refer to it, by such values.
+    /// Finds rows that refer to the key, by the values of a row that refers to it.
     StillRefers,
-    /// Rows that have such values, of which some are NULL.
+    /// Finds rows that have these values, of which some are NULL.
     StillMixed,
-    /// The row that has it.
+    /// Finds the row that has the key.
     HasKey,
-    /// Rows that refer to it.
+    /// Finds rows that refer to the key.
     Refers,
-    /// The same, locked.
+    /// Finds rows that refer to the key, and locks them.
     RefersLocked,
-    /// Deletes the rows that refer to it.
+    /// Deletes the rows that refer to the key.
     Delete,
-    /// Gives them the key whose values follow.
+    /// Gives the rows that refer to the key another one, whose values follow.
     Follow,
-    /// Makes their columns NULL.
+    /// Makes the columns of the rows that refer to the key NULL.
     SetNull {
-        /// The key is gone, not changed: the constraint may name some columns for that.
+        /// Whether the key is gone, not changed: the constraint may name some columns for that.
         is_deleted: bool,
     },
-    /// Gives their columns the defaults.
+    /// Gives the columns of the rows that refer to the key their defaults.
     SetDefault {
-        /// As above.
+        /// Whether the key is gone, not changed: the constraint may name some columns for that.
         is_deleted: bool,
     },
 }
 
 impl Question {
-    /// Its text, and the types of its parameters.
+    /// Returns the statement's text, and the types of its parameters.
     ///
     /// # Errors
     /// XX000 if one of the tables is gone, which locks exclude.
@@ -136,12 +136,12 @@ fn set(
     )
 }
 
-/// That these columns are the parameters.
+/// Returns the condition that these columns equal the parameters.
 fn equals(table: &Table, columns: &[u16]) -> String {
     compared(table, columns, "=")
 }
 
-/// The same where both may be NULL.
+/// Returns the condition that these columns equal the parameters, where two NULLs are equal.
 fn same(table: &Table, columns: &[u16]) -> String {
     compared(table, columns, "is not distinct from")
 }
@@ -165,7 +165,7 @@ pub(in crate::session) fn qualified(table: &Table, catalog: &Catalog) -> String 
 
 fn quoted(name: &str) -> String {
     let mut quoted = String::with_capacity(name.len() + 2);
-    // A string takes all that is written to it.
+    // Writing to a string does not fail.
     let _ = write!(quoted, "\"{}\"", name.replace('"', "\"\""));
     quoted
 }

@@ -1,4 +1,4 @@
-//! Violations of foreign keys, as clients are told of them.
+//! Violations of foreign keys, as clients see them.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::session::Session;
 use catalog::Table;
 use executor::execute::Reference;
 
-/// A row refers to a key that is not there.
+/// Returns the error for a row that refers to a key that does not exist.
 pub(in crate::session) fn missing(
     session: &Session,
     reference: &Reference,
@@ -21,14 +21,15 @@ pub(in crate::session) fn missing(
     ends.dangling().detail(detail)
 }
 
-/// A row has NULLs in a part of a key that must have none or be NULL as a whole.
+/// Returns the error for a row with NULLs in a part of a key that must have none or be NULL as a
+/// whole.
 pub(in crate::session) fn mixed(session: &Session, reference: &Reference) -> SqlError {
     Ends::now(session, reference)
         .dangling()
         .detail("MATCH FULL does not allow mixing of null and nonnull key values.")
 }
 
-/// A key is gone to which rows refer.
+/// Returns the error for a key that is gone and to which rows refer.
 pub(super) fn referred(session: &Session, reference: &Reference, key: &[Value<'_>]) -> SqlError {
     let ends = Ends::now(session, reference);
     let (from, to) = (&ends.referring.name, &ends.referenced.name);
@@ -44,7 +45,7 @@ pub(super) fn referred(session: &Session, reference: &Reference, key: &[Value<'_
     ))
 }
 
-/// A constraint and its tables by the names that they have now: a check may have been put off since
+/// The tables of a constraint by the names that they have now: a check may have been deferred since
 /// before they got these.
 struct Ends {
     referring: Arc<Table>,
@@ -82,7 +83,7 @@ impl Ends {
     }
 }
 
-/// `(a, b)=(1, 2)`
+/// Returns columns and values as `(a, b)=(1, 2)`.
 fn shown(session: &Session, table: &Table, columns: &[u16], key: &[Value<'_>]) -> String {
     let catalog = session.changes.catalog();
     let names = session.names(&catalog);

@@ -1,14 +1,14 @@
-//! How a sequence counts, from what was said of it and how it counted before.
+//! The options of a sequence, from the clauses of a statement and its former options.
 
 use types::{Result, Scalar, SqlError, SqlState, Type};
 
 use catalog::SequenceOptions;
 use syntax::definition::SequenceClauses;
 
-/// What a sequence's options are, of a type; `before` has those that it had, and its last value.
+/// Returns the options of a sequence; `before` has its former options, and its last value.
 ///
 /// # Errors
-/// 22023 for what does not go together.
+/// 22023 for options that do not go together.
 pub(super) fn resolve(
     clauses: &SequenceClauses,
     ty: Type,

@@ -1,4 +1,5 @@
-//! What settings do: values that the rest of a session looks at, brought up to date when one is set.
+//! The effects of settings: values for the rest of a session, brought up to date when a setting is
+//! set.
 
 use std::{sync::Arc, time::Duration};
 
@@ -17,27 +18,28 @@ use crate::{
 use catalog::Catalog;
 use syntax::command::{Level, Modes};
 
-/// See the module text. What plans depend on is among the session's [`Inputs`](logical::bind::Inputs).
+/// The values of settings that take effect: see the module text. Values that plans depend on are
+/// among the session's [`Inputs`](logical::bind::Inputs).
 #[derive(Debug)]
 pub(in crate::session) struct Effects {
-    /// How long a statement may take.
+    /// Longest time that a statement may take.
     pub(in crate::session) statement_limit: Option<Duration>,
-    /// How long it waits for a lock.
+    /// Longest wait for a lock.
     pub(in crate::session) lock_limit: Option<Duration>,
-    /// How long a client may be idle, within a transaction and outside.
+    /// Longest time that a client may be idle within a transaction.
     pub(in crate::session) idle_in_transaction_limit: Option<Duration>,
     pub(in crate::session) idle_limit: Option<Duration>,
-    /// What new transactions are.
+    /// Characteristics of new transactions.
     pub(in crate::session) characteristics: Characteristics,
-    /// Commits do not wait for the device.
+    /// Whether commits do not wait for the device.
     pub(in crate::session) is_relaxed: bool,
-    /// Keys are looked up one after the other.
+    /// Whether keys are looked up one after the other.
     pub(in crate::session) is_sequential: bool,
     /// Bytes that a statement may hold, if that was set.
     pub(in crate::session) statement_memory: Option<usize>,
-    /// What is less than this is not told.
+    /// Least importance of notices that are sent.
     pub(in crate::session) least_told: Severity,
-    /// A setting may have changed that clients are told of.
+    /// Whether a setting may have changed that clients are told of.
     pub(in crate::session) reports: bool,
 }
 
@@ -58,11 +60,12 @@ impl Default for Effects {
     }
 }
 
-/// Settings as they can be asked for: what was set, and what is not set but is.
+/// Settings as they can be asked for: values that were set, and values that follow from the
+/// session's state.
 #[derive(Clone, Copy)]
 pub(in crate::session) struct Asked<'s> {
     pub(in crate::session) values: &'s Values,
-    /// Of the transaction.
+    /// Characteristics of the transaction.
     pub(in crate::session) characteristics: Characteristics,
     pub(in crate::session) surrounding: &'s Surrounding,
     pub(in crate::session) catalog: &'s Catalog,
@@ -70,7 +73,7 @@ pub(in crate::session) struct Asked<'s> {
 }
 
 impl Asked<'_> {
-    /// As it is shown; `None` if it is one that nobody has invented.
+    /// Returns the value as it is shown; `None` for a custom setting that does not exist.
     pub(in crate::session) fn get(&self, definition: &Definition, name: &str) -> Option<String> {
         let on = |is_on| if is_on { "on" } else { "off" };
         let computed = match definition.name {
@@ -93,10 +96,11 @@ impl Asked<'_> {
         Some(computed.to_owned())
     }
 
-    /// A value that a setting is to have, as it is shown.
+    /// Returns a value that a setting is to have, as it is shown.
     ///
     /// # Errors
-    /// 55P02, 22023, 0A000.
+    /// 55P02 if the setting cannot be changed, 22023 if it cannot have the value, 0A000 if it can
+    /// have the value in PostgreSQL alone.
     pub(in crate::session) fn check(
         &self,
         definition: &Definition,
@@ -112,7 +116,7 @@ impl Asked<'_> {
                 Ok(order.style().to_owned())
             }
             "client_encoding" => {
-                // Some clients put it in quotes.
+                // Some clients put the value in quotes.
                 let plain: String = value.chars().filter(char::is_ascii_alphanumeric).collect();
                 match plain.to_ascii_lowercase().as_str() {
                     "utf8" | "unicode" => Ok("UTF8".to_owned()),
@@ -151,7 +155,8 @@ impl Asked<'_> {
         role.is_some_and(|role| role.is_superuser)
     }
 
-    /// A role in whose name one may act: any for a superuser, one's own for others.
+    /// Checks that a session may act as a role: as any if it is a superuser's, otherwise as its
+    /// own.
     fn check_role(&self, role: &str, own: &str, what: &str) -> Result<String> {
         if self.catalog.role_named(role).is_none() {
             let message = format!("role \"{role}\" does not exist");
@@ -168,13 +173,13 @@ impl Asked<'_> {
     }
 }
 
-/// A zone by its name, or by hours east of Greenwich.
+/// Returns a time zone by its name, or by hours east of Greenwich.
 fn zone(value: &str) -> Result<TimeZone> {
     let fixed = |minutes: f64| TimeZone::fixed((minutes * 60.0).round() as i32);
     match value.trim().parse::<f64>() {
         Ok(hours) if hours.abs() < 168.0 => Ok(fixed(hours * 60.0)),
         Ok(_) => Err(invalid("TimeZone", value)),
-        // Such a zone, by the name that it was given.
+        // The value is the name of a fixed zone, as it is shown.
         Err(_) => match offset(value).map(fixed) {
             Some(zone) if zone.name() == value => Ok(zone),
             _ => TimeZone::named(value),
@@ -182,7 +187,7 @@ fn zone(value: &str) -> Result<TimeZone> {
     }
 }
 
-/// The minutes of `<+05:30>-05:30`.
+/// Returns the minutes of a name such as `<+05:30>-05:30`.
 fn offset(name: &str) -> Option<f64> {
     let (shown, _) = name.strip_prefix('<')?.split_once('>')?;
     let (hours, minutes) = shown.split_once(':').unwrap_or((shown, "0"));
@@ -192,7 +197,7 @@ fn offset(name: &str) -> Option<f64> {
     Some(hours * 60.0 + sign * minutes)
 }
 
-/// Encodings of PostgreSQL's that text is never in here.
+/// Returns whether this is an encoding of PostgreSQL's that Weft never uses.
 fn is_encoding(plain: &str) -> bool {
     let plain = plain.to_ascii_lowercase();
     let families = [
@@ -202,7 +207,7 @@ fn is_encoding(plain: &str) -> bool {
     families.iter().any(|family| plain.starts_with(family))
 }
 
-/// The names of a list, folded unless they are quoted; `None` if it is none.
+/// Returns the names of a list, folded unless they are quoted; `None` if it is no list.
 fn schemas(value: &str) -> Option<Vec<String>> {
     let mut names = Vec::new();
     let mut rest = value.trim();
@@ -246,18 +251,18 @@ fn kilobytes(bytes: usize) -> i64 {
     i64::try_from(bytes / 1024).unwrap_or(i64::MAX)
 }
 
-/// A number of bytes, as settings are shown.
+/// Returns a number of bytes in the form that settings are shown in.
 fn shown_size(bytes: usize) -> String {
     Unit::Kilobytes.show(kilobytes(bytes))
 }
 
-/// Bytes; none if it is 0.
+/// Returns the bytes of a value; `None` if it is 0.
 fn size(definition: &Definition, value: &str) -> Option<usize> {
     let kilobytes = usize::try_from(definition.read(value).ok()?.number?).ok()?;
     (kilobytes > 0).then(|| kilobytes.saturating_mul(1024))
 }
 
-/// None if it is 0.
+/// Returns the time of a value; `None` if it is 0.
 fn limit(definition: &Definition, value: &str) -> Option<Duration> {
     let milliseconds = definition.read(value).ok()?.number?;
     let milliseconds = u64::try_from(milliseconds).ok()?;
@@ -265,7 +270,7 @@ fn limit(definition: &Definition, value: &str) -> Option<Duration> {
 }
 
 impl Session {
-    /// What can be asked for.
+    /// Returns the settings that can be asked for.
     pub(in crate::session) fn asked<'s>(&'s self, catalog: &'s Catalog) -> Asked<'s> {
         Asked {
             values: &self.values,
@@ -276,7 +281,7 @@ impl Session {
         }
     }
 
-    /// Has a setting act that was set, or is as it was before.
+    /// Applies a setting after it was set or restored.
     pub(super) fn took_effect(&mut self, name: &str) -> Result<()> {
         let Some(definition) = Definition::named(name) else {
             return Ok(());
@@ -347,7 +352,8 @@ impl Session {
         self.share_inputs();
     }
 
-    /// Has lookups of plans compare addresses where other sessions have the same inputs.
+    /// Shares the inputs with other sessions that have the same ones: lookups of plans then compare
+    /// addresses.
     fn share_inputs(&mut self) {
         self.inputs = self.database.plans.shared(self.inputs.clone());
     }
@@ -364,7 +370,7 @@ impl Session {
         self.follow_search_path(&path.unwrap_or_default());
     }
 
-    /// A setting of the transaction's own.
+    /// Applies a setting of the transaction's own.
     pub(super) fn set_transaction_setting(&mut self, name: &str, value: &str) -> Result<()> {
         let modes = match name {
             "transaction_isolation" => Modes {
@@ -381,7 +387,7 @@ impl Session {
     }
 }
 
-/// What a commit waits for.
+/// Returns the durability of commits.
 pub(in crate::session) fn durability(is_relaxed: bool) -> Durability {
     match is_relaxed {
         true => Durability::Relaxed,

@@ -1,58 +1,58 @@
-//! Which settings there are, and what each may be.
+//! The known settings, and the values that each may have.
 //!
-//! The names are PostgreSQL's. A setting that is taken does what it says, or is one of
-//! [`Meaning::Harmless`]: hints about speed, logs and features that are not there, which no answer
-//! depends on. One that would change answers, and is not there, takes the values alone under which
-//! nothing changes ([`Meaning::Only`]).
+//! The names are PostgreSQL's. A setting that is accepted has its effect, or is one of
+//! [`Meaning::Harmless`]: hints about speed, logs and features that are not there, on which no
+//! answer depends. A setting that would change answers, and is not implemented, accepts only the
+//! values under which nothing changes ([`Meaning::Only`]).
 
 use types::{Result, SqlError, SqlState};
 
-/// What a setting is for.
+/// The ways in which a setting is supported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Meaning {
-    /// It does what it says.
+    /// The setting has its effect.
     Effective,
-    /// It is kept and shown, and no answer depends on it.
+    /// The setting is kept and shown, and no answer depends on it.
     Harmless,
-    /// These values, as they are shown, are what is done anyway; others are not there.
+    /// The setting accepts only these values, as they are shown, which describe what is done anyway.
     Only(&'static [&'static str]),
-    /// It can be asked for.
+    /// The setting can only be shown.
     Fixed,
-    /// The same, and PostgreSQL would let it be changed where the server is started.
+    /// The setting can only be shown; in PostgreSQL it can be changed when the server is started.
     AtStart,
 }
 
-/// What values it has.
+/// The types of settings.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Kind {
     Bool,
-    /// From, to, in a unit.
+    /// Integer: least, greatest, unit.
     Integer(i64, i64, Unit),
-    /// From, to, in a unit.
+    /// Real number: least, greatest, unit.
     Real(f64, f64, Unit),
-    /// One of these.
+    /// One of these words.
     Enum(&'static [&'static str]),
     Text,
 }
 
-/// What a number counts.
+/// The units of numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unit {
     None,
     Milliseconds,
     Kilobytes,
-    /// Of 8 kB.
+    /// Blocks of 8 kB.
     Blocks,
 }
 
 /// A setting.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Definition {
-    /// As it is shown; it is found in any case.
+    /// Name as it is shown; it is found in any case.
     pub(crate) name: &'static str,
     pub(crate) kind: Kind,
     pub(crate) meaning: Meaning,
-    /// What it is where nobody has set it, as it is shown.
+    /// Default, as it is shown.
     pub(crate) default: &'static str,
     pub(crate) description: &'static str,
 }
@@ -95,7 +95,7 @@ const LOGGED: Kind = Enum(&[
 ]);
 const COMMITS: Kind = Enum(&["local", "remote_write", "remote_apply", "on", "off"]);
 
-/// All of them, in the order of their names in lower case.
+/// All settings, in the order of their names in lower case.
 #[rustfmt::skip]
 pub(crate) const DEFINITIONS: &[Definition] = &[
     setting("application_name", Text, Effective, "", "Sets the application name that others are shown."),
@@ -213,7 +213,7 @@ pub(crate) const DEFINITIONS: &[Definition] = &[
     setting("xmloption", Enum(&["content", "document"]), Harmless, "content", "Sets what XML is taken for."),
 ];
 
-/// A setting that anybody may invent: its name has a point in it.
+/// Definition of custom settings, which any client may invent: their names have a point in them.
 pub(crate) const CUSTOM: Definition = setting(
     "",
     Text,
@@ -222,7 +222,7 @@ pub(crate) const CUSTOM: Definition = setting(
     "Has a meaning to the client alone.",
 );
 
-/// The settings that clients are told when they connect, and when they change.
+/// Settings that clients are told when they connect, and when they change.
 pub(crate) const REPORTED: &[&str] = &[
     "application_name",
     "client_encoding",
@@ -240,7 +240,7 @@ pub(crate) const REPORTED: &[&str] = &[
 ];
 
 impl Definition {
-    /// The one of a name, in any case.
+    /// Returns the setting with a name, in any case.
     pub(crate) fn named(name: &str) -> Option<&'static Definition> {
         let lower = name.to_ascii_lowercase();
         let found = DEFINITIONS
@@ -252,7 +252,7 @@ impl Definition {
         }
     }
 
-    /// The one of a name.
+    /// Returns the setting with a name.
     ///
     /// # Errors
     /// 42704 if there is none.
@@ -260,7 +260,7 @@ impl Definition {
         Definition::named(name).ok_or_else(|| unrecognized(name))
     }
 
-    /// The name by which a setting is kept: its own, or that which was invented.
+    /// Returns the name by which a setting is kept: its own, or the invented one.
     pub(crate) fn kept_name(&self, name: &str) -> String {
         match self.name {
             "" => name.to_ascii_lowercase(),
@@ -274,7 +274,7 @@ pub(crate) fn unrecognized(name: &str) -> SqlError {
     SqlError::new(SqlState::UNDEFINED_OBJECT, message)
 }
 
-/// Whether a name is two words or more with points between them.
+/// Returns whether a name is two words or more with points between them.
 fn is_custom(name: &str) -> bool {
     let is_word = |part: &str| {
         let mut characters = part.chars();

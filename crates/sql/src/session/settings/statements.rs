@@ -18,7 +18,7 @@ fn text_field(name: &str) -> Field {
     }
 }
 
-/// The columns that a statement gives, if it is one of SHOW.
+/// Returns the columns that a statement gives, if it is a form of SHOW.
 pub(in crate::session) fn shown_fields(command: &Command) -> Option<Vec<Field>> {
     match command {
         Command::Show(name) => {
@@ -79,7 +79,8 @@ impl Session {
         sink.complete(Tag::Word("SET"))
     }
 
-    /// SET SESSION CHARACTERISTICS AS TRANSACTION: what new transactions are.
+    /// Carries out SET SESSION CHARACTERISTICS AS TRANSACTION, which sets the characteristics of
+    /// new transactions.
     pub(in crate::session) fn set_characteristics(&mut self, modes: Modes) -> Result<()> {
         if modes.deferrable == Some(true) {
             return Err(SqlError::unsupported("DEFERRABLE"));
@@ -102,7 +103,7 @@ impl Session {
 
     pub(in crate::session) fn reset_all(&mut self) -> Result<()> {
         let names: Vec<String> = self.values.set.keys().cloned().collect();
-        // As in PostgreSQL, who one is stays.
+        // The session's user and role stay, as in PostgreSQL.
         let kept = ["role", "session_authorization"];
         let names = names.iter().filter(|name| !kept.contains(&name.as_str()));
         names.into_iter().try_for_each(|name| self.reset(name))
@@ -127,7 +128,7 @@ impl Session {
     }
 }
 
-/// The text of several values.
+/// Returns the text of several values.
 fn joined(name: &str, values: &[String]) -> Result<String> {
     let is_list = LISTS.iter().any(|list| list.eq_ignore_ascii_case(name));
     let is_quoted = name.eq_ignore_ascii_case("search_path");
@@ -145,7 +146,7 @@ fn joined(name: &str, values: &[String]) -> Result<String> {
     }
 }
 
-/// A name, in quotes if it needs them.
+/// Returns a name, in quotes if it needs them.
 fn quoted(name: &str) -> String {
     let mut quoted = Vec::new();
     functions::write_identifier(name, &mut quoted);

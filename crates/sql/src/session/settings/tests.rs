@@ -1,4 +1,4 @@
-//! Values of settings, and how long they stay.
+//! Values of settings, and how long they last.
 
 use super::{
     Values,

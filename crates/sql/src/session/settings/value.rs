@@ -1,4 +1,4 @@
-//! Values of settings: from how they are written to how they are shown.
+//! Values of settings: from their written to their shown form.
 
 use types::{Result, SqlError, SqlState};
 
@@ -7,16 +7,16 @@ use super::known::{Definition, Kind, Meaning, Unit};
 /// A value that a setting can have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Read {
-    /// As it is shown.
+    /// Value as it is shown.
     pub(crate) shown: String,
-    /// An integer in the setting's unit.
+    /// Value as an integer in the setting's unit.
     pub(crate) number: Option<i64>,
 }
 
 /// The units of a kind, largest first: names, and how many of the smallest each is.
 type Units = &'static [(&'static str, i64)];
 
-/// In microseconds.
+/// Units of time, in microseconds.
 const TIMES: Units = &[
     ("d", 86_400_000_000),
     ("h", 3_600_000_000),
@@ -26,7 +26,7 @@ const TIMES: Units = &[
     ("us", 1),
 ];
 
-/// In bytes.
+/// Units of memory, in bytes.
 const SIZES: Units = &[
     ("TB", 1 << 40),
     ("GB", 1 << 30),
@@ -44,7 +44,7 @@ impl Unit {
         }
     }
 
-    /// How many of the smallest.
+    /// Returns how many of the smallest units one is.
     fn size(self) -> i64 {
         match self {
             Unit::None => 1,
@@ -76,7 +76,7 @@ impl Unit {
         }
     }
 
-    /// In the largest unit of which it is a whole number.
+    /// Returns a number in the largest unit of which it is a whole number.
     pub(super) fn show(self, number: i64) -> String {
         if number <= 0 {
             return number.to_string();
@@ -89,7 +89,7 @@ impl Unit {
         }
     }
 
-    /// The same of a number that need not be whole.
+    /// Returns a number that need not be whole in the largest unit of which it is a whole number.
     fn show_real(self, number: f64) -> String {
         if number <= 0.0 || self.units().is_empty() {
             return number.to_string();
@@ -107,7 +107,7 @@ pub(crate) fn invalid(name: &str, text: &str) -> SqlError {
     SqlError::new(SqlState::INVALID_PARAMETER_VALUE, message)
 }
 
-/// Reads a boolean as settings are: words that are cut off are taken if they are clear.
+/// Reads a boolean as settings are read: abbreviated words are accepted if they are unambiguous.
 pub(crate) fn read_bool(text: &str) -> Option<bool> {
     let lower = text.to_ascii_lowercase();
     let begins = |word: &str, least: usize| lower.len() >= least && word.starts_with(&lower);
@@ -121,10 +121,10 @@ pub(crate) fn read_bool(text: &str) -> Option<bool> {
 }
 
 impl Definition {
-    /// A value as it was written.
+    /// Reads a value as it was written.
     ///
     /// # Errors
-    /// 22023 if the setting cannot have it, 0A000 if it can in PostgreSQL alone.
+    /// 22023 if the setting cannot have it, 0A000 if it can have it in PostgreSQL alone.
     pub(crate) fn read(&self, text: &str) -> Result<Read> {
         let read = self.read_any(text)?;
         match self.meaning {
@@ -154,7 +154,7 @@ impl Definition {
                     .iter()
                     .find(|value| value.eq_ignore_ascii_case(text))
                     .copied();
-                // Where one can say on and off, one can say so otherwise.
+                // A setting that has `on` and `off` accepts other words for them.
                 let switched = || match (values.contains(&"on"), read_bool(text)) {
                     (true, Some(true)) => Some("on"),
                     (true, Some(false)) => Some("off"),
@@ -200,7 +200,7 @@ impl Definition {
         SqlError::new(SqlState::INVALID_PARAMETER_VALUE, message)
     }
 
-    /// A number with or without a unit, in the setting's.
+    /// Reads a number with or without a unit; returns it in the setting's.
     fn number(&self, text: &str, unit: Unit) -> Result<f64> {
         let trimmed = text.trim();
         let end = trimmed
@@ -223,7 +223,7 @@ impl Definition {
         Ok(number * (*size as f64 / unit.size() as f64))
     }
 
-    /// The same, rounded.
+    /// Reads a number with or without a unit; returns it rounded, in the setting's.
     fn integer(&self, text: &str, unit: Unit) -> Result<i64> {
         let number = self.number(text, unit)?;
         // A cast of a double saturates.

@@ -4,7 +4,7 @@
 use super::{Failure, Sums, Unit, read_time};
 use crate::Interval;
 
-/// Reads what follows the `P`.
+/// Reads the text that follows the `P`.
 pub(super) fn read(text: &str) -> Result<Interval, Failure> {
     let (date, time) = match text.split_once('T') {
         Some((date, time)) => (date, Some(time)),
@@ -46,7 +46,7 @@ pub(super) fn read(text: &str) -> Result<Interval, Failure> {
     sums.finish(false)
 }
 
-/// Numbers, each with a letter behind it.
+/// Reads numbers, each with a letter behind it.
 fn read_designated(
     text: &str,
     sums: &mut Sums,
@@ -68,7 +68,7 @@ fn is_digits(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Years, months and days with hyphens, or eight digits.
+/// Reads years, months and days with hyphens, or eight digits.
 fn read_separated(text: &str, sums: &mut Sums) -> Result<(), Failure> {
     let mut units = [Unit::Year, Unit::Month, Unit::Day].into_iter();
     if text.len() == 8 && is_digits(text) {

@@ -11,7 +11,7 @@ use crate::{
 
 const DAYS_PER_MONTH: f64 = 30.0;
 
-/// What the fields so far come to.
+/// Sums of the fields so far.
 #[derive(Debug, Default)]
 pub(super) struct Sums {
     years: i64,
@@ -21,7 +21,7 @@ pub(super) struct Sums {
 }
 
 impl Sums {
-    /// Adds a number with its sign and fraction, of a unit.
+    /// Adds a number of `unit`s with its sign and fraction.
     pub(super) fn add(&mut self, number: &str, unit: Unit) -> Result<(), Failure> {
         let (whole, fraction) = split(number)?;
         match unit {
@@ -49,7 +49,7 @@ impl Sums {
         }
     }
 
-    /// Adds `1-2`, years and months, the sign of the whole before it.
+    /// Adds `1-2`, years and months, with the sign of the whole before it.
     pub(super) fn add_year_month(&mut self, text: &str) -> Result<(), Failure> {
         let (negative, text) = match text.strip_prefix('-') {
             Some(rest) => (true, rest),
@@ -89,7 +89,7 @@ impl Sums {
         Ok(())
     }
 
-    /// A fraction of years is months, rounded.
+    /// Adds years; a fraction of them becomes months, rounded.
     fn add_years(&mut self, whole: i64, fraction: f64, years: i64) -> Result<(), Failure> {
         self.add_whole_years(whole.checked_mul(years).ok_or(Failure::Interval)?)?;
         self.add_months((fraction * (years * 12) as f64).round_ties_even() as i64)
@@ -107,7 +107,8 @@ impl Sums {
         self.add_fraction_of_time(fraction, unit)
     }
 
-    /// Rounded to the nearest, halves towards zero.
+    /// Adds a fraction of a unit of time, rounded to the nearest microsecond,
+    /// halves towards zero.
     fn add_fraction_of_time(&mut self, fraction: f64, unit: i64) -> Result<(), Failure> {
         let exact = fraction * unit as f64;
         let rest = exact.fract();
@@ -121,7 +122,7 @@ impl Sums {
         self.add_microseconds(exact.trunc() as i64 + nudge)
     }
 
-    /// The interval; `ago` turns it.
+    /// Returns the interval; `ago` negates it.
     pub(super) fn finish(self, ago: bool) -> Result<Interval, Failure> {
         let turn = |value: i64| {
             if ago {
@@ -141,7 +142,7 @@ impl Sums {
     }
 }
 
-/// The whole part, and the fraction with the same sign.
+/// Splits into the whole part, and the fraction with the same sign.
 fn split(number: &str) -> Result<(i64, f64), Failure> {
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     if fraction.contains('.') {

@@ -2,7 +2,7 @@
 
 use super::Failure;
 
-/// A unit.
+/// A unit of intervals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unit {
     Microsecond,
@@ -20,7 +20,8 @@ pub(super) enum Unit {
 }
 
 impl Unit {
-    /// The fields that a number of it fills: a fraction of a second is also what is smaller.
+    /// Returns the fields that a number of the unit fills: a fraction of a second also fills
+    /// smaller units.
     pub(super) fn fields(&self, has_fraction: bool) -> &[Self] {
         match self {
             Self::Second if has_fraction => &[Self::Second, Self::Millisecond, Self::Microsecond],
@@ -34,8 +35,10 @@ impl Unit {
 pub(super) struct Units(Vec<Unit>);
 
 impl Units {
+    /// Notes that fields are filled.
+    ///
     /// # Errors
-    /// If one of them was filled before.
+    /// Fails if one of them was filled before.
     pub(super) fn see(&mut self, fields: &[Unit]) -> Result<(), Failure> {
         if fields.iter().any(|field| self.0.contains(field)) {
             return Err(Failure::Syntax);
@@ -101,10 +104,10 @@ const NAMES: &[(&str, Unit)] = &[
     ("millennium", Unit::Millennium),
 ];
 
-/// PostgreSQL looks at no more of a word.
+/// Bytes of a word that PostgreSQL looks at.
 const LENGTH_MAX: usize = 10;
 
-/// The unit of a name.
+/// Returns the unit of a name.
 pub(super) fn unit(word: &str) -> Option<Unit> {
     let word = &word[..word.len().min(LENGTH_MAX)];
     NAMES

@@ -1,4 +1,4 @@
-//! Times of day, and what can be wrong with times and dates.
+//! Times of day, and the errors of times and dates.
 
 use crate::{
     SqlError, SqlState,
@@ -8,10 +8,10 @@ use crate::{
     },
 };
 
-/// Why text is no date or time.
+/// Reasons why text is no date or time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::text) enum Failure {
-    /// It is something else.
+    /// The text is something else.
     Syntax,
     /// A field is out of range.
     Field,
@@ -28,7 +28,7 @@ pub(in crate::text) enum Failure {
 }
 
 impl Failure {
-    /// What PostgreSQL says of it.
+    /// Returns PostgreSQL's error for the failure.
     #[cold]
     pub(in crate::text) fn error(self, name: &str, text: &str) -> SqlError {
         match self {
@@ -66,12 +66,14 @@ fn field_overflow(text: &str) -> SqlError {
     )
 }
 
-/// The last hour of a day begins and ends it.
+/// Hours of a day; a time of day may be its end.
 pub(super) const HOURS_PER_DAY: i64 = 24;
 
-/// Microseconds of `10:30`, `10:30:00.25`; of `30:00.5`, minutes and seconds.
+/// Reads `10:30`, `10:30:00.25`, or `30:00.5`, minutes and seconds, in
+/// microseconds.
 ///
-/// `hours_max` is [`HOURS_PER_DAY`] of times of day, the last of which is 24:00:00.
+/// `hours_max` is [`HOURS_PER_DAY`] for times of day, the last of which is
+/// 24:00:00.
 pub(in crate::text) fn read_clock(text: &str, hours_max: i64) -> Result<u64, Failure> {
     let (whole, fraction) = match text.split_once('.') {
         Some((whole, fraction)) => (whole, read_fraction(fraction)?),
@@ -107,7 +109,7 @@ pub(in crate::text) fn read_clock(text: &str, hours_max: i64) -> Result<u64, Fai
     u64::try_from(total).map_err(|_| Failure::Field)
 }
 
-/// Microseconds of the digits after a point, rounded.
+/// Reads the digits after a point in microseconds, rounded.
 pub(in crate::text) fn read_fraction(digits: &str) -> Result<i64, Failure> {
     if digits.is_empty() {
         return Ok(0);

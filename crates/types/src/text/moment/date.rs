@@ -1,4 +1,4 @@
-//! Dates from numbers and names of months, in the order that the setting says.
+//! Dates from numbers and names of months, in the order of the setting.
 
 use super::{Failure, words};
 use crate::{
@@ -6,16 +6,16 @@ use crate::{
     datetime::{Civil, days_from_civil, days_in_month},
 };
 
-/// A date as far as it is known.
+/// Parts of a date that are known.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Parts {
     year: Option<i32>,
     month: Option<u32>,
     day: Option<u32>,
     month_was_named: bool,
-    /// The year has two digits, and so means one of this century or the last.
+    /// Whether the year has two digits, and so means one of this century or the last.
     short_year: bool,
-    /// The year is as the calendar counts it, 0 for 1 BC.
+    /// Whether the year is as the calendar counts it, 0 for 1 BC.
     is_counted: bool,
 }
 
@@ -52,7 +52,7 @@ impl Parts {
         if fields().count() > 3 {
             return Err(Failure::Syntax);
         }
-        // Names first, because they say more.
+        // Names first, because they are unambiguous.
         for field in fields() {
             if field.starts_with(|first: char| first.is_ascii_alphabetic()) {
                 self.name_month(words::month(field).ok_or(Failure::Syntax)?)?;
@@ -78,7 +78,8 @@ impl Parts {
         Ok(())
     }
 
-    /// Takes a number: what it is depends on its length, on what is there, and on the order.
+    /// Takes a number: its meaning depends on its length, on the known parts, and on the
+    /// order.
     pub(super) fn number(&mut self, text: &str, order: DateOrder) -> Result<(), Failure> {
         let value: i32 = text.parse().map_err(|_| {
             if text.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -95,7 +96,7 @@ impl Parts {
                 DateOrder::DayMonthYear => self.day = Some(value as u32),
                 DateOrder::MonthDayYear => self.month = Some(value as u32),
             },
-            // The day of the year.
+            // The number is the day of the year.
             (Some(year), None, None) if text.len() == 3 && (1..=366).contains(&value) => {
                 let first = days_from_civil(year, 1, 1);
                 let date = Civil::from_days(first + i64::from(value) - 1);
@@ -150,7 +151,7 @@ impl Parts {
         self.year = Some(year);
     }
 
-    /// The date, if it is one.
+    /// Returns the date, if it is one.
     pub(super) fn finish(self, before_christ: bool) -> Result<Option<Civil>, Failure> {
         if self.is_empty() {
             return Ok(None);
@@ -175,7 +176,7 @@ impl Parts {
         } else {
             year
         };
-        // There is no year 0; and 1 BC has become it only just now.
+        // There is no year 0; 1 BC has become it only just now.
         if !before_christ && !self.is_counted && year <= 0 {
             return Err(Failure::Field);
         }

@@ -1,4 +1,4 @@
-//! What the tokens of a date or time mean together.
+//! The joint meaning of the tokens of a date or time.
 
 use super::{
     Failure,
@@ -13,14 +13,14 @@ use crate::{
     text::parse_offset,
 };
 
-/// What a text says.
+/// Content of a text.
 #[derive(Debug)]
 pub(super) struct Decoded {
     pub(super) moment: Moment,
     pub(super) zone: Zone,
 }
 
-/// When it is.
+/// The moment that a text gives.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Moment {
     Infinity,
@@ -34,10 +34,10 @@ pub(super) enum Moment {
     },
 }
 
-/// Where it is.
+/// The zone that a text gives.
 #[derive(Debug)]
 pub(super) enum Zone {
-    /// It is not said: the session's.
+    /// No zone is given: the session's.
     Session,
     /// Seconds east of Greenwich.
     Fixed(i32),
@@ -55,7 +55,7 @@ struct Decoder<'c, 't> {
     before_christ: Option<bool>,
     half: Option<Half>,
     tokens: Tokens<'t>,
-    /// The token that is looked at.
+    /// Index of the current token.
     index: usize,
 }
 
@@ -65,7 +65,7 @@ enum Half {
     Afternoon,
 }
 
-/// Decodes a text. `is_time` says that it is for a type without a date.
+/// Decodes a text. `is_time` means that it is for a type without a date.
 pub(super) fn decode(text: &str, context: &Context<'_>, is_time: bool) -> Result<Decoded, Failure> {
     let mut decoder = Decoder {
         context,
@@ -97,7 +97,7 @@ impl Decoder<'_, '_> {
                     self.date.separated(text)?;
                     let order = self.context.settings.date_order;
                     self.date.separated_numbers(text, order)?;
-                    // Parts that are written together are all of a date: not `1999-08-Jan`.
+                    // Parts that are written together all belong to a date: not `1999-08-Jan`.
                     if !self.date.is_complete() {
                         return Err(Failure::Syntax);
                     }
@@ -115,7 +115,8 @@ impl Decoder<'_, '_> {
         Ok(())
     }
 
-    /// Whether it is a time with an offset, where a date may be left out: `103000-08`.
+    /// Returns whether the text is a time with an offset, where a date may be left out:
+    /// `103000-08`.
     fn is_run_together(&self, text: &str) -> bool {
         self.is_time && text.matches('-').count() == 1 && matches!(text.find('-'), Some(4 | 6))
     }
@@ -161,7 +162,7 @@ impl Decoder<'_, '_> {
         self.date.number(whole, self.context.settings.date_order)
     }
 
-    /// `1030`, `103000`, `103000.5`.
+    /// Reads `1030`, `103000`, `103000.5`.
     fn digits_of_time(&mut self, whole: &str, fraction: &str) -> Result<(), Failure> {
         let colons = match whole.len() {
             4 => format!("{}:{}", &whole[..2], &whole[2..]),
@@ -174,7 +175,7 @@ impl Decoder<'_, '_> {
         self.set_time(read_clock(&colons, HOURS_PER_DAY)? as i64 + read_fraction(fraction)?)
     }
 
-    /// The number of a day from 4714-11-24 BC.
+    /// Reads the number of a day from 4714-11-24 BC.
     fn julian(&mut self, text: &str) -> Result<(), Failure> {
         let days: i64 = text.parse().map_err(|_| Failure::Syntax)?;
         let from_epoch = days + i64::from(crate::datetime::DATE_MIN);
@@ -208,7 +209,7 @@ impl Decoder<'_, '_> {
             Some(Keyword::Morning) => self.set_half(Half::Morning),
             Some(Keyword::Afternoon) => self.set_half(Half::Afternoon),
             Some(Keyword::Filler) => Ok(()),
-            // Looked at with what follows.
+            // Read together with the next token.
             Some(Keyword::TimeFollows | Keyword::JulianDayFollows) if !is_last => Ok(()),
             _ if words::is_day(text) => Ok(()),
             _ => self.zone_name(text),
@@ -245,8 +246,8 @@ impl Decoder<'_, '_> {
         }
     }
 
-    /// An abbreviation, perhaps with an offset that follows (`UTC+3`, POSIX's, counted westwards
-    /// of it), or a name of the database.
+    /// Reads an abbreviation, perhaps with an offset that follows (`UTC+3`, POSIX's, counted
+    /// westwards of it), or a name of the database.
     fn zone_name(&mut self, text: &str) -> Result<(), Failure> {
         let next = self.tokens.get(self.index + 1);
         if let (Some(Token::Offset(offset)), true) = (next, self.index > 0)
@@ -268,7 +269,7 @@ impl Decoder<'_, '_> {
 
     fn finish(self) -> Result<Decoded, Failure> {
         if let Some(moment) = self.moment {
-            // Beside words that say all, fields mean nothing, and are no mistake.
+            // Beside words that give everything, fields mean nothing, and are no mistake.
             if matches!(moment, Moment::Now) && (!self.date.is_empty() || self.time.is_some()) {
                 return Err(Failure::Syntax);
             }
@@ -278,7 +279,7 @@ impl Decoder<'_, '_> {
             });
         }
         if self.is_time && self.date.is_empty() && matches!(self.zone, Zone::Named(_)) {
-            // What its offset is depends on the date.
+            // The zone's offset depends on the date.
             return Err(Failure::Syntax);
         }
         let date = self.date.finish(self.before_christ == Some(true))?;

@@ -3,7 +3,7 @@
 
 use super::Failure;
 
-/// A piece.
+/// A piece of a date's or time's text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Token<'t> {
     /// Digits, perhaps with a fraction.
@@ -18,7 +18,7 @@ pub(super) enum Token<'t> {
     Word(&'t str),
 }
 
-/// More pieces no text has that means something.
+/// Maximum pieces of a text with a meaning.
 const TOKENS_MAX: usize = 25;
 
 /// The pieces of a text, in order.
@@ -119,7 +119,7 @@ fn number_or_more(text: &str) -> (Token<'_>, &str) {
                     });
                 return (Token::Date(&text[..end]), &text[end..]);
             }
-            // `1.` is a number; what is after other separators stands for itself.
+            // `1.` is a number; the text after other separators stands for itself.
             let end = if *separator == b'.' { second } else { first };
             (Token::Number(&text[..first]), &text[end..])
         }
@@ -142,7 +142,8 @@ fn signed(text: &str) -> Result<(Token<'_>, &str), Failure> {
     }
 }
 
-/// A word; one with a separator is a date that begins with a month, or the name of a zone.
+/// Reads a word; one with a separator is a date that begins with a month, or the name of a
+/// zone.
 fn word(text: &str) -> (Token<'_>, &str) {
     let letters = run(text, |byte| byte.is_ascii_alphabetic());
     match text.as_bytes().get(letters) {

@@ -86,7 +86,7 @@ pub(super) enum Keyword {
     TimeFollows,
     /// Before the number of a day: `J2451187`.
     JulianDayFollows,
-    /// It means nothing.
+    /// A word without a meaning.
     Filler,
 }
 
@@ -109,7 +109,7 @@ const KEYWORDS: &[(&str, Keyword)] = &[
     ("on", Keyword::Filler),
 ];
 
-/// What a word is, if it is no name.
+/// Returns the meaning of a word, if it is no name.
 pub(super) fn keyword(word: &str) -> Option<Keyword> {
     KEYWORDS
         .iter()
@@ -153,7 +153,7 @@ const DAYS: &[&str] = &[
     "sat",
 ];
 
-/// 1 to 12 of a month's name, whole or its first three letters; `sept` too.
+/// Returns the number of a month's name, whole or its first three letters; `sept` too.
 pub(super) fn month(word: &str) -> Option<u32> {
     let position = MONTHS.iter().position(|month| {
         word.eq_ignore_ascii_case(month)
@@ -167,7 +167,7 @@ pub(super) fn is_day(word: &str) -> bool {
     DAYS.iter().any(|day| word.eq_ignore_ascii_case(day))
 }
 
-/// Seconds east of Greenwich of an abbreviation.
+/// Returns the seconds east of Greenwich of an abbreviation.
 pub(super) fn abbreviation(word: &str) -> Option<i32> {
     ABBREVIATIONS
         .iter()

@@ -22,7 +22,7 @@ pub(in crate::text) fn write_date(days: i32, out: &mut impl Sink) {
     }
 }
 
-/// Microseconds since midnight; what is not of a day is written as it comes.
+/// Writes microseconds since midnight; a value beyond a day is written as it comes.
 pub(in crate::text) fn write_time(time: i64, out: &mut impl Sink) {
     write_clock(time.unsigned_abs(), out);
 }
@@ -91,7 +91,8 @@ fn write_era(date: Civil, out: &mut impl Sink) {
     }
 }
 
-/// `10:30:00.25`: hours of at least two digits, no zeros at the end of a fraction.
+/// Writes `10:30:00.25`: hours of at least two digits, no zeros at the end of a
+/// fraction.
 pub(in crate::text) fn write_clock(microseconds: u64, out: &mut impl Sink) {
     let part = |unit: i64| microseconds / unit as u64;
     let hours = part(MICROSECONDS_PER_HOUR);

@@ -1,4 +1,4 @@
-//! Who gets a table, and in which order.
+//! The transactions that get a table, and their order.
 
 use super::{TableLockMode::*, *};
 
@@ -41,7 +41,7 @@ fn who_is_waited_for_goes_before_who_waits_for_it() {
     assert!(queue.request(id(1), AccessShare));
     assert!(queue.request(id(3), RowExclusive));
     let dropper = queue.enqueue(id(2), AccessExclusive);
-    // Behind the dropper it would wait for the dropper, and that for it.
+    // Behind the dropper, the reader would wait for the dropper, and the dropper for the reader.
     assert!(!queue.request(id(1), Share), "the writer is in the way");
     let share = queue.enqueue(id(1), Share);
     assert_eq!(blockers(&queue, 1), [(id(3), false)]);
