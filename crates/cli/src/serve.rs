@@ -39,7 +39,7 @@ supported says so by name (SQLSTATE 0A000).";
 ///
 /// The database is durable: an acknowledged commit survives a crash. The database is made if it is missing. Its name
 /// and that of its user are `weft`. Clients on this machine need no password until one is set; clients on other
-/// machines always need one, and the server listens on their addresses only once one is set.
+/// machines always need one, and the server listens on addresses that they can reach only once one is set.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -53,7 +53,7 @@ pub(crate) struct Arguments {
     /// `shop`. If a schema of that name exists, nothing is changed.
     #[arg(long)]
     sample: bool,
-    /// Address to listen on; several are given one by one. Port 0 is any port that is free.
+    /// Address to listen on; repeat the option for several. Port 0 is any port that is free.
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:5432")]
     listen: Vec<SocketAddr>,
     /// Sets the password of the user `weft`: the first line of this file. The password is kept in the database, so one

@@ -83,7 +83,6 @@ impl InPredicate {
     ///
     /// # Errors
     /// [`ColumnError`](crate::ColumnError) if memory is lacking; some rows may have been appended.
-    /// When memory is lacking; some rows may have been appended.
     pub fn rows_in<V: Value>(
         &mut self,
         snapshot: &Snapshot<V>,

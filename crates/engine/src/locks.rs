@@ -185,7 +185,8 @@ impl Place {
     /// Unmarks the slot of a record that is, or was, in the lock table.
     fn unmark(&self) {
         if let Place::Record(slot) = *self {
-            // SAFETY: the slot lives as long as its table, as for `Send`.
+            // SAFETY: as for `Send`: the transaction that leaves the record has not ended yet, and its
+            // anchor keeps the slot.
             unsafe { &*slot }.unmark();
         }
     }

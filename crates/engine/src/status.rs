@@ -129,7 +129,7 @@ impl Status {
         Timestamp(timestamp)
     }
 
-    /// Sets the phase to committed, and stores the earliest successor: step 4.
+    /// Stores the earliest successor, then sets the phase to committed: step 4.
     pub(crate) fn commit(&self, sequence: u64, successor: Timestamp) {
         // Release: as in `begin`.
         self.successor.store(successor.0, Ordering::Release);

@@ -33,8 +33,8 @@
 //!
 //! # Dangling `next`
 //! Once no snapshot is older than a version, the version below it is freed without cutting the
-//! chain: no transaction follows `next` of a version that is visible to it, and versions newer than
-//! the horizon's are visible to every transaction.
+//! chain: no transaction follows `next` of a version that is visible to it, and versions not newer
+//! than the horizon are visible to every transaction.
 
 mod stamps;
 

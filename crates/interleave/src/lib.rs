@@ -2,8 +2,8 @@
 //!
 //! Write a lookup as an `async fn` generic over a [`Policy`], call `P::touch(..).await` before
 //! memory that is probably not in the cache, and a [`Worker`] interleaves as many lookups as the
-//! machine has misses to overlap. One source serves both: it runs sequentially under [`Sequential`]
-//! and with mere prefetches under [`Prefetching`].
+//! machine has misses to overlap. The same source runs sequentially under [`Sequential`] and with
+//! mere prefetches under [`Prefetching`].
 //!
 //! | purpose | items |
 //! | --- | --- |

@@ -3,8 +3,8 @@
 //! The system backs a huge page when it is first written to. It clears the page for that, and on a virtual machine the
 //! hypervisor may have to find each of its parts: measured 0.2 ms where it has them still, 4.4 at the median and up to
 //! 27 where it does not. The first writer waits so long, and with a worker all of its tasks. A thread that serves no
-//! task therefore writes first. It starts when an arena has grown enough for further claims to be likely, sleeps until
-//! a claim comes near, and ends with the arena.
+//! task therefore writes first. It starts when an arena has grown so much that there is a page to back ahead, sleeps
+//! until a claim comes near, and ends with the arena.
 
 mod run;
 

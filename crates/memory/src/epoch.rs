@@ -202,7 +202,7 @@ impl Participant {
     }
 
     /// Tries to move the epoch on and hands objects that have become safe to `reclaim`, as long as `may_go_on`, given
-    /// their number, returns true.
+    /// the number that it has handed over so far, returns true.
     pub(crate) fn collect(
         &self,
         mut reclaim: impl FnMut(Retired),

@@ -40,7 +40,6 @@ impl Local {
     ///
     /// # Errors
     /// [`Exhausted`] if the reserve is used up too.
-    /// [`Exhausted`] when the reserve is used up too.
     pub fn allocate_urgent(
         &self,
         bytes: usize,

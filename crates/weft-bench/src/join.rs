@@ -101,8 +101,8 @@ pub(crate) struct Arguments {
     )]
     techniques: Vec<Technique>,
 
-    /// Numbers of lookups under way to choose from for each technique, 1 to 64; group-sizes tries 1
-    /// to 64 by itself.
+    /// Numbers of lookups under way, 1 to 64, of which each technique gets the best; group-sizes
+    /// tries 1 to 64 by itself.
     #[arg(
         long,
         value_name = "N,..",

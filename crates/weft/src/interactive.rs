@@ -1,7 +1,7 @@
 //! Transactions that are driven from outside, call by call.
 //!
-//! The transaction itself lives in a task on a worker, which waits for commands (an event wait: it
-//! holds no slot) and carries them out one after another. Its owner holds the sending end. The
+//! The transaction itself lives in a task on a worker, which waits for commands (an event wait, which
+//! keeps no other task from running) and carries them out one after another. Its owner holds the sending end. The
 //! operations one by one are in `records.rs`, `ddl.rs` and `conflicts.rs`, for callers that block
 //! again in `blocking.rs`.
 //!

@@ -49,7 +49,8 @@ pub struct Stats {
     pub lock_timeouts: u64,
     /// Number of transactions whose closure panicked.
     pub panics: u64,
-    /// Number of transactions cancelled because their future was dropped.
+    /// Number of transactions cancelled because their future, or the handle of an interactive
+    /// transaction, was dropped.
     pub cancellations: u64,
     /// Number of point reads of committed transactions.
     pub reads: u64,

@@ -105,8 +105,8 @@ fn laziness(plan: &Plan, rng: &mut Rng) -> Option<Laziness> {
     };
     plan.lose_unsynced.then(|| Laziness {
         seed: below(rng, u64::MAX),
-        // Either all unsynced writes are lost, or some reach the disk early, unless a planted bug
-        // skips syncs.
+        // All unsynced writes are lost or, in some of the runs without a planted bug, some reach the
+        // disk early.
         early_per_mille: match (planted, below(rng, 2)) {
             (None, 0) => below(rng, 600) as u32,
             _ => 0,

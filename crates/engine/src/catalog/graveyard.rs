@@ -102,7 +102,8 @@ impl Grave {
                 }
             }
             Step::Segments(next) => {
-                // SAFETY: no thread uses the storage, and a grave is dug once.
+                // SAFETY: no thread uses the storage, and no pin of when one did is open; a grave is
+                // dug once.
                 if !unsafe { self.table.records.free_segment(local, *next) } {
                     return true;
                 }

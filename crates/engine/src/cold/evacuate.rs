@@ -3,8 +3,8 @@
 //! Versions that were demoted or overwritten leave holes that only versions of the same size fit
 //! into. The sparsest regions of the arena are closed (`memory`, `region.rs`), and the versions
 //! left in them are copied elsewhere, slot by slot. Only the head of a record moves, committed and
-//! unmarked: older versions, uncommitted ones and tombstones are freed by themselves, sooner or
-//! later.
+//! unmarked: older versions, uncommitted ones and tombstones are freed without that, or can move,
+//! sooner or later.
 //!
 //! A moved version is the same to every reader: it has the same timestamp, payload, predecessor and
 //! successor. It moves as a record becomes cold (`cold.rs`): its slot is frozen, the readers' mark

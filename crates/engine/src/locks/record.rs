@@ -266,9 +266,9 @@ impl Record {
     }
 
     /// Adds to `found` the transactions that the waiter at `turn` waits for here. From it to the
-    /// front, a waiter counts if its lock is excluded by the waiter's own or by one that the waiter
-    /// waits for: a stronger lock excludes all that a weaker one does, so the strongest of them
-    /// decides.
+    /// front, another waiter counts if its lock is excluded by that of the waiter at `turn`, or by
+    /// that of one that is already known to count: a stronger lock excludes all that a weaker one
+    /// does, so the strongest of them decides.
     fn blockers_at(&self, turn: usize, found: &mut Vec<(TransactionId, bool)>) {
         let Waiter { by, strength, .. } = self.queue[turn];
         let minds =

@@ -98,7 +98,7 @@ impl<'t> Waiting<'t> {
         }
     }
 
-    /// Releases a lock that was handed over after its operation had gone.
+    /// Releases a lock that was handed over, but of which its operation had not heard when it ended.
     fn release_unheard(&self) {
         match &self.wanted {
             Wanted::Record(_) => self.transaction.release_unheard(self.place),

@@ -145,9 +145,9 @@ impl SegmentHeader {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Claim {
     pub(crate) lane: u32,
-    /// Number of transactions of the lane that include all its commits up to `as_of`.
+    /// Number of the lane's first transactions among which are all its commits up to `as_of`.
     pub(crate) needed: u64,
-    /// Number of the lane's transactions that were on disk when the block was sealed.
+    /// Number of the lane's first transactions that were on disk when the block was sealed.
     pub(crate) durable: u64,
 }
 

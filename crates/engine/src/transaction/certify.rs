@@ -1,8 +1,8 @@
 //! Certification: whether a serializable transaction may commit.
 //!
 //! A serializable transaction ran on a snapshot, where the only possible anomaly is an
-//! *anti-dependency*: the transaction read a version that another transaction, its *successor*,
-//! overwrote and that committed before it. Notation: `c(T)` commit timestamp, `s(T)` snapshot,
+//! *anti-dependency*: before the transaction committed, another one, its *successor*, overwrote a
+//! version that the transaction read. Notation: `c(T)` commit timestamp, `s(T)` snapshot,
 //! `pi(T)` the earliest `pi(U)` of a successor `U` that committed before `T`, or `c(T)` itself;
 //! `eta(T)` the latest commit of a *predecessor*: a transaction that made what `T` read or
 //! overwrote, or that read what `T` overwrote.

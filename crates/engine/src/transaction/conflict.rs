@@ -40,7 +40,7 @@ pub(super) enum Seized<'t> {
     Blocked(Box<Waiting<'t>>),
 }
 
-/// Lets other tasks finish what they are about to do with `slot`.
+/// Lets other tasks and threads finish what they are about to do with `slot`.
 pub(super) async fn let_others_go<P: Policy>(point: Point, slot: &Slot) {
     if P::MAY_SUSPEND {
         Interleaved::touch(point, slot, 8).await;

@@ -139,7 +139,7 @@ impl Transaction {
         locks.release(place, self.name(), to);
     }
 
-    /// Releases a lock that was handed over after its operation had gone.
+    /// Releases a lock that was handed over, but of which its operation had not heard when it ended.
     pub(crate) fn release_unheard(&self, place: Place) {
         self.weaken(place, self.held(place));
     }

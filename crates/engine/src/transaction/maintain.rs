@@ -95,7 +95,7 @@ impl<'t> Indexed<'t> {
         content: impl Content,
         intent: Intent,
     ) -> Result<Written<'t>, Error> {
-        // The deletion of an expired record violates no index, and builders remove its entries.
+        // The deletion of an expired record violates no index, and builders delete such records.
         if let Some(missing) = self.indexes.missing.first()
             && intent != Intent::Expire
         {

@@ -137,7 +137,7 @@ impl Transaction {
         });
     }
 
-    /// Releases a lock that was handed over after its operation had gone.
+    /// Releases a lock that was handed over, but of which its operation had not heard when it ended.
     pub(crate) fn release_unheard_table(&self, gate: &Gate) {
         let number = gate.number();
         let tables = &self.session.database.locks.tables;

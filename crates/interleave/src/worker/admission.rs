@@ -20,7 +20,7 @@ use crate::{
 /// Tasks that may wait for others, as a multiple of the number in flight.
 const WAITING_MAX: usize = 2;
 
-/// Longest time that the first task in the queue waits for room, while other tasks that hold the room go on.
+/// Longest time that the first task in the queue waits for room, since a task of the queue was last begun.
 const ADMISSION_DELAY_MAX: Duration = Duration::from_millis(1);
 
 impl<L: WorkerLocal> Worker<L> {
@@ -50,7 +50,7 @@ impl<L: WorkerLocal> Worker<L> {
     }
 
     /// Returns whether the first task in the queue has waited for so long that it may begin though there is no room:
-    /// connections want more than their share of places, and a connection that has a place may keep it. One task in
+    /// connections may want more places than there are, and a connection that has a place may keep it. One task in
     /// [`ADMISSION_DELAY_MAX`] begins this way.
     #[inline]
     fn is_overdue(&self) -> bool {

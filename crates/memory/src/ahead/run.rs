@@ -37,7 +37,7 @@ pub(super) struct Run {
     /// Page that is being touched, and the lock for touching.
     touching: AtomicUsize,
     touch: Mutex<()>,
-    /// First page that was neither claimed nor touched.
+    /// All pages before this one were claimed or touched; it may be claimed itself.
     touched: AtomicUsize,
 }
 

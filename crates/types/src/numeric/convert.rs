@@ -170,7 +170,7 @@ impl<'a> Numeric<'a> {
         }
     }
 
-    /// Returns the number of these groups of four digits; the inverse of
+    /// Returns the number that these groups of four digits make; the inverse of
     /// [`with_groups`](Self::with_groups). Digits beyond the scale are cut off.
     pub(crate) fn from_groups(
         negative: bool,

@@ -44,7 +44,7 @@ pub(super) fn logarithm(number: &BigInt, digits: u32) -> BigInt {
 const HALVINGS: u64 = 8;
 
 /// Returns the exponential of a number that is not negative. The error is relative: some units
-/// of the last digit after the point, regardless of the digits before it.
+/// of the last of `digits` significant digits, however many digits are before the point.
 pub(super) fn exponential(number: &BigInt, digits: u32) -> BigInt {
     let one = big_power(digits);
     let whole_bits = (number / &one).bits();

@@ -17,7 +17,7 @@ pub(in super::super) trait Content: Copy {
 
     /// Calls `make` to make a version with the content, in place of a version with `old`, and with
     /// the strength at which the write locks the record. Does not call `make` if the record is to
-    /// be left as it is. Called again if the version cannot be installed.
+    /// be left as it is. The method is called again if the version cannot be installed.
     ///
     /// # Errors
     /// Any error of `make`; [`Error::ValueTooLong`].
