@@ -5,8 +5,7 @@
 //! At a level that allows the anomaly it must be observed, or the scenario would prove nothing at
 //! the other levels.
 
-#[path = "common/by_hand.rs"]
-mod by_hand;
+use crate::by_hand;
 
 use by_hand::Setup;
 use engine::{Certifier, Isolation, Transaction, TransactionOptions};

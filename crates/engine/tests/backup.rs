@@ -1,7 +1,6 @@
 //! A backup opens as the database was at one moment, while other sessions write.
 
-#[path = "common/durable.rs"]
-mod durable;
+use crate::durable;
 
 use std::{
     collections::BTreeMap,

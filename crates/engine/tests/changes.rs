@@ -1,8 +1,7 @@
 //! The change stream: all commits, once, in commit order, from any position that is kept, through
 //! crashes and openings of the database.
 
-#[path = "common/durable.rs"]
-mod durable;
+use crate::durable;
 
 use std::{collections::BTreeMap, ops::Range, rc::Rc, sync::Arc};
 

@@ -2,10 +2,8 @@
 //! places. Random transactions create, drop, truncate, rename and write tables, and a model
 //! predicts the changes of each; from every position, across checkpoints, crashes and openings.
 
-#[path = "common/durable.rs"]
-mod durable;
-#[path = "common/rng.rs"]
-mod rng;
+use crate::durable;
+use crate::rng;
 
 use std::{
     collections::{BTreeMap, BTreeSet},

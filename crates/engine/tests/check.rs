@@ -1,7 +1,6 @@
 //! A check finds all damage of a directory, and changes nothing.
 
-#[path = "common/durable.rs"]
-mod durable;
+use crate::durable;
 
 use std::{collections::BTreeMap, rc::Rc, sync::Arc};
 

@@ -1,9 +1,7 @@
 //! Records that leave memory and come back without a visible difference.
 
-#[path = "common/durable.rs"]
-mod durable;
-#[path = "common/rng.rs"]
-mod rng;
+use crate::durable;
+use crate::rng;
 
 use std::{
     collections::BTreeMap,

@@ -1,9 +1,7 @@
 //! Commands: statements whose reads do not see their own writes (`transaction/command.rs`).
 
-#[path = "common/by_hand.rs"]
-mod by_hand;
-#[path = "common/rng.rs"]
-mod rng;
+use crate::by_hand;
+use crate::rng;
 
 use std::{collections::BTreeMap, ops::ControlFlow};
 
@@ -28,12 +26,6 @@ impl Setup {
         let written = txn.modify_row::<Sequential>(&self.table, key.as_bytes(), by, change);
         run_inline(written).unwrap().outcome
     }
-
-    fn delete_row(&self, txn: &Transaction, key: &str) -> RowOutcome {
-        let check = |_: &[u8]| ControlFlow::Continue(());
-        let deleted = txn.delete_row::<Sequential>(&self.table, key.as_bytes(), Some(txn), check);
-        run_inline(deleted).unwrap().outcome
-    }
 }
 
 #[test]
@@ -45,8 +37,8 @@ fn a_command_sees_what_was_there_before_it() {
         s.insert(&txn, "w", "own").unwrap();
         let command = txn.command().unwrap();
         assert_eq!(s.set_row(&txn, "x", "changed"), RowOutcome::Done);
-        assert_eq!(s.delete_row(&txn, "y"), RowOutcome::Done);
-        assert_eq!(s.delete_row(&txn, "w"), RowOutcome::Done);
+        assert_eq!(s.delete_row(&txn, "y").outcome, RowOutcome::Done);
+        assert_eq!(s.delete_row(&txn, "w").outcome, RowOutcome::Done);
         s.insert(&txn, "z", "new").unwrap();
         assert_eq!(s.get(&txn, "x").as_deref(), Some("own"));
         assert_eq!(s.get(&txn, "z"), None);
@@ -73,7 +65,7 @@ fn a_command_writes_a_row_once() {
     for key in ["x", "y"] {
         assert_eq!(s.set_row(&txn, key, "1"), RowOutcome::Done);
         assert_eq!(s.set_row(&txn, key, "2"), RowOutcome::Already);
-        assert_eq!(s.delete_row(&txn, key), RowOutcome::Already);
+        assert_eq!(s.delete_row(&txn, key).outcome, RowOutcome::Already);
         let (strength, if_locked) = (Strength::Update, IfLocked::Wait);
         let (key, by) = (key.as_bytes(), Some(&txn));
         let locked = txn.lock_row::<Sequential, _>(&s.table, key, by, strength, if_locked, |_| ());

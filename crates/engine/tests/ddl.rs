@@ -1,7 +1,6 @@
 //! Tables created, dropped, truncated and renamed in transactions, in memory.
 
-#[path = "common/stepping.rs"]
-mod stepping;
+use crate::stepping;
 
 use std::{
     ops::{Bound, ControlFlow},

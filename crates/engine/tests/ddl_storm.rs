@@ -5,8 +5,7 @@
 //! transaction that sees half of another one, records of another storage, or a table that is not
 //! the one of its snapshot finds a wrong sum.
 
-#[path = "common/rng.rs"]
-mod rng;
+use crate::rng;
 
 use std::{
     collections::BTreeMap,

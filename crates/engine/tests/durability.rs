@@ -1,7 +1,6 @@
 //! Acknowledged transactions survive, in order, and nothing else changes.
 
-#[path = "common/durable.rs"]
-mod durable;
+use crate::durable;
 
 use std::collections::BTreeMap;
 

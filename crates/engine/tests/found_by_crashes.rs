@@ -1,8 +1,7 @@
 //! Bugs that the simulation of crashes (`sim::run_crashes`) has found, each with its
 //! story.
 
-#[path = "common/durable.rs"]
-mod durable;
+use crate::durable;
 
 use std::{
     future::poll_fn,

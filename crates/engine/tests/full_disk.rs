@@ -7,10 +7,8 @@
 //! checkpoint on request did not end: giving back the dropped table had moved the clock, and there
 //! was no room for a segment in which to log that.
 
-#[path = "common/durable.rs"]
-mod durable;
-#[path = "common/rng.rs"]
-mod rng;
+use crate::durable;
+use crate::rng;
 
 use std::{
     collections::BTreeMap, io::Write as _, process::Command, rc::Rc, sync::Arc, time::Instant,

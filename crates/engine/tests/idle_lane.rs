@@ -6,8 +6,7 @@
 //! and refused the directory. On the other hand, recovery looked for missing files only in
 //! incarnations of which some file was left: the loss of all files went unnoticed.
 
-#[path = "common/durable.rs"]
-mod durable;
+use crate::durable;
 
 use std::rc::Rc;
 

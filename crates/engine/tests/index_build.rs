@@ -1,10 +1,8 @@
 //! Indexes that are built while writers run: for any order of the steps of builder and writers, the
 //! index agrees with its table in the end.
 
-#[path = "common/in_memory.rs"]
-mod in_memory;
-#[path = "common/stepping.rs"]
-mod stepping;
+use crate::in_memory;
+use crate::stepping;
 
 use std::{
     cell::Cell,

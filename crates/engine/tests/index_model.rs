@@ -7,8 +7,7 @@
 //! expire, by a clock that jumps, forwards and back: to reads by table and by index alike, an
 //! expired record is absent, and expired records are collected now and then.
 
-#[path = "common/rng.rs"]
-mod rng;
+use crate::rng;
 
 use std::{
     cell::Cell,
@@ -29,7 +28,7 @@ use rng::Rng;
 type Bytes = Vec<u8>;
 
 impl Rng {
-    fn key(&mut self) -> Bytes {
+    fn indexed_key(&mut self) -> Bytes {
         let i = self.below(16);
         match i % 2 {
             0 => vec![b'k', i as u8],
@@ -38,7 +37,7 @@ impl Rng {
     }
 
     /// Returns a value of five columns, of few values each, and some bytes behind them.
-    fn value(&mut self) -> Bytes {
+    fn indexed_value(&mut self) -> Bytes {
         let mut value: Bytes = (0..5).map(|_| self.below(12) as u8).collect();
         let bytes = [0, 1, 40, 300][self.below(4) as usize];
         value.extend(std::iter::repeat_n(self.below(4) as u8, bytes));
@@ -410,7 +409,7 @@ impl<P: Policy> Run<P> {
     }
 
     fn read(&mut self, me: usize) {
-        let key = self.rng.key();
+        let key = self.rng.indexed_key();
         let open = &self.open[me];
         let read = open.txn.get::<P, _>(&self.table, &key, <[u8]>::to_vec);
         let expected = self.sees(open, &Name::Record(key.clone()));
@@ -618,7 +617,7 @@ impl<P: Policy> Run<P> {
     }
 
     fn write(&mut self, me: usize) {
-        let (key, value) = (self.rng.key(), self.rng.value());
+        let (key, value) = (self.rng.indexed_key(), self.rng.indexed_value());
         let kind = self.rng.below(5);
         // The current record, at the newer snapshot if the snapshot moves.
         let record = Name::Record(key.clone());

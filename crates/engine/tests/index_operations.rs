@@ -1,10 +1,8 @@
 //! Operations on a table with indexes, by name: the scenarios of paper 004 (section
 //! 2.1), and operations that end in the middle.
 
-#[path = "common/in_memory.rs"]
-mod in_memory;
-#[path = "common/stepping.rs"]
-mod stepping;
+use crate::in_memory;
+use crate::stepping;
 
 use std::{
     future::Future,

@@ -1,9 +1,7 @@
 //! Indexes that are created and dropped as parts of transactions.
 
-#[path = "common/by_hand.rs"]
-mod by_hand;
-#[path = "common/steps.rs"]
-mod steps;
+use crate::by_hand;
+use crate::steps;
 
 use std::{
     ops::{Bound, ControlFlow},

@@ -3,8 +3,7 @@
 //! The commit of a COPY of millions of rows once kept its worker for half a second: it counted, logged and
 //! stamped the rows in one go, and a rollback did so, too.
 
-#[path = "common/durable.rs"]
-mod durable;
+use crate::durable;
 
 use std::{
     cell::{Cell, RefCell},

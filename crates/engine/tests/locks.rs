@@ -1,10 +1,8 @@
 //! Waiting for other transactions, and explicit locks: the rules by name, two or three
 //! transactions stepped by hand.
 
-#[path = "common/by_hand.rs"]
-mod by_hand;
-#[path = "common/steps.rs"]
-mod steps;
+use crate::by_hand;
+use crate::steps;
 
 use std::ops::{Bound, ControlFlow};
 
@@ -44,7 +42,7 @@ impl Setup {
     }
 
     /// Checks that no record is in the lock table.
-    fn check_nothing_left(&self) {
+    fn check_no_record_lock_left(&self) {
         assert_eq!(self.session.database().memory().reserved_bytes, 0);
         let txn = self.session.begin(Isolation::ReadCommitted).unwrap();
         for key in ["x", "y", "z", "new"] {
@@ -69,7 +67,7 @@ fn a_write_waits_and_read_committed_goes_on_with_the_newest_version() {
     drop(write);
     run_inline(b.commit()).unwrap();
     assert_eq!(s.committed("x").as_deref(), Some("b"));
-    s.check_nothing_left();
+    s.check_no_record_lock_left();
 }
 
 #[test]
@@ -92,7 +90,7 @@ fn an_update_of_what_was_deleted_meanwhile_finds_nothing_and_keeps_no_lock() {
     drop(insert);
     run_inline(c.commit()).unwrap();
     drop(b);
-    s.check_nothing_left();
+    s.check_no_record_lock_left();
 }
 
 #[test]
@@ -113,7 +111,7 @@ fn on_a_snapshot_a_change_of_the_other_aborts_and_its_rollback_does_not() {
         }
         drop(write);
         drop(b);
-        s.check_nothing_left();
+        s.check_no_record_lock_left();
     }
 }
 
@@ -140,7 +138,7 @@ fn an_insert_waits_for_an_uncommitted_insert_of_its_key() {
         run_inline(b.commit()).unwrap();
         let expected = if commits { "a" } else { "b" };
         assert_eq!(s.committed("new").as_deref(), Some(expected));
-        s.check_nothing_left();
+        s.check_no_record_lock_left();
     }
 }
 
@@ -177,7 +175,7 @@ fn first_come_first_served() {
     assert_eq!(late.step(), Some(Ok(())));
     drop(late);
     run_inline(newcomer.commit()).unwrap();
-    s.check_nothing_left();
+    s.check_no_record_lock_left();
 }
 
 #[test]
@@ -191,7 +189,7 @@ fn a_transaction_that_does_not_wait_aborts_at_a_lock() {
     b.set_on_conflict(OnConflict::Abort);
     assert_eq!(s.put(&b, "x", "b"), Err(Error::Abort(Abort::WriteConflict)));
     drop((a, b));
-    s.check_nothing_left();
+    s.check_no_record_lock_left();
 }
 
 #[test]
@@ -224,7 +222,7 @@ fn shared_locks_go_together_and_keep_writers_out() {
     drop(write);
     run_inline(c.commit()).unwrap();
     drop(d);
-    s.check_nothing_left();
+    s.check_no_record_lock_left();
 }
 
 #[test]
@@ -250,7 +248,7 @@ fn a_shared_lock_becomes_an_exclusive_one_before_others() {
     assert_eq!(other.step(), Some(Err(TOO_OLD)));
     drop(other);
     drop(c);
-    s.check_nothing_left();
+    s.check_no_record_lock_left();
 }
 
 #[test]
@@ -266,7 +264,7 @@ fn two_upgrades_of_one_record_are_a_deadlock() {
     assert_eq!(first.step(), Some(Ok(())));
     drop(first);
     drop((a, b));
-    s.check_nothing_left();
+    s.check_no_record_lock_left();
 }
 
 #[test]
@@ -284,7 +282,7 @@ fn two_writers_in_opposite_order_are_a_deadlock() {
         run_inline(a.commit()).unwrap();
         assert_eq!(s.committed("y").as_deref(), Some("a"));
         drop(b);
-        s.check_nothing_left();
+        s.check_no_record_lock_left();
     }
 }
 
@@ -320,7 +318,7 @@ fn a_deadlock_through_the_queue_is_found() {
     assert_eq!(third.step(), Some(Ok(Some(()))));
     drop(third);
     drop((a, c));
-    s.check_nothing_left();
+    s.check_no_record_lock_left();
 }
 
 /// Other transactions may be waiting for `c`, which has a lock; none can wait for `b`, which has no lock.
@@ -342,7 +340,7 @@ fn who_has_locks_goes_before_who_has_none() {
     assert_eq!(second.step(), Some(Ok(())));
     drop(second);
     drop(b);
-    s.check_nothing_left();
+    s.check_no_record_lock_left();
 }
 
 #[test]
@@ -364,7 +362,7 @@ fn a_locking_read_waits_and_reads_what_it_has_locked() {
         assert_eq!(read.step(), Some(Ok(Some("a".to_owned()))));
         drop(read);
         drop(b);
-        s.check_nothing_left();
+        s.check_no_record_lock_left();
     }
 }
 
@@ -377,7 +375,7 @@ fn there_is_nothing_to_lock_where_there_is_no_record() {
         assert_eq!(s.lock(&b, key, Strength::Update, IfLocked::Fail), Ok(None));
     }
     drop((a, b));
-    s.check_nothing_left();
+    s.check_no_record_lock_left();
 }
 
 /// Each transaction takes the first free job.
@@ -428,7 +426,7 @@ fn a_scan_that_skips_what_is_locked_serves_a_queue_of_jobs() {
     drop(workers);
     assert_eq!(count(IfLocked::Wait, Direction::Forward), Ok(200));
     drop(all);
-    s.check_nothing_left();
+    s.check_no_record_lock_left();
 }
 
 #[test]
@@ -464,7 +462,7 @@ fn who_gives_up_waiting_leaves_the_queue() {
     s.lock(&d, "x", Strength::Update, IfLocked::Fail).unwrap();
     run_inline(b.commit()).unwrap();
     drop(d);
-    s.check_nothing_left();
+    s.check_no_record_lock_left();
 }
 
 /// A sibling under the same `join` is aborted: the waiting operation learns of it.
@@ -483,7 +481,7 @@ fn the_end_of_a_transaction_ends_its_waits() {
     assert_eq!(wait.step(), Some(Err(TOO_OLD)));
     drop(wait);
     drop((a, b));
-    s.check_nothing_left();
+    s.check_no_record_lock_left();
 }
 
 #[test]
@@ -509,7 +507,7 @@ fn a_savepoint_gives_back_the_locks_that_came_after_it() {
     run_inline(a.commit()).unwrap();
     s.lock(&b, "x", Strength::Update, IfLocked::Fail).unwrap();
     run_inline(b.commit()).unwrap();
-    s.check_nothing_left();
+    s.check_no_record_lock_left();
 }
 
 /// A tombstone with a waiter is neither collected under the waiter nor forgotten.
@@ -534,7 +532,7 @@ fn a_deleted_record_is_collected_after_its_locks_have_gone() {
         s.session.tend();
     }
     assert_eq!(s.session.database().stats().records_removed, 1);
-    s.check_nothing_left();
+    s.check_no_record_lock_left();
 }
 
 /// Two writers of one record read it first. The loser of the first round begins again with the record's lock, and
@@ -566,7 +564,7 @@ fn a_retry_keeps_the_lock_it_waited_for() {
     drop(late);
     drop(third);
     assert_eq!(s.committed("x").as_deref(), Some("loser"));
-    s.check_nothing_left();
+    s.check_no_record_lock_left();
 }
 
 /// A retry that had not waited (it found the record changed) waits for the record before it takes its snapshot.
@@ -590,7 +588,7 @@ fn a_retry_waits_for_the_record_it_was_aborted_for() {
     assert_eq!(s.get(&retry, "x").as_deref(), Some("second"));
     s.put(&retry, "x", "loser").unwrap();
     run_inline(retry.commit()).unwrap();
-    s.check_nothing_left();
+    s.check_no_record_lock_left();
 }
 
 /// An aborted transaction that is not run again keeps nothing once it is dropped.
@@ -607,7 +605,7 @@ fn what_a_retry_could_inherit_goes_with_the_transaction() {
     assert_eq!(write.step(), Some(Err(TOO_OLD)));
     drop(write);
     drop(b);
-    s.check_nothing_left();
+    s.check_no_record_lock_left();
 }
 
 /// The drop of a table does not end the waits for its records: a waiting transaction gets its turn, goes on with
@@ -704,7 +702,7 @@ fn a_key_share_goes_beside_writes_that_keep_the_key() {
         assert_eq!(removal.step(), Some(Ok(true)));
         drop(removal);
         run_inline(d.commit()).unwrap();
-        s.check_nothing_left();
+        s.check_no_record_lock_left();
     }
 }
 
@@ -722,7 +720,7 @@ fn a_key_share_does_not_go_past_a_key_that_has_changed() {
         let locked = s.lock(&b, "x", Strength::KeyShare, IfLocked::Fail);
         assert_eq!(locked, Err(TOO_OLD));
         drop(b);
-        s.check_nothing_left();
+        s.check_no_record_lock_left();
     }
 }
 
@@ -752,7 +750,7 @@ fn a_writer_that_has_kept_a_key_waits_to_delete_it() {
         run_inline(a.commit()).unwrap();
         assert!(!s.may_lock(&c, "x", Strength::KeyShare), "it is gone");
         drop(c);
-        s.check_nothing_left();
+        s.check_no_record_lock_left();
     }
 }
 
@@ -774,7 +772,7 @@ fn two_that_hold_on_to_a_key_and_delete_it_are_a_deadlock() {
     assert_eq!(removal.step(), Some(Ok(true)));
     drop(removal);
     run_inline(a.commit()).unwrap();
-    s.check_nothing_left();
+    s.check_no_record_lock_left();
 }
 
 /// A transaction holds a record that it has written and locked, whichever of the two it returns from.
@@ -810,7 +808,7 @@ fn a_savepoint_gives_back_the_strength_that_came_after_it() {
         assert!(s.may_lock(&c, "x", Strength::Share));
         drop(c);
         run_inline(b.commit()).unwrap();
-        s.check_nothing_left();
+        s.check_no_record_lock_left();
     }
 }
 
@@ -851,7 +849,7 @@ fn a_return_to_a_savepoint_weakens_the_lock_of_a_record_that_was_deleted_since()
         change(&s, &a, "x");
         assert!(run_inline(a.delete::<Sequential>(&s.table, b"x")).unwrap());
         run_inline(a.commit()).unwrap();
-        s.check_nothing_left();
+        s.check_no_record_lock_left();
     }
 }
 
@@ -880,5 +878,5 @@ fn a_retry_inherits_the_strongest_lock() {
     change(&s, &retry, "x");
     assert!(run_inline(retry.delete::<Sequential>(&s.table, b"x")).unwrap());
     run_inline(retry.commit()).unwrap();
-    s.check_nothing_left();
+    s.check_no_record_lock_left();
 }

@@ -2,6 +2,8 @@
 
 #[path = "common/by_hand.rs"]
 mod by_hand;
+#[path = "common/in_memory.rs"]
+mod in_memory;
 
 use std::{
     alloc::{GlobalAlloc, Layout, System},
@@ -9,8 +11,9 @@ use std::{
     sync::atomic::{AtomicUsize, Ordering},
 };
 
-use by_hand::{Setup, in_memory::in_memory};
+use by_hand::Setup;
 use engine::{Abort, DatabaseConfig, Direction, Error, Isolation, TransactionOptions};
+use in_memory::in_memory;
 use interleave::{Sequential, run_inline};
 
 /// Allocator that counts the bytes that the process has on its heap.

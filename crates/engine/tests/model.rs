@@ -1,10 +1,8 @@
 //! Random operations of several open transactions, against a multi-version model that is simple
 //! enough to be believed: every result, including every abort, is predicted exactly.
 
-#[path = "common/in_memory.rs"]
-mod in_memory;
-#[path = "common/rng.rs"]
-mod rng;
+use crate::in_memory;
+use crate::rng;
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -2,10 +2,8 @@
 //! Two transactions, stepped by hand. (For the operation among all others, see `model.rs` and
 //! `index_model.rs`.)
 
-#[path = "common/by_hand.rs"]
-mod by_hand;
-#[path = "common/steps.rs"]
-mod steps;
+use crate::by_hand;
+use crate::steps;
 
 use std::{
     ops::ControlFlow,

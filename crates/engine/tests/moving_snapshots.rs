@@ -1,10 +1,8 @@
 //! Snapshots that move instead of an abort, and snapshots that must not move
 //! (`transaction/refresh.rs`). Two or three transactions, stepped by hand.
 
-#[path = "common/by_hand.rs"]
-mod by_hand;
-#[path = "common/steps.rs"]
-mod steps;
+use crate::by_hand;
+use crate::steps;
 
 use by_hand::Setup;
 use engine::{

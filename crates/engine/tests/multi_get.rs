@@ -1,8 +1,7 @@
 //! The comparison baselines, and groups that are interleaved where that pays, answer as `get` does.
 #![cfg(feature = "baselines")]
 
-#[path = "common/in_memory.rs"]
-mod in_memory;
+use crate::in_memory;
 
 use engine::{DatabaseConfig, Isolation};
 use in_memory::in_memory;

@@ -1,8 +1,7 @@
 //! Phantoms, and changes that happen only near by: a transaction that has looked for keys commits
 //! unless a record appears among these keys. All keys here fit into one node of the index.
 
-#[path = "common/by_hand.rs"]
-mod by_hand;
+use crate::by_hand;
 
 use std::ops::{
     Bound::{self, Excluded, Included},

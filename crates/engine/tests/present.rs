@@ -1,7 +1,6 @@
 //! Reading the present within a transaction on a snapshot (`transaction/present.rs`).
 
-#[path = "common/by_hand.rs"]
-mod by_hand;
+use crate::by_hand;
 
 use by_hand::Setup;
 use engine::{Error, IfLocked, Isolation, Strength};

@@ -1,8 +1,7 @@
 //! Indexes in the catalog: after a database was opened again, no transaction writes a table without
 //! the indexes that it had, until they are attached or dropped.
 
-#[path = "common/durable.rs"]
-mod durable;
+use crate::durable;
 
 use std::{future::Future, pin::pin, rc::Rc, sync::Arc, task::Poll};
 

@@ -1,7 +1,6 @@
 //! Single records under transactions, stepped by hand: own writes, deletions, collection, history.
 
-#[path = "common/by_hand.rs"]
-mod by_hand;
+use crate::by_hand;
 
 use by_hand::Setup;
 use engine::{Abort, Error, Isolation};

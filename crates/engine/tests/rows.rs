@@ -1,10 +1,8 @@
 //! Rows that a statement has found, under read committed, and that other transactions have changed since: a write or
 //! lock then reaches the row, wherever it lies, and nothing else (`transaction/row.rs`).
 
-#[path = "common/by_hand.rs"]
-mod by_hand;
-#[path = "common/rng.rs"]
-mod rng;
+use crate::by_hand;
+use crate::rng;
 
 use std::{collections::BTreeMap, ops::ControlFlow, sync::Arc};
 
@@ -59,12 +57,6 @@ impl Setup {
     /// Finds a row that the transaction will write next; returns its value.
     fn find_row(&self, txn: &Transaction, key: &str) -> Option<String> {
         run_inline(txn.find_row::<Sequential, _>(&self.table, key.as_bytes(), text)).unwrap()
-    }
-
-    fn delete_row(&self, txn: &Transaction, key: &str) -> RowFound {
-        let check = |_: &[u8]| ControlFlow::Continue(());
-        let deleted = txn.delete_row::<Sequential>(&self.table, key.as_bytes(), Some(txn), check);
-        run_inline(deleted).unwrap()
     }
 
     fn at_once(&self, act: impl FnOnce(&Transaction)) {

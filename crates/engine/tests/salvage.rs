@@ -5,8 +5,7 @@
 //! and a log file with a destroyed header stayed where it was: the next opening was refused as
 //! well.
 
-#[path = "common/durable.rs"]
-mod durable;
+use crate::durable;
 
 use std::rc::Rc;
 

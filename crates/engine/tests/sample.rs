@@ -1,7 +1,6 @@
 //! Samples of tables show the records that a transaction sees, and count the occupied places.
 
-#[path = "common/in_memory.rs"]
-mod in_memory;
+use crate::in_memory;
 
 use engine::{DatabaseConfig, Isolation};
 use in_memory::in_memory;

@@ -1,10 +1,8 @@
 //! Savepoints: a transaction that returns to a savepoint is as it was when the savepoint was made, and no other
 //! transaction notices. Random transactions against copies of a `BTreeMap`, and the rules by name.
 
-#[path = "common/in_memory.rs"]
-mod in_memory;
-#[path = "common/rng.rs"]
-mod rng;
+use crate::in_memory;
+use crate::rng;
 
 use std::{
     collections::BTreeMap,
@@ -66,7 +64,7 @@ impl Setup {
 }
 
 impl Rng {
-    fn value(&mut self) -> Vec<u8> {
+    fn short_value(&mut self) -> Vec<u8> {
         let bytes = [0, 3, 8, 40, 300][self.below(5) as usize];
         vec![self.below(256) as u8; bytes]
     }
@@ -82,7 +80,7 @@ fn transact(setup: &Setup, rng: &mut Rng, before: &Contents) -> Contents {
         let key = vec![b'k', rng.below(8) as u8];
         match rng.below(10) {
             0..=3 => {
-                let value = rng.value();
+                let value = rng.short_value();
                 setup.put(&txn, &key, &value);
                 now.insert(key, value);
             }

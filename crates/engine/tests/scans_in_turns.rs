@@ -1,8 +1,7 @@
 //! Scans that yield to other tasks: over many records of which none is shown, and in pieces that
 //! end among records with one index key.
 
-#[path = "common/in_memory.rs"]
-mod in_memory;
+use crate::in_memory;
 
 use std::{
     cell::RefCell,

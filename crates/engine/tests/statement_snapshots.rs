@@ -1,8 +1,7 @@
 //! Visibility for the operations of one statement under read committed. (`anomalies.rs` tests that
 //! each operation alone sees the commits before its beginning.)
 
-#[path = "common/by_hand.rs"]
-mod by_hand;
+use crate::by_hand;
 
 use std::ops::ControlFlow;
 

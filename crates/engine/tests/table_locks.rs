@@ -1,9 +1,7 @@
 //! Locks on whole tables and the order of their waits, stepped by hand.
 
-#[path = "common/by_hand.rs"]
-mod by_hand;
-#[path = "common/steps.rs"]
-mod steps;
+use crate::by_hand;
+use crate::steps;
 
 use std::time::Duration;
 
@@ -36,7 +34,7 @@ impl Setup {
 
     /// Checks that no transaction holds a lock: the strongest lock can be had, and then nothing is
     /// guarded.
-    fn check_nothing_left(&self) {
+    fn check_no_table_lock_left(&self) {
         let txn = self.transaction();
         self.try_lock(&txn, AccessExclusive).unwrap();
         drop(txn);
@@ -60,7 +58,7 @@ fn modes_exclude_each_other_between_transactions_and_never_within_one() {
         s.try_lock(&a, held).unwrap();
         let refused = s.try_lock(&b, wanted);
         drop((a, b));
-        s.check_nothing_left();
+        s.check_no_table_lock_left();
         assert!(matches!(refused, Ok(()) | Err(Error::Locked)));
         refused.is_err()
     };
@@ -89,7 +87,7 @@ fn weak_locks_leave_the_table_unguarded_and_others_do_not() {
     s.try_lock(&b, Share).unwrap();
     assert!(s.table.is_guarded());
     drop(b);
-    s.check_nothing_left();
+    s.check_no_table_lock_left();
 }
 
 #[test]
@@ -116,7 +114,7 @@ fn who_wants_a_strong_lock_waits_for_weak_ones_and_hears_of_their_end() {
         assert_eq!(weak.step(), Some(Ok(())));
         drop(weak);
         drop(c);
-        s.check_nothing_left();
+        s.check_no_table_lock_left();
     }
 }
 
@@ -143,7 +141,7 @@ fn a_context_that_is_used_again_is_not_taken_for_its_predecessor() {
     assert_eq!(weak.step(), Some(Ok(())));
     drop(weak);
     drop(c);
-    s.check_nothing_left();
+    s.check_no_table_lock_left();
 }
 
 #[test]
@@ -162,7 +160,7 @@ fn two_tables_locked_in_both_orders_are_a_deadlock() {
     assert_eq!(first.step(), Some(Ok(())));
     drop(first);
     drop(a);
-    s.check_nothing_left();
+    s.check_no_table_lock_left();
 }
 
 #[test]
@@ -185,7 +183,7 @@ fn a_table_and_a_record_are_in_one_graph() {
     assert_eq!(write.step(), Some(Ok(true)));
     drop(write);
     drop(a);
-    s.check_nothing_left();
+    s.check_no_table_lock_left();
 }
 
 #[test]
@@ -202,7 +200,7 @@ fn two_who_share_a_table_and_both_want_to_write_it_are_a_deadlock() {
     assert_eq!(first.step(), Some(Ok(())));
     drop(first);
     drop(a);
-    s.check_nothing_left();
+    s.check_no_table_lock_left();
 }
 
 /// A reader of each of two tables asks for the other table as well, and in each queue a transaction
@@ -233,7 +231,7 @@ fn a_reader_passes_who_waits_if_all_would_wait_for_each_other() {
     assert_eq!(alters.step(), Some(Ok(())));
     drop(alters);
     drop(c);
-    s.check_nothing_left();
+    s.check_no_table_lock_left();
 }
 
 /// The wait that closes the cycle cannot be avoided; another wait in it can.
@@ -260,7 +258,7 @@ fn another_waiter_passes_if_that_resolves_a_deadlock() {
     assert_eq!(alters.step(), Some(Ok(())));
     drop(alters);
     drop(d);
-    s.check_nothing_left();
+    s.check_no_table_lock_left();
 }
 
 #[test]
@@ -283,7 +281,7 @@ fn a_deadlock_that_no_order_resolves_leaves_the_queue_as_it_was() {
     assert_eq!(alters.step(), Some(Ok(())));
     drop(alters);
     drop(c);
-    s.check_nothing_left();
+    s.check_no_table_lock_left();
 }
 
 #[test]
@@ -303,7 +301,7 @@ fn a_savepoint_gives_up_what_was_locked_since() {
         let c = s.transaction();
         assert_eq!(s.try_lock(&c, AccessExclusive), Err(Error::Locked));
         drop((a, c));
-        s.check_nothing_left();
+        s.check_no_table_lock_left();
     }
 }
 
@@ -321,7 +319,7 @@ fn who_gives_up_waiting_lets_those_behind_pass() {
     assert_eq!(weak.step(), Some(Ok(())));
     drop(weak);
     drop((a, b, c));
-    s.check_nothing_left();
+    s.check_no_table_lock_left();
 }
 
 /// The lock was handed over, and the future is dropped before it was polled again.
@@ -335,7 +333,7 @@ fn a_lock_that_nobody_heard_of_is_given_up() {
     drop(a);
     drop(strong);
     assert!(!b.has_table_lock(&s.table, Share));
-    s.check_nothing_left();
+    s.check_no_table_lock_left();
 }
 
 #[test]
@@ -375,7 +373,7 @@ fn a_truncated_table_keeps_its_lock() {
     assert!(b.has_table_lock(&new, RowExclusive), "both have one lock");
     drop(write);
     drop(b);
-    s.check_nothing_left();
+    s.check_no_table_lock_left();
 }
 
 #[test]
@@ -387,7 +385,7 @@ fn an_aborted_transaction_has_no_locks() {
     s.put(&b, "x", "b").unwrap();
     run_inline(b.commit()).unwrap();
     assert!(s.update(&a, "x", "a").is_err());
-    s.check_nothing_left();
+    s.check_no_table_lock_left();
 }
 
 /// Waits end by the lock timeout, in a worker, and the transaction goes on.
@@ -412,7 +410,7 @@ fn a_wait_that_takes_too_long_is_given_up() {
     });
     worker.run_until(task).unwrap().unwrap();
     drop(a);
-    s.check_nothing_left();
+    s.check_no_table_lock_left();
 }
 
 #[test]

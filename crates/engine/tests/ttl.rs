@@ -1,10 +1,8 @@
 //! Records that expire, under reads, writes, locks, indexes and recovery, by a clock that is set by
 //! hand.
 
-#[path = "common/durable.rs"]
-mod durable;
-#[path = "common/steps.rs"]
-mod steps;
+use crate::durable;
+use crate::steps;
 
 use std::{
     cell::Cell,

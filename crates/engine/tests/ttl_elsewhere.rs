@@ -1,8 +1,7 @@
 //! Tables whose records expire, beyond the database that made them: in backups, for followers of
 //! the change stream, and in the tools' reports of a directory.
 
-#[path = "common/durable.rs"]
-mod durable;
+use crate::durable;
 
 use std::{collections::BTreeMap, ops::ControlFlow, rc::Rc, sync::Arc, time::Duration};
 

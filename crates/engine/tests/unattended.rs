@@ -5,8 +5,7 @@
 //! counted in the claims of all later blocks: no commit was acknowledged any more until that thread
 //! came back to its worker.
 
-#[path = "common/durable.rs"]
-mod durable;
+use crate::durable;
 
 use std::{
     future::Future,

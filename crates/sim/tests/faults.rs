@@ -2,8 +2,7 @@
 //! or run at once, exhausted memory: no other transaction is affected, nothing is
 //! lost.
 
-#[path = "common/seeds.rs"]
-mod seeds;
+use crate::seeds;
 
 use seeds::survive;
 use sim::{Faults, Parameters};

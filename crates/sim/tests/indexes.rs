@@ -1,8 +1,7 @@
 //! Indexes that are built and maintained in the middle of everything: they agree with
 //! their tables in the end, and no history shows that they are there.
 
-#[path = "common/seeds.rs"]
-mod seeds;
+use crate::seeds;
 
 use seeds::survive;
 use sim::{Faults, Parameters};

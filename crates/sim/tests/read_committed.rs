@@ -1,7 +1,6 @@
 //! Read committed holds on simulated workers, alone and beside snapshots.
 
-#[path = "common/seeds.rs"]
-mod seeds;
+use crate::seeds;
 
 use seeds::survive;
 use sim::{Levels, Parameters, Planted, Reason};

@@ -1,8 +1,7 @@
 //! Serializable transactions of simulated workers, by both certifiers, before the checker
 //! that looks for cycles.
 
-#[path = "common/seeds.rs"]
-mod seeds;
+use crate::seeds;
 
 use seeds::survive;
 use sim::{Parameters, Planted, Reason};

@@ -1,7 +1,6 @@
 //! Snapshot isolation holds on simulated workers, and bugs against it are seen.
 
-#[path = "common/seeds.rs"]
-mod seeds;
+use crate::seeds;
 
 use seeds::survive;
 use sim::{Parameters, Planted, Reason};

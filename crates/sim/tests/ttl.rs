@@ -1,8 +1,7 @@
 //! Records that expire in the middle of everything, by a wall clock that jumps: readers
 //! find the same by table and by index, and nothing is left in the end.
 
-#[path = "common/seeds.rs"]
-mod seeds;
+use crate::seeds;
 
 use seeds::survive;
 use sim::{Faults, Parameters, Planted, Reason, run};

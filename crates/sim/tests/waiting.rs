@@ -3,8 +3,7 @@
 //! is right, and nothing is left behind, whatever is cancelled, dropped or panics
 //! meanwhile.
 
-#[path = "common/seeds.rs"]
-mod seeds;
+use crate::seeds;
 
 use seeds::survive;
 use sim::{Levels, Parameters};

@@ -1,8 +1,6 @@
 //! Transactions of one session, stepped by hand.
 #![allow(dead_code, reason = "each test uses a part of it")]
 
-pub(crate) mod in_memory;
-
 use std::{
     ops::{Bound, ControlFlow},
     rc::Rc,
@@ -10,12 +8,12 @@ use std::{
 };
 
 use engine::{
-    Certifier, DatabaseConfig, Direction, Error, Isolation, OnConflict, Session, Table,
+    Certifier, DatabaseConfig, Direction, Error, Isolation, OnConflict, RowFound, Session, Table,
     Transaction, TransactionOptions,
 };
 use interleave::{Sequential, run_inline};
 
-use in_memory::in_memory;
+use crate::in_memory::in_memory;
 
 /// A database with a table, in which `x` and `y` are `0`.
 pub(crate) struct Setup {
@@ -76,6 +74,13 @@ impl Setup {
 
     pub(crate) fn update(&self, txn: &Transaction, key: &str, value: &str) -> Result<bool, Error> {
         run_inline(txn.update::<Sequential>(&self.table, key.as_bytes(), value.as_bytes()))
+    }
+
+    /// Deletes a row as a statement does that has not read it.
+    pub(crate) fn delete_row(&self, txn: &Transaction, key: &str) -> RowFound {
+        let check = |_: &[u8]| ControlFlow::Continue(());
+        let deleted = txn.delete_row::<Sequential>(&self.table, key.as_bytes(), Some(txn), check);
+        run_inline(deleted).unwrap()
     }
 
     pub(crate) fn delete(&self, txn: &Transaction, key: &str) -> Result<bool, Error> {

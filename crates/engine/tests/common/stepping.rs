@@ -1,7 +1,7 @@
 //! Futures polled by hand, in an order that a seed decides, with a suspension at
 //! every touch.
 
-mod rng;
+use crate::rng;
 
 use std::{
     future::Future,

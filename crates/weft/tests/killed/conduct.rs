@@ -54,8 +54,8 @@ impl Conduct {
             Conduct::SkipsDurableWrites => Some(Planted::SkipDurableWrite),
             Conduct::LosesDirectorySyncs => Some(Planted::LoseDirectorySync),
         };
-        // Either all unsynced writes are lost, or some reach the disk early, unless a planted bug
-        // skips syncs.
+        // All unsynced writes are lost or, in some of the runs without a planted bug, some reach the
+        // disk early.
         let early_per_mille = match (planted, dice.below(2)) {
             (None, 0) => dice.below(600) as u32,
             _ => 0,

@@ -1,0 +1,69 @@
+//! The engine's tests as one program: each program that uses tables compiles their operations anew.
+//! Tests that count the bytes of the heap are a program of their own (`memory_ceiling.rs`).
+
+#[path = "common/by_hand.rs"]
+mod by_hand;
+#[path = "common/durable.rs"]
+mod durable;
+#[path = "common/in_memory.rs"]
+mod in_memory;
+#[path = "common/rng.rs"]
+mod rng;
+#[path = "common/stepping.rs"]
+mod stepping;
+#[path = "common/steps.rs"]
+mod steps;
+
+mod anomalies;
+mod backup;
+mod changes;
+mod changes_of_tables;
+mod check;
+mod cold;
+mod commands;
+mod ddl;
+mod ddl_storm;
+mod durability;
+mod found_by_crashes;
+mod full_disk;
+mod idle_lane;
+mod index_build;
+mod index_model;
+mod index_operations;
+mod indexes_in_transactions;
+mod large_transactions;
+mod locks;
+mod model;
+mod modify;
+mod moving_snapshots;
+mod multi_get;
+mod phantoms;
+mod present;
+mod recorded_indexes;
+mod records;
+mod rows;
+mod salvage;
+mod sample;
+mod savepoints;
+mod scans_in_turns;
+mod statement_snapshots;
+mod table_locks;
+mod ttl;
+mod ttl_elsewhere;
+mod unattended;
+
+/// A file that the list above lacks would never run.
+#[test]
+fn every_file_of_tests_is_part_of_a_program() {
+    let directory = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    let listed = include_str!("main.rs");
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let Some(module) = name.strip_suffix(".rs") else {
+            continue;
+        };
+        let is_part = ["main", "memory_ceiling"].contains(&module)
+            || listed.contains(&format!("\nmod {module};\n"));
+        assert!(is_part, "tests/main.rs lacks `mod {module};`");
+    }
+}

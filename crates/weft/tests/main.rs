@@ -1,0 +1,50 @@
+//! The tests of the typed interface as one program: each program that uses tables compiles their operations anew.
+//! Tests that look at the threads of their process, or are killed, are programs of their own.
+
+mod application_error;
+mod backup;
+mod bank;
+mod bounds;
+mod cancellation;
+mod changes;
+mod close;
+mod ddl;
+mod duplicate_key;
+mod frame_size;
+mod frames;
+mod idle;
+mod indexes;
+mod indexes_after_opening;
+mod interactive;
+mod key_order;
+mod larger_than_memory;
+mod local;
+mod memory_exhausted;
+mod multi_get;
+mod options;
+mod panic;
+mod prefix;
+mod retry;
+mod scans;
+mod tables;
+mod tokio_tasks;
+mod too_long;
+mod ttl;
+mod values;
+mod waiting;
+
+/// A file that the list above lacks would never run.
+#[test]
+fn every_file_of_tests_is_part_of_a_program() {
+    let directory = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    let listed = include_str!("main.rs");
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let Some(module) = name.strip_suffix(".rs") else {
+            continue;
+        };
+        let is_part = ["main", "durable", "killed"].contains(&module)
+            || listed.contains(&format!("\nmod {module};\n"));
+        assert!(is_part, "tests/main.rs lacks `mod {module};`");
+    }
+}
