@@ -41,6 +41,14 @@ impl Setup {
         run_inline(txn.lock::<Sequential, _>(&self.table, key, strength, if_locked, text))
     }
 
+    /// Drops the table in a transaction of its own, and moves the clock beyond the drop.
+    fn drop_table(&self) {
+        let dropper = self.begin(Isolation::Snapshot);
+        run_inline(dropper.drop_table::<Sequential>("t")).unwrap();
+        run_inline(dropper.commit()).unwrap();
+        self.session.tend();
+    }
+
     /// Checks that no record is in the lock table.
     fn check_no_record_lock_left(&self) {
         assert_eq!(self.session.database().memory().reserved_bytes, 0);
@@ -589,6 +597,92 @@ fn a_retry_waits_for_the_record_it_was_aborted_for() {
     s.put(&retry, "x", "loser").unwrap();
     run_inline(retry.commit()).unwrap();
     s.check_no_record_lock_left();
+}
+
+/// A retry inherited the lock on a record of a table that was dropped, and the clock moved on, between the abort
+/// and the restart. The retry's anchor was too new to keep the table's slots, which were freed and served another
+/// table; then the end of the retry removed its mark from the slot of that time.
+#[test]
+fn a_retry_inherits_no_lock_on_a_record_of_a_dropped_table() {
+    let s = waiting();
+    let owner = s.begin(Isolation::Snapshot);
+    let loser = s.begin(Isolation::Snapshot);
+    loser.will_be_restarted();
+    s.get(&loser, "x");
+    s.put(&owner, "x", "owner").unwrap();
+    let mut write = Stepped::new(loser.upsert::<Sequential>(&s.table, b"x", b"loser"));
+    assert_eq!(write.step(), None);
+    run_inline(owner.commit()).unwrap();
+    assert_eq!(write.step(), Some(Err(TOO_OLD)));
+    drop(write);
+    s.drop_table();
+    let memory = || s.session.database().memory();
+    let before = memory();
+    assert!(
+        before.reserved_bytes > 0,
+        "the aborted transaction keeps the record"
+    );
+    let retry = run_inline(loser.restart::<Sequential>()).unwrap();
+    s.collect();
+    let after = memory();
+    let is_freed = after.indirection_bytes < before.indirection_bytes;
+    assert!(is_freed, "a retry does not hold back the horizon");
+    assert_eq!(after.reserved_bytes, 0, "no slot is in the lock table");
+    assert_eq!(s.put(&retry, "x", "loser"), Err(Error::TableDropped));
+}
+
+/// A retry that had no lock yet waited for the record of a dropped table, and could be handed that lock when no
+/// anchor kept the table any more.
+#[test]
+fn a_retry_does_not_wait_for_a_record_of_a_dropped_table() {
+    let s = waiting();
+    let (loser, first) = (s.begin(Isolation::Snapshot), s.begin(Isolation::Snapshot));
+    loser.will_be_restarted();
+    s.get(&loser, "x");
+    s.put(&first, "x", "first").unwrap();
+    run_inline(first.commit()).unwrap();
+    assert_eq!(s.put(&loser, "x", "loser"), Err(TOO_OLD));
+    let second = s.begin(Isolation::Snapshot);
+    s.put(&second, "x", "second").unwrap();
+    s.drop_table();
+    let mut restart = Stepped::new(loser.restart::<Sequential>());
+    let retry = restart.step().expect("the record is not waited for");
+    drop(restart);
+    second.rollback();
+    s.collect();
+    assert_eq!(
+        s.put(&retry.unwrap(), "x", "loser"),
+        Err(Error::TableDropped)
+    );
+}
+
+/// The anchor of a retry, taken before the drop of a table, keeps the table for as long as the retry waits for a
+/// record there and has the lock.
+#[test]
+fn a_table_outlives_a_retry_that_began_with_its_record_before_the_drop() {
+    let s = waiting();
+    let (loser, first) = (s.begin(Isolation::Snapshot), s.begin(Isolation::Snapshot));
+    loser.will_be_restarted();
+    s.get(&loser, "x");
+    s.put(&first, "x", "first").unwrap();
+    run_inline(first.commit()).unwrap();
+    assert_eq!(s.put(&loser, "x", "loser"), Err(TOO_OLD));
+    let second = s.begin(Isolation::Snapshot);
+    s.put(&second, "x", "second").unwrap();
+    let mut restart = Stepped::new(loser.restart::<Sequential>());
+    assert!(restart.step().is_none());
+    s.drop_table();
+    let bytes = || s.session.database().memory().indirection_bytes;
+    let before = bytes();
+    second.rollback();
+    s.collect();
+    let retry = restart.step().expect("the lock is handed over").unwrap();
+    drop(restart);
+    s.collect();
+    assert_eq!(bytes(), before, "the retry has a lock on a slot");
+    drop(retry);
+    s.collect();
+    assert!(bytes() < before);
 }
 
 /// An aborted transaction that is not run again keeps nothing once it is dropped.

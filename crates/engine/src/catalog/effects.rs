@@ -110,6 +110,11 @@ impl Transaction {
         }
     }
 
+    /// Whether the transaction may use `table` at its anchor.
+    pub(crate) fn may_use_at_anchor(&self, table: &Table) -> bool {
+        self.use_at(table, self.context().anchor()) == Use::Allowed
+    }
+
     fn use_at(&self, table: &Table, snapshot: Timestamp) -> Use {
         let life = &table.life;
         let is_there = loop {

@@ -10,7 +10,8 @@
 //! 2. Once the horizon has reached `beyond`, all these transactions have ended. A worker takes the
 //!    grave and unregisters the storage: collectors, which go by number, find it no longer.
 //! 3. When all pins of that moment are gone, no thread has a pointer into the storage: collectors
-//!    look numbers up under a pin.
+//!    look numbers up under a pin, and transactions while their anchors or snapshots keep the
+//!    storage. (A retry's anchor is newer than a lock that it inherits: `transaction/restart.rs`.)
 //! 4. Slot by slot, the newest versions are freed; then the nodes of the index; then the segments
 //!    of the indirection array. Each housekeeping of the worker frees a bounded amount.
 //!
