@@ -13,7 +13,7 @@
 //! | filters, computed columns | `simple.rs` |
 //! | joins: by hash, by lookup, by nesting; output of the first two | `hash_join.rs`, `index_join.rs`, `loop_join.rs`; `pairs.rs` |
 //! | rows by their keys: by hash, in an array | `partners.rs`, `dense.rs` |
-//! | subqueries, their rows by hash; functions that wait; sequences; shared relations | `apply.rs`, `matches.rs`; `waiting_calls.rs`; `sequences.rs`; `shared.rs` |
+//! | subqueries, their rows by hash; functions that wait; sequences; shared relations | `apply.rs`, `subplan_hash_table.rs`; `waiting_calls.rs`; `sequences.rs`; `shared.rs` |
 //! | sorting, limits; sets | `sort.rs`, `merge_sort.rs`, `limit.rs`; `set.rs`, `distinct.rs` |
 //! | memory and time of an execution; its measurement | `budget.rs`; `measure.rs` |
 //! | rows that a client sends | `received.rs` |
@@ -38,7 +38,6 @@ mod key_changes;
 mod limit;
 mod lock_rows;
 mod loop_join;
-mod matches;
 mod measure;
 mod merge;
 mod merge_sort;
@@ -55,6 +54,7 @@ mod set;
 mod shared;
 mod simple;
 mod sort;
+mod subplan_hash_table;
 mod system;
 mod waiting_calls;
 mod window;

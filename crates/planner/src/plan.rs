@@ -398,13 +398,13 @@ pub enum ApplyKind {
     /// type.
     Array(types::Scalar),
     /// `EXISTS` or a comparison with `ANY`, whose rows that count are found by hash.
-    Matched(Box<Matched>),
+    Hashed(Box<HashedSubplan>),
 }
 
 /// `EXISTS` and comparisons with `ANY`, by hash. A row of the query *counts* for a row of the input
 /// if the filters are equal, and the residual is true.
 #[derive(Debug)]
-pub struct Matched {
+pub struct HashedSubplan {
     /// Whether the answer is only whether any row counts.
     pub is_exists: bool,
     /// Equalities that make a row of the query count for a row of the input; possibly none.

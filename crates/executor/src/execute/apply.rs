@@ -3,7 +3,7 @@
 
 use types::{Array, Result, Scalar, Scratch, SqlError, SqlState, Value};
 
-use super::{Input, Operator, Run, Step, matches::Matches};
+use super::{Input, Operator, Run, Step, subplan_hash_table::SubplanHashTable};
 use batch::Rows;
 use planner::plan::{Apply, ApplyKind};
 
@@ -14,7 +14,7 @@ pub(super) struct Applying<'p> {
     /// Rows of a query that refers to no row around it, or its answer.
     once: Option<Rows>,
     /// Rows of a query that is answered by hash.
-    matches: Option<Matches<'p>>,
+    hash_table: Option<SubplanHashTable<'p>>,
     scratch: Scratch,
 }
 
@@ -25,7 +25,7 @@ impl<'p> Applying<'p> {
             input,
             query,
             once: None,
-            matches: None,
+            hash_table: None,
             scratch: Scratch::new(),
         }
     }
@@ -34,15 +34,15 @@ impl<'p> Applying<'p> {
         if !self.input.more(run).await? {
             return Ok(false);
         }
-        if let ApplyKind::Matched(matched) = &self.apply.kind {
-            let matches = match &mut self.matches {
-                Some(matches) => matches,
-                none => none.insert(Matches::read(matched, &mut self.query, run).await?),
+        if let ApplyKind::Hashed(subplan) = &self.apply.kind {
+            let table = match &mut self.hash_table {
+                Some(table) => table,
+                none => none.insert(SubplanHashTable::read(subplan, &mut self.query, run).await?),
             };
             for at in self.input.taken..self.input.batch.len() {
                 self.scratch.reset();
                 let row = self.input.batch.row(at);
-                let answer = matches.answer(row, run, &self.scratch).await?;
+                let answer = table.answer(row, run, &self.scratch).await?;
                 out.push(row.iter().copied().chain([answer]));
                 run.pause(1).await;
             }
@@ -114,7 +114,7 @@ async fn answer<'a>(
             run.memory().ask(rows.bytes().saturating_mul(2))?;
             array(*element, rows, scratch)
         }
-        ApplyKind::Matched(_) => Err(SqlError::new(
+        ApplyKind::Hashed(_) => Err(SqlError::new(
             SqlState::INTERNAL_ERROR,
             "a query that is answered by hash was asked",
         )),
@@ -168,7 +168,7 @@ impl Operator for Applying<'_> {
         if !self.apply.is_fixed {
             self.query.rewind();
             self.once = None;
-            self.matches = None;
+            self.hash_table = None;
         }
     }
 }

@@ -8,8 +8,8 @@ use catalog::{RowKey, Table};
 use logical::relation::{JoinKind, SetKind, WaitingFunction};
 use planner::{
     plan::{
-        Access, AggregateCall, ApplyKind, Call, KeyRange, Matched, MergeKind, Plan, Scan, Shared,
-        SharedBody, SortKey, Target, WaitingCall, WaitingCalls,
+        Access, AggregateCall, ApplyKind, Call, HashedSubplan, KeyRange, MergeKind, Plan, Scan,
+        Shared, SharedBody, SortKey, Target, WaitingCall, WaitingCalls,
     },
     program::Program,
 };
@@ -123,14 +123,14 @@ impl Describing<'_> {
                     ApplyKind::Exists => "Subquery, whether it has rows",
                     ApplyKind::Any(_) => "Subquery, whether a row is like",
                     ApplyKind::Array(_) => "Subquery, as an array",
-                    ApplyKind::Matched(matched) if matched.is_exists => {
+                    ApplyKind::Hashed(subplan) if subplan.is_exists => {
                         "Hashed Subquery, whether it has rows"
                     }
-                    ApplyKind::Matched(_) => "Hashed Subquery, whether a row is like",
+                    ApplyKind::Hashed(_) => "Hashed Subquery, whether a row is like",
                 };
                 let mut properties = Vec::new();
-                if let ApplyKind::Matched(matched) = &apply.kind {
-                    self.matched(matched, &mut properties);
+                if let ApplyKind::Hashed(subplan) = &apply.kind {
+                    self.hashed_subplan(subplan, &mut properties);
                 }
                 if let ApplyKind::Any(tests) = &apply.kind {
                     properties.push(("Test", self.programs(tests)));
@@ -407,17 +407,17 @@ impl Describing<'_> {
         keys.collect::<Vec<_>>().join(" AND ")
     }
 
-    fn matched(&self, matched: &Matched, properties: &mut Properties) {
-        let (filters, tests) = (&matched.filters, &matched.tests);
+    fn hashed_subplan(&self, subplan: &HashedSubplan, properties: &mut Properties) {
+        let (filters, tests) = (&subplan.filters, &subplan.tests);
         if !filters.input.is_empty() {
             properties.push(("Hash Cond", self.equal(&filters.input, &filters.query)));
         }
-        self.push("Join Filter", &matched.residual, properties);
+        self.push("Join Filter", &subplan.residual, properties);
         if !tests.input.is_empty() {
             properties.push(("Hash Test", self.equal(&tests.input, &tests.query)));
         }
-        if !matched.others.is_empty() {
-            properties.push(("Test", self.programs(&matched.others)));
+        if !subplan.others.is_empty() {
+            properties.push(("Test", self.programs(&subplan.others)));
         }
     }
 

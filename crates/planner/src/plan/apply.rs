@@ -11,7 +11,7 @@ use functions::Comparison;
 use types::Result;
 
 use super::{
-    Apply, ApplyKind, HashedKeys, Matched, Plan,
+    Apply, ApplyKind, HashedKeys, HashedSubplan, Plan,
     cost::{ASKED, BUILT, PROBED},
     decorrelate::{Counts, pulled},
     join::is_hashable,
@@ -213,7 +213,7 @@ impl Lowering {
         let is_fixed = self.is_fixed(&found.query);
         let inner = self.lower(found.query, &inner_needed)?;
         let both = outer.layout.followed_by(&inner.layout);
-        let matched = Matched {
+        let subplan = HashedSubplan {
             is_exists: found.is_exists,
             filters: self.keys(&found.filters, &outer.layout, &inner.layout)?,
             residual: self.conjunction(found.residual, &both)?,
@@ -225,7 +225,7 @@ impl Lowering {
         let plan = Plan::Apply(Apply {
             input: Box::new(outer.plan),
             query: Box::new(inner.plan),
-            kind: ApplyKind::Matched(Box::new(matched)),
+            kind: ApplyKind::Hashed(Box::new(subplan)),
             correlated: Vec::new(),
             is_fixed,
         });

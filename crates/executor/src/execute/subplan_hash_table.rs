@@ -20,15 +20,15 @@ use super::{
 };
 use batch::{NO_ROW, Rows};
 use planner::{
-    plan::{HashedKeys, Matched},
+    plan::{HashedKeys, HashedSubplan},
     program::{Machine, Program},
 };
 
 const SEED: u64 = 0;
 
 /// The rows of a query, by their keys.
-pub(super) struct Matches<'p> {
-    matched: &'p Matched,
+pub(super) struct SubplanHashTable<'p> {
+    subplan: &'p HashedSubplan,
     /// Each row, then its filters' keys, then its tests' keys.
     rows: Rows,
     /// Number of values in a row of the query.
@@ -46,22 +46,22 @@ pub(super) struct Matches<'p> {
 /// Numbers of rows by hashes.
 type Numbers = Gradual<ChainedTable<u64, u32>>;
 
-impl<'p> Matches<'p> {
+impl<'p> SubplanHashTable<'p> {
     /// Reads a query.
     ///
     /// # Errors
     /// Errors of the query; 53200 for more memory than there is, 54000 for more rows than have
     /// numbers.
     pub(super) async fn read(
-        matched: &'p Matched,
+        subplan: &'p HashedSubplan,
         query: &mut Input<'_>,
         run: &Run<'_>,
     ) -> Result<Self> {
-        let HashedKeys { types: tests, .. } = &matched.tests;
-        let types: Vec<Type> = matched.filters.types.iter().chain(tests).copied().collect();
+        let HashedKeys { types: tests, .. } = &subplan.tests;
+        let types: Vec<Type> = subplan.filters.types.iter().chain(tests).copied().collect();
         let width = query.batch.width();
-        let mut matches = Self {
-            matched,
+        let mut table = Self {
+            subplan,
             rows: Rows::new(width + types.len()),
             width,
             types,
@@ -73,28 +73,28 @@ impl<'p> Matches<'p> {
         let mut scratch = Scratch::new();
         while query.more(run).await? {
             let rows = query.batch.len();
-            for numbers in matches.numbers() {
+            for numbers in table.numbers() {
                 let all = numbers.len() + rows;
                 grow(numbers, all, run).await?;
             }
             scratch.reset();
             let mut machine = run.machine(&scratch);
-            let mut keys = Vec::with_capacity(matches.types.len());
+            let mut keys = Vec::with_capacity(table.types.len());
             for row in query.batch.iter() {
                 keys.clear();
-                for program in matched.filters.query.iter().chain(&matched.tests.query) {
+                for program in subplan.filters.query.iter().chain(&subplan.tests.query) {
                     keys.push(program.run(&mut machine, row)?);
                 }
-                matches.add(row, &keys)?;
+                table.add(row, &keys)?;
                 run.pause(1).await;
             }
             query.taken = query.batch.len();
-            matches.rows.settle(run.memory())?;
-            let bytes = matches.numbers().into_iter().map(|numbers| numbers.bytes());
+            table.rows.settle(run.memory())?;
+            let bytes = table.numbers().into_iter().map(|numbers| numbers.bytes());
             let bytes = bytes.sum();
-            matches.charge.set(run.memory(), bytes)?;
+            table.charge.set(run.memory(), bytes)?;
         }
-        Ok(matches)
+        Ok(table)
     }
 
     fn numbers(&mut self) -> [&mut Numbers; 3] {
@@ -102,14 +102,14 @@ impl<'p> Matches<'p> {
     }
 
     fn add(&mut self, row: &[Value<'_>], keys: &[Value<'_>]) -> Result<()> {
-        let (filters, tests) = keys.split_at(self.matched.filters.types.len());
+        let (filters, tests) = keys.split_at(self.subplan.filters.types.len());
         if filters.iter().any(Value::is_null) {
             return Ok(());
         }
         let all = hash_values(&self.types, keys, SEED);
         // A row that is there already adds nothing if only its keys are looked at.
-        if self.matched.residual.is_none()
-            && self.matched.others.is_empty()
+        if self.subplan.residual.is_none()
+            && self.subplan.others.is_empty()
             && self
                 .alike
                 .walk(all)
@@ -164,7 +164,7 @@ impl<'p> Matches<'p> {
             both: Vec::with_capacity(row.len() + self.width),
         };
         let mut keys = Vec::with_capacity(self.types.len());
-        let (filters, tests) = (&self.matched.filters.input, &self.matched.tests.input);
+        let (filters, tests) = (&self.subplan.filters.input, &self.subplan.tests.input);
         for program in filters.iter().chain(tests) {
             keys.push(program.run(&mut asking.machine, row)?);
         }
@@ -226,7 +226,7 @@ impl<'p> Matches<'p> {
     }
 
     fn counts<'a>(&'a self, number: u32, asking: &mut Asking<'a, '_>) -> Result<bool> {
-        match &self.matched.residual {
+        match &self.subplan.residual {
             None => Ok(true),
             Some(residual) => {
                 let found = asking.run(residual, &self.rows.row(number as usize)[..self.width])?;
@@ -238,7 +238,7 @@ impl<'p> Matches<'p> {
     /// Returns the result of the tests that are no equalities.
     fn others<'a>(&'a self, number: u32, asking: &mut Asking<'a, '_>) -> Result<Option<bool>> {
         let mut all = Some(true);
-        for test in &self.matched.others {
+        for test in &self.subplan.others {
             match asking.run(test, &self.rows.row(number as usize)[..self.width])? {
                 Some(true) => {}
                 Some(false) => return Ok(Some(false)),
