@@ -11,7 +11,7 @@
 //! | rows from tables; ranges of keys | `scan.rs`; `key.rs` |
 //! | relations of the system's | `system.rs` |
 //! | filters, computed columns | `simple.rs` |
-//! | joins: by hash, by lookup, by nesting; output of the first two | `hash_join.rs`, `index_join.rs`, `loop_join.rs`; `pairs.rs` |
+//! | joins: by hash, by lookup, by nesting; output of the first two | `hash_join.rs`, `index_join.rs`, `loop_join.rs`; `matches.rs` |
 //! | rows by their keys: by hash, in an array | `partners.rs`, `dense.rs` |
 //! | subqueries, their rows by hash; functions that wait; sequences; shared relations | `apply.rs`, `subplan_hash_table.rs`; `waiting_calls.rs`; `sequences.rs`; `shared.rs` |
 //! | sorting, limits; sets | `sort.rs`, `merge_sort.rs`, `limit.rs`; `set.rs`, `distinct.rs` |
@@ -38,13 +38,13 @@ mod key_changes;
 mod limit;
 mod lock_rows;
 mod loop_join;
+mod matches;
 mod measure;
 mod merge;
 mod merge_sort;
 mod new_row;
 mod open;
 mod opened;
-mod pairs;
 mod partners;
 mod received;
 mod row_numbers;

@@ -6,7 +6,7 @@ use types::{Charge, Result, Scratch, Value, row::integer_of};
 
 use super::{
     BATCH_ROWS, Input, Operator, ROWS_AT_ONCE, Run, Step,
-    pairs::{self, Pairs, Sides},
+    matches::{self, Matches, Sides},
     partners::Partners,
 };
 use batch::{NO_ROW, Rows};
@@ -35,7 +35,7 @@ pub(super) struct HashJoining<'p> {
     keys: Vec<(u32, i64)>,
     /// Rows with equal keys: of the probe's batch, and of the build side; in order.
     candidates: Vec<(u32, u32)>,
-    pairs: Pairs,
+    matches: Matches,
     /// Rows of the probe's batch that are looked up at once.
     slice: usize,
     /// Keys of a row of the probe that is looked up by itself.
@@ -72,7 +72,7 @@ impl<'p> HashJoining<'p> {
             matched: Vec::new(),
             keys: Vec::new(),
             candidates: Vec::new(),
-            pairs: Pairs::default(),
+            matches: Matches::default(),
             slice: usize::MAX,
             row_keys: Rows::new(join.probe_keys.len()),
             goes_on: None,
@@ -153,14 +153,14 @@ impl<'p> HashJoining<'p> {
             self.some_candidates(run)?;
         }
         let found = self.candidates.len();
-        let is_done = self.pair(rows.clone(), run).await?;
+        let is_done = self.find_matches(rows.clone(), run).await?;
         if is_done {
             self.goes_on = None;
             self.probe.taken = rows.end;
         }
-        self.slice = pairs::slice(rows.len(), found);
+        self.slice = matches::slice(rows.len(), found);
         let candidates = self.candidates.capacity() * size_of::<(u32, u32)>();
-        let bytes = candidates + self.pairs.bytes() + self.matched.capacity();
+        let bytes = candidates + self.matches.bytes() + self.matched.capacity();
         self.charge.set(run.memory(), bytes)
     }
 
@@ -230,16 +230,16 @@ impl<'p> HashJoining<'p> {
         Ok(())
     }
 
-    /// Finds the pairs among the candidates for these rows; returns whether the last row is done.
-    async fn pair(&mut self, rows: Range<usize>, run: &Run<'_>) -> Result<bool> {
+    /// Finds the matches among the candidates for these rows; returns whether the last row is done.
+    async fn find_matches(&mut self, rows: Range<usize>, run: &Run<'_>) -> Result<bool> {
         let sides = Sides {
             left: &self.probe.batch,
             right: &self.partners.rows,
             right_width: self.join.build_width,
         };
         let matched = &mut self.matched;
-        self.pairs
-            .tell(
+        self.matches
+            .find(
                 (self.join.kind, self.join.residual.as_ref()),
                 (rows, sides),
                 (&mut self.candidates, self.goes_on.is_some()),
@@ -255,7 +255,8 @@ impl<'p> HashJoining<'p> {
 
     fn hand_over(&mut self, out: &mut Rows) {
         let (left, right) = (&self.probe.batch, &self.partners.rows);
-        self.pairs.hand_over(left, right, &self.join.handed_on, out);
+        self.matches
+            .hand_over(left, right, &self.join.handed_on, out);
     }
 
     fn without_partner(&mut self, out: &mut Rows) {
@@ -335,7 +336,7 @@ impl Operator for HashJoining<'_> {
             self.matched.clear();
         }
         self.candidates.clear();
-        self.pairs.clear();
+        self.matches.clear();
         self.goes_on = None;
         self.rest = 0;
     }

@@ -10,7 +10,7 @@ use super::{
     Input, Operator, ROWS_AT_ONCE, Run, Step,
     errors::of_engine,
     key::{self, Keys},
-    pairs::{Pairs, Sides, slice},
+    matches::{Matches, Sides, slice},
     scan::{Reader, index_of},
 };
 use batch::Rows;
@@ -21,7 +21,7 @@ pub(super) struct IndexJoining<'p> {
     outer: Input<'p>,
     /// Rows of the table that were found for the batch.
     found: Rows,
-    pairs: Pairs,
+    matches: Matches,
     /// Choice whether lookups are worth interleaving.
     choice: GroupChoice,
     /// Rows of the outer batch that are looked up at once.
@@ -29,7 +29,7 @@ pub(super) struct IndexJoining<'p> {
     /// Rest of the range of the first row that is not done.
     goes_on: Option<Rest>,
     scratch: Scratch,
-    /// Charge for the pairs.
+    /// Charge for the matches.
     charge: Charge,
 }
 
@@ -47,7 +47,7 @@ impl<'p> IndexJoining<'p> {
             join,
             outer,
             found: Rows::new(width),
-            pairs: Pairs::default(),
+            matches: Matches::default(),
             choice: GroupChoice::default(),
             slice: usize::MAX,
             goes_on: None,
@@ -97,9 +97,11 @@ impl<'p> IndexJoining<'p> {
         self.found.settle(run.memory())?;
         candidates.sort_unstable();
         let found = candidates.len();
-        let is_done = self.pair(rows.clone(), run, &mut candidates).await?;
-        let pairs = candidates.capacity() * size_of::<(u32, u32)>() + self.pairs.bytes();
-        self.charge.set(run.memory(), pairs)?;
+        let is_done = self
+            .find_matches(rows.clone(), run, &mut candidates)
+            .await?;
+        let bytes = candidates.capacity() * size_of::<(u32, u32)>() + self.matches.bytes();
+        self.charge.set(run.memory(), bytes)?;
         self.slice = match self.found.is_large() {
             // Records that found no room were read in vain.
             true => rows.len(),
@@ -286,8 +288,8 @@ impl<'p> IndexJoining<'p> {
         Ok(false)
     }
 
-    /// Finds the pairs among the candidates for these rows; returns whether the last row is done.
-    async fn pair(
+    /// Finds the matches among the candidates for these rows; returns whether the last row is done.
+    async fn find_matches(
         &mut self,
         outer: Range<usize>,
         run: &Run<'_>,
@@ -298,8 +300,8 @@ impl<'p> IndexJoining<'p> {
             right: &self.found,
             right_width: self.found.width(),
         };
-        self.pairs
-            .tell(
+        self.matches
+            .find(
                 (self.join.kind, self.join.residual.as_ref()),
                 (outer, sides),
                 (candidates, self.goes_on.is_some()),
@@ -311,7 +313,8 @@ impl<'p> IndexJoining<'p> {
 
     fn hand_over(&mut self, out: &mut Rows) {
         let (left, right) = (&self.outer.batch, &self.found);
-        self.pairs.hand_over(left, right, &self.join.handed_on, out);
+        self.matches
+            .hand_over(left, right, &self.join.handed_on, out);
     }
 }
 
@@ -322,7 +325,7 @@ impl Operator for IndexJoining<'_> {
 
     fn rewind(&mut self) {
         self.outer.rewind();
-        self.pairs.clear();
+        self.matches.clear();
         self.found.clear();
         self.goes_on = None;
     }

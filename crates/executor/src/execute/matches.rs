@@ -18,28 +18,28 @@ pub(super) struct Sides<'s> {
     pub(super) right_width: usize,
 }
 
-/// Pairs that were found, and how many of them were handed over.
+/// Matches that were found, and how many of them were handed over.
 #[derive(Default)]
-pub(super) struct Pairs {
+pub(super) struct Matches {
     found: Vec<(u32, u32)>,
     next: usize,
     /// Whether the row that has further candidates has had a match.
     has_match: bool,
 }
 
-impl Pairs {
+impl Matches {
     pub(super) fn clear(&mut self) {
         self.found.clear();
         self.next = 0;
         self.has_match = false;
     }
 
-    /// Returns the bytes that the pairs take.
+    /// Returns the bytes that the matches take.
     pub(super) fn bytes(&self) -> usize {
         self.found.capacity() * size_of::<(u32, u32)>()
     }
 
-    /// Finds the pairs among the candidates for some rows of the left side, which are in the order
+    /// Finds the matches among the candidates for some rows of the left side, which are in the order
     /// of these rows. `matched` is called for each row of the right side that has a partner. With
     /// `goes_on` the last row has further candidates, which a later call is given with that row as
     /// its first. Returns whether the last row is done: further candidates would make no difference
@@ -50,7 +50,7 @@ impl Pairs {
     ///
     /// # Suspension
     /// Suspends between candidates, and after them, where the task's turn is over.
-    pub(super) async fn tell<'a>(
+    pub(super) async fn find<'a>(
         &mut self,
         (kind, residual): (JoinKind, Option<&'a Program>),
         (rows, sides): (Range<usize>, Sides<'a>),
@@ -112,7 +112,7 @@ impl Pairs {
         Ok(true)
     }
 
-    /// Adds rows of the next pairs to `out`.
+    /// Adds rows of the next matches to `out`.
     pub(super) fn hand_over(
         &mut self,
         left: &Rows,
@@ -120,9 +120,9 @@ impl Pairs {
         handed_on: &HandedOn,
         out: &mut Rows,
     ) {
-        let pairs = &self.found[self.next..];
-        let pairs = &pairs[..pairs.len().min(BATCH_ROWS)];
-        self.next += out.push_pairs((left, &handed_on.left), (right, &handed_on.right), pairs);
+        let matches = &self.found[self.next..];
+        let matches = &matches[..matches.len().min(BATCH_ROWS)];
+        self.next += out.push_pairs((left, &handed_on.left), (right, &handed_on.right), matches);
     }
 }
 
