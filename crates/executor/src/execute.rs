@@ -12,7 +12,7 @@
 //! | relations of the system's | `system.rs` |
 //! | filters, computed columns | `simple.rs` |
 //! | joins: by hash, by lookup, by nesting; output of the first two | `hash_join.rs`, `index_join.rs`, `loop_join.rs`; `matches.rs` |
-//! | rows by their keys: by hash, in an array | `partners.rs`, `dense.rs` |
+//! | rows by their keys: by hash, in an array | `join_hash_table.rs`, `dense.rs` |
 //! | subqueries, their rows by hash; functions that wait; sequences; shared relations | `apply.rs`, `subplan_hash_table.rs`; `waiting_calls.rs`; `sequences.rs`; `shared.rs` |
 //! | sorting, limits; sets | `sort.rs`, `merge_sort.rs`, `limit.rs`; `set.rs`, `distinct.rs` |
 //! | memory and time of an execution; its measurement | `budget.rs`; `measure.rs` |
@@ -33,6 +33,7 @@ mod functions;
 mod hash_join;
 mod index_join;
 mod insert;
+mod join_hash_table;
 mod key;
 mod key_changes;
 mod limit;
@@ -45,7 +46,6 @@ mod merge_sort;
 mod new_row;
 mod open;
 mod opened;
-mod partners;
 mod received;
 mod row_numbers;
 mod scan;

@@ -208,22 +208,22 @@ pub struct FunctionCall {
 pub enum JoinKind {
     /// Pairs of rows alone.
     Inner,
-    /// Rows of the left without a partner have NULLs.
+    /// Rows of the left without a match have NULLs.
     Left,
-    /// Rows of the right without a partner have NULLs.
+    /// Rows of the right without a match have NULLs.
     Right,
-    /// Rows of either side without a partner have NULLs.
+    /// Rows of either side without a match have NULLs.
     Full,
-    /// Rows of the left that have a partner; the right's columns end here.
+    /// Rows of the left that have a match; the right's columns end here.
     Semi,
-    /// Rows of the left that have no partner.
+    /// Rows of the left that have no match.
     Anti,
 }
 
 /// Two relations, joined.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Join {
-    /// Treatment of rows without a partner.
+    /// Treatment of rows without a match.
     pub kind: JoinKind,
     /// Left side.
     pub left: Box<Relation>,

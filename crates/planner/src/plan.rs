@@ -294,7 +294,7 @@ pub struct Call {
 #[derive(Debug)]
 pub struct HashJoin {
     /// Kind of the join, in which the probe side is the left one: a left join keeps its rows
-    /// without partners.
+    /// without matches.
     pub kind: JoinKind,
     /// Left side, each of whose rows is looked up in the hash table.
     pub probe: Box<Plan>,
@@ -333,14 +333,14 @@ impl HandedOn {
     }
 }
 
-/// A join that looks each row's partners up in a table.
+/// A join that looks each row's matches up in a table.
 #[derive(Debug)]
 pub struct IndexJoin {
     /// Kind of the join, in which the outer side is the left one.
     pub kind: JoinKind,
-    /// Left side, for each of whose rows partners are looked up.
+    /// Left side, for each of whose rows matches are looked up.
     pub outer: Box<Plan>,
-    /// Table in which partners are looked up, whose key range is over a row of the outer side.
+    /// Table in which matches are looked up, whose key range is over a row of the outer side.
     pub scan: Scan,
     /// Further join condition over both rows, the outer's first.
     pub residual: Option<Program>,
@@ -699,7 +699,7 @@ pub struct Target {
     /// Stored layout of the table's records.
     pub rows: Arc<RowLayout>,
     /// Position of the record's key, a `bytea`, in a row. It is NULL in a row of MERGE that has no
-    /// partner.
+    /// match.
     pub key: usize,
     /// The record's columns: position in the row, position in the table.
     pub columns: Vec<(usize, usize)>,
@@ -724,7 +724,7 @@ pub struct Merge {
     /// `WHEN` clauses; the first that applies to a row decides.
     pub actions: Vec<MergeAction>,
     /// Whether an inserted row depends on functions that wait: they were called only for the rows
-    /// of the source that had no partner when they were found.
+    /// of the source that had no match when they were found.
     pub inserts_called: bool,
 }
 

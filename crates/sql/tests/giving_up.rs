@@ -1,6 +1,6 @@
 //! Statements that compute for long without a wait end soon after their time is over.
 //!
-//! Each of these would take minutes. A join whose rows have no partners, or thousands each, once
+//! Each of these would take minutes. A join whose rows have no matches, or thousands each, once
 //! went through all pairs before it looked at the clock; `NOT IN`, windows and functions that
 //! return sets did the same.
 
@@ -27,7 +27,7 @@ const STATEMENTS: &[&str] = &[
     "select count(*) from generate_series(1, 200000) a
      where not exists (select from generate_series(1, 200000) b where a + b < 0)",
     "select count(*) from item a, item b, item c where a.value + b.value + c.value < 0",
-    // Joins with thousands of partners for each row.
+    // Joins with thousands of matches for each row.
     "select count(*) from generate_series(1, 300000) a join generate_series(1, 300000) b on a % 2 = b % 2",
     "select count(*) from generate_series(1, 300000) a join generate_series(1, 300000) b
      on a % 2 = b % 2 and a + b < 0",

@@ -13,7 +13,7 @@ mod giving_up;
 mod hostile;
 mod indexes;
 mod logic;
-mod many_partners;
+mod many_matches;
 mod memory;
 mod plans;
 mod portals;

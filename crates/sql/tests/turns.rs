@@ -38,7 +38,7 @@ fn check(bed: &mut Bed, statement: &str, rows: u64, answer: &str) {
     assert!(turns >= rows / UNITS, "{statement}: {turns} turns");
 }
 
-/// Each of three rows has 20,000 partners, or none. The partners of one row are found at once;
+/// Each of three rows has 20,000 matches, or none. The matches of one row are found at once;
 /// between rows, and while the table is read and filled, other tasks have turns.
 #[test]
 fn a_hash_join_over_one_key_gives_turns() {

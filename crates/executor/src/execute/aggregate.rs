@@ -12,8 +12,8 @@ use types::{
 use super::{
     Input, Operator, Run, Step,
     distinct::Seen,
+    join_hash_table::JoinHashTable,
     merge_sort::{Order, bytes_of},
-    partners::Partners,
     sort::compare_keys,
 };
 use batch::Rows;
@@ -44,7 +44,7 @@ const RECENT: usize = 256;
 
 struct Groups {
     /// Groups by their keys.
-    keys: Partners,
+    keys: JoinHashTable,
     /// Groups that were found lately, with the hash of their keys, by its last bits: where there
     /// are few groups, no other lookup is made.
     recent: Vec<(u64, u32)>,
@@ -79,7 +79,7 @@ impl<'p> Aggregating<'p> {
         });
         let definitions = definitions.collect::<Result<Vec<_>>>()?;
         let sets = plan.sets.iter().map(|_| Groups {
-            keys: Partners::new(0, &plan.key_types),
+            keys: JoinHashTable::new(0, &plan.key_types),
             recent: vec![(0, NONE); RECENT],
             recent_integers: match &plan.key_types[..] {
                 [ty] if is_integer(*ty) => vec![(0, NONE); RECENT],

@@ -4,16 +4,16 @@ use std::rc::Rc;
 
 use types::{Memory, Result, Scratch, Type, Value};
 
-use super::{Input, Operator, Run, Step, partners::Partners};
+use super::{Input, Operator, Run, Step, join_hash_table::JoinHashTable};
 use batch::Rows;
 use planner::program::Program;
 
 /// Rows that were met before.
-pub(super) struct Seen(Partners);
+pub(super) struct Seen(JoinHashTable);
 
 impl Seen {
     pub(super) fn new(types: &[Type]) -> Self {
-        Self(Partners::new(0, types))
+        Self(JoinHashTable::new(0, types))
     }
 
     /// Returns whether `keys` were not met before; they count as met from now on.
@@ -39,10 +39,10 @@ impl Seen {
         Ok(!found)
     }
 
-    /// Makes room for `rows` more rows: see [`Partners::make_room`].
+    /// Makes room for `rows` more rows: see [`JoinHashTable::make_room`].
     ///
     /// # Errors
-    /// Errors of [`Partners::make_room`].
+    /// Errors of [`JoinHashTable::make_room`].
     pub(super) async fn make_room(&mut self, rows: usize, run: &Run<'_>) -> Result<()> {
         self.0.make_room(rows, run).await
     }

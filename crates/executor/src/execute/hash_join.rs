@@ -6,8 +6,8 @@ use types::{Charge, Result, Scratch, Value, row::integer_of};
 
 use super::{
     BATCH_ROWS, Input, Operator, ROWS_AT_ONCE, Run, Step,
+    join_hash_table::JoinHashTable,
     matches::{self, Matches, Sides},
-    partners::Partners,
 };
 use batch::{NO_ROW, Rows};
 use logical::relation::JoinKind;
@@ -27,9 +27,9 @@ pub(super) struct HashJoining<'p> {
     has_key_columns: bool,
     probe: Input<'p>,
     build: Input<'p>,
-    partners: Partners,
+    hash_table: JoinHashTable,
     is_built: bool,
-    /// Rows of the build side that had a partner, for a full join.
+    /// Rows of the build side that had a match, for a full join.
     matched: Vec<bool>,
     /// Integer keys of the probe's batch, with their rows.
     keys: Vec<(u32, i64)>,
@@ -42,10 +42,10 @@ pub(super) struct HashJoining<'p> {
     row_keys: Rows,
     /// Candidate to go on with, if the row has more than were looked at.
     goes_on: Option<u32>,
-    /// Row of the build side up to which rows without a partner were handed over.
+    /// Row of the build side up to which rows without a match were handed over.
     rest: usize,
     scratch: Scratch,
-    /// Charge for what is kept beside the partners.
+    /// Charge for what is kept beside the hash table.
     charge: Charge,
 }
 
@@ -54,9 +54,9 @@ impl<'p> HashJoining<'p> {
         let keys = join.build_keys.iter().map(Program::as_column);
         let key_columns: Option<Vec<usize>> = keys.collect();
         let has_key_columns = key_columns.is_some();
-        let partners = match key_columns {
-            Some(keys) => Partners::with_keys_at(join.build_width, keys, &join.key_types),
-            None => Partners::new(join.build_width, &join.key_types),
+        let hash_table = match key_columns {
+            Some(keys) => JoinHashTable::with_keys_at(join.build_width, keys, &join.key_types),
+            None => JoinHashTable::new(join.build_width, &join.key_types),
         };
         Self {
             join,
@@ -67,7 +67,7 @@ impl<'p> HashJoining<'p> {
             has_key_columns,
             probe,
             build,
-            partners,
+            hash_table,
             is_built: false,
             matched: Vec::new(),
             keys: Vec::new(),
@@ -97,14 +97,14 @@ impl<'p> HashJoining<'p> {
                 continue;
             }
             if self.join.kind == JoinKind::Full {
-                self.without_partner(out);
+                self.without_match(out);
             }
             return Ok(!out.is_empty());
         }
     }
 
     async fn build(&mut self, run: &Run<'_>) -> Result<()> {
-        let mut rows = Rows::new(self.partners.rows.width());
+        let mut rows = Rows::new(self.hash_table.rows.width());
         while self.build.more(run).await? {
             self.scratch.reset();
             let mut machine = run.machine(&self.scratch);
@@ -125,14 +125,14 @@ impl<'p> HashJoining<'p> {
             self.build.taken = self.build.batch.len();
             rows.settle(run.memory())?;
         }
-        self.partners.settle_all(rows, run).await?;
+        self.hash_table.settle_all(rows, run).await?;
         if self.join.kind == JoinKind::Full {
-            self.matched = vec![false; self.partners.rows.len()];
+            self.matched = vec![false; self.hash_table.rows.len()];
         }
         Ok(())
     }
 
-    /// Finds the partners of some rows of the probe side, or of a part of one row's candidates. If
+    /// Finds the matches of some rows of the probe side, or of a part of one row's candidates. If
     /// rows have many candidates, few rows are looked up at once.
     async fn look_up(&mut self, run: &Run<'_>) -> Result<()> {
         let first = self.probe.taken;
@@ -170,7 +170,7 @@ impl<'p> HashJoining<'p> {
         self.candidates.clear();
         let mut machine = run.machine(&self.scratch);
         let batch = &self.probe.batch;
-        match (self.partners.dense(), &self.join.probe_keys[..]) {
+        match (self.hash_table.dense(), &self.join.probe_keys[..]) {
             (Some(dense), [program]) => {
                 self.keys.clear();
                 for at in rows {
@@ -187,13 +187,13 @@ impl<'p> HashJoining<'p> {
                     }
                 }
                 dense.find(&self.keys, CANDIDATES_MAX, &mut self.candidates);
-                self.partners.prefetch(&self.candidates);
+                self.hash_table.prefetch(&self.candidates);
                 Ok(())
             }
             _ => {
                 equal(
                     (&self.join.probe_keys, batch, rows),
-                    &mut self.partners,
+                    &mut self.hash_table,
                     (run, &mut machine),
                     &mut self.candidates,
                 )
@@ -222,7 +222,7 @@ impl<'p> HashJoining<'p> {
         }
         let candidates = &mut self.candidates;
         self.goes_on = self
-            .partners
+            .hash_table
             .find_some(keys, self.goes_on, ROWS_AT_ONCE, |number| {
                 candidates.push((at as u32, number));
             });
@@ -234,7 +234,7 @@ impl<'p> HashJoining<'p> {
     async fn find_matches(&mut self, rows: Range<usize>, run: &Run<'_>) -> Result<bool> {
         let sides = Sides {
             left: &self.probe.batch,
-            right: &self.partners.rows,
+            right: &self.hash_table.rows,
             right_width: self.join.build_width,
         };
         let matched = &mut self.matched;
@@ -254,12 +254,12 @@ impl<'p> HashJoining<'p> {
     }
 
     fn hand_over(&mut self, out: &mut Rows) {
-        let (left, right) = (&self.probe.batch, &self.partners.rows);
+        let (left, right) = (&self.probe.batch, &self.hash_table.rows);
         self.matches
             .hand_over(left, right, &self.join.handed_on, out);
     }
 
-    fn without_partner(&mut self, out: &mut Rows) {
+    fn without_match(&mut self, out: &mut Rows) {
         let handed_on = &self.join.handed_on;
         let rest = (self.rest..self.matched.len()).filter(|at| !self.matched[*at]);
         let pairs: Vec<_> = rest
@@ -268,7 +268,7 @@ impl<'p> HashJoining<'p> {
             .collect();
         let added = out.push_pairs(
             (&self.probe.batch, &handed_on.left),
-            (&self.partners.rows, &handed_on.right),
+            (&self.hash_table.rows, &handed_on.right),
             &pairs,
         );
         self.rest = match pairs[..added].last() {
@@ -278,11 +278,11 @@ impl<'p> HashJoining<'p> {
     }
 }
 
-/// Appends pairs of a row of the batch and a partner with equal keys, in order; ends early once
+/// Appends pairs of a row of the batch and a match with equal keys, in order; ends early once
 /// there are more than [`CANDIDATES_MAX`] candidates.
 async fn equal<'a>(
     (programs, batch, looked_up): (&'a [Program], &'a Rows, Range<usize>),
-    partners: &mut Partners,
+    hash_table: &mut JoinHashTable,
     (run, machine): (&Run<'_>, &mut Machine<'a>),
     candidates: &mut Vec<(u32, u32)>,
 ) -> Result<()> {
@@ -298,23 +298,23 @@ async fn equal<'a>(
             keys.push(program.run(machine, row)?);
         }
         if !keys[first..].iter().any(Value::is_null) {
-            hashes.push(partners.hash(&keys[first..]));
+            hashes.push(hash_table.hash(&keys[first..]));
             rows.push(at as u32);
         }
     }
-    partners.find_while(&hashes, |place, number| {
+    hash_table.find_while(&hashes, |place, number| {
         candidates.push((rows[place], number));
         candidates.len() <= CANDIDATES_MAX
     });
     if candidates.len() > CANDIDATES_MAX {
         return Ok(());
     }
-    partners.prefetch(candidates);
+    hash_table.prefetch(candidates);
     candidates.retain(|(at, number)| {
         let first = (*at as usize - looked_up.start) * width;
-        partners.has_keys(*number, &keys[first..first + width])
+        hash_table.has_keys(*number, &keys[first..first + width])
     });
-    // The pairs come in the order of the rows, and of the partners among them.
+    // The pairs come in the order of the rows, and of the matches among them.
     candidates.sort_unstable();
     Ok(())
 }
@@ -331,7 +331,7 @@ impl Operator for HashJoining<'_> {
             self.matched.fill(false);
         } else {
             self.build.rewind();
-            self.partners.clear();
+            self.hash_table.clear();
             self.is_built = false;
             self.matched.clear();
         }

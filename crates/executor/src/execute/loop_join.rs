@@ -17,16 +17,16 @@ pub(super) struct LoopJoining<'p> {
     inner: Input<'p>,
     /// All rows of the inner side, if it is read once.
     kept: Option<Rows>,
-    /// For each kept row, whether it had a partner, for a full join.
+    /// For each kept row, whether it had a match, for a full join.
     matched: Vec<bool>,
     /// Charge for the kept rows and these marks.
     charge: Charge,
-    /// Next inner row for the current outer row, and whether that had a partner.
+    /// Next inner row for the current outer row, and whether that had a match.
     next: usize,
     found: bool,
     /// Parameters of the inner side for the current outer row.
     parameters: Option<Rows>,
-    /// Inner row up to which rows without a partner were handed over.
+    /// Inner row up to which rows without a match were handed over.
     rest: usize,
     scratch: Scratch,
 }
@@ -102,12 +102,12 @@ impl<'p> LoopJoining<'p> {
             }
         }
         if out.is_empty() && self.join.kind == JoinKind::Full {
-            self.without_partner(out);
+            self.without_match(out);
         }
         Ok(!out.is_empty())
     }
 
-    /// Looks for partners of the current outer row among the kept rows, until the task's turn is
+    /// Looks for matches of the current outer row among the kept rows, until the task's turn is
     /// over; returns whether it is over.
     fn look_on(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
         let Some(kept) = &self.kept else {
@@ -155,7 +155,7 @@ impl<'p> LoopJoining<'p> {
         }
     }
 
-    fn without_partner(&mut self, out: &mut Rows) {
+    fn without_match(&mut self, out: &mut Rows) {
         let Some(kept) = &self.kept else {
             return;
         };

@@ -1,5 +1,5 @@
 //! The output of joins by keys: rows with equal keys for which the join's other conditions hold,
-//! and rows that have no partner.
+//! and rows that have no match.
 
 use std::ops::Range;
 
@@ -40,7 +40,7 @@ impl Matches {
     }
 
     /// Finds the matches among the candidates for some rows of the left side, which are in the order
-    /// of these rows. `matched` is called for each row of the right side that has a partner. With
+    /// of these rows. `matched` is called for each row of the right side that has a match. With
     /// `goes_on` the last row has further candidates, which a later call is given with that row as
     /// its first. Returns whether the last row is done: further candidates would make no difference
     /// to it.

@@ -2,7 +2,7 @@
 //! in.
 //!
 //! The row as it was found decides which WHEN applies. If another transaction has changed it
-//! meanwhile, the row as it is now decides again (`change_row.rs`); if that is no partner of the
+//! meanwhile, the row as it is now decides again (`change_row.rs`); if that is no match of the
 //! source's row any more, the source's row has none, and WHEN NOT MATCHED applies.
 
 use engine::Abort;
@@ -127,7 +127,7 @@ async fn merge(plan: &Merge, run: &Run<'_>, scratch: &Scratch, row: &[Value<'_>]
     }
 }
 
-/// Puts in the new row for a row of the source without a partner.
+/// Puts in the new row for a row of the source without a match.
 async fn insert(plan: &Merge, run: &Run<'_>, scratch: &Scratch, row: &[Value<'_>]) -> Result<bool> {
     let action = chosen(plan, run, scratch, row, false)?;
     let Some(MergeKind::Insert(values)) = action.map(|action| &action.kind) else {

@@ -3,7 +3,7 @@
 use interleave::Gradual;
 use types::{Charge, Result, Type};
 
-use super::{BATCH_ROWS, Input, Operator, Run, Step, partners::Partners};
+use super::{BATCH_ROWS, Input, Operator, Run, Step, join_hash_table::JoinHashTable};
 use batch::Rows;
 use logical::relation::SetKind;
 
@@ -54,7 +54,7 @@ pub(super) struct Comparing<'p> {
     right: Input<'p>,
     /// Distinct rows of the right, and how often each is there; then the rows that were given
     /// already.
-    partners: Partners,
+    hash_table: JoinHashTable,
     counts: Gradual<Vec<u64>>,
     is_read: bool,
     /// Charge for the counts.
@@ -74,7 +74,7 @@ impl<'p> Comparing<'p> {
             all,
             left,
             right,
-            partners: Partners::new(0, types),
+            hash_table: JoinHashTable::new(0, types),
             counts: Gradual::default(),
             is_read: false,
             charge: Charge::default(),
@@ -85,11 +85,11 @@ impl<'p> Comparing<'p> {
         if !self.is_read {
             while self.right.more(run).await? {
                 let rows = self.right.batch.len();
-                self.partners.make_room(rows, run).await?;
+                self.hash_table.make_room(rows, run).await?;
                 for at in 0..rows {
                     run.pause(1).await;
                     let number = number(
-                        &mut self.partners,
+                        &mut self.hash_table,
                         &mut self.counts,
                         self.right.batch.row(at),
                     )?;
@@ -102,11 +102,11 @@ impl<'p> Comparing<'p> {
         }
         while out.is_empty() && self.left.more(run).await? {
             let rows = self.left.batch.len();
-            self.partners.make_room(rows, run).await?;
+            self.hash_table.make_room(rows, run).await?;
             for at in self.left.taken..rows {
                 run.pause(1).await;
                 let row = self.left.batch.row(at);
-                let number = number(&mut self.partners, &mut self.counts, row)?;
+                let number = number(&mut self.hash_table, &mut self.counts, row)?;
                 if gives(self.kind, self.all, &mut self.counts[number]) {
                     out.push(row.iter().copied());
                 }
@@ -122,7 +122,7 @@ impl<'p> Comparing<'p> {
 impl Comparing<'_> {
     /// Charges what was kept of a batch.
     fn hold(&mut self, run: &Run<'_>) -> Result<()> {
-        self.partners.charge(run.memory())?;
+        self.hash_table.charge(run.memory())?;
         let counts = self.counts.capacity() * size_of::<u64>();
         self.charge.set(run.memory(), counts)
     }
@@ -155,22 +155,22 @@ fn gives(kind: SetKind, all: bool, count: &mut u64) -> bool {
 
 /// Returns the number of a row among distinct ones.
 fn number(
-    partners: &mut Partners,
+    hash_table: &mut JoinHashTable,
     counts: &mut Vec<u64>,
     row: &[types::Value<'_>],
 ) -> Result<usize> {
-    let hash = partners.hash(row);
-    let mut candidates: Vec<u32> = partners.unsettled(hash).collect();
-    partners.find(&[hash], |_, number| candidates.push(number));
+    let hash = hash_table.hash(row);
+    let mut candidates: Vec<u32> = hash_table.unsettled(hash).collect();
+    hash_table.find(&[hash], |_, number| candidates.push(number));
     if let Some(number) = candidates
         .into_iter()
-        .find(|number| partners.has_keys(*number, row))
+        .find(|number| hash_table.has_keys(*number, row))
     {
         return Ok(number as usize);
     }
-    let number = partners.push(row.iter().copied(), hash)?;
-    if partners.waiting() >= 32 {
-        partners.settle()?;
+    let number = hash_table.push(row.iter().copied(), hash)?;
+    if hash_table.waiting() >= 32 {
+        hash_table.settle()?;
     }
     counts.push(0);
     Ok(number as usize)
@@ -184,7 +184,7 @@ impl Operator for Comparing<'_> {
     fn rewind(&mut self) {
         self.left.rewind();
         self.right.rewind();
-        self.partners.clear();
+        self.hash_table.clear();
         self.counts.clear();
         self.is_read = false;
     }

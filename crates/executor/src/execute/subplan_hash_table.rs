@@ -16,7 +16,7 @@ use types::{
 
 use super::{
     Input, Run,
-    partners::{grow, refused},
+    join_hash_table::{grow, refused},
 };
 use batch::{NO_ROW, Rows};
 use planner::{

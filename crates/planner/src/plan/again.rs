@@ -5,7 +5,7 @@
 //! found, and the changed one at its newest row (`EvalPlanQual`). Weft does the same: it runs the
 //! statement's relation, in which each part that is no subquery is replaced by a single row, given
 //! by parameters. This is needed where conditions alone do not tell: for subqueries, and for the
-//! semijoins and antijoins that were made of them. Partners in outer joins stay as they were found.
+//! semijoins and antijoins that were made of them. Matches in outer joins stay as they were found.
 
 use std::collections::BTreeSet;
 

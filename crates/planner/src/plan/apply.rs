@@ -2,7 +2,7 @@
 //!
 //! `EXISTS` and comparisons with `ANY` are answered by hash if the conditions on the row around the
 //! query, or the comparisons, are equalities: the query's rows are read once, and each row looks
-//! its partners up. `NOT IN`, `<> ALL`, and `IN` or `EXISTS` below OR or in a select list are
+//! its matches up. `NOT IN`, `<> ALL`, and `IN` or `EXISTS` below OR or in a select list are
 //! carried out in this way.
 
 use std::collections::BTreeSet;

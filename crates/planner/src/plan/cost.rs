@@ -27,7 +27,7 @@ pub(super) const POINT: f64 = 11.0;
 pub(super) const SEEK: f64 = 30.0;
 /// Cost of a row that is put into a hash table.
 pub(super) const BUILT: f64 = 4.0;
-/// Cost of a row whose partners are looked up in a hash table.
+/// Cost of a row whose matches are looked up in a hash table.
 pub(super) const PROBED: f64 = 1.5;
 /// Cost of a row that is made of two.
 const PAIRED: f64 = 0.5;
@@ -45,7 +45,7 @@ pub(super) const ASKED: f64 = 5.0;
 /// The methods for joining two relations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Method {
-    /// The partners of each row of the left are looked up in the right, by a key.
+    /// The matches of each row of the left are looked up in the right, by a key.
     Lookup,
     /// The rows of the right are put into a hash table.
     Hash,
@@ -199,7 +199,7 @@ impl Estimator {
         best
     }
 
-    /// Returns the cost of looking the partners of one row up; `None` if there is no key for that.
+    /// Returns the cost of looking the matches of one row up; `None` if there is no key for that.
     fn lookup(
         &self,
         kind: JoinKind,

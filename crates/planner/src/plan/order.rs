@@ -2,7 +2,7 @@
 //!
 //! Joins that may change places are taken apart into *leaves* and conditions, and put together
 //! again in the cheapest order. Leaves of inner joins may come in any order. A leaf that is
-//! outer-joined, or that only says which rows have a partner, comes as the right side of its own
+//! outer-joined, or that only says which rows have a match, comes as the right side of its own
 //! join, at some time after all leaves that its conditions refer to. The answer stays the same: a
 //! join of this kind gives, for each row of its left, rows that do not depend on that row's other
 //! columns. A lateral leaf comes in the same way. Full joins stay in place, and so do all joins

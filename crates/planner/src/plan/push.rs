@@ -273,7 +273,7 @@ fn push_join(join: Join, conditions: Vec<Expression>) -> Relation {
     let mut above = Vec::new();
     let mut to_left = Vec::new();
     let mut to_right = Vec::new();
-    // If NULLs do not satisfy a condition, rows without a partner are useless.
+    // If NULLs do not satisfy a condition, rows without a match are useless.
     if join.kind == JoinKind::Left
         && conditions
             .iter()

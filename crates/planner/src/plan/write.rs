@@ -247,7 +247,7 @@ impl Lowering {
                 relation::MergeKind::Delete => {}
             }
         }
-        let recheck = partner_conditions(&merge.input, &merge.old);
+        let recheck = match_conditions(&merge.input, &merge.old);
         used.extend(&recheck);
         let mut wanted = with(&BTreeSet::new(), used);
         wanted.insert(merge.key);
@@ -381,7 +381,7 @@ fn conditions_on(relation: &Relation, columns: &[ColumnId]) -> Vec<Expression> {
 
 /// Returns the conditions by which rows of a MERGE's source are joined with those of its target, as
 /// far as they are on the target's columns.
-fn partner_conditions(relation: &Relation, columns: &[ColumnId]) -> Vec<Expression> {
+fn match_conditions(relation: &Relation, columns: &[ColumnId]) -> Vec<Expression> {
     let mut found = Vec::new();
     let mut relation = relation;
     loop {

@@ -11,8 +11,8 @@ use logical::{
     relation::{JoinKind, Relation, Scan},
 };
 
-/// Part of the rows that have a partner, by conditions that are no equalities.
-const PARTNERED: f64 = 0.5;
+/// Part of the rows that have a match, by conditions that are no equalities.
+const MATCHED: f64 = 0.5;
 
 /// One side of a join.
 #[derive(Clone)]
@@ -54,8 +54,8 @@ impl Estimator {
             JoinKind::Left => pairs.max(left.rows),
             JoinKind::Right => pairs.max(right.rows),
             JoinKind::Full => pairs.max(left.rows).max(right.rows),
-            JoinKind::Semi => left.rows * self.partnered(left, right, on),
-            JoinKind::Anti => left.rows * (1.0 - self.partnered(left, right, on)),
+            JoinKind::Semi => left.rows * self.matched(left, right, on),
+            JoinKind::Anti => left.rows * (1.0 - self.matched(left, right, on)),
         };
         rows.max(1.0)
     }
@@ -63,7 +63,7 @@ impl Estimator {
     /// Returns the part of the pairs for which all conditions are true.
     fn pairs(&self, left: &Side<'_>, right: &Side<'_>, on: &[Expression]) -> f64 {
         let both: BTreeSet<ColumnId> = left.columns.union(&right.columns).copied().collect();
-        // Each row has one partner at most among rows with a unique key: several columns of a key
+        // Each row has one match at most among rows with a unique key: several columns of a key
         // together say as much as a single one would.
         for (side, other) in [(right, left), (left, right)] {
             let Some((scan, _)) = &side.scan else {
@@ -89,8 +89,8 @@ impl Estimator {
         self.selectivity(on, &both)
     }
 
-    /// Returns the part of the left rows that have a partner.
-    fn partnered(&self, left: &Side<'_>, right: &Side<'_>, on: &[Expression]) -> f64 {
+    /// Returns the part of the left rows that have a match.
+    fn matched(&self, left: &Side<'_>, right: &Side<'_>, on: &[Expression]) -> f64 {
         let mut part = 1.0_f64;
         for condition in on {
             let equal = match comparison(condition) {
@@ -105,7 +105,7 @@ impl Estimator {
             };
             part *= match equal {
                 Some((left, of_right)) => (of_right.min(right.rows) / left).min(1.0),
-                None => PARTNERED,
+                None => MATCHED,
             };
         }
         part

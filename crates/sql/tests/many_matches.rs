@@ -1,12 +1,12 @@
-//! Joins whose rows have more partners than are found at once: the portions of one row's partners
+//! Joins whose rows have more matches than are found at once: the portions of one row's matches
 //! show nowhere in the answer, and other tasks have turns between them.
 //!
-//! A hash join once found all partners of a row at once, as did a join by an index. A statement
+//! A hash join once found all matches of a row at once, as did a join by an index. A statement
 //! over one frequent key held its worker for as long, and kept all of these pairs.
 
 use crate::bed::Bed;
 
-/// Number of partners that are found at once.
+/// Number of matches that are found at once.
 const PORTION: i32 = 4096;
 
 /// Units of a turn on a clock that stands still.
@@ -31,9 +31,9 @@ fn answer(bed: &mut Bed, statement: &str) -> String {
 }
 
 /// Each kind of join is tried over integers, over text, and by an index; other conditions hold for
-/// no partner, the first, the last, those of one portion, or all.
+/// no match, the first, the last, those of one portion, or all.
 #[test]
-fn every_kind_of_join_has_each_partner_once() {
+fn every_kind_of_join_has_each_match_once() {
     for rows in [
         1,
         PORTION - 1,
@@ -46,7 +46,7 @@ fn every_kind_of_join_has_each_partner_once() {
         let mut bed = Bed::new();
         table(&mut bed, rows);
         for key in ["f.b = m.b", "f.c = m.c", "f.b = m.d"] {
-            for (condition, partners) in [
+            for (condition, matches) in [
                 ("m.a < 0", 0),
                 ("m.a = 1", 1),
                 (&*format!("m.a = {rows}"), 1),
@@ -55,18 +55,18 @@ fn every_kind_of_join_has_each_partner_once() {
             ] {
                 // A condition that needs both sides is tested after the keys.
                 let on = format!("{key} and ({condition}) is distinct from (f.a < 0)");
-                let any = i32::from(partners > 0);
+                let any = i32::from(matches > 0);
                 let join = |kind: &str| {
                     format!(
                         "select count(*), count(distinct m.a) from few f {kind} join many m on {on}"
                     )
                 };
-                let inner = format!("{} {partners}", 2 * partners);
+                let inner = format!("{} {matches}", 2 * matches);
                 assert_eq!(answer(&mut bed, &join("inner")), inner, "{rows} {on}");
                 let alone = 4 - 2 * any;
-                let left = format!("{} {partners}", 2 * partners + alone);
+                let left = format!("{} {matches}", 2 * matches + alone);
                 assert_eq!(answer(&mut bed, &join("left")), left, "{rows} {on}");
-                let full = format!("{} {rows}", 2 * partners + alone + rows - partners);
+                let full = format!("{} {rows}", 2 * matches + alone + rows - matches);
                 assert_eq!(answer(&mut bed, &join("full")), full, "{rows} {on}");
                 let semi = format!(
                     "select count(*) from few f where exists (select from many m where {on})"
@@ -83,9 +83,9 @@ fn every_kind_of_join_has_each_partner_once() {
     }
 }
 
-/// Looking at 20,000 partners of one row takes turns, besides those that reading them takes.
+/// Looking at 20,000 matches of one row takes turns, besides those that reading them takes.
 #[test]
-fn others_have_turns_among_the_partners_of_one_row() {
+fn others_have_turns_among_the_matches_of_one_row() {
     let rows = 20_000;
     let mut bed = Bed::timeless();
     table(&mut bed, rows);

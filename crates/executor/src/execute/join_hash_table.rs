@@ -32,8 +32,8 @@ const MOVED_AT_ONCE: usize = 1024;
 
 const SEED: u64 = 0;
 
-/// Rows by their keys.
-pub(super) struct Partners {
+/// A hash table of rows by their keys, which joins, groups and set operations build and probe.
+pub(super) struct JoinHashTable {
     /// Each row, followed by its keys if they are not among its columns.
     pub(super) rows: Rows,
     /// Positions of the keys in a row.
@@ -49,15 +49,15 @@ pub(super) struct Partners {
     charge: Charge,
 }
 
-impl Partners {
-    /// Makes an empty set for rows of `width` values without their keys, which are of these types
+impl JoinHashTable {
+    /// Makes an empty table for rows of `width` values without their keys, which are of these types
     /// and come after them.
     pub(super) fn new(width: usize, types: &[Type]) -> Self {
         let keys = (width..width + types.len()).collect();
         Self::with_keys_at(width + types.len(), keys, types)
     }
 
-    /// Makes an empty set for rows of `width` values whose keys are the columns at these positions.
+    /// Makes an empty table for rows of `width` values whose keys are the columns at these positions.
     pub(super) fn with_keys_at(width: usize, keys: Vec<usize>, types: &[Type]) -> Self {
         Self {
             rows: Rows::new(width),
@@ -75,7 +75,7 @@ impl Partners {
         hash_values(&self.types, keys, SEED)
     }
 
-    /// Adds a row; returns its number. The row is found after [`Partners::settle`].
+    /// Adds a row; returns its number. The row is found after [`JoinHashTable::settle`].
     pub(super) fn push<'v>(
         &mut self,
         row: impl IntoIterator<Item = Value<'v>>,
@@ -190,7 +190,7 @@ impl Partners {
         }
     }
 
-    /// Finds as [`Partners::find`], until `found` says that it takes no more.
+    /// Finds as [`JoinHashTable::find`], until `found` says that it takes no more.
     pub(super) fn find_while(&mut self, hashes: &[u64], found: impl FnMut(usize, u32) -> bool) {
         if !self.table.is_empty() {
             self.table.find_while(&mut self.interleaver, hashes, found);
@@ -256,7 +256,7 @@ impl Partners {
 }
 
 /// Grows a table step by step, if it has no room for a total of entries. See
-/// [`Partners::make_room`].
+/// [`JoinHashTable::make_room`].
 pub(super) async fn grow(
     table: &mut ChainedTable<u64, u32>,
     all: usize,
