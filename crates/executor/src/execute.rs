@@ -14,10 +14,10 @@
 //! | joins: by hash, by lookup, by nesting; output of the first two | `hash_join.rs`, `index_join.rs`, `loop_join.rs`; `matches.rs` |
 //! | rows by their keys: by hash, in an array | `join_hash_table.rs`, `dense.rs` |
 //! | subqueries, their rows by hash; functions that wait; sequences; shared relations | `apply.rs`, `subplan_hash_table.rs`; `waiting_calls.rs`; `sequences.rs`; `shared.rs` |
-//! | sorting, limits; sets | `sort.rs`, `merge_sort.rs`, `limit.rs`; `set.rs`, `distinct.rs` |
+//! | sorting, limits; set operations | `sort.rs`, `merge_sort.rs`, `limit.rs`; `set_operation.rs`, `distinct.rs` |
 //! | memory and time of an execution; its measurement | `budget.rs`; `measure.rs` |
 //! | rows that a client sends | `received.rs` |
-//! | groups; functions that return sets | `aggregate.rs`; `functions.rs` |
+//! | groups; functions that return set operations | `aggregate.rs`; `functions.rs` |
 //! | inserting, updating, deleting; one row of these; MERGE | `insert.rs`, `change.rs`, `new_row.rs`; `change_row.rs`; `merge.rs` |
 //! | keys changed under foreign keys; locks on many keys at once | `key_changes.rs`; `lock_rows.rs` |
 
@@ -50,7 +50,7 @@ mod received;
 mod row_numbers;
 mod scan;
 mod sequences;
-mod set;
+mod set_operation;
 mod shared;
 mod simple;
 mod sort;

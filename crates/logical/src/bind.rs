@@ -8,7 +8,7 @@
 //! | expressions, long chains of them; calls; conversions | `scalar.rs`, `chain.rs`; `call.rs`; `convert.rs` |
 //! | FROM, what names mean | `from.rs`, `scope.rs`, `stored.rs` |
 //! | SELECT, GROUP BY, ORDER BY and LIMIT | `select.rs`, `group.rs`, `order.rs` |
-//! | parentheses around queries; VALUES, set operations; WITH | `parentheses.rs`; `query.rs`, `sets.rs`; `common_table.rs`, `common_tables.rs` |
+//! | parentheses around queries; VALUES, set operations; WITH | `parentheses.rs`; `query.rs`, `set_operation.rs`; `common_table.rs`, `common_tables.rs` |
 //! | queries within expressions; fields of records; sequences | `subquery.rs`; `field.rs`; `sequence.rs` |
 //! | expressions of indexes; what definitions refer to | `index.rs`; `uses.rs` |
 //! | INSERT; UPDATE, DELETE, MERGE | `insert.rs`; `change.rs`; `write.rs` |
@@ -41,7 +41,7 @@ mod scalar;
 mod scope;
 mod select;
 mod sequence;
-mod sets;
+mod set_operation;
 mod stored;
 mod subquery;
 mod uses;

@@ -21,7 +21,7 @@ use super::{
     merge::Merging,
     received::Receiving,
     scan::Scanning,
-    set::{Comparing, Concatenation},
+    set_operation::{Append, SetOperation},
     shared::{Definition, Producer, Reading, Recursion, Source, With, Working},
     simple::{Filtering, Listing, Projecting},
     sort::Sorting,
@@ -113,7 +113,7 @@ impl<'p> Opening<'p> {
                 ))
             }
             Plan::Union { left, right } => {
-                Box::new(Concatenation::new(self.open(left)?, self.open(right)?))
+                Box::new(Append::new(self.open(left)?, self.open(right)?))
             }
             Plan::Set {
                 kind,
@@ -121,7 +121,7 @@ impl<'p> Opening<'p> {
                 left,
                 right,
                 types,
-            } => Box::new(Comparing::new(
+            } => Box::new(SetOperation::new(
                 *kind,
                 *all,
                 self.input(left)?,

@@ -12,7 +12,7 @@ use super::{
     query::{has_literals, is_list_of_values},
     scalar::place,
     scope::{Scope, Source, SourceColumn},
-    sets::{operation, types_of, unequal},
+    set_operation::{operation, types_of, unequal},
 };
 use crate::{
     expression::{ColumnId, Expression},

@@ -13,7 +13,7 @@ use super::{
     scalar::place,
     scope::Scope,
     select::applied,
-    sets::{name, types_of, unequal},
+    set_operation::{name, types_of, unequal},
 };
 use crate::{
     expression::{ColumnId, Expression},

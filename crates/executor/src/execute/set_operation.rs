@@ -7,14 +7,14 @@ use super::{BATCH_ROWS, Input, Operator, Run, Step, join_hash_table::JoinHashTab
 use batch::Rows;
 use logical::relation::SetKind;
 
-/// The operator that gives one input after the other.
-pub(super) struct Concatenation<'p> {
+/// The operator that returns the rows of one input after those of the other.
+pub(super) struct Append<'p> {
     left: Box<dyn Operator + 'p>,
     right: Box<dyn Operator + 'p>,
     is_left: bool,
 }
 
-impl<'p> Concatenation<'p> {
+impl<'p> Append<'p> {
     pub(super) fn new(left: Box<dyn Operator + 'p>, right: Box<dyn Operator + 'p>) -> Self {
         Self {
             left,
@@ -34,7 +34,7 @@ impl<'p> Concatenation<'p> {
     }
 }
 
-impl Operator for Concatenation<'_> {
+impl Operator for Append<'_> {
     fn next<'f>(&'f mut self, run: &'f Run<'_>, out: &'f mut Rows) -> Step<'f> {
         Box::pin(self.advance(run, out))
     }
@@ -46,8 +46,8 @@ impl Operator for Concatenation<'_> {
     }
 }
 
-/// The operator that gives rows of the left that are, or are not, among those of the right.
-pub(super) struct Comparing<'p> {
+/// The operator that returns rows of the left that are, or are not, among those of the right.
+pub(super) struct SetOperation<'p> {
     kind: SetKind,
     all: bool,
     left: Input<'p>,
@@ -61,7 +61,7 @@ pub(super) struct Comparing<'p> {
     charge: Charge,
 }
 
-impl<'p> Comparing<'p> {
+impl<'p> SetOperation<'p> {
     pub(super) fn new(
         kind: SetKind,
         all: bool,
@@ -119,7 +119,7 @@ impl<'p> Comparing<'p> {
     }
 }
 
-impl Comparing<'_> {
+impl SetOperation<'_> {
     /// Charges what was kept of a batch.
     fn hold(&mut self, run: &Run<'_>) -> Result<()> {
         self.hash_table.charge(run.memory())?;
@@ -176,7 +176,7 @@ fn number(
     Ok(number as usize)
 }
 
-impl Operator for Comparing<'_> {
+impl Operator for SetOperation<'_> {
     fn next<'f>(&'f mut self, run: &'f Run<'_>, out: &'f mut Rows) -> Step<'f> {
         Box::pin(self.advance(run, out))
     }
