@@ -16,7 +16,7 @@
 //! | subqueries, their rows by hash; functions that wait; sequences; shared relations | `apply.rs`, `subplan_hash_table.rs`; `waiting_calls.rs`; `sequences.rs`; `shared.rs` |
 //! | sorting, limits; set operations | `sort.rs`, `merge_sort.rs`, `limit.rs`; `set_operation.rs`, `distinct.rs` |
 //! | memory and time of an execution; its measurement | `budget.rs`; `measure.rs` |
-//! | rows that a client sends | `received.rs` |
+//! | rows that a client sends | `copy_source.rs` |
 //! | groups; functions that return set operations | `aggregate.rs`; `functions.rs` |
 //! | inserting, updating, deleting; one row of these; MERGE | `insert.rs`, `change.rs`, `new_row.rs`; `change_row.rs`; `merge.rs` |
 //! | keys changed under foreign keys; locks on many keys at once | `key_changes.rs`; `lock_rows.rs` |
@@ -26,6 +26,7 @@ mod apply;
 mod budget;
 mod change;
 mod change_row;
+mod copy_source;
 mod dense;
 mod distinct;
 mod errors;
@@ -46,7 +47,6 @@ mod merge_sort;
 mod new_row;
 mod open;
 mod opened;
-mod received;
 mod row_numbers;
 mod scan;
 mod sequences;

@@ -33,7 +33,7 @@ pub enum Relation {
         rows: Vec<Vec<Expression>>,
     },
     /// Rows that a client sends while the statement runs.
-    Received {
+    CopySource {
         /// Columns of a received row, in the order in which the client sends them.
         columns: Vec<ColumnId>,
     },

@@ -66,7 +66,7 @@ pub enum Plan {
     /// An operator of a plan that is explained; when it runs, it is measured.
     Explained(Box<Explained>),
     /// Rows that a client sends.
-    Received {
+    CopySource {
         /// Number of columns of the client's rows.
         width: usize,
     },

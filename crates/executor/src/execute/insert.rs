@@ -106,11 +106,11 @@ impl<'p> Inserting<'p> {
         }
         let row = |at: usize| &values[at * width..(at + 1) * width];
         if let Some((at, error)) = encoded.put(new, run).await {
-            run.shared.received.note_failed(first + at);
+            run.shared.copy_source.note_failed(first + at);
             return Err(of_write(error, &new.table, run, row(at)));
         }
         if let Some(error) = failed {
-            run.shared.received.note_failed(first + encoded.len());
+            run.shared.copy_source.note_failed(first + encoded.len());
             return Err(error);
         }
         for at in first..until {

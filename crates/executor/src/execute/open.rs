@@ -10,6 +10,7 @@ use super::{
     apply::Applying,
     change::{Deleting, Locking, Updating},
     change_row::Finding,
+    copy_source::CopySourceScan,
     distinct::Distinct,
     functions::{Expanding, Listing as FunctionListing},
     hash_join::HashJoining,
@@ -19,7 +20,6 @@ use super::{
     loop_join::LoopJoining,
     measure::Measured,
     merge::Merging,
-    received::Receiving,
     scan::Scanning,
     set_operation::{Append, SetOperation},
     shared::{Definition, Producer, Reading, Recursion, Source, With, Working},
@@ -56,7 +56,7 @@ impl<'p> Opening<'p> {
                 explained.number,
                 self.open(&explained.input)?,
             )),
-            Plan::Received { .. } => Box::new(Receiving),
+            Plan::CopySource { .. } => Box::new(CopySourceScan),
             Plan::Scan(scan) => Box::new(Scanning::new(scan)),
             Plan::System { relation, columns } => Box::new(SystemScanning::new(*relation, columns)),
             Plan::Functions { calls, ordinality } => {
@@ -228,7 +228,7 @@ pub(super) fn width(plan: &Plan) -> usize {
     };
     match plan {
         Plan::Rows(rows) => rows.first().map_or(0, Vec::len),
-        Plan::Received { width } => *width,
+        Plan::CopySource { width } => *width,
         Plan::Scan(scan) => scan.columns.len() + usize::from(scan.with_key),
         Plan::System { columns, .. } => columns.len(),
         Plan::Functions { calls, ordinality } => columns(calls) + usize::from(*ordinality),

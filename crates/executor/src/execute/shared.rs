@@ -15,7 +15,8 @@ use std::{
 use types::Result;
 
 use super::{
-    Budget, Input, Operator, Run, Step, distinct::Seen, measure::Measurements, received::Received,
+    Budget, Input, Operator, Run, Step, copy_source::CopySource, distinct::Seen,
+    measure::Measurements,
 };
 use batch::Rows;
 
@@ -24,7 +25,7 @@ pub struct SharedRows {
     /// Budget, which outlives everything that is charged to it.
     pub budget: Budget,
     /// Rows that the client sends, for COPY.
-    pub received: Received,
+    pub copy_source: CopySource,
     /// Measurements of operators that are measured.
     pub(super) measurements: Measurements,
 }
@@ -34,7 +35,7 @@ impl SharedRows {
     pub fn new(budget: Budget) -> Self {
         Self {
             budget,
-            received: Received::default(),
+            copy_source: CopySource::default(),
             measurements: Measurements::default(),
         }
     }

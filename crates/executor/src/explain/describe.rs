@@ -56,7 +56,7 @@ impl Describing<'_> {
                 },
                 rows => node(format!("Values ({} rows)", rows.len())),
             },
-            Plan::Received { .. } => node("Rows of the Client"),
+            Plan::CopySource { .. } => node("Rows of the Client"),
             Plan::System { .. } => node("System Catalog Scan"),
             Plan::Scan(scan) => {
                 let (title, properties) = self.scan(scan);

@@ -45,7 +45,7 @@ impl<'b> Binder<'b> {
             (at, Expression::column(id, column.ty, column.modifier))
         });
         let given = given.collect();
-        let rows = Relation::Received { columns: received };
+        let rows = Relation::CopySource { columns: received };
         let bound = binder.put_into(table, rows, given)?;
         Ok((bound, copied))
     }

@@ -28,7 +28,7 @@ impl Relation {
     pub fn for_each_input_mut<'r>(&'r mut self, visit: &mut impl FnMut(&'r mut Relation)) {
         match self {
             Relation::Rows { .. }
-            | Relation::Received { .. }
+            | Relation::CopySource { .. }
             | Relation::Scan(_)
             | Relation::System(_)
             | Relation::Functions { .. }
@@ -76,7 +76,7 @@ impl Relation {
     /// Calls `visit` with each expression of this relation alone.
     pub(super) fn for_each_own_expression_mut(&mut self, visit: &mut impl FnMut(&mut Expression)) {
         match self {
-            Relation::Received { .. }
+            Relation::CopySource { .. }
             | Relation::Scan(_)
             | Relation::System(_)
             | Relation::Shared { .. }
@@ -200,7 +200,7 @@ impl Relation {
     /// Returns the columns that the relation's rows have and those of its inputs have not.
     pub(super) fn own_columns(&self) -> Vec<ColumnId> {
         match self {
-            Relation::Rows { columns, .. } | Relation::Received { columns } => columns.clone(),
+            Relation::Rows { columns, .. } | Relation::CopySource { columns } => columns.clone(),
             Relation::Scan(scan) => scan
                 .columns
                 .iter()
@@ -286,7 +286,7 @@ impl Relation {
             is_stable &= !matches!(
                 relation,
                 Relation::Shared { .. }
-                    | Relation::Received { .. }
+                    | Relation::CopySource { .. }
                     | Relation::Calls { .. }
                     | Relation::Lock { .. }
                     | Relation::Insert(_)

@@ -74,7 +74,7 @@ impl Estimator {
         match relation {
             Relation::Rows { .. }
             | Relation::Functions { .. }
-            | Relation::Received { .. }
+            | Relation::CopySource { .. }
             | Relation::System(_)
             | Relation::Shared { .. } => self.rows(relation) * HANDED,
             Relation::Scan(scan) => self.choice(scan, &[]).cost,

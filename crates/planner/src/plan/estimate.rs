@@ -87,7 +87,7 @@ impl Estimator {
         let rows = match relation {
             Relation::Rows { rows, .. } => rows.len() as f64,
             Relation::Scan(scan) => self.table_rows(&scan.table),
-            Relation::Functions { .. } | Relation::Received { .. } | Relation::System(_) => {
+            Relation::Functions { .. } | Relation::CopySource { .. } | Relation::System(_) => {
                 SET_ROWS
             }
             Relation::Shared { number, .. } => self

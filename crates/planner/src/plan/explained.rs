@@ -236,7 +236,7 @@ fn startup(plan: &Plan, own: Estimate, below: &[Estimate]) -> f64 {
     let once_all_is_read = (own.total - own.rows * HANDED).max(total(below));
     match plan {
         Plan::Rows(_)
-        | Plan::Received { .. }
+        | Plan::CopySource { .. }
         | Plan::Scan(_)
         | Plan::System { .. }
         | Plan::Functions { .. }

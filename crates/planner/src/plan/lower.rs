@@ -189,8 +189,8 @@ impl Lowering {
                     layout: Layout::new(columns),
                 })
             }
-            Relation::Received { columns } => Ok(Node {
-                plan: Plan::Received {
+            Relation::CopySource { columns } => Ok(Node {
+                plan: Plan::CopySource {
                     width: columns.len(),
                 },
                 layout: Layout::new(columns),

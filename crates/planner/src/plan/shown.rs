@@ -63,7 +63,7 @@ fn show(plan: &Plan, text: &mut String) {
         Plan::Rows(_) => text.push_str("rows"),
         Plan::Functions { .. } => text.push_str("functions"),
         Plan::Shared { .. } => text.push_str("shared"),
-        Plan::Received { .. } => text.push_str("received"),
+        Plan::CopySource { .. } => text.push_str("copy source"),
     }
 }
 

@@ -7,7 +7,7 @@ impl Plan {
     pub fn for_each_input_mut(&mut self, visit: &mut impl FnMut(&mut Plan)) {
         match self {
             Plan::Rows(_)
-            | Plan::Received { .. }
+            | Plan::CopySource { .. }
             | Plan::Scan(_)
             | Plan::System { .. }
             | Plan::Functions { .. }

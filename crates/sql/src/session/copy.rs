@@ -281,9 +281,9 @@ impl Loading<'_, '_> {
 
     async fn put(&mut self) -> Result<()> {
         self.batch.settle(self.run.memory())?;
-        let received = &self.run.shared.received;
+        let source = &self.run.shared.copy_source;
         self.count += self.batch.len() as u64;
-        received.hand_over(&mut self.batch);
+        source.hand_over(&mut self.batch);
         self.opened.rewind();
         loop {
             self.out.clear();
@@ -291,7 +291,7 @@ impl Loading<'_, '_> {
                 Ok(true) => self.out.settle(self.run.memory())?,
                 Ok(false) => return Ok(()),
                 Err(error) => {
-                    return Err(match received.failed() {
+                    return Err(match source.failed() {
                         Some(at) => self.decoder.explained(at, error),
                         None => error,
                     });

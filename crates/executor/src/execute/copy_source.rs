@@ -11,12 +11,12 @@ use batch::Rows;
 
 /// The batch that is to be read next, and the outcome of the one before.
 #[derive(Default)]
-pub struct Received {
+pub struct CopySource {
     rows: RefCell<Rows>,
     failed: Cell<Option<usize>>,
 }
 
-impl Received {
+impl CopySource {
     /// Hands over a batch, and leaves an empty one for the next rows.
     pub fn hand_over(&self, batch: &mut Rows) {
         let width = batch.width();
@@ -39,11 +39,11 @@ impl Received {
 }
 
 /// The operator that gives each batch once.
-pub(super) struct Receiving;
+pub(super) struct CopySourceScan;
 
-impl Operator for Receiving {
+impl Operator for CopySourceScan {
     fn next<'f>(&'f mut self, run: &'f Run<'_>, out: &'f mut Rows) -> Step<'f> {
-        mem::swap(out, &mut run.shared.received.rows.borrow_mut());
+        mem::swap(out, &mut run.shared.copy_source.rows.borrow_mut());
         Box::pin(std::future::ready(Ok(!out.is_empty())))
     }
 
