@@ -90,9 +90,9 @@ pub use self::{
 /// Maximum rows that are found for a join at once, unless they have one key.
 const ROWS_AT_ONCE: usize = 4096;
 
-/// The surroundings of an execution's operators.
+/// The context of an execution: everything that its operators have in common.
 #[derive(Clone, Copy)]
-pub struct Run<'r> {
+pub struct ExecutionContext<'r> {
     /// Transaction of the statement, which writes and locks.
     pub transaction: &'r Transaction,
     /// Transaction for reads: the statement's, or one that sees the present beside it.
@@ -123,7 +123,7 @@ pub struct Run<'r> {
     pub is_sequential: bool,
 }
 
-impl Run<'_> {
+impl ExecutionContext<'_> {
     /// Counts `rows` that were looked at; once the turn is over, gives the worker's other tasks a
     /// turn and lets a request to give up the statement take effect. A statement that finds all
     /// that it reads in the cache waits for nothing else, so each loop that can be long calls this;
@@ -156,7 +156,7 @@ impl Run<'_> {
 
     /// Returns a context for functions that keeps what they make in `scratch`, an arena of the
     /// execution's.
-    pub fn context<'a>(&'a self, scratch: &'a Scratch) -> Context<'a> {
+    pub fn function_context<'a>(&'a self, scratch: &'a Scratch) -> Context<'a> {
         scratch.charge_to(self.memory());
         Context {
             scratch,
@@ -169,18 +169,18 @@ impl Run<'_> {
 
     /// Returns a machine for programs that keeps what they make in `scratch`.
     pub fn machine<'a>(&'a self, scratch: &'a Scratch) -> Machine<'a> {
-        Machine::new(self.context(scratch), self.parameters.row(0)).in_turn(self.turn())
+        Machine::new(self.function_context(scratch), self.parameters.row(0)).in_turn(self.turn())
     }
 
-    /// Returns a run that differs in its `parameters` only.
-    pub fn with<'a>(&'a self, parameters: &'a Rows) -> Run<'a> {
-        Run {
+    /// Returns a context that differs in its `parameters` only.
+    pub fn with<'a>(&'a self, parameters: &'a Rows) -> ExecutionContext<'a> {
+        ExecutionContext {
             parameters,
             ..*self
         }
     }
 
-    /// Returns the run's parameters followed by the values of `row` at `positions`: the parameters
+    /// Returns the execution's parameters followed by the values of `row` at `positions`: the parameters
     /// of a query within the row's query.
     pub(crate) fn extended(&self, row: &[Value<'_>], positions: &[usize]) -> Rows {
         let own = self.parameters.row(0);
@@ -207,7 +207,7 @@ pub trait Operator {
     ///
     /// # Cancellation
     /// Dropping the future ends the execution; its transaction can go on from a savepoint.
-    fn next<'f>(&'f mut self, run: &'f Run<'_>, out: &'f mut Rows) -> Step<'f>;
+    fn next<'f>(&'f mut self, context: &'f ExecutionContext<'_>, out: &'f mut Rows) -> Step<'f>;
 
     /// Reads the rest of what the operator needs from tables, and keeps it, so that nothing written
     /// from now on is in its rows. Returns false if the operator cannot do so, and the caller has
@@ -219,7 +219,7 @@ pub trait Operator {
     ///
     /// # Cancellation
     /// Dropping the future ends the execution, as with [`Operator::next`].
-    fn settle<'f>(&'f mut self, _: &'f Run<'_>) -> Step<'f> {
+    fn settle<'f>(&'f mut self, _: &'f ExecutionContext<'_>) -> Step<'f> {
         Box::pin(std::future::ready(Ok(false)))
     }
 
@@ -248,41 +248,41 @@ impl<'p> Input<'p> {
 
     /// Returns whether there are rows that were not looked at; reads a batch if the last one is
     /// used up.
-    pub async fn more(&mut self, run: &Run<'_>) -> Result<bool> {
+    pub async fn more(&mut self, context: &ExecutionContext<'_>) -> Result<bool> {
         if self.taken < self.batch.len() {
             return Ok(true);
         }
         self.batch.clear();
         self.taken = 0;
-        run.pause(BATCH_ROWS).await;
-        let more = self.operator.next(run, &mut self.batch).await?;
-        self.batch.settle(run.memory())?;
+        context.pause(BATCH_ROWS).await;
+        let more = self.operator.next(context, &mut self.batch).await?;
+        self.batch.settle(context.memory())?;
         Ok(more)
     }
 
     /// Returns all rows that are left.
-    pub async fn all(&mut self, run: &Run<'_>) -> Result<Rows> {
+    pub async fn all(&mut self, context: &ExecutionContext<'_>) -> Result<Rows> {
         let mut rows = Rows::new(self.batch.width());
-        while self.more(run).await? {
+        while self.more(context).await? {
             for at in self.taken..self.batch.len() {
                 rows.push(self.batch.row(at).iter().copied());
             }
             self.taken = self.batch.len();
-            rows.settle(run.memory())?;
+            rows.settle(context.memory())?;
         }
         Ok(rows)
     }
 
     /// Reads all rows into the batch before the first is looked at.
-    pub(crate) async fn read_all(&mut self, run: &Run<'_>) -> Result<()> {
-        self.batch = self.all(run).await?;
+    pub(crate) async fn read_all(&mut self, context: &ExecutionContext<'_>) -> Result<()> {
+        self.batch = self.all(context).await?;
         self.taken = 0;
         Ok(())
     }
 
     /// Settles the operator: see [`Operator::settle`].
-    pub fn settle<'f>(&'f mut self, run: &'f Run<'_>) -> Step<'f> {
-        self.operator.settle(run)
+    pub fn settle<'f>(&'f mut self, context: &'f ExecutionContext<'_>) -> Step<'f> {
+        self.operator.settle(context)
     }
 
     /// Begins the operator again and drops the rows of the batch.

@@ -10,7 +10,7 @@ use types::{
 };
 
 use super::{
-    Input, Operator, Run, Step,
+    ExecutionContext, Input, Operator, Step,
     distinct::Seen,
     join_hash_table::JoinHashTable,
     merge_sort::{Order, bytes_of},
@@ -106,20 +106,20 @@ impl<'p> Aggregating<'p> {
         })
     }
 
-    async fn advance(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
+    async fn advance(&mut self, context: &ExecutionContext<'_>, out: &mut Rows) -> Result<bool> {
         if !self.is_read {
-            while self.input.more(run).await? {
+            while self.input.more(context).await? {
                 let first = self.input.taken;
-                let rows = run.turn().piece(self.input.batch.len() - first);
+                let rows = context.turn().piece(self.input.batch.len() - first);
                 for groups in &mut self.sets {
-                    groups.keys.make_room(rows, run).await?;
+                    groups.keys.make_room(rows, context).await?;
                 }
-                self.accumulate(run, first..first + rows).await?;
+                self.accumulate(context, first..first + rows).await?;
                 self.input.taken += rows;
                 for groups in &mut self.sets {
-                    groups.charge(run.memory())?;
+                    groups.charge(context.memory())?;
                 }
-                run.pause(rows).await;
+                context.pause(rows).await;
             }
             // Without keys there is a group even if there are no rows.
             for (set, groups) in self.plan.sets.iter().zip(&mut self.sets) {
@@ -131,23 +131,34 @@ impl<'p> Aggregating<'p> {
             }
             self.is_read = true;
         }
-        self.hand_over(run, out).await?;
+        self.hand_over(context, out).await?;
         Ok(!out.is_empty())
     }
 
     /// Takes `rows` of a batch into account: finds the groups of all, then goes through them call
     /// by call.
-    async fn accumulate(&mut self, run: &Run<'_>, rows: Range<usize>) -> Result<()> {
+    async fn accumulate(
+        &mut self,
+        context: &ExecutionContext<'_>,
+        rows: Range<usize>,
+    ) -> Result<()> {
         self.scratch.reset();
-        let mut machine = run.machine(&self.scratch);
+        let mut machine = context.machine(&self.scratch);
         let batch = &self.input.batch;
         let width = self.plan.keys.len();
         let mut keys = Vec::with_capacity(rows.len() * width);
         let mut next = rows.start;
         while next < rows.end {
             let left = next..rows.end;
-            next = append_keys(self.plan, batch, left, &mut machine, run.turn(), &mut keys)?;
-            run.catch_up().await;
+            next = append_keys(
+                self.plan,
+                batch,
+                left,
+                &mut machine,
+                context.turn(),
+                &mut keys,
+            )?;
+            context.catch_up().await;
         }
         let mut of_set = Vec::new();
         for (set, groups) in self.plan.sets.iter().zip(&mut self.sets) {
@@ -176,16 +187,16 @@ impl<'p> Aggregating<'p> {
                         if let Call::Distinct(_, seen) =
                             &mut groups.states[*group as usize * count + at]
                         {
-                            seen.make_room(found.len(), run).await?;
+                            seen.make_room(found.len(), context).await?;
                         }
                     }
                 }
-                let mut context = machine.context;
-                context.argument_types = &call.argument_types;
+                let mut function_context = machine.context;
+                function_context.argument_types = &call.argument_types;
                 let taking = Taking {
                     call,
                     definition,
-                    context,
+                    function_context,
                     at,
                     stride: count,
                     grows,
@@ -194,15 +205,16 @@ impl<'p> Aggregating<'p> {
                 let mut next = 0;
                 while next < found.len() {
                     let rows = rows.start + next..rows.end;
-                    next += taking.take(rows, &found[next..], groups, &mut machine, run.turn())?;
-                    run.catch_up().await;
+                    next +=
+                        taking.take(rows, &found[next..], groups, &mut machine, context.turn())?;
+                    context.catch_up().await;
                 }
             }
         }
         Ok(())
     }
 
-    async fn hand_over(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<()> {
+    async fn hand_over(&mut self, context: &ExecutionContext<'_>, out: &mut Rows) -> Result<()> {
         let count = self.plan.calls.len();
         while self.next.0 < self.sets.len() && !out.is_full() {
             let (set, group) = self.next;
@@ -211,9 +223,9 @@ impl<'p> Aggregating<'p> {
                 self.next = (set + 1, 0);
                 continue;
             }
-            run.pause(1).await;
+            context.pause(1).await;
             self.scratch.reset();
-            let context = run.context(&self.scratch);
+            let function_context = context.function_context(&self.scratch);
             let mut row: Vec<Value<'_>> = groups.keys.rows.row(group).to_vec();
             if self.plan.with_set_number {
                 row.push(Value::Int4(i32::try_from(set + 1).unwrap_or(i32::MAX)));
@@ -224,7 +236,7 @@ impl<'p> Aggregating<'p> {
             {
                 // The result of a state that grows is put together in the arena.
                 self.scratch.ask(state.heap_bytes())?;
-                row.push(result(call, definition, state, context, run).await?);
+                row.push(result(call, definition, state, function_context, context).await?);
                 self.scratch.settle()?;
             }
             out.push(row);
@@ -404,7 +416,7 @@ fn append_keys<'a>(
 struct Taking<'a> {
     call: &'a AggregateCall,
     definition: &'static Definition,
-    context: Context<'a>,
+    function_context: Context<'a>,
     /// Place of the call among those of a group, and the number of those.
     at: usize,
     stride: usize,
@@ -465,10 +477,12 @@ impl<'a> Taking<'a> {
             return Ok(());
         }
         match state {
-            Call::Running(state) => (self.definition.accumulate)(&self.context, state, arguments),
+            Call::Running(state) => {
+                (self.definition.accumulate)(&self.function_context, state, arguments)
+            }
             Call::Distinct(state, seen) => {
                 if seen.is_new(arguments)? {
-                    (self.definition.accumulate)(&self.context, state, arguments)?;
+                    (self.definition.accumulate)(&self.function_context, state, arguments)?;
                 }
                 Ok(())
             }
@@ -488,46 +502,46 @@ async fn result<'a>(
     call: &'a AggregateCall,
     definition: &Definition,
     state: &'a Call,
-    mut context: Context<'a>,
-    run: &Run<'_>,
+    mut function_context: Context<'a>,
+    context: &ExecutionContext<'_>,
 ) -> Result<Value<'a>> {
-    context.argument_types = &call.argument_types;
+    function_context.argument_types = &call.argument_types;
     let rows = match state {
         Call::Running(state) | Call::Distinct(state, _) => {
-            return (definition.finish)(&context, state, &[]);
+            return (definition.finish)(&function_context, state, &[]);
         }
         Call::Ordered(rows) => rows,
     };
     let width = call.arguments.len();
     let keys = |at| &rows.row(at)[width..];
     let compare = |left, right| compare_keys(&call.order, keys(left), keys(right));
-    let order = Order::of(rows.len(), run, |at| bytes_of(keys(at)), compare).await?;
+    let order = Order::of(rows.len(), context, |at| bytes_of(keys(at)), compare).await?;
     let direct = definition.direct.unwrap_or(0);
     let mut state = (definition.start)();
     let mut seen = call
         .distinct
         .then(|| Seen::new(&call.argument_types[direct..]));
     for at in order.iter() {
-        run.pause(1).await;
+        context.pause(1).await;
         let arguments = &rows.row(*at as usize)[direct..width];
         if let Some(seen) = &mut seen {
-            seen.make_room(1, run).await?;
+            seen.make_room(1, context).await?;
             if !seen.is_new(arguments)? {
                 continue;
             }
         }
-        (definition.accumulate)(&context, &mut state, arguments)?;
+        (definition.accumulate)(&function_context, &mut state, arguments)?;
     }
     let direct: &[Value<'a>] = match order.first() {
         Some(first) => &rows.row(*first as usize)[..direct],
         None => &[],
     };
-    (definition.finish)(&context, &state, direct)
+    (definition.finish)(&function_context, &state, direct)
 }
 
 impl Operator for Aggregating<'_> {
-    fn next<'f>(&'f mut self, run: &'f Run<'_>, out: &'f mut Rows) -> Step<'f> {
-        Box::pin(self.advance(run, out))
+    fn next<'f>(&'f mut self, context: &'f ExecutionContext<'_>, out: &'f mut Rows) -> Step<'f> {
+        Box::pin(self.advance(context, out))
     }
 
     fn rewind(&mut self) {

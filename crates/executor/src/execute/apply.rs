@@ -3,7 +3,7 @@
 
 use types::{Array, Result, Scalar, Scratch, SqlError, SqlState, Value};
 
-use super::{Input, Operator, Run, Step, subplan_hash_table::SubplanHashTable};
+use super::{ExecutionContext, Input, Operator, Step, subplan_hash_table::SubplanHashTable};
 use batch::Rows;
 use planner::plan::{Apply, ApplyKind};
 
@@ -30,21 +30,23 @@ impl<'p> Applying<'p> {
         }
     }
 
-    async fn advance(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
-        if !self.input.more(run).await? {
+    async fn advance(&mut self, context: &ExecutionContext<'_>, out: &mut Rows) -> Result<bool> {
+        if !self.input.more(context).await? {
             return Ok(false);
         }
         if let ApplyKind::Hashed(subplan) = &self.apply.kind {
             let table = match &mut self.hash_table {
                 Some(table) => table,
-                none => none.insert(SubplanHashTable::read(subplan, &mut self.query, run).await?),
+                none => {
+                    none.insert(SubplanHashTable::read(subplan, &mut self.query, context).await?)
+                }
             };
             for at in self.input.taken..self.input.batch.len() {
                 self.scratch.reset();
                 let row = self.input.batch.row(at);
-                let answer = table.answer(row, run, &self.scratch).await?;
+                let answer = table.answer(row, context, &self.scratch).await?;
                 out.push(row.iter().copied().chain([answer]));
-                run.pause(1).await;
+                context.pause(1).await;
             }
             self.input.taken = self.input.batch.len();
             return Ok(true);
@@ -54,19 +56,19 @@ impl<'p> Applying<'p> {
             self.scratch.reset();
             let row = self.input.batch.row(at);
             if !correlated && self.once.is_none() {
-                self.once = Some(gather(self.apply, &mut self.query, run).await?);
+                self.once = Some(gather(self.apply, &mut self.query, context).await?);
             }
             let own;
             let rows = match &self.once {
                 Some(rows) => rows,
                 None => {
-                    let parameters = run.extended(row, &self.apply.correlated);
+                    let parameters = context.extended(row, &self.apply.correlated);
                     self.query.rewind();
-                    own = gather(self.apply, &mut self.query, &run.with(&parameters)).await?;
+                    own = gather(self.apply, &mut self.query, &context.with(&parameters)).await?;
                     &own
                 }
             };
-            let answer = answer(self.apply, run, &self.scratch, row, rows).await?;
+            let answer = answer(self.apply, context, &self.scratch, row, rows).await?;
             out.push(row.iter().copied().chain([answer]));
             self.input.taken = at + 1;
             if out.is_large() {
@@ -78,15 +80,19 @@ impl<'p> Applying<'p> {
 }
 
 /// Returns the query's rows, as many as the answer needs.
-async fn gather(apply: &Apply, query: &mut Input<'_>, run: &Run<'_>) -> Result<Rows> {
+async fn gather(
+    apply: &Apply,
+    query: &mut Input<'_>,
+    context: &ExecutionContext<'_>,
+) -> Result<Rows> {
     let mut rows = Rows::new(query.batch.width());
-    while query.more(run).await? {
+    while query.more(context).await? {
         query
             .batch
             .iter()
             .for_each(|row| rows.push(row.iter().copied()));
         query.taken = query.batch.len();
-        rows.settle(run.memory())?;
+        rows.settle(context.memory())?;
         match apply.kind {
             ApplyKind::Exists => break,
             ApplyKind::Scalar if rows.len() > 1 => {
@@ -101,7 +107,7 @@ async fn gather(apply: &Apply, query: &mut Input<'_>, run: &Run<'_>) -> Result<R
 
 async fn answer<'a>(
     apply: &'a Apply,
-    run: &'a Run<'_>,
+    context: &'a ExecutionContext<'_>,
     scratch: &'a Scratch,
     row: &[Value<'a>],
     rows: &'a Rows,
@@ -111,7 +117,7 @@ async fn answer<'a>(
         ApplyKind::Scalar => Ok(rows.iter().next().map_or(Value::Null, |row| row[0])),
         ApplyKind::Array(element) => {
             // The array is in memory together with the list that it is made from.
-            run.memory().ask(rows.bytes().saturating_mul(2))?;
+            context.memory().ask(rows.bytes().saturating_mul(2))?;
             array(*element, rows, scratch)
         }
         ApplyKind::Hashed(_) => Err(SqlError::new(
@@ -119,11 +125,11 @@ async fn answer<'a>(
             "a query that is answered by hash was asked",
         )),
         ApplyKind::Any(tests) => {
-            let mut machine = run.machine(scratch);
+            let mut machine = context.machine(scratch);
             let mut unknown = false;
             let mut both = Vec::with_capacity(row.len() + rows.width());
             for found in rows.iter() {
-                run.pause(1).await;
+                context.pause(1).await;
                 both.clear();
                 both.extend_from_slice(row);
                 both.extend_from_slice(found);
@@ -159,8 +165,8 @@ fn array<'a>(element: Scalar, rows: &Rows, scratch: &'a Scratch) -> Result<Value
 }
 
 impl Operator for Applying<'_> {
-    fn next<'f>(&'f mut self, run: &'f Run<'_>, out: &'f mut Rows) -> Step<'f> {
-        Box::pin(self.advance(run, out))
+    fn next<'f>(&'f mut self, context: &'f ExecutionContext<'_>, out: &'f mut Rows) -> Step<'f> {
+        Box::pin(self.advance(context, out))
     }
 
     fn rewind(&mut self) {

@@ -6,7 +6,7 @@
 //! and everything else by a [`types::Charge`] beside it. A charge that exceeds the statement's
 //! share, or what the database's limit leaves, ends the statement with 53200. The work of operators
 //! is counted in the execution's turn, which is over after some time: see
-//! [`Run::pause`](super::Run::pause).
+//! [`ExecutionContext::pause`](super::ExecutionContext::pause).
 
 use std::rc::Rc;
 

@@ -6,7 +6,7 @@ use interleave::Interleaved;
 use types::{Result, Scratch, SqlError, SqlState, Value};
 
 use super::{
-    BATCH_ROWS, Input, Operator, Run, Step,
+    BATCH_ROWS, ExecutionContext, Input, Operator, Step,
     change_row::{Became, Changing, Finding, Verdict, is_same, kept, refreshed},
     errors::of_engine,
 };
@@ -47,21 +47,21 @@ impl<'p> Updating<'p> {
         }
     }
 
-    async fn advance(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
+    async fn advance(&mut self, context: &ExecutionContext<'_>, out: &mut Rows) -> Result<bool> {
         if self.plan.target.read_first && !self.is_read {
-            self.input.read_all(run).await?;
+            self.input.read_all(context).await?;
             self.is_read = true;
         }
-        while out.is_empty() && self.input.more(run).await? {
+        while out.is_empty() && self.input.more(context).await? {
             while self.input.taken < self.input.batch.len() && out.len() < BATCH_ROWS {
-                run.pause(1).await;
+                context.pause(1).await;
                 self.scratch.reset();
                 let row = self.input.batch.row(self.input.taken);
                 let plan = self.plan;
                 let verdict = Verdict::Update(&plan.new, &plan.assignments);
                 let changing = Changing {
                     target: &plan.target,
-                    run,
+                    context,
                     scratch: &self.scratch,
                     row,
                     key: key_in(row, plan.target.key)?,
@@ -80,8 +80,8 @@ impl<'p> Updating<'p> {
 }
 
 impl Operator for Updating<'_> {
-    fn next<'f>(&'f mut self, run: &'f Run<'_>, out: &'f mut Rows) -> Step<'f> {
-        Box::pin(self.advance(run, out))
+    fn next<'f>(&'f mut self, context: &'f ExecutionContext<'_>, out: &'f mut Rows) -> Step<'f> {
+        Box::pin(self.advance(context, out))
     }
 
     fn rewind(&mut self) {
@@ -109,20 +109,20 @@ impl<'p> Deleting<'p> {
         }
     }
 
-    async fn advance(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
+    async fn advance(&mut self, context: &ExecutionContext<'_>, out: &mut Rows) -> Result<bool> {
         let target = &self.plan.target;
         if target.read_first && !self.is_read {
-            self.input.read_all(run).await?;
+            self.input.read_all(context).await?;
             self.is_read = true;
         }
-        while out.is_empty() && self.input.more(run).await? {
+        while out.is_empty() && self.input.more(context).await? {
             while self.input.taken < self.input.batch.len() && out.len() < BATCH_ROWS {
-                run.pause(1).await;
+                context.pause(1).await;
                 self.scratch.reset();
                 let row = self.input.batch.row(self.input.taken);
                 let changing = Changing {
                     target,
-                    run,
+                    context,
                     scratch: &self.scratch,
                     row,
                     key: key_in(row, target.key)?,
@@ -140,8 +140,8 @@ impl<'p> Deleting<'p> {
 }
 
 impl Operator for Deleting<'_> {
-    fn next<'f>(&'f mut self, run: &'f Run<'_>, out: &'f mut Rows) -> Step<'f> {
-        Box::pin(self.advance(run, out))
+    fn next<'f>(&'f mut self, context: &'f ExecutionContext<'_>, out: &'f mut Rows) -> Step<'f> {
+        Box::pin(self.advance(context, out))
     }
 
     fn rewind(&mut self) {
@@ -172,24 +172,24 @@ impl<'p> Locking<'p> {
     }
 
     /// Returns whether there are rows that were not looked at.
-    async fn more(&mut self, run: &Run<'_>) -> Result<bool> {
+    async fn more(&mut self, context: &ExecutionContext<'_>) -> Result<bool> {
         match self.is_settled {
             true => Ok(self.input.taken < self.input.batch.len()),
-            false => self.input.more(run).await,
+            false => self.input.more(context).await,
         }
     }
 
     /// Hands on one row at a time: the rows that a caller does not take are not locked.
-    async fn advance(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
-        while out.is_empty() && self.more(run).await? {
+    async fn advance(&mut self, context: &ExecutionContext<'_>, out: &mut Rows) -> Result<bool> {
+        while out.is_empty() && self.more(context).await? {
             while out.is_empty() && self.input.taken < self.input.batch.len() {
-                run.pause(1).await;
+                context.pause(1).await;
                 self.scratch.reset();
                 let found = self.input.batch.row(self.input.taken);
                 let mut row = kept(found.to_vec());
                 let mut keeps = true;
                 for lock in self.locks {
-                    match locked(lock, run, &self.scratch, &row).await? {
+                    match locked(lock, context, &self.scratch, &row).await? {
                         Some(fresh) => row = fresh,
                         None => {
                             keeps = false;
@@ -200,7 +200,7 @@ impl<'p> Locking<'p> {
                 if let Some(again) = self.again.as_mut().filter(|_| keeps)
                     && has_changed(self.locks, found, row.row(0))?
                 {
-                    match again.find(run, row.row(0)).await? {
+                    match again.find(context, row.row(0)).await? {
                         Some(now) => row = now,
                         None => keeps = false,
                     }
@@ -229,14 +229,14 @@ fn has_changed(locks: &[RowLock], found: &[Value<'_>], row: &[Value<'_>]) -> Res
 fn recomputed<'a>(
     row: Option<Vec<Value<'a>>>,
     computed: &'a [(usize, Program)],
-    run: &'a Run<'_>,
+    context: &'a ExecutionContext<'_>,
     scratch: &'a Scratch,
 ) -> Result<Option<Vec<Value<'a>>>> {
     let Some(mut row) = row else {
         return Ok(None);
     };
     for (at, program) in computed {
-        row[*at] = program.run(&mut run.machine(scratch), &row)?;
+        row[*at] = program.run(&mut context.machine(scratch), &row)?;
     }
     Ok(Some(row))
 }
@@ -244,7 +244,7 @@ fn recomputed<'a>(
 /// Locks one record of a row; returns the row as it is now, or `None` if the row is passed over.
 async fn locked(
     lock: &RowLock,
-    run: &Run<'_>,
+    context: &ExecutionContext<'_>,
     scratch: &Scratch,
     row: &Rows,
 ) -> Result<Option<Rows>> {
@@ -260,10 +260,10 @@ async fn locked(
         IfLocked::Fail => EngineIfLocked::Fail,
         IfLocked::Skip => EngineIfLocked::Skip,
     };
-    let held = run.transaction.lock_row::<Interleaved, _>(
+    let held = context.transaction.lock_row::<Interleaved, _>(
         lock.table.storage(),
         key,
-        Some(run.reads),
+        Some(context.reads),
         lock.strength,
         if_locked,
         |record| {
@@ -272,12 +272,12 @@ async fn locked(
                 &lock.rows,
                 &lock.columns,
                 lock.recheck.as_ref(),
-                run,
+                context,
                 scratch,
                 values,
                 record,
             )?;
-            let row = recomputed(row, &lock.computed, run, scratch)?;
+            let row = recomputed(row, &lock.computed, context, scratch)?;
             Ok(row.map(kept))
         },
     );
@@ -286,14 +286,14 @@ async fn locked(
 }
 
 impl Operator for Locking<'_> {
-    fn next<'f>(&'f mut self, run: &'f Run<'_>, out: &'f mut Rows) -> Step<'f> {
-        Box::pin(self.advance(run, out))
+    fn next<'f>(&'f mut self, context: &'f ExecutionContext<'_>, out: &'f mut Rows) -> Step<'f> {
+        Box::pin(self.advance(context, out))
     }
 
-    fn settle<'f>(&'f mut self, run: &'f Run<'_>) -> Step<'f> {
+    fn settle<'f>(&'f mut self, context: &'f ExecutionContext<'_>) -> Step<'f> {
         Box::pin(async {
             if !self.is_settled {
-                self.input.read_all(run).await?;
+                self.input.read_all(context).await?;
                 self.is_settled = true;
             }
             Ok(true)

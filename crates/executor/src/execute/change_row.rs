@@ -18,7 +18,7 @@ use types::{
 };
 
 use super::{
-    Input, Run,
+    ExecutionContext, Input,
     errors::{of_engine, of_write},
     insert::changes_key,
     key_changes::is_same as is_same_in,
@@ -64,7 +64,7 @@ pub(super) fn refreshed<'a>(
     rows: &RowLayout,
     columns: &[(usize, usize)],
     recheck: Option<&'a Program>,
-    run: &'a Run<'_>,
+    context: &'a ExecutionContext<'_>,
     scratch: &'a Scratch,
     row: &[Value<'a>],
     record: &'a [u8],
@@ -75,7 +75,7 @@ pub(super) fn refreshed<'a>(
         fresh[at] = column(table, &record, attribute)?;
     }
     match recheck {
-        Some(recheck) if !recheck.holds(&mut run.machine(scratch), &fresh)? => Ok(None),
+        Some(recheck) if !recheck.holds(&mut context.machine(scratch), &fresh)? => Ok(None),
         _ => Ok(Some(fresh)),
     }
 }
@@ -109,17 +109,17 @@ fn assigned<'a>(
     target: &Target,
     new: &'a NewRow,
     assignments: &'a Assignments,
-    run: &'a Run<'_>,
+    context: &'a ExecutionContext<'_>,
     scratch: &'a Scratch,
     fresh: &[Value<'a>],
 ) -> Result<(Vec<Value<'a>>, Vec<Value<'a>>)> {
     let old = old_record(target, fresh);
     let mut made = old.clone();
-    let mut machine = run.machine(scratch);
+    let mut machine = context.machine(scratch);
     for (at, value) in &assignments.values {
         made[*at] = value.run(&mut machine, fresh)?;
     }
-    new_row::complete(new, run, scratch, &mut made)?;
+    new_row::complete(new, context, scratch, &mut made)?;
     Ok((old, made))
 }
 
@@ -146,11 +146,15 @@ impl<'p> Finding<'p> {
 
     /// Returns the statement's row for `row`, which has a record as it is now, if there still is
     /// one.
-    pub(super) async fn find(&mut self, run: &Run<'_>, row: &[Value<'_>]) -> Result<Option<Rows>> {
-        let parameters = run.extended(row, &self.plan.given);
-        let run = run.with(&parameters);
+    pub(super) async fn find(
+        &mut self,
+        context: &ExecutionContext<'_>,
+        row: &[Value<'_>],
+    ) -> Result<Option<Rows>> {
+        let parameters = context.extended(row, &self.plan.given);
+        let context = context.with(&parameters);
         self.query.rewind();
-        if !self.query.more(&run).await? {
+        if !self.query.more(&context).await? {
             return Ok(None);
         }
         Ok(Some(kept(self.query.batch.row(0).to_vec())))
@@ -185,7 +189,7 @@ fn record_in<'v>(table: &Table, columns: &[(usize, usize)], row: &[Value<'v>]) -
 /// A row to be changed, and what decides about it.
 pub(super) struct Changing<'c, 'p> {
     pub(super) target: &'p Target,
-    pub(super) run: &'c Run<'c>,
+    pub(super) context: &'c ExecutionContext<'c>,
     pub(super) scratch: &'c Scratch,
     pub(super) row: &'c [Value<'c>],
     /// Key of the row's record, when it was found.
@@ -224,7 +228,7 @@ impl<'p> Changing<'_, 'p> {
                 (Attempt::Otherwise(other), _) => verdict = other,
                 (Attempt::Changed(fresh), Some(again)) => {
                     // The future is boxed, since it is seldom needed.
-                    let Some(row) = Box::pin(again.find(self.run, fresh.row(0))).await? else {
+                    let Some(row) = Box::pin(again.find(self.context, fresh.row(0))).await? else {
                         return Ok(Became::Unmatched);
                     };
                     verdict = (self.decide)(row.row(0))?;
@@ -244,8 +248,8 @@ impl<'p> Changing<'_, 'p> {
     ) -> Result<ControlFlow<Option<Attempt<'p>>, Vec<Value<'a>>>> {
         let target = self.target;
         let (table, rows, columns) = (&target.table, &target.rows, &target.columns);
-        let (recheck, run, scratch) = (target.recheck.as_ref(), self.run, self.scratch);
-        let fresh = refreshed(table, rows, columns, recheck, run, scratch, row, record)?;
+        let (recheck, context, scratch) = (target.recheck.as_ref(), self.context, self.scratch);
+        let fresh = refreshed(table, rows, columns, recheck, context, scratch, row, record)?;
         let Some(fresh) = fresh else {
             return Ok(ControlFlow::Break(None));
         };
@@ -270,15 +274,15 @@ impl<'p> Changing<'_, 'p> {
         new: &'p NewRow,
         assignments: &'p Assignments,
     ) -> Result<Attempt<'p>> {
-        let (target, run) = (self.target, self.run);
+        let (target, context) = (self.target, self.context);
         let table = &target.table;
         let mut outcome: Result<Option<Attempt<'p>>> = Ok(None);
         // Values of the last row that was made, for an error.
         let failed_row = RefCell::new(Rows::new(table.columns.len()));
-        let changed = run.transaction.modify_row::<Interleaved>(
+        let changed = context.transaction.modify_row::<Interleaved>(
             table.storage(),
             self.key,
-            Some(run.reads),
+            Some(context.reads),
             |old, record| {
                 let failed_row = &mut failed_row.borrow_mut();
                 let made = self.made(row, new, assignments, old, record, failed_row);
@@ -298,7 +302,7 @@ impl<'p> Changing<'_, 'p> {
                 let failed = failed_row.borrow();
                 return Err(match failed.is_empty() {
                     true => of_engine(error, table),
-                    false => of_write(error, table, run, failed.row(0)),
+                    false => of_write(error, table, context, failed.row(0)),
                 });
             }
         };
@@ -334,7 +338,7 @@ impl<'p> Changing<'_, 'p> {
             self.target,
             new,
             assignments,
-            self.run,
+            self.context,
             self.scratch,
             &fresh,
         )?;
@@ -361,7 +365,7 @@ impl<'p> Changing<'_, 'p> {
         let both = both.row(0);
         let (fresh, made) = both.split_at(both.len() - table.columns.len());
         let old = || old_record(self.target, fresh);
-        self.run.key_changes.updated(table, old, made)
+        self.context.key_changes.updated(table, old, made)
     }
 
     /// Updates a row whose key may change with it: locks it first, and then writes it in its place,
@@ -372,14 +376,14 @@ impl<'p> Changing<'_, 'p> {
         new: &'p NewRow,
         assignments: &'p Assignments,
     ) -> Result<Attempt<'p>> {
-        let (target, run) = (self.target, self.run);
-        let (table, transaction) = (&target.table, run.transaction);
+        let (target, context) = (self.target, self.context);
+        let (table, transaction) = (&target.table, context.transaction);
         let storage = table.storage();
         let mut record = Vec::new();
         let mut failed_row = Rows::new(table.columns.len());
         // The strength is guessed from the row as it was found: most updates that assign a key to
         // itself need not wait for transactions that refer to it.
-        let guessed = assigned(target, new, assignments, run, self.scratch, row);
+        let guessed = assigned(target, new, assignments, context, self.scratch, row);
         let strength = match guessed {
             Ok((old, made)) => strength_of_update(table, &assignments.keys, &old, &made),
             // An error that the row as it is now raises as well is raised then.
@@ -388,7 +392,7 @@ impl<'p> Changing<'_, 'p> {
         let locked = transaction.lock_row::<Interleaved, _>(
             storage,
             self.key,
-            Some(run.reads),
+            Some(context.reads),
             strength,
             EngineIfLocked::Wait,
             |old| self.made(row, new, assignments, old, &mut record, &mut failed_row),
@@ -412,7 +416,7 @@ impl<'p> Changing<'_, 'p> {
             });
             written
                 .await
-                .map_err(|error| of_write(error, table, run, made))?;
+                .map_err(|error| of_write(error, table, context, made))?;
             self.note_update(both)?;
             return Ok(attempt);
         }
@@ -423,7 +427,7 @@ impl<'p> Changing<'_, 'p> {
         new_row::key(new, made, &mut new_key)?;
         let put = transaction.insert::<Interleaved>(storage, &new_key, &record);
         put.await
-            .map_err(|error| of_write(error, table, run, made))?;
+            .map_err(|error| of_write(error, table, context, made))?;
         let noted = transaction.note_move(storage, key, &new_key);
         noted.map_err(|error| of_engine(error, table))?;
         self.note_update(both)?;
@@ -431,13 +435,13 @@ impl<'p> Changing<'_, 'p> {
     }
 
     async fn delete(&self, row: &[Value<'_>]) -> Result<Attempt<'p>> {
-        let (target, run) = (self.target, self.run);
+        let (target, context) = (self.target, self.context);
         let table = &target.table;
         let mut outcome: Result<Option<Attempt<'p>>> = Ok(None);
-        let deleted = run.transaction.delete_row::<Interleaved>(
+        let deleted = context.transaction.delete_row::<Interleaved>(
             table.storage(),
             self.key,
-            Some(run.reads),
+            Some(context.reads),
             |old| {
                 let made = self.unmade(row, old);
                 let is_made = matches!(made, Ok(Some(Attempt::Became(_))));
@@ -454,7 +458,7 @@ impl<'p> Changing<'_, 'p> {
         };
         if let Attempt::Became(Became::Deleted(fresh)) = &attempt {
             let old = || old_record(target, fresh.row(0));
-            run.key_changes.deleted(table, old)?;
+            context.key_changes.deleted(table, old)?;
         }
         Ok(attempt)
     }

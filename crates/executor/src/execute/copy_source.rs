@@ -6,7 +6,7 @@ use std::{
     mem,
 };
 
-use super::{Operator, Run, Step};
+use super::{ExecutionContext, Operator, Step};
 use batch::Rows;
 
 /// The batch that is to be read next, and the outcome of the one before.
@@ -42,8 +42,8 @@ impl CopySource {
 pub(super) struct CopySourceScan;
 
 impl Operator for CopySourceScan {
-    fn next<'f>(&'f mut self, run: &'f Run<'_>, out: &'f mut Rows) -> Step<'f> {
-        mem::swap(out, &mut run.shared.copy_source.rows.borrow_mut());
+    fn next<'f>(&'f mut self, context: &'f ExecutionContext<'_>, out: &'f mut Rows) -> Step<'f> {
+        mem::swap(out, &mut context.shared.copy_source.rows.borrow_mut());
         Box::pin(std::future::ready(Ok(!out.is_empty())))
     }
 

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use types::{Memory, Result, Scratch, Type, Value};
 
-use super::{Input, Operator, Run, Step, join_hash_table::JoinHashTable};
+use super::{ExecutionContext, Input, Operator, Step, join_hash_table::JoinHashTable};
 use batch::Rows;
 use planner::program::Program;
 
@@ -43,8 +43,12 @@ impl Seen {
     ///
     /// # Errors
     /// Errors of [`JoinHashTable::make_room`].
-    pub(super) async fn make_room(&mut self, rows: usize, run: &Run<'_>) -> Result<()> {
-        self.0.make_room(rows, run).await
+    pub(super) async fn make_room(
+        &mut self,
+        rows: usize,
+        context: &ExecutionContext<'_>,
+    ) -> Result<()> {
+        self.0.make_room(rows, context).await
     }
 
     /// Charges the rows that were met since the last call.
@@ -82,14 +86,14 @@ impl<'p> Distinct<'p> {
         }
     }
 
-    async fn advance(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
-        while out.is_empty() && self.input.more(run).await? {
-            self.seen.make_room(self.input.batch.len(), run).await?;
+    async fn advance(&mut self, context: &ExecutionContext<'_>, out: &mut Rows) -> Result<bool> {
+        while out.is_empty() && self.input.more(context).await? {
+            self.seen.make_room(self.input.batch.len(), context).await?;
             self.scratch.reset();
-            let mut machine = run.machine(&self.scratch);
+            let mut machine = context.machine(&self.scratch);
             let mut keys = Vec::with_capacity(self.on.len());
             for at in self.input.taken..self.input.batch.len() {
-                run.pause(1).await;
+                context.pause(1).await;
                 let row = self.input.batch.row(at);
                 keys.clear();
                 for program in self.on {
@@ -100,15 +104,15 @@ impl<'p> Distinct<'p> {
                 }
             }
             self.input.taken = self.input.batch.len();
-            self.seen.charge(run.memory())?;
+            self.seen.charge(context.memory())?;
         }
         Ok(!out.is_empty())
     }
 }
 
 impl Operator for Distinct<'_> {
-    fn next<'f>(&'f mut self, run: &'f Run<'_>, out: &'f mut Rows) -> Step<'f> {
-        Box::pin(self.advance(run, out))
+    fn next<'f>(&'f mut self, context: &'f ExecutionContext<'_>, out: &'f mut Rows) -> Step<'f> {
+        Box::pin(self.advance(context, out))
     }
 
     fn rewind(&mut self) {

@@ -3,7 +3,7 @@
 use engine::Error;
 use types::{SqlError, SqlState, Value};
 
-use super::{Run, new_row::shown};
+use super::{ExecutionContext, new_row::shown};
 use catalog::{RowKey, Table};
 
 /// Converts an error of reading a table.
@@ -21,7 +21,12 @@ pub(super) fn of_engine(error: Error, table: &Table) -> SqlError {
 }
 
 /// Converts an error of writing a row.
-pub(super) fn of_write(error: Error, table: &Table, run: &Run<'_>, row: &[Value<'_>]) -> SqlError {
+pub(super) fn of_write(
+    error: Error,
+    table: &Table,
+    context: &ExecutionContext<'_>,
+    row: &[Value<'_>],
+) -> SqlError {
     match error {
         Error::IndexKeyTooLong { index } => {
             let name = index_of(table, index).map_or("?", |at| &table.indexes[at].name);
@@ -29,7 +34,7 @@ pub(super) fn of_write(error: Error, table: &Table, run: &Run<'_>, row: &[Value<
         }
         Error::KeyTooLong { .. } => too_long(&table.name, engine::KEY_BYTES_MAX),
         error => match conflict(&error, table) {
-            Some(met) => met.explained(catalog::write_failed(table, error), table, run, row),
+            Some(met) => met.explained(catalog::write_failed(table, error), table, context, row),
             None => of_engine(error, table),
         },
     }
@@ -69,7 +74,7 @@ impl Conflict {
         self,
         error: SqlError,
         table: &Table,
-        run: &Run<'_>,
+        context: &ExecutionContext<'_>,
         row: &[Value<'_>],
     ) -> SqlError {
         let columns: Vec<usize> = match (self.0, &table.row_key) {
@@ -86,7 +91,7 @@ impl Conflict {
         let names: Vec<&str> = columns.iter().map(|at| &*table.columns[*at].name).collect();
         let values: Vec<String> = columns
             .iter()
-            .map(|at| shown(run, row[*at], table.columns[*at].ty))
+            .map(|at| shown(context, row[*at], table.columns[*at].ty))
             .collect();
         error.detail(format!(
             "Key ({})=({}) already exists.",

@@ -3,7 +3,7 @@
 use functions::Body;
 use types::{Result, Scratch, SqlError, SqlState, Value};
 
-use super::{Input, Operator, Run, Step};
+use super::{ExecutionContext, Input, Operator, Step};
 use batch::Rows;
 use planner::{plan::Call, program::Machine};
 
@@ -12,7 +12,7 @@ async fn rows_of<'a>(
     call: &'a Call,
     machine: &mut Machine<'a>,
     row: &[Value<'a>],
-    run: &Run<'_>,
+    context: &ExecutionContext<'_>,
 ) -> Result<Rows> {
     let mut rows = Rows::new(call.columns);
     let mut arguments = Vec::with_capacity(call.arguments.len());
@@ -22,12 +22,12 @@ async fn rows_of<'a>(
     if call.function.0.strict && arguments.iter().any(Value::is_null) {
         return Ok(rows);
     }
-    let mut context = machine.context;
-    context.argument_types = &call.argument_types;
+    let mut function_context = machine.context;
+    function_context.argument_types = &call.argument_types;
     match call.function.0.body {
         Body::Set(function) => {
-            for found in function(&context, &arguments)? {
-                run.pause(1).await;
+            for found in function(&function_context, &arguments)? {
+                context.pause(1).await;
                 match found? {
                     Value::Record(record)
                         if call.columns > 1 || record.values.len() == 1 && call.columns == 1 =>
@@ -36,10 +36,10 @@ async fn rows_of<'a>(
                     }
                     value => rows.push([value]),
                 }
-                rows.settle(run.memory())?;
+                rows.settle(context.memory())?;
             }
         }
-        Body::Scalar(function) => rows.push([function(&context, &arguments)?]),
+        Body::Scalar(function) => rows.push([function(&function_context, &arguments)?]),
         _ => {
             return Err(SqlError::new(
                 SqlState::INTERNAL_ERROR,
@@ -55,11 +55,11 @@ async fn rows_of_all<'a>(
     calls: &'a [Call],
     machine: &mut Machine<'a>,
     row: &[Value<'a>],
-    run: &Run<'_>,
+    context: &ExecutionContext<'_>,
 ) -> Result<Vec<Rows>> {
     let mut rows = Vec::with_capacity(calls.len());
     for call in calls {
-        rows.push(rows_of(call, machine, row, run).await?);
+        rows.push(rows_of(call, machine, row, context).await?);
     }
     Ok(rows)
 }
@@ -82,13 +82,13 @@ impl<'p> Listing<'p> {
         }
     }
 
-    async fn advance(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
+    async fn advance(&mut self, context: &ExecutionContext<'_>, out: &mut Rows) -> Result<bool> {
         let rows = match &mut self.rows {
             Some(rows) => rows,
             none => {
                 let scratch = Scratch::new();
-                let mut machine = run.machine(&scratch);
-                none.insert(rows_of_all(self.calls, &mut machine, &[], run).await?)
+                let mut machine = context.machine(&scratch);
+                none.insert(rows_of_all(self.calls, &mut machine, &[], context).await?)
             }
         };
         let longest = rows.iter().map(Rows::len).max().unwrap_or(0);
@@ -118,8 +118,8 @@ fn side_by_side(rows: &[Rows], at: usize) -> impl Iterator<Item = Value<'_>> {
 }
 
 impl Operator for Listing<'_> {
-    fn next<'f>(&'f mut self, run: &'f Run<'_>, out: &'f mut Rows) -> Step<'f> {
-        Box::pin(self.advance(run, out))
+    fn next<'f>(&'f mut self, context: &'f ExecutionContext<'_>, out: &'f mut Rows) -> Step<'f> {
+        Box::pin(self.advance(context, out))
     }
 
     fn rewind(&mut self) {
@@ -149,15 +149,15 @@ impl<'p> Expanding<'p> {
         }
     }
 
-    async fn advance(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
-        while !out.is_full() && self.input.more(run).await? {
+    async fn advance(&mut self, context: &ExecutionContext<'_>, out: &mut Rows) -> Result<bool> {
+        while !out.is_full() && self.input.more(context).await? {
             let row = self.input.batch.row(self.input.taken);
             let rows = match &mut self.rows {
                 Some(rows) => rows,
                 none => {
                     self.scratch.reset();
-                    let mut machine = run.machine(&self.scratch);
-                    none.insert(rows_of_all(self.calls, &mut machine, row, run).await?)
+                    let mut machine = context.machine(&self.scratch);
+                    none.insert(rows_of_all(self.calls, &mut machine, row, context).await?)
                 }
             };
             let longest = rows.iter().map(Rows::len).max().unwrap_or(0);
@@ -176,8 +176,8 @@ impl<'p> Expanding<'p> {
 }
 
 impl Operator for Expanding<'_> {
-    fn next<'f>(&'f mut self, run: &'f Run<'_>, out: &'f mut Rows) -> Step<'f> {
-        Box::pin(self.advance(run, out))
+    fn next<'f>(&'f mut self, context: &'f ExecutionContext<'_>, out: &'f mut Rows) -> Step<'f> {
+        Box::pin(self.advance(context, out))
     }
 
     fn rewind(&mut self) {

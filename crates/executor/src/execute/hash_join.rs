@@ -5,7 +5,7 @@ use std::ops::Range;
 use types::{Charge, Result, Scratch, Value, row::integer_of};
 
 use super::{
-    BATCH_ROWS, Input, Operator, ROWS_AT_ONCE, Run, Step,
+    BATCH_ROWS, ExecutionContext, Input, Operator, ROWS_AT_ONCE, Step,
     join_hash_table::JoinHashTable,
     matches::{self, Matches, Sides},
 };
@@ -82,9 +82,9 @@ impl<'p> HashJoining<'p> {
         }
     }
 
-    async fn advance(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
+    async fn advance(&mut self, context: &ExecutionContext<'_>, out: &mut Rows) -> Result<bool> {
         if !self.is_built {
-            self.build(run).await?;
+            self.build(context).await?;
             self.is_built = true;
         }
         loop {
@@ -92,8 +92,8 @@ impl<'p> HashJoining<'p> {
             if !out.is_empty() {
                 return Ok(true);
             }
-            if self.probe.more(run).await? {
-                self.look_up(run).await?;
+            if self.probe.more(context).await? {
+                self.look_up(context).await?;
                 continue;
             }
             if self.join.kind == JoinKind::Full {
@@ -103,11 +103,11 @@ impl<'p> HashJoining<'p> {
         }
     }
 
-    async fn build(&mut self, run: &Run<'_>) -> Result<()> {
+    async fn build(&mut self, context: &ExecutionContext<'_>) -> Result<()> {
         let mut rows = Rows::new(self.hash_table.rows.width());
-        while self.build.more(run).await? {
+        while self.build.more(context).await? {
             self.scratch.reset();
-            let mut machine = run.machine(&self.scratch);
+            let mut machine = context.machine(&self.scratch);
             let mut keys = Vec::with_capacity(self.join.build_keys.len());
             for row in self.build.batch.iter() {
                 keys.clear();
@@ -120,12 +120,12 @@ impl<'p> HashJoining<'p> {
                 }
                 let apart = if self.has_key_columns { &[] } else { &keys[..] };
                 rows.push(row.iter().chain(apart).copied());
-                run.pause(1).await;
+                context.pause(1).await;
             }
             self.build.taken = self.build.batch.len();
-            rows.settle(run.memory())?;
+            rows.settle(context.memory())?;
         }
-        self.hash_table.settle_all(rows, run).await?;
+        self.hash_table.settle_all(rows, context).await?;
         if self.join.kind == JoinKind::Full {
             self.matched = vec![false; self.hash_table.rows.len()];
         }
@@ -134,7 +134,7 @@ impl<'p> HashJoining<'p> {
 
     /// Finds the matches of some rows of the probe side, or of a part of one row's candidates. If
     /// rows have many candidates, few rows are looked up at once.
-    async fn look_up(&mut self, run: &Run<'_>) -> Result<()> {
+    async fn look_up(&mut self, context: &ExecutionContext<'_>) -> Result<()> {
         let first = self.probe.taken;
         let slice = if self.goes_on.is_some() {
             1
@@ -143,17 +143,17 @@ impl<'p> HashJoining<'p> {
         };
         let mut rows = first..self.probe.batch.len().min(first.saturating_add(slice));
         while rows.len() > 1 {
-            self.candidates_for(rows.clone(), run).await?;
+            self.candidates_for(rows.clone(), context).await?;
             if self.candidates.len() <= CANDIDATES_MAX {
                 break;
             }
             rows.end = first + rows.len().div_ceil(8);
         }
         if rows.len() == 1 {
-            self.some_candidates(run)?;
+            self.some_candidates(context)?;
         }
         let found = self.candidates.len();
-        let is_done = self.find_matches(rows.clone(), run).await?;
+        let is_done = self.find_matches(rows.clone(), context).await?;
         if is_done {
             self.goes_on = None;
             self.probe.taken = rows.end;
@@ -161,14 +161,18 @@ impl<'p> HashJoining<'p> {
         self.slice = matches::slice(rows.len(), found);
         let candidates = self.candidates.capacity() * size_of::<(u32, u32)>();
         let bytes = candidates + self.matches.bytes() + self.matched.capacity();
-        self.charge.set(run.memory(), bytes)
+        self.charge.set(context.memory(), bytes)
     }
 
     /// Finds the candidates of some rows of the probe side: all, or more than [`CANDIDATES_MAX`].
-    async fn candidates_for(&mut self, rows: Range<usize>, run: &Run<'_>) -> Result<()> {
+    async fn candidates_for(
+        &mut self,
+        rows: Range<usize>,
+        context: &ExecutionContext<'_>,
+    ) -> Result<()> {
         self.scratch.reset();
         self.candidates.clear();
-        let mut machine = run.machine(&self.scratch);
+        let mut machine = context.machine(&self.scratch);
         let batch = &self.probe.batch;
         match (self.hash_table.dense(), &self.join.probe_keys[..]) {
             (Some(dense), [program]) => {
@@ -178,7 +182,7 @@ impl<'p> HashJoining<'p> {
                     let key = match self.probe_column {
                         Some(column) => integer_of(row[column]),
                         None => {
-                            run.pause(1).await;
+                            context.pause(1).await;
                             integer_of(program.run(&mut machine, row)?)
                         }
                     };
@@ -194,7 +198,7 @@ impl<'p> HashJoining<'p> {
                 equal(
                     (&self.join.probe_keys, batch, rows),
                     &mut self.hash_table,
-                    (run, &mut machine),
+                    (context, &mut machine),
                     &mut self.candidates,
                 )
                 .await
@@ -204,12 +208,12 @@ impl<'p> HashJoining<'p> {
 
     /// Finds candidates of the first row of the probe side that is not done: all, or the next
     /// [`ROWS_AT_ONCE`] of them.
-    fn some_candidates(&mut self, run: &Run<'_>) -> Result<()> {
+    fn some_candidates(&mut self, context: &ExecutionContext<'_>) -> Result<()> {
         self.scratch.reset();
         self.candidates.clear();
         let at = self.probe.taken;
         if self.goes_on.is_none() {
-            let mut machine = run.machine(&self.scratch);
+            let mut machine = context.machine(&self.scratch);
             let row = self.probe.batch.row(at);
             let keys = self.join.probe_keys.iter();
             self.row_keys.clear();
@@ -231,7 +235,11 @@ impl<'p> HashJoining<'p> {
     }
 
     /// Finds the matches among the candidates for these rows; returns whether the last row is done.
-    async fn find_matches(&mut self, rows: Range<usize>, run: &Run<'_>) -> Result<bool> {
+    async fn find_matches(
+        &mut self,
+        rows: Range<usize>,
+        context: &ExecutionContext<'_>,
+    ) -> Result<bool> {
         let sides = Sides {
             left: &self.probe.batch,
             right: &self.hash_table.rows,
@@ -243,7 +251,7 @@ impl<'p> HashJoining<'p> {
                 (self.join.kind, self.join.residual.as_ref()),
                 (rows, sides),
                 (&mut self.candidates, self.goes_on.is_some()),
-                (run, &self.scratch),
+                (context, &self.scratch),
                 |number| {
                     if let Some(matched) = matched.get_mut(number as usize) {
                         *matched = true;
@@ -283,7 +291,7 @@ impl<'p> HashJoining<'p> {
 async fn equal<'a>(
     (programs, batch, looked_up): (&'a [Program], &'a Rows, Range<usize>),
     hash_table: &mut JoinHashTable,
-    (run, machine): (&Run<'_>, &mut Machine<'a>),
+    (context, machine): (&ExecutionContext<'_>, &mut Machine<'a>),
     candidates: &mut Vec<(u32, u32)>,
 ) -> Result<()> {
     let width = programs.len();
@@ -291,7 +299,7 @@ async fn equal<'a>(
     let mut hashes = Vec::with_capacity(looked_up.len());
     let mut rows: Vec<u32> = Vec::with_capacity(looked_up.len());
     for at in looked_up.clone() {
-        run.pause(1).await;
+        context.pause(1).await;
         let row = batch.row(at);
         let first = keys.len();
         for program in programs {
@@ -320,8 +328,8 @@ async fn equal<'a>(
 }
 
 impl Operator for HashJoining<'_> {
-    fn next<'f>(&'f mut self, run: &'f Run<'_>, out: &'f mut Rows) -> Step<'f> {
-        Box::pin(self.advance(run, out))
+    fn next<'f>(&'f mut self, context: &'f ExecutionContext<'_>, out: &'f mut Rows) -> Step<'f> {
+        Box::pin(self.advance(context, out))
     }
 
     fn rewind(&mut self) {

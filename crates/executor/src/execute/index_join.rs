@@ -7,7 +7,7 @@ use std::ops::{Bound, ControlFlow, Range};
 use types::{Charge, Result, Scratch};
 
 use super::{
-    Input, Operator, ROWS_AT_ONCE, Run, Step,
+    ExecutionContext, Input, Operator, ROWS_AT_ONCE, Step,
     errors::of_engine,
     key::{self, Keys},
     matches::{Matches, Sides, slice},
@@ -56,20 +56,20 @@ impl<'p> IndexJoining<'p> {
         }
     }
 
-    async fn advance(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
+    async fn advance(&mut self, context: &ExecutionContext<'_>, out: &mut Rows) -> Result<bool> {
         loop {
             self.hand_over(out);
             if !out.is_empty() {
                 return Ok(true);
             }
-            if !self.outer.more(run).await? {
+            if !self.outer.more(context).await? {
                 return Ok(false);
             }
-            self.look_up(run).await?;
+            self.look_up(context).await?;
         }
     }
 
-    async fn look_up(&mut self, run: &Run<'_>) -> Result<()> {
+    async fn look_up(&mut self, context: &ExecutionContext<'_>) -> Result<()> {
         self.scratch.reset();
         self.found.clear();
         let first = self.outer.taken;
@@ -79,29 +79,29 @@ impl<'p> IndexJoining<'p> {
         match &self.join.scan.access {
             Access::Key(range) if range.is_point => {
                 rows.end = self
-                    .points(range, rows.clone(), run, &mut candidates)
+                    .points(range, rows.clone(), context, &mut candidates)
                     .await?
             }
             Access::Key(range) => {
                 rows.end = self
-                    .ranges(range, None, rows.clone(), run, &mut candidates)
+                    .ranges(range, None, rows.clone(), context, &mut candidates)
                     .await?
             }
             Access::Index { index, range } => {
                 rows.end = self
-                    .ranges(range, Some(*index), rows.clone(), run, &mut candidates)
+                    .ranges(range, Some(*index), rows.clone(), context, &mut candidates)
                     .await?
             }
             Access::Full => {}
         }
-        self.found.settle(run.memory())?;
+        self.found.settle(context.memory())?;
         candidates.sort_unstable();
         let found = candidates.len();
         let is_done = self
-            .find_matches(rows.clone(), run, &mut candidates)
+            .find_matches(rows.clone(), context, &mut candidates)
             .await?;
         let bytes = candidates.capacity() * size_of::<(u32, u32)>() + self.matches.bytes();
-        self.charge.set(run.memory(), bytes)?;
+        self.charge.set(context.memory(), bytes)?;
         self.slice = match self.found.is_large() {
             // Records that found no room were read in vain.
             true => rows.len(),
@@ -123,7 +123,7 @@ impl<'p> IndexJoining<'p> {
         &mut self,
         range: &KeyRange,
         outer: Range<usize>,
-        run: &Run<'_>,
+        context: &ExecutionContext<'_>,
         candidates: &mut Vec<(u32, u32)>,
     ) -> Result<usize> {
         let scan = &self.join.scan;
@@ -132,7 +132,7 @@ impl<'p> IndexJoining<'p> {
         let mut bytes = Vec::new();
         let mut keys: Vec<(u32, Range<usize>)> = Vec::with_capacity(outer.len());
         {
-            let mut machine = run.machine(&self.scratch);
+            let mut machine = context.machine(&self.scratch);
             for at in outer {
                 let begin = bytes.len();
                 if key::point_into(range, &mut machine, self.outer.batch.row(at), &mut bytes)? {
@@ -141,7 +141,7 @@ impl<'p> IndexJoining<'p> {
             }
         }
         let key = |(_, place): &(u32, Range<usize>)| &bytes[place.clone()];
-        let mut reader = Reader::new(scan, run, &self.scratch)?;
+        let mut reader = Reader::new(scan, context, &self.scratch)?;
         let (scratch, found) = (&self.scratch, &mut self.found);
         let mut failure = None;
         let visit = |place: usize, record: &[u8]| {
@@ -152,7 +152,7 @@ impl<'p> IndexJoining<'p> {
                 end = end.min(keys[place].0 as usize);
                 return;
             }
-            match reader.take(run, scratch, key(&keys[place]), record, found) {
+            match reader.take(context, scratch, key(&keys[place]), record, found) {
                 Ok(true) => candidates.push((keys[place].0, number)),
                 Ok(false) => {}
                 Err(error) => {
@@ -160,8 +160,8 @@ impl<'p> IndexJoining<'p> {
                 }
             }
         };
-        let (reads, table) = (run.reads, scan.table.storage());
-        let read = match run.is_sequential {
+        let (reads, table) = (context.reads, scan.table.storage());
+        let read = match context.is_sequential {
             true => {
                 reads
                     .multi_get::<Sequential, _>(table, keys.iter().map(key), visit)
@@ -186,10 +186,10 @@ impl<'p> IndexJoining<'p> {
         range: &KeyRange,
         index: Option<usize>,
         outer: Range<usize>,
-        run: &Run<'_>,
+        context: &ExecutionContext<'_>,
         candidates: &mut Vec<(u32, u32)>,
     ) -> Result<usize> {
-        let mut reader = Reader::new(&self.join.scan, run, &self.scratch)?;
+        let mut reader = Reader::new(&self.join.scan, context, &self.scratch)?;
         for at in outer.clone() {
             if self.found.len() >= ROWS_AT_ONCE || self.found.is_large() {
                 return Ok(at);
@@ -198,7 +198,7 @@ impl<'p> IndexJoining<'p> {
                 Some(rest) => Some(rest),
                 None => {
                     let row = self.outer.batch.row(at);
-                    let keys = key::keys(range, &mut run.machine(&self.scratch), row)?;
+                    let keys = key::keys(range, &mut context.machine(&self.scratch), row)?;
                     keys.map(|keys| Rest { keys, behind: None })
                 }
             };
@@ -207,7 +207,7 @@ impl<'p> IndexJoining<'p> {
             };
             // A turn may end, after which the row's range goes on.
             while !self
-                .piece(&mut rest, index, at, run, &mut reader, candidates)
+                .piece(&mut rest, index, at, context, &mut reader, candidates)
                 .await?
             {
                 if self.found.len() >= ROWS_AT_ONCE || self.found.is_large() {
@@ -216,7 +216,7 @@ impl<'p> IndexJoining<'p> {
                 }
                 yield_now().await;
             }
-            self.found.settle(run.memory())?;
+            self.found.settle(context.memory())?;
         }
         Ok(outer.end)
     }
@@ -228,7 +228,7 @@ impl<'p> IndexJoining<'p> {
         rest: &mut Rest,
         index: Option<usize>,
         at: usize,
-        run: &Run<'_>,
+        context: &ExecutionContext<'_>,
         reader: &mut Reader<'_>,
         candidates: &mut Vec<(u32, u32)>,
     ) -> Result<bool> {
@@ -238,7 +238,7 @@ impl<'p> IndexJoining<'p> {
         let mut last: Option<Vec<u8>> = None;
         let mut visit = |position: &[u8], key: &[u8], record: &[u8]| {
             let number = found.len() as u32;
-            match reader.take(run, scratch, key, record, found) {
+            match reader.take(context, scratch, key, record, found) {
                 Ok(true) => candidates.push((at as u32, number)),
                 Ok(false) => {}
                 Err(error) => {
@@ -246,7 +246,7 @@ impl<'p> IndexJoining<'p> {
                     return ControlFlow::Break(());
                 }
             }
-            if !run.turn().spend(1) && found.len() < ROWS_AT_ONCE && !found.is_large() {
+            if !context.turn().spend(1) && found.len() < ROWS_AT_ONCE && !found.is_large() {
                 return ControlFlow::Continue(());
             }
             last = Some(position.to_vec());
@@ -259,7 +259,8 @@ impl<'p> IndexJoining<'p> {
         let scanned = match index {
             None => {
                 let visit = |key: &[u8], record: &[u8]| visit(key, key, record);
-                run.reads
+                context
+                    .reads
                     .scan::<Interleaved>(scan.table.storage(), bounds, Direction::Forward, visit)
                     .await
             }
@@ -269,7 +270,8 @@ impl<'p> IndexJoining<'p> {
                 let visit = |at: IndexPosition<'_>, _: &[u8], key: &[u8], record: &[u8]| {
                     visit(at.bytes(), key, record)
                 };
-                run.reads
+                context
+                    .reads
                     .scan_by_from::<Interleaved>(handle, bounds, Direction::Forward, behind, visit)
                     .await
             }
@@ -292,7 +294,7 @@ impl<'p> IndexJoining<'p> {
     async fn find_matches(
         &mut self,
         outer: Range<usize>,
-        run: &Run<'_>,
+        context: &ExecutionContext<'_>,
         candidates: &mut Vec<(u32, u32)>,
     ) -> Result<bool> {
         let sides = Sides {
@@ -305,7 +307,7 @@ impl<'p> IndexJoining<'p> {
                 (self.join.kind, self.join.residual.as_ref()),
                 (outer, sides),
                 (candidates, self.goes_on.is_some()),
-                (run, &self.scratch),
+                (context, &self.scratch),
                 |_| (),
             )
             .await
@@ -319,8 +321,8 @@ impl<'p> IndexJoining<'p> {
 }
 
 impl Operator for IndexJoining<'_> {
-    fn next<'f>(&'f mut self, run: &'f Run<'_>, out: &'f mut Rows) -> Step<'f> {
-        Box::pin(self.advance(run, out))
+    fn next<'f>(&'f mut self, context: &'f ExecutionContext<'_>, out: &'f mut Rows) -> Step<'f> {
+        Box::pin(self.advance(context, out))
     }
 
     fn rewind(&mut self) {

@@ -23,7 +23,7 @@ use interleave::{Interleaved, together};
 use types::{Result, Scratch, SqlError, SqlState, Value, row::Row};
 
 use super::{
-    BATCH_ROWS, Input, Operator, Run, Step,
+    BATCH_ROWS, ExecutionContext, Input, Operator, Step,
     change_row::strength_of_update,
     errors::{Conflict, conflict, of_engine, of_write},
     new_row,
@@ -52,20 +52,20 @@ impl<'p> Inserting<'p> {
         }
     }
 
-    async fn advance(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
+    async fn advance(&mut self, context: &ExecutionContext<'_>, out: &mut Rows) -> Result<bool> {
         if self.plan.reads_target && !self.is_read {
-            self.input.read_all(run).await?;
+            self.input.read_all(context).await?;
             self.is_read = true;
         }
-        while out.is_empty() && self.input.more(run).await? {
+        while out.is_empty() && self.input.more(context).await? {
             match &self.plan.on_conflict {
-                None => self.insert_batch(run, out).await?,
+                None => self.insert_batch(context, out).await?,
                 Some(on_conflict) => {
                     while self.input.taken < self.input.batch.len() && out.len() < BATCH_ROWS {
-                        run.pause(1).await;
+                        context.pause(1).await;
                         self.scratch.reset();
                         let row = self.input.batch.row(self.input.taken);
-                        insert_or(self.plan, on_conflict, run, &self.scratch, row, out).await?;
+                        insert_or(self.plan, on_conflict, context, &self.scratch, row, out).await?;
                         self.input.taken += 1;
                     }
                 }
@@ -75,7 +75,7 @@ impl<'p> Inserting<'p> {
     }
 
     /// Puts the next rows of the input's batch in.
-    async fn insert_batch(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<()> {
+    async fn insert_batch(&mut self, context: &ExecutionContext<'_>, out: &mut Rows) -> Result<()> {
         self.scratch.reset();
         self.encoded.clear();
         let Self {
@@ -88,38 +88,41 @@ impl<'p> Inserting<'p> {
         let new = &plan.new;
         let first = input.taken;
         // A row takes, with its indexes, more than a unit of the turn: few rows are put in at once.
-        let mut until = first + run.turn().piece(input.batch.len() - first);
+        let mut until = first + context.turn().piece(input.batch.len() - first);
         let width = plan.values.len();
         let mut values: Vec<Value<'_>> = Vec::with_capacity(width * (until - first));
         let mut failed = None;
         for at in first..until {
-            if let Err(error) = compute(plan, run, scratch, input.batch.row(at), &mut values)
+            if let Err(error) = compute(plan, context, scratch, input.batch.row(at), &mut values)
                 .and_then(|row| encoded.push(new, row))
             {
                 failed = Some(error);
                 break;
             }
-            if run.turn().is_due() {
+            if context.turn().is_due() {
                 until = at + 1;
                 break;
             }
         }
         let row = |at: usize| &values[at * width..(at + 1) * width];
-        if let Some((at, error)) = encoded.put(new, run).await {
-            run.shared.copy_source.note_failed(first + at);
-            return Err(of_write(error, &new.table, run, row(at)));
+        if let Some((at, error)) = encoded.put(new, context).await {
+            context.shared.copy_source.note_failed(first + at);
+            return Err(of_write(error, &new.table, context, row(at)));
         }
         if let Some(error) = failed {
-            run.shared.copy_source.note_failed(first + encoded.len());
+            context
+                .shared
+                .copy_source
+                .note_failed(first + encoded.len());
             return Err(error);
         }
         for at in first..until {
-            run.key_changes.inserted(&new.table, row(at - first))?;
+            context.key_changes.inserted(&new.table, row(at - first))?;
             let old = input.batch.row(at).iter().copied();
             out.push(old.chain(row(at - first).iter().copied()));
         }
         input.taken = until;
-        run.pause(until - first).await;
+        context.pause(until - first).await;
         Ok(())
     }
 }
@@ -128,20 +131,20 @@ impl<'p> Inserting<'p> {
 /// returns them. On an error, some of them may stay in `values`.
 fn compute<'a, 'v>(
     plan: &'a Insert,
-    run: &'a Run<'_>,
+    context: &'a ExecutionContext<'_>,
     scratch: &'a Scratch,
     row: &'a [Value<'a>],
     values: &'v mut Vec<Value<'a>>,
 ) -> Result<&'v [Value<'a>]> {
     let start = values.len();
     {
-        let mut machine = run.machine(scratch);
+        let mut machine = context.machine(scratch);
         for value in &plan.values {
             values.push(value.run(&mut machine, row)?);
         }
     }
     let new = &mut values[start..];
-    new_row::complete(&plan.new, run, scratch, new)?;
+    new_row::complete(&plan.new, context, scratch, new)?;
     Ok(new)
 }
 
@@ -178,10 +181,14 @@ impl Encoded {
     }
 
     /// Puts all rows in; returns the first of those that failed, if any did.
-    async fn put(&self, new: &NewRow, run: &Run<'_>) -> Option<(usize, engine::Error)> {
+    async fn put(
+        &self,
+        new: &NewRow,
+        context: &ExecutionContext<'_>,
+    ) -> Option<(usize, engine::Error)> {
         let one = async |at: usize| {
             let (key, record) = self.row(at);
-            put_record(new, run, key, record).await
+            put_record(new, context, key, record).await
         };
         if self.len() == 1 || !new.table.indexes.is_empty() {
             for at in 0..self.len() {
@@ -275,16 +282,16 @@ impl Progress {
 async fn insert_or(
     plan: &Insert,
     on_conflict: &OnConflict,
-    run: &Run<'_>,
+    context: &ExecutionContext<'_>,
     scratch: &Scratch,
     row: &[Value<'_>],
     out: &mut Rows,
 ) -> Result<()> {
     let table = &plan.new.table;
     let mut new = Vec::with_capacity(plan.values.len());
-    compute(plan, run, scratch, row, &mut new)?;
+    compute(plan, context, scratch, row, &mut new)?;
     loop {
-        let error = match put(&plan.new, run, &new).await? {
+        let error = match put(&plan.new, context, &new).await? {
             Ok(()) => {
                 out.push(row.iter().copied().chain(new.iter().copied()));
                 return Ok(());
@@ -294,16 +301,16 @@ async fn insert_or(
         let met = match conflict(&error, table) {
             Some(met) if is_arbiter(on_conflict, met) => Some(met),
             // Another unique key was met first.
-            Some(_) => arbiter_met(plan, on_conflict, run, &new).await?,
+            Some(_) => arbiter_met(plan, on_conflict, context, &new).await?,
             None => None,
         };
         let Some(met) = met else {
-            return Err(of_write(error, table, run, &new));
+            return Err(of_write(error, table, context, &new));
         };
         let Some(update) = &on_conflict.update else {
             return Ok(());
         };
-        match change(plan, update, run, scratch, met, &new).await? {
+        match change(plan, update, context, scratch, met, &new).await? {
             Changed::Row(changed) => {
                 let new = &changed.row(0)[table.columns.len()..];
                 out.push(row.iter().copied().chain(new.iter().copied()));
@@ -323,15 +330,15 @@ fn is_arbiter(on_conflict: &OnConflict, met: Conflict) -> bool {
 /// Puts a row into its table.
 pub(super) async fn put(
     new: &NewRow,
-    run: &Run<'_>,
+    context: &ExecutionContext<'_>,
     row: &[Value<'_>],
 ) -> Result<std::result::Result<(), engine::Error>> {
     let mut encoded = Encoded::default();
     encoded.push(new, row)?;
     let (key, record) = encoded.row(0);
-    let put = put_record(new, run, key, record).await;
+    let put = put_record(new, context, key, record).await;
     if put.is_ok() {
-        run.key_changes.inserted(&new.table, row)?;
+        context.key_changes.inserted(&new.table, row)?;
     }
     Ok(put)
 }
@@ -339,20 +346,20 @@ pub(super) async fn put(
 /// Puts in a record under its key, which a table without a primary key makes.
 async fn put_record(
     new: &NewRow,
-    run: &Run<'_>,
+    context: &ExecutionContext<'_>,
     key: &[u8],
     record: &[u8],
 ) -> std::result::Result<(), engine::Error> {
     let storage = new.table.storage();
     if let RowKey::Columns(_) = new.table.row_key {
-        return run
+        return context
             .transaction
             .insert::<Interleaved>(storage, key, record)
             .await;
     }
     loop {
-        let number = run.row_numbers.next().to_be_bytes();
-        let put = run
+        let number = context.row_numbers.next().to_be_bytes();
+        let put = context
             .transaction
             .insert::<Interleaved>(storage, &number, record);
         match put.await {
@@ -378,21 +385,21 @@ enum Changed {
 async fn arbiter_met(
     plan: &Insert,
     on_conflict: &OnConflict,
-    run: &Run<'_>,
+    context: &ExecutionContext<'_>,
     new: &[Value<'_>],
 ) -> Result<Option<Conflict>> {
     let table = &plan.new.table;
     for arbiter in &on_conflict.arbiters {
         let met = Conflict(*arbiter);
-        if met_key(plan, run, met, new).await?.is_none() {
+        if met_key(plan, context, met, new).await?.is_none() {
             continue;
         }
         // An update of a row that the snapshot does not see aborts by itself.
         if on_conflict.update.is_none()
-            && run.transaction.isolation() != Isolation::ReadCommitted
-            && key_of(plan, run.transaction, met, new).await?.is_none()
+            && context.transaction.isolation() != Isolation::ReadCommitted
+            && key_of(plan, context.transaction, met, new).await?.is_none()
         {
-            let error = run.transaction.abort(Abort::SnapshotTooOld);
+            let error = context.transaction.abort(Abort::SnapshotTooOld);
             return Err(of_engine(error, table));
         }
         return Ok(Some(met));
@@ -403,11 +410,11 @@ async fn arbiter_met(
 /// Returns the key of the row that has a unique key of a new row now, whatever the statement sees.
 async fn met_key(
     plan: &Insert,
-    run: &Run<'_>,
+    context: &ExecutionContext<'_>,
     met: Conflict,
     new: &[Value<'_>],
 ) -> Result<Option<Vec<u8>>> {
-    let present = run.transaction.read_present();
+    let present = context.transaction.read_present();
     let present = present.map_err(|error| of_engine(error, &plan.new.table))?;
     key_of(plan, &present, met, new).await
 }
@@ -463,7 +470,7 @@ fn entry(table: &Table, at: usize, row: &[Value<'_>]) -> Result<Option<Vec<u8>>>
 async fn change(
     plan: &Insert,
     update: &ConflictUpdate,
-    run: &Run<'_>,
+    context: &ExecutionContext<'_>,
     scratch: &Scratch,
     met: Conflict,
     excluded: &[Value<'_>],
@@ -475,28 +482,31 @@ async fn change(
             new_row::key(&plan.new, excluded, &mut key)?;
             key
         }
-        Some(_) => match met_key(plan, run, met, excluded).await? {
+        Some(_) => match met_key(plan, context, met, excluded).await? {
             Some(key) => key,
             None => return Ok(Changed::Gone),
         },
     };
     let mut outcome = Ok(Changed::Nothing);
-    let changed =
-        run.transaction
-            .modify_row::<Interleaved>(table.storage(), &key, None, |old, record| {
-                outcome = changed_row(plan, update, run, scratch, met, old, excluded, record);
-                match &outcome {
-                    Ok(Changed::Row(both)) => {
-                        let (old, new) = both.row(0).split_at(table.columns.len());
-                        let strength = strength_of_update(table, &update.keys, old, new);
-                        ControlFlow::Continue(strength)
-                    }
-                    _ => ControlFlow::Break(()),
+    let changed = context.transaction.modify_row::<Interleaved>(
+        table.storage(),
+        &key,
+        None,
+        |old, record| {
+            outcome = changed_row(plan, update, context, scratch, met, old, excluded, record);
+            match &outcome {
+                Ok(Changed::Row(both)) => {
+                    let (old, new) = both.row(0).split_at(table.columns.len());
+                    let strength = strength_of_update(table, &update.keys, old, new);
+                    ControlFlow::Continue(strength)
                 }
-            });
+                _ => ControlFlow::Break(()),
+            }
+        },
+    );
     let found = changed
         .await
-        .map_err(|error| of_write(error, table, run, excluded))?;
+        .map_err(|error| of_write(error, table, context, excluded))?;
     match found.outcome {
         RowOutcome::Absent => return Ok(Changed::Gone),
         RowOutcome::Already => {
@@ -510,7 +520,7 @@ async fn change(
     let outcome = outcome?;
     if let Changed::Row(changed) = &outcome {
         let (old, new) = changed.row(0).split_at(table.columns.len());
-        run.key_changes.updated(table, || old.to_vec(), new)?;
+        context.key_changes.updated(table, || old.to_vec(), new)?;
     }
     Ok(outcome)
 }
@@ -522,7 +532,7 @@ async fn change(
 fn changed_row(
     plan: &Insert,
     update: &ConflictUpdate,
-    run: &Run<'_>,
+    context: &ExecutionContext<'_>,
     scratch: &Scratch,
     met: Conflict,
     old: &[u8],
@@ -542,7 +552,7 @@ fn changed_row(
         return Ok(Changed::Gone);
     }
     both.extend_from_slice(excluded);
-    let mut machine = run.machine(scratch);
+    let mut machine = context.machine(scratch);
     if let Some(predicate) = &update.predicate
         && !predicate.holds(&mut machine, &both)?
     {
@@ -552,7 +562,7 @@ fn changed_row(
     for (at, value) in &update.assignments {
         new[*at] = value.run(&mut machine, &both)?;
     }
-    new_row::complete(&plan.new, run, scratch, &mut new)?;
+    new_row::complete(&plan.new, context, scratch, &mut new)?;
     if changes_key(table, &both, &new) {
         return Err(SqlError::unsupported(
             "ON CONFLICT DO UPDATE of the primary key",
@@ -577,8 +587,8 @@ pub(super) fn changes_key(table: &Table, old: &[Value<'_>], new: &[Value<'_>]) -
 }
 
 impl Operator for Inserting<'_> {
-    fn next<'f>(&'f mut self, run: &'f Run<'_>, out: &'f mut Rows) -> Step<'f> {
-        Box::pin(self.advance(run, out))
+    fn next<'f>(&'f mut self, context: &'f ExecutionContext<'_>, out: &'f mut Rows) -> Step<'f> {
+        Box::pin(self.advance(context, out))
     }
 
     fn rewind(&mut self) {

@@ -15,7 +15,7 @@ use types::{
 };
 
 use super::{
-    Run,
+    ExecutionContext,
     dense::{Dense, DenseKeys},
 };
 use batch::{NO_ROW, Rows};
@@ -112,13 +112,21 @@ impl JoinHashTable {
     ///
     /// # Errors
     /// 53200 if the statement may not hold as much; 54000 for more rows than have numbers.
-    pub(super) async fn make_room(&mut self, rows: usize, run: &Run<'_>) -> Result<()> {
+    pub(super) async fn make_room(
+        &mut self,
+        rows: usize,
+        context: &ExecutionContext<'_>,
+    ) -> Result<()> {
         let all = self.table.len() + self.pending.len() + rows;
-        grow(&mut self.table, all, run).await
+        grow(&mut self.table, all, context).await
     }
 
     /// Replaces all rows by `rows`, to which no others will be added, and makes them findable.
-    pub(super) async fn settle_all(&mut self, rows: Rows, run: &Run<'_>) -> Result<()> {
+    pub(super) async fn settle_all(
+        &mut self,
+        rows: Rows,
+        context: &ExecutionContext<'_>,
+    ) -> Result<()> {
         self.clear();
         // One number stands for no row.
         let count = u32::try_from(rows.len()).ok();
@@ -128,23 +136,23 @@ impl JoinHashTable {
             && is_integer(*ty)
         {
             let mut charge = Charge::default();
-            charge.set(run.memory(), self.rows.len() * Dense::BYTES_PER_ROW)?;
+            charge.set(context.memory(), self.rows.len() * Dense::BYTES_PER_ROW)?;
             let mut keys = DenseKeys::with_capacity(self.rows.len());
             for row in self.rows.iter() {
                 keys.push(integer_of(row[*at]));
-                run.pause(1).await;
+                context.pause(1).await;
             }
             if let Some(mut filling) = keys.fill() {
                 while !filling.step(SETTLED_AT_ONCE) {
-                    run.pause(SETTLED_AT_ONCE).await;
+                    context.pause(SETTLED_AT_ONCE).await;
                 }
                 self.dense = Some(filling.finish());
                 drop(charge);
-                return self.charge(run.memory());
+                return self.charge(context.memory());
             }
         }
-        grow(&mut self.table, self.rows.len(), run).await?;
-        self.charge(run.memory())?;
+        grow(&mut self.table, self.rows.len(), context).await?;
+        self.charge(context.memory())?;
         // Rows are added from the last on: chains begin with the entry that was added last, which
         // puts a key's rows in their order.
         for number in (0..count).rev() {
@@ -152,7 +160,7 @@ impl JoinHashTable {
             if self.pending.len() == SETTLED_AT_ONCE {
                 self.settle()?;
             }
-            run.pause(1).await;
+            context.pause(1).await;
         }
         self.settle()
     }
@@ -260,7 +268,7 @@ impl JoinHashTable {
 pub(super) async fn grow(
     table: &mut ChainedTable<u64, u32>,
     all: usize,
-    run: &Run<'_>,
+    context: &ExecutionContext<'_>,
 ) -> Result<()> {
     if all <= MOVED_AT_ONCE {
         return Ok(());
@@ -270,9 +278,9 @@ pub(super) async fn grow(
     };
     // Both tables are there until the smaller one is dropped.
     let mut charge = Charge::default();
-    charge.set(run.memory(), growth.bytes())?;
+    charge.set(context.memory(), growth.bytes())?;
     while !growth.step(table, MOVED_AT_ONCE) {
-        run.pause(MOVED_AT_ONCE).await;
+        context.pause(MOVED_AT_ONCE).await;
     }
     Ok(())
 }

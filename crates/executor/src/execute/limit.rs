@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use types::{Result, Scratch, SqlError, SqlState, Value};
 
-use super::{Input, Operator, Run, Step, sort::compare_keys};
+use super::{ExecutionContext, Input, Operator, Step, sort::compare_keys};
 use batch::Rows;
 use planner::{plan::SortKey, program::Program};
 
@@ -38,26 +38,29 @@ impl<'p> Limiting<'p> {
         }
     }
 
-    async fn advance(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
+    async fn advance(&mut self, context: &ExecutionContext<'_>, out: &mut Rows) -> Result<bool> {
         let (mut skip, mut give) = match self.rest {
             Some(rest) => rest,
             None => {
                 let offset = count(
                     self.offset,
-                    run,
+                    context,
                     SqlState::INVALID_ROW_COUNT_IN_OFFSET,
                     "OFFSET",
                 )?;
                 let limit = count(
                     self.limit,
-                    run,
+                    context,
                     SqlState::INVALID_ROW_COUNT_IN_LIMIT,
                     "LIMIT",
                 )?;
                 (offset.unwrap_or(0), limit.unwrap_or(u64::MAX))
             }
         };
-        while out.is_empty() && (give > 0 || self.last.is_some()) && self.input.more(run).await? {
+        while out.is_empty()
+            && (give > 0 || self.last.is_some())
+            && self.input.more(context).await?
+        {
             self.scratch.reset();
             while self.input.taken < self.input.batch.len() {
                 let row = self.input.batch.row(self.input.taken);
@@ -67,13 +70,13 @@ impl<'p> Limiting<'p> {
                     give -= 1;
                     out.push(row.iter().copied());
                     if let (0, Some(keys)) = (give, self.with_ties) {
-                        self.last = Some(keys_of(keys, run, &self.scratch, row)?);
+                        self.last = Some(keys_of(keys, context, &self.scratch, row)?);
                     }
                 } else {
                     let (Some(last), Some(keys)) = (&self.last, self.with_ties) else {
                         break;
                     };
-                    let own = keys_of(keys, run, &self.scratch, row)?;
+                    let own = keys_of(keys, context, &self.scratch, row)?;
                     if compare_keys(keys, last.row(0), own.row(0)) != Ordering::Equal {
                         self.last = None;
                         break;
@@ -88,9 +91,14 @@ impl<'p> Limiting<'p> {
     }
 }
 
-fn keys_of(keys: &[SortKey], run: &Run<'_>, scratch: &Scratch, row: &[Value<'_>]) -> Result<Rows> {
+fn keys_of(
+    keys: &[SortKey],
+    context: &ExecutionContext<'_>,
+    scratch: &Scratch,
+    row: &[Value<'_>],
+) -> Result<Rows> {
     let mut found = Rows::new(keys.len());
-    let mut machine = run.machine(scratch);
+    let mut machine = context.machine(scratch);
     let values = keys.iter().map(|key| key.value.run(&mut machine, row));
     found.push(values.collect::<Result<Vec<_>>>()?);
     Ok(found)
@@ -99,7 +107,7 @@ fn keys_of(keys: &[SortKey], run: &Run<'_>, scratch: &Scratch, row: &[Value<'_>]
 /// Returns a number of rows; `None` if the value is NULL.
 fn count(
     program: Option<&Program>,
-    run: &Run<'_>,
+    context: &ExecutionContext<'_>,
     state: SqlState,
     name: &str,
 ) -> Result<Option<u64>> {
@@ -107,7 +115,7 @@ fn count(
         return Ok(None);
     };
     let scratch = Scratch::new();
-    match program.run(&mut run.machine(&scratch), &[])? {
+    match program.run(&mut context.machine(&scratch), &[])? {
         Value::Int8(count) => match u64::try_from(count) {
             Ok(count) => Ok(Some(count)),
             Err(_) => Err(SqlError::new(state, format!("{name} must not be negative"))),
@@ -117,12 +125,12 @@ fn count(
 }
 
 impl Operator for Limiting<'_> {
-    fn next<'f>(&'f mut self, run: &'f Run<'_>, out: &'f mut Rows) -> Step<'f> {
-        Box::pin(self.advance(run, out))
+    fn next<'f>(&'f mut self, context: &'f ExecutionContext<'_>, out: &'f mut Rows) -> Step<'f> {
+        Box::pin(self.advance(context, out))
     }
 
-    fn settle<'f>(&'f mut self, run: &'f Run<'_>) -> Step<'f> {
-        self.input.settle(run)
+    fn settle<'f>(&'f mut self, context: &'f ExecutionContext<'_>) -> Step<'f> {
+        self.input.settle(context)
     }
 
     fn rewind(&mut self) {

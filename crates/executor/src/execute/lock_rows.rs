@@ -4,7 +4,7 @@ use engine::{IfLocked, Strength};
 use interleave::Interleaved;
 use types::{Result, Scratch};
 
-use super::{BATCH_ROWS, Run, errors::of_engine, key};
+use super::{BATCH_ROWS, ExecutionContext, errors::of_engine, key};
 use batch::Rows;
 use planner::{
     plan::{Access, KeyRange, Plan, Scan},
@@ -16,7 +16,11 @@ use planner::{
 ///
 /// The records are fetched together, so that their cache misses overlap, and then locked one after
 /// the other.
-pub async fn lock_rows(plan: &Plan, run: &Run<'_>, parameters: &Rows) -> Result<Option<Vec<bool>>> {
+pub async fn lock_rows(
+    plan: &Plan,
+    context: &ExecutionContext<'_>,
+    parameters: &Rows,
+) -> Result<Option<Vec<bool>>> {
     let Some((scan, range, strength)) = locked_point(plan) else {
         return Ok(None);
     };
@@ -25,17 +29,19 @@ pub async fn lock_rows(plan: &Plan, run: &Run<'_>, parameters: &Rows) -> Result<
     {
         let scratch = Scratch::new();
         for values in parameters.iter() {
-            run.pause(1).await;
-            let mut machine = Machine::new(run.context(&scratch), values).in_turn(run.turn());
+            context.pause(1).await;
+            let mut machine =
+                Machine::new(context.function_context(&scratch), values).in_turn(context.turn());
             keys.push(key::point(range, &mut machine, &[])?);
         }
     }
     if keys.len() > 1 {
         for some in keys.chunks(BATCH_ROWS) {
             let there: Vec<&Vec<u8>> = some.iter().flatten().collect();
-            run.pause(there.len()).await;
+            context.pause(there.len()).await;
             let fetched =
-                run.reads
+                context
+                    .reads
                     .multi_get::<Interleaved, _>(table, there.into_iter(), |_, _| ());
             fetched
                 .await
@@ -44,14 +50,18 @@ pub async fn lock_rows(plan: &Plan, run: &Run<'_>, parameters: &Rows) -> Result<
     }
     let mut found = Vec::with_capacity(keys.len());
     for key in &keys {
-        run.pause(1).await;
+        context.pause(1).await;
         let Some(key) = key else {
             found.push(false);
             continue;
         };
-        let locked =
-            run.transaction
-                .lock::<Interleaved, _>(table, key, strength, IfLocked::Wait, |_| ());
+        let locked = context.transaction.lock::<Interleaved, _>(
+            table,
+            key,
+            strength,
+            IfLocked::Wait,
+            |_| (),
+        );
         let locked = locked.await;
         found.push(
             locked

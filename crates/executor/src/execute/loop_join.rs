@@ -3,7 +3,7 @@
 
 use types::{Charge, Result, Scratch, Value};
 
-use super::{Input, Operator, Run, Step};
+use super::{ExecutionContext, Input, Operator, Step};
 use batch::Rows;
 use logical::relation::JoinKind;
 use planner::{
@@ -48,21 +48,21 @@ impl<'p> LoopJoining<'p> {
         }
     }
 
-    async fn advance(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
+    async fn advance(&mut self, context: &ExecutionContext<'_>, out: &mut Rows) -> Result<bool> {
         if self.join.correlated.is_empty() {
-            return self.over_kept(run, out).await;
+            return self.over_kept(context, out).await;
         }
-        while out.is_empty() && self.outer.more(run).await? {
+        while out.is_empty() && self.outer.more(context).await? {
             let row = self.outer.batch.row(self.outer.taken);
             if self.parameters.is_none() {
-                self.parameters = Some(run.extended(row, &self.join.correlated));
+                self.parameters = Some(context.extended(row, &self.join.correlated));
                 self.inner.rewind();
                 self.found = false;
             }
             let Some(parameters) = &self.parameters else {
                 return Ok(false);
             };
-            let inside = run.with(parameters);
+            let inside = context.with(parameters);
             if self.decided() || !self.inner.more(&inside).await? {
                 self.alone(out);
                 self.parameters = None;
@@ -70,9 +70,9 @@ impl<'p> LoopJoining<'p> {
                 continue;
             }
             self.scratch.reset();
-            let mut pair = Pair::of(row, self.join, run.machine(&self.scratch));
+            let mut pair = Pair::of(row, self.join, context.machine(&self.scratch));
             for at in self.inner.taken..self.inner.batch.len() {
-                run.pause(1).await;
+                context.pause(1).await;
                 let inner = self.inner.batch.row(at);
                 if pair.holds(inner)? {
                     self.found = true;
@@ -89,15 +89,15 @@ impl<'p> LoopJoining<'p> {
         Ok(!out.is_empty())
     }
 
-    async fn over_kept(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
+    async fn over_kept(&mut self, context: &ExecutionContext<'_>, out: &mut Rows) -> Result<bool> {
         if self.kept.is_none() {
-            let kept = self.inner.all(run).await?;
-            self.charge.set(run.memory(), kept.len())?;
+            let kept = self.inner.all(context).await?;
+            self.charge.set(context.memory(), kept.len())?;
             self.matched = vec![false; kept.len()];
             self.kept = Some(kept);
         }
-        while out.is_empty() && self.outer.more(run).await? {
-            if self.look_on(run, out)? {
+        while out.is_empty() && self.outer.more(context).await? {
+            if self.look_on(context, out)? {
                 interleave::yield_now().await;
             }
         }
@@ -109,14 +109,14 @@ impl<'p> LoopJoining<'p> {
 
     /// Looks for matches of the current outer row among the kept rows, until the task's turn is
     /// over; returns whether it is over.
-    fn look_on(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
+    fn look_on(&mut self, context: &ExecutionContext<'_>, out: &mut Rows) -> Result<bool> {
         let Some(kept) = &self.kept else {
             return Ok(false);
         };
         self.scratch.reset();
         let row = self.outer.batch.row(self.outer.taken);
-        let mut pair = Pair::of(row, self.join, run.machine(&self.scratch));
-        let mut is_over = run.turn().spend(1);
+        let mut pair = Pair::of(row, self.join, context.machine(&self.scratch));
+        let mut is_over = context.turn().spend(1);
         while self.next < kept.len() && !is_over && !out.is_full() && !self.decided() {
             let inner = kept.row(self.next);
             if pair.holds(inner)? {
@@ -127,7 +127,7 @@ impl<'p> LoopJoining<'p> {
                 }
             }
             self.next += 1;
-            is_over = run.turn().spend(1);
+            is_over = context.turn().spend(1);
         }
         if self.next >= kept.len() || self.decided() {
             self.alone(out);
@@ -209,8 +209,8 @@ impl<'a> Pair<'a> {
 }
 
 impl Operator for LoopJoining<'_> {
-    fn next<'f>(&'f mut self, run: &'f Run<'_>, out: &'f mut Rows) -> Step<'f> {
-        Box::pin(self.advance(run, out))
+    fn next<'f>(&'f mut self, context: &'f ExecutionContext<'_>, out: &'f mut Rows) -> Step<'f> {
+        Box::pin(self.advance(context, out))
     }
 
     fn rewind(&mut self) {

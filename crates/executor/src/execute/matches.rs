@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use types::{Result, Scratch};
 
-use super::{BATCH_ROWS, ROWS_AT_ONCE, Run};
+use super::{BATCH_ROWS, ExecutionContext, ROWS_AT_ONCE};
 use batch::{NO_ROW, Rows};
 use logical::relation::JoinKind;
 use planner::{plan::HandedOn, program::Program};
@@ -55,7 +55,7 @@ impl Matches {
         (kind, residual): (JoinKind, Option<&'a Program>),
         (rows, sides): (Range<usize>, Sides<'a>),
         (candidates, goes_on): (&mut Vec<(u32, u32)>, bool),
-        (run, scratch): (&'a Run<'_>, &'a Scratch),
+        (context, scratch): (&'a ExecutionContext<'_>, &'a Scratch),
         mut matched: impl FnMut(u32),
     ) -> Result<bool> {
         self.found.clear();
@@ -64,13 +64,15 @@ impl Matches {
             return Ok(true);
         };
         if residual.is_none() {
-            run.pause(candidates.len().saturating_sub(rows.len())).await;
+            context
+                .pause(candidates.len().saturating_sub(rows.len()))
+                .await;
         }
         if kind == JoinKind::Inner && residual.is_none() {
             std::mem::swap(&mut self.found, candidates);
             return Ok(!goes_on);
         }
-        let mut machine = run.machine(scratch);
+        let mut machine = context.machine(scratch);
         let mut candidates = candidates.iter().copied().peekable();
         let mut both = Vec::with_capacity(sides.left.width() + sides.right_width);
         let is_test = matches!(kind, JoinKind::Semi | JoinKind::Anti);
@@ -82,7 +84,7 @@ impl Matches {
                     continue;
                 }
                 if let Some(residual) = residual {
-                    run.pause(1).await;
+                    context.pause(1).await;
                     both.clear();
                     both.extend_from_slice(row);
                     both.extend_from_slice(&sides.right.row(number as usize)[..sides.right_width]);

@@ -34,7 +34,7 @@ use std::{
 use interleave::{Observed, Wait, noted_wait};
 use types::Result;
 
-use super::{Operator, Run, Step};
+use super::{ExecutionContext, Operator, Step};
 use batch::Rows;
 
 /// Number of the execution itself, outside its operators.
@@ -267,11 +267,11 @@ impl<'p> Measured<'p> {
 }
 
 impl Operator for Measured<'_> {
-    fn next<'f>(&'f mut self, run: &'f Run<'_>, out: &'f mut Rows) -> Step<'f> {
+    fn next<'f>(&'f mut self, context: &'f ExecutionContext<'_>, out: &'f mut Rows) -> Step<'f> {
         let is_first = !std::mem::replace(&mut self.is_begun, true);
-        let measurements = &run.shared.measurements;
+        let measurements = &context.shared.measurements;
         Box::pin(async move {
-            let inner = self.operator.next(run, out);
+            let inner = self.operator.next(context, out);
             let more = measurements.during(self.number, is_first, inner).await?;
             measurements.change(self.number, |measured| {
                 measured.loops += u64::from(is_first);

@@ -9,7 +9,7 @@ use engine::Abort;
 use types::{Result, Scratch, SqlError, SqlState, Value};
 
 use super::{
-    Input, Operator, Run, Step,
+    ExecutionContext, Input, Operator, Step,
     change_row::{Became, Changing, Verdict},
     errors::of_write,
     insert::put,
@@ -36,16 +36,16 @@ impl<'p> Merging<'p> {
         }
     }
 
-    async fn advance(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
+    async fn advance(&mut self, context: &ExecutionContext<'_>, out: &mut Rows) -> Result<bool> {
         if !self.is_read {
-            self.input.read_all(run).await?;
+            self.input.read_all(context).await?;
             self.is_read = true;
         }
-        while out.is_empty() && self.input.more(run).await? {
-            run.pause(1).await;
+        while out.is_empty() && self.input.more(context).await? {
+            context.pause(1).await;
             self.scratch.reset();
             let row = self.input.batch.row(self.input.taken);
-            if merge(self.plan, run, &self.scratch, row).await? {
+            if merge(self.plan, context, &self.scratch, row).await? {
                 // Rows are counted, not shown.
                 out.push([]);
             }
@@ -58,12 +58,12 @@ impl<'p> Merging<'p> {
 /// Returns the first action that applies to a row.
 fn chosen<'p>(
     plan: &'p Merge,
-    run: &Run<'_>,
+    context: &ExecutionContext<'_>,
     scratch: &Scratch,
     row: &[Value<'_>],
     matched: bool,
 ) -> Result<Option<&'p MergeAction>> {
-    let mut machine = run.machine(scratch);
+    let mut machine = context.machine(scratch);
     for action in &plan.actions {
         if action.matched != matched {
             continue;
@@ -82,11 +82,11 @@ fn chosen<'p>(
 /// Decides what becomes of the target row that `row` has matched.
 fn verdict<'p>(
     plan: &'p Merge,
-    run: &Run<'_>,
+    context: &ExecutionContext<'_>,
     scratch: &Scratch,
     row: &[Value<'_>],
 ) -> Result<Verdict<'p>> {
-    let action = chosen(plan, run, scratch, row, true)?;
+    let action = chosen(plan, context, scratch, row, true)?;
     Ok(match action.map(|action| &action.kind) {
         Some(MergeKind::Update(assignments)) => Verdict::Update(&plan.new, assignments),
         Some(MergeKind::Delete) => Verdict::Delete,
@@ -95,14 +95,19 @@ fn verdict<'p>(
 }
 
 /// Carries out the action for one row of the source; returns whether the table was changed.
-async fn merge(plan: &Merge, run: &Run<'_>, scratch: &Scratch, row: &[Value<'_>]) -> Result<bool> {
+async fn merge(
+    plan: &Merge,
+    context: &ExecutionContext<'_>,
+    scratch: &Scratch,
+    row: &[Value<'_>],
+) -> Result<bool> {
     let Value::Bytea(key) = row[plan.target.key] else {
-        return insert(plan, run, scratch, row).await;
+        return insert(plan, context, scratch, row).await;
     };
-    let decide = |row: &[Value<'_>]| verdict(plan, run, scratch, row);
+    let decide = |row: &[Value<'_>]| verdict(plan, context, scratch, row);
     let changing = Changing {
         target: &plan.target,
-        run,
+        context,
         scratch,
         row,
         key,
@@ -118,38 +123,43 @@ async fn merge(plan: &Merge, run: &Run<'_>, scratch: &Scratch, row: &[Value<'_>]
         }
         Became::Unmatched if plan.inserts_called => {
             // Functions that wait were not called for this row, and their answers are missing.
-            Err(from_engine(run.transaction.abort(Abort::WriteConflict)))
+            Err(from_engine(context.transaction.abort(Abort::WriteConflict)))
         }
         Became::Unmatched => {
             // The new row is computed from the source's columns alone.
-            insert(plan, run, scratch, row).await
+            insert(plan, context, scratch, row).await
         }
     }
 }
 
 /// Puts in the new row for a row of the source without a match.
-async fn insert(plan: &Merge, run: &Run<'_>, scratch: &Scratch, row: &[Value<'_>]) -> Result<bool> {
-    let action = chosen(plan, run, scratch, row, false)?;
+async fn insert(
+    plan: &Merge,
+    context: &ExecutionContext<'_>,
+    scratch: &Scratch,
+    row: &[Value<'_>],
+) -> Result<bool> {
+    let action = chosen(plan, context, scratch, row, false)?;
     let Some(MergeKind::Insert(values)) = action.map(|action| &action.kind) else {
         return Ok(false);
     };
     let mut new = Vec::with_capacity(values.len());
     {
-        let mut machine = run.machine(scratch);
+        let mut machine = context.machine(scratch);
         for value in values {
             new.push(value.run(&mut machine, row)?);
         }
     }
-    new_row::complete(&plan.new, run, scratch, &mut new)?;
-    put(&plan.new, run, &new)
+    new_row::complete(&plan.new, context, scratch, &mut new)?;
+    put(&plan.new, context, &new)
         .await?
-        .map_err(|error| of_write(error, &plan.new.table, run, &new))?;
+        .map_err(|error| of_write(error, &plan.new.table, context, &new))?;
     Ok(true)
 }
 
 impl Operator for Merging<'_> {
-    fn next<'f>(&'f mut self, run: &'f Run<'_>, out: &'f mut Rows) -> Step<'f> {
-        Box::pin(self.advance(run, out))
+    fn next<'f>(&'f mut self, context: &'f ExecutionContext<'_>, out: &'f mut Rows) -> Step<'f> {
+        Box::pin(self.advance(context, out))
     }
 
     fn rewind(&mut self) {

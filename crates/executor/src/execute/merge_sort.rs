@@ -6,7 +6,7 @@ use std::{cmp::Ordering, ops::Deref};
 use interleave::{Gradual, Turn};
 use types::{Charge, Result, SqlError, SqlState, Value};
 
-use super::Run;
+use super::ExecutionContext;
 
 /// Number of items that are sorted at once: some tens of microseconds if they are compared quickly.
 const PIECE: usize = 512;
@@ -36,7 +36,7 @@ impl Order {
     /// 53200 if the statement may not hold as much; 54000 for more rows than have numbers.
     pub(super) async fn of(
         rows: usize,
-        run: &Run<'_>,
+        context: &ExecutionContext<'_>,
         key_bytes: impl Fn(usize) -> usize,
         mut compare: impl FnMut(usize, usize) -> Ordering,
     ) -> Result<Order> {
@@ -48,7 +48,7 @@ impl Order {
         }
         let bytes = rows * size_of::<u32>();
         let mut charge = Charge::default();
-        charge.set(run.memory(), 2 * bytes)?;
+        charge.set(context.memory(), 2 * bytes)?;
         let mut numbers = Gradual::from(Vec::with_capacity(rows));
         let mut largest = 0;
         while numbers.len() < rows {
@@ -56,12 +56,12 @@ impl Order {
             let until = rows.min(from + LOOKED_AT_ONCE);
             numbers.extend(from as u32..until as u32);
             largest = (from..until).map(&key_bytes).fold(largest, usize::max);
-            run.pause((until - from) / 8).await;
+            context.pause((until - from) / 8).await;
         }
         let piece = (PIECE_BYTES / largest.max(1)).clamp(PIECE_MIN, PIECE);
         let mut merged = Gradual::from(Vec::new());
         let compare = |left: &u32, right: &u32| compare(*left as usize, *right as usize);
-        sort_within(&mut numbers, &mut merged, piece, run.turn(), compare).await;
+        sort_within(&mut numbers, &mut merged, piece, context.turn(), compare).await;
         drop(merged);
         charge.lower(bytes);
         Ok(Order {

@@ -2,7 +2,7 @@
 
 use types::{Result, Scratch, SqlError, SqlState, Value, key::write_all, row::RowWriter};
 
-use super::Run;
+use super::ExecutionContext;
 use catalog::{RowKey, Table};
 use planner::plan::NewRow;
 
@@ -12,12 +12,12 @@ use planner::plan::NewRow;
 /// 23502 if a column must not be NULL; 23514 if a check fails.
 pub(super) fn complete<'a>(
     new: &'a NewRow,
-    run: &'a Run<'_>,
+    context: &'a ExecutionContext<'_>,
     scratch: &'a Scratch,
     row: &mut [Value<'a>],
 ) -> Result<()> {
     if !new.generated.is_empty() {
-        let mut machine = run.machine(scratch);
+        let mut machine = context.machine(scratch);
         for (at, program) in &new.generated {
             row[*at] = program.run(&mut machine, row)?;
         }
@@ -29,12 +29,12 @@ pub(super) fn complete<'a>(
                 column.name, new.table.name
             );
             return Err(SqlError::new(SqlState::NOT_NULL_VIOLATION, message)
-                .detail(failing_row(&new.table, run, row))
+                .detail(failing_row(&new.table, context, row))
                 .table(&new.table.name)
                 .column(&column.name));
         }
     }
-    let mut machine = run.machine(scratch);
+    let mut machine = context.machine(scratch);
     for check in &new.checks {
         if matches!(check.predicate.run(&mut machine, row)?, Value::Bool(false)) {
             let message = format!(
@@ -42,7 +42,7 @@ pub(super) fn complete<'a>(
                 new.table.name, check.name
             );
             return Err(SqlError::new(SqlState::CHECK_VIOLATION, message)
-                .detail(failing_row(&new.table, run, row))
+                .detail(failing_row(&new.table, context, row))
                 .table(&new.table.name)
                 .constraint(&check.name));
         }
@@ -73,10 +73,10 @@ pub(super) fn key(new: &NewRow, row: &[Value<'_>], key: &mut Vec<u8>) -> Result<
     }
 }
 
-fn failing_row(table: &Table, run: &Run<'_>, row: &[Value<'_>]) -> String {
+fn failing_row(table: &Table, context: &ExecutionContext<'_>, row: &[Value<'_>]) -> String {
     let values = table
         .live_columns()
-        .map(|(at, column)| shown(run, row[at], column.ty));
+        .map(|(at, column)| shown(context, row[at], column.ty));
     format!(
         "Failing row contains ({}).",
         values.collect::<Vec<_>>().join(", ")
@@ -84,13 +84,18 @@ fn failing_row(table: &Table, run: &Run<'_>, row: &[Value<'_>]) -> String {
 }
 
 /// Returns a value as messages show it.
-pub(super) fn shown(run: &Run<'_>, value: Value<'_>, ty: types::Type) -> String {
+pub(super) fn shown(context: &ExecutionContext<'_>, value: Value<'_>, ty: types::Type) -> String {
     if value.is_null() {
         return "null".to_owned();
     }
     let mut text = Vec::new();
     let scratch = Scratch::new();
-    match types::text::write(value, ty, &run.context(&scratch).types(), &mut text) {
+    match types::text::write(
+        value,
+        ty,
+        &context.function_context(&scratch).types(),
+        &mut text,
+    ) {
         Ok(()) => {
             let text = String::from_utf8_lossy(&text);
             // Long values are cut, as in PostgreSQL.

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use types::Result;
 
 use super::{
-    Operator, Run, Step,
+    ExecutionContext, Operator, Step,
     open::{open, width},
 };
 use batch::Rows;
@@ -48,16 +48,20 @@ impl Opened {
     ///
     /// # Errors
     /// Errors of [`Operator::next`].
-    pub fn next<'f>(&'f mut self, run: &'f Run<'_>, out: &'f mut Rows) -> Step<'f> {
-        self.operator.next(run, out)
+    pub fn next<'f>(
+        &'f mut self,
+        context: &'f ExecutionContext<'_>,
+        out: &'f mut Rows,
+    ) -> Step<'f> {
+        self.operator.next(context, out)
     }
 
     /// Settles the operator: see [`Operator::settle`].
     ///
     /// # Errors
     /// Errors of [`Operator::settle`].
-    pub fn settle<'f>(&'f mut self, run: &'f Run<'_>) -> Step<'f> {
-        self.operator.settle(run)
+    pub fn settle<'f>(&'f mut self, context: &'f ExecutionContext<'_>) -> Step<'f> {
+        self.operator.settle(context)
     }
 
     /// Begins again: see [`Operator::rewind`].

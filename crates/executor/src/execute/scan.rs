@@ -15,7 +15,7 @@ use types::{
 };
 
 use super::{
-    BATCH_ROWS, Operator, Run, Step,
+    BATCH_ROWS, ExecutionContext, Operator, Step,
     errors::of_engine,
     key::{self, Keys},
 };
@@ -44,8 +44,12 @@ impl<'p> Reader<'p> {
     ///
     /// # Errors
     /// Errors of the expressions that records are compared with.
-    pub(super) fn new(scan: &'p Scan, run: &Run<'_>, scratch: &Scratch) -> Result<Self> {
-        let mut machine = run.machine(scratch);
+    pub(super) fn new(
+        scan: &'p Scan,
+        context: &ExecutionContext<'_>,
+        scratch: &Scratch,
+    ) -> Result<Self> {
+        let mut machine = context.machine(scratch);
         let limits = scan.tests.iter().map(|test| {
             let limit = test.value.run(&mut machine, &[])?;
             Ok(integer_of(limit))
@@ -65,7 +69,7 @@ impl<'p> Reader<'p> {
     #[inline]
     pub(super) fn take(
         &mut self,
-        run: &Run<'_>,
+        context: &ExecutionContext<'_>,
         scratch: &Scratch,
         key: &[u8],
         record: &[u8],
@@ -93,7 +97,7 @@ impl<'p> Reader<'p> {
         let mut values: Vec<Value<'_>> = std::mem::take(&mut self.values);
         decode(scan, &row, key, &mut values)?;
         let registers = std::mem::take(&mut self.registers);
-        let mut machine = run.machine(scratch).with_registers(registers);
+        let mut machine = context.machine(scratch).with_registers(registers);
         let holds = filter.holds(&mut machine, &values)?;
         self.registers = emptied(machine.into_registers());
         if holds {
@@ -165,26 +169,26 @@ impl<'p> Scanning<'p> {
         }
     }
 
-    async fn advance(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
+    async fn advance(&mut self, context: &ExecutionContext<'_>, out: &mut Rows) -> Result<bool> {
         self.scratch.reset();
         let first = matches!(self.progress, Progress::Begin);
         if first {
             match &self.scan.access {
-                Access::Key(range) if range.is_point => return self.point(run, out).await,
+                Access::Key(range) if range.is_point => return self.point(context, out).await,
                 Access::Index { range, index } if range.is_point => {
-                    return self.point_by(run, *index, out).await;
+                    return self.point_by(context, *index, out).await;
                 }
-                _ => self.begin(run)?,
+                _ => self.begin(context)?,
             }
         }
         let mut wanted = if first { FIRST_ROWS } else { BATCH_ROWS };
         loop {
             let end = match &mut self.progress {
                 Progress::At(keys, behind) => {
-                    piece(self.scan, keys, behind, run, wanted, out).await?
+                    piece(self.scan, keys, behind, context, wanted, out).await?
                 }
                 Progress::Unordered(position) => {
-                    unordered_piece(self.scan, position, run, wanted, out).await?
+                    unordered_piece(self.scan, position, context, wanted, out).await?
                 }
                 Progress::Begin | Progress::End => return Ok(false),
             };
@@ -200,10 +204,10 @@ impl<'p> Scanning<'p> {
         }
     }
 
-    fn begin(&mut self, run: &Run<'_>) -> Result<()> {
+    fn begin(&mut self, context: &ExecutionContext<'_>) -> Result<()> {
         let scan = self.scan;
         let is_whole = matches!(scan.access, Access::Full) && !scan.ordered && !scan.with_key;
-        if is_whole && run.reads.unordered().is_some() {
+        if is_whole && context.reads.unordered().is_some() {
             self.progress = Progress::Unordered(ScanPosition::default());
             return Ok(());
         }
@@ -214,26 +218,26 @@ impl<'p> Scanning<'p> {
         let keys = match &self.scan.access {
             Access::Full => Some(everything),
             Access::Key(range) | Access::Index { range, .. } => {
-                key::keys(range, &mut run.machine(&self.scratch), &[])?
+                key::keys(range, &mut context.machine(&self.scratch), &[])?
             }
         };
         self.progress = keys.map_or(Progress::End, |keys| Progress::At(keys, None));
         Ok(())
     }
 
-    async fn point(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
+    async fn point(&mut self, context: &ExecutionContext<'_>, out: &mut Rows) -> Result<bool> {
         self.progress = Progress::End;
         let Access::Key(range) = &self.scan.access else {
             return Ok(false);
         };
-        let Some(key) = key::point(range, &mut run.machine(&self.scratch), &[])? else {
+        let Some(key) = key::point(range, &mut context.machine(&self.scratch), &[])? else {
             return Ok(false);
         };
         let scratch = &self.scratch;
-        let mut reader = Reader::new(self.scan, run, scratch)?;
+        let mut reader = Reader::new(self.scan, context, scratch)?;
         let table = &self.scan.table;
-        let take = |record: &[u8]| reader.take(run, scratch, &key, record, out);
-        let reads = run.reads;
+        let take = |record: &[u8]| reader.take(context, scratch, &key, record, out);
+        let reads = context.reads;
         let found = match self.scan.with_key {
             true => {
                 reads
@@ -251,25 +255,37 @@ impl<'p> Scanning<'p> {
             .unwrap_or(Ok(false))
     }
 
-    async fn point_by(&mut self, run: &Run<'_>, index: usize, out: &mut Rows) -> Result<bool> {
+    async fn point_by(
+        &mut self,
+        context: &ExecutionContext<'_>,
+        index: usize,
+        out: &mut Rows,
+    ) -> Result<bool> {
         self.progress = Progress::End;
         let Access::Index { range, .. } = &self.scan.access else {
             return Ok(false);
         };
-        let Some(key) = key::point(range, &mut run.machine(&self.scratch), &[])? else {
+        let Some(key) = key::point(range, &mut context.machine(&self.scratch), &[])? else {
             return Ok(false);
         };
         let scratch = &self.scratch;
-        let mut reader = Reader::new(self.scan, run, scratch)?;
+        let mut reader = Reader::new(self.scan, context, scratch)?;
         let handle = index_of(&self.scan.table, index)?;
-        let take = |primary: &[u8], record: &[u8]| reader.take(run, scratch, primary, record, out);
+        let take =
+            |primary: &[u8], record: &[u8]| reader.take(context, scratch, primary, record, out);
         let found = match self.scan.with_key {
             true => {
-                run.reads
+                context
+                    .reads
                     .find_row_by::<Interleaved, _>(handle, &key, take)
                     .await
             }
-            false => run.reads.get_by::<Interleaved, _>(handle, &key, take).await,
+            false => {
+                context
+                    .reads
+                    .get_by::<Interleaved, _>(handle, &key, take)
+                    .await
+            }
         };
         found
             .map_err(|error| of_engine(error, &self.scan.table))?
@@ -298,7 +314,7 @@ enum End {
 /// A visitor of records that stops when there are enough rows, or when the task's turn is over.
 struct Looking<'t, 'p> {
     reader: Reader<'p>,
-    run: &'t Run<'t>,
+    context: &'t ExecutionContext<'t>,
     turn: &'t Turn,
     scratch: Scratch,
     out: &'t mut Rows,
@@ -308,13 +324,18 @@ struct Looking<'t, 'p> {
 }
 
 impl<'t, 'p> Looking<'t, 'p> {
-    fn new(scan: &'p Scan, run: &'t Run<'t>, wanted: usize, out: &'t mut Rows) -> Result<Self> {
+    fn new(
+        scan: &'p Scan,
+        context: &'t ExecutionContext<'t>,
+        wanted: usize,
+        out: &'t mut Rows,
+    ) -> Result<Self> {
         let scratch = Scratch::new();
-        run.turn().read_within(BATCH_ROWS as u32);
+        context.turn().read_within(BATCH_ROWS as u32);
         Ok(Self {
-            reader: Reader::new(scan, run, &scratch)?,
-            run,
-            turn: run.turn(),
+            reader: Reader::new(scan, context, &scratch)?,
+            context,
+            turn: context.turn(),
             scratch,
             out,
             wanted,
@@ -328,7 +349,7 @@ impl<'t, 'p> Looking<'t, 'p> {
     fn visit(&mut self, key: &[u8], record: &[u8]) -> ControlFlow<()> {
         let taken = self
             .reader
-            .take(self.run, &self.scratch, key, record, self.out);
+            .take(self.context, &self.scratch, key, record, self.out);
         let is_due = self.turn.tick();
         match taken {
             Ok(false) if !is_due => ControlFlow::Continue(()),
@@ -384,11 +405,11 @@ async fn piece(
     scan: &Scan,
     keys: &mut Keys,
     behind: &mut Option<Vec<u8>>,
-    run: &Run<'_>,
+    context: &ExecutionContext<'_>,
     wanted: usize,
     out: &mut Rows,
 ) -> Result<End> {
-    let mut looking = Looking::new(scan, run, wanted, out)?;
+    let mut looking = Looking::new(scan, context, wanted, out)?;
     let mut last: Option<Vec<u8>> = None;
     let direction = if scan.descending {
         Direction::Backward
@@ -411,7 +432,8 @@ async fn piece(
             Access::Full | Access::Key(_) => {
                 let table = scan.table.storage();
                 let scanned =
-                    run.reads
+                    context
+                        .reads
                         .scan::<Interleaved>(table, range, direction, |key, record| {
                             visit(key, key, record)
                         });
@@ -419,7 +441,7 @@ async fn piece(
             }
             Access::Index { index, .. } => {
                 let handle = index_of(&scan.table, *index)?;
-                let scanned = run.reads.scan_by_from::<Interleaved>(
+                let scanned = context.reads.scan_by_from::<Interleaved>(
                     handle,
                     range,
                     direction,
@@ -447,14 +469,14 @@ async fn piece(
 async fn unordered_piece(
     scan: &Scan,
     position: &mut ScanPosition,
-    run: &Run<'_>,
+    context: &ExecutionContext<'_>,
     wanted: usize,
     out: &mut Rows,
 ) -> Result<End> {
-    let Some(unordered) = run.reads.unordered() else {
+    let Some(unordered) = context.reads.unordered() else {
         return Ok(End::Range);
     };
-    let mut looking = Looking::new(scan, run, wanted, out)?;
+    let mut looking = Looking::new(scan, context, wanted, out)?;
     let visit = |record: &[u8]| looking.visit(&[], record);
     let scanned = unordered.scan::<Interleaved>(scan.table.storage(), *position, visit);
     let next = scanned
@@ -469,8 +491,8 @@ async fn unordered_piece(
 }
 
 impl Operator for Scanning<'_> {
-    fn next<'f>(&'f mut self, run: &'f Run<'_>, out: &'f mut Rows) -> Step<'f> {
-        Box::pin(self.advance(run, out))
+    fn next<'f>(&'f mut self, context: &'f ExecutionContext<'_>, out: &'f mut Rows) -> Step<'f> {
+        Box::pin(self.advance(context, out))
     }
 
     fn rewind(&mut self) {

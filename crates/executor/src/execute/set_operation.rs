@@ -3,7 +3,7 @@
 use interleave::Gradual;
 use types::{Charge, Result, Type};
 
-use super::{BATCH_ROWS, Input, Operator, Run, Step, join_hash_table::JoinHashTable};
+use super::{BATCH_ROWS, ExecutionContext, Input, Operator, Step, join_hash_table::JoinHashTable};
 use batch::Rows;
 use logical::relation::SetKind;
 
@@ -23,20 +23,20 @@ impl<'p> Append<'p> {
         }
     }
 
-    async fn advance(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
+    async fn advance(&mut self, context: &ExecutionContext<'_>, out: &mut Rows) -> Result<bool> {
         if self.is_left {
-            if self.left.next(run, out).await? {
+            if self.left.next(context, out).await? {
                 return Ok(true);
             }
             self.is_left = false;
         }
-        self.right.next(run, out).await
+        self.right.next(context, out).await
     }
 }
 
 impl Operator for Append<'_> {
-    fn next<'f>(&'f mut self, run: &'f Run<'_>, out: &'f mut Rows) -> Step<'f> {
-        Box::pin(self.advance(run, out))
+    fn next<'f>(&'f mut self, context: &'f ExecutionContext<'_>, out: &'f mut Rows) -> Step<'f> {
+        Box::pin(self.advance(context, out))
     }
 
     fn rewind(&mut self) {
@@ -81,13 +81,13 @@ impl<'p> SetOperation<'p> {
         }
     }
 
-    async fn advance(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
+    async fn advance(&mut self, context: &ExecutionContext<'_>, out: &mut Rows) -> Result<bool> {
         if !self.is_read {
-            while self.right.more(run).await? {
+            while self.right.more(context).await? {
                 let rows = self.right.batch.len();
-                self.hash_table.make_room(rows, run).await?;
+                self.hash_table.make_room(rows, context).await?;
                 for at in 0..rows {
-                    run.pause(1).await;
+                    context.pause(1).await;
                     let number = number(
                         &mut self.hash_table,
                         &mut self.counts,
@@ -96,15 +96,15 @@ impl<'p> SetOperation<'p> {
                     self.counts[number] += 1;
                 }
                 self.right.taken = self.right.batch.len();
-                self.hold(run)?;
+                self.hold(context)?;
             }
             self.is_read = true;
         }
-        while out.is_empty() && self.left.more(run).await? {
+        while out.is_empty() && self.left.more(context).await? {
             let rows = self.left.batch.len();
-            self.hash_table.make_room(rows, run).await?;
+            self.hash_table.make_room(rows, context).await?;
             for at in self.left.taken..rows {
-                run.pause(1).await;
+                context.pause(1).await;
                 let row = self.left.batch.row(at);
                 let number = number(&mut self.hash_table, &mut self.counts, row)?;
                 if gives(self.kind, self.all, &mut self.counts[number]) {
@@ -112,7 +112,7 @@ impl<'p> SetOperation<'p> {
                 }
             }
             self.left.taken = self.left.batch.len();
-            self.hold(run)?;
+            self.hold(context)?;
             debug_assert!(out.len() <= 2 * BATCH_ROWS);
         }
         Ok(!out.is_empty())
@@ -121,10 +121,10 @@ impl<'p> SetOperation<'p> {
 
 impl SetOperation<'_> {
     /// Charges what was kept of a batch.
-    fn hold(&mut self, run: &Run<'_>) -> Result<()> {
-        self.hash_table.charge(run.memory())?;
+    fn hold(&mut self, context: &ExecutionContext<'_>) -> Result<()> {
+        self.hash_table.charge(context.memory())?;
         let counts = self.counts.capacity() * size_of::<u64>();
-        self.charge.set(run.memory(), counts)
+        self.charge.set(context.memory(), counts)
     }
 }
 
@@ -177,8 +177,8 @@ fn number(
 }
 
 impl Operator for SetOperation<'_> {
-    fn next<'f>(&'f mut self, run: &'f Run<'_>, out: &'f mut Rows) -> Step<'f> {
-        Box::pin(self.advance(run, out))
+    fn next<'f>(&'f mut self, context: &'f ExecutionContext<'_>, out: &'f mut Rows) -> Step<'f> {
+        Box::pin(self.advance(context, out))
     }
 
     fn rewind(&mut self) {

@@ -15,7 +15,7 @@ use std::{
 use types::Result;
 
 use super::{
-    Budget, Input, Operator, Run, Step, copy_source::CopySource, distinct::Seen,
+    Budget, ExecutionContext, Input, Operator, Step, copy_source::CopySource, distinct::Seen,
     measure::Measurements,
 };
 use batch::Rows;
@@ -98,10 +98,10 @@ pub(super) enum Producer<'p> {
 
 impl Producer<'_> {
     /// Adds the producer's next rows to `out`; returns false at the end.
-    async fn next(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
+    async fn next(&mut self, context: &ExecutionContext<'_>, out: &mut Rows) -> Result<bool> {
         match self {
             Producer::Query(input) => {
-                if !input.more(run).await? {
+                if !input.more(context).await? {
                     return Ok(false);
                 }
                 for at in input.taken..input.batch.len() {
@@ -110,7 +110,7 @@ impl Producer<'_> {
                 input.taken = input.batch.len();
                 Ok(true)
             }
-            Producer::Recursive(recursion) => recursion.next(run, out).await,
+            Producer::Recursive(recursion) => recursion.next(context, out).await,
         }
     }
 
@@ -153,13 +153,13 @@ impl<'p> Recursion<'p> {
         }
     }
 
-    async fn next(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
+    async fn next(&mut self, context: &ExecutionContext<'_>, out: &mut Rows) -> Result<bool> {
         while out.is_empty() {
             let input = match self.steps {
                 true => &mut self.step,
                 false => &mut self.initial,
             };
-            if !input.more(run).await? {
+            if !input.more(context).await? {
                 if self.added.is_empty() {
                     return Ok(false);
                 }
@@ -171,7 +171,7 @@ impl<'p> Recursion<'p> {
                 continue;
             }
             if let Some((_, seen)) = &mut self.distinct {
-                seen.make_room(input.batch.len(), run).await?;
+                seen.make_room(input.batch.len(), context).await?;
             }
             for at in input.taken..input.batch.len() {
                 let row = input.batch.row(at);
@@ -184,9 +184,9 @@ impl<'p> Recursion<'p> {
                 out.push(row.iter().copied());
             }
             input.taken = input.batch.len();
-            self.added.settle(run.memory())?;
+            self.added.settle(context.memory())?;
             if let Some((_, seen)) = &mut self.distinct {
-                seen.charge(run.memory())?;
+                seen.charge(context.memory())?;
             }
         }
         Ok(true)
@@ -226,7 +226,7 @@ impl<'p> Definition<'p> {
     }
 
     /// Adds the definition's next rows to `out`; returns false at the end.
-    async fn compute(&self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
+    async fn compute(&self, context: &ExecutionContext<'_>, out: &mut Rows) -> Result<bool> {
         if self.is_over.get() {
             return Ok(false);
         }
@@ -238,30 +238,30 @@ impl<'p> Definition<'p> {
                 message,
             ));
         };
-        let more = producer.next(run, out).await;
+        let more = producer.next(context, out).await;
         self.producer.replace(Some(producer));
         self.is_over.set(matches!(more, Ok(false)));
         more
     }
 
     /// Computes rows until there are some from `from` on; returns false if there are none.
-    async fn reach(&self, from: usize, run: &Run<'_>) -> Result<bool> {
+    async fn reach(&self, from: usize, context: &ExecutionContext<'_>) -> Result<bool> {
         while self.rows.borrow().len() <= from {
             let mut fresh = Rows::new(self.width);
-            if !self.compute(run, &mut fresh).await? {
+            if !self.compute(context, &mut fresh).await? {
                 return Ok(false);
             }
             let mut rows = self.rows.borrow_mut();
             fresh.iter().for_each(|row| rows.push(row.iter().copied()));
-            rows.settle(run.memory())?;
+            rows.settle(context.memory())?;
         }
         Ok(true)
     }
 
     /// Runs the definition to its end.
-    async fn finish(&self, run: &Run<'_>) -> Result<()> {
+    async fn finish(&self, context: &ExecutionContext<'_>) -> Result<()> {
         let mut rows = Rows::new(self.width);
-        while self.compute(run, &mut rows).await? {
+        while self.compute(context, &mut rows).await? {
             rows.clear();
         }
         Ok(())
@@ -287,13 +287,13 @@ impl<'p> With<'p> {
         Self { definitions, body }
     }
 
-    async fn advance(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
-        if self.body.next(run, out).await? {
+    async fn advance(&mut self, context: &ExecutionContext<'_>, out: &mut Rows) -> Result<bool> {
+        if self.body.next(context, out).await? {
             return Ok(true);
         }
         for definition in &self.definitions {
             if definition.writes {
-                definition.finish(run).await?;
+                definition.finish(context).await?;
             }
         }
         Ok(false)
@@ -301,8 +301,8 @@ impl<'p> With<'p> {
 }
 
 impl Operator for With<'_> {
-    fn next<'f>(&'f mut self, run: &'f Run<'_>, out: &'f mut Rows) -> Step<'f> {
-        Box::pin(self.advance(run, out))
+    fn next<'f>(&'f mut self, context: &'f ExecutionContext<'_>, out: &'f mut Rows) -> Step<'f> {
+        Box::pin(self.advance(context, out))
     }
 
     fn rewind(&mut self) {
@@ -336,7 +336,7 @@ impl<'p> Reading<'p> {
         }
     }
 
-    async fn advance(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
+    async fn advance(&mut self, context: &ExecutionContext<'_>, out: &mut Rows) -> Result<bool> {
         match &self.source {
             Source::Working(working) => {
                 if let Some(rows) = &*working.0.borrow() {
@@ -344,7 +344,7 @@ impl<'p> Reading<'p> {
                 }
             }
             Source::Definition(definition) if definition.keeps.get() => {
-                if definition.reach(self.next, run).await? {
+                if definition.reach(self.next, context).await? {
                     let rows = definition.rows.borrow();
                     self.next = give(&rows, self.next, self.columns, out);
                 }
@@ -353,7 +353,7 @@ impl<'p> Reading<'p> {
                 if self.next == self.passed.len() {
                     self.passed.clear();
                     self.next = 0;
-                    definition.compute(run, &mut self.passed).await?;
+                    definition.compute(context, &mut self.passed).await?;
                 }
                 self.next = give(&self.passed, self.next, self.columns, out);
             }
@@ -374,8 +374,8 @@ fn give(rows: &Rows, from: usize, columns: &[usize], out: &mut Rows) -> usize {
 }
 
 impl Operator for Reading<'_> {
-    fn next<'f>(&'f mut self, run: &'f Run<'_>, out: &'f mut Rows) -> Step<'f> {
-        Box::pin(self.advance(run, out))
+    fn next<'f>(&'f mut self, context: &'f ExecutionContext<'_>, out: &'f mut Rows) -> Step<'f> {
+        Box::pin(self.advance(context, out))
     }
 
     fn rewind(&mut self) {

@@ -2,7 +2,7 @@
 
 use types::{Result, Scratch, Value};
 
-use super::{Input, Operator, Run, Step};
+use super::{ExecutionContext, Input, Operator, Step};
 use batch::Rows;
 use planner::program::Program;
 
@@ -22,10 +22,10 @@ impl<'p> Listing<'p> {
         }
     }
 
-    fn advance(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
+    fn advance(&mut self, context: &ExecutionContext<'_>, out: &mut Rows) -> Result<bool> {
         self.scratch.reset();
         let rest = &self.rows[self.next..];
-        let mut machine = run.machine(&self.scratch);
+        let mut machine = context.machine(&self.scratch);
         for row in rest {
             let values = row.iter().map(|value| value.run(&mut machine, &[]));
             out.push(values.collect::<Result<Vec<_>>>()?);
@@ -39,8 +39,8 @@ impl<'p> Listing<'p> {
 }
 
 impl Operator for Listing<'_> {
-    fn next<'f>(&'f mut self, run: &'f Run<'_>, out: &'f mut Rows) -> Step<'f> {
-        Box::pin(std::future::ready(self.advance(run, out)))
+    fn next<'f>(&'f mut self, context: &'f ExecutionContext<'_>, out: &'f mut Rows) -> Step<'f> {
+        Box::pin(std::future::ready(self.advance(context, out)))
     }
 
     fn rewind(&mut self) {
@@ -64,12 +64,12 @@ impl<'p> Filtering<'p> {
         }
     }
 
-    async fn advance(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
-        while out.is_empty() && self.input.more(run).await? {
+    async fn advance(&mut self, context: &ExecutionContext<'_>, out: &mut Rows) -> Result<bool> {
+        while out.is_empty() && self.input.more(context).await? {
             self.scratch.reset();
-            let mut machine = run.machine(&self.scratch);
+            let mut machine = context.machine(&self.scratch);
             for at in self.input.taken..self.input.batch.len() {
-                run.pause(1).await;
+                context.pause(1).await;
                 let row = self.input.batch.row(at);
                 if self.predicate.holds(&mut machine, row)? {
                     out.push(row.iter().copied());
@@ -82,12 +82,12 @@ impl<'p> Filtering<'p> {
 }
 
 impl Operator for Filtering<'_> {
-    fn next<'f>(&'f mut self, run: &'f Run<'_>, out: &'f mut Rows) -> Step<'f> {
-        Box::pin(self.advance(run, out))
+    fn next<'f>(&'f mut self, context: &'f ExecutionContext<'_>, out: &'f mut Rows) -> Step<'f> {
+        Box::pin(self.advance(context, out))
     }
 
-    fn settle<'f>(&'f mut self, run: &'f Run<'_>) -> Step<'f> {
-        self.input.settle(run)
+    fn settle<'f>(&'f mut self, context: &'f ExecutionContext<'_>) -> Step<'f> {
+        self.input.settle(context)
     }
 
     fn rewind(&mut self) {
@@ -111,15 +111,15 @@ impl<'p> Projecting<'p> {
         }
     }
 
-    async fn advance(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
-        if !self.input.more(run).await? {
+    async fn advance(&mut self, context: &ExecutionContext<'_>, out: &mut Rows) -> Result<bool> {
+        if !self.input.more(context).await? {
             return Ok(false);
         }
         self.scratch.reset();
-        let mut machine = run.machine(&self.scratch);
+        let mut machine = context.machine(&self.scratch);
         let mut values: Vec<Value<'_>> = Vec::with_capacity(self.values.len());
         for at in self.input.taken..self.input.batch.len() {
-            run.pause(1).await;
+            context.pause(1).await;
             let row = self.input.batch.row(at);
             values.clear();
             for program in self.values {
@@ -136,12 +136,12 @@ impl<'p> Projecting<'p> {
 }
 
 impl Operator for Projecting<'_> {
-    fn next<'f>(&'f mut self, run: &'f Run<'_>, out: &'f mut Rows) -> Step<'f> {
-        Box::pin(self.advance(run, out))
+    fn next<'f>(&'f mut self, context: &'f ExecutionContext<'_>, out: &'f mut Rows) -> Step<'f> {
+        Box::pin(self.advance(context, out))
     }
 
-    fn settle<'f>(&'f mut self, run: &'f Run<'_>) -> Step<'f> {
-        self.input.settle(run)
+    fn settle<'f>(&'f mut self, context: &'f ExecutionContext<'_>) -> Step<'f> {
+        self.input.settle(context)
     }
 
     fn rewind(&mut self) {

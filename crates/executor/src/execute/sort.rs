@@ -6,7 +6,7 @@ use interleave::released;
 use types::{Result, Scratch, Value, compare::compare_as};
 
 use super::{
-    BATCH_ROWS, Input, Operator, Run, Step,
+    BATCH_ROWS, ExecutionContext, Input, Operator, Step,
     merge_sort::{Order, bytes_of},
 };
 use batch::Rows;
@@ -55,9 +55,9 @@ impl<'p> Sorting<'p> {
         }
     }
 
-    async fn advance(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
+    async fn advance(&mut self, context: &ExecutionContext<'_>, out: &mut Rows) -> Result<bool> {
         if self.order.is_none() {
-            self.read(run).await?;
+            self.read(context).await?;
         }
         let width = self.input.batch.width();
         let order = self.order.as_deref().unwrap_or_default();
@@ -71,21 +71,21 @@ impl<'p> Sorting<'p> {
         Ok(!out.is_empty())
     }
 
-    async fn read(&mut self, run: &Run<'_>) -> Result<()> {
+    async fn read(&mut self, context: &ExecutionContext<'_>) -> Result<()> {
         let limit = match self.limit {
-            Some(limit) => match limit.run(&mut run.machine(&Scratch::new()), &[])? {
+            Some(limit) => match limit.run(&mut context.machine(&Scratch::new()), &[])? {
                 Value::Int8(limit) => usize::try_from(limit).ok(),
                 _ => None,
             },
             None => None,
         };
         let mut scratch = Scratch::new();
-        while self.input.more(run).await? {
+        while self.input.more(context).await? {
             scratch.reset();
-            let mut machine = run.machine(&scratch);
+            let mut machine = context.machine(&scratch);
             let mut values = Vec::with_capacity(self.rows.width());
             for at in 0..self.input.batch.len() {
-                run.pause(1).await;
+                context.pause(1).await;
                 let row = self.input.batch.row(at);
                 values.clear();
                 values.extend_from_slice(row);
@@ -95,48 +95,48 @@ impl<'p> Sorting<'p> {
                 self.rows.push(values.iter().copied());
             }
             self.input.taken = self.input.batch.len();
-            self.rows.settle(run.memory())?;
+            self.rows.settle(context.memory())?;
             if let Some(limit) = limit {
-                self.keep(limit, run).await?;
+                self.keep(limit, context).await?;
             }
         }
-        let mut order = self.in_order(run).await?;
+        let mut order = self.in_order(context).await?;
         order.truncate(limit.unwrap_or(usize::MAX));
         self.order = Some(order);
         Ok(())
     }
 
     /// Returns the positions of all rows in order; equal rows stay in their order.
-    async fn in_order(&self, run: &Run<'_>) -> Result<Order> {
+    async fn in_order(&self, context: &ExecutionContext<'_>) -> Result<Order> {
         let width = self.input.batch.width();
         let keys = |at| &self.rows.row(at)[width..];
         let compare = |left, right| compare_keys(self.keys, keys(left), keys(right));
-        Order::of(self.rows.len(), run, |at| bytes_of(keys(at)), compare).await
+        Order::of(self.rows.len(), context, |at| bytes_of(keys(at)), compare).await
     }
 
     /// Forgets all but the first `limit` rows, once there are far more.
-    async fn keep(&mut self, limit: usize, run: &Run<'_>) -> Result<()> {
+    async fn keep(&mut self, limit: usize, context: &ExecutionContext<'_>) -> Result<()> {
         if self.rows.len() < (limit.saturating_mul(2)).max(4 * BATCH_ROWS) {
             return Ok(());
         }
         let mut kept = Rows::new(self.rows.width());
-        for (at, row) in self.in_order(run).await?.iter().take(limit).enumerate() {
-            run.pause(1).await;
+        for (at, row) in self.in_order(context).await?.iter().take(limit).enumerate() {
+            context.pause(1).await;
             kept.push(self.rows.row(*row as usize).iter().copied());
             if at % BATCH_ROWS == 0 {
-                kept.settle(run.memory())?;
+                kept.settle(context.memory())?;
             }
         }
         self.rows = kept;
         // The other rows are charged until they are given back.
         released().await;
-        self.rows.settle(run.memory())
+        self.rows.settle(context.memory())
     }
 }
 
 impl Operator for Sorting<'_> {
-    fn next<'f>(&'f mut self, run: &'f Run<'_>, out: &'f mut Rows) -> Step<'f> {
-        Box::pin(self.advance(run, out))
+    fn next<'f>(&'f mut self, context: &'f ExecutionContext<'_>, out: &'f mut Rows) -> Step<'f> {
+        Box::pin(self.advance(context, out))
     }
 
     fn rewind(&mut self) {

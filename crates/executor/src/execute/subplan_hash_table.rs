@@ -15,7 +15,7 @@ use types::{
 };
 
 use super::{
-    Input, Run,
+    ExecutionContext, Input,
     join_hash_table::{grow, refused},
 };
 use batch::{NO_ROW, Rows};
@@ -55,7 +55,7 @@ impl<'p> SubplanHashTable<'p> {
     pub(super) async fn read(
         subplan: &'p HashedSubplan,
         query: &mut Input<'_>,
-        run: &Run<'_>,
+        context: &ExecutionContext<'_>,
     ) -> Result<Self> {
         let HashedKeys { types: tests, .. } = &subplan.tests;
         let types: Vec<Type> = subplan.filters.types.iter().chain(tests).copied().collect();
@@ -71,14 +71,14 @@ impl<'p> SubplanHashTable<'p> {
             charge: Charge::default(),
         };
         let mut scratch = Scratch::new();
-        while query.more(run).await? {
+        while query.more(context).await? {
             let rows = query.batch.len();
             for numbers in table.numbers() {
                 let all = numbers.len() + rows;
-                grow(numbers, all, run).await?;
+                grow(numbers, all, context).await?;
             }
             scratch.reset();
-            let mut machine = run.machine(&scratch);
+            let mut machine = context.machine(&scratch);
             let mut keys = Vec::with_capacity(table.types.len());
             for row in query.batch.iter() {
                 keys.clear();
@@ -86,13 +86,13 @@ impl<'p> SubplanHashTable<'p> {
                     keys.push(program.run(&mut machine, row)?);
                 }
                 table.add(row, &keys)?;
-                run.pause(1).await;
+                context.pause(1).await;
             }
             query.taken = query.batch.len();
-            table.rows.settle(run.memory())?;
+            table.rows.settle(context.memory())?;
             let bytes = table.numbers().into_iter().map(|numbers| numbers.bytes());
             let bytes = bytes.sum();
-            table.charge.set(run.memory(), bytes)?;
+            table.charge.set(context.memory(), bytes)?;
         }
         Ok(table)
     }
@@ -155,11 +155,11 @@ impl<'p> SubplanHashTable<'p> {
     pub(super) async fn answer<'a>(
         &'a self,
         row: &[Value<'a>],
-        run: &'a Run<'_>,
+        context: &'a ExecutionContext<'_>,
         scratch: &'a Scratch,
     ) -> Result<Value<'a>> {
         let mut asking = Asking {
-            machine: run.machine(scratch),
+            machine: context.machine(scratch),
             row,
             both: Vec::with_capacity(row.len() + self.width),
         };
@@ -177,7 +177,7 @@ impl<'p> SubplanHashTable<'p> {
         if is_known {
             let hash = hash_values(&self.types, &keys, SEED);
             for number in self.alike.walk(hash) {
-                run.pause(1).await;
+                context.pause(1).await;
                 let Some(number) = number else {
                     continue;
                 };
@@ -198,7 +198,7 @@ impl<'p> SubplanHashTable<'p> {
                 false => &self.counting,
             };
             for number in numbers.walk(self.hash_of_filters(filters)) {
-                run.pause(1).await;
+                context.pause(1).await;
                 let Some(number) = number else {
                     continue;
                 };

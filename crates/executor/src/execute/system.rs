@@ -2,7 +2,7 @@
 
 use types::{Result, Scratch};
 
-use super::{BATCH_ROWS, Operator, Run, Step};
+use super::{BATCH_ROWS, ExecutionContext, Operator, Step};
 use crate::system::{self, Source};
 use batch::Rows;
 use catalog::ObjectId;
@@ -26,14 +26,14 @@ impl<'p> SystemScanning<'p> {
         }
     }
 
-    fn advance(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
+    fn advance(&mut self, context: &ExecutionContext<'_>, out: &mut Rows) -> Result<bool> {
         let rows = match &mut self.rows {
             Some(rows) => rows,
             none => {
                 let scratch = Scratch::new();
                 let source = Source {
-                    catalog: run.catalog,
-                    environment: run.environment,
+                    catalog: context.catalog,
+                    environment: context.environment,
                     scratch: &scratch,
                 };
                 none.insert(system::rows(self.relation, self.columns, &source)?)
@@ -49,8 +49,8 @@ impl<'p> SystemScanning<'p> {
 }
 
 impl Operator for SystemScanning<'_> {
-    fn next<'f>(&'f mut self, run: &'f Run<'_>, out: &'f mut Rows) -> Step<'f> {
-        Box::pin(std::future::ready(self.advance(run, out)))
+    fn next<'f>(&'f mut self, context: &'f ExecutionContext<'_>, out: &'f mut Rows) -> Step<'f> {
+        Box::pin(std::future::ready(self.advance(context, out)))
     }
 
     fn rewind(&mut self) {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use types::{Result, Scratch, Value};
 
-use super::{BATCH_ROWS, Input, Operator, Run, Step, sequences::Ahead};
+use super::{BATCH_ROWS, ExecutionContext, Input, Operator, Step, sequences::Ahead};
 use batch::Rows;
 use logical::relation::WaitingFunction;
 use planner::plan::{WaitingCall, WaitingCalls};
@@ -32,8 +32,8 @@ impl<'p> Calling<'p> {
         }
     }
 
-    async fn advance(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
-        if !self.input.more(run).await? {
+    async fn advance(&mut self, context: &ExecutionContext<'_>, out: &mut Rows) -> Result<bool> {
+        if !self.input.more(context).await? {
             return Ok(false);
         }
         self.scratch.reset();
@@ -43,7 +43,7 @@ impl<'p> Calling<'p> {
             // The number grows by the rows that were there: batches may be smaller.
             self.rows = (self.rows + end - self.input.taken).min(BATCH_ROWS);
         }
-        let mut machine = run.machine(&self.scratch);
+        let mut machine = context.machine(&self.scratch);
         let mut ahead = Ahead::default();
         let mut row: Vec<Value<'_>> = Vec::with_capacity(batch.width() + self.plan.calls.len());
         let mut arguments: Vec<Value<'_>> = Vec::with_capacity(3);
@@ -55,7 +55,7 @@ impl<'p> Calling<'p> {
                 for argument in &call.arguments {
                     arguments.push(argument.run(&mut machine, &row)?);
                 }
-                let answer = answer(call, &arguments, end - at, &mut ahead, run).await?;
+                let answer = answer(call, &arguments, end - at, &mut ahead, context).await?;
                 row.push(answer);
             }
             out.push(row.iter().copied());
@@ -71,7 +71,7 @@ async fn answer(
     arguments: &[Value<'_>],
     rows: usize,
     ahead: &mut Ahead,
-    run: &Run<'_>,
+    context: &ExecutionContext<'_>,
 ) -> Result<Value<'static>> {
     if arguments.iter().any(|argument| argument.is_null()) {
         return Ok(Value::Null);
@@ -79,8 +79,8 @@ async fn answer(
     match call.function {
         WaitingFunction::Sequence(function) => {
             let wanted = if call.is_fixed { rows } else { 1 };
-            let counters = run.counters;
-            let called = counters.call(run.transaction, function, arguments, wanted, ahead);
+            let counters = context.counters;
+            let called = counters.call(context.transaction, function, arguments, wanted, ahead);
             called.await
         }
         WaitingFunction::Sleep => {
@@ -93,7 +93,7 @@ async fn answer(
             }
             Ok(VOID)
         }
-        WaitingFunction::Advisory(function) => run.advisory.call(function, arguments).await,
+        WaitingFunction::Advisory(function) => context.advisory.call(function, arguments).await,
     }
 }
 
@@ -101,8 +101,8 @@ async fn answer(
 pub const VOID: Value<'static> = Value::Text("");
 
 impl Operator for Calling<'_> {
-    fn next<'f>(&'f mut self, run: &'f Run<'_>, out: &'f mut Rows) -> Step<'f> {
-        Box::pin(self.advance(run, out))
+    fn next<'f>(&'f mut self, context: &'f ExecutionContext<'_>, out: &'f mut Rows) -> Step<'f> {
+        Box::pin(self.advance(context, out))
     }
 
     fn rewind(&mut self) {

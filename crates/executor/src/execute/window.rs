@@ -20,7 +20,7 @@ use self::{
     running::Running,
 };
 use super::{
-    BATCH_ROWS, Input, Operator, Run, Step,
+    BATCH_ROWS, ExecutionContext, Input, Operator, Step,
     merge_sort::{Order, bytes_of},
     sort::compare_keys,
 };
@@ -49,17 +49,17 @@ impl<'p> Windowing<'p> {
         }
     }
 
-    async fn advance(&mut self, run: &Run<'_>, out: &mut Rows) -> Result<bool> {
+    async fn advance(&mut self, context: &ExecutionContext<'_>, out: &mut Rows) -> Result<bool> {
         if self.values.is_none() {
-            while self.input.more(run).await? {
+            while self.input.more(context).await? {
                 self.input
                     .batch
                     .iter()
                     .for_each(|row| self.rows.push(row.iter().copied()));
                 self.input.taken = self.input.batch.len();
-                self.rows.settle(run.memory())?;
+                self.rows.settle(context.memory())?;
             }
-            self.values = Some(self.compute(run).await?);
+            self.values = Some(self.compute(context).await?);
         }
         let Some(values) = &self.values else {
             return Ok(false);
@@ -72,16 +72,16 @@ impl<'p> Windowing<'p> {
         Ok(!out.is_empty())
     }
 
-    async fn compute(&self, run: &Run<'_>) -> Result<Rows> {
+    async fn compute(&self, context: &ExecutionContext<'_>) -> Result<Rows> {
         let mut columns = Vec::with_capacity(self.windows.len());
         for window in self.windows {
-            columns.push(Column::compute(window, &self.rows, run).await?);
+            columns.push(Column::compute(window, &self.rows, context).await?);
         }
         let mut values = Rows::new(columns.len());
         for at in 0..self.rows.len() {
-            run.pause(1).await;
+            context.pause(1).await;
             values.push(columns.iter().map(|column| column.value(at)));
-            values.settle(run.memory())?;
+            values.settle(context.memory())?;
         }
         Ok(values)
     }
@@ -101,11 +101,11 @@ struct Column {
 }
 
 impl Column {
-    async fn compute(window: &Window, rows: &Rows, run: &Run<'_>) -> Result<Self> {
-        let keys = keys(window, rows, run).await?;
+    async fn compute(window: &Window, rows: &Rows, context: &ExecutionContext<'_>) -> Result<Self> {
+        let keys = keys(window, rows, context).await?;
         let partition_keys = window.partition.len();
         let mut charge = Charge::default();
-        charge.set(run.memory(), rows.len() * ROW_BYTES)?;
+        charge.set(context.memory(), rows.len() * ROW_BYTES)?;
         let compare = |left, right| {
             let (left, right) = (keys.row(left), keys.row(right));
             compare_plain(&left[..partition_keys], &right[..partition_keys]).then_with(|| {
@@ -116,27 +116,27 @@ impl Column {
                 )
             })
         };
-        let order = Order::of(rows.len(), run, |at| bytes_of(keys.row(at)), compare).await?;
+        let order = Order::of(rows.len(), context, |at| bytes_of(keys.row(at)), compare).await?;
         let mut values = Rows::new(1);
         let mut first = 0;
         while first < order.len() {
             let own = &keys.row(order[first] as usize)[..partition_keys];
             let mut length = 1;
             for at in &order[first + 1..] {
-                run.pause(1).await;
+                context.pause(1).await;
                 if compare_plain(&keys.row(*at as usize)[..partition_keys], own).is_ne() {
                     break;
                 }
                 length += 1;
             }
             let partition = &order[first..first + length];
-            over_partition(window, rows, &keys, partition, run, &mut values).await?;
-            run.pause(length).await;
+            over_partition(window, rows, &keys, partition, context, &mut values).await?;
+            context.pause(length).await;
             first += length;
         }
         let mut places = Gradual::from(vec![0; order.len()]);
         for (place, at) in (0..).zip(order.iter()) {
-            run.pause(1).await;
+            context.pause(1).await;
             places[*at as usize] = place;
         }
         charge.lower(places.capacity() * size_of::<u32>());
@@ -153,20 +153,20 @@ impl Column {
 }
 
 /// Returns the partition and order keys of each row.
-async fn keys(window: &Window, rows: &Rows, run: &Run<'_>) -> Result<Rows> {
+async fn keys(window: &Window, rows: &Rows, context: &ExecutionContext<'_>) -> Result<Rows> {
     let mut keys = Rows::new(window.partition.len() + window.order.len());
     let mut scratch = Scratch::new();
     let mut at = 0;
     while at < rows.len() {
         scratch.reset();
-        let mut machine = run.machine(&scratch);
+        let mut machine = context.machine(&scratch);
         let end = (at + BATCH_ROWS).min(rows.len());
         for row in (at..end).map(|at| rows.row(at)) {
-            run.pause(1).await;
+            context.pause(1).await;
             let order = window.order.iter().map(|key| &key.value);
             let programs = window.partition.iter().chain(order);
             keys.try_push(programs.map(|program| program.run(&mut machine, row)))?;
-            keys.settle(run.memory())?;
+            keys.settle(context.memory())?;
         }
         at = end;
     }
@@ -182,27 +182,27 @@ async fn over_partition(
     rows: &Rows,
     keys: &Rows,
     partition: &[u32],
-    run: &Run<'_>,
+    context: &ExecutionContext<'_>,
     values: &mut Rows,
 ) -> Result<()> {
     let order_keys = |at: usize| &keys.row(partition[at] as usize)[window.partition.len()..];
     // The first row of each group of equal rows.
     let mut group_starts = Gradual::from(vec![0]);
     for at in 1..partition.len() {
-        run.pause(1).await;
+        context.pause(1).await;
         if compare_keys(&window.order, order_keys(at - 1), order_keys(at)).is_ne() {
             group_starts.push(at as u32);
         }
     }
     let fixed = Scratch::new();
-    let distances = Distances::of(window, rows.row(partition[0] as usize), run, &fixed)?;
+    let distances = Distances::of(window, rows.row(partition[0] as usize), context, &fixed)?;
     let frames = Frames {
         window,
         distances: &distances,
         group_starts: &group_starts,
         rows: partition.len(),
         order_keys: &order_keys,
-        run,
+        context,
     };
     let mut running = match window.function.0.body {
         Body::Aggregate(definition) => Some(Running::new(window, definition)),
@@ -211,7 +211,7 @@ async fn over_partition(
     let mut group = 0;
     let mut scratch = Scratch::new();
     for at in 0..partition.len() {
-        run.pause(1).await;
+        context.pause(1).await;
         if group_starts
             .get(group + 1)
             .is_some_and(|start| *start as usize <= at)
@@ -223,7 +223,7 @@ async fn over_partition(
         let value = match (&mut running, window.function.0.body) {
             (Some(running), _) => {
                 let row = |at: usize| rows.row(partition[at] as usize);
-                running.over(&frame, row, run, &scratch).await?
+                running.over(&frame, row, context, &scratch).await?
             }
             (None, Body::Window(function)) => call(
                 function,
@@ -235,7 +235,7 @@ async fn over_partition(
                     group,
                     group_starts: &group_starts,
                     frame,
-                    run,
+                    context,
                     scratch: &scratch,
                 },
             )?,
@@ -247,7 +247,7 @@ async fn over_partition(
             }
         };
         values.push([value]);
-        values.settle(run.memory())?;
+        values.settle(context.memory())?;
     }
     Ok(())
 }
@@ -265,7 +265,7 @@ struct View<'a> {
     group: usize,
     group_starts: &'a [u32],
     frame: Range<usize>,
-    run: &'a Run<'a>,
+    context: &'a ExecutionContext<'a>,
     scratch: &'a Scratch,
 }
 
@@ -306,7 +306,7 @@ impl<'a> Partition<'a> for View<'a> {
     }
 
     fn argument(&self, row: usize, position: usize) -> Result<Value<'a>> {
-        let mut machine = self.run.machine(self.scratch);
+        let mut machine = self.context.machine(self.scratch);
         self.window.arguments[position].run(&mut machine, self.values_at(row))
     }
 
@@ -316,8 +316,8 @@ impl<'a> Partition<'a> for View<'a> {
 }
 
 impl Operator for Windowing<'_> {
-    fn next<'f>(&'f mut self, run: &'f Run<'_>, out: &'f mut Rows) -> Step<'f> {
-        Box::pin(self.advance(run, out))
+    fn next<'f>(&'f mut self, context: &'f ExecutionContext<'_>, out: &'f mut Rows) -> Step<'f> {
+        Box::pin(self.advance(context, out))
     }
 
     fn rewind(&mut self) {

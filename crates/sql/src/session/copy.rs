@@ -17,7 +17,7 @@ use super::{
 use crate::copy::{Column, Decoder, Encoder, Format, Options};
 use batch::Rows;
 use catalog::{Table, from_engine};
-use executor::execute::{KeyChanges, Opened, Run, SharedRows};
+use executor::execute::{ExecutionContext, KeyChanges, Opened, SharedRows};
 use logical::bind::{Binder, CopiedColumns, Parameters};
 use syntax::{
     self, Source, Tree,
@@ -121,7 +121,7 @@ impl Session {
         let environment = self.during(&planned.catalog);
         let (shared, parameters) = (SharedRows::new(self.budget()), no_parameters());
         let key_changes = KeyChanges::new(&planned.catalog, &shared.budget);
-        let run = self.run_within(
+        let context = self.execution_context(
             transaction,
             &environment,
             &parameters,
@@ -138,8 +138,8 @@ impl Session {
             out: Rows::new(opened.width()),
             opened,
             charge: Charge::default(),
-            run: &run,
-            context: self.context(&names),
+            context: &context,
+            value_context: self.context(&names),
             count: 0,
         };
         sink.copy_in(form, columns, &mut loading).await?;
@@ -257,8 +257,8 @@ struct Loading<'l, 'r> {
     decoder: Decoder,
     batch: Rows,
     opened: Opened,
-    run: &'l Run<'r>,
-    context: Context<'l>,
+    context: &'l ExecutionContext<'r>,
+    value_context: Context<'l>,
     /// What the INSERT gives, which nobody wants.
     out: Rows,
     /// For bytes that wait to become rows.
@@ -269,9 +269,9 @@ struct Loading<'l, 'r> {
 impl Loading<'_, '_> {
     /// Reads what rows there are, and puts in those that fill a batch.
     async fn read(&mut self) -> Result<()> {
-        while self.decoder.next(&self.context, &mut self.batch)? {
+        while self.decoder.next(&self.value_context, &mut self.batch)? {
             // Data that is there already would keep the worker's other tasks waiting.
-            self.run.pause(1).await;
+            self.context.pause(1).await;
             if self.batch.is_full() {
                 self.put().await?;
             }
@@ -280,15 +280,15 @@ impl Loading<'_, '_> {
     }
 
     async fn put(&mut self) -> Result<()> {
-        self.batch.settle(self.run.memory())?;
-        let source = &self.run.shared.copy_source;
+        self.batch.settle(self.context.memory())?;
+        let source = &self.context.shared.copy_source;
         self.count += self.batch.len() as u64;
         source.hand_over(&mut self.batch);
         self.opened.rewind();
         loop {
             self.out.clear();
-            match self.opened.next(self.run, &mut self.out).await {
-                Ok(true) => self.out.settle(self.run.memory())?,
+            match self.opened.next(self.context, &mut self.out).await {
+                Ok(true) => self.out.settle(self.context.memory())?,
                 Ok(false) => return Ok(()),
                 Err(error) => {
                     return Err(match source.failed() {
@@ -312,10 +312,10 @@ impl Loading<'_, '_> {
 impl CopyTarget for Loading<'_, '_> {
     async fn take(&mut self, data: &[u8]) -> Result<()> {
         // A row that does not end grows by doubling.
-        self.run.memory().ask(data.len())?;
+        self.context.memory().ask(data.len())?;
         self.decoder.push(data)?;
         let waiting = self.decoder.waiting_bytes();
-        self.charge.set(self.run.memory(), waiting)?;
+        self.charge.set(self.context.memory(), waiting)?;
         self.read().await
     }
 }

@@ -14,7 +14,7 @@ use super::{Field, ResultRow, Session, Sink, Tag, environment::During, query::Pl
 use batch::Rows;
 use catalog::{Catalog, from_engine};
 use executor::{
-    execute::{BATCH_ROWS, Budget, Counters, KeyChanges, Opened, Run, SharedRows},
+    execute::{BATCH_ROWS, Budget, Counters, ExecutionContext, KeyChanges, Opened, SharedRows},
     system::Lookup,
 };
 
@@ -95,14 +95,15 @@ impl Session {
         let environment = self.during(&planned.catalog);
         let key_changes = KeyChanges::new(&planned.catalog, &execution.shared.budget);
         let shared = &execution.shared;
-        let run = self.run_within(transaction, &environment, parameters, shared, &key_changes);
+        let context =
+            self.execution_context(transaction, &environment, parameters, shared, &key_changes);
         let outputs = &planned.plan.outputs;
         let mut values: Vec<Value<'_>> = Vec::with_capacity(outputs.len());
         let mut count = 0_u64;
         let most = match wanted {
             Wanted::All => u64::MAX,
             Wanted::Rows(most) => most as u64,
-            Wanted::Settled if execution.opened.settle(&run).await? => 0,
+            Wanted::Settled if execution.opened.settle(&context).await? => 0,
             Wanted::Settled => u64::MAX,
         };
         let batch = &mut execution.batch;
@@ -112,22 +113,22 @@ impl Session {
                 values = Vec::with_capacity(outputs.len());
                 batch.clear();
                 execution.taken = 0;
-                if execution.is_over || !execution.opened.next(&run, batch).await? {
+                if execution.is_over || !execution.opened.next(&context, batch).await? {
                     execution.is_over = true;
                     break;
                 }
-                batch.settle(run.memory())?;
+                batch.settle(context.memory())?;
             }
             // Until the client has taken large values they are also in the bytes that are sent to
             // it.
             let mut sent = Charge::default();
             if batch.is_large() {
-                sent.set(run.memory(), batch.bytes())?;
+                sent.set(context.memory(), batch.bytes())?;
             }
             let rows = (batch.len() - execution.taken).min((most - count) as usize);
             if planned.shows_rows() {
                 for at in execution.taken..execution.taken + rows {
-                    run.pause(1).await;
+                    context.pause(1).await;
                     let row = batch.row(at);
                     values.clear();
                     values.extend(outputs.iter().map(|output| row[*output]));
@@ -141,7 +142,7 @@ impl Session {
             count += rows as u64;
             execution.taken += rows;
             sink.drain().await?;
-            run.pause(BATCH_ROWS).await;
+            context.pause(BATCH_ROWS).await;
         }
         if !execution.is_over && execution.seeing.is_none() {
             execution.seeing = Some(snapshot.keep());
@@ -176,16 +177,16 @@ impl Session {
         outcome
     }
 
-    /// Returns the surroundings of the statement's operators.
-    pub(super) fn run_within<'r>(
+    /// Returns the context of the statement's execution.
+    pub(super) fn execution_context<'r>(
         &'r self,
         transaction: &'r Transaction,
         environment: &'r During<'r>,
         parameters: &'r Rows,
         shared: &'r SharedRows,
         key_changes: &'r KeyChanges<'r>,
-    ) -> Run<'r> {
-        Run {
+    ) -> ExecutionContext<'r> {
+        ExecutionContext {
             transaction,
             reads: transaction,
             settings: &self.inputs.settings,

@@ -131,7 +131,7 @@ impl Session {
         };
         let key_changes = KeyChanges::new(catalog, &shared.budget);
         let execution = async {
-            let run = self.run_within(
+            let context = self.execution_context(
                 transaction,
                 &environment,
                 &parameters,
@@ -140,10 +140,10 @@ impl Session {
             );
             let mut opened = Opened::new(planned.plan.clone())?;
             let mut batch = Rows::new(opened.width());
-            while opened.next(&run, &mut batch).await? {
+            while opened.next(&context, &mut batch).await? {
                 batch.clear();
                 sink.drain().await?;
-                run.pause(BATCH_ROWS).await;
+                context.pause(BATCH_ROWS).await;
             }
             drop(opened);
             drop(command);

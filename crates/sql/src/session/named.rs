@@ -197,7 +197,7 @@ impl Session {
         let environment = self.during(&catalog);
         let shared = SharedRows::new(self.budget());
         let key_changes = KeyChanges::new(&catalog, &shared.budget);
-        let run = self.run_within(
+        let context = self.execution_context(
             transaction,
             &environment,
             &no_parameters,
@@ -205,7 +205,7 @@ impl Session {
             &key_changes,
         );
         let scratch = Scratch::new();
-        let mut machine = run.machine(&scratch);
+        let mut machine = context.machine(&scratch);
         let computed = programs
             .iter()
             .map(|program| program.run(&mut machine, &[]));

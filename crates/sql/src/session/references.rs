@@ -79,7 +79,7 @@ use super::{Session, copy::no_parameters, plans::Asked, query::Planned};
 use batch::Rows;
 use catalog::{ObjectId, ReferentialAction, from_engine};
 use executor::execute::{
-    Happened, KeyChanges, Noted, Opened, Place, Reference, Run, SharedRows, lock_rows,
+    ExecutionContext, Happened, KeyChanges, Noted, Opened, Place, Reference, SharedRows, lock_rows,
 };
 use logical::bind::Parameters;
 use syntax::phase;
@@ -222,13 +222,13 @@ impl Session {
         let shared = SharedRows::new(self.budget());
         let _snapshot = reads.statement_snapshot().map_err(from_engine)?;
         let transaction = self.open_transaction()?;
-        let run = Run {
+        let context = ExecutionContext {
             reads,
-            ..self.run_within(transaction, &environment, parameters, &shared, changes)
+            ..self.execution_context(transaction, &environment, parameters, &shared, changes)
         };
         let mut opened = Opened::new(planned.plan.plan.clone())?;
         let mut batch = Rows::new(opened.width());
-        while opened.next(&run, &mut batch).await? && !planned.shows_rows() {
+        while opened.next(&context, &mut batch).await? && !planned.shows_rows() {
             batch.clear();
         }
         Ok(batch)
@@ -334,14 +334,14 @@ impl Keeping<'_> {
         let environment = self.session.during(&planned.catalog);
         let shared = SharedRows::new(self.session.budget());
         let parameters = no_parameters();
-        let run = self.session.run_within(
+        let context = self.session.execution_context(
             self.transaction,
             &environment,
             &parameters,
             &shared,
             self.changes,
         );
-        lock_rows(&planned.plan.plan, &run, keys).await
+        lock_rows(&planned.plan.plan, &context, keys).await
     }
 
     /// Handles a key that its row has lost; `new` is the row's new key, or empty if the row was

@@ -5,7 +5,7 @@ use std::ops::Range;
 use functions::is_in_range;
 use types::{Result, Scratch, SqlError, SqlState, Value};
 
-use super::Run;
+use super::ExecutionContext;
 use logical::relation::FrameUnits;
 use planner::plan::{Bound, SortKey, Window};
 
@@ -25,14 +25,14 @@ impl<'v> Distances<'v> {
     pub(super) fn of(
         window: &'v Window,
         row: &[Value<'v>],
-        run: &'v Run<'_>,
+        context: &'v ExecutionContext<'_>,
         scratch: &'v Scratch,
     ) -> Result<Self> {
         let distance = |bound: &'v Bound, name: &str| {
             let (Bound::Preceding(program) | Bound::Following(program)) = bound else {
                 return Ok(Value::Null);
             };
-            let distance = program.run(&mut run.machine(scratch), row)?;
+            let distance = program.run(&mut context.machine(scratch), row)?;
             let refused = |state, what: &str| {
                 let message = format!("frame {name} offset must not be {what}");
                 Err(SqlError::new(state, message))
@@ -60,7 +60,7 @@ pub(super) struct Frames<'f, 'k, K: Fn(usize) -> &'k [Value<'k>]> {
     pub(super) group_starts: &'f [u32],
     pub(super) rows: usize,
     pub(super) order_keys: &'f K,
-    pub(super) run: &'k Run<'k>,
+    pub(super) context: &'k ExecutionContext<'k>,
 }
 
 impl<'k, K: Fn(usize) -> &'k [Value<'k>]> Frames<'_, 'k, K> {
@@ -182,8 +182,8 @@ impl<'k, K: Fn(usize) -> &'k [Value<'k>]> Frames<'_, 'k, K> {
         // Later rows have smaller values where the order is descending.
         let subtracts = forward == key.descending;
         let below = is_start == key.descending;
-        let context = self.run.context(scratch);
-        let within = is_in_range(&context, value, own, distance, subtracts, below)?;
+        let function_context = self.context.function_context(scratch);
+        let within = is_in_range(&function_context, value, own, distance, subtracts, below)?;
         Ok(within != is_start)
     }
 }

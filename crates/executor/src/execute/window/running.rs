@@ -11,7 +11,7 @@ use std::{collections::VecDeque, ops::Range};
 use functions::{Aggregate, Context, Extreme, State};
 use types::{Charge, Result, Scratch, Value};
 
-use super::Run;
+use super::ExecutionContext;
 use batch::Rows;
 use planner::plan::{Bound, Window};
 
@@ -54,29 +54,29 @@ impl<'w> Running<'w> {
         &mut self,
         frame: &Range<usize>,
         row: impl Fn(usize) -> &'r [Value<'r>],
-        run: &'a Run<'_>,
+        context: &'a ExecutionContext<'_>,
         scratch: &'a Scratch,
     ) -> Result<Value<'a>> {
-        self.compute_given(frame, row, run).await?;
+        self.compute_given(frame, row, context).await?;
         if let Some(extreme) = self.definition.extreme
             && self.slides()
         {
-            return Ok(self.extreme(frame, extreme, run).await.copied(scratch));
+            return Ok(self.extreme(frame, extreme, context).await.copied(scratch));
         }
-        let mut context = run.context(scratch);
-        context.argument_types = &self.window.argument_types;
-        self.leave(frame, &context, run).await?;
+        let mut function_context = context.function_context(scratch);
+        function_context.argument_types = &self.window.argument_types;
+        self.leave(frame, &function_context, context).await?;
         while self.done.end < frame.end {
             let at = self.done.end;
             self.done.end += 1;
-            run.pause(1).await;
+            context.pause(1).await;
             if self.counts[at - self.first] {
                 let given = self.given.row(at - self.first);
-                (self.definition.accumulate)(&context, &mut self.state, given)?;
+                (self.definition.accumulate)(&function_context, &mut self.state, given)?;
             }
         }
         // The value has to be in the arena, since it would otherwise live no longer than the state.
-        let value = (self.definition.finish)(&context, &self.state, &[])?;
+        let value = (self.definition.finish)(&function_context, &self.state, &[])?;
         Ok(value.copied(scratch))
     }
 
@@ -90,7 +90,7 @@ impl<'w> Running<'w> {
         &mut self,
         frame: &Range<usize>,
         row: impl Fn(usize) -> &'r [Value<'r>],
-        run: &Run<'_>,
+        context: &ExecutionContext<'_>,
     ) -> Result<()> {
         let known = self.first + self.counts.len();
         // If frames only grow, each row is looked at once.
@@ -106,9 +106,9 @@ impl<'w> Running<'w> {
         let known = self.first + self.counts.len();
         let mut scratch = Scratch::new();
         for at in known..frame.end {
-            run.pause(1).await;
+            context.pause(1).await;
             scratch.reset();
-            let mut machine = run.machine(&scratch);
+            let mut machine = context.machine(&scratch);
             let values = row(at);
             let mut counts = match &self.window.filter {
                 Some(filter) => filter.holds(&mut machine, values)?,
@@ -125,19 +125,19 @@ impl<'w> Running<'w> {
             self.given.push(given);
             self.counts.push(counts);
             // A frame may be the whole partition: the limit counts before all of it is in memory.
-            self.given.settle(run.memory())?;
+            self.given.settle(context.memory())?;
         }
         let places = self.extremes.capacity() * size_of::<usize>();
         let bytes = self.counts.capacity() + places + self.state.heap_bytes();
-        self.charge.set(run.memory(), bytes)
+        self.charge.set(context.memory(), bytes)
     }
 
     /// Takes back the rows that have left the frame, or begins anew.
     async fn leave(
         &mut self,
         frame: &Range<usize>,
-        context: &Context<'_>,
-        run: &Run<'_>,
+        function_context: &Context<'_>,
+        context: &ExecutionContext<'_>,
     ) -> Result<()> {
         let left = self.done.start..frame.start;
         let goes_on = frame.start >= self.done.start && frame.end >= self.done.end;
@@ -151,10 +151,10 @@ impl<'w> Running<'w> {
         {
             let mut is_exact = true;
             for at in left {
-                run.pause(1).await;
+                context.pause(1).await;
                 if self.counts[at - self.first] {
                     let given = self.given.row(at - self.first);
-                    is_exact = is_exact && remove(context, &mut self.state, given)?;
+                    is_exact = is_exact && remove(function_context, &mut self.state, given)?;
                 }
             }
             if is_exact {
@@ -172,7 +172,7 @@ impl<'w> Running<'w> {
         &mut self,
         frame: &Range<usize>,
         extreme: Extreme,
-        run: &Run<'_>,
+        context: &ExecutionContext<'_>,
     ) -> Value<'_> {
         if frame.start < self.done.start || frame.end < self.done.end {
             self.extremes.clear();
@@ -183,7 +183,7 @@ impl<'w> Running<'w> {
         }
         let ty = self.window.argument_types[0];
         for at in self.done.end.max(frame.start)..frame.end {
-            run.pause(1).await;
+            context.pause(1).await;
             if !self.counts[at - self.first] {
                 continue;
             }
