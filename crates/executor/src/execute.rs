@@ -69,7 +69,7 @@ use types::{Memory, Result, Scratch, Settings, Value};
 use crate::advisory::SessionLocks;
 use batch::Rows;
 use catalog::Catalog;
-use planner::program::Machine;
+use planner::program::Evaluator;
 
 pub use batch::BATCH_ROWS;
 
@@ -167,9 +167,9 @@ impl ExecutionContext<'_> {
         }
     }
 
-    /// Returns a machine for programs that keeps what they make in `scratch`.
-    pub fn machine<'a>(&'a self, scratch: &'a Scratch) -> Machine<'a> {
-        Machine::new(self.function_context(scratch), self.parameters.row(0)).in_turn(self.turn())
+    /// Returns an evaluator for programs that keeps what they make in `scratch`.
+    pub fn evaluator<'a>(&'a self, scratch: &'a Scratch) -> Evaluator<'a> {
+        Evaluator::new(self.function_context(scratch), self.parameters.row(0)).in_turn(self.turn())
     }
 
     /// Returns a context that differs in its `parameters` only.

@@ -19,7 +19,7 @@ use catalog::{Catalog, Index, IndexKeys, Table};
 use logical::bind::{Binder, IndexEntries, Inputs, Parameters, Surroundings};
 use planner::{
     plan::{index_columns, row_layout},
-    program::{Layout, Machine, Outer, Program, compile},
+    program::{Evaluator, Layout, Outer, Program, compile},
 };
 use syntax::phase;
 
@@ -128,16 +128,16 @@ impl Extract {
             patterns: &patterns,
             argument_types: &[],
         };
-        let mut machine = Machine::new(context, &[]);
+        let mut evaluator = Evaluator::new(context, &[]);
         if let Some(predicate) = &self.predicate
-            && !predicate.holds(&mut machine, &values)?
+            && !predicate.holds(&mut evaluator, &values)?
         {
             return Ok(None);
         }
         let mut entry = Vec::new();
         let mut has_null = false;
         for (program, column) in &self.keys {
-            let value = program.run(&mut machine, &values)?;
+            let value = program.run(&mut evaluator, &values)?;
             has_null |= value.is_null();
             write(*column, value, &mut entry)?;
         }

@@ -21,7 +21,7 @@ use logical::expression::Expression;
 
 pub use self::{
     compile::{Layout, Outer, comparison, compile},
-    run::{Machine, agrees},
+    run::{Evaluator, agrees},
 };
 
 /// A compiled expression.

@@ -19,7 +19,7 @@ use super::{
 use batch::Rows;
 use planner::{
     plan::{Aggregate, AggregateCall},
-    program::Machine,
+    program::Evaluator,
 };
 
 pub(super) struct Aggregating<'p> {
@@ -143,7 +143,7 @@ impl<'p> Aggregating<'p> {
         rows: Range<usize>,
     ) -> Result<()> {
         self.scratch.reset();
-        let mut machine = context.machine(&self.scratch);
+        let mut evaluator = context.evaluator(&self.scratch);
         let batch = &self.input.batch;
         let width = self.plan.keys.len();
         let mut keys = Vec::with_capacity(rows.len() * width);
@@ -154,7 +154,7 @@ impl<'p> Aggregating<'p> {
                 self.plan,
                 batch,
                 left,
-                &mut machine,
+                &mut evaluator,
                 context.turn(),
                 &mut keys,
             )?;
@@ -191,7 +191,7 @@ impl<'p> Aggregating<'p> {
                         }
                     }
                 }
-                let mut function_context = machine.context;
+                let mut function_context = evaluator.context;
                 function_context.argument_types = &call.argument_types;
                 let taking = Taking {
                     call,
@@ -205,8 +205,13 @@ impl<'p> Aggregating<'p> {
                 let mut next = 0;
                 while next < found.len() {
                     let rows = rows.start + next..rows.end;
-                    next +=
-                        taking.take(rows, &found[next..], groups, &mut machine, context.turn())?;
+                    next += taking.take(
+                        rows,
+                        &found[next..],
+                        groups,
+                        &mut evaluator,
+                        context.turn(),
+                    )?;
                     context.catch_up().await;
                 }
             }
@@ -392,7 +397,7 @@ fn append_keys<'a>(
     plan: &'a Aggregate,
     batch: &'a Rows,
     rows: Range<usize>,
-    machine: &mut Machine<'a>,
+    evaluator: &mut Evaluator<'a>,
     turn: &Turn,
     keys: &mut Vec<Value<'a>>,
 ) -> Result<usize> {
@@ -402,7 +407,7 @@ fn append_keys<'a>(
             match key.as_column() {
                 // A column is copied as it is, which is cheaper than the result of a program.
                 Some(at) => keys.push(row[at]),
-                None => keys.push(key.run(machine, row)?),
+                None => keys.push(key.run(evaluator, row)?),
             }
         }
         if turn.is_due() {
@@ -432,7 +437,7 @@ impl<'a> Taking<'a> {
         rows: Range<usize>,
         found: &[u32],
         groups: &mut Groups,
-        machine: &mut Machine<'a>,
+        evaluator: &mut Evaluator<'a>,
         turn: &Turn,
     ) -> Result<usize> {
         let count = rows.len();
@@ -440,17 +445,17 @@ impl<'a> Taking<'a> {
         for (taken, (at, group)) in (1..).zip(rows.zip(found)) {
             let row = self.batch.row(at);
             let is_taken = match &self.call.filter {
-                Some(filter) => filter.holds(machine, row)?,
+                Some(filter) => filter.holds(evaluator, row)?,
                 None => true,
             };
             if is_taken {
                 arguments.clear();
                 for argument in &self.call.arguments {
-                    arguments.push(argument.run(machine, row)?);
+                    arguments.push(argument.run(evaluator, row)?);
                 }
                 let state = &mut groups.states[*group as usize * self.stride + self.at];
                 let before = if self.grows { state.heap_bytes() } else { 0 };
-                self.take_one(state, machine, row, &mut arguments)?;
+                self.take_one(state, evaluator, row, &mut arguments)?;
                 if self.grows {
                     groups.states_bytes += state.heap_bytes().saturating_sub(before);
                 }
@@ -467,7 +472,7 @@ impl<'a> Taking<'a> {
     fn take_one(
         &self,
         state: &mut Call,
-        machine: &mut Machine<'a>,
+        evaluator: &mut Evaluator<'a>,
         row: &[Value<'a>],
         arguments: &mut Vec<Value<'a>>,
     ) -> Result<()> {
@@ -488,7 +493,7 @@ impl<'a> Taking<'a> {
             }
             Call::Ordered(rows) => {
                 for key in &self.call.order {
-                    arguments.push(key.value.run(machine, row)?);
+                    arguments.push(key.value.run(evaluator, row)?);
                 }
                 rows.push(arguments.iter().copied());
                 Ok(())

@@ -125,7 +125,7 @@ async fn answer<'a>(
             "a query that is answered by hash was asked",
         )),
         ApplyKind::Any(tests) => {
-            let mut machine = context.machine(scratch);
+            let mut evaluator = context.evaluator(scratch);
             let mut unknown = false;
             let mut both = Vec::with_capacity(row.len() + rows.width());
             for found in rows.iter() {
@@ -135,7 +135,7 @@ async fn answer<'a>(
                 both.extend_from_slice(found);
                 let mut all = Some(true);
                 for test in tests {
-                    match test.run(&mut machine, &both)? {
+                    match test.run(&mut evaluator, &both)? {
                         Value::Bool(true) => {}
                         Value::Bool(false) => {
                             all = Some(false);

@@ -236,7 +236,7 @@ fn recomputed<'a>(
         return Ok(None);
     };
     for (at, program) in computed {
-        row[*at] = program.run(&mut context.machine(scratch), &row)?;
+        row[*at] = program.run(&mut context.evaluator(scratch), &row)?;
     }
     Ok(Some(row))
 }

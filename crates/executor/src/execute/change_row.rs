@@ -75,7 +75,7 @@ pub(super) fn refreshed<'a>(
         fresh[at] = column(table, &record, attribute)?;
     }
     match recheck {
-        Some(recheck) if !recheck.holds(&mut context.machine(scratch), &fresh)? => Ok(None),
+        Some(recheck) if !recheck.holds(&mut context.evaluator(scratch), &fresh)? => Ok(None),
         _ => Ok(Some(fresh)),
     }
 }
@@ -115,9 +115,9 @@ fn assigned<'a>(
 ) -> Result<(Vec<Value<'a>>, Vec<Value<'a>>)> {
     let old = old_record(target, fresh);
     let mut made = old.clone();
-    let mut machine = context.machine(scratch);
+    let mut evaluator = context.evaluator(scratch);
     for (at, value) in &assignments.values {
-        made[*at] = value.run(&mut machine, fresh)?;
+        made[*at] = value.run(&mut evaluator, fresh)?;
     }
     new_row::complete(new, context, scratch, &mut made)?;
     Ok((old, made))

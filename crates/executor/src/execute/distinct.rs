@@ -90,14 +90,14 @@ impl<'p> Distinct<'p> {
         while out.is_empty() && self.input.more(context).await? {
             self.seen.make_room(self.input.batch.len(), context).await?;
             self.scratch.reset();
-            let mut machine = context.machine(&self.scratch);
+            let mut evaluator = context.evaluator(&self.scratch);
             let mut keys = Vec::with_capacity(self.on.len());
             for at in self.input.taken..self.input.batch.len() {
                 context.pause(1).await;
                 let row = self.input.batch.row(at);
                 keys.clear();
                 for program in self.on {
-                    keys.push(program.run(&mut machine, row)?);
+                    keys.push(program.run(&mut evaluator, row)?);
                 }
                 if self.seen.is_new(&keys)? {
                     out.push(row.iter().copied());

@@ -5,24 +5,24 @@ use types::{Result, Scratch, SqlError, SqlState, Value};
 
 use super::{ExecutionContext, Input, Operator, Step};
 use batch::Rows;
-use planner::{plan::Call, program::Machine};
+use planner::{plan::Call, program::Evaluator};
 
 /// Returns all rows of a call.
 async fn rows_of<'a>(
     call: &'a Call,
-    machine: &mut Machine<'a>,
+    evaluator: &mut Evaluator<'a>,
     row: &[Value<'a>],
     context: &ExecutionContext<'_>,
 ) -> Result<Rows> {
     let mut rows = Rows::new(call.columns);
     let mut arguments = Vec::with_capacity(call.arguments.len());
     for argument in &call.arguments {
-        arguments.push(argument.run(machine, row)?);
+        arguments.push(argument.run(evaluator, row)?);
     }
     if call.function.0.strict && arguments.iter().any(Value::is_null) {
         return Ok(rows);
     }
-    let mut function_context = machine.context;
+    let mut function_context = evaluator.context;
     function_context.argument_types = &call.argument_types;
     match call.function.0.body {
         Body::Set(function) => {
@@ -53,13 +53,13 @@ async fn rows_of<'a>(
 /// Returns all rows of each of several calls.
 async fn rows_of_all<'a>(
     calls: &'a [Call],
-    machine: &mut Machine<'a>,
+    evaluator: &mut Evaluator<'a>,
     row: &[Value<'a>],
     context: &ExecutionContext<'_>,
 ) -> Result<Vec<Rows>> {
     let mut rows = Vec::with_capacity(calls.len());
     for call in calls {
-        rows.push(rows_of(call, machine, row, context).await?);
+        rows.push(rows_of(call, evaluator, row, context).await?);
     }
     Ok(rows)
 }
@@ -87,8 +87,8 @@ impl<'p> Listing<'p> {
             Some(rows) => rows,
             none => {
                 let scratch = Scratch::new();
-                let mut machine = context.machine(&scratch);
-                none.insert(rows_of_all(self.calls, &mut machine, &[], context).await?)
+                let mut evaluator = context.evaluator(&scratch);
+                none.insert(rows_of_all(self.calls, &mut evaluator, &[], context).await?)
             }
         };
         let longest = rows.iter().map(Rows::len).max().unwrap_or(0);
@@ -156,8 +156,8 @@ impl<'p> Expanding<'p> {
                 Some(rows) => rows,
                 none => {
                     self.scratch.reset();
-                    let mut machine = context.machine(&self.scratch);
-                    none.insert(rows_of_all(self.calls, &mut machine, row, context).await?)
+                    let mut evaluator = context.evaluator(&self.scratch);
+                    none.insert(rows_of_all(self.calls, &mut evaluator, row, context).await?)
                 }
             };
             let longest = rows.iter().map(Rows::len).max().unwrap_or(0);

@@ -13,7 +13,7 @@ use batch::{NO_ROW, Rows};
 use logical::relation::JoinKind;
 use planner::{
     plan::HashJoin,
-    program::{Machine, Program},
+    program::{Evaluator, Program},
 };
 
 /// Number of candidates after which no further rows of the probe side are looked up at once.
@@ -107,12 +107,12 @@ impl<'p> HashJoining<'p> {
         let mut rows = Rows::new(self.hash_table.rows.width());
         while self.build.more(context).await? {
             self.scratch.reset();
-            let mut machine = context.machine(&self.scratch);
+            let mut evaluator = context.evaluator(&self.scratch);
             let mut keys = Vec::with_capacity(self.join.build_keys.len());
             for row in self.build.batch.iter() {
                 keys.clear();
                 for program in &self.join.build_keys {
-                    keys.push(program.run(&mut machine, row)?);
+                    keys.push(program.run(&mut evaluator, row)?);
                 }
                 // NULL is equal to nothing.
                 if keys.iter().any(Value::is_null) && self.join.kind != JoinKind::Full {
@@ -172,7 +172,7 @@ impl<'p> HashJoining<'p> {
     ) -> Result<()> {
         self.scratch.reset();
         self.candidates.clear();
-        let mut machine = context.machine(&self.scratch);
+        let mut evaluator = context.evaluator(&self.scratch);
         let batch = &self.probe.batch;
         match (self.hash_table.dense(), &self.join.probe_keys[..]) {
             (Some(dense), [program]) => {
@@ -183,7 +183,7 @@ impl<'p> HashJoining<'p> {
                         Some(column) => integer_of(row[column]),
                         None => {
                             context.pause(1).await;
-                            integer_of(program.run(&mut machine, row)?)
+                            integer_of(program.run(&mut evaluator, row)?)
                         }
                     };
                     if let Some(key) = key {
@@ -198,7 +198,7 @@ impl<'p> HashJoining<'p> {
                 equal(
                     (&self.join.probe_keys, batch, rows),
                     &mut self.hash_table,
-                    (context, &mut machine),
+                    (context, &mut evaluator),
                     &mut self.candidates,
                 )
                 .await
@@ -213,12 +213,12 @@ impl<'p> HashJoining<'p> {
         self.candidates.clear();
         let at = self.probe.taken;
         if self.goes_on.is_none() {
-            let mut machine = context.machine(&self.scratch);
+            let mut evaluator = context.evaluator(&self.scratch);
             let row = self.probe.batch.row(at);
             let keys = self.join.probe_keys.iter();
             self.row_keys.clear();
             self.row_keys
-                .try_push(keys.map(|program| program.run(&mut machine, row)))?;
+                .try_push(keys.map(|program| program.run(&mut evaluator, row)))?;
         }
         let keys = self.row_keys.row(0);
         if keys.iter().any(Value::is_null) {
@@ -291,7 +291,7 @@ impl<'p> HashJoining<'p> {
 async fn equal<'a>(
     (programs, batch, looked_up): (&'a [Program], &'a Rows, Range<usize>),
     hash_table: &mut JoinHashTable,
-    (context, machine): (&ExecutionContext<'_>, &mut Machine<'a>),
+    (context, evaluator): (&ExecutionContext<'_>, &mut Evaluator<'a>),
     candidates: &mut Vec<(u32, u32)>,
 ) -> Result<()> {
     let width = programs.len();
@@ -303,7 +303,7 @@ async fn equal<'a>(
         let row = batch.row(at);
         let first = keys.len();
         for program in programs {
-            keys.push(program.run(machine, row)?);
+            keys.push(program.run(evaluator, row)?);
         }
         if !keys[first..].iter().any(Value::is_null) {
             hashes.push(hash_table.hash(&keys[first..]));

@@ -132,10 +132,10 @@ impl<'p> IndexJoining<'p> {
         let mut bytes = Vec::new();
         let mut keys: Vec<(u32, Range<usize>)> = Vec::with_capacity(outer.len());
         {
-            let mut machine = context.machine(&self.scratch);
+            let mut evaluator = context.evaluator(&self.scratch);
             for at in outer {
                 let begin = bytes.len();
-                if key::point_into(range, &mut machine, self.outer.batch.row(at), &mut bytes)? {
+                if key::point_into(range, &mut evaluator, self.outer.batch.row(at), &mut bytes)? {
                     keys.push((at as u32, begin..bytes.len()));
                 }
             }
@@ -198,7 +198,7 @@ impl<'p> IndexJoining<'p> {
                 Some(rest) => Some(rest),
                 None => {
                     let row = self.outer.batch.row(at);
-                    let keys = key::keys(range, &mut context.machine(&self.scratch), row)?;
+                    let keys = key::keys(range, &mut context.evaluator(&self.scratch), row)?;
                     keys.map(|keys| Rest { keys, behind: None })
                 }
             };

@@ -138,9 +138,9 @@ fn compute<'a, 'v>(
 ) -> Result<&'v [Value<'a>]> {
     let start = values.len();
     {
-        let mut machine = context.machine(scratch);
+        let mut evaluator = context.evaluator(scratch);
         for value in &plan.values {
-            values.push(value.run(&mut machine, row)?);
+            values.push(value.run(&mut evaluator, row)?);
         }
     }
     let new = &mut values[start..];
@@ -552,15 +552,15 @@ fn changed_row(
         return Ok(Changed::Gone);
     }
     both.extend_from_slice(excluded);
-    let mut machine = context.machine(scratch);
+    let mut evaluator = context.evaluator(scratch);
     if let Some(predicate) = &update.predicate
-        && !predicate.holds(&mut machine, &both)?
+        && !predicate.holds(&mut evaluator, &both)?
     {
         return Ok(Changed::Nothing);
     }
     let mut new = both[..table.columns.len()].to_vec();
     for (at, value) in &update.assignments {
-        new[*at] = value.run(&mut machine, &both)?;
+        new[*at] = value.run(&mut evaluator, &both)?;
     }
     new_row::complete(&plan.new, context, scratch, &mut new)?;
     if changes_key(table, &both, &new) {

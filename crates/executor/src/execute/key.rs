@@ -7,7 +7,7 @@ use types::{
     key::{KeyColumn, Nulls, successor, write},
 };
 
-use planner::{plan::KeyRange, program::Machine};
+use planner::{plan::KeyRange, program::Evaluator};
 
 /// The keys from one bound to another.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,22 +27,22 @@ enum Fit<'a> {
 /// Returns the whole key, if the range is of one key and its values are there.
 pub(super) fn point<'a>(
     range: &'a KeyRange,
-    machine: &mut Machine<'a>,
+    evaluator: &mut Evaluator<'a>,
     row: &[Value<'a>],
 ) -> Result<Option<Vec<u8>>> {
     let mut key = Vec::new();
-    Ok(point_into(range, machine, row, &mut key)?.then_some(key))
+    Ok(point_into(range, evaluator, row, &mut key)?.then_some(key))
 }
 
 /// Appends the whole key, as [`point`] does; returns whether there is one.
 pub(super) fn point_into<'a>(
     range: &'a KeyRange,
-    machine: &mut Machine<'a>,
+    evaluator: &mut Evaluator<'a>,
     row: &[Value<'a>],
     keys: &mut Vec<u8>,
 ) -> Result<bool> {
     let before = keys.len();
-    let is_there = equal_into(range, machine, row, keys)?;
+    let is_there = equal_into(range, evaluator, row, keys)?;
     if !is_there {
         keys.truncate(before);
     }
@@ -53,12 +53,12 @@ pub(super) fn point_into<'a>(
 /// NULL or cannot be in the column.
 fn equal_into<'a>(
     range: &'a KeyRange,
-    machine: &mut Machine<'a>,
+    evaluator: &mut Evaluator<'a>,
     row: &[Value<'a>],
     key: &mut Vec<u8>,
 ) -> Result<bool> {
     for (program, column) in range.equal.iter().zip(&range.columns) {
-        let value = program.run(machine, row)?;
+        let value = program.run(evaluator, row)?;
         if value.is_null() {
             return Ok(false);
         }
@@ -73,11 +73,11 @@ fn equal_into<'a>(
 /// Returns the keys of the range; `None` if there are none.
 pub(super) fn keys<'a>(
     range: &'a KeyRange,
-    machine: &mut Machine<'a>,
+    evaluator: &mut Evaluator<'a>,
     row: &[Value<'a>],
 ) -> Result<Option<Keys>> {
     let mut prefix = Vec::new();
-    if !equal_into(range, machine, row, &mut prefix)? {
+    if !equal_into(range, evaluator, row, &mut prefix)? {
         return Ok(None);
     }
     let Some(column) = range.columns.get(range.equal.len()) else {
@@ -90,7 +90,7 @@ pub(super) fn keys<'a>(
         let Some((program, inclusive)) = side else {
             return Ok(Some(None));
         };
-        let value = program.run(machine, row)?;
+        let value = program.run(evaluator, row)?;
         Ok::<_, types::SqlError>((!value.is_null()).then_some(Some((value, *inclusive))))
     };
     let (Some(lower), Some(upper)) = (bound(&range.lower)?, bound(&range.upper)?) else {

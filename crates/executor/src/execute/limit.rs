@@ -98,8 +98,8 @@ fn keys_of(
     row: &[Value<'_>],
 ) -> Result<Rows> {
     let mut found = Rows::new(keys.len());
-    let mut machine = context.machine(scratch);
-    let values = keys.iter().map(|key| key.value.run(&mut machine, row));
+    let mut evaluator = context.evaluator(scratch);
+    let values = keys.iter().map(|key| key.value.run(&mut evaluator, row));
     found.push(values.collect::<Result<Vec<_>>>()?);
     Ok(found)
 }
@@ -115,7 +115,7 @@ fn count(
         return Ok(None);
     };
     let scratch = Scratch::new();
-    match program.run(&mut context.machine(&scratch), &[])? {
+    match program.run(&mut context.evaluator(&scratch), &[])? {
         Value::Int8(count) => match u64::try_from(count) {
             Ok(count) => Ok(Some(count)),
             Err(_) => Err(SqlError::new(state, format!("{name} must not be negative"))),

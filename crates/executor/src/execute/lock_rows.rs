@@ -8,7 +8,7 @@ use super::{BATCH_ROWS, ExecutionContext, errors::of_engine, key};
 use batch::Rows;
 use planner::{
     plan::{Access, KeyRange, Plan, Scan},
-    program::Machine,
+    program::Evaluator,
 };
 
 /// Locks rows by keys. `plan` locks the one row whose key its parameters are, and `parameters` has
@@ -30,9 +30,9 @@ pub async fn lock_rows(
         let scratch = Scratch::new();
         for values in parameters.iter() {
             context.pause(1).await;
-            let mut machine =
-                Machine::new(context.function_context(&scratch), values).in_turn(context.turn());
-            keys.push(key::point(range, &mut machine, &[])?);
+            let mut evaluator =
+                Evaluator::new(context.function_context(&scratch), values).in_turn(context.turn());
+            keys.push(key::point(range, &mut evaluator, &[])?);
         }
     }
     if keys.len() > 1 {

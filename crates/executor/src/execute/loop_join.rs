@@ -8,7 +8,7 @@ use batch::Rows;
 use logical::relation::JoinKind;
 use planner::{
     plan::LoopJoin,
-    program::{Machine, Program},
+    program::{Evaluator, Program},
 };
 
 pub(super) struct LoopJoining<'p> {
@@ -70,7 +70,7 @@ impl<'p> LoopJoining<'p> {
                 continue;
             }
             self.scratch.reset();
-            let mut pair = Pair::of(row, self.join, context.machine(&self.scratch));
+            let mut pair = Pair::of(row, self.join, context.evaluator(&self.scratch));
             for at in self.inner.taken..self.inner.batch.len() {
                 context.pause(1).await;
                 let inner = self.inner.batch.row(at);
@@ -115,7 +115,7 @@ impl<'p> LoopJoining<'p> {
         };
         self.scratch.reset();
         let row = self.outer.batch.row(self.outer.taken);
-        let mut pair = Pair::of(row, self.join, context.machine(&self.scratch));
+        let mut pair = Pair::of(row, self.join, context.evaluator(&self.scratch));
         let mut is_over = context.turn().spend(1);
         while self.next < kept.len() && !is_over && !out.is_full() && !self.decided() {
             let inner = kept.row(self.next);
@@ -176,13 +176,13 @@ fn gives_pairs(kind: JoinKind) -> bool {
 /// An outer row that is paired with one inner row after the other.
 struct Pair<'a> {
     on: Option<&'a Program>,
-    machine: Machine<'a>,
+    evaluator: Evaluator<'a>,
     outer_width: usize,
     both: Vec<Value<'a>>,
 }
 
 impl<'a> Pair<'a> {
-    fn of(outer: &[Value<'a>], join: &'a LoopJoin, machine: Machine<'a>) -> Self {
+    fn of(outer: &[Value<'a>], join: &'a LoopJoin, evaluator: Evaluator<'a>) -> Self {
         let on = join.on.as_ref();
         let mut both = Vec::new();
         if on.is_some() {
@@ -191,7 +191,7 @@ impl<'a> Pair<'a> {
         }
         Self {
             on,
-            machine,
+            evaluator,
             outer_width: outer.len(),
             both,
         }
@@ -204,7 +204,7 @@ impl<'a> Pair<'a> {
         };
         self.both.truncate(self.outer_width);
         self.both.extend_from_slice(inner);
-        on.holds(&mut self.machine, &self.both)
+        on.holds(&mut self.evaluator, &self.both)
     }
 }
 

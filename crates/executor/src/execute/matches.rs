@@ -72,7 +72,7 @@ impl Matches {
             std::mem::swap(&mut self.found, candidates);
             return Ok(!goes_on);
         }
-        let mut machine = context.machine(scratch);
+        let mut evaluator = context.evaluator(scratch);
         let mut candidates = candidates.iter().copied().peekable();
         let mut both = Vec::with_capacity(sides.left.width() + sides.right_width);
         let is_test = matches!(kind, JoinKind::Semi | JoinKind::Anti);
@@ -88,7 +88,7 @@ impl Matches {
                     both.clear();
                     both.extend_from_slice(row);
                     both.extend_from_slice(&sides.right.row(number as usize)[..sides.right_width]);
-                    if !residual.holds(&mut machine, &both)? {
+                    if !residual.holds(&mut evaluator, &both)? {
                         continue;
                     }
                 }

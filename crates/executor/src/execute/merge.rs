@@ -63,13 +63,13 @@ fn chosen<'p>(
     row: &[Value<'_>],
     matched: bool,
 ) -> Result<Option<&'p MergeAction>> {
-    let mut machine = context.machine(scratch);
+    let mut evaluator = context.evaluator(scratch);
     for action in &plan.actions {
         if action.matched != matched {
             continue;
         }
         let holds = match &action.predicate {
-            Some(predicate) => predicate.holds(&mut machine, row)?,
+            Some(predicate) => predicate.holds(&mut evaluator, row)?,
             None => true,
         };
         if holds {
@@ -145,9 +145,9 @@ async fn insert(
     };
     let mut new = Vec::with_capacity(values.len());
     {
-        let mut machine = context.machine(scratch);
+        let mut evaluator = context.evaluator(scratch);
         for value in values {
-            new.push(value.run(&mut machine, row)?);
+            new.push(value.run(&mut evaluator, row)?);
         }
     }
     new_row::complete(&plan.new, context, scratch, &mut new)?;

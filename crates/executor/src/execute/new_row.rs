@@ -17,9 +17,9 @@ pub(super) fn complete<'a>(
     row: &mut [Value<'a>],
 ) -> Result<()> {
     if !new.generated.is_empty() {
-        let mut machine = context.machine(scratch);
+        let mut evaluator = context.evaluator(scratch);
         for (at, program) in &new.generated {
-            row[*at] = program.run(&mut machine, row)?;
+            row[*at] = program.run(&mut evaluator, row)?;
         }
     }
     for (at, column) in new.table.live_columns() {
@@ -34,9 +34,12 @@ pub(super) fn complete<'a>(
                 .column(&column.name));
         }
     }
-    let mut machine = context.machine(scratch);
+    let mut evaluator = context.evaluator(scratch);
     for check in &new.checks {
-        if matches!(check.predicate.run(&mut machine, row)?, Value::Bool(false)) {
+        if matches!(
+            check.predicate.run(&mut evaluator, row)?,
+            Value::Bool(false)
+        ) {
             let message = format!(
                 "new row for relation \"{}\" violates check constraint \"{}\"",
                 new.table.name, check.name

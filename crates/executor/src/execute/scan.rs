@@ -49,9 +49,9 @@ impl<'p> Reader<'p> {
         context: &ExecutionContext<'_>,
         scratch: &Scratch,
     ) -> Result<Self> {
-        let mut machine = context.machine(scratch);
+        let mut evaluator = context.evaluator(scratch);
         let limits = scan.tests.iter().map(|test| {
-            let limit = test.value.run(&mut machine, &[])?;
+            let limit = test.value.run(&mut evaluator, &[])?;
             Ok(integer_of(limit))
         });
         Ok(Reader {
@@ -97,9 +97,9 @@ impl<'p> Reader<'p> {
         let mut values: Vec<Value<'_>> = std::mem::take(&mut self.values);
         decode(scan, &row, key, &mut values)?;
         let registers = std::mem::take(&mut self.registers);
-        let mut machine = context.machine(scratch).with_registers(registers);
-        let holds = filter.holds(&mut machine, &values)?;
-        self.registers = emptied(machine.into_registers());
+        let mut evaluator = context.evaluator(scratch).with_registers(registers);
+        let holds = filter.holds(&mut evaluator, &values)?;
+        self.registers = emptied(evaluator.into_registers());
         if holds {
             out.push(values.iter().copied());
         }
@@ -218,7 +218,7 @@ impl<'p> Scanning<'p> {
         let keys = match &self.scan.access {
             Access::Full => Some(everything),
             Access::Key(range) | Access::Index { range, .. } => {
-                key::keys(range, &mut context.machine(&self.scratch), &[])?
+                key::keys(range, &mut context.evaluator(&self.scratch), &[])?
             }
         };
         self.progress = keys.map_or(Progress::End, |keys| Progress::At(keys, None));
@@ -230,7 +230,7 @@ impl<'p> Scanning<'p> {
         let Access::Key(range) = &self.scan.access else {
             return Ok(false);
         };
-        let Some(key) = key::point(range, &mut context.machine(&self.scratch), &[])? else {
+        let Some(key) = key::point(range, &mut context.evaluator(&self.scratch), &[])? else {
             return Ok(false);
         };
         let scratch = &self.scratch;
@@ -265,7 +265,7 @@ impl<'p> Scanning<'p> {
         let Access::Index { range, .. } = &self.scan.access else {
             return Ok(false);
         };
-        let Some(key) = key::point(range, &mut context.machine(&self.scratch), &[])? else {
+        let Some(key) = key::point(range, &mut context.evaluator(&self.scratch), &[])? else {
             return Ok(false);
         };
         let scratch = &self.scratch;

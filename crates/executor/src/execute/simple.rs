@@ -25,9 +25,9 @@ impl<'p> Listing<'p> {
     fn advance(&mut self, context: &ExecutionContext<'_>, out: &mut Rows) -> Result<bool> {
         self.scratch.reset();
         let rest = &self.rows[self.next..];
-        let mut machine = context.machine(&self.scratch);
+        let mut evaluator = context.evaluator(&self.scratch);
         for row in rest {
-            let values = row.iter().map(|value| value.run(&mut machine, &[]));
+            let values = row.iter().map(|value| value.run(&mut evaluator, &[]));
             out.push(values.collect::<Result<Vec<_>>>()?);
             self.next += 1;
             if out.is_full() {
@@ -67,11 +67,11 @@ impl<'p> Filtering<'p> {
     async fn advance(&mut self, context: &ExecutionContext<'_>, out: &mut Rows) -> Result<bool> {
         while out.is_empty() && self.input.more(context).await? {
             self.scratch.reset();
-            let mut machine = context.machine(&self.scratch);
+            let mut evaluator = context.evaluator(&self.scratch);
             for at in self.input.taken..self.input.batch.len() {
                 context.pause(1).await;
                 let row = self.input.batch.row(at);
-                if self.predicate.holds(&mut machine, row)? {
+                if self.predicate.holds(&mut evaluator, row)? {
                     out.push(row.iter().copied());
                 }
             }
@@ -116,14 +116,14 @@ impl<'p> Projecting<'p> {
             return Ok(false);
         }
         self.scratch.reset();
-        let mut machine = context.machine(&self.scratch);
+        let mut evaluator = context.evaluator(&self.scratch);
         let mut values: Vec<Value<'_>> = Vec::with_capacity(self.values.len());
         for at in self.input.taken..self.input.batch.len() {
             context.pause(1).await;
             let row = self.input.batch.row(at);
             values.clear();
             for program in self.values {
-                values.push(program.run(&mut machine, row)?);
+                values.push(program.run(&mut evaluator, row)?);
             }
             out.push(values.iter().copied());
             self.input.taken = at + 1;

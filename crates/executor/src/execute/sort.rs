@@ -73,7 +73,7 @@ impl<'p> Sorting<'p> {
 
     async fn read(&mut self, context: &ExecutionContext<'_>) -> Result<()> {
         let limit = match self.limit {
-            Some(limit) => match limit.run(&mut context.machine(&Scratch::new()), &[])? {
+            Some(limit) => match limit.run(&mut context.evaluator(&Scratch::new()), &[])? {
                 Value::Int8(limit) => usize::try_from(limit).ok(),
                 _ => None,
             },
@@ -82,7 +82,7 @@ impl<'p> Sorting<'p> {
         let mut scratch = Scratch::new();
         while self.input.more(context).await? {
             scratch.reset();
-            let mut machine = context.machine(&scratch);
+            let mut evaluator = context.evaluator(&scratch);
             let mut values = Vec::with_capacity(self.rows.width());
             for at in 0..self.input.batch.len() {
                 context.pause(1).await;
@@ -90,7 +90,7 @@ impl<'p> Sorting<'p> {
                 values.clear();
                 values.extend_from_slice(row);
                 for key in self.keys {
-                    values.push(key.value.run(&mut machine, row)?);
+                    values.push(key.value.run(&mut evaluator, row)?);
                 }
                 self.rows.push(values.iter().copied());
             }

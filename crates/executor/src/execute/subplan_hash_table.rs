@@ -21,7 +21,7 @@ use super::{
 use batch::{NO_ROW, Rows};
 use planner::{
     plan::{HashedKeys, HashedSubplan},
-    program::{Machine, Program},
+    program::{Evaluator, Program},
 };
 
 const SEED: u64 = 0;
@@ -78,12 +78,12 @@ impl<'p> SubplanHashTable<'p> {
                 grow(numbers, all, context).await?;
             }
             scratch.reset();
-            let mut machine = context.machine(&scratch);
+            let mut evaluator = context.evaluator(&scratch);
             let mut keys = Vec::with_capacity(table.types.len());
             for row in query.batch.iter() {
                 keys.clear();
                 for program in subplan.filters.query.iter().chain(&subplan.tests.query) {
-                    keys.push(program.run(&mut machine, row)?);
+                    keys.push(program.run(&mut evaluator, row)?);
                 }
                 table.add(row, &keys)?;
                 context.pause(1).await;
@@ -159,14 +159,14 @@ impl<'p> SubplanHashTable<'p> {
         scratch: &'a Scratch,
     ) -> Result<Value<'a>> {
         let mut asking = Asking {
-            machine: context.machine(scratch),
+            evaluator: context.evaluator(scratch),
             row,
             both: Vec::with_capacity(row.len() + self.width),
         };
         let mut keys = Vec::with_capacity(self.types.len());
         let (filters, tests) = (&self.subplan.filters.input, &self.subplan.tests.input);
         for program in filters.iter().chain(tests) {
-            keys.push(program.run(&mut asking.machine, row)?);
+            keys.push(program.run(&mut asking.evaluator, row)?);
         }
         let (filters, tests) = keys.split_at(filters.len());
         if filters.iter().any(Value::is_null) {
@@ -249,9 +249,9 @@ impl<'p> SubplanHashTable<'p> {
     }
 }
 
-/// A row that asks, and the machine in which its conditions run.
+/// A row that asks, and the evaluator in which its conditions run.
 struct Asking<'a, 'r> {
-    machine: Machine<'a>,
+    evaluator: Evaluator<'a>,
     row: &'r [Value<'a>],
     /// The asking row, and one of the query's.
     both: Vec<Value<'a>>,
@@ -262,7 +262,7 @@ impl<'a> Asking<'a, '_> {
         self.both.clear();
         self.both.extend_from_slice(self.row);
         self.both.extend_from_slice(found);
-        Ok(match condition.run(&mut self.machine, &self.both)? {
+        Ok(match condition.run(&mut self.evaluator, &self.both)? {
             Value::Bool(value) => Some(value),
             _ => None,
         })

@@ -43,7 +43,7 @@ impl<'p> Calling<'p> {
             // The number grows by the rows that were there: batches may be smaller.
             self.rows = (self.rows + end - self.input.taken).min(BATCH_ROWS);
         }
-        let mut machine = context.machine(&self.scratch);
+        let mut evaluator = context.evaluator(&self.scratch);
         let mut ahead = Ahead::default();
         let mut row: Vec<Value<'_>> = Vec::with_capacity(batch.width() + self.plan.calls.len());
         let mut arguments: Vec<Value<'_>> = Vec::with_capacity(3);
@@ -53,7 +53,7 @@ impl<'p> Calling<'p> {
             for call in &self.plan.calls {
                 arguments.clear();
                 for argument in &call.arguments {
-                    arguments.push(argument.run(&mut machine, &row)?);
+                    arguments.push(argument.run(&mut evaluator, &row)?);
                 }
                 let answer = answer(call, &arguments, end - at, &mut ahead, context).await?;
                 row.push(answer);

@@ -159,13 +159,13 @@ async fn keys(window: &Window, rows: &Rows, context: &ExecutionContext<'_>) -> R
     let mut at = 0;
     while at < rows.len() {
         scratch.reset();
-        let mut machine = context.machine(&scratch);
+        let mut evaluator = context.evaluator(&scratch);
         let end = (at + BATCH_ROWS).min(rows.len());
         for row in (at..end).map(|at| rows.row(at)) {
             context.pause(1).await;
             let order = window.order.iter().map(|key| &key.value);
             let programs = window.partition.iter().chain(order);
-            keys.try_push(programs.map(|program| program.run(&mut machine, row)))?;
+            keys.try_push(programs.map(|program| program.run(&mut evaluator, row)))?;
             keys.settle(context.memory())?;
         }
         at = end;
@@ -306,8 +306,8 @@ impl<'a> Partition<'a> for View<'a> {
     }
 
     fn argument(&self, row: usize, position: usize) -> Result<Value<'a>> {
-        let mut machine = self.context.machine(self.scratch);
-        self.window.arguments[position].run(&mut machine, self.values_at(row))
+        let mut evaluator = self.context.evaluator(self.scratch);
+        self.window.arguments[position].run(&mut evaluator, self.values_at(row))
     }
 
     fn arguments(&self) -> usize {

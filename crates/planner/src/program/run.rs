@@ -11,9 +11,9 @@ use types::{
 
 use super::{Instruction, Operand, Program};
 
-/// The surroundings of running programs: one machine for a batch of rows, whose arena is not reset
+/// The state in which programs run: one evaluator for a batch of rows, whose arena is not reset
 /// meanwhile.
-pub struct Machine<'a> {
+pub struct Evaluator<'a> {
     /// Arena, settings and session that functions use.
     pub context: Context<'a>,
     /// Values of the parameters: the client's, then those of outer rows.
@@ -23,9 +23,9 @@ pub struct Machine<'a> {
     turn: Option<&'a Turn>,
 }
 
-impl<'a> Machine<'a> {
-    /// Makes a machine that runs programs in `context` with the values of `parameters`, and counts
-    /// nothing in a turn.
+impl<'a> Evaluator<'a> {
+    /// Makes an evaluator that runs programs in `context` with the values of `parameters`, and
+    /// counts nothing in a turn.
     pub fn new(context: Context<'a>, parameters: &'a [Value<'a>]) -> Self {
         Self {
             context,
@@ -35,7 +35,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Returns the machine with `turn`, in which its programs count their work on large values.
+    /// Returns the evaluator with `turn`, in which its programs count their work on large values.
     pub fn in_turn(self, turn: &'a Turn) -> Self {
         Self {
             turn: Some(turn),
@@ -57,12 +57,12 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Returns the machine with the memory of registers that another one has used.
+    /// Returns the evaluator with the memory of registers that another one has used.
     pub fn with_registers(self, registers: Vec<Value<'a>>) -> Self {
         Self { registers, ..self }
     }
 
-    /// Returns the memory of the machine's registers.
+    /// Returns the memory of the evaluator's registers.
     pub fn into_registers(self) -> Vec<Value<'a>> {
         self.registers
     }
@@ -74,8 +74,8 @@ impl Program {
     /// # Errors
     /// Errors of the functions.
     #[inline]
-    pub fn holds<'a>(&'a self, machine: &mut Machine<'a>, row: &[Value<'a>]) -> Result<bool> {
-        Ok(matches!(self.run(machine, row)?, Value::Bool(true)))
+    pub fn holds<'a>(&'a self, evaluator: &mut Evaluator<'a>, row: &[Value<'a>]) -> Result<bool> {
+        Ok(matches!(self.run(evaluator, row)?, Value::Bool(true)))
     }
 
     /// Returns the result for a row. The values that were made for it are charged to the statement.
@@ -83,15 +83,23 @@ impl Program {
     /// # Errors
     /// Errors of the functions; 53200 if the statement may not hold the result.
     #[inline(always)]
-    pub fn run<'a>(&'a self, machine: &mut Machine<'a>, row: &[Value<'a>]) -> Result<Value<'a>> {
+    pub fn run<'a>(
+        &'a self,
+        evaluator: &mut Evaluator<'a>,
+        row: &[Value<'a>],
+    ) -> Result<Value<'a>> {
         // Columns and constants are so frequent that a call would be most of the work.
         match self.code.is_empty() {
-            true => Ok(self.read(self.result, machine, row)),
-            false => self.compute(machine, row),
+            true => Ok(self.read(self.result, evaluator, row)),
+            false => self.compute(evaluator, row),
         }
     }
 
-    fn compute<'a>(&'a self, machine: &mut Machine<'a>, row: &[Value<'a>]) -> Result<Value<'a>> {
+    fn compute<'a>(
+        &'a self,
+        evaluator: &mut Evaluator<'a>,
+        row: &[Value<'a>],
+    ) -> Result<Value<'a>> {
         match self.code[..] {
             // Most programs have one step: its result is not put into a register first. Values that
             // were made for it are charged with the next one, or with its batch.
@@ -103,17 +111,17 @@ impl Program {
                     to,
                 },
             ] if self.result == Operand::Register(to) => {
-                machine.context.scratch.settle()?;
-                let value = self.call2(function, left, right, machine, row)?;
-                machine.weigh(value);
+                evaluator.context.scratch.settle()?;
+                let value = self.call2(function, left, right, evaluator, row)?;
+                evaluator.weigh(value);
                 return Ok(value);
             }
             _ => {
-                self.step_through(machine, row)?;
-                machine.context.scratch.settle()?;
+                self.step_through(evaluator, row)?;
+                evaluator.context.scratch.settle()?;
             }
         }
-        Ok(self.read(self.result, machine, row))
+        Ok(self.read(self.result, evaluator, row))
     }
 
     /// Runs a call of a strict function of two operands.
@@ -123,33 +131,38 @@ impl Program {
         function: ScalarFunction,
         left: Operand,
         right: Operand,
-        machine: &Machine<'a>,
+        evaluator: &Evaluator<'a>,
         row: &[Value<'a>],
     ) -> Result<Value<'a>> {
         let arguments = [
-            self.read(left, machine, row),
-            self.read(right, machine, row),
+            self.read(left, evaluator, row),
+            self.read(right, evaluator, row),
         ];
         if arguments.iter().any(Value::is_null) {
             return Ok(Value::Null);
         }
-        arguments.iter().for_each(|value| machine.weigh(*value));
-        function(&machine.context, &arguments)
+        arguments.iter().for_each(|value| evaluator.weigh(*value));
+        function(&evaluator.context, &arguments)
     }
 
     #[inline(always)]
-    fn read<'a>(&'a self, operand: Operand, machine: &Machine<'a>, row: &[Value<'a>]) -> Value<'a> {
+    fn read<'a>(
+        &'a self,
+        operand: Operand,
+        evaluator: &Evaluator<'a>,
+        row: &[Value<'a>],
+    ) -> Value<'a> {
         match operand {
-            Operand::Register(at) => machine.registers[at as usize],
+            Operand::Register(at) => evaluator.registers[at as usize],
             Operand::Column(at) => row[at as usize],
-            Operand::Parameter(at) => machine.parameters[at as usize],
+            Operand::Parameter(at) => evaluator.parameters[at as usize],
             Operand::Constant(at) => self.constants[at as usize].value(),
         }
     }
 
-    fn step_through<'a>(&'a self, machine: &mut Machine<'a>, row: &[Value<'a>]) -> Result<()> {
-        if machine.registers.len() < self.registers as usize {
-            machine
+    fn step_through<'a>(&'a self, evaluator: &mut Evaluator<'a>, row: &[Value<'a>]) -> Result<()> {
+        if evaluator.registers.len() < self.registers as usize {
+            evaluator
                 .registers
                 .resize(self.registers as usize, Value::Null);
         }
@@ -157,7 +170,7 @@ impl Program {
         while let Some(&instruction) = self.code.get(at) {
             at += 1;
             let (to, value) = match instruction {
-                Instruction::Load { from, to } => (to, self.read(from, machine, row)),
+                Instruction::Load { from, to } => (to, self.read(from, evaluator, row)),
                 Instruction::Call {
                     function,
                     strict,
@@ -167,18 +180,18 @@ impl Program {
                     to,
                 } => {
                     let range = first as usize..first as usize + count as usize;
-                    let arguments = &machine.registers[range];
+                    let arguments = &evaluator.registers[range];
                     if count > 2 {
-                        room_for(machine, arguments)?;
+                        room_for(evaluator, arguments)?;
                     }
                     let value = if strict && arguments.iter().any(Value::is_null) {
                         Value::Null
                     } else {
-                        let mut context = machine.context;
+                        let mut context = evaluator.context;
                         if let Some(types) = types {
                             context.argument_types = &self.types[types as usize];
                         }
-                        arguments.iter().for_each(|value| machine.weigh(*value));
+                        arguments.iter().for_each(|value| evaluator.weigh(*value));
                         function(&context, arguments)?
                     };
                     (to, value)
@@ -188,11 +201,11 @@ impl Program {
                     left,
                     right,
                     to,
-                } => (to, self.call2(function, left, right, machine, row)?),
+                } => (to, self.call2(function, left, right, evaluator, row)?),
                 Instruction::Convert { operand, cast, to } => {
-                    let value = self.read(operand, machine, row);
-                    machine.weigh(value);
-                    (to, cast.apply(&machine.context, value)?)
+                    let value = self.read(operand, evaluator, row);
+                    evaluator.weigh(value);
+                    (to, cast.apply(&evaluator.context, value)?)
                 }
                 Instruction::Fit {
                     operand,
@@ -201,10 +214,10 @@ impl Program {
                     coercion,
                     to,
                 } => {
-                    let value = self.read(operand, machine, row);
+                    let value = self.read(operand, evaluator, row);
                     (
                         to,
-                        modifier.apply(value, ty, coercion, machine.context.scratch)?,
+                        modifier.apply(value, ty, coercion, evaluator.context.scratch)?,
                     )
                 }
                 Instruction::CompareIntegers {
@@ -214,8 +227,8 @@ impl Program {
                     to,
                 } => {
                     let sides = (
-                        integer(self.read(left, machine, row)),
-                        integer(self.read(right, machine, row)),
+                        integer(self.read(left, evaluator, row)),
+                        integer(self.read(right, evaluator, row)),
                     );
                     let value = match sides {
                         (Some(left), Some(right)) => {
@@ -232,8 +245,8 @@ impl Program {
                     to,
                 } => {
                     let value = match (
-                        self.read(left, machine, row),
-                        self.read(right, machine, row),
+                        self.read(left, evaluator, row),
+                        self.read(right, evaluator, row),
                     ) {
                         (Value::Text(left), Value::Text(right)) => {
                             Value::Bool(agrees(comparison, left.as_bytes().cmp(right.as_bytes())))
@@ -247,26 +260,28 @@ impl Program {
                     continue;
                 }
                 Instruction::JumpUnlessTrue { condition, target } => {
-                    if !matches!(self.read(condition, machine, row), Value::Bool(true)) {
+                    if !matches!(self.read(condition, evaluator, row), Value::Bool(true)) {
                         at = target as usize;
                     }
                     continue;
                 }
                 Instruction::JumpUnlessNull { operand, target } => {
-                    if !self.read(operand, machine, row).is_null() {
+                    if !self.read(operand, evaluator, row).is_null() {
                         at = target as usize;
                     }
                     continue;
                 }
-                Instruction::AndThen { part, to, target } => match self.read(part, machine, row) {
-                    Value::Bool(true) => continue,
-                    Value::Bool(false) => {
-                        at = target as usize;
-                        (to, Value::Bool(false))
+                Instruction::AndThen { part, to, target } => {
+                    match self.read(part, evaluator, row) {
+                        Value::Bool(true) => continue,
+                        Value::Bool(false) => {
+                            at = target as usize;
+                            (to, Value::Bool(false))
+                        }
+                        _ => (to, Value::Null),
                     }
-                    _ => (to, Value::Null),
-                },
-                Instruction::OrElse { part, to, target } => match self.read(part, machine, row) {
+                }
+                Instruction::OrElse { part, to, target } => match self.read(part, evaluator, row) {
                     Value::Bool(false) => continue,
                     Value::Bool(true) => {
                         at = target as usize;
@@ -275,7 +290,7 @@ impl Program {
                     _ => (to, Value::Null),
                 },
                 Instruction::Not { operand, to } => {
-                    let value = match self.read(operand, machine, row) {
+                    let value = match self.read(operand, evaluator, row) {
                         Value::Bool(value) => Value::Bool(!value),
                         _ => Value::Null,
                     };
@@ -287,7 +302,7 @@ impl Program {
                     to,
                 } => (
                     to,
-                    Value::Bool(is_null(self.read(operand, machine, row), negated)),
+                    Value::Bool(is_null(self.read(operand, evaluator, row), negated)),
                 ),
                 Instruction::Is {
                     operand,
@@ -295,7 +310,7 @@ impl Program {
                     negated,
                     to,
                 } => {
-                    let is = matches!(self.read(operand, machine, row), Value::Bool(found) if found == value);
+                    let is = matches!(self.read(operand, evaluator, row), Value::Bool(found) if found == value);
                     (to, Value::Bool(is != negated))
                 }
                 Instruction::Distinct {
@@ -306,13 +321,13 @@ impl Program {
                     to,
                 } => {
                     let (left, right) = (
-                        self.read(left, machine, row),
-                        self.read(right, machine, row),
+                        self.read(left, evaluator, row),
+                        self.read(right, evaluator, row),
                     );
                     let distinct = match (left.is_null(), right.is_null()) {
                         (true, true) => false,
                         (false, false) => !matches!(
-                            function(&machine.context, &[left, right])?,
+                            function(&evaluator.context, &[left, right])?,
                             Value::Bool(true)
                         ),
                         _ => true,
@@ -324,8 +339,8 @@ impl Program {
                     operand,
                     to,
                 } => {
-                    let best = machine.registers[to as usize];
-                    let value = self.read(operand, machine, row);
+                    let best = evaluator.registers[to as usize];
+                    let value = self.read(operand, evaluator, row);
                     let better = match (best.is_null(), value.is_null()) {
                         (_, true) => false,
                         (true, false) => true,
@@ -349,11 +364,11 @@ impl Program {
                     to,
                 } => {
                     let (left, array) = (
-                        self.read(left, machine, row),
-                        self.read(array, machine, row),
+                        self.read(left, evaluator, row),
+                        self.read(array, evaluator, row),
                     );
-                    machine.weigh(array);
-                    (to, quantified(machine, function, left, array, all)?)
+                    evaluator.weigh(array);
+                    (to, quantified(evaluator, function, left, array, all)?)
                 }
                 Instruction::Array {
                     element,
@@ -362,10 +377,10 @@ impl Program {
                     to,
                 } => {
                     let range = first as usize..first as usize + count as usize;
-                    let items = &machine.registers[range];
+                    let items = &evaluator.registers[range];
                     (
                         to,
-                        Value::Array(types::Array::of(element, items, machine.context.scratch)?),
+                        Value::Array(types::Array::of(element, items, evaluator.context.scratch)?),
                     )
                 }
                 Instruction::Row {
@@ -379,11 +394,11 @@ impl Program {
                         name: &field.name,
                         ty: field.ty,
                     });
-                    room_for(machine, &machine.registers[range.clone()])?;
-                    let scratch = machine.context.scratch;
+                    room_for(evaluator, &evaluator.registers[range.clone()])?;
+                    let scratch = evaluator.context.scratch;
                     let record = Record {
                         fields: scratch.alloc_slice_fill_iter(fields),
-                        values: scratch.alloc_slice_copy(&machine.registers[range]),
+                        values: scratch.alloc_slice_copy(&evaluator.registers[range]),
                     };
                     (to, Value::Record(scratch.alloc(record)))
                 }
@@ -392,7 +407,7 @@ impl Program {
                     position,
                     to,
                 } => {
-                    let record = self.read(record, machine, row);
+                    let record = self.read(record, evaluator, row);
                     let value = match record {
                         Value::Record(record) => record.values.get(position as usize).copied(),
                         _ => None,
@@ -405,9 +420,9 @@ impl Program {
                     count,
                     to,
                 } => {
-                    let array = self.read(array, machine, row);
+                    let array = self.read(array, evaluator, row);
                     let range = first as usize..first as usize + count as usize;
-                    (to, element(array, &machine.registers[range])?)
+                    (to, element(array, &evaluator.registers[range])?)
                 }
                 Instruction::Slice {
                     array,
@@ -416,18 +431,18 @@ impl Program {
                     absent,
                     to,
                 } => {
-                    let array = self.read(array, machine, row);
+                    let array = self.read(array, evaluator, row);
                     let range = first as usize..first as usize + count as usize;
-                    (to, slice(machine, array, range, absent)?)
+                    (to, slice(evaluator, array, range, absent)?)
                 }
             };
             // A program may make many values that are larger than their operands: each is charged
             // before the next is made.
             if value.borrows() {
-                machine.context.scratch.settle()?;
-                machine.weigh(value);
+                evaluator.context.scratch.settle()?;
+                evaluator.weigh(value);
             }
-            machine.registers[to as usize] = value;
+            evaluator.registers[to as usize] = value;
         }
         Ok(())
     }
@@ -473,11 +488,11 @@ fn work_of(value: Value<'_>, bytes: usize) -> usize {
 
 /// Asks for the memory of a value that contains all of these: a large one may be among them many
 /// times, and a call's result may therefore be far larger than the values that it is made from.
-fn room_for(machine: &Machine<'_>, values: &[Value<'_>]) -> Result<()> {
+fn room_for(evaluator: &Evaluator<'_>, values: &[Value<'_>]) -> Result<()> {
     let bytes = values.iter().map(Value::borrowed_bytes).sum();
     match bytes < ASKED_BYTES {
         true => Ok(()),
-        false => machine.context.scratch.ask(bytes),
+        false => evaluator.context.scratch.ask(bytes),
     }
 }
 
@@ -491,7 +506,7 @@ fn is_null(value: Value<'_>, negated: bool) -> bool {
 }
 
 fn quantified<'a>(
-    machine: &Machine<'a>,
+    evaluator: &Evaluator<'a>,
     function: functions::ScalarFunction,
     left: Value<'a>,
     array: Value<'a>,
@@ -512,7 +527,7 @@ fn quantified<'a>(
         let found = if item.is_null() {
             Value::Null
         } else {
-            function(&machine.context, &[left, item])?
+            function(&evaluator.context, &[left, item])?
         };
         match found {
             Value::Bool(found) if found != all => return Ok(Value::Bool(found)),
@@ -547,7 +562,7 @@ fn element<'a>(array: Value<'a>, indexes: &[Value<'a>]) -> Result<Value<'a>> {
 }
 
 fn slice<'a>(
-    machine: &Machine<'a>,
+    evaluator: &Evaluator<'a>,
     array: Value<'a>,
     bounds: std::ops::Range<usize>,
     absent: u32,
@@ -556,7 +571,7 @@ fn slice<'a>(
         return Ok(Value::Null);
     };
     let mut pairs = Vec::with_capacity(bounds.len() / 2);
-    for (at, pair) in machine.registers[bounds].chunks_exact(2).enumerate() {
+    for (at, pair) in evaluator.registers[bounds].chunks_exact(2).enumerate() {
         let bound = |value: Value<'_>, bit: usize| match value {
             Value::Int4(value) => Some(Some(value)),
             _ if absent >> bit & 1 == 1 => Some(None),
@@ -568,5 +583,7 @@ fn slice<'a>(
             _ => return Ok(Value::Null),
         }
     }
-    Ok(Value::Array(array.slice(&pairs, machine.context.scratch)?))
+    Ok(Value::Array(
+        array.slice(&pairs, evaluator.context.scratch)?,
+    ))
 }

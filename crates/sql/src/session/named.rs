@@ -205,10 +205,10 @@ impl Session {
             &key_changes,
         );
         let scratch = Scratch::new();
-        let mut machine = context.machine(&scratch);
+        let mut evaluator = context.evaluator(&scratch);
         let computed = programs
             .iter()
-            .map(|program| program.run(&mut machine, &[]));
+            .map(|program| program.run(&mut evaluator, &[]));
         let computed: Vec<_> = computed.collect::<Result<_>>()?;
         values.push(computed);
         Ok(values)

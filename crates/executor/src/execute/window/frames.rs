@@ -32,7 +32,7 @@ impl<'v> Distances<'v> {
             let (Bound::Preceding(program) | Bound::Following(program)) = bound else {
                 return Ok(Value::Null);
             };
-            let distance = program.run(&mut context.machine(scratch), row)?;
+            let distance = program.run(&mut context.evaluator(scratch), row)?;
             let refused = |state, what: &str| {
                 let message = format!("frame {name} offset must not be {what}");
                 Err(SqlError::new(state, message))

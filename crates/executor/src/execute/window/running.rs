@@ -108,16 +108,16 @@ impl<'w> Running<'w> {
         for at in known..frame.end {
             context.pause(1).await;
             scratch.reset();
-            let mut machine = context.machine(&scratch);
+            let mut evaluator = context.evaluator(&scratch);
             let values = row(at);
             let mut counts = match &self.window.filter {
-                Some(filter) => filter.holds(&mut machine, values)?,
+                Some(filter) => filter.holds(&mut evaluator, values)?,
                 None => true,
             };
             let mut given = Vec::with_capacity(self.window.arguments.len());
             for argument in &self.window.arguments {
                 given.push(match counts {
-                    true => argument.run(&mut machine, values)?,
+                    true => argument.run(&mut evaluator, values)?,
                     false => Value::Null,
                 });
             }
