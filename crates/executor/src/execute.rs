@@ -180,8 +180,8 @@ impl ExecutionContext<'_> {
         }
     }
 
-    /// Returns the execution's parameters followed by the values of `row` at `positions`: the parameters
-    /// of a query within the row's query.
+    /// Returns the execution's parameters followed by the values of `row` at `positions`: the
+    /// parameters of a query within the row's query.
     pub(crate) fn extended(&self, row: &[Value<'_>], positions: &[usize]) -> Rows {
         let own = self.parameters.row(0);
         let mut extended = Rows::new(own.len() + positions.len());

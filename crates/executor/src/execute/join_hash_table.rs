@@ -57,7 +57,8 @@ impl JoinHashTable {
         Self::with_keys_at(width + types.len(), keys, types)
     }
 
-    /// Makes an empty table for rows of `width` values whose keys are the columns at these positions.
+    /// Makes an empty table for rows of `width` values whose keys are the columns at these
+    /// positions.
     pub(super) fn with_keys_at(width: usize, keys: Vec<usize>, types: &[Type]) -> Self {
         Self {
             rows: Rows::new(width),

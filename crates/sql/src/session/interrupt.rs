@@ -4,7 +4,8 @@
 //! or the client. It is polled beside two others: the client's wish, and a timer. They are polled
 //! after it, hence only where it waits: a statement that is done at once pays nothing for them. A
 //! statement that computes without a wait yields now and then
-//! ([`ExecutionContext::pause`](executor::execute::ExecutionContext::pause)), which comes back to here.
+//! ([`ExecutionContext::pause`](executor::execute::ExecutionContext::pause)), which comes back to
+//! here.
 //!
 //! Commits are not polled in this way: a commit that is under way ends as it ends, and its client
 //! is told.
