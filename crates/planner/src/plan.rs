@@ -13,10 +13,10 @@
 mod access;
 mod again;
 mod apply;
-mod basis;
 mod column_test;
 mod cost;
 mod decorrelate;
+mod dependencies;
 mod estimate;
 mod explained;
 mod extremes;
@@ -49,8 +49,8 @@ use logical::{
 pub use self::shown::{estimated_rows, shown};
 pub use self::{
     access::{index_columns, row_key_columns},
-    basis::Basis,
     column_test::ColumnTest,
+    dependencies::PlanDependencies,
     explained::{Estimate, Explained},
     lower::{Planned, plan, plan_to_explain, row_layout},
     points::is_of_list,

@@ -204,7 +204,7 @@ impl Lowering {
     ) -> Result<((Scan, Vec<Expression>), Layout)> {
         let found = self.access(&scan, &conditions, values)?;
         if !found.access.is_point() {
-            self.basis.add(&scan.table);
+            self.dependencies.add(&scan.table);
         }
         let own: BTreeSet<ColumnId> = scan
             .columns

@@ -9,7 +9,7 @@ use std::{
 use types::{Result, SqlError, SqlState, Type, row::RowLayout};
 
 use super::{
-    Basis, Call, Plan, Shared, SharedBody,
+    Call, Plan, PlanDependencies, Shared, SharedBody,
     estimate::Estimator,
     explained::ColumnTypes,
     write::{is_command, writes},
@@ -33,7 +33,7 @@ pub struct Planned {
     /// is partial, or over an expression, with constants in it.
     pub literals_matter: bool,
     /// Table sizes and statistics by which the plan was chosen.
-    pub basis: Basis,
+    pub dependencies: PlanDependencies,
     /// Whether the statement's reads must not see its own writes: see `engine::Command`.
     pub is_command: bool,
 }
@@ -75,7 +75,7 @@ fn planned(
         rereads: 0,
         limits: 0,
         literals_matter: Cell::new(false),
-        basis: Basis::default(),
+        dependencies: PlanDependencies::default(),
         lists: 0,
         column_types: to_explain.then(|| ColumnTypes::of(&relation)),
     };
@@ -93,7 +93,7 @@ fn planned(
         plan: Arc::new(node.plan),
         outputs,
         literals_matter: lowering.literals_matter.get(),
-        basis: lowering.basis,
+        dependencies: lowering.dependencies,
         is_command,
     })
 }
@@ -129,7 +129,7 @@ pub(super) struct Lowering {
     /// Value of [`Planned::literals_matter`].
     pub(super) literals_matter: Cell<bool>,
     /// Sizes of tables that the plan depends on.
-    pub(super) basis: Basis,
+    pub(super) dependencies: PlanDependencies,
     /// Number of lists of keys that were made relations, whose columns need numbers.
     pub(super) lists: u32,
     /// Types of computed columns, for a plan that is to be explained.

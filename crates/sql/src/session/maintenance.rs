@@ -17,7 +17,7 @@ use types::{Result, SqlError, SqlState};
 use super::{Session, Sink, Status, Tag};
 use catalog::{Changes, ObjectId, Relation, Table, TableKind, from_engine};
 use executor::statistics::{QUICK_SAMPLE_ROWS, SAMPLE_ROWS, gathered};
-use planner::plan::Basis;
+use planner::plan::PlanDependencies;
 use syntax::{
     Source,
     maintenance::{Target, maintenance},
@@ -150,14 +150,14 @@ impl Session {
 
     /// Looks at some rows of the tables that a new plan depends on, where little is known of them;
     /// returns whether more is known now, so that the plan should be made again.
-    pub(super) async fn refresh_statistics(&self, basis: &Basis) -> bool {
-        for table in basis.tables() {
+    pub(super) async fn refresh_statistics(&self, dependencies: &PlanDependencies) -> bool {
+        for table in dependencies.tables() {
             if is_out_of_date(table) {
                 // Plans can be made without statistics, for whatever reason they are missing.
                 let _ = self.look_at(table).await;
             }
         }
-        !basis.holds()
+        !dependencies.holds()
     }
 
     /// Looks at a table in a transaction of its own, which sees the same rows as others: statistics

@@ -285,7 +285,7 @@ impl Session {
     pub(super) fn is_current(&self, planned: &Planned) -> bool {
         planned.is_of(&self.inputs)
             && self.changes.is_current(&planned.catalog)
-            && planned.plan.basis.holds()
+            && planned.plan.dependencies.holds()
             && self.can_read_by(&planned.indexes)
     }
 
@@ -410,8 +410,8 @@ impl Session {
 
     /// Whether a plan was made from what is known, or what is found out now for it.
     pub(super) async fn is_well_founded(&self, planned: &Planned) -> bool {
-        let basis = &planned.plan.basis;
-        if !basis.holds() {
+        let dependencies = &planned.plan.dependencies;
+        if !dependencies.holds() {
             return false;
         }
         // Relaxed: a look too many, or a second too late, is harmless.
@@ -427,10 +427,10 @@ impl Session {
         planned
             .next_look
             .store(now.saturating_add(LOOK_EVERY_MS), Ordering::Relaxed);
-        if self.refresh_statistics(basis).await {
+        if self.refresh_statistics(dependencies).await {
             return false;
         }
-        if !basis.tables().any(|table| is_out_of_date(table)) {
+        if !dependencies.tables().any(|table| is_out_of_date(table)) {
             planned.next_look.store(NEVER, Ordering::Relaxed);
         }
         true

@@ -13,7 +13,7 @@ const PLACES_MIN: u64 = 1_000;
 /// The tables whose sizes a plan depends on. A table that is read by a unique key alone is not
 /// among them.
 #[derive(Debug, Default)]
-pub struct Basis {
+pub struct PlanDependencies {
     tables: Vec<Size>,
 }
 
@@ -24,7 +24,7 @@ struct Size {
     places: RangeInclusive<u64>,
 }
 
-impl Basis {
+impl PlanDependencies {
     /// Notes the present size of a table.
     pub(super) fn add(&mut self, table: &Arc<Table>) {
         if table.kind != TableKind::Ordinary
