@@ -52,7 +52,7 @@ pub use self::{
     column_test::ColumnTest,
     dependencies::PlanDependencies,
     explained::{Estimate, Explained},
-    lower::{Planned, plan, plan_to_explain, row_layout},
+    lower::{PlannedStatement, plan, plan_to_explain, row_layout},
     points::is_of_list,
     write::{locks_rows, tables},
 };

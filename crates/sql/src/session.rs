@@ -599,7 +599,7 @@ impl Session {
 
     /// A statement that reads or changes rows or definitions.
     async fn on_rows(&mut self, source: &Source<'_>, sink: &mut impl Sink) -> Result<()> {
-        if self.planned(source, sink).await? {
+        if self.execute_planned(source, sink).await? {
             return Ok(());
         }
         // Such futures are large, and most statements have a plan.

@@ -24,7 +24,7 @@ use syntax::phase;
 
 /// A statement's plan, and the positions of the outputs in its rows.
 #[derive(Debug)]
-pub struct Planned {
+pub struct PlannedStatement {
     /// Plan of the whole statement.
     pub plan: Arc<Plan>,
     /// Position in the plan's rows of each output column, in order.
@@ -42,8 +42,12 @@ pub struct Planned {
 ///
 /// # Errors
 /// XX000 for a fault of Weft, 54001 for a statement that is too large.
-pub fn plan(relation: Relation, outputs: &[ColumnId], parameters: usize) -> Result<Planned> {
-    planned(relation, outputs, parameters, false)
+pub fn plan(
+    relation: Relation,
+    outputs: &[ColumnId],
+    parameters: usize,
+) -> Result<PlannedStatement> {
+    planned_statement(relation, outputs, parameters, false)
 }
 
 /// Plans a statement for EXPLAIN: the programs of the plan keep the expressions that they were made
@@ -51,16 +55,16 @@ pub fn plan(relation: Relation, outputs: &[ColumnId], parameters: usize) -> Resu
 ///
 /// # Errors
 /// Errors of [`plan`].
-pub fn plan_to_explain(relation: Relation, outputs: &[ColumnId]) -> Result<Planned> {
-    planned(relation, outputs, 0, true)
+pub fn plan_to_explain(relation: Relation, outputs: &[ColumnId]) -> Result<PlannedStatement> {
+    planned_statement(relation, outputs, 0, true)
 }
 
-fn planned(
+fn planned_statement(
     relation: Relation,
     outputs: &[ColumnId],
     parameters: usize,
     to_explain: bool,
-) -> Result<Planned> {
+) -> Result<PlannedStatement> {
     let relation = super::push::pushed(relation, outputs);
     let estimator = Estimator::new(&relation);
     let relation = super::order::ordered(relation, &estimator);
@@ -89,7 +93,7 @@ fn planned(
         .iter()
         .map(|id| node.at(*id))
         .collect::<Result<_>>()?;
-    Ok(Planned {
+    Ok(PlannedStatement {
         plan: Arc::new(node.plan),
         outputs,
         literals_matter: lowering.literals_matter.get(),
@@ -126,7 +130,7 @@ pub(super) struct Lowering {
     pub(super) rereads: usize,
     /// Number of limits above the lowered part.
     pub(super) limits: usize,
-    /// Value of [`Planned::literals_matter`].
+    /// Value of [`PlannedStatement::literals_matter`].
     pub(super) literals_matter: Cell<bool>,
     /// Sizes of tables that the plan depends on.
     pub(super) dependencies: PlanDependencies,

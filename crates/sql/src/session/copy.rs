@@ -12,7 +12,7 @@ use types::{Charge, Context, Result, SqlError, SqlState};
 
 use super::{
     Field, ResultRow, Session, Sink, Tag,
-    query::{Kind, Planned, kind_of},
+    query::{CachedPlan, Kind, kind_of},
 };
 use crate::copy::{Column, Decoder, Encoder, Format, Options};
 use batch::Rows;
@@ -92,10 +92,10 @@ impl Session {
         options: Options,
         sink: &mut impl Sink,
     ) -> Result<()> {
-        let (planned, copied) = loop {
+        let (cached_plan, copied) = loop {
             self.begin()?;
             let catalog = self.changes.catalog();
-            let (planned, copied) = phase::run(|| {
+            let (cached_plan, copied) = phase::run(|| {
                 let mut parameters = Parameters::default();
                 let (bound, copied) = Binder::bind_copy_from(
                     &self.surroundings(&catalog),
@@ -104,12 +104,12 @@ impl Session {
                     columns,
                     &mut parameters,
                 )?;
-                let planned = self.lowered(bound, Kind::Insert, Vec::new(), &catalog)?;
-                Ok((planned, copied))
+                let cached_plan = self.lowered(bound, Kind::Insert, Vec::new(), &catalog)?;
+                Ok((cached_plan, copied))
             })
             .await?;
-            if self.lock(&planned).await? {
-                break (planned, copied);
+            if self.lock(&cached_plan).await? {
+                break (cached_plan, copied);
             }
         };
         let Some(transaction) = &self.transaction else {
@@ -118,9 +118,9 @@ impl Session {
         self.surrounding.begin_statement();
         // All of it sees one moment: what the defaults and keys of its rows refer to.
         let snapshot = transaction.statement_snapshot().map_err(from_engine)?;
-        let environment = self.during(&planned.catalog);
+        let environment = self.during(&cached_plan.catalog);
         let (shared, parameters) = (SharedRows::new(self.budget()), no_parameters());
-        let key_changes = KeyChanges::new(&planned.catalog, &shared.budget);
+        let key_changes = KeyChanges::new(&cached_plan.catalog, &shared.budget);
         let context = self.execution_context(
             transaction,
             &environment,
@@ -130,8 +130,8 @@ impl Session {
         );
         let decoder = Decoder::new(&copied.table, described(&copied), options)?;
         let (form, columns) = (decoder.format().into(), decoder.columns());
-        let opened = Opened::new(planned.plan.plan.clone())?;
-        let names = self.names(&planned.catalog);
+        let opened = Opened::new(cached_plan.statement.plan.clone())?;
+        let names = self.names(&cached_plan.catalog);
         let mut loading = Loading {
             batch: Rows::new(columns),
             decoder,
@@ -159,11 +159,11 @@ impl Session {
     ) -> Result<()> {
         loop {
             self.begin()?;
-            let (planned, table) = phase::run(|| self.planned_copy_to(source, copy)).await?;
-            if !self.lock(&planned).await? {
+            let (cached_plan, table) = phase::run(|| self.planned_copy_to(source, copy)).await?;
+            if !self.lock(&cached_plan).await? {
                 continue;
             }
-            let columns = planned.fields.iter().map(|field| Column {
+            let columns = cached_plan.fields.iter().map(|field| Column {
                 name: field.name.as_str().into(),
                 ty: field.ty,
                 modifier: field.modifier,
@@ -175,7 +175,7 @@ impl Session {
             };
             unloading.begin()?;
             return self
-                .run(&Arc::new(planned), &no_parameters(), &mut unloading)
+                .run(&Arc::new(cached_plan), &no_parameters(), &mut unloading)
                 .await;
         }
     }
@@ -185,7 +185,7 @@ impl Session {
         &self,
         source: &Source<'_>,
         copy: &Copy,
-    ) -> Result<(Planned, Option<Arc<Table>>)> {
+    ) -> Result<(CachedPlan, Option<Arc<Table>>)> {
         let catalog = self.changes.catalog();
         let mut parameters = Parameters::default();
         match &copy.relation {
@@ -193,12 +193,12 @@ impl Session {
                 if kind_of(statement).is_none() {
                     return Err(SqlError::unsupported("COPY of this statement"));
                 }
-                let planned = self.bound(source, statement, &mut parameters, &catalog)?;
-                if !planned.shows_rows() {
+                let cached_plan = self.bound(source, statement, &mut parameters, &catalog)?;
+                if !cached_plan.shows_rows() {
                     let message = "COPY query must have a RETURNING clause";
                     return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
                 }
-                Ok((planned, None))
+                Ok((cached_plan, None))
             }
             Copied::Table { name, columns } => {
                 let copied = Binder::bind_copy_to(
@@ -215,8 +215,8 @@ impl Session {
                 };
                 let mut none = Parameters::default();
                 let statement = query.parse()?;
-                let planned = self.bound(query, &statement, &mut none, &catalog)?;
-                Ok((planned, Some(copied.table)))
+                let cached_plan = self.bound(query, &statement, &mut none, &catalog)?;
+                Ok((cached_plan, Some(copied.table)))
             }
         }
     }

@@ -197,12 +197,12 @@ impl Session {
         }
         let mut no_parameters = Rows::new(0);
         no_parameters.push([]);
-        let Some((planned, parameters)) = self.open(&prepared, &Rc::new(no_parameters)).await?
+        let Some((cached_plan, parameters)) = self.open(&prepared, &Rc::new(no_parameters)).await?
         else {
             let message = "DECLARE CURSOR must not contain data-modifying statements in WITH";
             return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
         };
-        let query = self.suspend(name, &planned, parameters)?;
+        let query = self.suspend(name, &cached_plan, parameters)?;
         let fields = prepared.fields().unwrap_or_default().to_vec();
         let mut cursor = Cursor {
             name: name.clone(),

@@ -10,7 +10,7 @@ use engine::{Seeing, Transaction};
 use interleave::released;
 use types::{Charge, Memory, Result, SqlError, SqlState, Value};
 
-use super::{Field, ResultRow, Session, Sink, Tag, environment::During, query::Planned};
+use super::{Field, ResultRow, Session, Sink, Tag, environment::During, query::CachedPlan};
 use batch::Rows;
 use catalog::{Catalog, from_engine};
 use executor::{
@@ -32,7 +32,7 @@ pub(super) enum Wanted {
 
 /// A statement under way.
 pub(super) struct Execution {
-    planned: Arc<Planned>,
+    cached_plan: Arc<CachedPlan>,
     opened: Opened,
     batch: Rows,
     /// Number of the batch's rows that were handed over.
@@ -48,11 +48,11 @@ impl Execution {
     ///
     /// # Errors
     /// XX000 for a plan that no operator can run.
-    pub(super) fn new(planned: &Arc<Planned>, budget: Budget) -> Result<Self> {
-        let opened = Opened::new(planned.plan.plan.clone())?;
+    pub(super) fn new(cached_plan: &Arc<CachedPlan>, budget: Budget) -> Result<Self> {
+        let opened = Opened::new(cached_plan.statement.plan.clone())?;
         Ok(Self {
             batch: Rows::new(opened.width()),
-            planned: planned.clone(),
+            cached_plan: cached_plan.clone(),
             opened,
             taken: 0,
             shared: SharedRows::new(budget),
@@ -87,17 +87,17 @@ impl Session {
                 .statement_snapshot_at(seeing)
                 .map_err(|_| ended())?,
         };
-        let planned = &*execution.planned;
-        let command = match planned.plan.is_command {
+        let cached_plan = &*execution.cached_plan;
+        let command = match cached_plan.statement.is_command {
             true => Some(transaction.command().map_err(from_engine)?),
             false => None,
         };
-        let environment = self.during(&planned.catalog);
-        let key_changes = KeyChanges::new(&planned.catalog, &execution.shared.budget);
+        let environment = self.during(&cached_plan.catalog);
+        let key_changes = KeyChanges::new(&cached_plan.catalog, &execution.shared.budget);
         let shared = &execution.shared;
         let context =
             self.execution_context(transaction, &environment, parameters, shared, &key_changes);
-        let outputs = &planned.plan.outputs;
+        let outputs = &cached_plan.statement.outputs;
         let mut values: Vec<Value<'_>> = Vec::with_capacity(outputs.len());
         let mut count = 0_u64;
         let most = match wanted {
@@ -126,16 +126,16 @@ impl Session {
                 sent.set(context.memory(), batch.bytes())?;
             }
             let rows = (batch.len() - execution.taken).min((most - count) as usize);
-            if planned.shows_rows() {
+            if cached_plan.shows_rows() {
                 for at in execution.taken..execution.taken + rows {
                     context.pause(1).await;
                     let row = batch.row(at);
                     values.clear();
                     values.extend(outputs.iter().map(|output| row[*output]));
                     sink.row(&ResultRow {
-                        fields: &planned.fields,
+                        fields: &cached_plan.fields,
                         values: &values,
-                        context: self.context(&self.names(&planned.catalog)),
+                        context: self.context(&self.names(&cached_plan.catalog)),
                     })?;
                 }
             }
@@ -248,12 +248,12 @@ impl Execution {
 
     /// Returns the columns of the statement's rows.
     pub(super) fn fields(&self) -> &[Field] {
-        &self.planned.fields
+        &self.cached_plan.fields
     }
 
     /// Returns the tag with which the statement ends.
     pub(super) fn tag(&self, rows: u64) -> Tag {
-        self.planned.tag(rows)
+        self.cached_plan.tag(rows)
     }
 }
 

@@ -108,7 +108,7 @@ impl Session {
     /// Runs a plan whose operators are measured, and lets its rows go.
     async fn run_measured(
         &self,
-        planned: &plan::Planned,
+        planned: &plan::PlannedStatement,
         catalog: &Arc<Catalog>,
         timing: bool,
         sink: &mut impl Sink,

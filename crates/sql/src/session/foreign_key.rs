@@ -183,20 +183,22 @@ impl Session {
 
     /// The first row of a query, in the present.
     async fn first_row(&self, text: &str) -> Result<Rows> {
-        let planned = loop {
-            let planned = self.internal(text, Vec::new()).await?;
-            if self.lock(&planned).await? {
-                break planned;
+        let cached_plan = loop {
+            let cached_plan = self.internal(text, Vec::new()).await?;
+            if self.lock(&cached_plan).await? {
+                break cached_plan;
             }
         };
         let transaction = self.open_transaction()?;
-        let changes = KeyChanges::new(&planned.catalog, &self.budget());
+        let changes = KeyChanges::new(&cached_plan.catalog, &self.budget());
         let present = transaction.read_present().map_err(from_engine)?;
         let none = no_parameters();
-        let found = self.carry_out(&planned, &none, &present, &changes).await?;
-        let mut rows = Rows::new(planned.plan.outputs.len());
+        let found = self
+            .carry_out(&cached_plan, &none, &present, &changes)
+            .await?;
+        let mut rows = Rows::new(cached_plan.statement.outputs.len());
         for row in found.iter().take(1) {
-            rows.push(planned.plan.outputs.iter().map(|at| row[*at]));
+            rows.push(cached_plan.statement.outputs.iter().map(|at| row[*at]));
         }
         Ok(rows)
     }

@@ -184,10 +184,10 @@ impl Session {
         if let Some(predicate) = predicate {
             text.push_str(&format!(" where {predicate}"));
         }
-        let planned = self.internal(&text, Vec::new()).await?;
+        let cached_plan = self.internal(&text, Vec::new()).await?;
         let mut none = Rows::new(0);
         none.push([]);
-        self.run(&Arc::new(planned), &none, &mut ()).await
+        self.run(&Arc::new(cached_plan), &none, &mut ()).await
     }
 
     pub(super) fn not_in_block(&self, what: &str) -> Result<()> {

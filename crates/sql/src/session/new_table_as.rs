@@ -65,7 +65,7 @@ impl Session {
         if !new.with_data {
             return sink.complete(Tag::Word(TableAs::WORDS));
         }
-        let planned = phase::run(|| {
+        let cached_plan = phase::run(|| {
             let mut parameters = Parameters::default();
             let surroundings = self.surroundings(&catalog);
             let bound = Binder::bind_rows_of(
@@ -78,7 +78,7 @@ impl Session {
             self.lowered(bound, Kind::Insert, Vec::new(), &catalog)
         })
         .await?;
-        let execution = Execution::new(&Arc::new(planned), self.budget())?;
+        let execution = Execution::new(&Arc::new(cached_plan), self.budget())?;
         let rows = self.run_to_end(execution, &no_parameters(), sink).await?;
         sink.complete(Tag::Rows("SELECT", rows))
     }

@@ -40,7 +40,7 @@ use std::{
 use quick_cache::{Equivalent, OptionsBuilder, Weighter, sync, unsync};
 use types::{Charge, Memory, Type};
 
-use super::{query::Planned, references::Question};
+use super::{query::CachedPlan, references::Question};
 use catalog::ObjectId;
 use logical::bind::Inputs;
 use syntax::shape::{KeptPieces, Pieces};
@@ -230,13 +230,13 @@ impl AskedHasher {
     }
 
     /// Returns the key of a plan; `None` if its statement is too long to be kept.
-    fn key(&self, asked: Asked<'_>, planned: &Planned) -> Option<Key> {
-        let inputs = planned.inputs();
+    fn key(&self, asked: Asked<'_>, cached_plan: &CachedPlan) -> Option<Key> {
+        let inputs = cached_plan.inputs();
         let statement = Statement::of(asked);
         if statement.bytes() > TEXT_BYTES_MAX {
             return None;
         }
-        let bytes = planned.bytes() + statement.bytes() + bytes_of(inputs);
+        let bytes = cached_plan.bytes() + statement.bytes() + bytes_of(inputs);
         Some(Key {
             hash: self.hash(asked, inputs),
             weight: bytes.max(WEIGHT_MIN) as u64,
@@ -255,8 +255,8 @@ fn bytes_of(inputs: &Inputs) -> usize {
 #[derive(Debug, Clone)]
 struct Weight;
 
-impl Weighter<Key, Arc<Planned>> for Weight {
-    fn weight(&self, key: &Key, _: &Arc<Planned>) -> u64 {
+impl Weighter<Key, Arc<CachedPlan>> for Weight {
+    fn weight(&self, key: &Key, _: &Arc<CachedPlan>) -> u64 {
         key.weight
     }
 }
@@ -269,7 +269,7 @@ fn capacity(limit_bytes: usize) -> usize {
 
 /// A part of a database's plans, under a latch of its own.
 struct Shard {
-    cache: sync::Cache<Key, Arc<Planned>, Weight, RandomState>,
+    cache: sync::Cache<Key, Arc<CachedPlan>, Weight, RandomState>,
     /// Version of the catalog: plans of earlier ones were swept out.
     swept: AtomicU64,
 }
@@ -349,15 +349,15 @@ impl Plans {
     }
 
     /// Returns the plan of a statement that was bound with `inputs`.
-    pub(super) fn find(&self, asked: Asked<'_>, inputs: &Arc<Inputs>) -> Option<Arc<Planned>> {
+    pub(super) fn find(&self, asked: Asked<'_>, inputs: &Arc<Inputs>) -> Option<Arc<CachedPlan>> {
         let lookup = self.hasher.lookup(asked, inputs);
         let light = self.shard(lookup.hash).cache.get(&lookup);
         light.or_else(|| self.heavy.cache.get(&lookup))
     }
 
     /// Keeps a plan of a committed version of the catalog, in place of an older one.
-    pub(super) fn keep(&self, asked: Asked<'_>, planned: &Arc<Planned>) {
-        let version = planned.catalog.version();
+    pub(super) fn keep(&self, asked: Asked<'_>, cached_plan: &Arc<CachedPlan>) {
+        let version = cached_plan.catalog.version();
         // Relaxed: lookups compare versions; this saves memory alone.
         let newest = self
             .version
@@ -367,7 +367,7 @@ impl Plans {
         if let Some(shard) = self.light.get(turn % self.light.len()) {
             shard.sweep(newest);
         }
-        let key = self.hasher.key(asked, planned);
+        let key = self.hasher.key(asked, cached_plan);
         let Some(key) = key.filter(|_| version == newest) else {
             return;
         };
@@ -376,7 +376,7 @@ impl Plans {
             false => self.shard(key.hash),
         };
         shard.sweep(newest);
-        shard.cache.insert(key, planned.clone());
+        shard.cache.insert(key, cached_plan.clone());
     }
 
     fn shard(&self, hash: u64) -> &Shard {
@@ -420,7 +420,7 @@ impl Drop for Plans {
 /// The plans of a transaction that has changed the catalog: its version of the catalog is visible
 /// to no other one.
 pub(super) struct OwnPlans {
-    cache: unsync::Cache<Key, Arc<Planned>, Weight, RandomState>,
+    cache: unsync::Cache<Key, Arc<CachedPlan>, Weight, RandomState>,
     hasher: AskedHasher,
     charge: Charge,
 }
@@ -443,17 +443,22 @@ impl Default for OwnPlans {
 
 impl OwnPlans {
     /// Returns the plan of a statement that was bound with `inputs`.
-    pub(super) fn find(&self, asked: Asked<'_>, inputs: &Arc<Inputs>) -> Option<Arc<Planned>> {
+    pub(super) fn find(&self, asked: Asked<'_>, inputs: &Arc<Inputs>) -> Option<Arc<CachedPlan>> {
         self.cache.get(&self.hasher.lookup(asked, inputs)).cloned()
     }
 
     /// Keeps a plan of the transaction's catalog, charged to `memory`, and drops those of earlier
     /// versions. No plan is kept while there is no memory for it.
-    pub(super) fn keep(&mut self, asked: Asked<'_>, planned: &Arc<Planned>, memory: &Rc<Memory>) {
+    pub(super) fn keep(
+        &mut self,
+        asked: Asked<'_>,
+        cached_plan: &Arc<CachedPlan>,
+        memory: &Rc<Memory>,
+    ) {
         self.cache
-            .retain(|_, kept| Arc::ptr_eq(&kept.catalog, &planned.catalog));
-        if let Some(key) = self.hasher.key(asked, planned) {
-            self.cache.insert(key, planned.clone());
+            .retain(|_, kept| Arc::ptr_eq(&kept.catalog, &cached_plan.catalog));
+        if let Some(key) = self.hasher.key(asked, cached_plan) {
+            self.cache.insert(key, cached_plan.clone());
         }
         let bytes = usize::try_from(self.cache.weight()).unwrap_or(usize::MAX);
         if self.charge.set(memory, bytes).is_err() {

@@ -13,7 +13,7 @@ use super::{
     CopyForm, CopyTarget, Field, ResultRow, Session, Sink, Tag,
     interrupt::interruptible,
     plans::Asked,
-    query::Planned,
+    query::CachedPlan,
     settings::shown_fields,
     split,
     suspended::{Rest, Suspended},
@@ -40,18 +40,18 @@ enum Kind {
 /// The newest plan of a prepared statement.
 #[derive(Clone)]
 struct Ready {
-    planned: Arc<Planned>,
+    cached_plan: Arc<CachedPlan>,
     /// Literals of the text that the plan has as parameters. There are none where the client has
     /// parameters of its own.
     literals: Option<Rc<[Literal<'static>]>>,
 }
 
 impl Ready {
-    fn new((planned, literals): (Arc<Planned>, Vec<Literal<'_>>)) -> Self {
+    fn new((cached_plan, literals): (Arc<CachedPlan>, Vec<Literal<'_>>)) -> Self {
         let has_literals = !literals.is_empty();
         let own = || literals.into_iter().map(Literal::into_owned).collect();
         Self {
-            planned,
+            cached_plan,
             literals: has_literals.then(own),
         }
     }
@@ -80,19 +80,19 @@ impl Prepared {
 
     /// Returns whether the statement is a query.
     pub(super) fn is_query(&self) -> bool {
-        matches!(&self.kind, Kind::Planned(ready) if ready.borrow().planned.is_query())
+        matches!(&self.kind, Kind::Planned(ready) if ready.borrow().cached_plan.is_query())
     }
 
     /// Returns whether the statement is a query that locks rows.
     pub(super) fn locks_rows(&self) -> bool {
-        matches!(&self.kind, Kind::Planned(ready) if ready.borrow().planned.locks_rows())
+        matches!(&self.kind, Kind::Planned(ready) if ready.borrow().cached_plan.locks_rows())
     }
 
     /// Returns the newest plan, if the statement has one.
     #[cfg(test)]
-    pub(super) fn plan(&self) -> Option<Arc<Planned>> {
+    pub(super) fn plan(&self) -> Option<Arc<CachedPlan>> {
         match &self.kind {
-            Kind::Planned(ready) => Some(ready.borrow().planned.clone()),
+            Kind::Planned(ready) => Some(ready.borrow().cached_plan.clone()),
             Kind::Empty | Kind::Other => None,
         }
     }
@@ -100,7 +100,7 @@ impl Prepared {
     /// Returns the estimated bytes that the statement takes.
     pub(super) fn bytes(&self) -> usize {
         let plan = match &self.kind {
-            Kind::Planned(ready) => ready.borrow().planned.bytes(),
+            Kind::Planned(ready) => ready.borrow().cached_plan.bytes(),
             Kind::Empty | Kind::Other => 0,
         };
         std::mem::size_of::<Self>() + self.text.len() + plan
@@ -218,15 +218,15 @@ impl Session {
             text,
             declared: types,
         };
-        let Some(planned) = self.known(asked) else {
+        let Some(cached_plan) = self.known(asked) else {
             return Ok(None);
         };
         self.block.check()?;
         Ok(Some(Prepared {
             text: text.into(),
-            types: planned.parameters.clone(),
-            fields: planned.shows_rows().then(|| planned.fields.clone()),
-            kind: Kind::Planned(RefCell::new(Ready::new((planned, Vec::new())))),
+            types: cached_plan.parameters.clone(),
+            fields: cached_plan.shows_rows().then(|| cached_plan.fields.clone()),
+            kind: Kind::Planned(RefCell::new(Ready::new((cached_plan, Vec::new())))),
         }))
     }
 
@@ -246,16 +246,16 @@ impl Session {
             return Ok(Prepared::other(source, None));
         };
         let ready = Ready::new(found);
-        let planned = &ready.planned;
+        let cached_plan = &ready.cached_plan;
         let types = match self.values_of(&ready)? {
             // The parameters are literals, whose errors are raised now.
             Some(_) => Arc::default(),
-            None => planned.parameters.clone(),
+            None => cached_plan.parameters.clone(),
         };
         Ok(Prepared {
             text: source.text().into(),
             types,
-            fields: planned.shows_rows().then(|| planned.fields.clone()),
+            fields: cached_plan.shows_rows().then(|| cached_plan.fields.clone()),
             kind: Kind::Planned(RefCell::new(ready)),
         })
     }
@@ -375,9 +375,10 @@ impl Session {
         match &prepared.kind {
             Kind::Empty => return Ok(None),
             Kind::Planned(..) => {
-                if let Some((planned, parameters)) = self.open(prepared, &portal.parameters).await?
+                if let Some((cached_plan, parameters)) =
+                    self.open(prepared, &portal.parameters).await?
                 {
-                    let query = self.suspend("", &planned, parameters)?;
+                    let query = self.suspend("", &cached_plan, parameters)?;
                     return Ok(Some(Stage::Open(query)));
                 }
             }
@@ -405,7 +406,7 @@ impl Session {
         &mut self,
         prepared: &Prepared,
         given: &Rc<Rows>,
-    ) -> Result<Option<(Arc<Planned>, Rc<Rows>)>> {
+    ) -> Result<Option<(Arc<CachedPlan>, Rc<Rows>)>> {
         let Kind::Planned(newest) = &prepared.kind else {
             return Ok(None);
         };
@@ -414,20 +415,20 @@ impl Session {
         let (interrupt, limit) = self.limits();
         let ready =
             interruptible(interrupt, limit, pin!(self.lock_prepared(prepared, newest))).await?;
-        if !ready.planned.only_reads() {
+        if !ready.cached_plan.only_reads() {
             return Ok(None);
         }
         let parameters = match self.values_of(&ready)? {
             Some(literals) => Rc::new(literals),
             None => given.clone(),
         };
-        Ok(Some((ready.planned, parameters)))
+        Ok(Some((ready.cached_plan, parameters)))
     }
 
     /// Returns the parameters of a plan that has a statement's literals as parameters.
     fn values_of(&self, ready: &Ready) -> Result<Option<Rows>> {
         let literals = ready.literals.as_deref();
-        let values = literals.map(|literals| self.literals(&ready.planned, literals));
+        let values = literals.map(|literals| self.literals(&ready.cached_plan, literals));
         values.transpose()
     }
 
@@ -465,7 +466,7 @@ impl Session {
             let ready = self.lock_prepared(prepared, newest).await?;
             let literals = self.values_of(&ready)?;
             let parameters = literals.as_ref().unwrap_or(parameters);
-            self.run(&ready.planned, parameters, &mut *sink).await
+            self.run(&ready.cached_plan, parameters, &mut *sink).await
         };
         interruptible(interrupt, limit, pin!(running)).await?;
         self.set_pending(sink)
@@ -480,13 +481,15 @@ impl Session {
         loop {
             self.begin()?;
             let ready = newest.borrow().clone();
-            if !self.is_current(&ready.planned) || !self.is_well_founded(&ready.planned).await {
+            if !self.is_current(&ready.cached_plan)
+                || !self.is_well_founded(&ready.cached_plan).await
+            {
                 let renewed = self.again(prepared).await?;
                 newest.replace(renewed);
                 continue;
             }
-            ready.planned.may_run(self)?;
-            if self.lock(&ready.planned).await? {
+            ready.cached_plan.may_run(self)?;
+            if self.lock(&ready.cached_plan).await? {
                 return Ok(ready);
             }
         }
@@ -499,14 +502,14 @@ impl Session {
     async fn again(&self, prepared: &Prepared) -> Result<Ready> {
         let types: Vec<_> = prepared.types.iter().map(|ty| Some(*ty)).collect();
         let sources = split(&prepared.text).await?;
-        let planned = match sources.as_slice() {
+        let cached_plan = match sources.as_slice() {
             [source] => self.plan(source, Some(&types)).await?,
             _ => None,
         };
-        let Some((planned, literals)) = planned else {
+        let Some((cached_plan, literals)) = cached_plan else {
             return Err(SqlError::new(SqlState::INTERNAL_ERROR, "not one statement"));
         };
-        let fields = planned.shows_rows().then_some(&*planned.fields);
+        let fields = cached_plan.shows_rows().then_some(&*cached_plan.fields);
         let is_as_told = match (fields, prepared.fields()) {
             (Some(fields), Some(told)) => {
                 fields.len() == told.len() && fields.iter().zip(told).all(|(a, b)| a.is_like(b))
@@ -518,7 +521,7 @@ impl Session {
             let message = "cached plan must not change result type";
             return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
         }
-        Ok(Ready::new((planned, literals)))
+        Ok(Ready::new((cached_plan, literals)))
     }
 }
 

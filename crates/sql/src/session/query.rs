@@ -46,8 +46,8 @@ const PART_BYTES: usize = 1024;
 
 /// A statement that can be run at once, as long as its catalog is in force.
 #[derive(Debug)]
-pub(super) struct Planned {
-    pub(super) plan: plan::Planned,
+pub(super) struct CachedPlan {
+    pub(super) statement: plan::PlannedStatement,
     pub(super) fields: Arc<[Field]>,
     /// The types that parameters are read as, those of literals.
     pub(super) parameters: Arc<[Type]>,
@@ -81,16 +81,16 @@ pub(super) enum Kind {
     Merge,
 }
 
-impl Planned {
+impl CachedPlan {
     /// A plan of the session's own, whose tables are locked already.
     pub(super) fn own(
-        plan: plan::Planned,
+        statement: plan::PlannedStatement,
         kind: Kind,
         catalog: &Arc<Catalog>,
         inputs: &Arc<Inputs>,
-    ) -> Arc<Planned> {
-        Arc::new(Planned {
-            plan,
+    ) -> Arc<CachedPlan> {
+        Arc::new(CachedPlan {
+            statement,
             fields: Arc::default(),
             parameters: Arc::default(),
             kind,
@@ -175,7 +175,7 @@ impl Planned {
 
 impl Session {
     /// Carries a statement out if it is one that has a plan; whether it is.
-    pub(super) async fn planned(
+    pub(super) async fn execute_planned(
         &mut self,
         source: &Source<'_>,
         sink: &mut impl Sink,
@@ -185,19 +185,19 @@ impl Session {
         }
         loop {
             self.begin()?;
-            let Some((planned, literals)) = self.plan(source, None).await? else {
+            let Some((cached_plan, literals)) = self.plan(source, None).await? else {
                 return Ok(false);
             };
-            planned.may_run(self)?;
-            if !self.is_well_founded(&planned).await {
+            cached_plan.may_run(self)?;
+            if !self.is_well_founded(&cached_plan).await {
                 continue;
             }
-            if self.lock(&planned).await? {
-                let parameters = self.literals(&planned, &literals)?;
-                if planned.shows_rows() {
-                    sink.fields(&planned.fields)?;
+            if self.lock(&cached_plan).await? {
+                let parameters = self.literals(&cached_plan, &literals)?;
+                if cached_plan.shows_rows() {
+                    sink.fields(&cached_plan.fields)?;
                 }
-                self.run(&planned, &parameters, sink).await?;
+                self.run(&cached_plan, &parameters, sink).await?;
                 return Ok(true);
             }
         }
@@ -210,11 +210,11 @@ impl Session {
         &self,
         source: &'t Source<'_>,
         declared: Option<&[Option<Type>]>,
-    ) -> Result<Option<(Arc<Planned>, Vec<Literal<'t>>)>> {
+    ) -> Result<Option<(Arc<CachedPlan>, Vec<Literal<'t>>)>> {
         let has_shape = declared.is_none_or(<[_]>::is_empty) && source.has_shape();
         let shape = has_shape.then(|| Asked::Statement(Pieces::of(source, Form::Shape)));
-        if let Some(planned) = shape.and_then(|shape| self.known(shape)) {
-            return Ok(Some((planned, source.literals())));
+        if let Some(cached_plan) = shape.and_then(|shape| self.known(shape)) {
+            return Ok(Some((cached_plan, source.literals())));
         }
         let whole = match declared {
             Some(declared) if source.has_parameters() || !declared.is_empty() => Asked::Text {
@@ -223,8 +223,8 @@ impl Session {
             },
             _ => Asked::Statement(Pieces::of(source, Form::Whole)),
         };
-        if let Some(planned) = self.known(whole) {
-            return Ok(Some((planned, Vec::new())));
+        if let Some(cached_plan) = self.known(whole) {
+            return Ok(Some((cached_plan, Vec::new())));
         }
         phase::run(|| self.plan_anew(source, declared, shape, whole)).await
     }
@@ -236,14 +236,14 @@ impl Session {
         declared: Option<&[Option<Type>]>,
         shape: Option<Asked<'_>>,
         whole: Asked<'_>,
-    ) -> Result<Option<(Arc<Planned>, Vec<Literal<'t>>)>> {
+    ) -> Result<Option<(Arc<CachedPlan>, Vec<Literal<'t>>)>> {
         let catalog = self.changes.catalog();
         // A literal may have to be as it was written, as in `numeric(5, 2)`; or it is an error,
         // which is told about the text and not about parameters.
         if let Some(shape) = shape
-            && let Ok(planned) = self.shaped(source, &catalog)
+            && let Ok(cached_plan) = self.shaped(source, &catalog)
         {
-            return Ok(Some((self.remember(shape, planned), source.literals())));
+            return Ok(Some((self.remember(shape, cached_plan), source.literals())));
         }
         let statement = source.parse()?;
         if kind_of(&statement).is_none() {
@@ -253,8 +253,8 @@ impl Session {
             Some(types) => Parameters::declared(types.to_vec()),
             None => Parameters::default(),
         };
-        let planned = self.bound(source, &statement, &mut parameters, &catalog)?;
-        Ok(Some((self.remember(whole, planned), Vec::new())))
+        let cached_plan = self.bound(source, &statement, &mut parameters, &catalog)?;
+        Ok(Some((self.remember(whole, cached_plan), Vec::new())))
     }
 
     /// Whether a plan of a statement is kept: it has been read before.
@@ -268,13 +268,13 @@ impl Session {
     }
 
     /// A plan that was kept and is what would be made now.
-    pub(super) fn known(&self, asked: Asked<'_>) -> Option<Arc<Planned>> {
+    pub(super) fn known(&self, asked: Asked<'_>) -> Option<Arc<CachedPlan>> {
         let known = self.kept_plan(asked)?;
         self.is_current(&known).then_some(known)
     }
 
     /// A plan that was kept, of whatever version of the catalog.
-    fn kept_plan(&self, asked: Asked<'_>) -> Option<Arc<Planned>> {
+    fn kept_plan(&self, asked: Asked<'_>) -> Option<Arc<CachedPlan>> {
         match self.changes.is_empty() {
             true => self.database.plans.find(asked, &self.inputs),
             false => self.own_plans.borrow().find(asked, &self.inputs),
@@ -282,11 +282,11 @@ impl Session {
     }
 
     /// Whether the same plan would be made now.
-    pub(super) fn is_current(&self, planned: &Planned) -> bool {
-        planned.is_of(&self.inputs)
-            && self.changes.is_current(&planned.catalog)
-            && planned.plan.dependencies.holds()
-            && self.can_read_by(&planned.indexes)
+    pub(super) fn is_current(&self, cached_plan: &CachedPlan) -> bool {
+        cached_plan.is_of(&self.inputs)
+            && self.changes.is_current(&cached_plan.catalog)
+            && cached_plan.statement.dependencies.holds()
+            && self.can_read_by(&cached_plan.indexes)
     }
 
     /// Whether the transaction can read by the indexes of a plan that another transaction may have
@@ -301,32 +301,32 @@ impl Session {
     }
 
     /// The plan of all statements of a shape.
-    fn shaped(&self, source: &Source<'_>, catalog: &Arc<Catalog>) -> Result<Planned> {
+    fn shaped(&self, source: &Source<'_>, catalog: &Arc<Catalog>) -> Result<CachedPlan> {
         let statement = parse_tokens(source.whole(), source.without_literals())?;
         let literals = source.literals();
         let types = literals.iter().map(|literal| type_of(literal.kind));
         let mut parameters = Parameters::literals(types.collect());
-        let planned = self.bound(source, &statement, &mut parameters, catalog)?;
-        if planned.plan.literals_matter {
+        let cached_plan = self.bound(source, &statement, &mut parameters, catalog)?;
+        if cached_plan.statement.literals_matter {
             let message = "a better plan may depend on the literals";
             return Err(SqlError::new(SqlState::INTERNAL_ERROR, message));
         }
-        Ok(planned)
+        Ok(cached_plan)
     }
 
     /// Keeps a plan, unless it is of no use to later transactions.
-    pub(super) fn remember(&self, asked: Asked<'_>, planned: Planned) -> Arc<Planned> {
-        let planned = Arc::new(planned);
-        if planned.is_passing {
-            return planned;
+    pub(super) fn remember(&self, asked: Asked<'_>, cached_plan: CachedPlan) -> Arc<CachedPlan> {
+        let cached_plan = Arc::new(cached_plan);
+        if cached_plan.is_passing {
+            return cached_plan;
         }
-        if planned.catalog.is_private() {
+        if cached_plan.catalog.is_private() {
             let mut own = self.own_plans.borrow_mut();
-            own.keep(asked, &planned, &self.kept);
+            own.keep(asked, &cached_plan, &self.kept);
         } else {
-            self.database.plans.keep(asked, &planned);
+            self.database.plans.keep(asked, &cached_plan);
         }
-        planned
+        cached_plan
     }
 
     pub(super) fn bound(
@@ -335,7 +335,7 @@ impl Session {
         statement: &Statement,
         parameters: &mut Parameters,
         catalog: &Arc<Catalog>,
-    ) -> Result<Planned> {
+    ) -> Result<CachedPlan> {
         let Some(kind) = kind_of(statement) else {
             return Err(SqlError::unsupported("this statement"));
         };
@@ -345,9 +345,10 @@ impl Session {
             statement,
             parameters,
         )?;
-        let mut planned = self.lowered(bound, kind, parameters.types()?, catalog)?;
-        planned.bytes += source.tokens().len() * TOKEN_BYTES + source.text().len() * TEXT_COPIES;
-        Ok(planned)
+        let mut cached_plan = self.lowered(bound, kind, parameters.types()?, catalog)?;
+        cached_plan.bytes +=
+            source.tokens().len() * TOKEN_BYTES + source.text().len() * TEXT_COPIES;
+        Ok(cached_plan)
     }
 
     /// The plan of what has been bound.
@@ -357,7 +358,7 @@ impl Session {
         kind: Kind,
         types: Vec<Type>,
         catalog: &Arc<Catalog>,
-    ) -> Result<Planned> {
+    ) -> Result<CachedPlan> {
         let is_passing = self.hide_indexes(&mut bound.relation) || bound.reads_now;
         let indexes = indexes_of(&mut bound.relation);
         let bytes = bound.parts * PART_BYTES + constants_bytes(&mut bound.relation);
@@ -371,9 +372,9 @@ impl Session {
         let tables = plan::tables(&bound.relation);
         let locks_rows = plan::locks_rows(&bound.relation);
         let columns: Vec<_> = bound.outputs.iter().map(|output| output.column).collect();
-        let plan = plan::plan(bound.relation, &columns, types.len())?;
-        Ok(Planned {
-            plan,
+        let statement = plan::plan(bound.relation, &columns, types.len())?;
+        Ok(CachedPlan {
+            statement,
             fields,
             parameters: types.into(),
             kind,
@@ -409,13 +410,13 @@ impl Session {
     }
 
     /// Whether a plan was made from what is known, or what is found out now for it.
-    pub(super) async fn is_well_founded(&self, planned: &Planned) -> bool {
-        let dependencies = &planned.plan.dependencies;
+    pub(super) async fn is_well_founded(&self, cached_plan: &CachedPlan) -> bool {
+        let dependencies = &cached_plan.statement.dependencies;
         if !dependencies.holds() {
             return false;
         }
         // Relaxed: a look too many, or a second too late, is harmless.
-        let due = planned.next_look.load(Ordering::Relaxed);
+        let due = cached_plan.next_look.load(Ordering::Relaxed);
         if due == NEVER {
             return true;
         }
@@ -424,22 +425,26 @@ impl Session {
             return true;
         }
         // A look may be cancelled, or find rows that only an open transaction sees.
-        planned
+        cached_plan
             .next_look
             .store(now.saturating_add(LOOK_EVERY_MS), Ordering::Relaxed);
         if self.refresh_statistics(dependencies).await {
             return false;
         }
         if !dependencies.tables().any(|table| is_out_of_date(table)) {
-            planned.next_look.store(NEVER, Ordering::Relaxed);
+            cached_plan.next_look.store(NEVER, Ordering::Relaxed);
         }
         true
     }
 
     /// Locks the tables of a plan; false if one of them has changed since it was made.
-    pub(super) async fn lock(&self, planned: &Planned) -> Result<bool> {
-        self.lock_used(&planned.tables, planned.locks_rows, &planned.catalog)
-            .await
+    pub(super) async fn lock(&self, cached_plan: &CachedPlan) -> Result<bool> {
+        self.lock_used(
+            &cached_plan.tables,
+            cached_plan.locks_rows,
+            &cached_plan.catalog,
+        )
+        .await
     }
 
     /// The same of tables, whether they are written, and whether rows are locked. Suspended queries
@@ -476,13 +481,13 @@ impl Session {
     /// Runs a plan whose tables are locked, to its end.
     pub(super) async fn run(
         &self,
-        planned: &Arc<Planned>,
+        cached_plan: &Arc<CachedPlan>,
         parameters: &Rows,
         sink: &mut impl Sink,
     ) -> Result<()> {
-        let execution = Execution::new(planned, self.budget())?;
+        let execution = Execution::new(cached_plan, self.budget())?;
         let rows = self.run_to_end(execution, parameters, sink).await?;
-        sink.complete(planned.tag(rows))
+        sink.complete(cached_plan.tag(rows))
     }
 
     /// Names as the session looks for them.
@@ -503,14 +508,18 @@ impl Session {
     }
 
     /// The values of parameters that stand for literals.
-    pub(super) fn literals(&self, planned: &Planned, literals: &[Literal<'_>]) -> Result<Rows> {
-        let mut parameters = Rows::new(planned.parameters.len());
+    pub(super) fn literals(
+        &self,
+        cached_plan: &CachedPlan,
+        literals: &[Literal<'_>],
+    ) -> Result<Rows> {
+        let mut parameters = Rows::new(cached_plan.parameters.len());
         let scratch = Scratch::new();
-        let names = self.names(&planned.catalog);
+        let names = self.names(&cached_plan.catalog);
         let context = self.context(&names);
         let values = literals
             .iter()
-            .zip(&*planned.parameters)
+            .zip(&*cached_plan.parameters)
             .map(|(literal, ty)| types::text::read(&literal.text, *ty, &context, &scratch));
         let values: Vec<Value<'_>> = values.collect::<Result<_>>()?;
         parameters.push(values);

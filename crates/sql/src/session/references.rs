@@ -75,7 +75,7 @@ pub(super) use self::{
     question::{column, qualified},
     violation::{missing, mixed},
 };
-use super::{Session, copy::no_parameters, plans::Asked, query::Planned};
+use super::{Session, copy::no_parameters, plans::Asked, query::CachedPlan};
 use batch::Rows;
 use catalog::{ObjectId, ReferentialAction, from_engine};
 use executor::execute::{
@@ -178,25 +178,25 @@ impl Session {
     }
 
     /// Returns the plan of a question, with its tables locked.
-    async fn question(&self, reference: &Reference, question: Question) -> Result<Arc<Planned>> {
+    async fn question(&self, reference: &Reference, question: Question) -> Result<Arc<CachedPlan>> {
         let asked = Asked::Reference(reference.key.id, question);
         loop {
-            let planned = match self.known(asked) {
-                Some(planned) => planned,
+            let cached_plan = match self.known(asked) {
+                Some(cached_plan) => cached_plan,
                 None => {
                     let (text, types) = question.text(reference, &self.changes.catalog())?;
-                    let planned = self.internal(&text, types).await?;
-                    self.remember(asked, planned)
+                    let cached_plan = self.internal(&text, types).await?;
+                    self.remember(asked, cached_plan)
                 }
             };
-            if self.lock(&planned).await? {
-                return Ok(planned);
+            if self.lock(&cached_plan).await? {
+                return Ok(cached_plan);
             }
         }
     }
 
     /// Returns the plan of an internal statement, with parameters of these types.
-    pub(super) async fn internal(&self, text: &str, types: Vec<Type>) -> Result<Planned> {
+    pub(super) async fn internal(&self, text: &str, types: Vec<Type>) -> Result<CachedPlan> {
         let mut parameters = Parameters::declared(types.into_iter().map(Some).collect());
         let catalog = self.changes.catalog();
         phase::run(|| {
@@ -213,12 +213,12 @@ impl Session {
     /// Carries an internal statement out; returns its first rows if it is a query, or none.
     pub(super) async fn carry_out(
         &self,
-        planned: &Planned,
+        cached_plan: &CachedPlan,
         parameters: &Rows,
         reads: &Transaction,
         changes: &KeyChanges<'_>,
     ) -> Result<Rows> {
-        let environment = self.during(&planned.catalog);
+        let environment = self.during(&cached_plan.catalog);
         let shared = SharedRows::new(self.budget());
         let _snapshot = reads.statement_snapshot().map_err(from_engine)?;
         let transaction = self.open_transaction()?;
@@ -226,9 +226,9 @@ impl Session {
             reads,
             ..self.execution_context(transaction, &environment, parameters, &shared, changes)
         };
-        let mut opened = Opened::new(planned.plan.plan.clone())?;
+        let mut opened = Opened::new(cached_plan.statement.plan.clone())?;
         let mut batch = Rows::new(opened.width());
-        while opened.next(&context, &mut batch).await? && !planned.shows_rows() {
+        while opened.next(&context, &mut batch).await? && !cached_plan.shows_rows() {
             batch.clear();
         }
         Ok(batch)
@@ -330,8 +330,8 @@ impl Keeping<'_> {
     }
 
     /// Returns which of the keys exist, if one plan can find that out for all at once.
-    async fn found(&self, planned: &Planned, keys: &Rows) -> Result<Option<Vec<bool>>> {
-        let environment = self.session.during(&planned.catalog);
+    async fn found(&self, cached_plan: &CachedPlan, keys: &Rows) -> Result<Option<Vec<bool>>> {
+        let environment = self.session.during(&cached_plan.catalog);
         let shared = SharedRows::new(self.session.budget());
         let parameters = no_parameters();
         let context = self.session.execution_context(
@@ -341,7 +341,7 @@ impl Keeping<'_> {
             &shared,
             self.changes,
         );
-        lock_rows(&planned.plan.plan, &context, keys).await
+        lock_rows(&cached_plan.statement.plan, &context, keys).await
     }
 
     /// Handles a key that its row has lost; `new` is the row's new key, or empty if the row was
@@ -451,12 +451,12 @@ impl Keeping<'_> {
         values: &[Value<'_>],
         reads: &Transaction,
     ) -> Result<bool> {
-        let planned = self.session.question(self.reference, question).await?;
+        let cached_plan = self.session.question(self.reference, question).await?;
         let mut parameters = Rows::new(values.len());
         parameters.push(values.iter().copied());
         let found = self
             .session
-            .carry_out(&planned, &parameters, reads, self.changes);
+            .carry_out(&cached_plan, &parameters, reads, self.changes);
         Ok(!found.await?.is_empty())
     }
 }

@@ -30,7 +30,7 @@ use super::{
     Field, ResultRow, Session, Sink, Tag,
     execution::{Execution, Wanted},
     interrupt::interruptible,
-    query::Planned,
+    query::CachedPlan,
 };
 use batch::Rows;
 use executor::execute::BATCH_ROWS;
@@ -127,10 +127,10 @@ impl Session {
     pub(super) fn suspend(
         &mut self,
         name: &str,
-        planned: &Arc<Planned>,
+        cached_plan: &Arc<CachedPlan>,
         parameters: Rc<Rows>,
     ) -> Result<Rc<Suspended>> {
-        let execution = Execution::new(planned, self.budget())?;
+        let execution = Execution::new(cached_plan, self.budget())?;
         let memory = execution.memory();
         let query = Query {
             execution,

@@ -75,8 +75,8 @@ impl Session {
         let statement = sources[0].parse().unwrap();
         let catalog = self.changes.catalog();
         let mut parameters = Parameters::default();
-        let planned = self.bound(&sources[0], &statement, &mut parameters, &catalog);
-        let shown_plan = shown(&planned.unwrap().plan.plan);
+        let cached_plan = self.bound(&sources[0], &statement, &mut parameters, &catalog);
+        let shown_plan = shown(&cached_plan.unwrap().statement.plan);
         // EXPLAIN explains the plan that is carried out: planning looks through the operators that
         // it adds.
         let surroundings = self.surroundings(&catalog);
@@ -263,7 +263,7 @@ fn plans_are_made_again_when_tables_grow() {
 
 impl Session {
     /// Returns the plan that a statement is given, as the simple protocol asks for it.
-    async fn given(&mut self, text: &str) -> Arc<super::query::Planned> {
+    async fn given(&mut self, text: &str) -> Arc<super::query::CachedPlan> {
         let sources = syntax::split(text).unwrap();
         self.plan(&sources[0], None).await.unwrap().unwrap().0
     }
@@ -273,7 +273,7 @@ impl Session {
         &mut self,
         text: &str,
         types: &[Option<Type>],
-    ) -> Arc<super::query::Planned> {
+    ) -> Arc<super::query::CachedPlan> {
         let prepared = self.prepare(text, types).await.unwrap();
         prepared.plan().unwrap()
     }
@@ -354,13 +354,13 @@ fn an_older_snapshot_does_not_read_by_a_newer_index() {
         new.count("update t set b = b + 5000").await;
         new.count("create index on t (b); analyze t").await;
         let text = "select a from t where b = 7";
-        let planned = new.given(text).await;
-        assert!(!planned.reads_by_no_index(), "the index is not used");
+        let cached_plan = new.given(text).await;
+        assert!(!cached_plan.reads_by_no_index(), "the index is not used");
         assert_eq!(new.count(text).await, 0.0);
         assert_eq!(old.count(text).await, 1.0);
         assert_eq!(old.count(text).await, 1.0);
         old.count("commit").await;
-        assert!(Arc::ptr_eq(&planned, &old.given(text).await));
+        assert!(Arc::ptr_eq(&cached_plan, &old.given(text).await));
     });
 }
 

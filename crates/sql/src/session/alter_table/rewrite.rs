@@ -10,7 +10,7 @@ use types::{
 
 use super::super::{
     Field, ResultRow, Session, Sink, Tag,
-    query::{Kind, Planned},
+    query::{CachedPlan, Kind},
 };
 use batch::Rows;
 use catalog::{Index, ObjectId, Table};
@@ -59,10 +59,10 @@ impl Session {
             plan::plan(relation, &[], 0)
         })
         .await?;
-        let planned = Planned::own(plan, Kind::Insert, &catalog, &self.inputs);
+        let cached_plan = CachedPlan::own(plan, Kind::Insert, &catalog, &self.inputs);
         let mut parameters = Rows::new(0);
         parameters.push([]);
-        let copied = self.run(&planned, &parameters, &mut ()).await;
+        let copied = self.run(&cached_plan, &parameters, &mut ()).await;
         copied.map_err(|error| not_copied(error, &new))?;
         ddl.replace_storage(new, &indexes).await
     }
@@ -76,11 +76,11 @@ impl Session {
             name::quoted(catalog.schema_name(table.schema)),
             name::quoted(&table.name)
         );
-        let planned = Arc::new(self.internal(&text, Vec::new()).await?);
+        let cached_plan = Arc::new(self.internal(&text, Vec::new()).await?);
         let mut none = Rows::new(0);
         none.push([]);
         let mut found = Found(false);
-        self.run(&planned, &none, &mut found).await?;
+        self.run(&cached_plan, &none, &mut found).await?;
         Ok(found.0)
     }
 
@@ -98,10 +98,10 @@ impl Session {
             rows: vec![vec![value]],
         };
         let plan = phase::run(|| plan::plan(relation, &[column], 0)).await?;
-        let planned = Planned::own(plan, Kind::Select, &catalog, &self.inputs);
+        let cached_plan = CachedPlan::own(plan, Kind::Select, &catalog, &self.inputs);
         let mut none = Rows::new(0);
         none.push([]);
-        self.run(&planned, &none, &mut kept).await?;
+        self.run(&cached_plan, &none, &mut kept).await?;
         Ok(kept.bytes)
     }
 
