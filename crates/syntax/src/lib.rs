@@ -1,7 +1,7 @@
 //! From text to syntax trees: `sqlparser`'s, with PostgreSQL's errors and positions.
 //!
 //! A text is cut into tokens once. They are divided at semicolons, so that each statement has its
-//! own text and errors point into the whole, and from them [`shape`] makes what a
+//! own text and errors point into the whole, and from them [`fingerprint`] makes what a
 //! plan can be found again by. All of it, and the binding and planning behind it, happens in phases on
 //! stacks of their own ([`phase`]).
 //!
@@ -14,6 +14,7 @@ pub mod copy;
 pub mod definition;
 pub mod depth;
 pub mod dialect;
+pub mod fingerprint;
 mod forms;
 mod identity;
 mod insert_source;
@@ -24,7 +25,6 @@ pub mod name;
 pub mod overriding;
 pub mod phase;
 pub mod position;
-pub mod shape;
 pub mod table_like;
 mod tree;
 

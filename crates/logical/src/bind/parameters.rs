@@ -28,7 +28,7 @@ enum Given {
     Nowhere,
     /// The client sends them with each execution.
     ByClient,
-    /// They are literals that were taken out of the text (see [`syntax::shape`]).
+    /// They are literals that were taken out of the text (see [`syntax::fingerprint`]).
     ByText,
 }
 

@@ -3,8 +3,8 @@
 //! A plan is found again by its statement and by the [`Inputs`] of its binding. Its third
 //! dependency is a version of the catalog: a plan of another version is replaced by the new one
 //! ([`Session::is_current`](super::Session::is_current)), because no statement can use the old one
-//! again. Lookups compare the statement itself, token by token (`syntax/shape.rs`) or as a whole
-//! text, and the inputs themselves; hashes only find the place.
+//! again. Lookups compare the statement itself, token by token (`syntax/fingerprint.rs`) or as a
+//! whole text, and the inputs themselves; hashes only find the place.
 //!
 //! | cache | plans | sessions |
 //! | --- | --- | --- |
@@ -43,7 +43,7 @@ use types::{Charge, Memory, Type};
 use super::{query::CachedPlan, references::Question};
 use catalog::ObjectId;
 use logical::bind::Inputs;
-use syntax::shape::{KeptPieces, Pieces};
+use syntax::fingerprint::{Fingerprint, OwnedFingerprint};
 
 /// Divisor of the database's memory limit for the part that is for plans.
 const PART: usize = 64;
@@ -89,7 +89,7 @@ const INPUTS_BYTES_MAX: usize = 1 << 10;
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Asked<'a> {
     /// A client's statement, in which literals may have been taken out.
-    Statement(Pieces<'a>),
+    Statement(Fingerprint<'a>),
     /// A client's statement with parameters, as it was sent.
     Text {
         text: &'a str,
@@ -113,7 +113,7 @@ struct Key {
 
 #[derive(Debug, PartialEq, Eq)]
 enum Statement {
-    Pieces(KeptPieces),
+    Fingerprint(OwnedFingerprint),
     Text {
         text: Box<str>,
         declared: Box<[Option<Type>]>,
@@ -124,7 +124,9 @@ enum Statement {
 impl Statement {
     fn of(asked: Asked<'_>) -> Self {
         match asked {
-            Asked::Statement(pieces) => Statement::Pieces(pieces.to_kept()),
+            Asked::Statement(fingerprint) => {
+                Statement::Fingerprint(fingerprint.to_owned_fingerprint())
+            }
             Asked::Text { text, declared } => Statement::Text {
                 text: text.into(),
                 declared: declared.into(),
@@ -136,7 +138,7 @@ impl Statement {
     /// Returns the bytes of the key itself.
     fn bytes(&self) -> usize {
         match self {
-            Statement::Pieces(pieces) => pieces.bytes(),
+            Statement::Fingerprint(fingerprint) => fingerprint.bytes(),
             Statement::Text { text, declared } => text.len() + size_of_val(&**declared),
             Statement::Reference(..) => 0,
         }
@@ -144,7 +146,7 @@ impl Statement {
 
     fn is(&self, asked: Asked<'_>) -> bool {
         match (self, asked) {
-            (Statement::Pieces(own), Asked::Statement(pieces)) => *own == pieces,
+            (Statement::Fingerprint(own), Asked::Statement(fingerprint)) => *own == fingerprint,
             (
                 Statement::Text { text, declared },
                 Asked::Text {
@@ -211,7 +213,7 @@ impl AskedHasher {
         let mut hasher = self.0.build_hasher();
         inputs.search_path.schemas.hash(&mut hasher);
         match asked {
-            Asked::Statement(pieces) => pieces.hash(&mut hasher),
+            Asked::Statement(fingerprint) => fingerprint.hash(&mut hasher),
             Asked::Text { text, declared } => {
                 text.hash(&mut hasher);
                 declared.len().hash(&mut hasher);

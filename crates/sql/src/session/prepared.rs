@@ -21,7 +21,7 @@ use super::{
 use batch::Rows;
 use catalog::ObjectId;
 use executor::execute::Budget;
-use syntax::{Source, command::Command, phase, shape::Literal};
+use syntax::{Source, command::Command, fingerprint::Literal, phase};
 
 /// A statement that was prepared.
 pub struct Prepared {

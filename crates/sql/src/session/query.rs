@@ -26,8 +26,8 @@ use planner::plan;
 use syntax::{
     Source,
     definition::has_into,
+    fingerprint::{Fingerprint, FingerprintKind, Literal, LiteralKind},
     parse_tokens, phase,
-    shape::{Form, Literal, LiteralKind, Pieces},
 };
 
 /// No look at tables is due: enough is known of them.
@@ -211,39 +211,44 @@ impl Session {
         source: &'t Source<'_>,
         declared: Option<&[Option<Type>]>,
     ) -> Result<Option<(Arc<CachedPlan>, Vec<Literal<'t>>)>> {
-        let has_shape = declared.is_none_or(<[_]>::is_empty) && source.has_shape();
-        let shape = has_shape.then(|| Asked::Statement(Pieces::of(source, Form::Shape)));
-        if let Some(cached_plan) = shape.and_then(|shape| self.known(shape)) {
+        let may_normalise = declared.is_none_or(<[_]>::is_empty) && source.can_be_normalised();
+        let normalised = may_normalise
+            .then(|| Asked::Statement(Fingerprint::of(source, FingerprintKind::Normalised)));
+        if let Some(cached_plan) = normalised.and_then(|key| self.known(key)) {
             return Ok(Some((cached_plan, source.literals())));
         }
-        let whole = match declared {
+        let exact = match declared {
             Some(declared) if source.has_parameters() || !declared.is_empty() => Asked::Text {
                 text: source.text(),
                 declared,
             },
-            _ => Asked::Statement(Pieces::of(source, Form::Whole)),
+            _ => Asked::Statement(Fingerprint::of(source, FingerprintKind::Exact)),
         };
-        if let Some(cached_plan) = self.known(whole) {
+        if let Some(cached_plan) = self.known(exact) {
             return Ok(Some((cached_plan, Vec::new())));
         }
-        phase::run(|| self.plan_anew(source, declared, shape, whole)).await
+        phase::run(|| self.plan_anew(source, declared, normalised, exact)).await
     }
 
-    /// A new plan of a statement, which is asked for by its shape, if it has one, and as a whole.
+    /// A new plan of a statement, which is asked for by its normalised fingerprint, if it has one,
+    /// and by its exact one.
     fn plan_anew<'t>(
         &self,
         source: &'t Source<'_>,
         declared: Option<&[Option<Type>]>,
-        shape: Option<Asked<'_>>,
-        whole: Asked<'_>,
+        normalised: Option<Asked<'_>>,
+        exact: Asked<'_>,
     ) -> Result<Option<(Arc<CachedPlan>, Vec<Literal<'t>>)>> {
         let catalog = self.changes.catalog();
         // A literal may have to be as it was written, as in `numeric(5, 2)`; or it is an error,
         // which is told about the text and not about parameters.
-        if let Some(shape) = shape
-            && let Ok(cached_plan) = self.shaped(source, &catalog)
+        if let Some(normalised) = normalised
+            && let Ok(cached_plan) = self.normalised_plan(source, &catalog)
         {
-            return Ok(Some((self.remember(shape, cached_plan), source.literals())));
+            return Ok(Some((
+                self.remember(normalised, cached_plan),
+                source.literals(),
+            )));
         }
         let statement = source.parse()?;
         if kind_of(&statement).is_none() {
@@ -254,17 +259,18 @@ impl Session {
             None => Parameters::default(),
         };
         let cached_plan = self.bound(source, &statement, &mut parameters, &catalog)?;
-        Ok(Some((self.remember(whole, cached_plan), Vec::new())))
+        Ok(Some((self.remember(exact, cached_plan), Vec::new())))
     }
 
     /// Whether a plan of a statement is kept: it has been read before.
     pub(super) fn has_plan(&self, source: &Source<'_>) -> bool {
-        let is_known = |form| {
-            self.kept_plan(Asked::Statement(Pieces::of(source, form)))
+        let is_known = |kind| {
+            self.kept_plan(Asked::Statement(Fingerprint::of(source, kind)))
                 .is_some()
         };
         source.may_have_plan()
-            && (source.has_shape() && is_known(Form::Shape) || is_known(Form::Whole))
+            && (source.can_be_normalised() && is_known(FingerprintKind::Normalised)
+                || is_known(FingerprintKind::Exact))
     }
 
     /// A plan that was kept and is what would be made now.
@@ -300,8 +306,8 @@ impl Session {
             || indexes.iter().all(|index| transaction.can_read_by(index))
     }
 
-    /// The plan of all statements of a shape.
-    fn shaped(&self, source: &Source<'_>, catalog: &Arc<Catalog>) -> Result<CachedPlan> {
+    /// The plan of all statements with a normalised fingerprint.
+    fn normalised_plan(&self, source: &Source<'_>, catalog: &Arc<Catalog>) -> Result<CachedPlan> {
         let statement = parse_tokens(source.whole(), source.without_literals())?;
         let literals = source.literals();
         let types = literals.iter().map(|literal| type_of(literal.kind));

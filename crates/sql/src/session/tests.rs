@@ -285,8 +285,8 @@ fn sessions_share_plans() {
         one.count("create table t (a int primary key, b text)")
             .await;
         let plan = one.given("select b from t where a = 1").await;
-        let shape = other.given("select b from t where a = 2").await;
-        assert!(Arc::ptr_eq(&plan, &shape));
+        let normalised = other.given("select b from t where a = 2").await;
+        assert!(Arc::ptr_eq(&plan, &normalised));
         let plan = one.prepared_plan("select b from t where a = $1", &[]).await;
         for text in [
             "select b from t where a = $1",

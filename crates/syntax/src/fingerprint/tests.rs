@@ -1,21 +1,24 @@
 use std::hash::{BuildHasher, RandomState};
 
-use super::{Form, Pieces};
+use super::{Fingerprint, FingerprintKind};
 use crate::split;
 
-/// Whether two statements are one in a form, for a map.
-fn are_one(first: &str, second: &str, form: Form) -> bool {
+/// Returns whether two statements have one fingerprint of a kind, for a map.
+fn are_one(first: &str, second: &str, kind: FingerprintKind) -> bool {
     let (first, second) = (split(first).unwrap(), split(second).unwrap());
-    let (first, second) = (Pieces::of(&first[0], form), Pieces::of(&second[0], form));
-    let is_one = first.to_kept() == second;
-    assert_eq!(is_one, second.to_kept() == first);
+    let (first, second) = (
+        Fingerprint::of(&first[0], kind),
+        Fingerprint::of(&second[0], kind),
+    );
+    let is_one = first.to_owned_fingerprint() == second;
+    assert_eq!(is_one, second.to_owned_fingerprint() == first);
     let hasher = RandomState::new();
     assert!(!is_one || hasher.hash_one(first) == hasher.hash_one(second));
     is_one
 }
 
 #[test]
-fn literals_alone_differ_within_a_shape() {
+fn literals_alone_differ_under_a_normalised_fingerprint() {
     for (first, second) in [
         ("select a from t where b = 1", "SELECT 1"),
         (
@@ -31,8 +34,14 @@ fn literals_alone_differ_within_a_shape() {
         ("select a", "select \"a\""),
         ("select $1", "select $2"),
     ] {
-        assert!(!are_one(first, second, Form::Shape), "{first} {second}");
-        assert!(!are_one(first, second, Form::Whole), "{first} {second}");
+        assert!(
+            !are_one(first, second, FingerprintKind::Normalised),
+            "{first} {second}"
+        );
+        assert!(
+            !are_one(first, second, FingerprintKind::Exact),
+            "{first} {second}"
+        );
     }
     for (first, second) in [
         ("select 1, 'a'", "select 2, 'it''s'"),
@@ -42,12 +51,18 @@ fn literals_alone_differ_within_a_shape() {
             "insert into t values (2, '')",
         ),
     ] {
-        assert!(are_one(first, second, Form::Shape), "{first} {second}");
-        assert!(!are_one(first, second, Form::Whole), "{first} {second}");
+        assert!(
+            are_one(first, second, FingerprintKind::Normalised),
+            "{first} {second}"
+        );
+        assert!(
+            !are_one(first, second, FingerprintKind::Exact),
+            "{first} {second}"
+        );
     }
     // What is between tokens means nothing.
     let spaced = "select/* x */1 -- y\n,\t'a'";
-    assert!(are_one("select 1, 'a'", spaced, Form::Whole));
+    assert!(are_one("select 1, 'a'", spaced, FingerprintKind::Exact));
 }
 
 #[test]

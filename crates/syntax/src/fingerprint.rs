@@ -2,14 +2,15 @@
 //! that.
 //!
 //! A client that does not prepare sends `... WHERE id = 17`, then `... WHERE id = 18`. In the
-//! *shape* of a statement a number or a string is its kind alone; the literals become parameters.
+//! *normalised fingerprint* of a statement a number or a string is its kind alone; the literals
+//! become parameters. In the *exact fingerprint* they are there.
 //! The binder refuses a parameter where it needs the literal itself, as in `ORDER BY 1`; such
 //! statements are planned with all that they say.
 //!
 //! **Unambiguous by construction.** Statements are compared token by token, as the parser gets
 //! them: kind, text, quotes. No text is put together from them, so no quoting can be undone: two
-//! statements with equal [`Pieces`] are one statement to the parser, but for literals that were
-//! taken out.
+//! statements with equal [`Fingerprint`] are one statement to the parser, but for literals that
+//! were taken out.
 
 use std::{
     borrow::Cow,
@@ -20,8 +21,8 @@ use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use super::Source;
 
-/// The kind of a literal that is taken out of a shape. Numbers of different types are different
-/// shapes.
+/// The kind of a literal that is taken out of a fingerprint. Numbers of different types have
+/// different fingerprints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum LiteralKind {
     /// Decimal digits whose value fits `integer`.
@@ -71,28 +72,28 @@ impl<'t> Literal<'t> {
     }
 }
 
-/// What counts of a statement's literals.
+/// The part of a statement's literals that counts in its fingerprint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Form {
+pub enum FingerprintKind {
     /// Their kinds.
-    Shape,
+    Normalised,
     /// All.
-    Whole,
+    Exact,
 }
 
-impl Form {
+impl FingerprintKind {
     fn piece(self, token: &Token) -> Piece<&Token> {
         match self {
-            Form::Shape => match Literal::of(token) {
+            FingerprintKind::Normalised => match Literal::of(token) {
                 Some(literal) => Piece::Literal(literal.kind),
                 None => Piece::Token(token),
             },
-            Form::Whole => Piece::Token(token),
+            FingerprintKind::Exact => Piece::Token(token),
         }
     }
 }
 
-/// A token of a statement, or what a shape keeps of a literal.
+/// A token of a statement, or what a normalised fingerprint keeps of a literal.
 #[derive(Debug, PartialEq, Eq, Hash)]
 enum Piece<T> {
     Token(T),
@@ -109,57 +110,57 @@ impl PartialEq<Piece<&Token>> for Piece<Token> {
     }
 }
 
-/// A statement as it is compared with others.
+/// A statement as it is compared with others: its tokens, with or without its literals.
 #[derive(Debug, Clone, Copy)]
-pub struct Pieces<'t> {
+pub struct Fingerprint<'t> {
     tokens: &'t [TokenWithSpan],
-    form: Form,
+    kind: FingerprintKind,
 }
 
-impl<'t> Pieces<'t> {
-    /// Views the tokens of `source` as pieces to compare, with literals treated according to
-    /// `form`.
-    pub fn of(source: &'t Source<'_>, form: Form) -> Self {
+impl<'t> Fingerprint<'t> {
+    /// Views the tokens of `source` as a fingerprint, with literals treated according to
+    /// `kind`.
+    pub fn of(source: &'t Source<'_>, kind: FingerprintKind) -> Self {
         Self {
             tokens: source.tokens(),
-            form,
+            kind,
         }
     }
 
     fn pieces(self) -> impl Iterator<Item = Piece<&'t Token>> {
         self.tokens
             .iter()
-            .map(move |token| self.form.piece(&token.token))
+            .map(move |token| self.kind.piece(&token.token))
     }
 
-    /// What a map keeps of it.
-    pub fn to_kept(self) -> KeptPieces {
+    /// Copies it, for a map to keep.
+    pub fn to_owned_fingerprint(self) -> OwnedFingerprint {
         let pieces = self.pieces().map(|piece| match piece {
             Piece::Token(token) => Piece::Token(token.clone()),
             Piece::Literal(kind) => Piece::Literal(kind),
         });
-        KeptPieces {
+        OwnedFingerprint {
             pieces: pieces.collect(),
-            form: self.form,
+            kind: self.kind,
         }
     }
 }
 
-impl Hash for Pieces<'_> {
+impl Hash for Fingerprint<'_> {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.form.hash(state);
+        self.kind.hash(state);
         self.pieces().for_each(|piece| piece.hash(state));
     }
 }
 
-/// The same, owned.
+/// A [`Fingerprint`] that owns its tokens.
 #[derive(Debug, PartialEq, Eq)]
-pub struct KeptPieces {
+pub struct OwnedFingerprint {
     pieces: Box<[Piece<Token>]>,
-    form: Form,
+    kind: FingerprintKind,
 }
 
-impl KeptPieces {
+impl OwnedFingerprint {
     /// Returns the bytes that they take, those of names and literals included.
     pub fn bytes(&self) -> usize {
         let text = |piece: &Piece<Token>| match piece {
@@ -180,17 +181,18 @@ impl KeptPieces {
     }
 }
 
-impl PartialEq<Pieces<'_>> for KeptPieces {
-    fn eq(&self, other: &Pieces<'_>) -> bool {
-        self.form == other.form
+impl PartialEq<Fingerprint<'_>> for OwnedFingerprint {
+    fn eq(&self, other: &Fingerprint<'_>) -> bool {
+        self.kind == other.kind
             && self.pieces.len() == other.tokens.len()
             && (self.pieces.iter().zip(other.pieces())).all(|(own, other)| *own == other)
     }
 }
 
 impl Source<'_> {
-    /// Whether its plan may be found by its shape: it has no parameters of its own.
-    pub fn has_shape(&self) -> bool {
+    /// Returns whether its plan may be found by its normalised fingerprint: it has no parameters of
+    /// its own.
+    pub fn can_be_normalised(&self) -> bool {
         let words = ["select", "insert", "update", "delete", "with"];
         words.iter().any(|word| self.begins_with(word)) && !self.has_parameters()
     }
@@ -201,7 +203,8 @@ impl Source<'_> {
         tokens.any(|token| matches!(token.token, Token::Placeholder(_)))
     }
 
-    /// Its literals, in the order of the parameters that stand for them in its shape.
+    /// Returns its literals, in the order of the parameters that stand for them in its normalised
+    /// fingerprint.
     pub fn literals(&self) -> Vec<Literal<'_>> {
         let tokens = self.tokens().iter();
         tokens
