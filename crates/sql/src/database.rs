@@ -4,7 +4,7 @@ use std::{rc::Rc, sync::Arc};
 
 use types::{Result, SqlError, SqlState};
 
-use crate::{memory::StatementMemory, session::plans::Plans};
+use crate::{memory::StatementMemory, session::plan_cache::PlanCache};
 use catalog::{Catalogs, Object};
 use executor::{advisory::AdvisoryLocks, execute::RowNumbers, index_keys::RowKeys};
 
@@ -15,7 +15,7 @@ pub struct Database {
     pub(crate) row_numbers: RowNumbers,
     pub(crate) advisory: Arc<AdvisoryLocks>,
     pub(crate) memory: Arc<StatementMemory>,
-    pub(crate) plans: Plans,
+    pub(crate) plan_cache: PlanCache,
 }
 
 impl Database {
@@ -68,7 +68,7 @@ impl Database {
             row_numbers: RowNumbers::default(),
             advisory: Arc::default(),
             memory: StatementMemory::new(session.database()),
-            plans: Plans::new(session.database()),
+            plan_cache: PlanCache::new(session.database()),
         }))
     }
 }

@@ -8,7 +8,7 @@
 //! | what | file |
 //! | --- | --- |
 //! | BEGIN, COMMIT, savepoints, failed transactions | `block.rs` |
-//! | plans; those that are kept; their execution; what of them stays open | `query.rs`; `plans.rs`; `execution.rs`; `suspended.rs` |
+//! | plans; those that are kept; their execution; what of them stays open | `query.rs`; `plan_cache.rs`; `execution.rs`; `suspended.rs` |
 //! | comments | `comment.rs` |
 //! | new tables, indexes, views; enum types | `new_table.rs`, `column_options.rs`, `new_table_as.rs`, `new_table_like.rs`, `new_index.rs`, `new_view.rs`; `enumeration.rs` |
 //! | CREATE, DROP, TRUNCATE; ALTER | `define.rs`; `alter_table.rs` |
@@ -47,7 +47,7 @@ mod new_table_as;
 mod new_table_like;
 mod new_view;
 mod notice;
-pub(crate) mod plans;
+pub(crate) mod plan_cache;
 mod prepared;
 mod query;
 mod references;
@@ -82,7 +82,7 @@ use self::{
     environment::Surrounding,
     interrupt::interruptible,
     named::Statements,
-    plans::OwnPlans,
+    plan_cache::PrivatePlanCache,
     settings::{Effects, Values},
     suspended::SuspendedQueries,
 };
@@ -278,7 +278,7 @@ pub struct Session {
     kept: Rc<Memory>,
     patterns: Patterns,
     /// Plans of a transaction that has changed the catalog.
-    own_plans: RefCell<OwnPlans>,
+    private_plan_cache: RefCell<PrivatePlanCache>,
 }
 
 impl Session {
@@ -287,7 +287,7 @@ impl Session {
         Session {
             database: database.clone(),
             engine: engine.clone(),
-            inputs: database.plans.shared(Arc::new(Inputs {
+            inputs: database.plan_cache.shared(Arc::new(Inputs {
                 user: user.to_owned(),
                 ..Inputs::default()
             })),
@@ -309,7 +309,7 @@ impl Session {
             memory: Allowance::new(database.memory.clone(), FREE_BYTES),
             kept: Memory::new(&Allowance::new(database.memory.clone(), 0), usize::MAX),
             patterns: Patterns::default(),
-            own_plans: RefCell::default(),
+            private_plan_cache: RefCell::default(),
         }
     }
 
@@ -517,7 +517,7 @@ impl Session {
                 "DISCARD ALL"
             }
             Command::DiscardPlans => {
-                self.own_plans.borrow_mut().clear();
+                self.private_plan_cache.borrow_mut().clear();
                 "DISCARD PLANS"
             }
             Command::DiscardSequences => {
@@ -670,7 +670,7 @@ impl Session {
     /// Drops what the session has of a transaction's changes of the catalog, when it ends.
     fn forget_changes(&mut self) {
         self.changes.clear();
-        self.own_plans.borrow_mut().clear();
+        self.private_plan_cache.borrow_mut().clear();
     }
 
     /// The transaction that statements run in; begun if there is none.

@@ -2,8 +2,8 @@
 //!
 //! A statement is planned when it is prepared, and again when a dependency of its plan has changed:
 //! a table that it uses, the search path, the user. Its parameters and its columns stay those that
-//! the client was told. Its plan is the session's for its text (`plans.rs`): a statement that is
-//! prepared again and again, as the unnamed one is, is planned once.
+//! the client was told. Its plan is the session's for its text (`plan_cache.rs`): a statement that
+//! is prepared again and again, as the unnamed one is, is planned once.
 
 use std::{cell::RefCell, pin::pin, rc::Rc, sync::Arc};
 
@@ -12,7 +12,7 @@ use types::{Charge, EnumId, Result, Scalar, Scratch, SqlError, SqlState, Type, V
 use super::{
     CopyForm, CopyTarget, Field, ResultRow, Session, Sink, Tag,
     interrupt::interruptible,
-    plans::Asked,
+    plan_cache::PlanKey,
     query::CachedPlan,
     settings::shown_fields,
     split,
@@ -214,11 +214,11 @@ impl Session {
         if types.is_empty() && !text.contains('$') {
             return Ok(None);
         }
-        let asked = Asked::Text {
+        let plan_key = PlanKey::Text {
             text,
             declared: types,
         };
-        let Some(cached_plan) = self.known(asked) else {
+        let Some(cached_plan) = self.known(plan_key) else {
             return Ok(None);
         };
         self.block.check()?;

@@ -13,7 +13,7 @@ use super::{
     Field, Session, Sink, Tag,
     execution::Execution,
     maintenance::is_out_of_date,
-    plans::{self, Asked},
+    plan_cache::{self, PlanKey},
 };
 use batch::Rows;
 use catalog::{Catalog, ObjectId, Searched};
@@ -67,7 +67,7 @@ pub(super) struct CachedPlan {
     /// Indexes that it may read by.
     indexes: Box<[engine::Index]>,
     /// When the tables that it reads are looked at next, for want of statistics: in milliseconds of
-    /// the database's plans ([`Plans::now`](plans::Plans::now)), or [`NEVER`].
+    /// the database's plans ([`PlanCache::now`](plan_cache::PlanCache::now)), or [`NEVER`].
     next_look: AtomicU64,
 }
 
@@ -112,7 +112,7 @@ impl CachedPlan {
 
     /// Whether it would be bound the same with these inputs.
     fn is_of(&self, inputs: &Arc<Inputs>) -> bool {
-        plans::are_equal(&self.inputs, inputs)
+        plan_cache::are_equal(&self.inputs, inputs)
     }
 
     /// How many bytes of memory it takes, estimated.
@@ -213,16 +213,16 @@ impl Session {
     ) -> Result<Option<(Arc<CachedPlan>, Vec<Literal<'t>>)>> {
         let may_normalise = declared.is_none_or(<[_]>::is_empty) && source.can_be_normalised();
         let normalised = may_normalise
-            .then(|| Asked::Statement(Fingerprint::of(source, FingerprintKind::Normalised)));
+            .then(|| PlanKey::Fingerprint(Fingerprint::of(source, FingerprintKind::Normalised)));
         if let Some(cached_plan) = normalised.and_then(|key| self.known(key)) {
             return Ok(Some((cached_plan, source.literals())));
         }
         let exact = match declared {
-            Some(declared) if source.has_parameters() || !declared.is_empty() => Asked::Text {
+            Some(declared) if source.has_parameters() || !declared.is_empty() => PlanKey::Text {
                 text: source.text(),
                 declared,
             },
-            _ => Asked::Statement(Fingerprint::of(source, FingerprintKind::Exact)),
+            _ => PlanKey::Fingerprint(Fingerprint::of(source, FingerprintKind::Exact)),
         };
         if let Some(cached_plan) = self.known(exact) {
             return Ok(Some((cached_plan, Vec::new())));
@@ -236,8 +236,8 @@ impl Session {
         &self,
         source: &'t Source<'_>,
         declared: Option<&[Option<Type>]>,
-        normalised: Option<Asked<'_>>,
-        exact: Asked<'_>,
+        normalised: Option<PlanKey<'_>>,
+        exact: PlanKey<'_>,
     ) -> Result<Option<(Arc<CachedPlan>, Vec<Literal<'t>>)>> {
         let catalog = self.changes.catalog();
         // A literal may have to be as it was written, as in `numeric(5, 2)`; or it is an error,
@@ -265,7 +265,7 @@ impl Session {
     /// Whether a plan of a statement is kept: it has been read before.
     pub(super) fn has_plan(&self, source: &Source<'_>) -> bool {
         let is_known = |kind| {
-            self.kept_plan(Asked::Statement(Fingerprint::of(source, kind)))
+            self.kept_plan(PlanKey::Fingerprint(Fingerprint::of(source, kind)))
                 .is_some()
         };
         source.may_have_plan()
@@ -274,16 +274,19 @@ impl Session {
     }
 
     /// A plan that was kept and is what would be made now.
-    pub(super) fn known(&self, asked: Asked<'_>) -> Option<Arc<CachedPlan>> {
-        let known = self.kept_plan(asked)?;
+    pub(super) fn known(&self, plan_key: PlanKey<'_>) -> Option<Arc<CachedPlan>> {
+        let known = self.kept_plan(plan_key)?;
         self.is_current(&known).then_some(known)
     }
 
     /// A plan that was kept, of whatever version of the catalog.
-    fn kept_plan(&self, asked: Asked<'_>) -> Option<Arc<CachedPlan>> {
+    fn kept_plan(&self, plan_key: PlanKey<'_>) -> Option<Arc<CachedPlan>> {
         match self.changes.is_empty() {
-            true => self.database.plans.find(asked, &self.inputs),
-            false => self.own_plans.borrow().find(asked, &self.inputs),
+            true => self.database.plan_cache.find(plan_key, &self.inputs),
+            false => self
+                .private_plan_cache
+                .borrow()
+                .find(plan_key, &self.inputs),
         }
     }
 
@@ -321,16 +324,20 @@ impl Session {
     }
 
     /// Keeps a plan, unless it is of no use to later transactions.
-    pub(super) fn remember(&self, asked: Asked<'_>, cached_plan: CachedPlan) -> Arc<CachedPlan> {
+    pub(super) fn remember(
+        &self,
+        plan_key: PlanKey<'_>,
+        cached_plan: CachedPlan,
+    ) -> Arc<CachedPlan> {
         let cached_plan = Arc::new(cached_plan);
         if cached_plan.is_passing {
             return cached_plan;
         }
         if cached_plan.catalog.is_private() {
-            let mut own = self.own_plans.borrow_mut();
-            own.keep(asked, &cached_plan, &self.kept);
+            let mut own = self.private_plan_cache.borrow_mut();
+            own.keep(plan_key, &cached_plan, &self.kept);
         } else {
-            self.database.plans.keep(asked, &cached_plan);
+            self.database.plan_cache.keep(plan_key, &cached_plan);
         }
         cached_plan
     }
@@ -426,7 +433,7 @@ impl Session {
         if due == NEVER {
             return true;
         }
-        let now = self.database.plans.now();
+        let now = self.database.plan_cache.now();
         if now < due {
             return true;
         }

@@ -75,7 +75,7 @@ pub(super) use self::{
     question::{column, qualified},
     violation::{missing, mixed},
 };
-use super::{Session, copy::no_parameters, plans::Asked, query::CachedPlan};
+use super::{Session, copy::no_parameters, plan_cache::PlanKey, query::CachedPlan};
 use batch::Rows;
 use catalog::{ObjectId, ReferentialAction, from_engine};
 use executor::execute::{
@@ -179,14 +179,14 @@ impl Session {
 
     /// Returns the plan of a question, with its tables locked.
     async fn question(&self, reference: &Reference, question: Question) -> Result<Arc<CachedPlan>> {
-        let asked = Asked::Reference(reference.key.id, question);
+        let plan_key = PlanKey::Reference(reference.key.id, question);
         loop {
-            let cached_plan = match self.known(asked) {
+            let cached_plan = match self.known(plan_key) {
                 Some(cached_plan) => cached_plan,
                 None => {
                     let (text, types) = question.text(reference, &self.changes.catalog())?;
                     let cached_plan = self.internal(&text, types).await?;
-                    self.remember(asked, cached_plan)
+                    self.remember(plan_key, cached_plan)
                 }
             };
             if self.lock(&cached_plan).await? {

@@ -380,7 +380,7 @@ fn plans_that_are_used_outlive_a_flood_of_others() {
                 assert!(Arc::ptr_eq(&plan, &one.given(text).await), "{statement}");
             }
         }
-        let (weight, most) = flood.database.plans.weight();
+        let (weight, most) = flood.database.plan_cache.weight();
         assert!(weight <= most, "{weight} of {most} bytes");
     });
 }
@@ -417,7 +417,7 @@ fn heavy_plans_do_not_drive_out_light_ones() {
         let last = last.unwrap();
         let heavy = flood.given(&last).await;
         assert!(Arc::ptr_eq(&heavy, &one.given(&last).await));
-        let (weight, most) = flood.database.plans.weight();
+        let (weight, most) = flood.database.plan_cache.weight();
         assert!(weight <= most, "{weight} of {most} bytes");
     });
 }
@@ -434,7 +434,7 @@ fn plans_of_very_long_texts_are_not_kept() {
         let first = session.prepared_plan(&shorter, &[]).await;
         let second = session.prepared_plan(&shorter, &[]).await;
         assert!(Arc::ptr_eq(&first, &second));
-        let (weight, _) = session.database.plans.weight();
+        let (weight, _) = session.database.plan_cache.weight();
         assert!(weight > 100_000, "{weight}");
     });
 }

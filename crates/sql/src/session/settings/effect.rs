@@ -355,7 +355,7 @@ impl Session {
     /// Shares the inputs with other sessions that have the same ones: lookups of plans then compare
     /// addresses.
     fn share_inputs(&mut self) {
-        self.inputs = self.database.plans.shared(self.inputs.clone());
+        self.inputs = self.database.plan_cache.shared(self.inputs.clone());
     }
 
     fn follow_user(&mut self, name: &str, value: &str, role: &str) {

@@ -122,7 +122,7 @@ impl Session {
         self.cursors.clear();
         self.advisory.unlock_all();
         self.forget_all_prepared();
-        self.own_plans.borrow_mut().clear();
+        self.private_plan_cache.borrow_mut().clear();
         self.surrounding.sequences.clear();
         Ok(())
     }

@@ -8,11 +8,11 @@
 //!
 //! | cache | plans | sessions |
 //! | --- | --- | --- |
-//! | [`Plans`] | plans of committed versions of the catalog | all of a database, on whatever worker |
-//! | [`OwnPlans`] | plans of the version that a transaction's own DDL has made | its own, until it ends |
+//! | [`PlanCache`] | plans of committed versions of the catalog | all of a database, on whatever worker |
+//! | [`PrivatePlanCache`] | plans of the version that a transaction's own DDL has made | its own, until it ends |
 //!
 //! # Bounds
-//! [`Plans`] weighs at most a part of the database's memory limit ([`capacity`]), which is set
+//! [`PlanCache`] weighs at most a part of the database's memory limit ([`capacity`]), which is set
 //! aside for it as long as it lives. A weight counts the plan, its constants, its key and its
 //! inputs.
 //!
@@ -87,9 +87,9 @@ const INPUTS_BYTES_MAX: usize = 1 << 10;
 
 /// The statement that a plan is asked for.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Asked<'a> {
+pub(super) enum PlanKey<'a> {
     /// A client's statement, in which literals may have been taken out.
-    Statement(Fingerprint<'a>),
+    Fingerprint(Fingerprint<'a>),
     /// A client's statement with parameters, as it was sent.
     Text {
         text: &'a str,
@@ -100,10 +100,10 @@ pub(super) enum Asked<'a> {
     Reference(ObjectId, Question),
 }
 
-/// Key of a kept plan: an [`Asked`] with its inputs, owned.
+/// The key of a cached plan: a [`PlanKey`] with its inputs, owned.
 #[derive(Debug)]
-struct Key {
-    statement: Statement,
+struct CacheKey {
+    plan: OwnedPlanKey,
     inputs: Arc<Inputs>,
     /// Hash, which is the same for equal keys.
     hash: u64,
@@ -112,7 +112,7 @@ struct Key {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Statement {
+enum OwnedPlanKey {
     Fingerprint(OwnedFingerprint),
     Text {
         text: Box<str>,
@@ -121,40 +121,44 @@ enum Statement {
     Reference(ObjectId, Question),
 }
 
-impl Statement {
-    fn of(asked: Asked<'_>) -> Self {
-        match asked {
-            Asked::Statement(fingerprint) => {
-                Statement::Fingerprint(fingerprint.to_owned_fingerprint())
+impl OwnedPlanKey {
+    fn of(plan_key: PlanKey<'_>) -> Self {
+        match plan_key {
+            PlanKey::Fingerprint(fingerprint) => {
+                OwnedPlanKey::Fingerprint(fingerprint.to_owned_fingerprint())
             }
-            Asked::Text { text, declared } => Statement::Text {
+            PlanKey::Text { text, declared } => OwnedPlanKey::Text {
                 text: text.into(),
                 declared: declared.into(),
             },
-            Asked::Reference(constraint, question) => Statement::Reference(constraint, question),
+            PlanKey::Reference(constraint, question) => {
+                OwnedPlanKey::Reference(constraint, question)
+            }
         }
     }
 
     /// Returns the bytes of the key itself.
     fn bytes(&self) -> usize {
         match self {
-            Statement::Fingerprint(fingerprint) => fingerprint.bytes(),
-            Statement::Text { text, declared } => text.len() + size_of_val(&**declared),
-            Statement::Reference(..) => 0,
+            OwnedPlanKey::Fingerprint(fingerprint) => fingerprint.bytes(),
+            OwnedPlanKey::Text { text, declared } => text.len() + size_of_val(&**declared),
+            OwnedPlanKey::Reference(..) => 0,
         }
     }
 
-    fn is(&self, asked: Asked<'_>) -> bool {
-        match (self, asked) {
-            (Statement::Fingerprint(own), Asked::Statement(fingerprint)) => *own == fingerprint,
+    fn is(&self, plan_key: PlanKey<'_>) -> bool {
+        match (self, plan_key) {
+            (OwnedPlanKey::Fingerprint(own), PlanKey::Fingerprint(fingerprint)) => {
+                *own == fingerprint
+            }
             (
-                Statement::Text { text, declared },
-                Asked::Text {
+                OwnedPlanKey::Text { text, declared },
+                PlanKey::Text {
                     text: other,
                     declared: told,
                 },
             ) => **text == *other && **declared == *told,
-            (Statement::Reference(id, question), Asked::Reference(other, asked)) => {
+            (OwnedPlanKey::Reference(id, question), PlanKey::Reference(other, asked)) => {
                 (*id, *question) == (other, asked)
             }
             _ => false,
@@ -162,35 +166,33 @@ impl Statement {
     }
 }
 
-/// A lookup: equal to a [`Key`] if it asks for the same plan, and hashed like it.
+/// A lookup: equal to a [`CacheKey`] if it asks for the same plan, and hashed like it.
 struct Lookup<'a> {
-    asked: Asked<'a>,
+    plan_key: PlanKey<'a>,
     inputs: &'a Arc<Inputs>,
     hash: u64,
 }
 
-impl Equivalent<Key> for Lookup<'_> {
-    fn equivalent(&self, key: &Key) -> bool {
-        self.hash == key.hash && are_equal(&key.inputs, self.inputs) && key.statement.is(self.asked)
+impl Equivalent<CacheKey> for Lookup<'_> {
+    fn equivalent(&self, key: &CacheKey) -> bool {
+        self.hash == key.hash && are_equal(&key.inputs, self.inputs) && key.plan.is(self.plan_key)
     }
 }
 
-impl PartialEq for Key {
+impl PartialEq for CacheKey {
     fn eq(&self, other: &Self) -> bool {
-        self.hash == other.hash
-            && are_equal(&self.inputs, &other.inputs)
-            && self.statement == other.statement
+        self.hash == other.hash && are_equal(&self.inputs, &other.inputs) && self.plan == other.plan
     }
 }
 
-impl Eq for Key {}
+impl Eq for CacheKey {}
 
 /// Returns whether statements are bound alike under both.
 pub(super) fn are_equal(one: &Arc<Inputs>, other: &Arc<Inputs>) -> bool {
     Arc::ptr_eq(one, other) || one == other
 }
 
-impl Hash for Key {
+impl Hash for CacheKey {
     fn hash<H: Hasher>(&self, state: &mut H) {
         state.write_u64(self.hash);
     }
@@ -202,47 +204,47 @@ impl Hash for Lookup<'_> {
     }
 }
 
-/// A hasher of an [`Asked`] with its inputs. The hash of a [`Key`] is kept in the key.
+/// A hasher of a [`PlanKey`] with its inputs. The hash of a [`CacheKey`] is kept in the key.
 #[derive(Debug, Default, Clone)]
-struct AskedHasher(RandomState);
+struct PlanKeyHasher(RandomState);
 
-impl AskedHasher {
+impl PlanKeyHasher {
     /// Returns the hash of a statement and its inputs. Only the search path is hashed of the inputs:
     /// their other fields seldom differ.
-    fn hash(&self, asked: Asked<'_>, inputs: &Inputs) -> u64 {
+    fn hash(&self, plan_key: PlanKey<'_>, inputs: &Inputs) -> u64 {
         let mut hasher = self.0.build_hasher();
         inputs.search_path.schemas.hash(&mut hasher);
-        match asked {
-            Asked::Statement(fingerprint) => fingerprint.hash(&mut hasher),
-            Asked::Text { text, declared } => {
+        match plan_key {
+            PlanKey::Fingerprint(fingerprint) => fingerprint.hash(&mut hasher),
+            PlanKey::Text { text, declared } => {
                 text.hash(&mut hasher);
                 declared.len().hash(&mut hasher);
             }
-            Asked::Reference(constraint, question) => (constraint, question).hash(&mut hasher),
+            PlanKey::Reference(constraint, question) => (constraint, question).hash(&mut hasher),
         }
         hasher.finish()
     }
 
-    fn lookup<'a>(&self, asked: Asked<'a>, inputs: &'a Arc<Inputs>) -> Lookup<'a> {
+    fn lookup<'a>(&self, plan_key: PlanKey<'a>, inputs: &'a Arc<Inputs>) -> Lookup<'a> {
         Lookup {
-            asked,
+            plan_key,
             inputs,
-            hash: self.hash(asked, inputs),
+            hash: self.hash(plan_key, inputs),
         }
     }
 
     /// Returns the key of a plan; `None` if its statement is too long to be kept.
-    fn key(&self, asked: Asked<'_>, cached_plan: &CachedPlan) -> Option<Key> {
+    fn key(&self, plan_key: PlanKey<'_>, cached_plan: &CachedPlan) -> Option<CacheKey> {
         let inputs = cached_plan.inputs();
-        let statement = Statement::of(asked);
-        if statement.bytes() > TEXT_BYTES_MAX {
+        let plan = OwnedPlanKey::of(plan_key);
+        if plan.bytes() > TEXT_BYTES_MAX {
             return None;
         }
-        let bytes = cached_plan.bytes() + statement.bytes() + bytes_of(inputs);
-        Some(Key {
-            hash: self.hash(asked, inputs),
+        let bytes = cached_plan.bytes() + plan.bytes() + bytes_of(inputs);
+        Some(CacheKey {
+            hash: self.hash(plan_key, inputs),
             weight: bytes.max(WEIGHT_MIN) as u64,
-            statement,
+            plan,
             inputs: inputs.clone(),
         })
     }
@@ -257,8 +259,8 @@ fn bytes_of(inputs: &Inputs) -> usize {
 #[derive(Debug, Clone)]
 struct Weight;
 
-impl Weighter<Key, Arc<CachedPlan>> for Weight {
-    fn weight(&self, key: &Key, _: &Arc<CachedPlan>) -> u64 {
+impl Weighter<CacheKey, Arc<CachedPlan>> for Weight {
+    fn weight(&self, key: &CacheKey, _: &Arc<CachedPlan>) -> u64 {
         key.weight
     }
 }
@@ -271,7 +273,7 @@ fn capacity(limit_bytes: usize) -> usize {
 
 /// A part of a database's plans, under a latch of its own.
 struct Shard {
-    cache: sync::Cache<Key, Arc<CachedPlan>, Weight, RandomState>,
+    cache: sync::Cache<CacheKey, Arc<CachedPlan>, Weight, RandomState>,
     /// Version of the catalog: plans of earlier ones were swept out.
     swept: AtomicU64,
 }
@@ -305,13 +307,13 @@ impl Shard {
     }
 }
 
-/// The plans of a database.
-pub(crate) struct Plans {
+/// The plan cache of a database.
+pub(crate) struct PlanCache {
     light: Box<[Shard]>,
     heavy: Shard,
     /// Greatest weight of a light plan.
     light_bytes_max: u64,
-    hasher: AskedHasher,
+    hasher: PlanKeyHasher,
     /// Newest version of the catalog that a plan was kept of.
     version: AtomicU64,
     /// Number of the light shard that is swept next.
@@ -322,7 +324,7 @@ pub(crate) struct Plans {
     bytes: usize,
 }
 
-impl Plans {
+impl PlanCache {
     /// Makes an empty cache, whose memory is set aside within the limit of `database`.
     pub(crate) fn new(database: &Arc<engine::Database>) -> Self {
         let bytes = capacity(database.memory_limit());
@@ -335,7 +337,7 @@ impl Plans {
             light: (0..shards).map(|_| Shard::new(shard_bytes)).collect(),
             heavy: Shard::new(heavy),
             light_bytes_max: (shard_bytes / LIGHT_PART) as u64,
-            hasher: AskedHasher::default(),
+            hasher: PlanKeyHasher::default(),
             version: AtomicU64::new(0),
             next_swept: AtomicUsize::new(0),
             inputs: Mutex::default(),
@@ -351,14 +353,18 @@ impl Plans {
     }
 
     /// Returns the plan of a statement that was bound with `inputs`.
-    pub(super) fn find(&self, asked: Asked<'_>, inputs: &Arc<Inputs>) -> Option<Arc<CachedPlan>> {
-        let lookup = self.hasher.lookup(asked, inputs);
+    pub(super) fn find(
+        &self,
+        plan_key: PlanKey<'_>,
+        inputs: &Arc<Inputs>,
+    ) -> Option<Arc<CachedPlan>> {
+        let lookup = self.hasher.lookup(plan_key, inputs);
         let light = self.shard(lookup.hash).cache.get(&lookup);
         light.or_else(|| self.heavy.cache.get(&lookup))
     }
 
     /// Keeps a plan of a committed version of the catalog, in place of an older one.
-    pub(super) fn keep(&self, asked: Asked<'_>, cached_plan: &Arc<CachedPlan>) {
+    pub(super) fn keep(&self, plan_key: PlanKey<'_>, cached_plan: &Arc<CachedPlan>) {
         let version = cached_plan.catalog.version();
         // Relaxed: lookups compare versions; this saves memory alone.
         let newest = self
@@ -369,7 +375,7 @@ impl Plans {
         if let Some(shard) = self.light.get(turn % self.light.len()) {
             shard.sweep(newest);
         }
-        let key = self.hasher.key(asked, cached_plan);
+        let key = self.hasher.key(plan_key, cached_plan);
         let Some(key) = key.filter(|_| version == newest) else {
             return;
         };
@@ -413,21 +419,21 @@ impl Plans {
     }
 }
 
-impl Drop for Plans {
+impl Drop for PlanCache {
     fn drop(&mut self) {
         self.database.give_memory_back(self.bytes);
     }
 }
 
-/// The plans of a transaction that has changed the catalog: its version of the catalog is visible
-/// to no other one.
-pub(super) struct OwnPlans {
-    cache: unsync::Cache<Key, Arc<CachedPlan>, Weight, RandomState>,
-    hasher: AskedHasher,
+/// The plan cache of a transaction that has changed the catalog: its version of the catalog is
+/// visible to no other one.
+pub(super) struct PrivatePlanCache {
+    cache: unsync::Cache<CacheKey, Arc<CachedPlan>, Weight, RandomState>,
+    hasher: PlanKeyHasher,
     charge: Charge,
 }
 
-impl Default for OwnPlans {
+impl Default for PrivatePlanCache {
     fn default() -> Self {
         Self {
             cache: unsync::Cache::with(
@@ -437,29 +443,35 @@ impl Default for OwnPlans {
                 RandomState::new(),
                 unsync::DefaultLifecycle::default(),
             ),
-            hasher: AskedHasher::default(),
+            hasher: PlanKeyHasher::default(),
             charge: Charge::default(),
         }
     }
 }
 
-impl OwnPlans {
+impl PrivatePlanCache {
     /// Returns the plan of a statement that was bound with `inputs`.
-    pub(super) fn find(&self, asked: Asked<'_>, inputs: &Arc<Inputs>) -> Option<Arc<CachedPlan>> {
-        self.cache.get(&self.hasher.lookup(asked, inputs)).cloned()
+    pub(super) fn find(
+        &self,
+        plan_key: PlanKey<'_>,
+        inputs: &Arc<Inputs>,
+    ) -> Option<Arc<CachedPlan>> {
+        self.cache
+            .get(&self.hasher.lookup(plan_key, inputs))
+            .cloned()
     }
 
     /// Keeps a plan of the transaction's catalog, charged to `memory`, and drops those of earlier
     /// versions. No plan is kept while there is no memory for it.
     pub(super) fn keep(
         &mut self,
-        asked: Asked<'_>,
+        plan_key: PlanKey<'_>,
         cached_plan: &Arc<CachedPlan>,
         memory: &Rc<Memory>,
     ) {
         self.cache
             .retain(|_, kept| Arc::ptr_eq(&kept.catalog, &cached_plan.catalog));
-        if let Some(key) = self.hasher.key(asked, cached_plan) {
+        if let Some(key) = self.hasher.key(plan_key, cached_plan) {
             self.cache.insert(key, cached_plan.clone());
         }
         let bytes = usize::try_from(self.cache.weight()).unwrap_or(usize::MAX);
