@@ -1,7 +1,7 @@
 //! CREATE TABLE AS and SELECT INTO: a table of the columns, and as a rule the rows, of a query.
 //!
 //! The query is bound before there is the table, so a name in it is never the new one's; for its
-//! rows it is bound once more in the same picture of the catalog, below an INSERT into the table.
+//! rows it is bound once more under the same catalog version, below an INSERT into the table.
 
 use std::sync::Arc;
 
