@@ -22,7 +22,7 @@ use planner::{
     program::Evaluator,
 };
 
-pub(super) struct Aggregating<'p> {
+pub(super) struct AggregateOperator<'p> {
     plan: &'p Aggregate,
     input: Input<'p>,
     definitions: Vec<&'static Definition>,
@@ -67,7 +67,7 @@ enum Call {
     Ordered(Rows),
 }
 
-impl<'p> Aggregating<'p> {
+impl<'p> AggregateOperator<'p> {
     /// Makes the operator of `plan` over `input`.
     ///
     /// # Errors
@@ -544,7 +544,7 @@ async fn result<'a>(
     (definition.finish)(&function_context, &state, direct)
 }
 
-impl Operator for Aggregating<'_> {
+impl Operator for AggregateOperator<'_> {
     fn next<'f>(&'f mut self, context: &'f ExecutionContext<'_>, out: &'f mut Rows) -> Step<'f> {
         Box::pin(self.advance(context, out))
     }

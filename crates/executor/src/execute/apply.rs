@@ -7,7 +7,7 @@ use super::{ExecutionContext, Input, Operator, Step, subplan_hash_table::Subplan
 use batch::Rows;
 use planner::plan::{Apply, ApplyKind};
 
-pub(super) struct Applying<'p> {
+pub(super) struct ApplyOperator<'p> {
     apply: &'p Apply,
     input: Input<'p>,
     query: Input<'p>,
@@ -18,7 +18,7 @@ pub(super) struct Applying<'p> {
     scratch: Scratch,
 }
 
-impl<'p> Applying<'p> {
+impl<'p> ApplyOperator<'p> {
     pub(super) fn new(apply: &'p Apply, input: Input<'p>, query: Input<'p>) -> Self {
         Self {
             apply,
@@ -164,7 +164,7 @@ fn array<'a>(element: Scalar, rows: &Rows, scratch: &'a Scratch) -> Result<Value
     Array::of(element, &values, scratch).map(Value::Array)
 }
 
-impl Operator for Applying<'_> {
+impl Operator for ApplyOperator<'_> {
     fn next<'f>(&'f mut self, context: &'f ExecutionContext<'_>, out: &'f mut Rows) -> Step<'f> {
         Box::pin(self.advance(context, out))
     }

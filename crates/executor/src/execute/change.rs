@@ -28,7 +28,7 @@ fn key_in<'v>(row: &[Value<'v>], at: usize) -> Result<&'v [u8]> {
     }
 }
 
-pub(super) struct Updating<'p> {
+pub(super) struct UpdateOperator<'p> {
     plan: &'p Update,
     input: Input<'p>,
     again: Option<Finding<'p>>,
@@ -36,7 +36,7 @@ pub(super) struct Updating<'p> {
     scratch: Scratch,
 }
 
-impl<'p> Updating<'p> {
+impl<'p> UpdateOperator<'p> {
     pub(super) fn new(plan: &'p Update, input: Input<'p>, again: Option<Finding<'p>>) -> Self {
         Self {
             plan,
@@ -79,7 +79,7 @@ impl<'p> Updating<'p> {
     }
 }
 
-impl Operator for Updating<'_> {
+impl Operator for UpdateOperator<'_> {
     fn next<'f>(&'f mut self, context: &'f ExecutionContext<'_>, out: &'f mut Rows) -> Step<'f> {
         Box::pin(self.advance(context, out))
     }
@@ -90,7 +90,7 @@ impl Operator for Updating<'_> {
     }
 }
 
-pub(super) struct Deleting<'p> {
+pub(super) struct DeleteOperator<'p> {
     plan: &'p Delete,
     input: Input<'p>,
     again: Option<Finding<'p>>,
@@ -98,7 +98,7 @@ pub(super) struct Deleting<'p> {
     scratch: Scratch,
 }
 
-impl<'p> Deleting<'p> {
+impl<'p> DeleteOperator<'p> {
     pub(super) fn new(plan: &'p Delete, input: Input<'p>, again: Option<Finding<'p>>) -> Self {
         Self {
             plan,
@@ -139,7 +139,7 @@ impl<'p> Deleting<'p> {
     }
 }
 
-impl Operator for Deleting<'_> {
+impl Operator for DeleteOperator<'_> {
     fn next<'f>(&'f mut self, context: &'f ExecutionContext<'_>, out: &'f mut Rows) -> Step<'f> {
         Box::pin(self.advance(context, out))
     }
@@ -151,7 +151,7 @@ impl Operator for Deleting<'_> {
 }
 
 /// The operator of FOR UPDATE and its relatives.
-pub(super) struct Locking<'p> {
+pub(super) struct LockRowsOperator<'p> {
     input: Input<'p>,
     locks: &'p [RowLock],
     again: Option<Finding<'p>>,
@@ -160,7 +160,7 @@ pub(super) struct Locking<'p> {
     scratch: Scratch,
 }
 
-impl<'p> Locking<'p> {
+impl<'p> LockRowsOperator<'p> {
     pub(super) fn new(input: Input<'p>, locks: &'p [RowLock], again: Option<Finding<'p>>) -> Self {
         Self {
             input,
@@ -285,7 +285,7 @@ async fn locked(
     held.read.unwrap_or(Ok(None))
 }
 
-impl Operator for Locking<'_> {
+impl Operator for LockRowsOperator<'_> {
     fn next<'f>(&'f mut self, context: &'f ExecutionContext<'_>, out: &'f mut Rows) -> Step<'f> {
         Box::pin(self.advance(context, out))
     }

@@ -38,10 +38,10 @@ impl CopySource {
     }
 }
 
-/// The operator that gives each batch once.
-pub(super) struct CopySourceScan;
+/// The operator that returns each batch once.
+pub(super) struct CopySourceOperator;
 
-impl Operator for CopySourceScan {
+impl Operator for CopySourceOperator {
     fn next<'f>(&'f mut self, context: &'f ExecutionContext<'_>, out: &'f mut Rows) -> Step<'f> {
         mem::swap(out, &mut context.shared.copy_source.rows.borrow_mut());
         Box::pin(std::future::ready(Ok(!out.is_empty())))

@@ -64,15 +64,15 @@ async fn rows_of_all<'a>(
     Ok(rows)
 }
 
-/// The operator that gives the rows of calls side by side.
-pub(super) struct Listing<'p> {
+/// The operator that returns the rows of calls side by side.
+pub(super) struct FunctionScanOperator<'p> {
     calls: &'p [Call],
     ordinality: bool,
     rows: Option<Vec<Rows>>,
     next: usize,
 }
 
-impl<'p> Listing<'p> {
+impl<'p> FunctionScanOperator<'p> {
     pub(super) fn new(calls: &'p [Call], ordinality: bool) -> Self {
         Self {
             calls,
@@ -117,7 +117,7 @@ fn side_by_side(rows: &[Rows], at: usize) -> impl Iterator<Item = Value<'_>> {
     })
 }
 
-impl Operator for Listing<'_> {
+impl Operator for FunctionScanOperator<'_> {
     fn next<'f>(&'f mut self, context: &'f ExecutionContext<'_>, out: &'f mut Rows) -> Step<'f> {
         Box::pin(self.advance(context, out))
     }
@@ -128,8 +128,8 @@ impl Operator for Listing<'_> {
     }
 }
 
-/// The operator that gives each input row with the rows of calls over it.
-pub(super) struct Expanding<'p> {
+/// The operator that returns each input row with the rows of calls over it.
+pub(super) struct ProjectSetOperator<'p> {
     input: Input<'p>,
     calls: &'p [Call],
     /// Rows of the calls over the current row.
@@ -138,7 +138,7 @@ pub(super) struct Expanding<'p> {
     scratch: Scratch,
 }
 
-impl<'p> Expanding<'p> {
+impl<'p> ProjectSetOperator<'p> {
     pub(super) fn new(input: Input<'p>, calls: &'p [Call]) -> Self {
         Self {
             input,
@@ -175,7 +175,7 @@ impl<'p> Expanding<'p> {
     }
 }
 
-impl Operator for Expanding<'_> {
+impl Operator for ProjectSetOperator<'_> {
     fn next<'f>(&'f mut self, context: &'f ExecutionContext<'_>, out: &'f mut Rows) -> Step<'f> {
         Box::pin(self.advance(context, out))
     }

@@ -19,7 +19,7 @@ use planner::{
 /// Number of candidates after which no further rows of the probe side are looked up at once.
 const CANDIDATES_MAX: usize = 2 * ROWS_AT_ONCE;
 
-pub(super) struct HashJoining<'p> {
+pub(super) struct HashJoinOperator<'p> {
     join: &'p HashJoin,
     /// Column that is the probe's key, if the key is one column.
     probe_column: Option<usize>,
@@ -49,7 +49,7 @@ pub(super) struct HashJoining<'p> {
     charge: Charge,
 }
 
-impl<'p> HashJoining<'p> {
+impl<'p> HashJoinOperator<'p> {
     pub(super) fn new(join: &'p HashJoin, probe: Input<'p>, build: Input<'p>) -> Self {
         let keys = join.build_keys.iter().map(Program::as_column);
         let key_columns: Option<Vec<usize>> = keys.collect();
@@ -327,7 +327,7 @@ async fn equal<'a>(
     Ok(())
 }
 
-impl Operator for HashJoining<'_> {
+impl Operator for HashJoinOperator<'_> {
     fn next<'f>(&'f mut self, context: &'f ExecutionContext<'_>, out: &'f mut Rows) -> Step<'f> {
         Box::pin(self.advance(context, out))
     }

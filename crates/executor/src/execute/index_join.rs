@@ -16,7 +16,7 @@ use super::{
 use batch::Rows;
 use planner::plan::{Access, IndexJoin, KeyRange};
 
-pub(super) struct IndexJoining<'p> {
+pub(super) struct IndexJoinOperator<'p> {
     join: &'p IndexJoin,
     outer: Input<'p>,
     /// Rows of the table that were found for the batch.
@@ -40,7 +40,7 @@ struct Rest {
     behind: Option<Vec<u8>>,
 }
 
-impl<'p> IndexJoining<'p> {
+impl<'p> IndexJoinOperator<'p> {
     pub(super) fn new(join: &'p IndexJoin, outer: Input<'p>) -> Self {
         let width = join.scan.columns.len() + usize::from(join.scan.with_key);
         Self {
@@ -320,7 +320,7 @@ impl<'p> IndexJoining<'p> {
     }
 }
 
-impl Operator for IndexJoining<'_> {
+impl Operator for IndexJoinOperator<'_> {
     fn next<'f>(&'f mut self, context: &'f ExecutionContext<'_>, out: &'f mut Rows) -> Step<'f> {
         Box::pin(self.advance(context, out))
     }

@@ -33,7 +33,7 @@ use batch::Rows;
 use catalog::{RowKey, Table};
 use planner::plan::{ConflictUpdate, Insert, NewRow, OnConflict};
 
-pub(super) struct Inserting<'p> {
+pub(super) struct InsertOperator<'p> {
     plan: &'p Insert,
     input: Input<'p>,
     is_read: bool,
@@ -41,7 +41,7 @@ pub(super) struct Inserting<'p> {
     encoded: Encoded,
 }
 
-impl<'p> Inserting<'p> {
+impl<'p> InsertOperator<'p> {
     pub(super) fn new(plan: &'p Insert, input: Input<'p>) -> Self {
         Self {
             plan,
@@ -586,7 +586,7 @@ pub(super) fn changes_key(table: &Table, old: &[Value<'_>], new: &[Value<'_>]) -
     }
 }
 
-impl Operator for Inserting<'_> {
+impl Operator for InsertOperator<'_> {
     fn next<'f>(&'f mut self, context: &'f ExecutionContext<'_>, out: &'f mut Rows) -> Step<'f> {
         Box::pin(self.advance(context, out))
     }

@@ -8,7 +8,7 @@ use super::{ExecutionContext, Input, Operator, Step, sort::compare_keys};
 use batch::Rows;
 use planner::{plan::SortKey, program::Program};
 
-pub(super) struct Limiting<'p> {
+pub(super) struct LimitOperator<'p> {
     input: Input<'p>,
     limit: Option<&'p Program>,
     offset: Option<&'p Program>,
@@ -20,7 +20,7 @@ pub(super) struct Limiting<'p> {
     scratch: Scratch,
 }
 
-impl<'p> Limiting<'p> {
+impl<'p> LimitOperator<'p> {
     pub(super) fn new(
         input: Input<'p>,
         limit: Option<&'p Program>,
@@ -124,7 +124,7 @@ fn count(
     }
 }
 
-impl Operator for Limiting<'_> {
+impl Operator for LimitOperator<'_> {
     fn next<'f>(&'f mut self, context: &'f ExecutionContext<'_>, out: &'f mut Rows) -> Step<'f> {
         Box::pin(self.advance(context, out))
     }

@@ -11,7 +11,7 @@ use planner::{
     program::{Evaluator, Program},
 };
 
-pub(super) struct LoopJoining<'p> {
+pub(super) struct NestedLoopJoinOperator<'p> {
     join: &'p LoopJoin,
     outer: Input<'p>,
     inner: Input<'p>,
@@ -31,7 +31,7 @@ pub(super) struct LoopJoining<'p> {
     scratch: Scratch,
 }
 
-impl<'p> LoopJoining<'p> {
+impl<'p> NestedLoopJoinOperator<'p> {
     pub(super) fn new(join: &'p LoopJoin, outer: Input<'p>, inner: Input<'p>) -> Self {
         Self {
             join,
@@ -208,7 +208,7 @@ impl<'a> Pair<'a> {
     }
 }
 
-impl Operator for LoopJoining<'_> {
+impl Operator for NestedLoopJoinOperator<'_> {
     fn next<'f>(&'f mut self, context: &'f ExecutionContext<'_>, out: &'f mut Rows) -> Step<'f> {
         Box::pin(self.advance(context, out))
     }

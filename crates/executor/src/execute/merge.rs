@@ -19,14 +19,14 @@ use batch::Rows;
 use catalog::from_engine;
 use planner::plan::{Merge, MergeAction, MergeKind};
 
-pub(super) struct Merging<'p> {
+pub(super) struct MergeOperator<'p> {
     plan: &'p Merge,
     input: Input<'p>,
     is_read: bool,
     scratch: Scratch,
 }
 
-impl<'p> Merging<'p> {
+impl<'p> MergeOperator<'p> {
     pub(super) fn new(plan: &'p Merge, input: Input<'p>) -> Self {
         Self {
             plan,
@@ -157,7 +157,7 @@ async fn insert(
     Ok(true)
 }
 
-impl Operator for Merging<'_> {
+impl Operator for MergeOperator<'_> {
     fn next<'f>(&'f mut self, context: &'f ExecutionContext<'_>, out: &'f mut Rows) -> Step<'f> {
         Box::pin(self.advance(context, out))
     }

@@ -6,28 +6,28 @@ use types::{Result, SqlError, SqlState};
 
 use super::{
     Input, Operator,
-    aggregate::Aggregating,
-    apply::Applying,
-    change::{Deleting, Locking, Updating},
+    aggregate::AggregateOperator,
+    apply::ApplyOperator,
+    change::{DeleteOperator, LockRowsOperator, UpdateOperator},
     change_row::Finding,
-    copy_source::CopySourceScan,
+    copy_source::CopySourceOperator,
     distinct::Distinct,
-    functions::{Expanding, Listing as FunctionListing},
-    hash_join::HashJoining,
-    index_join::IndexJoining,
-    insert::Inserting,
-    limit::Limiting,
-    loop_join::LoopJoining,
+    functions::{FunctionScanOperator, ProjectSetOperator},
+    hash_join::HashJoinOperator,
+    index_join::IndexJoinOperator,
+    insert::InsertOperator,
+    limit::LimitOperator,
+    loop_join::NestedLoopJoinOperator,
     measure::Measured,
-    merge::Merging,
-    scan::Scanning,
+    merge::MergeOperator,
+    scan::ScanOperator,
     set_operation::{Append, SetOperation},
-    shared::{Definition, Producer, Reading, Recursion, Source, With, Working},
-    simple::{Filtering, Listing, Projecting},
-    sort::Sorting,
-    system::SystemScanning,
-    waiting_calls::Calling,
-    window::Windowing,
+    shared::{CteScanOperator, Definition, Producer, Recursion, Source, With, WorkTable},
+    simple::{FilterOperator, ProjectionOperator, ValuesScanOperator},
+    sort::SortOperator,
+    system::SystemScanOperator,
+    waiting_calls::WaitingCallsOperator,
+    window::WindowOperator,
 };
 use planner::plan::{Again, Plan, Shared, SharedBody};
 
@@ -51,52 +51,61 @@ struct Opening<'p> {
 impl<'p> Opening<'p> {
     fn open(&mut self, plan: &'p Plan) -> Result<Box<dyn Operator + 'p>> {
         Ok(match plan {
-            Plan::Rows(rows) => Box::new(Listing::new(rows)),
+            Plan::Rows(rows) => Box::new(ValuesScanOperator::new(rows)),
             Plan::Explained(explained) => Box::new(Measured::new(
                 explained.number,
                 self.open(&explained.input)?,
             )),
-            Plan::CopySource { .. } => Box::new(CopySourceScan),
-            Plan::Scan(scan) => Box::new(Scanning::new(scan)),
-            Plan::System { relation, columns } => Box::new(SystemScanning::new(*relation, columns)),
+            Plan::CopySource { .. } => Box::new(CopySourceOperator),
+            Plan::Scan(scan) => Box::new(ScanOperator::new(scan)),
+            Plan::System { relation, columns } => {
+                Box::new(SystemScanOperator::new(*relation, columns))
+            }
             Plan::Functions { calls, ordinality } => {
-                Box::new(FunctionListing::new(calls, *ordinality))
+                Box::new(FunctionScanOperator::new(calls, *ordinality))
             }
             Plan::Shared { number, columns } => {
-                Box::new(Reading::new(self.source(*number)?, columns))
+                Box::new(CteScanOperator::new(self.source(*number)?, columns))
             }
             Plan::Filter { input, predicate } => {
-                Box::new(Filtering::new(self.input(input)?, predicate))
+                Box::new(FilterOperator::new(self.input(input)?, predicate))
             }
             Plan::Project { input, values } => {
-                Box::new(Projecting::new(self.input(input)?, values))
+                Box::new(ProjectionOperator::new(self.input(input)?, values))
             }
-            Plan::Expand { input, calls } => Box::new(Expanding::new(self.input(input)?, calls)),
-            Plan::HashJoin(join) => Box::new(HashJoining::new(
+            Plan::Expand { input, calls } => {
+                Box::new(ProjectSetOperator::new(self.input(input)?, calls))
+            }
+            Plan::HashJoin(join) => Box::new(HashJoinOperator::new(
                 join,
                 self.input(&join.probe)?,
                 self.input(&join.build)?,
             )),
-            Plan::IndexJoin(join) => Box::new(IndexJoining::new(join, self.input(&join.outer)?)),
-            Plan::LoopJoin(join) => Box::new(LoopJoining::new(
+            Plan::IndexJoin(join) => {
+                Box::new(IndexJoinOperator::new(join, self.input(&join.outer)?))
+            }
+            Plan::LoopJoin(join) => Box::new(NestedLoopJoinOperator::new(
                 join,
                 self.input(&join.outer)?,
                 self.repeated(&join.inner)?,
             )),
-            Plan::Apply(apply) => Box::new(Applying::new(
+            Plan::Apply(apply) => Box::new(ApplyOperator::new(
                 apply,
                 self.input(&apply.input)?,
                 self.repeated(&apply.query)?,
             )),
-            Plan::Calls(calls) => Box::new(Calling::new(calls, self.input(&calls.input)?)),
-            Plan::Aggregate(aggregate) => {
-                Box::new(Aggregating::new(aggregate, self.input(&aggregate.input)?)?)
+            Plan::Calls(calls) => {
+                Box::new(WaitingCallsOperator::new(calls, self.input(&calls.input)?))
             }
+            Plan::Aggregate(aggregate) => Box::new(AggregateOperator::new(
+                aggregate,
+                self.input(&aggregate.input)?,
+            )?),
             Plan::Distinct { input, on, types } => {
                 Box::new(Distinct::new(self.input(input)?, on, types))
             }
             Plan::Sort { input, keys, limit } => {
-                Box::new(Sorting::new(self.input(input)?, keys, limit.as_ref()))
+                Box::new(SortOperator::new(self.input(input)?, keys, limit.as_ref()))
             }
             Plan::Limit {
                 input,
@@ -105,7 +114,7 @@ impl<'p> Opening<'p> {
                 with_ties,
             } => {
                 let input = self.input(input)?;
-                Box::new(Limiting::new(
+                Box::new(LimitOperator::new(
                     input,
                     limit.as_ref(),
                     offset.as_ref(),
@@ -139,7 +148,7 @@ impl<'p> Opening<'p> {
                 Box::new(With::new(opened, self.open(body)?))
             }
             Plan::Window { input, windows } => {
-                Box::new(Windowing::new(self.input(input)?, windows))
+                Box::new(WindowOperator::new(self.input(input)?, windows))
             }
             Plan::Lock {
                 input,
@@ -147,18 +156,28 @@ impl<'p> Opening<'p> {
                 again,
             } => {
                 let again = self.again(again.as_deref())?;
-                Box::new(Locking::new(self.input(input)?, locks, again))
+                Box::new(LockRowsOperator::new(self.input(input)?, locks, again))
             }
-            Plan::Insert(insert) => Box::new(Inserting::new(insert, self.input(&insert.input)?)),
+            Plan::Insert(insert) => {
+                Box::new(InsertOperator::new(insert, self.input(&insert.input)?))
+            }
             Plan::Update(update) => {
                 let again = self.again(update.target.again.as_deref())?;
-                Box::new(Updating::new(update, self.input(&update.input)?, again))
+                Box::new(UpdateOperator::new(
+                    update,
+                    self.input(&update.input)?,
+                    again,
+                ))
             }
             Plan::Delete(delete) => {
                 let again = self.again(delete.target.again.as_deref())?;
-                Box::new(Deleting::new(delete, self.input(&delete.input)?, again))
+                Box::new(DeleteOperator::new(
+                    delete,
+                    self.input(&delete.input)?,
+                    again,
+                ))
             }
-            Plan::Merge(merge) => Box::new(Merging::new(merge, self.input(&merge.input)?)),
+            Plan::Merge(merge) => Box::new(MergeOperator::new(merge, self.input(&merge.input)?)),
         })
     }
 
@@ -203,12 +222,12 @@ impl<'p> Opening<'p> {
                 distinct,
             } => {
                 let initial = self.input(initial)?;
-                let working = Rc::new(Working::default());
-                let source = Source::Working(working.clone());
+                let work_table = Rc::new(WorkTable::default());
+                let source = Source::WorkTable(work_table.clone());
                 self.sources.insert(shared.number, source);
                 let step = self.repeated(step)?;
                 let distinct = distinct.as_deref();
-                let recursion = Recursion::new(initial, step, working, distinct);
+                let recursion = Recursion::new(initial, step, work_table, distinct);
                 Producer::Recursive(Box::new(recursion))
             }
         };

@@ -144,7 +144,7 @@ pub fn column<'a>(table: &'a Table, row: &Row<'_, 'a>, at: usize) -> Result<Valu
 }
 
 /// A running scan.
-pub(super) struct Scanning<'p> {
+pub(super) struct ScanOperator<'p> {
     scan: &'p Scan,
     progress: Progress,
     scratch: Scratch,
@@ -160,7 +160,7 @@ enum Progress {
     End,
 }
 
-impl<'p> Scanning<'p> {
+impl<'p> ScanOperator<'p> {
     pub(super) fn new(scan: &'p Scan) -> Self {
         Self {
             scan,
@@ -490,7 +490,7 @@ async fn unordered_piece(
     Ok(end)
 }
 
-impl Operator for Scanning<'_> {
+impl Operator for ScanOperator<'_> {
     fn next<'f>(&'f mut self, context: &'f ExecutionContext<'_>, out: &'f mut Rows) -> Step<'f> {
         Box::pin(self.advance(context, out))
     }

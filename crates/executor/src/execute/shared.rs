@@ -69,12 +69,12 @@ impl SharedRows {
 pub(super) enum Source<'p> {
     Definition(Rc<Definition<'p>>),
     /// Rows that the step before has added, within the step of a recursion.
-    Working(Rc<Working>),
+    WorkTable(Rc<WorkTable>),
 }
 
 /// The rows that a step of a recursion reads.
 #[derive(Default)]
-pub(super) struct Working(RefCell<Option<Rc<Rows>>>);
+pub(super) struct WorkTable(RefCell<Option<Rc<Rows>>>);
 
 /// A running definition: see the module text.
 pub(super) struct Definition<'p> {
@@ -127,7 +127,7 @@ impl Producer<'_> {
 pub(super) struct Recursion<'p> {
     initial: Input<'p>,
     step: Input<'p>,
-    working: Rc<Working>,
+    work_table: Rc<WorkTable>,
     /// Rows that were met before, for UNION: a row among them does not count again.
     distinct: Option<(&'p [types::Type], Seen)>,
     /// Rows that this step adds.
@@ -139,14 +139,14 @@ impl<'p> Recursion<'p> {
     pub(super) fn new(
         initial: Input<'p>,
         step: Input<'p>,
-        working: Rc<Working>,
+        work_table: Rc<WorkTable>,
         distinct: Option<&'p [types::Type]>,
     ) -> Self {
         let added = Rows::new(initial.batch.width());
         Self {
             initial,
             step,
-            working,
+            work_table,
             distinct: distinct.map(|types| (types, Seen::new(types))),
             added,
             steps: false,
@@ -165,7 +165,7 @@ impl<'p> Recursion<'p> {
                 }
                 let width = self.added.width();
                 let added = std::mem::replace(&mut self.added, Rows::new(width));
-                self.working.0.replace(Some(Rc::new(added)));
+                self.work_table.0.replace(Some(Rc::new(added)));
                 self.step.rewind();
                 self.steps = true;
                 continue;
@@ -197,7 +197,7 @@ impl<'p> Recursion<'p> {
         self.step.rewind();
         self.added.clear();
         self.steps = false;
-        self.working.0.replace(None);
+        self.work_table.0.replace(None);
         if let Some((types, seen)) = &mut self.distinct {
             *seen = Seen::new(types);
         }
@@ -314,7 +314,7 @@ impl Operator for With<'_> {
 }
 
 /// The operator that reads the rows of a shared relation.
-pub(super) struct Reading<'p> {
+pub(super) struct CteScanOperator<'p> {
     source: Source<'p>,
     columns: &'p [usize],
     /// Rows of a definition that keeps none, as they were computed.
@@ -322,11 +322,11 @@ pub(super) struct Reading<'p> {
     next: usize,
 }
 
-impl<'p> Reading<'p> {
+impl<'p> CteScanOperator<'p> {
     pub(super) fn new(source: Source<'p>, columns: &'p [usize]) -> Self {
         let width = match &source {
             Source::Definition(definition) => definition.width,
-            Source::Working(_) => 0,
+            Source::WorkTable(_) => 0,
         };
         Self {
             source,
@@ -338,8 +338,8 @@ impl<'p> Reading<'p> {
 
     async fn advance(&mut self, context: &ExecutionContext<'_>, out: &mut Rows) -> Result<bool> {
         match &self.source {
-            Source::Working(working) => {
-                if let Some(rows) = &*working.0.borrow() {
+            Source::WorkTable(work_table) => {
+                if let Some(rows) = &*work_table.0.borrow() {
                     self.next = give(rows, self.next, self.columns, out);
                 }
             }
@@ -373,7 +373,7 @@ fn give(rows: &Rows, from: usize, columns: &[usize], out: &mut Rows) -> usize {
     at
 }
 
-impl Operator for Reading<'_> {
+impl Operator for CteScanOperator<'_> {
     fn next<'f>(&'f mut self, context: &'f ExecutionContext<'_>, out: &'f mut Rows) -> Step<'f> {
         Box::pin(self.advance(context, out))
     }

@@ -7,13 +7,13 @@ use batch::Rows;
 use planner::program::Program;
 
 /// The operator of VALUES: rows that are written out.
-pub(super) struct Listing<'p> {
+pub(super) struct ValuesScanOperator<'p> {
     rows: &'p [Vec<Program>],
     next: usize,
     scratch: Scratch,
 }
 
-impl<'p> Listing<'p> {
+impl<'p> ValuesScanOperator<'p> {
     pub(super) fn new(rows: &'p [Vec<Program>]) -> Self {
         Self {
             rows,
@@ -38,7 +38,7 @@ impl<'p> Listing<'p> {
     }
 }
 
-impl Operator for Listing<'_> {
+impl Operator for ValuesScanOperator<'_> {
     fn next<'f>(&'f mut self, context: &'f ExecutionContext<'_>, out: &'f mut Rows) -> Step<'f> {
         Box::pin(std::future::ready(self.advance(context, out)))
     }
@@ -48,14 +48,14 @@ impl Operator for Listing<'_> {
     }
 }
 
-/// The operator that gives rows for which a program holds.
-pub(super) struct Filtering<'p> {
+/// The operator that returns rows for which a program holds.
+pub(super) struct FilterOperator<'p> {
     input: Input<'p>,
     predicate: &'p Program,
     scratch: Scratch,
 }
 
-impl<'p> Filtering<'p> {
+impl<'p> FilterOperator<'p> {
     pub(super) fn new(input: Input<'p>, predicate: &'p Program) -> Self {
         Self {
             input,
@@ -81,7 +81,7 @@ impl<'p> Filtering<'p> {
     }
 }
 
-impl Operator for Filtering<'_> {
+impl Operator for FilterOperator<'_> {
     fn next<'f>(&'f mut self, context: &'f ExecutionContext<'_>, out: &'f mut Rows) -> Step<'f> {
         Box::pin(self.advance(context, out))
     }
@@ -96,13 +96,13 @@ impl Operator for Filtering<'_> {
 }
 
 /// The operator that computes rows of other values.
-pub(super) struct Projecting<'p> {
+pub(super) struct ProjectionOperator<'p> {
     input: Input<'p>,
     values: &'p [Program],
     scratch: Scratch,
 }
 
-impl<'p> Projecting<'p> {
+impl<'p> ProjectionOperator<'p> {
     pub(super) fn new(input: Input<'p>, values: &'p [Program]) -> Self {
         Self {
             input,
@@ -135,7 +135,7 @@ impl<'p> Projecting<'p> {
     }
 }
 
-impl Operator for Projecting<'_> {
+impl Operator for ProjectionOperator<'_> {
     fn next<'f>(&'f mut self, context: &'f ExecutionContext<'_>, out: &'f mut Rows) -> Step<'f> {
         Box::pin(self.advance(context, out))
     }

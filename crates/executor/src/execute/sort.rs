@@ -31,7 +31,7 @@ pub(super) fn compare_keys(keys: &[SortKey], left: &[Value<'_>], right: &[Value<
     Ordering::Equal
 }
 
-pub(super) struct Sorting<'p> {
+pub(super) struct SortOperator<'p> {
     input: Input<'p>,
     keys: &'p [SortKey],
     limit: Option<&'p Program>,
@@ -42,7 +42,7 @@ pub(super) struct Sorting<'p> {
     next: usize,
 }
 
-impl<'p> Sorting<'p> {
+impl<'p> SortOperator<'p> {
     pub(super) fn new(input: Input<'p>, keys: &'p [SortKey], limit: Option<&'p Program>) -> Self {
         let rows = Rows::new(input.batch.width() + keys.len());
         Self {
@@ -134,7 +134,7 @@ impl<'p> Sorting<'p> {
     }
 }
 
-impl Operator for Sorting<'_> {
+impl Operator for SortOperator<'_> {
     fn next<'f>(&'f mut self, context: &'f ExecutionContext<'_>, out: &'f mut Rows) -> Step<'f> {
         Box::pin(self.advance(context, out))
     }

@@ -8,7 +8,7 @@ use batch::Rows;
 use catalog::ObjectId;
 
 /// The operator that makes all rows of a system relation at once and hands them on in batches.
-pub(super) struct SystemScanning<'p> {
+pub(super) struct SystemScanOperator<'p> {
     relation: ObjectId,
     columns: &'p [usize],
     /// Rows of the relation, kept when the scan begins again: they depend on no row around it.
@@ -16,7 +16,7 @@ pub(super) struct SystemScanning<'p> {
     next: usize,
 }
 
-impl<'p> SystemScanning<'p> {
+impl<'p> SystemScanOperator<'p> {
     pub(super) fn new(relation: ObjectId, columns: &'p [usize]) -> Self {
         Self {
             relation,
@@ -48,7 +48,7 @@ impl<'p> SystemScanning<'p> {
     }
 }
 
-impl Operator for SystemScanning<'_> {
+impl Operator for SystemScanOperator<'_> {
     fn next<'f>(&'f mut self, context: &'f ExecutionContext<'_>, out: &'f mut Rows) -> Step<'f> {
         Box::pin(std::future::ready(self.advance(context, out)))
     }

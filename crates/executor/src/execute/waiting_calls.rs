@@ -14,7 +14,7 @@ use batch::Rows;
 use logical::relation::WaitingFunction;
 use planner::plan::{WaitingCall, WaitingCalls};
 
-pub(super) struct Calling<'p> {
+pub(super) struct WaitingCallsOperator<'p> {
     plan: &'p WaitingCalls,
     input: Input<'p>,
     /// Maximum number of rows that are handed over next.
@@ -22,7 +22,7 @@ pub(super) struct Calling<'p> {
     scratch: Scratch,
 }
 
-impl<'p> Calling<'p> {
+impl<'p> WaitingCallsOperator<'p> {
     pub(super) fn new(plan: &'p WaitingCalls, input: Input<'p>) -> Self {
         Self {
             plan,
@@ -100,7 +100,7 @@ async fn answer(
 /// Result of a function that returns nothing.
 pub const VOID: Value<'static> = Value::Text("");
 
-impl Operator for Calling<'_> {
+impl Operator for WaitingCallsOperator<'_> {
     fn next<'f>(&'f mut self, context: &'f ExecutionContext<'_>, out: &'f mut Rows) -> Step<'f> {
         Box::pin(self.advance(context, out))
     }

@@ -27,7 +27,7 @@ use super::{
 use batch::Rows;
 use planner::plan::Window;
 
-pub(super) struct Windowing<'p> {
+pub(super) struct WindowOperator<'p> {
     input: Input<'p>,
     windows: &'p [Window],
     /// All rows of the input.
@@ -37,7 +37,7 @@ pub(super) struct Windowing<'p> {
     next: usize,
 }
 
-impl<'p> Windowing<'p> {
+impl<'p> WindowOperator<'p> {
     pub(super) fn new(input: Input<'p>, windows: &'p [Window]) -> Self {
         let rows = Rows::new(input.batch.width());
         Self {
@@ -315,7 +315,7 @@ impl<'a> Partition<'a> for View<'a> {
     }
 }
 
-impl Operator for Windowing<'_> {
+impl Operator for WindowOperator<'_> {
     fn next<'f>(&'f mut self, context: &'f ExecutionContext<'_>, out: &'f mut Rows) -> Step<'f> {
         Box::pin(self.advance(context, out))
     }
