@@ -11,7 +11,7 @@
 //! | rows from tables; ranges of keys | `scan.rs`; `key.rs` |
 //! | relations of the system's | `system.rs` |
 //! | filters, computed columns | `simple.rs` |
-//! | joins: by hash, by lookup, by nesting; output of the first two | `hash_join.rs`, `index_join.rs`, `loop_join.rs`; `matches.rs` |
+//! | joins: by hash, by lookup, by nesting; output of the first two | `hash_join.rs`, `index_join.rs`, `nested_loop_join.rs`; `matches.rs` |
 //! | rows by their keys: by hash, in an array | `join_hash_table.rs`, `dense.rs` |
 //! | subqueries, their rows by hash; functions that wait; sequences; shared relations | `apply.rs`, `subplan_hash_table.rs`; `waiting_calls.rs`; `sequences.rs`; `shared.rs` |
 //! | sorting, limits; set operations | `sort.rs`, `merge_sort.rs`, `limit.rs`; `set_operation.rs`, `distinct.rs` |
@@ -39,11 +39,11 @@ mod key;
 mod key_changes;
 mod limit;
 mod lock_rows;
-mod loop_join;
 mod matches;
 mod measure;
 mod merge;
 mod merge_sort;
+mod nested_loop_join;
 mod new_row;
 mod open;
 mod opened;

@@ -109,7 +109,7 @@ pub enum Plan {
         values: Vec<Program>,
     },
     /// The input's values, then those of the functions.
-    Expand {
+    ProjectSet {
         /// Operator that gives the rows.
         input: Box<Plan>,
         /// Calls of set-returning functions, whose arguments are programs over a row of the input.
@@ -120,7 +120,7 @@ pub enum Plan {
     /// Join by lookups in a table's key or index.
     IndexJoin(IndexJoin),
     /// Nested-loop join.
-    LoopJoin(LoopJoin),
+    NestedLoopJoin(NestedLoopJoin),
     /// Subquery whose answer becomes a further column.
     Apply(Apply),
     /// Functions that have to wait, such as `nextval`, called for each row.
@@ -218,7 +218,7 @@ pub struct Scan {
     /// Stored layout of the table's records.
     pub rows: Arc<RowLayout>,
     /// Access path by which the records are found.
-    pub access: Access,
+    pub access: AccessPath,
     /// Whether an operator above relies on the rows' order.
     pub ordered: bool,
     /// Whether the key or index is read backwards, from its end.
@@ -235,7 +235,7 @@ pub struct Scan {
 
 /// Access paths to records.
 #[derive(Debug)]
-pub enum Access {
+pub enum AccessPath {
     /// All records of the table.
     Full,
     /// Records in a range of the key that they lie under.
@@ -249,7 +249,7 @@ pub enum Access {
     },
 }
 
-impl Access {
+impl AccessPath {
     /// Returns whether the access path gives one record at most.
     pub fn is_point(&self) -> bool {
         match self {
@@ -311,7 +311,7 @@ pub struct HashJoin {
     /// Further join condition over both rows, the probe's first.
     pub residual: Option<Program>,
     /// Columns that the join gives.
-    pub handed_on: HandedOn,
+    pub projection: JoinProjection,
     /// Whether the build side's rows, and their keys, are the same whenever it is read.
     pub is_fixed: bool,
 }
@@ -319,14 +319,14 @@ pub struct HashJoin {
 /// The columns that a join hands on: positions in rows of the left side (the probe, the outer),
 /// then in those of the right.
 #[derive(Debug)]
-pub struct HandedOn {
+pub struct JoinProjection {
     /// Positions in rows of the left side: the probe side or the outer side.
     pub left: Vec<usize>,
     /// Positions in rows of the right side. Empty for semijoins and antijoins.
     pub right: Vec<usize>,
 }
 
-impl HandedOn {
+impl JoinProjection {
     /// Returns the number of columns.
     pub fn width(&self) -> usize {
         self.left.len() + self.right.len()
@@ -345,12 +345,12 @@ pub struct IndexJoin {
     /// Further join condition over both rows, the outer's first.
     pub residual: Option<Program>,
     /// Columns that the join gives.
-    pub handed_on: HandedOn,
+    pub projection: JoinProjection,
 }
 
 /// A join that reads the inner side for each row of the outer.
 #[derive(Debug)]
-pub struct LoopJoin {
+pub struct NestedLoopJoin {
     /// Kind of the join, in which the outer side is the left one.
     pub kind: JoinKind,
     /// Left side, read once.

@@ -264,19 +264,19 @@ impl<'p> HashJoinOperator<'p> {
     fn hand_over(&mut self, out: &mut Rows) {
         let (left, right) = (&self.probe.batch, &self.hash_table.rows);
         self.matches
-            .hand_over(left, right, &self.join.handed_on, out);
+            .hand_over(left, right, &self.join.projection, out);
     }
 
     fn without_match(&mut self, out: &mut Rows) {
-        let handed_on = &self.join.handed_on;
+        let projection = &self.join.projection;
         let rest = (self.rest..self.matched.len()).filter(|at| !self.matched[*at]);
         let pairs: Vec<_> = rest
             .take(BATCH_ROWS)
             .map(|at| (NO_ROW, at as u32))
             .collect();
         let added = out.push_pairs(
-            (&self.probe.batch, &handed_on.left),
-            (&self.hash_table.rows, &handed_on.right),
+            (&self.probe.batch, &projection.left),
+            (&self.hash_table.rows, &projection.right),
             &pairs,
         );
         self.rest = match pairs[..added].last() {

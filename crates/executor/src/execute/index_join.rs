@@ -14,7 +14,7 @@ use super::{
     scan::{Reader, index_of},
 };
 use batch::Rows;
-use planner::plan::{Access, IndexJoin, KeyRange};
+use planner::plan::{AccessPath, IndexJoin, KeyRange};
 
 pub(super) struct IndexJoinOperator<'p> {
     join: &'p IndexJoin,
@@ -77,22 +77,22 @@ impl<'p> IndexJoinOperator<'p> {
         let mut rows = first..until;
         let mut candidates: Vec<(u32, u32)> = Vec::with_capacity(rows.len());
         match &self.join.scan.access {
-            Access::Key(range) if range.is_point => {
+            AccessPath::Key(range) if range.is_point => {
                 rows.end = self
                     .points(range, rows.clone(), context, &mut candidates)
                     .await?
             }
-            Access::Key(range) => {
+            AccessPath::Key(range) => {
                 rows.end = self
                     .ranges(range, None, rows.clone(), context, &mut candidates)
                     .await?
             }
-            Access::Index { index, range } => {
+            AccessPath::Index { index, range } => {
                 rows.end = self
                     .ranges(range, Some(*index), rows.clone(), context, &mut candidates)
                     .await?
             }
-            Access::Full => {}
+            AccessPath::Full => {}
         }
         self.found.settle(context.memory())?;
         candidates.sort_unstable();
@@ -316,7 +316,7 @@ impl<'p> IndexJoinOperator<'p> {
     fn hand_over(&mut self, out: &mut Rows) {
         let (left, right) = (&self.outer.batch, &self.found);
         self.matches
-            .hand_over(left, right, &self.join.handed_on, out);
+            .hand_over(left, right, &self.join.projection, out);
     }
 }
 

@@ -7,7 +7,7 @@ use types::{Result, Scratch};
 use super::{BATCH_ROWS, ExecutionContext, errors::of_engine, key};
 use batch::Rows;
 use planner::{
-    plan::{Access, KeyRange, Plan, Scan},
+    plan::{AccessPath, KeyRange, Plan, Scan},
     program::Evaluator,
 };
 
@@ -79,7 +79,7 @@ fn locked_point(plan: &Plan) -> Option<(&Scan, &KeyRange, Strength)> {
         Plan::Project { input, .. } => locked_point(input),
         Plan::Lock { input, locks, .. } => match (&**input, locks.as_slice()) {
             (Plan::Scan(scan), [lock]) if scan.filter.is_none() => match &scan.access {
-                Access::Key(range) if range.is_point => Some((scan, range, lock.strength)),
+                AccessPath::Key(range) if range.is_point => Some((scan, range, lock.strength)),
                 _ => None,
             },
             _ => None,

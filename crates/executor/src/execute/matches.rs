@@ -8,7 +8,7 @@ use types::{Result, Scratch};
 use super::{BATCH_ROWS, ExecutionContext, ROWS_AT_ONCE};
 use batch::{NO_ROW, Rows};
 use logical::relation::JoinKind;
-use planner::{plan::HandedOn, program::Program};
+use planner::{plan::JoinProjection, program::Program};
 
 /// The sides of a join by keys.
 pub(super) struct Sides<'s> {
@@ -119,12 +119,16 @@ impl Matches {
         &mut self,
         left: &Rows,
         right: &Rows,
-        handed_on: &HandedOn,
+        projection: &JoinProjection,
         out: &mut Rows,
     ) {
         let matches = &self.found[self.next..];
         let matches = &matches[..matches.len().min(BATCH_ROWS)];
-        self.next += out.push_pairs((left, &handed_on.left), (right, &handed_on.right), matches);
+        self.next += out.push_pairs(
+            (left, &projection.left),
+            (right, &projection.right),
+            matches,
+        );
     }
 }
 

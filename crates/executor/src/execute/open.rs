@@ -17,9 +17,9 @@ use super::{
     index_join::IndexJoinOperator,
     insert::InsertOperator,
     limit::LimitOperator,
-    loop_join::NestedLoopJoinOperator,
     measure::Measured,
     merge::MergeOperator,
+    nested_loop_join::NestedLoopJoinOperator,
     scan::ScanOperator,
     set_operation::{Append, SetOperation},
     shared::{CteScanOperator, Definition, Producer, Recursion, Source, With, WorkTable},
@@ -73,7 +73,7 @@ impl<'p> Opening<'p> {
             Plan::Project { input, values } => {
                 Box::new(ProjectionOperator::new(self.input(input)?, values))
             }
-            Plan::Expand { input, calls } => {
+            Plan::ProjectSet { input, calls } => {
                 Box::new(ProjectSetOperator::new(self.input(input)?, calls))
             }
             Plan::HashJoin(join) => Box::new(HashJoinOperator::new(
@@ -84,7 +84,7 @@ impl<'p> Opening<'p> {
             Plan::IndexJoin(join) => {
                 Box::new(IndexJoinOperator::new(join, self.input(&join.outer)?))
             }
-            Plan::LoopJoin(join) => Box::new(NestedLoopJoinOperator::new(
+            Plan::NestedLoopJoin(join) => Box::new(NestedLoopJoinOperator::new(
                 join,
                 self.input(&join.outer)?,
                 self.repeated(&join.inner)?,
@@ -259,12 +259,12 @@ pub(super) fn width(plan: &Plan) -> usize {
         | Plan::Limit { input, .. }
         | Plan::Lock { input, .. } => width(input),
         Plan::Project { values, .. } => values.len(),
-        Plan::Expand { input, calls } => width(input) + columns(calls),
+        Plan::ProjectSet { input, calls } => width(input) + columns(calls),
         Plan::Window { input, windows } => width(input) + windows.len(),
-        Plan::HashJoin(join) => join.handed_on.width(),
-        Plan::IndexJoin(join) => join.handed_on.width(),
-        Plan::LoopJoin(join) if filters(join.kind) => join.outer_width,
-        Plan::LoopJoin(join) => join.outer_width + join.inner_width,
+        Plan::HashJoin(join) => join.projection.width(),
+        Plan::IndexJoin(join) => join.projection.width(),
+        Plan::NestedLoopJoin(join) if filters(join.kind) => join.outer_width,
+        Plan::NestedLoopJoin(join) => join.outer_width + join.inner_width,
         Plan::Apply(apply) => width(&apply.input) + 1,
         Plan::Calls(calls) => width(&calls.input) + calls.calls.len(),
         Plan::Aggregate(aggregate) => {

@@ -22,7 +22,7 @@ use super::{
 use batch::Rows;
 use catalog::Table;
 use planner::{
-    plan::{Access, Scan},
+    plan::{AccessPath, Scan},
     program::agrees,
 };
 
@@ -174,8 +174,8 @@ impl<'p> ScanOperator<'p> {
         let first = matches!(self.progress, Progress::Begin);
         if first {
             match &self.scan.access {
-                Access::Key(range) if range.is_point => return self.point(context, out).await,
-                Access::Index { range, index } if range.is_point => {
+                AccessPath::Key(range) if range.is_point => return self.point(context, out).await,
+                AccessPath::Index { range, index } if range.is_point => {
                     return self.point_by(context, *index, out).await;
                 }
                 _ => self.begin(context)?,
@@ -206,7 +206,7 @@ impl<'p> ScanOperator<'p> {
 
     fn begin(&mut self, context: &ExecutionContext<'_>) -> Result<()> {
         let scan = self.scan;
-        let is_whole = matches!(scan.access, Access::Full) && !scan.ordered && !scan.with_key;
+        let is_whole = matches!(scan.access, AccessPath::Full) && !scan.ordered && !scan.with_key;
         if is_whole && context.reads.unordered().is_some() {
             self.progress = Progress::Unordered(ScanPosition::default());
             return Ok(());
@@ -216,8 +216,8 @@ impl<'p> ScanOperator<'p> {
             to: Bound::Unbounded,
         };
         let keys = match &self.scan.access {
-            Access::Full => Some(everything),
-            Access::Key(range) | Access::Index { range, .. } => {
+            AccessPath::Full => Some(everything),
+            AccessPath::Key(range) | AccessPath::Index { range, .. } => {
                 key::keys(range, &mut context.evaluator(&self.scratch), &[])?
             }
         };
@@ -227,7 +227,7 @@ impl<'p> ScanOperator<'p> {
 
     async fn point(&mut self, context: &ExecutionContext<'_>, out: &mut Rows) -> Result<bool> {
         self.progress = Progress::End;
-        let Access::Key(range) = &self.scan.access else {
+        let AccessPath::Key(range) = &self.scan.access else {
             return Ok(false);
         };
         let Some(key) = key::point(range, &mut context.evaluator(&self.scratch), &[])? else {
@@ -262,7 +262,7 @@ impl<'p> ScanOperator<'p> {
         out: &mut Rows,
     ) -> Result<bool> {
         self.progress = Progress::End;
-        let Access::Index { range, .. } = &self.scan.access else {
+        let AccessPath::Index { range, .. } = &self.scan.access else {
             return Ok(false);
         };
         let Some(key) = key::point(range, &mut context.evaluator(&self.scratch), &[])? else {
@@ -429,7 +429,7 @@ async fn piece(
             keys.to.as_ref().map(Vec::as_slice),
         );
         let scanned = match &scan.access {
-            Access::Full | Access::Key(_) => {
+            AccessPath::Full | AccessPath::Key(_) => {
                 let table = scan.table.storage();
                 let scanned =
                     context
@@ -439,7 +439,7 @@ async fn piece(
                         });
                 scanned.await
             }
-            Access::Index { index, .. } => {
+            AccessPath::Index { index, .. } => {
                 let handle = index_of(&scan.table, *index)?;
                 let scanned = context.reads.scan_by_from::<Interleaved>(
                     handle,
@@ -458,7 +458,7 @@ async fn piece(
         return Ok(End::Range);
     };
     match &scan.access {
-        Access::Index { .. } => *behind = Some(last),
+        AccessPath::Index { .. } => *behind = Some(last),
         _ if scan.descending => keys.to = Bound::Excluded(last),
         _ => keys.from = Bound::Excluded(last),
     }

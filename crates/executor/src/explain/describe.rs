@@ -8,7 +8,7 @@ use catalog::{RowKey, Table};
 use logical::relation::{JoinKind, SetKind, WaitingFunction};
 use planner::{
     plan::{
-        Access, AggregateCall, ApplyKind, Call, HashedSubplan, KeyRange, MergeKind, Plan, Scan,
+        AccessPath, AggregateCall, ApplyKind, Call, HashedSubplan, KeyRange, MergeKind, Plan, Scan,
         Shared, SharedBody, SortKey, Target, WaitingCall, WaitingCalls,
     },
     program::Program,
@@ -77,7 +77,7 @@ impl Describing<'_> {
                 output: Some(self.programs(values)),
                 ..self.over("Project", input)
             },
-            Plan::Expand { input, calls } => {
+            Plan::ProjectSet { input, calls } => {
                 self.over(format!("Project Set of {}", called(calls)), input)
             }
             Plan::Calls(calls) => self.over(title_of(calls), &calls.input),
@@ -105,7 +105,7 @@ impl Describing<'_> {
                     )
                 }
             }
-            Plan::LoopJoin(join) => {
+            Plan::NestedLoopJoin(join) => {
                 let mut properties = Vec::new();
                 self.push("Join Filter", &join.on, &mut properties);
                 Node {
@@ -314,8 +314,8 @@ impl Describing<'_> {
         let mut properties = Vec::new();
         let backward = if scan.descending { " Backward" } else { "" };
         let title = match &scan.access {
-            Access::Full => format!("Scan{backward} on {}", table.name),
-            Access::Key(range) => {
+            AccessPath::Full => format!("Scan{backward} on {}", table.name),
+            AccessPath::Key(range) => {
                 let columns = match &table.row_key {
                     RowKey::Columns(columns) => columns.to_vec(),
                     RowKey::Hidden => Vec::new(),
@@ -324,7 +324,7 @@ impl Describing<'_> {
                 let what = if range.is_point { "Lookup" } else { "Key Scan" };
                 format!("{what}{backward} on {}", table.name)
             }
-            Access::Index { index, range } => {
+            AccessPath::Index { index, range } => {
                 let index = &table.indexes[*index];
                 let columns = index.key_columns().unwrap_or_default();
                 properties.push(("Index Cond", self.range(range, table, &columns)));

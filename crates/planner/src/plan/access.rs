@@ -10,7 +10,7 @@ use types::{
 };
 
 use super::{
-    Access, KeyRange,
+    AccessPath, KeyRange,
     cost::{FETCHED, POINT, SCANNED, SEEK},
     estimate::Estimator,
     implied::{is_all_implied, is_same},
@@ -69,7 +69,7 @@ pub(super) struct Choice<'e> {
 
 /// An access path, and the conditions that it makes superfluous.
 pub(super) struct Found {
-    pub(super) access: Access,
+    pub(super) access: AccessPath,
     pub(super) covered: Vec<usize>,
 }
 
@@ -262,9 +262,9 @@ impl Lowering {
         let by = choice.by;
         let range = self.range(choice, values)?;
         let access = match by {
-            By::Nothing => Access::Full,
-            By::Key => Access::Key(range),
-            By::Index(index) => Access::Index { index, range },
+            By::Nothing => AccessPath::Full,
+            By::Key => AccessPath::Key(range),
+            By::Index(index) => AccessPath::Index { index, range },
         };
         Ok(Found { access, covered })
     }

@@ -244,7 +244,7 @@ fn startup(plan: &Plan, own: Estimate, below: &[Estimate]) -> f64 {
         Plan::Explained(_)
         | Plan::Filter { .. }
         | Plan::Project { .. }
-        | Plan::Expand { .. }
+        | Plan::ProjectSet { .. }
         | Plan::Distinct { .. }
         | Plan::Limit { .. }
         | Plan::Lock { .. }
@@ -253,7 +253,7 @@ fn startup(plan: &Plan, own: Estimate, below: &[Estimate]) -> f64 {
         | Plan::Insert(_) => first.startup,
         Plan::IndexJoin(_) => first.startup,
         Plan::HashJoin(_) => first.startup + second.total + second.rows * BUILT,
-        Plan::LoopJoin(_) | Plan::Apply(_) => first.startup + second.startup,
+        Plan::NestedLoopJoin(_) | Plan::Apply(_) => first.startup + second.startup,
         Plan::Aggregate(_) | Plan::Window { .. } | Plan::Sort { .. } => once_all_is_read,
         Plan::Set { .. } => total(below),
         // The last one is the body's; those before it are the definitions'.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use types::{Result, Type};
 
 use super::{
-    Access, HandedOn, HashJoin, IndexJoin, LoopJoin, Plan, Scan,
+    AccessPath, HashJoin, IndexJoin, JoinProjection, NestedLoopJoin, Plan, Scan,
     cost::Method,
     lower::{Lowering, Node, row_layout, with},
 };
@@ -18,7 +18,7 @@ use logical::{
 impl Lowering {
     pub(super) fn join(&mut self, join: Join, needed: &BTreeSet<ColumnId>) -> Result<Node> {
         if join.lateral {
-            return self.loop_join(join, needed);
+            return self.nested_loop_join(join, needed);
         }
         let mut join = match join.kind {
             JoinKind::Right => Join {
@@ -47,7 +47,7 @@ impl Lowering {
                 (keys, rest)
             });
         if keys.is_empty() {
-            return self.loop_join(
+            return self.nested_loop_join(
                 Join {
                     on: residual,
                     ..join_of(join.kind, join.left, join.right)
@@ -86,10 +86,10 @@ impl Lowering {
         let build_keys = self.programs(keys.iter().map(|key| &key.right), &right.layout)?;
         let both = left.layout.followed_by(&right.layout);
         let residual = self.conjunction(residual, &both)?;
-        let (handed_on, layout) = handed_on(join.kind, &left.layout, &right.layout, needed);
+        let (projection, layout) = join_projection(join.kind, &left.layout, &right.layout, needed);
         let plan = Plan::HashJoin(HashJoin {
             kind: join.kind,
-            handed_on,
+            projection,
             build_width: right.layout.width(),
             probe: Box::new(left.plan),
             build: Box::new(right.plan),
@@ -171,7 +171,7 @@ impl Lowering {
         // The access path of the lookup, tried without side effects on the lowered sides.
         let trial = Layout::new(left_columns.iter().copied());
         let found = self.access(&scan, &conditions, &trial)?;
-        if !matches!(found.access, Access::Key(_) | Access::Index { .. })
+        if !matches!(found.access, AccessPath::Key(_) | AccessPath::Index { .. })
             || !found.covered.iter().any(|at| *at >= own)
         {
             return Ok(None);
@@ -182,10 +182,10 @@ impl Lowering {
         let mut residual = residual.to_vec();
         residual.extend(scan.1);
         let residual = self.conjunction(residual, &both)?;
-        let (handed_on, layout) = handed_on(kind, &outer.layout, &inner, needed);
+        let (projection, layout) = join_projection(kind, &outer.layout, &inner, needed);
         let plan = Plan::IndexJoin(IndexJoin {
             kind,
-            handed_on,
+            projection,
             outer: Box::new(outer.plan),
             scan: scan.0,
             residual,
@@ -253,7 +253,11 @@ impl Lowering {
         Ok(((scan, both), layout))
     }
 
-    pub(super) fn loop_join(&mut self, join: Join, needed: &BTreeSet<ColumnId>) -> Result<Node> {
+    pub(super) fn nested_loop_join(
+        &mut self,
+        join: Join,
+        needed: &BTreeSet<ColumnId>,
+    ) -> Result<Node> {
         let wanted = with(needed, &join.on);
         let refers: Vec<ColumnId> = {
             let left: BTreeSet<ColumnId> = join.left.columns().into_iter().collect();
@@ -278,7 +282,7 @@ impl Lowering {
         } else {
             both
         };
-        let plan = Plan::LoopJoin(LoopJoin {
+        let plan = Plan::NestedLoopJoin(NestedLoopJoin {
             kind: join.kind,
             outer_width: outer.layout.width(),
             inner_width: inner.layout.width(),
@@ -372,20 +376,20 @@ fn join_of(kind: JoinKind, left: Box<Relation>, right: Box<Relation>) -> Join {
 }
 
 /// Returns the columns that a join hands on if the columns `needed` are, and their layout.
-fn handed_on(
+fn join_projection(
     kind: JoinKind,
     left: &Layout,
     right: &Layout,
     needed: &BTreeSet<ColumnId>,
-) -> (HandedOn, Layout) {
+) -> (JoinProjection, Layout) {
     let (left, left_layout) = left.picked(needed);
     if is_filter(kind) {
         let right = Vec::new();
-        return (HandedOn { left, right }, left_layout);
+        return (JoinProjection { left, right }, left_layout);
     }
     let (right, right_layout) = right.picked(needed);
     let layout = left_layout.followed_by(&right_layout);
-    (HandedOn { left, right }, layout)
+    (JoinProjection { left, right }, layout)
 }
 
 /// Returns whether only columns of the left side come out.

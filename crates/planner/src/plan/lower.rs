@@ -253,7 +253,7 @@ impl Lowering {
                     .flat_map(|call| &call.columns)
                     .for_each(|id| layout.push(*id));
                 Ok(Node {
-                    plan: Plan::Expand {
+                    plan: Plan::ProjectSet {
                         input: Box::new(node.plan),
                         calls: bound,
                     },

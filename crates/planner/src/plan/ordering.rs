@@ -4,7 +4,7 @@
 use types::Result;
 
 use super::{
-    Access, Plan, Scan,
+    AccessPath, Plan, Scan,
     implied::{is_all_implied, is_same},
     lower::{Lowering, Node},
 };
@@ -78,11 +78,11 @@ impl Ordering {
             .map(|(key, at)| (self.column_at(scan, at), key))
             .collect();
         let given = match (&scan.access, &scan.table.row_key) {
-            (Access::Full, RowKey::Columns(key)) => direction(&self.row_key(key), 0, &wanted),
-            (Access::Key(range), RowKey::Columns(key)) => {
+            (AccessPath::Full, RowKey::Columns(key)) => direction(&self.row_key(key), 0, &wanted),
+            (AccessPath::Key(range), RowKey::Columns(key)) => {
                 direction(&self.row_key(key), range.equal.len(), &wanted)
             }
-            (Access::Index { index, range }, _) => self
+            (AccessPath::Index { index, range }, _) => self
                 .index(*index)
                 .and_then(|index| direction(&self.parts(index), range.equal.len(), &wanted)),
             _ => None,
@@ -92,14 +92,14 @@ impl Ordering {
             scan.descending = descending;
             return Ok(true);
         }
-        if !few_are_wanted || !matches!(scan.access, Access::Full) {
+        if !few_are_wanted || !matches!(scan.access, AccessPath::Full) {
             return Ok(false);
         }
         for index in &self.scan.indexes {
             if is_all_implied(&self.conditions, &index.predicate)
                 && let Some(descending) = direction(&self.parts(index), 0, &wanted)
             {
-                scan.access = Access::Index {
+                scan.access = AccessPath::Index {
                     index: index.at,
                     range: lowering.range_of_index(&self.scan, index, &self.conditions)?,
                 };

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Access, Plan, Scan, estimate::Estimator};
+use super::{AccessPath, Plan, Scan, estimate::Estimator};
 use logical::relation::Relation;
 
 /// Returns the estimated rows of a bound relation.
@@ -30,7 +30,7 @@ fn show(plan: &Plan, text: &mut String) {
     match plan {
         Plan::Scan(scan) => show_scan(scan, text),
         Plan::HashJoin(join) => pair("hash", &join.probe, &join.build),
-        Plan::LoopJoin(join) => pair("loop", &join.outer, &join.inner),
+        Plan::NestedLoopJoin(join) => pair("loop", &join.outer, &join.inner),
         Plan::IndexJoin(join) => {
             text.push_str("lookup(");
             show(&join.outer, text);
@@ -40,7 +40,7 @@ fn show(plan: &Plan, text: &mut String) {
         }
         Plan::Filter { input, .. }
         | Plan::Project { input, .. }
-        | Plan::Expand { input, .. }
+        | Plan::ProjectSet { input, .. }
         | Plan::Window { input, .. }
         | Plan::Distinct { input, .. }
         | Plan::Limit { input, .. }
@@ -70,9 +70,9 @@ fn show(plan: &Plan, text: &mut String) {
 fn show_scan(scan: &Scan, text: &mut String) {
     text.push_str(&scan.table.name);
     match &scan.access {
-        Access::Full => {}
-        Access::Key(_) => text.push_str(" by key"),
-        Access::Index { index, .. } => {
+        AccessPath::Full => {}
+        AccessPath::Key(_) => text.push_str(" by key"),
+        AccessPath::Index { index, .. } => {
             write!(text, " by {}", scan.table.indexes[*index].name).unwrap();
         }
     }

@@ -15,7 +15,7 @@ impl Plan {
             Plan::Explained(explained) => visit(&mut explained.input),
             Plan::Filter { input, .. }
             | Plan::Project { input, .. }
-            | Plan::Expand { input, .. }
+            | Plan::ProjectSet { input, .. }
             | Plan::Window { input, .. }
             | Plan::Distinct { input, .. }
             | Plan::Sort { input, .. }
@@ -26,7 +26,7 @@ impl Plan {
                 visit(&mut join.build);
             }
             Plan::IndexJoin(join) => visit(&mut join.outer),
-            Plan::LoopJoin(join) => {
+            Plan::NestedLoopJoin(join) => {
                 visit(&mut join.outer);
                 visit(&mut join.inner);
             }

@@ -7,12 +7,12 @@ use super::{ExecutionContext, Input, Operator, Step};
 use batch::Rows;
 use logical::relation::JoinKind;
 use planner::{
-    plan::LoopJoin,
+    plan::NestedLoopJoin,
     program::{Evaluator, Program},
 };
 
 pub(super) struct NestedLoopJoinOperator<'p> {
-    join: &'p LoopJoin,
+    join: &'p NestedLoopJoin,
     outer: Input<'p>,
     inner: Input<'p>,
     /// All rows of the inner side, if it is read once.
@@ -32,7 +32,7 @@ pub(super) struct NestedLoopJoinOperator<'p> {
 }
 
 impl<'p> NestedLoopJoinOperator<'p> {
-    pub(super) fn new(join: &'p LoopJoin, outer: Input<'p>, inner: Input<'p>) -> Self {
+    pub(super) fn new(join: &'p NestedLoopJoin, outer: Input<'p>, inner: Input<'p>) -> Self {
         Self {
             join,
             outer,
@@ -182,7 +182,7 @@ struct Pair<'a> {
 }
 
 impl<'a> Pair<'a> {
-    fn of(outer: &[Value<'a>], join: &'a LoopJoin, evaluator: Evaluator<'a>) -> Self {
+    fn of(outer: &[Value<'a>], join: &'a NestedLoopJoin, evaluator: Evaluator<'a>) -> Self {
         let on = join.on.as_ref();
         let mut both = Vec::new();
         if on.is_some() {
