@@ -3,16 +3,18 @@
 //! A [`Plan`] is immutable and shared by all executions of its statement in one session, which may
 //! overlap (cursors, portals); the state of a running execution is in `executor`. It is made from a
 //! [`Relation`](logical::relation::Relation) in two steps. First, conditions are moved to where
-//! they cost least (`push.rs`), subqueries become joins where they can (`decorrelate.rs`), and
-//! columns that are never used are left out (`prune.rs`). Then each relation is given its operator
-//! (`lower.rs`, `join.rs`, `apply.rs`, `summary.rs`, `write.rs`), and tables their access path
-//! (`access.rs`, `points.rs`, `column_test.rs`). In between, joins are put in order (`order.rs`) by
-//! their costs (`cost.rs`), for which the rows of relations are estimated (`estimate.rs`). A plan
-//! that is to be explained keeps these numbers (`explained.rs`).
+//! they cost least (`predicate_pushdown.rs`), subqueries become joins where they can
+//! (`decorrelate.rs`), and columns that are never used are left out (`column_pruning.rs`). Then
+//! each relation is given its operator (`lower.rs`, `join.rs`, `apply.rs`, `summary.rs`,
+//! `write.rs`), and tables their access path (`access.rs`, `points.rs`, `column_test.rs`). In
+//! between, joins are put in order (`join_order.rs`) by their costs (`cost.rs`), for which the rows
+//! of relations are estimated (`estimate.rs`). A plan that is to be explained keeps these numbers
+//! (`explained.rs`).
 
 mod access;
 mod again;
 mod apply;
+mod column_pruning;
 mod column_test;
 mod cost;
 mod decorrelate;
@@ -22,12 +24,11 @@ mod explained;
 mod extremes;
 mod implied;
 mod join;
+mod join_order;
 mod lower;
-mod order;
 mod ordering;
 mod points;
-mod prune;
-mod push;
+mod predicate_pushdown;
 #[cfg(feature = "shown")]
 mod shown;
 mod summary;

@@ -59,7 +59,7 @@ impl ByHash {
         let asked = subquery.relation.clone();
         let is_exists = subquery.kind == SubqueryKind::Exists;
         let asked = match is_exists {
-            true => super::push::without_outputs(asked),
+            true => super::predicate_pushdown::without_outputs(asked),
             false => asked,
         };
         let (query, conditions) = pulled(asked, input, Counts::Any);

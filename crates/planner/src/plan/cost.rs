@@ -53,9 +53,9 @@ pub(super) enum Method {
     Loop,
 }
 
-/// A method for one order of the two sides.
+/// A join path: a method for one order of the two sides, with its cost.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Way {
+pub(super) struct JoinPath {
     pub(super) method: Method,
     /// Whether the sides change places.
     pub(super) is_swapped: bool,
@@ -88,7 +88,7 @@ impl Estimator {
                 }
                 input => handed(input),
             },
-            Relation::Join(join) => self.way(join).cost,
+            Relation::Join(join) => self.join_path(join).cost,
             Relation::Sort { input, .. } => {
                 let rows = self.rows(input);
                 self.cost(input) + rows * rows.max(2.0).log2() * SORTED
@@ -126,36 +126,36 @@ impl Estimator {
         }
     }
 
-    /// Returns the cheapest way to carry a join out.
-    pub(super) fn way(&self, join: &Join) -> Way {
+    /// Returns the cheapest path of a join.
+    pub(super) fn join_path(&self, join: &Join) -> JoinPath {
         let (left, right) = (self.side(&join.left), self.side(&join.right));
         let costs = (self.cost(&join.left), self.cost(&join.right));
         if join.lateral {
-            return Way {
+            return JoinPath {
                 method: Method::Loop,
                 is_swapped: false,
                 cost: costs.0 + left.rows * (ASKED + costs.1),
             };
         }
-        self.way_of(join.kind, (&left, costs.0), (&right, costs.1), &join.on)
+        self.join_path_of(join.kind, (&left, costs.0), (&right, costs.1), &join.on)
     }
 
-    /// Returns the cheapest way to join two sides, given with their costs, where the right does not
-    /// refer to the left.
-    pub(super) fn way_of(
+    /// Returns the cheapest path for joining two sides, given with their costs, where the right
+    /// does not refer to the left.
+    pub(super) fn join_path_of(
         &self,
         kind: JoinKind,
         left: (&Side<'_>, f64),
         right: (&Side<'_>, f64),
         on: &[Expression],
-    ) -> Way {
+    ) -> JoinPath {
         let rows = self.join_rows(kind, left.0, right.0, on);
-        let mut best = self.way_in_order(kind, left, right, on, rows);
+        let mut best = self.path_in_order(kind, left, right, on, rows);
         // In an inner join, either side may be the left.
         if kind == JoinKind::Inner {
-            let other = self.way_in_order(kind, right, left, on, rows);
+            let other = self.path_in_order(kind, right, left, on, rows);
             if other.cost < best.cost {
-                best = Way {
+                best = JoinPath {
                     is_swapped: true,
                     ..other
                 };
@@ -164,20 +164,20 @@ impl Estimator {
         best
     }
 
-    fn way_in_order(
+    fn path_in_order(
         &self,
         kind: JoinKind,
         (left, left_cost): (&Side<'_>, f64),
         (right, right_cost): (&Side<'_>, f64),
         on: &[Expression],
         rows: f64,
-    ) -> Way {
-        let way = |method, cost| Way {
+    ) -> JoinPath {
+        let path = |method, cost| JoinPath {
             method,
             is_swapped: false,
             cost,
         };
-        let mut best = way(
+        let mut best = path(
             Method::Loop,
             left_cost + right_cost + left.rows * right.rows * COMPARED + rows * PAIRED,
         );
@@ -189,11 +189,11 @@ impl Estimator {
         }
         let hash = left_cost + right_cost + right.rows * BUILT + left.rows * PROBED + rows * PAIRED;
         // A hash table is never much worse than comparing all pairs, which may be far worse.
-        best = way(Method::Hash, hash);
+        best = path(Method::Hash, hash);
         if let Some(lookup) = self.lookup(kind, left, right, on) {
             let cost = left_cost + left.rows * lookup + rows * PAIRED;
             if cost < best.cost {
-                best = way(Method::Lookup, cost);
+                best = path(Method::Lookup, cost);
             }
         }
         best

@@ -45,7 +45,7 @@ impl Pulling {
         match relation {
             Relation::Filter { input, predicate } => {
                 let stay = self.without_outer(predicate.into_conjuncts());
-                super::push::filtered(self.pull(*input), stay)
+                super::predicate_pushdown::filtered(self.pull(*input), stay)
             }
             Relation::Compute { input, columns } => Relation::Compute {
                 input: Box::new(self.pull(*input)),

@@ -9,7 +9,7 @@ use super::{
     cost::{FETCHED, SEEK},
     lower::Lowering,
     ordering::Ordering,
-    push::filtered,
+    predicate_pushdown::filtered,
 };
 use batch::OwnedValue;
 use logical::{

@@ -29,8 +29,8 @@ impl Lowering {
             },
             _ => join,
         };
-        let way = self.estimator.way(&join);
-        if way.is_swapped {
+        let path = self.estimator.join_path(&join);
+        if path.is_swapped {
             std::mem::swap(&mut join.left, &mut join.right);
         }
         let left_columns: BTreeSet<ColumnId> = join.left.columns().into_iter().collect();
@@ -55,7 +55,7 @@ impl Lowering {
                 needed,
             );
         }
-        if way.method == Method::Lookup
+        if path.method == Method::Lookup
             && let Some(node) =
                 self.index_join(join.kind, &join.left, &join.right, &keys, &residual, needed)?
         {
@@ -63,7 +63,7 @@ impl Lowering {
         }
         if let Some(node) = self.lookup_of_each(
             (join.kind, &join.left, &join.right),
-            way.cost,
+            path.cost,
             &keys,
             &residual,
             needed,
@@ -123,8 +123,8 @@ impl Lowering {
             on: keys.iter().map(|key| key.condition.clone()).collect(),
             ..join_of(JoinKind::Inner, Box::new(each), Box::new(left.clone()))
         };
-        let way = self.estimator.way(&turned);
-        if way.method != Method::Lookup || way.is_swapped || way.cost >= cost {
+        let path = self.estimator.join_path(&turned);
+        if path.method != Method::Lookup || path.is_swapped || path.cost >= cost {
             return Ok(None);
         }
         self.join_by_lookup(turned, needed)

@@ -65,9 +65,9 @@ fn planned_statement(
     parameters: usize,
     to_explain: bool,
 ) -> Result<PlannedStatement> {
-    let relation = super::push::pushed(relation, outputs);
+    let relation = super::predicate_pushdown::pushed(relation, outputs);
     let estimator = Estimator::new(&relation);
-    let relation = super::order::ordered(relation, &estimator);
+    let relation = super::join_order::ordered(relation, &estimator);
     let mut lowering = Lowering {
         estimator,
         outer: Outer {

@@ -173,7 +173,7 @@ impl Lowering {
             .estimator
             .joined(&list, conditions, points.condition, column);
         let on = others.pop().into_iter().collect();
-        let right = super::push::filtered(Relation::Scan(scan.clone()), others);
+        let right = super::predicate_pushdown::filtered(Relation::Scan(scan.clone()), others);
         let join = Join {
             kind: JoinKind::Inner,
             left: Box::new(values),

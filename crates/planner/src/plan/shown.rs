@@ -7,7 +7,7 @@ use logical::relation::Relation;
 
 /// Returns the estimated rows of a bound relation.
 pub fn estimated_rows(relation: Relation) -> f64 {
-    let relation = super::push::pushed(relation, &[]);
+    let relation = super::predicate_pushdown::pushed(relation, &[]);
     Estimator::new(&relation).rows(&relation)
 }
 

@@ -18,7 +18,7 @@ pub(super) fn pruned(mut relation: Relation, outputs: &[ColumnId]) -> Relation {
             if !columns.is_empty() {
                 break;
             }
-            *relation = std::mem::replace(&mut **input, super::push::nothing());
+            *relation = std::mem::replace(&mut **input, super::predicate_pushdown::nothing());
         }
     });
     relation

@@ -17,9 +17,9 @@ use std::collections::{BTreeSet, HashMap, hash_map::Entry};
 use functions::Comparison;
 
 use super::{
-    cost::Way,
+    cost::JoinPath,
     estimate::{Estimator, Side},
-    push::filtered,
+    predicate_pushdown::filtered,
 };
 use crate::program::comparison;
 use logical::{
@@ -380,7 +380,7 @@ impl<'b> Order<'b> {
         let (linking, equal) = self.linking((left, &one.equal), (right, &two.equal));
         let parts = Some((left, right));
         let Some(leaf) = dependent else {
-            let way = self.estimator.way_of(
+            let path = self.estimator.join_path_of(
                 JoinKind::Inner,
                 (&one.side, one.cost),
                 (&two.side, two.cost),
@@ -391,7 +391,7 @@ impl<'b> Order<'b> {
                 .join_rows(JoinKind::Inner, &one.side, &two.side, &linking);
             return Some(Joined {
                 side: joined_side(one, two, rows, JoinKind::Inner),
-                cost: way.cost,
+                cost: path.cost,
                 parts,
                 equal,
             });
@@ -406,7 +406,9 @@ impl<'b> Order<'b> {
             one.cost + one.side.rows * (1.0 + two.cost)
         } else {
             let sides = ((&one.side, one.cost), (&two.side, two.cost));
-            let Way { cost, .. } = self.estimator.way_of(leaf.kind, sides.0, sides.1, &leaf.on);
+            let JoinPath { cost, .. } = self
+                .estimator
+                .join_path_of(leaf.kind, sides.0, sides.1, &leaf.on);
             cost
         };
         let mut side = joined_side(one, two, rows, leaf.kind);

@@ -11,7 +11,7 @@ use logical::{
 /// Returns the relation, of which the columns `outputs` are wanted, with its conditions where they
 /// cost least.
 pub(super) fn pushed(relation: Relation, outputs: &[ColumnId]) -> Relation {
-    super::prune::pruned(push(relation, Vec::new()), outputs)
+    super::column_pruning::pruned(push(relation, Vec::new()), outputs)
 }
 
 /// Returns the relation with only the rows for which all conditions are true.
