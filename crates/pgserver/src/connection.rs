@@ -17,8 +17,8 @@ use server::{
     Severity, Startup, Task, TransactionStatus, Verifier,
 };
 use sql::{
-    CopyForm, CopyTarget, Field, Interrupt, Notice, Portal, Prepared, Progress, ResultRow, Session,
-    Sink, Status, Tag,
+    CopyForm, CopyTarget, Field, Interrupt, Notice, Portal, PreparedStatement, Progress, ResultRow,
+    Session, Sink, Status, Tag,
 };
 use types::{Memory, Result, SqlError, SqlState, Type};
 use weft::Context;
@@ -126,13 +126,13 @@ impl Interrupt for Cancelled {
 pub(crate) struct Statement(Rc<Described>);
 
 struct Described {
-    prepared: Rc<Prepared>,
+    prepared: Rc<PreparedStatement>,
     parameters: Vec<u32>,
     fields: Option<Vec<server::Field>>,
 }
 
 impl Statement {
-    fn new(prepared: Rc<Prepared>) -> Statement {
+    fn new(prepared: Rc<PreparedStatement>) -> Statement {
         let types = prepared.parameter_types().iter();
         let fields = prepared.fields();
         Statement(Rc::new(Described {

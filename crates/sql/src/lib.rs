@@ -17,7 +17,7 @@ mod session;
 pub use self::{
     database::Database,
     session::{
-        CopyForm, CopyTarget, Field, Interrupt, KeepPassword, Notice, Portal, Prepared, Progress,
-        ResultRow, Session, Severity, Sink, Status, Tag,
+        CopyForm, CopyTarget, Field, Interrupt, KeepPassword, Notice, Portal, PreparedStatement,
+        Progress, ResultRow, Session, Severity, Sink, Status, Tag,
     },
 };

@@ -76,12 +76,12 @@ use sqlparser::ast::Statement;
 use types::{Allowance, Memory, Result, SqlError, SqlState, Type, TypeModifier, Value};
 
 use self::{
-    block::Block,
+    block::TransactionBlock,
     cursor::Cursor,
     deferred::Deferred,
     environment::Surrounding,
     interrupt::interruptible,
-    named::Statements,
+    named::PreparedStatements,
     plan_cache::PrivatePlanCache,
     settings::{Effects, Values},
     suspended::SuspendedQueries,
@@ -99,7 +99,7 @@ pub use self::{
     copy::{CopyForm, CopyTarget},
     interrupt::Interrupt,
     notice::{Notice, Severity},
-    prepared::{Portal, Prepared, Progress},
+    prepared::{Portal, PreparedStatement, Progress},
 };
 
 /// A column of a result.
@@ -261,7 +261,7 @@ pub struct Session {
     interrupt: Option<Rc<dyn Interrupt>>,
     passwords: Option<KeepPassword>,
     changes: Changes,
-    block: Block,
+    block: TransactionBlock,
     /// The statement is one of several of a text.
     is_batch: bool,
     transaction: Option<Transaction>,
@@ -269,7 +269,7 @@ pub struct Session {
     surrounding: Surrounding,
     settings: settings::Held,
     advisory: SessionLocks,
-    statements: Statements,
+    prepared_statements: PreparedStatements,
     cursors: Vec<Cursor>,
     suspended: SuspendedQueries,
     /// What its statements and cursors hold.
@@ -296,14 +296,14 @@ impl Session {
             interrupt: None,
             passwords: None,
             changes: Changes::new(&database.catalogs),
-            block: Block::default(),
+            block: TransactionBlock::default(),
             is_batch: false,
             transaction: None,
             deferred: Deferred::default(),
             surrounding: Surrounding::new(user, &database.name),
             settings: settings::Held::default(),
             advisory: SessionLocks::new(&database.advisory),
-            statements: Statements::default(),
+            prepared_statements: PreparedStatements::default(),
             cursors: Vec::new(),
             suspended: SuspendedQueries::default(),
             memory: Allowance::new(database.memory.clone(), FREE_BYTES),

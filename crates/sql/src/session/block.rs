@@ -51,7 +51,7 @@ impl Characteristics {
 
 /// A transaction, from its first statement or BEGIN on.
 #[derive(Debug, Default)]
-pub(super) struct Block {
+pub(super) struct TransactionBlock {
     is_explicit: bool,
     is_failed: bool,
     /// State at the beginning of the transaction; `None` between transactions.
@@ -77,7 +77,7 @@ struct Savepoint {
     constraints: deferred::Mark,
 }
 
-impl Block {
+impl TransactionBlock {
     pub(super) fn status(&self) -> Status {
         match (self.is_explicit, self.is_failed) {
             (false, _) => Status::Idle,
@@ -387,7 +387,7 @@ impl Session {
             }
         }
         self.advisory.return_to(0);
-        self.block = Block::default();
+        self.block = TransactionBlock::default();
         self.cursors.retain(|cursor| cursor.is_held);
         self.cursors.iter_mut().for_each(Cursor::commit);
         self.suspended.end();

@@ -132,7 +132,7 @@ impl Session {
         let (form, columns) = (decoder.format().into(), decoder.columns());
         let opened = Opened::new(cached_plan.statement.plan.clone())?;
         let names = self.names(&cached_plan.catalog);
-        let mut loading = Loading {
+        let mut copy_from = CopyFrom {
             batch: Rows::new(columns),
             decoder,
             out: Rows::new(opened.width()),
@@ -142,8 +142,8 @@ impl Session {
             value_context: self.context(&names),
             count: 0,
         };
-        sink.copy_in(form, columns, &mut loading).await?;
-        let count = loading.finish().await?;
+        sink.copy_in(form, columns, &mut copy_from).await?;
+        let count = copy_from.finish().await?;
         // References are looked for among what is committed by now.
         drop(snapshot);
         self.keep_references(&key_changes).await?;
@@ -168,14 +168,14 @@ impl Session {
                 ty: field.ty,
                 modifier: field.modifier,
             });
-            let mut unloading = Unloading {
+            let mut copy_to = CopyTo {
                 encoder: Encoder::new(table.as_deref(), columns.collect(), options)?,
                 out: Vec::new(),
                 sink,
             };
-            unloading.begin()?;
+            copy_to.begin()?;
             return self
-                .run(&Arc::new(cached_plan), &no_parameters(), &mut unloading)
+                .run(&Arc::new(cached_plan), &no_parameters(), &mut copy_to)
                 .await;
         }
     }
@@ -253,7 +253,7 @@ pub(super) fn no_parameters() -> Rows {
 }
 
 /// A client's rows on their way into a table.
-struct Loading<'l, 'r> {
+struct CopyFrom<'l, 'r> {
     decoder: Decoder,
     batch: Rows,
     opened: Opened,
@@ -266,7 +266,7 @@ struct Loading<'l, 'r> {
     count: u64,
 }
 
-impl Loading<'_, '_> {
+impl CopyFrom<'_, '_> {
     /// Reads what rows there are, and puts in those that fill a batch.
     async fn read(&mut self) -> Result<()> {
         while self.decoder.next(&self.value_context, &mut self.batch)? {
@@ -309,7 +309,7 @@ impl Loading<'_, '_> {
     }
 }
 
-impl CopyTarget for Loading<'_, '_> {
+impl CopyTarget for CopyFrom<'_, '_> {
     async fn take(&mut self, data: &[u8]) -> Result<()> {
         // A row that does not end grows by doubling.
         self.context.memory().ask(data.len())?;
@@ -322,13 +322,13 @@ impl CopyTarget for Loading<'_, '_> {
 
 /// Rows of a query on their way to the client, one message each. Clients expect the header of the
 /// binary format in the message of the first row, or in the last one if there are no rows.
-struct Unloading<'u, S> {
+struct CopyTo<'u, S> {
     encoder: Encoder,
     out: Vec<u8>,
     sink: &'u mut S,
 }
 
-impl<S: Sink> Unloading<'_, S> {
+impl<S: Sink> CopyTo<'_, S> {
     fn begin(&mut self) -> Result<()> {
         let form = self.encoder.format().into();
         self.sink.begin_copy_out(form, self.encoder.columns())?;
@@ -348,7 +348,7 @@ impl<S: Sink> Unloading<'_, S> {
     }
 }
 
-impl<S: Sink> Sink for Unloading<'_, S> {
+impl<S: Sink> Sink for CopyTo<'_, S> {
     fn fields(&mut self, _: &[Field]) -> Result<()> {
         Ok(())
     }

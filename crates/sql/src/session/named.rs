@@ -5,7 +5,7 @@ use std::{collections::HashMap, rc::Rc};
 use sqlparser::ast;
 use types::{Charge, Memory, Result, Scratch, SqlError, SqlState};
 
-use super::{Prepared, Session, Sink, Tag};
+use super::{PreparedStatement, Session, Sink, Tag};
 use batch::Rows;
 use executor::execute::{KeyChanges, SharedRows};
 use logical::{
@@ -18,27 +18,27 @@ use syntax::{Source, phase};
 /// Maximum number of named statements that a session keeps.
 const STATEMENTS_MAX: usize = 10_000;
 
-/// Maximum size of their texts and plans together, as [`Prepared::bytes`] estimates it. A statement
-/// without a name is one more.
+/// Maximum size of their texts and plans together, as [`PreparedStatement::bytes`] estimates it. A
+/// statement without a name is one more.
 const STATEMENTS_BYTES_MAX: usize = 64 << 20;
 
 /// Prepared statements by name. The one without a name is used most and is found without hashing.
 #[derive(Default)]
-pub(super) struct Statements {
-    unnamed: Option<Rc<Prepared>>,
-    named: HashMap<Box<str>, NamedStatement>,
+pub(super) struct PreparedStatements {
+    unnamed: Option<Rc<PreparedStatement>>,
+    named: HashMap<Box<str>, NamedPreparedStatement>,
     /// The size of the named ones.
     bytes: usize,
     charge: Charge,
 }
 
-struct NamedStatement {
-    prepared: Rc<Prepared>,
+struct NamedPreparedStatement {
+    prepared: Rc<PreparedStatement>,
     /// Its size when it was prepared.
     bytes: usize,
 }
 
-impl Statements {
+impl PreparedStatements {
     fn forget(&mut self, name: &str) -> bool {
         let known = self.named.remove(name);
         self.bytes -= known.as_ref().map_or(0, |known| known.bytes);
@@ -49,7 +49,12 @@ impl Statements {
     /// # Errors
     /// 53200 if there are too many, or they are too large, or the database's limit leaves no memory
     /// for them.
-    fn keep(&mut self, name: &str, prepared: Rc<Prepared>, memory: &Rc<Memory>) -> Result<()> {
+    fn keep(
+        &mut self,
+        name: &str,
+        prepared: Rc<PreparedStatement>,
+        memory: &Rc<Memory>,
+    ) -> Result<()> {
         self.forget(name);
         let bytes = prepared.bytes() + name.len();
         if self.named.len() >= STATEMENTS_MAX || self.bytes + bytes > STATEMENTS_BYTES_MAX {
@@ -63,7 +68,7 @@ impl Statements {
         }
         self.charge.set(memory, self.bytes + bytes)?;
         self.bytes += bytes;
-        let statement = NamedStatement { prepared, bytes };
+        let statement = NamedPreparedStatement { prepared, bytes };
         self.named.insert(name.into(), statement);
         Ok(())
     }
@@ -76,11 +81,11 @@ fn missing(name: &str) -> SqlError {
 
 impl Session {
     /// The prepared statement of a name; `""` is the unnamed one.
-    pub fn prepared(&self, name: &str) -> Option<&Rc<Prepared>> {
+    pub fn prepared(&self, name: &str) -> Option<&Rc<PreparedStatement>> {
         match name {
-            "" => self.statements.unnamed.as_ref(),
+            "" => self.prepared_statements.unnamed.as_ref(),
             name => {
-                let known = self.statements.named.get(name)?;
+                let known = self.prepared_statements.named.get(name)?;
                 Some(&known.prepared)
             }
         }
@@ -90,10 +95,10 @@ impl Session {
     ///
     /// # Errors
     /// 53200 if the session keeps too many.
-    pub fn keep_prepared(&mut self, name: &str, prepared: Rc<Prepared>) -> Result<()> {
+    pub fn keep_prepared(&mut self, name: &str, prepared: Rc<PreparedStatement>) -> Result<()> {
         match name {
-            "" => self.statements.unnamed = Some(prepared),
-            name => self.statements.keep(name, prepared, &self.kept)?,
+            "" => self.prepared_statements.unnamed = Some(prepared),
+            name => self.prepared_statements.keep(name, prepared, &self.kept)?,
         }
         Ok(())
     }
@@ -101,15 +106,15 @@ impl Session {
     /// Forgets the statement of a name; whether there was one.
     pub fn forget_prepared(&mut self, name: &str) -> bool {
         match name {
-            "" => self.statements.unnamed.take().is_some(),
-            name => self.statements.forget(name),
+            "" => self.prepared_statements.unnamed.take().is_some(),
+            name => self.prepared_statements.forget(name),
         }
     }
 
     pub(super) fn forget_all_prepared(&mut self) {
-        self.statements.named.clear();
-        self.statements.bytes = 0;
-        self.statements.charge.lower(0);
+        self.prepared_statements.named.clear();
+        self.prepared_statements.bytes = 0;
+        self.prepared_statements.charge.lower(0);
     }
 
     /// PREPARE.
@@ -160,7 +165,7 @@ impl Session {
     fn arguments(
         &self,
         name: &str,
-        prepared: &Prepared,
+        prepared: &PreparedStatement,
         arguments: &[ast::Expr],
         source: &Source<'_>,
     ) -> Result<Rows> {

@@ -24,7 +24,7 @@ use executor::execute::Budget;
 use syntax::{Source, command::Command, fingerprint::Literal, phase};
 
 /// A statement that was prepared.
-pub struct Prepared {
+pub struct PreparedStatement {
     text: Box<str>,
     types: Arc<[Type]>,
     fields: Option<Arc<[Field]>>,
@@ -57,7 +57,7 @@ impl Ready {
     }
 }
 
-impl Prepared {
+impl PreparedStatement {
     /// Makes a prepared statement that has no plan.
     fn other(source: &Source<'_>, fields: Option<Vec<Field>>) -> Self {
         Self {
@@ -109,7 +109,7 @@ impl Prepared {
 
 /// A statement with its parameters, and its progress.
 pub struct Portal {
-    prepared: Rc<Prepared>,
+    prepared: Rc<PreparedStatement>,
     parameters: Rc<Rows>,
     progress: Stage,
     /// Charge for the portal itself; its parameters have their own.
@@ -133,7 +133,7 @@ enum Stage {
 
 impl Portal {
     /// Returns the statement.
-    pub fn prepared(&self) -> &Prepared {
+    pub fn prepared(&self) -> &PreparedStatement {
         &self.prepared
     }
 }
@@ -177,18 +177,26 @@ impl Session {
     ///
     /// # Errors
     /// 42601 for several statements; errors of binding.
-    pub async fn prepare(&mut self, text: &str, types: &[Option<Type>]) -> Result<Prepared> {
+    pub async fn prepare(
+        &mut self,
+        text: &str,
+        types: &[Option<Type>],
+    ) -> Result<PreparedStatement> {
         let (interrupt, limit) = self.limits();
         interruptible(interrupt, limit, pin!(self.prepare_text(text, types))).await
     }
 
-    async fn prepare_text(&mut self, text: &str, types: &[Option<Type>]) -> Result<Prepared> {
+    async fn prepare_text(
+        &mut self,
+        text: &str,
+        types: &[Option<Type>],
+    ) -> Result<PreparedStatement> {
         if let Some(prepared) = self.prepared_before(text, types)? {
             return Ok(prepared);
         }
         let sources = split(text).await?;
         match sources.as_slice() {
-            [] => Ok(Prepared {
+            [] => Ok(PreparedStatement {
                 text: "".into(),
                 types: Arc::default(),
                 fields: None,
@@ -207,7 +215,11 @@ impl Session {
     ///
     /// # Errors
     /// 25P02 in a transaction that has failed.
-    fn prepared_before(&self, text: &str, types: &[Option<Type>]) -> Result<Option<Prepared>> {
+    fn prepared_before(
+        &self,
+        text: &str,
+        types: &[Option<Type>],
+    ) -> Result<Option<PreparedStatement>> {
         // The end of a kept text is in no comment, which makes trimming the same characters here
         // safe.
         let text = text.trim_matches(|c: char| c.is_ascii_whitespace() || c == ';');
@@ -222,7 +234,7 @@ impl Session {
             return Ok(None);
         };
         self.block.check()?;
-        Ok(Some(Prepared {
+        Ok(Some(PreparedStatement {
             text: text.into(),
             types: cached_plan.parameters.clone(),
             fields: cached_plan.shows_rows().then(|| cached_plan.fields.clone()),
@@ -236,14 +248,14 @@ impl Session {
         &mut self,
         source: &Source<'_>,
         types: Option<&[Option<Type>]>,
-    ) -> Result<Prepared> {
+    ) -> Result<PreparedStatement> {
         if !source.may_have_plan() {
             let this = &*self;
             return phase::run(|| this.prepared_without_plan(source)).await;
         }
         self.block.check()?;
         let Some(found) = self.plan(source, types).await? else {
-            return Ok(Prepared::other(source, None));
+            return Ok(PreparedStatement::other(source, None));
         };
         let ready = Ready::new(found);
         let cached_plan = &ready.cached_plan;
@@ -252,7 +264,7 @@ impl Session {
             Some(_) => Arc::default(),
             None => cached_plan.parameters.clone(),
         };
-        Ok(Prepared {
+        Ok(PreparedStatement {
             text: source.text().into(),
             types,
             fields: cached_plan.shows_rows().then(|| cached_plan.fields.clone()),
@@ -261,8 +273,8 @@ impl Session {
     }
 
     /// Prepares a statement that has no plan.
-    fn prepared_without_plan(&self, source: &Source<'_>) -> Result<Prepared> {
-        let other = |fields| Prepared::other(source, fields);
+    fn prepared_without_plan(&self, source: &Source<'_>) -> Result<PreparedStatement> {
+        let other = |fields| PreparedStatement::other(source, fields);
         if let Some(command) = source.command()? {
             if !command.heals() {
                 self.block.check()?;
@@ -288,7 +300,7 @@ impl Session {
     /// type.
     pub fn bind<'b>(
         &self,
-        prepared: &Rc<Prepared>,
+        prepared: &Rc<PreparedStatement>,
         values: impl ExactSizeIterator<Item = (bool, Option<&'b [u8]>)>,
     ) -> Result<Portal> {
         if values.len() != prepared.types.len() {
@@ -404,7 +416,7 @@ impl Session {
     /// parameters; `None` for another statement.
     pub(super) async fn open(
         &mut self,
-        prepared: &Prepared,
+        prepared: &PreparedStatement,
         given: &Rc<Rows>,
     ) -> Result<Option<(Arc<CachedPlan>, Rc<Rows>)>> {
         let Kind::Planned(newest) = &prepared.kind else {
@@ -448,7 +460,7 @@ impl Session {
 
     pub(super) async fn run_prepared(
         &mut self,
-        prepared: &Prepared,
+        prepared: &PreparedStatement,
         parameters: &Rows,
         sink: &mut impl Sink,
     ) -> Result<()> {
@@ -475,7 +487,7 @@ impl Session {
     /// Returns the plan of a statement, whose tables are locked, in a transaction.
     async fn lock_prepared(
         &mut self,
-        prepared: &Prepared,
+        prepared: &PreparedStatement,
         newest: &RefCell<Ready>,
     ) -> Result<Ready> {
         loop {
@@ -499,7 +511,7 @@ impl Session {
     ///
     /// # Errors
     /// 0A000 if it gives other columns than the client was told.
-    async fn again(&self, prepared: &Prepared) -> Result<Ready> {
+    async fn again(&self, prepared: &PreparedStatement) -> Result<Ready> {
         let types: Vec<_> = prepared.types.iter().map(|ty| Some(*ty)).collect();
         let sources = split(&prepared.text).await?;
         let cached_plan = match sources.as_slice() {
