@@ -40,7 +40,7 @@ pub struct Node {
 }
 
 /// Choice of what EXPLAIN shows besides the plan.
-pub struct Told<'m> {
+pub struct ExplainOptions<'m> {
     /// Measurements, if the statement was carried out.
     pub measurements: Option<&'m Measurements>,
     /// Whether the estimates of the operators are shown.
@@ -53,7 +53,7 @@ pub struct Told<'m> {
     pub execution: Option<Duration>,
 }
 
-impl Told<'_> {
+impl ExplainOptions<'_> {
     fn estimate(&self, node: &Node) -> Option<Estimate> {
         let (_, estimate) = node.operator.filter(|_| self.costs)?;
         Some(estimate)

@@ -16,7 +16,7 @@ use types::{
 
 use batch::OwnedValue;
 use catalog::{Catalog, Index, IndexKeys, Table};
-use logical::bind::{Binder, IndexEntries, Inputs, Parameters, Surroundings};
+use logical::bind::{BindContext, Binder, IndexEntries, Inputs, Parameters};
 use planner::{
     plan::{index_columns, row_layout},
     program::{Evaluator, Layout, Outer, Program, compile},
@@ -34,14 +34,14 @@ impl IndexKeys for RowKeys {
         index: &Index,
     ) -> Result<(Extractor, IndexOptions)> {
         let inputs = Inputs::default();
-        let surroundings = Surroundings {
+        let bind_context = BindContext {
             catalog,
             inputs: &inputs,
             database: "",
             now: 0,
         };
         let mut parameters = Parameters::default();
-        let mut binder = Binder::for_definitions(&surroundings, &mut parameters);
+        let mut binder = Binder::for_definitions(&bind_context, &mut parameters);
         let extract = phase::at_once(|| {
             let bound = binder.index_entries(table, index)?;
             Extract::new(table, index, &bound)

@@ -85,7 +85,7 @@ pub struct Inputs {
 }
 
 /// What a session tells the binder.
-pub struct Surroundings<'b> {
+pub struct BindContext<'b> {
     /// Catalog in which names are looked up.
     pub catalog: &'b Catalog,
     /// Settings, search path and user of the session.
@@ -167,12 +167,12 @@ impl<'b> Binder<'b> {
     /// # Errors
     /// Those of SQL; 0A000 for other statements.
     pub fn bind(
-        surroundings: &Surroundings<'b>,
+        bind_context: &BindContext<'b>,
         text: &'b str,
         statement: &Statement,
         parameters: &'b mut Parameters,
     ) -> Result<Bound> {
-        Binder::new(surroundings, text, parameters).statement(statement)
+        Binder::new(bind_context, text, parameters).statement(statement)
     }
 
     /// Binds the query of a view that is created.
@@ -180,12 +180,12 @@ impl<'b> Binder<'b> {
     /// # Errors
     /// As for [`Binder::bind`].
     pub fn bind_definition(
-        surroundings: &Surroundings<'b>,
+        bind_context: &BindContext<'b>,
         text: &'b str,
         query: &Statement,
         parameters: &'b mut Parameters,
     ) -> Result<Bound> {
-        let mut binder = Binder::new(surroundings, text, parameters);
+        let mut binder = Binder::new(bind_context, text, parameters);
         binder.uses = Some(Uses::default());
         binder.statement(query)
     }
@@ -218,31 +218,28 @@ impl<'b> Binder<'b> {
 
     /// A binder for expressions of definitions; what they refer to is told by
     /// `take_uses`.
-    pub fn for_definitions(
-        surroundings: &Surroundings<'b>,
-        parameters: &'b mut Parameters,
-    ) -> Self {
-        let mut binder = Binder::new(surroundings, "", parameters);
+    pub fn for_definitions(bind_context: &BindContext<'b>, parameters: &'b mut Parameters) -> Self {
+        let mut binder = Binder::new(bind_context, "", parameters);
         binder.uses = Some(Uses::default());
         binder
     }
 
     /// A binder for expressions of a text that are no part of a query.
     pub fn for_text(
-        surroundings: &Surroundings<'b>,
+        bind_context: &BindContext<'b>,
         text: &'b str,
         parameters: &'b mut Parameters,
     ) -> Self {
-        Binder::new(surroundings, text, parameters)
+        Binder::new(bind_context, text, parameters)
     }
 
-    fn new(surroundings: &Surroundings<'b>, text: &'b str, parameters: &'b mut Parameters) -> Self {
+    fn new(bind_context: &BindContext<'b>, text: &'b str, parameters: &'b mut Parameters) -> Self {
         Binder {
-            catalog: surroundings.catalog,
-            settings: &surroundings.inputs.settings,
-            database: surroundings.database,
-            search_path: Cow::Borrowed(&surroundings.inputs.search_path),
-            now: surroundings.now,
+            catalog: bind_context.catalog,
+            settings: &bind_context.inputs.settings,
+            database: bind_context.database,
+            search_path: Cow::Borrowed(&bind_context.inputs.search_path),
+            now: bind_context.now,
             lines: Lines::new(text),
             parameters,
             next_column: 0,

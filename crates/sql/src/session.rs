@@ -79,7 +79,7 @@ use self::{
     block::TransactionBlock,
     cursor::Cursor,
     deferred::Deferred,
-    environment::Surrounding,
+    environment::SessionEnvironment,
     interrupt::interruptible,
     named::PreparedStatements,
     plan_cache::PrivatePlanCache,
@@ -266,7 +266,7 @@ pub struct Session {
     is_batch: bool,
     transaction: Option<Transaction>,
     deferred: Deferred,
-    surrounding: Surrounding,
+    environment: SessionEnvironment,
     settings: settings::Held,
     advisory: SessionLocks,
     prepared_statements: PreparedStatements,
@@ -300,7 +300,7 @@ impl Session {
             is_batch: false,
             transaction: None,
             deferred: Deferred::default(),
-            surrounding: Surrounding::new(user, &database.name),
+            environment: SessionEnvironment::new(user, &database.name),
             settings: settings::Held::default(),
             advisory: SessionLocks::new(&database.advisory),
             prepared_statements: PreparedStatements::default(),
@@ -316,7 +316,7 @@ impl Session {
     /// Gives the session the number by which clients know it, and who may want its statements to
     /// be given up.
     pub fn attach(&mut self, process_id: i32, interrupt: Rc<dyn Interrupt>) {
-        self.surrounding.set_process_id(process_id);
+        self.environment.set_process_id(process_id);
         self.interrupt = Some(interrupt);
     }
 
@@ -521,7 +521,7 @@ impl Session {
                 "DISCARD PLANS"
             }
             Command::DiscardSequences => {
-                self.surrounding.sequences.clear();
+                self.environment.sequences.clear();
                 "DISCARD SEQUENCES"
             }
             Command::DiscardTemporary => "DISCARD TEMP",
@@ -685,7 +685,7 @@ impl Session {
                 transaction.set_durability(engine::Durability::Relaxed);
             }
             self.forget_changes();
-            self.surrounding.begin_transaction();
+            self.environment.begin_transaction();
             self.transaction = Some(transaction);
         }
         self.transaction

@@ -2,24 +2,24 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Node, Told, milliseconds};
+use super::{ExplainOptions, Node, milliseconds};
 
 /// Returns a described plan in the form that PostgreSQL's tools expect: a list of one object.
-pub fn json(node: &Node, told: &Told<'_>) -> String {
+pub fn json(node: &Node, options: &ExplainOptions<'_>) -> String {
     let mut whole = Map::new();
-    whole.insert("Plan".to_owned(), operator(node, told));
-    if told.execution.is_some()
-        && let (Some(outside), Some(measured)) = (told.outside(), told.measurements)
+    whole.insert("Plan".to_owned(), operator(node, options));
+    if options.execution.is_some()
+        && let (Some(outside), Some(measured)) = (options.outside(), options.measurements)
     {
         whole.insert("Outside Operators".to_owned(), outside.own.json());
         whole.insert("Time".to_owned(), measured.all_spent().json());
     }
-    if let Some(bytes) = told.peak_bytes() {
+    if let Some(bytes) = options.peak_bytes() {
         whole.insert("Peak Memory".to_owned(), json!(bytes.div_ceil(1024)));
     }
     for (name, time) in [
-        ("Planning Time", told.planning),
-        ("Execution Time", told.execution),
+        ("Planning Time", options.planning),
+        ("Execution Time", options.execution),
     ] {
         if let Some(time) = time {
             whole.insert(name.to_owned(), json!(milliseconds(time)));
@@ -32,7 +32,7 @@ fn hundredths(cost: f64) -> f64 {
     (cost * 1e2).round() / 1e2
 }
 
-fn operator(node: &Node, told: &Told<'_>) -> Value {
+fn operator(node: &Node, options: &ExplainOptions<'_>) -> Value {
     let mut object = Map::new();
     let mut put = |name: &str, value: Value| {
         object.insert(name.to_owned(), value);
@@ -41,19 +41,19 @@ fn operator(node: &Node, told: &Told<'_>) -> Value {
     for (name, value) in &node.properties {
         put(name, json!(value));
     }
-    if told.verbose
+    if options.verbose
         && let Some(output) = &node.output
     {
         put("Output", json!(output));
     }
-    if let Some(estimate) = told.estimate(node) {
+    if let Some(estimate) = options.estimate(node) {
         put("Startup Cost", json!(hundredths(estimate.startup)));
         put("Total Cost", json!(hundredths(estimate.total)));
         put("Plan Rows", json!(estimate.rows.round() as u64));
         put("Plan Width", json!(estimate.width.round() as u64));
     }
-    if let Some(measured) = told.measurement(node) {
-        if told.outside().is_some() {
+    if let Some(measured) = options.measurement(node) {
+        if options.outside().is_some() {
             let thousandths = |time| (measured.per_loop(time) * 1e3).round() / 1e3;
             put(
                 "Actual Startup Time",
@@ -70,7 +70,7 @@ fn operator(node: &Node, told: &Told<'_>) -> Value {
     }
     if !node.inputs.is_empty() {
         let inputs = node.inputs.iter().map(|(part, input)| {
-            let mut input = operator(input, told);
+            let mut input = operator(input, options);
             if let (Some(part), Value::Object(object)) = (part, &mut input) {
                 object.insert("Part".to_owned(), json!(part));
             }

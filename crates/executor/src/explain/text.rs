@@ -1,25 +1,28 @@
 //! A plan as lines, in the form that psql's users know.
 
-use super::{Node, Told, milliseconds};
+use super::{ExplainOptions, Node, milliseconds};
 use planner::plan::Estimate;
 
 /// Returns the lines of a described plan.
-pub fn lines(node: &Node, told: &Told<'_>) -> Vec<String> {
+pub fn lines(node: &Node, options: &ExplainOptions<'_>) -> Vec<String> {
     let mut lines = Vec::new();
-    operator(node, 0, None, told, &mut lines);
-    let outside = told.outside().filter(|_| told.execution.is_some());
+    operator(node, 0, None, options, &mut lines);
+    let outside = options.outside().filter(|_| options.execution.is_some());
     if let Some(outside) = &outside {
         lines.push(format!("Outside Operators: {}", outside.own));
     }
-    if let Some(bytes) = told.peak_bytes() {
+    if let Some(bytes) = options.peak_bytes() {
         lines.push(format!("Peak Memory: {}kB", bytes.div_ceil(1024)));
     }
-    for (name, time) in [("Planning", told.planning), ("Execution", told.execution)] {
+    for (name, time) in [
+        ("Planning", options.planning),
+        ("Execution", options.execution),
+    ] {
         if let Some(time) = time {
             lines.push(format!("{name} Time: {:.3} ms", milliseconds(time)));
         }
     }
-    if let (Some(_), Some(measured)) = (outside, told.measurements) {
+    if let (Some(_), Some(measured)) = (outside, options.measurements) {
         lines.push(format!("Time: {}", measured.all_spent()));
     }
     lines
@@ -29,7 +32,7 @@ fn operator(
     node: &Node,
     depth: usize,
     part: Option<&str>,
-    told: &Told<'_>,
+    options: &ExplainOptions<'_>,
     lines: &mut Vec<String>,
 ) {
     // The outermost node is at the left; nodes within it are behind arrows.
@@ -41,10 +44,10 @@ fn operator(
     lines.push(format!(
         "{indent}{arrow}{}{}",
         node.title,
-        numbers(node, told)
+        numbers(node, options)
     ));
     let below = " ".repeat(depth * 6 + 2);
-    if told.verbose
+    if options.verbose
         && let Some(output) = &node.output
     {
         lines.push(format!("{below}Output: {output}"));
@@ -52,34 +55,34 @@ fn operator(
     for (name, value) in &node.properties {
         lines.push(format!("{below}{name}: {value}"));
     }
-    if told.outside().is_some()
-        && let Some(measured) = told.measurement(node)
+    if options.outside().is_some()
+        && let Some(measured) = options.measurement(node)
         && measured.loops > 0
     {
         lines.push(format!("{below}Self Time: {}", measured.own));
     }
     for (part, input) in &node.inputs {
-        operator(input, depth + 1, *part, told, lines);
+        operator(input, depth + 1, *part, options, lines);
     }
 }
 
 /// Returns the estimate and the measurement of `node` in PostgreSQL's form, which other tools read.
-fn numbers(node: &Node, told: &Told<'_>) -> String {
+fn numbers(node: &Node, options: &ExplainOptions<'_>) -> String {
     let mut parts = Vec::new();
     if let Some(Estimate {
         startup,
         total,
         rows,
         width,
-    }) = told.estimate(node)
+    }) = options.estimate(node)
     {
         parts.push(format!(
             "(cost={startup:.2}..{total:.2} rows={rows:.0} width={width:.0})"
         ));
     }
-    if let Some(measured) = told.measurement(node) {
+    if let Some(measured) = options.measurement(node) {
         let (rows, loops) = (measured.rows_per_loop(), measured.loops);
-        parts.push(match (loops, told.outside()) {
+        parts.push(match (loops, options.outside()) {
             (0, _) => "(never executed)".to_owned(),
             (_, None) => format!("(actual rows={rows:.0} loops={loops})"),
             (_, Some(_)) => {
@@ -89,7 +92,7 @@ fn numbers(node: &Node, told: &Told<'_>) -> String {
             }
         });
     }
-    match (parts.is_empty(), told.costs) {
+    match (parts.is_empty(), options.costs) {
         (true, _) => String::new(),
         // PostgreSQL puts two spaces before the costs, and one before measurements alone.
         (false, false) => format!(" {}", parts.join(" ")),

@@ -11,7 +11,7 @@ use types::{Scalar, Type, TypeModifier, Value};
 
 use catalog::{Catalog, StoredExpression, Table};
 use logical::{
-    bind::{Binder, Inputs, Parameters, Surroundings, WrittenColumn},
+    bind::{BindContext, Binder, Inputs, Parameters, WrittenColumn},
     expression::{ColumnId, Expression, Kind},
 };
 use syntax::phase;
@@ -74,14 +74,14 @@ fn printed(
     expression: &StoredExpression,
     ty: Option<Type>,
 ) -> Option<Shown> {
-    let surroundings = Surroundings {
+    let bind_context = BindContext {
         catalog,
         inputs: &Inputs::default(),
         database: "",
         now: 0,
     };
     let mut parameters = Parameters::default();
-    let mut binder = Binder::for_definitions(&surroundings, &mut parameters);
+    let mut binder = Binder::for_definitions(&bind_context, &mut parameters);
     let (bound, columns) = binder.as_written(table, &expression.text, ty).ok()?;
     let mut named = Vec::new();
     bound.walk(&mut |part| {

@@ -6,7 +6,7 @@ use types::{Names, Scratch, Settings, Type, Value};
 
 use super::{Source, rows};
 use catalog::{Catalog, Object, system};
-use logical::bind::{Binder, Inputs, Parameters, Surroundings};
+use logical::bind::{BindContext, Binder, Inputs, Parameters};
 
 struct Nobody(Catalog);
 
@@ -113,7 +113,7 @@ fn rows_are_as_columns_say() {
 #[test]
 fn views_have_the_columns_that_they_are_said_to_have() {
     let catalog = Catalog::default();
-    let surroundings = Surroundings {
+    let bind_context = BindContext {
         catalog: &catalog,
         inputs: &Inputs::default(),
         database: "nothing",
@@ -129,7 +129,7 @@ fn views_have_the_columns_that_they_are_said_to_have() {
         let statement = source.parse();
         let statement = statement.unwrap_or_else(|error| panic!("{}: {error:?}", view.name));
         let mut parameters = Parameters::default();
-        let bound = Binder::bind(&surroundings, source.whole(), &statement, &mut parameters);
+        let bound = Binder::bind(&bind_context, source.whole(), &statement, &mut parameters);
         let bound = bound.unwrap_or_else(|error| panic!("{}: {error}", view.name));
         assert_eq!(bound.outputs.len(), view.columns.len(), "{}", view.name);
     }

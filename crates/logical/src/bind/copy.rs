@@ -7,7 +7,7 @@ use sqlparser::ast::{Ident, ObjectName, Query};
 use types::{Result, SqlError, SqlState};
 
 use super::{
-    Binder, Bound, Parameters, Surroundings, clause::Clause, select::applied, write::NewRow,
+    BindContext, Binder, Bound, Parameters, clause::Clause, select::applied, write::NewRow,
 };
 use crate::{
     expression::Expression,
@@ -30,13 +30,13 @@ impl<'b> Binder<'b> {
     /// # Errors
     /// Those of names.
     pub fn bind_copy_from(
-        surroundings: &Surroundings<'b>,
+        bind_context: &BindContext<'b>,
         text: &'b str,
         name: &ObjectName,
         columns: &[Ident],
         parameters: &'b mut Parameters,
     ) -> Result<(Bound, CopiedColumns)> {
-        let mut binder = Binder::new(surroundings, text, parameters);
+        let mut binder = Binder::new(bind_context, text, parameters);
         let copied = binder.copied(name, columns, "copy to")?;
         let table = &copied.table;
         let received: Vec<_> = copied.columns.iter().map(|_| binder.new_column()).collect();
@@ -55,13 +55,13 @@ impl<'b> Binder<'b> {
     /// # Errors
     /// Those of the query.
     pub fn bind_rows_of(
-        surroundings: &Surroundings<'b>,
+        bind_context: &BindContext<'b>,
         text: &'b str,
         query: &Query,
         table: &Arc<Table>,
         parameters: &'b mut Parameters,
     ) -> Result<Bound> {
-        let mut binder = Binder::new(surroundings, text, parameters);
+        let mut binder = Binder::new(bind_context, text, parameters);
         let (relation, outputs) = binder.whole_query(query)?;
         let given = outputs
             .iter()
@@ -101,13 +101,13 @@ impl<'b> Binder<'b> {
     /// # Errors
     /// Those of names.
     pub fn bind_copy_to(
-        surroundings: &Surroundings<'b>,
+        bind_context: &BindContext<'b>,
         text: &'b str,
         name: &ObjectName,
         columns: &[Ident],
         parameters: &'b mut Parameters,
     ) -> Result<CopiedColumns> {
-        Binder::new(surroundings, text, parameters).copied(name, columns, "copy from")
+        Binder::new(bind_context, text, parameters).copied(name, columns, "copy from")
     }
 
     fn copied(&mut self, name: &ObjectName, names: &[Ident], what: &str) -> Result<CopiedColumns> {

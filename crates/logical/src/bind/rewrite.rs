@@ -7,7 +7,7 @@ use sqlparser::ast;
 use types::{Result, SqlError, SqlState};
 
 use super::{
-    Binder, Parameters, Surroundings, clause::Clause, scope::Scope, select::applied, write::NewRow,
+    BindContext, Binder, Parameters, clause::Clause, scope::Scope, select::applied, write::NewRow,
 };
 use crate::{
     expression::Expression,
@@ -32,13 +32,13 @@ impl<'b> Binder<'b> {
     /// # Errors
     /// 42804 for a value that does not become the column's type by itself; those of binding.
     pub fn rewrite(
-        surroundings: &Surroundings<'b>,
+        bind_context: &BindContext<'b>,
         old: &Arc<Table>,
         new: &Arc<Table>,
         changed: &[(usize, NewValue<'_>)],
     ) -> Result<Relation> {
         let mut parameters = Parameters::default();
-        let mut binder = Binder::new(surroundings, "", &mut parameters);
+        let mut binder = Binder::new(bind_context, "", &mut parameters);
         let (scan, source) = binder.scan(old);
         let old_columns = scan.columns.clone();
         let mut scope = Scope::default();

@@ -127,7 +127,7 @@ impl Session {
     pub(super) fn owner_is(&self, owner: &ast::Ident) -> Result<()> {
         let name = name::fold(owner);
         let itself = ["current_user", "session_user", "current_role"];
-        if itself.contains(&name.as_str()) || name == self.surrounding.current_user() {
+        if itself.contains(&name.as_str()) || name == self.environment.current_user() {
             return Ok(());
         }
         if self.changes.catalog().role_named(&name).is_some() {

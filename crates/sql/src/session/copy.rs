@@ -98,7 +98,7 @@ impl Session {
             let (cached_plan, copied) = phase::run(|| {
                 let mut parameters = Parameters::default();
                 let (bound, copied) = Binder::bind_copy_from(
-                    &self.surroundings(&catalog),
+                    &self.bind_context(&catalog),
                     source.whole(),
                     name,
                     columns,
@@ -115,10 +115,10 @@ impl Session {
         let Some(transaction) = &self.transaction else {
             return Err(SqlError::new(SqlState::INTERNAL_ERROR, "no transaction"));
         };
-        self.surrounding.begin_statement();
+        self.environment.begin_statement();
         // All of it sees one moment: what the defaults and keys of its rows refer to.
         let snapshot = transaction.statement_snapshot().map_err(from_engine)?;
-        let environment = self.during(&cached_plan.catalog);
+        let environment = self.statement_environment(&cached_plan.catalog);
         let (shared, parameters) = (SharedRows::new(self.budget()), no_parameters());
         let key_changes = KeyChanges::new(&cached_plan.catalog, &shared.budget);
         let context = self.execution_context(
@@ -202,7 +202,7 @@ impl Session {
             }
             Copied::Table { name, columns } => {
                 let copied = Binder::bind_copy_to(
-                    &self.surroundings(&catalog),
+                    &self.bind_context(&catalog),
                     source.whole(),
                     name,
                     columns,

@@ -8,7 +8,7 @@ use types::{Result, SqlError, SqlState};
 
 use super::{Notice, Session, Sink, Tag};
 use catalog::{Behavior, Catalog, Ddl, NameClass, ObjectId, Relation, Target};
-use logical::bind::Surroundings;
+use logical::bind::BindContext;
 use syntax::{
     Source,
     definition::Definition,
@@ -212,12 +212,12 @@ impl Session {
         Ok((schema, qualified.name))
     }
 
-    pub(super) fn surroundings<'s>(&'s self, catalog: &'s Catalog) -> Surroundings<'s> {
-        Surroundings {
+    pub(super) fn bind_context<'s>(&'s self, catalog: &'s Catalog) -> BindContext<'s> {
+        BindContext {
             catalog,
             inputs: &self.inputs,
             database: &self.database.name,
-            now: self.surrounding.transaction_time(),
+            now: self.environment.transaction_time(),
         }
     }
 

@@ -23,7 +23,7 @@ const EPOCH: i64 = 946_684_800_000_000;
 const VERSION: &str = concat!("PostgreSQL 15.0 (Weft ", env!("CARGO_PKG_VERSION"), ")");
 
 /// The state of a session between its statements.
-pub(super) struct Surrounding {
+pub(super) struct SessionEnvironment {
     /// User that has connected.
     login: String,
     /// User of SET SESSION AUTHORIZATION.
@@ -48,7 +48,7 @@ pub(super) struct Pending {
     pub(super) value: String,
 }
 
-impl Surrounding {
+impl SessionEnvironment {
     pub(super) fn new(user: &str, database: &str) -> Self {
         Self {
             login: user.to_owned(),
@@ -119,25 +119,25 @@ fn now() -> i64 {
 }
 
 /// The session while a statement runs, with the catalog that the statement sees.
-pub(super) struct During<'s> {
-    pub(super) surrounding: &'s Surrounding,
+pub(super) struct StatementEnvironment<'s> {
+    pub(super) session: &'s SessionEnvironment,
     pub(super) catalog: &'s Catalog,
     pub(super) names: Searched<'s>,
     pub(super) lookup: Lookup<'s>,
     pub(super) asked: Asked<'s>,
 }
 
-impl Environment for During<'_> {
+impl Environment for StatementEnvironment<'_> {
     fn names(&self) -> &dyn Names {
         &self.names
     }
 
     fn transaction_time(&self) -> i64 {
-        self.surrounding.transaction_time.get()
+        self.session.transaction_time.get()
     }
 
     fn statement_time(&self) -> i64 {
-        self.surrounding.statement_time.get()
+        self.session.statement_time.get()
     }
 
     fn clock_time(&self) -> i64 {
@@ -145,23 +145,23 @@ impl Environment for During<'_> {
     }
 
     fn random(&self) -> u64 {
-        self.surrounding.random.borrow_mut().u64(..)
+        self.session.random.borrow_mut().u64(..)
     }
 
     fn seed(&self, seed: f64) {
-        self.surrounding.random.borrow_mut().seed(seed.to_bits());
+        self.session.random.borrow_mut().seed(seed.to_bits());
     }
 
     fn current_user(&self) -> &str {
-        self.surrounding.current_user()
+        self.session.current_user()
     }
 
     fn session_user(&self) -> &str {
-        self.surrounding.session_user()
+        self.session.session_user()
     }
 
     fn database(&self) -> &str {
-        &self.surrounding.database
+        &self.session.database
     }
 
     fn schema(&self) -> Option<&str> {
@@ -184,12 +184,12 @@ impl Environment for During<'_> {
 
     fn current_value(&self, sequence: u32) -> Result<i64> {
         let sequence = self.catalog.expect_sequence(ObjectId(sequence))?;
-        self.surrounding.sequences.current(sequence)
+        self.session.sequences.current(sequence)
     }
 
     fn last_value(&self) -> Result<i64> {
         let exists = |id| self.catalog.sequence(id).is_some();
-        self.surrounding.sequences.last(exists)
+        self.session.sequences.last(exists)
     }
 
     fn objects(&self) -> &dyn Objects {
@@ -207,7 +207,7 @@ impl Environment for During<'_> {
     fn setting(&self, name: &str) -> Option<String> {
         let definition = Definition::named(name)?;
         let kept = definition.kept_name(name);
-        let pending = self.surrounding.pending.borrow();
+        let pending = self.session.pending.borrow();
         let newest = pending.iter().rev().find(|pending| pending.name == kept);
         match newest {
             Some(pending) => Some(pending.value.clone()),
@@ -225,11 +225,11 @@ impl Environment for During<'_> {
             },
             value: self.asked.check(definition, name, value)?,
         };
-        self.surrounding.pending.borrow_mut().push(pending);
+        self.session.pending.borrow_mut().push(pending);
         Ok(())
     }
 
     fn process_id(&self) -> i32 {
-        self.surrounding.process_id
+        self.session.process_id
     }
 }

@@ -10,7 +10,9 @@ use engine::{Seeing, Transaction};
 use interleave::released;
 use types::{Charge, Memory, Result, SqlError, SqlState, Value};
 
-use super::{Field, ResultRow, Session, Sink, Tag, environment::During, query::CachedPlan};
+use super::{
+    Field, ResultRow, Session, Sink, Tag, environment::StatementEnvironment, query::CachedPlan,
+};
 use batch::Rows;
 use catalog::{Catalog, from_engine};
 use executor::{
@@ -80,7 +82,7 @@ impl Session {
         };
         let snapshot = match execution.seeing {
             None => {
-                self.surrounding.begin_statement();
+                self.environment.begin_statement();
                 transaction.statement_snapshot().map_err(from_engine)?
             }
             Some(seeing) => transaction
@@ -92,7 +94,7 @@ impl Session {
             true => Some(transaction.command().map_err(from_engine)?),
             false => None,
         };
-        let environment = self.during(&cached_plan.catalog);
+        let environment = self.statement_environment(&cached_plan.catalog);
         let key_changes = KeyChanges::new(&cached_plan.catalog, &execution.shared.budget);
         let shared = &execution.shared;
         let context =
@@ -181,7 +183,7 @@ impl Session {
     pub(super) fn execution_context<'r>(
         &'r self,
         transaction: &'r Transaction,
-        environment: &'r During<'r>,
+        environment: &'r StatementEnvironment<'r>,
         parameters: &'r Rows,
         shared: &'r SharedRows,
         key_changes: &'r KeyChanges<'r>,
@@ -199,7 +201,7 @@ impl Session {
             counters: Counters {
                 catalogs: &self.database.catalogs,
                 catalog: environment.catalog,
-                session: &self.surrounding.sequences,
+                session: &self.environment.sequences,
                 is_read_only: self.characteristics().read_only,
             },
             advisory: &self.advisory,
@@ -219,9 +221,12 @@ impl Session {
     }
 
     /// Returns the session as functions see it while a statement runs that sees this catalog.
-    pub(super) fn during<'s>(&'s self, catalog: &'s Catalog) -> During<'s> {
-        During {
-            surrounding: &self.surrounding,
+    pub(super) fn statement_environment<'s>(
+        &'s self,
+        catalog: &'s Catalog,
+    ) -> StatementEnvironment<'s> {
+        StatementEnvironment {
+            session: &self.environment,
             catalog,
             names: self.names(catalog),
             lookup: Lookup {

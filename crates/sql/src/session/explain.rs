@@ -12,7 +12,7 @@ use batch::Rows;
 use catalog::{Catalog, from_engine};
 use executor::{
     execute::{BATCH_ROWS, KeyChanges, Measurements, Opened, SharedRows},
-    explain::{Names, Told, describe, json, lines},
+    explain::{ExplainOptions, Names, describe, json, lines},
 };
 use logical::bind::{Binder, Parameters};
 use planner::plan;
@@ -46,9 +46,9 @@ impl Session {
             let catalog = self.changes.catalog();
             let (planned, names, tables, locks_rows) = phase::run(|| {
                 let mut parameters = Parameters::default();
-                let surroundings = self.surroundings(&catalog);
+                let bind_context = self.bind_context(&catalog);
                 let text = source.whole();
-                let bound = Binder::bind(&surroundings, text, statement, &mut parameters)?;
+                let bound = Binder::bind(&bind_context, text, statement, &mut parameters)?;
                 let names = Names::of(&bound.relation);
                 let tables = plan::tables(&bound.relation);
                 let locks_rows = plan::locks_rows(&bound.relation);
@@ -74,7 +74,7 @@ impl Session {
             measured = Some(measurements);
         }
         let summary = options.summary.unwrap_or(options.analyze);
-        let told = Told {
+        let shown = ExplainOptions {
             measurements: measured.as_ref(),
             costs: options.costs,
             verbose: options.verbose,
@@ -84,8 +84,8 @@ impl Session {
         let texts = phase::run(|| {
             let described = describe(&planned.plan, &names, &*catalog);
             Ok(match options.json {
-                true => vec![json(&described, &told)],
-                false => lines(&described, &told),
+                true => vec![json(&described, &shown)],
+                false => lines(&described, &shown),
             })
         })
         .await?;
@@ -116,13 +116,13 @@ impl Session {
         let Some(transaction) = &self.transaction else {
             return Err(SqlError::new(SqlState::INTERNAL_ERROR, "no transaction"));
         };
-        self.surrounding.begin_statement();
+        self.environment.begin_statement();
         let snapshot = transaction.statement_snapshot().map_err(from_engine)?;
         let command = match planned.is_command {
             true => Some(transaction.command().map_err(from_engine)?),
             false => None,
         };
-        let environment = self.during(catalog);
+        let environment = self.statement_environment(catalog);
         let mut parameters = Rows::new(0);
         parameters.push([]);
         let shared = match timing {

@@ -187,8 +187,8 @@ impl Session {
         }
         let catalog = self.changes.catalog();
         let mut none = Parameters::default();
-        let surroundings = self.surroundings(&catalog);
-        let mut binder = Binder::for_text(&surroundings, source.whole(), &mut none);
+        let bind_context = self.bind_context(&catalog);
+        let mut binder = Binder::for_text(&bind_context, source.whole(), &mut none);
         let bound = binder.arguments(arguments, types)?;
         let programs = bound
             .iter()
@@ -199,7 +199,7 @@ impl Session {
         };
         let mut no_parameters = Rows::new(0);
         no_parameters.push([]);
-        let environment = self.during(&catalog);
+        let environment = self.statement_environment(&catalog);
         let shared = SharedRows::new(self.budget());
         let key_changes = KeyChanges::new(&catalog, &shared.budget);
         let context = self.execution_context(

@@ -95,9 +95,9 @@ impl Session {
             let message = format!("cannot use more than {COLUMNS_MAX} columns in an index");
             return Err(SqlError::new(SqlState::TOO_MANY_COLUMNS, message));
         }
-        let surroundings = self.surroundings(catalog);
+        let bind_context = self.bind_context(catalog);
         let mut parameters = Parameters::default();
-        let mut binder = Binder::for_definitions(&surroundings, &mut parameters);
+        let mut binder = Binder::for_definitions(&bind_context, &mut parameters);
         let mut columns = Vec::with_capacity(create.columns.len());
         let mut names: Vec<String> = Vec::with_capacity(create.columns.len());
         for column in &create.columns {

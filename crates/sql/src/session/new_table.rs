@@ -201,9 +201,9 @@ impl Session {
     /// Defaults, checks and generated values have to be what can be bound; they are told what they
     /// refer to beside columns of the table.
     pub(super) fn check_expressions(&self, catalog: &Catalog, new: &mut NewTable) -> Result<()> {
-        let surroundings = self.surroundings(catalog);
+        let bind_context = self.bind_context(catalog);
         let mut parameters = Parameters::default();
-        let mut binder = Binder::for_definitions(&surroundings, &mut parameters);
+        let mut binder = Binder::for_definitions(&bind_context, &mut parameters);
         for at in 0..new.columns.len() {
             let uses = binder.check_column(&new.name, &new.columns, &new.columns[at])?;
             new.columns[at].refers_to(uses);

@@ -38,9 +38,9 @@ impl Session {
             let (bound, tables, locks_rows) = phase::run(|| {
                 let statement = Statement::Query(new.query.clone());
                 let mut parameters = Parameters::default();
-                let surroundings = self.surroundings(&catalog);
+                let bind_context = self.bind_context(&catalog);
                 let text = source.whole();
-                let bound = Binder::bind(&surroundings, text, &statement, &mut parameters)?;
+                let bound = Binder::bind(&bind_context, text, &statement, &mut parameters)?;
                 let tables = plan::tables(&bound.relation);
                 let locks_rows = plan::locks_rows(&bound.relation);
                 Ok((bound, tables, locks_rows))
@@ -67,9 +67,9 @@ impl Session {
         }
         let cached_plan = phase::run(|| {
             let mut parameters = Parameters::default();
-            let surroundings = self.surroundings(&catalog);
+            let bind_context = self.bind_context(&catalog);
             let bound = Binder::bind_rows_of(
-                &surroundings,
+                &bind_context,
                 source.whole(),
                 &new.query,
                 &table,

@@ -177,9 +177,9 @@ impl Session {
     /// Returns an index like another one, over the columns that the new table has for its columns.
     fn index_like(&self, new: &Arc<Table>, index: &Index, copied: &Copied) -> Result<NewIndex> {
         let catalog = self.changes.catalog();
-        let surroundings = self.surroundings(&catalog);
+        let bind_context = self.bind_context(&catalog);
         let mut parameters = Parameters::default();
-        let mut binder = Binder::for_definitions(&surroundings, &mut parameters);
+        let mut binder = Binder::for_definitions(&bind_context, &mut parameters);
         let mut columns = Vec::with_capacity(index.columns.len());
         let mut names = Vec::with_capacity(index.columns.len());
         let name_of = |at: u16| new.columns[usize::from(at)].name.to_string();

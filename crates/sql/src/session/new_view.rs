@@ -17,8 +17,8 @@ impl Session {
             let text = create.query.to_string();
             let statement = Statement::Query(create.query.clone());
             let mut parameters = Parameters::default();
-            let surroundings = self.surroundings(&catalog);
-            let bound = Binder::bind_definition(&surroundings, &text, &statement, &mut parameters)?;
+            let bind_context = self.bind_context(&catalog);
+            let bound = Binder::bind_definition(&bind_context, &text, &statement, &mut parameters)?;
             let tables = planner::plan::tables(&bound.relation);
             if tables.iter().any(|(_, writes)| *writes) {
                 let message = "views must not contain data-modifying statements in WITH";

@@ -353,7 +353,7 @@ impl Session {
             return Err(SqlError::unsupported("this statement"));
         };
         let bound = Binder::bind(
-            &self.surroundings(catalog),
+            &self.bind_context(catalog),
             source.whole(),
             statement,
             parameters,
@@ -516,7 +516,7 @@ impl Session {
         types::Context {
             settings: &self.inputs.settings,
             names,
-            now: self.surrounding.transaction_time(),
+            now: self.environment.transaction_time(),
         }
     }
 

@@ -218,7 +218,7 @@ impl Session {
         reads: &Transaction,
         changes: &KeyChanges<'_>,
     ) -> Result<Rows> {
-        let environment = self.during(&cached_plan.catalog);
+        let environment = self.statement_environment(&cached_plan.catalog);
         let shared = SharedRows::new(self.budget());
         let _snapshot = reads.statement_snapshot().map_err(from_engine)?;
         let transaction = self.open_transaction()?;
@@ -331,7 +331,7 @@ impl Keeping<'_> {
 
     /// Returns which of the keys exist, if one plan can find that out for all at once.
     async fn found(&self, cached_plan: &CachedPlan, keys: &Rows) -> Result<Option<Vec<bool>>> {
-        let environment = self.session.during(&cached_plan.catalog);
+        let environment = self.session.statement_environment(&cached_plan.catalog);
         let shared = SharedRows::new(self.session.budget());
         let parameters = no_parameters();
         let context = self.session.execution_context(

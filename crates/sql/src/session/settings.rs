@@ -252,7 +252,7 @@ impl Session {
         for warning in self.advisory.take_warnings() {
             self.tell(sink, &Notice::warning(SqlState::WARNING, warning));
         }
-        for pending in self.surrounding.take_pending() {
+        for pending in self.environment.take_pending() {
             self.assign(&pending.name, pending.scope, Some(&pending.value))?;
         }
         Ok(())

@@ -64,9 +64,9 @@ impl Session {
         let sources = syntax::split(text).unwrap();
         let statement = sources[0].parse().unwrap();
         let catalog = self.changes.catalog();
-        let surroundings = self.surroundings(&catalog);
+        let bind_context = self.bind_context(&catalog);
         let mut parameters = Parameters::default();
-        let bound = Binder::bind(&surroundings, text, &statement, &mut parameters).unwrap();
+        let bound = Binder::bind(&bind_context, text, &statement, &mut parameters).unwrap();
         estimated_rows(bound.relation)
     }
 
@@ -79,9 +79,9 @@ impl Session {
         let shown_plan = shown(&cached_plan.unwrap().statement.plan);
         // EXPLAIN explains the plan that is carried out: planning looks through the operators that
         // it adds.
-        let surroundings = self.surroundings(&catalog);
+        let bind_context = self.bind_context(&catalog);
         let mut parameters = Parameters::default();
-        let bound = Binder::bind(&surroundings, text, &statement, &mut parameters).unwrap();
+        let bound = Binder::bind(&bind_context, text, &statement, &mut parameters).unwrap();
         let outputs: Vec<_> = bound.outputs.iter().map(|output| output.column).collect();
         let explained = plan_to_explain(bound.relation, &outputs).unwrap();
         assert_eq!(shown(&explained.plan), shown_plan, "{text}");

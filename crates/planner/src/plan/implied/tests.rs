@@ -7,7 +7,7 @@ use catalog::{
     Catalog, Column, Index, IndexColumn, IndexKey, ObjectId, RowKey, StoredExpression, Table,
     TableKind,
 };
-use logical::bind::{Binder, Inputs, Parameters, Surroundings};
+use logical::bind::{BindContext, Binder, Inputs, Parameters};
 
 fn column(name: &str, scalar: Scalar) -> Column {
     Column {
@@ -75,14 +75,14 @@ fn bound(texts: &[&str]) -> Vec<Expression> {
         handle: None,
     };
     let (catalog, inputs) = (Catalog::default(), Inputs::default());
-    let surroundings = Surroundings {
+    let bind_context = BindContext {
         catalog: &catalog,
         inputs: &inputs,
         database: "",
         now: 0,
     };
     let mut parameters = Parameters::default();
-    let mut binder = Binder::for_definitions(&surroundings, &mut parameters);
+    let mut binder = Binder::for_definitions(&bind_context, &mut parameters);
     binder.index_entries(&table(), &index).unwrap().keys
 }
 

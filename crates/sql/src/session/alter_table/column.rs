@@ -69,9 +69,9 @@ impl Session {
             .collect();
         let missing = phase::run(|| {
             let catalog = self.changes.catalog();
-            let surroundings = self.surroundings(&catalog);
+            let bind_context = self.bind_context(&catalog);
             let mut parameters = Parameters::default();
-            let mut binder = Binder::for_definitions(&surroundings, &mut parameters);
+            let mut binder = Binder::for_definitions(&bind_context, &mut parameters);
             let uses = binder.check_column(&table.name, &live, &column)?;
             column.refers_to(uses);
             binder.default_if_fixed(&column)
@@ -177,9 +177,9 @@ impl Session {
                 let names = self.names(&catalog);
                 phase::run(|| {
                     changed.default = Some(stored_default(&names, value)?);
-                    let surroundings = self.surroundings(&catalog);
+                    let bind_context = self.bind_context(&catalog);
                     let mut parameters = Parameters::default();
-                    let mut binder = Binder::for_definitions(&surroundings, &mut parameters);
+                    let mut binder = Binder::for_definitions(&bind_context, &mut parameters);
                     let uses = binder.check_column(&table.name, &[], &changed)?;
                     changed.refers_to(uses);
                     Ok(())

@@ -194,9 +194,9 @@ impl Session {
         is_free(&table, &name)?;
         phase::run(|| {
             let catalog = self.changes.catalog();
-            let surroundings = self.surroundings(&catalog);
+            let bind_context = self.bind_context(&catalog);
             let mut parameters = Parameters::default();
-            let mut binder = Binder::for_definitions(&surroundings, &mut parameters);
+            let mut binder = Binder::for_definitions(&bind_context, &mut parameters);
             let live: Vec<Column> = table
                 .live_columns()
                 .map(|(_, column)| column.clone())

@@ -36,9 +36,9 @@ impl Session {
         let mut changed = column.clone();
         (changed.ty, changed.modifier, changed.missing) = (ty, modifier, None);
         phase::run(|| {
-            let surroundings = self.surroundings(&catalog);
+            let bind_context = self.bind_context(&catalog);
             let mut parameters = Parameters::default();
-            let mut binder = Binder::for_definitions(&surroundings, &mut parameters);
+            let mut binder = Binder::for_definitions(&bind_context, &mut parameters);
             let live: Vec<Column> = table
                 .live_columns()
                 .map(|(_, column)| column.clone())

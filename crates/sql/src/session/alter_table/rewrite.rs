@@ -54,8 +54,8 @@ impl Session {
         };
         let catalog = self.changes.catalog();
         let plan = phase::run(|| {
-            let surroundings = self.surroundings(&catalog);
-            let relation = Binder::rewrite(&surroundings, &old, &Arc::new(copy), changed)?;
+            let bind_context = self.bind_context(&catalog);
+            let relation = Binder::rewrite(&bind_context, &old, &Arc::new(copy), changed)?;
             plan::plan(relation, &[], 0)
         })
         .await?;

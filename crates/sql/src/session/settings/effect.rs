@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     memory::StatementMemory,
-    session::{Session, block::Characteristics, environment::Surrounding, notice::Severity},
+    session::{Session, block::Characteristics, environment::SessionEnvironment, notice::Severity},
 };
 use catalog::Catalog;
 use syntax::command::{Level, Modes};
@@ -67,7 +67,7 @@ pub(in crate::session) struct Asked<'s> {
     pub(in crate::session) values: &'s Values,
     /// Characteristics of the transaction.
     pub(in crate::session) characteristics: Characteristics,
-    pub(in crate::session) surrounding: &'s Surrounding,
+    pub(in crate::session) environment: &'s SessionEnvironment,
     pub(in crate::session) catalog: &'s Catalog,
     pub(in crate::session) memory: &'s StatementMemory,
 }
@@ -79,8 +79,8 @@ impl Asked<'_> {
         let computed = match definition.name {
             "transaction_isolation" => self.characteristics.level.name(),
             "transaction_read_only" => on(self.characteristics.read_only),
-            "session_authorization" => self.surrounding.session_user(),
-            "is_superuser" => on(self.is_superuser(self.surrounding.current_user())),
+            "session_authorization" => self.environment.session_user(),
+            "is_superuser" => on(self.is_superuser(self.environment.current_user())),
             "weft.longest_slice" => {
                 let longest = interleave::longest_slice();
                 return Some(longest.map_or_else(String::new, |slice| slice.to_string()));
@@ -142,9 +142,9 @@ impl Asked<'_> {
                 }
             }
             "role" if value == "none" => Ok(value.to_owned()),
-            "role" => self.check_role(value, self.surrounding.session_user(), "role"),
+            "role" => self.check_role(value, self.environment.session_user(), "role"),
             "session_authorization" => {
-                self.check_role(value, self.surrounding.login(), "session authorization")
+                self.check_role(value, self.environment.login(), "session authorization")
             }
             _ => Ok(definition.read(value)?.shown),
         }
@@ -275,7 +275,7 @@ impl Session {
         Asked {
             values: &self.values,
             characteristics: self.characteristics(),
-            surrounding: &self.surrounding,
+            environment: &self.environment,
             catalog,
             memory: &self.database.memory,
         }
@@ -339,7 +339,7 @@ impl Session {
     }
 
     fn follow_search_path(&mut self, value: &str) {
-        let user = self.surrounding.current_user().to_owned();
+        let user = self.environment.current_user().to_owned();
         let schemas = schemas(value).unwrap_or_default().into_iter();
         let inputs = Arc::make_mut(&mut self.inputs);
         inputs.search_path.schemas = schemas
@@ -360,10 +360,10 @@ impl Session {
 
     fn follow_user(&mut self, name: &str, value: &str, role: &str) {
         if name == "session_authorization" {
-            self.surrounding.set_session_user(value);
+            self.environment.set_session_user(value);
         }
         let role = (name == "role" && role != "none").then_some(role);
-        self.surrounding.set_role(role);
+        self.environment.set_role(role);
         self.effects.reports = true;
         let path = Definition::named("search_path")
             .and_then(|definition| self.values.get(definition, "search_path"));

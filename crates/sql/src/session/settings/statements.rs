@@ -123,7 +123,7 @@ impl Session {
         self.advisory.unlock_all();
         self.forget_all_prepared();
         self.private_plan_cache.borrow_mut().clear();
-        self.surrounding.sequences.clear();
+        self.environment.sequences.clear();
         Ok(())
     }
 }
