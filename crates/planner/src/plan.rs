@@ -12,7 +12,6 @@
 //! (`explained.rs`).
 
 mod access;
-mod again;
 mod apply;
 mod column_pruning;
 mod column_test;
@@ -29,6 +28,7 @@ mod lower;
 mod ordering;
 mod points;
 mod predicate_pushdown;
+mod recheck;
 #[cfg(feature = "shown")]
 mod shown;
 mod summary;
@@ -192,14 +192,14 @@ pub enum Plan {
         body: Box<Plan>,
     },
     /// `FOR UPDATE` and the like: locks the rows of the input and hands them on.
-    Lock {
+    LockRows {
         /// Operator that gives the rows, with the keys of the records to be locked.
         input: Box<Plan>,
         /// Locks to be taken for each row, one for each table in FROM that is locked.
         locks: Vec<RowLock>,
         /// Query that finds a row again after it has changed; if there is one, it replaces the
         /// columns and conditions in `locks`.
-        again: Option<Box<Again>>,
+        recheck_query: Option<Box<RecheckQuery>>,
     },
     /// `INSERT`, also with `ON CONFLICT`, and `COPY .. FROM`.
     Insert(Box<Insert>),
@@ -567,9 +567,9 @@ pub enum SharedBody {
     },
 }
 
-/// A query that finds a row again that has changed since it was found (`again.rs`).
+/// A query that finds a row again that has changed since it was found (`recheck.rs`).
 #[derive(Debug)]
-pub struct Again {
+pub struct RecheckQuery {
     /// Plan that gives one row at most, with the columns of the input's rows.
     pub plan: Plan,
     /// Parameters of the plan: positions in the input's row.
@@ -708,7 +708,7 @@ pub struct Target {
     pub recheck: Option<Program>,
     /// Query that finds a row again after its record has changed; if there is one, it replaces
     /// `recheck`.
-    pub again: Option<Box<Again>>,
+    pub recheck_query: Option<Box<RecheckQuery>>,
     /// Whether all rows are read before the first is changed.
     pub read_first: bool,
 }

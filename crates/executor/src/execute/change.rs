@@ -7,7 +7,7 @@ use types::{Result, Scratch, SqlError, SqlState, Value};
 
 use super::{
     BATCH_ROWS, ExecutionContext, Input, Operator, Step,
-    change_row::{Became, Changing, Finding, Verdict, is_same, kept, refreshed},
+    change_row::{Became, Changing, Recheck, Verdict, is_same, kept, refreshed},
     errors::of_engine,
 };
 use batch::Rows;
@@ -31,17 +31,17 @@ fn key_in<'v>(row: &[Value<'v>], at: usize) -> Result<&'v [u8]> {
 pub(super) struct UpdateOperator<'p> {
     plan: &'p Update,
     input: Input<'p>,
-    again: Option<Finding<'p>>,
+    recheck: Option<Recheck<'p>>,
     is_read: bool,
     scratch: Scratch,
 }
 
 impl<'p> UpdateOperator<'p> {
-    pub(super) fn new(plan: &'p Update, input: Input<'p>, again: Option<Finding<'p>>) -> Self {
+    pub(super) fn new(plan: &'p Update, input: Input<'p>, recheck: Option<Recheck<'p>>) -> Self {
         Self {
             plan,
             input,
-            again,
+            recheck,
             is_read: false,
             scratch: Scratch::new(),
         }
@@ -68,7 +68,8 @@ impl<'p> UpdateOperator<'p> {
                     decide: &|_| Ok(verdict),
                 };
                 // A row that a join has found twice is changed once.
-                if let Became::Updated(both) = changing.change(verdict, self.again.as_mut()).await?
+                if let Became::Updated(both) =
+                    changing.change(verdict, self.recheck.as_mut()).await?
                 {
                     out.push(both.row(0).iter().copied());
                 }
@@ -93,17 +94,17 @@ impl Operator for UpdateOperator<'_> {
 pub(super) struct DeleteOperator<'p> {
     plan: &'p Delete,
     input: Input<'p>,
-    again: Option<Finding<'p>>,
+    recheck: Option<Recheck<'p>>,
     is_read: bool,
     scratch: Scratch,
 }
 
 impl<'p> DeleteOperator<'p> {
-    pub(super) fn new(plan: &'p Delete, input: Input<'p>, again: Option<Finding<'p>>) -> Self {
+    pub(super) fn new(plan: &'p Delete, input: Input<'p>, recheck: Option<Recheck<'p>>) -> Self {
         Self {
             plan,
             input,
-            again,
+            recheck,
             is_read: false,
             scratch: Scratch::new(),
         }
@@ -128,7 +129,7 @@ impl<'p> DeleteOperator<'p> {
                     key: key_in(row, target.key)?,
                     decide: &|_| Ok(Verdict::Delete),
                 };
-                let changed = changing.change(Verdict::Delete, self.again.as_mut());
+                let changed = changing.change(Verdict::Delete, self.recheck.as_mut());
                 if let Became::Deleted(fresh) = changed.await? {
                     out.push(fresh.row(0).iter().copied());
                 }
@@ -154,18 +155,22 @@ impl Operator for DeleteOperator<'_> {
 pub(super) struct LockRowsOperator<'p> {
     input: Input<'p>,
     locks: &'p [RowLock],
-    again: Option<Finding<'p>>,
+    recheck: Option<Recheck<'p>>,
     /// Whether all rows that are left are in the input's batch.
     is_settled: bool,
     scratch: Scratch,
 }
 
 impl<'p> LockRowsOperator<'p> {
-    pub(super) fn new(input: Input<'p>, locks: &'p [RowLock], again: Option<Finding<'p>>) -> Self {
+    pub(super) fn new(
+        input: Input<'p>,
+        locks: &'p [RowLock],
+        recheck: Option<Recheck<'p>>,
+    ) -> Self {
         Self {
             input,
             locks,
-            again,
+            recheck,
             is_settled: false,
             scratch: Scratch::new(),
         }
@@ -197,10 +202,10 @@ impl<'p> LockRowsOperator<'p> {
                         }
                     }
                 }
-                if let Some(again) = self.again.as_mut().filter(|_| keeps)
+                if let Some(recheck) = self.recheck.as_mut().filter(|_| keeps)
                     && has_changed(self.locks, found, row.row(0))?
                 {
-                    match again.find(context, row.row(0)).await? {
+                    match recheck.find(context, row.row(0)).await? {
                         Some(now) => row = now,
                         None => keeps = false,
                     }

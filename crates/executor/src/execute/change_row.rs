@@ -28,7 +28,7 @@ use super::{
 use batch::Rows;
 use catalog::Table;
 use planner::{
-    plan::{Again, Assignments, NewRow, Target},
+    plan::{Assignments, NewRow, RecheckQuery, Target},
     program::Program,
 };
 
@@ -133,14 +133,14 @@ enum Attempt<'p> {
 }
 
 /// A query that finds rows again that have changed, where conditions alone do not tell
-/// (`planner/plan/again.rs`).
-pub(super) struct Finding<'p> {
-    plan: &'p Again,
+/// (`planner/plan/recheck.rs`).
+pub(super) struct Recheck<'p> {
+    plan: &'p RecheckQuery,
     query: Input<'p>,
 }
 
-impl<'p> Finding<'p> {
-    pub(super) fn new(plan: &'p Again, query: Input<'p>) -> Self {
+impl<'p> Recheck<'p> {
+    pub(super) fn new(plan: &'p RecheckQuery, query: Input<'p>) -> Self {
         Self { plan, query }
     }
 
@@ -199,7 +199,7 @@ pub(super) struct Changing<'c, 'p> {
 }
 
 impl<'p> Changing<'_, 'p> {
-    /// Changes the row; `first` is the verdict on it when it was found. `again` finds it again if
+    /// Changes the row; `first` is the verdict on it when it was found. `recheck` finds it again if
     /// it has changed, where the target says so.
     ///
     /// # Errors
@@ -207,7 +207,7 @@ impl<'p> Changing<'_, 'p> {
     pub(super) async fn change(
         &self,
         first: Verdict<'p>,
-        mut again: Option<&mut Finding<'p>>,
+        mut recheck: Option<&mut Recheck<'p>>,
     ) -> Result<Became> {
         let mut verdict = first;
         let mut found: Option<Rows> = None;
@@ -223,12 +223,13 @@ impl<'p> Changing<'_, 'p> {
                 }
                 Verdict::Update(new, assignments) => self.update(row, new, assignments).await?,
             };
-            match (attempt, &mut again) {
+            match (attempt, &mut recheck) {
                 (Attempt::Became(became), _) => return Ok(became),
                 (Attempt::Otherwise(other), _) => verdict = other,
-                (Attempt::Changed(fresh), Some(again)) => {
+                (Attempt::Changed(fresh), Some(recheck)) => {
                     // The future is boxed, since it is seldom needed.
-                    let Some(row) = Box::pin(again.find(self.context, fresh.row(0))).await? else {
+                    let Some(row) = Box::pin(recheck.find(self.context, fresh.row(0))).await?
+                    else {
                         return Ok(Became::Unmatched);
                     };
                     verdict = (self.decide)(row.row(0))?;
@@ -253,7 +254,7 @@ impl<'p> Changing<'_, 'p> {
         let Some(fresh) = fresh else {
             return Ok(ControlFlow::Break(None));
         };
-        if target.again.is_some() && !is_same(table, rows, columns, row, &fresh)? {
+        if target.recheck_query.is_some() && !is_same(table, rows, columns, row, &fresh)? {
             let changed = Attempt::Changed(kept(fresh));
             return Ok(ControlFlow::Break(Some(changed)));
         }

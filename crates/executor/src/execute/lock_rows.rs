@@ -77,7 +77,7 @@ pub async fn lock_rows(
 fn locked_point(plan: &Plan) -> Option<(&Scan, &KeyRange, Strength)> {
     match plan {
         Plan::Project { input, .. } => locked_point(input),
-        Plan::Lock { input, locks, .. } => match (&**input, locks.as_slice()) {
+        Plan::LockRows { input, locks, .. } => match (&**input, locks.as_slice()) {
             (Plan::Scan(scan), [lock]) if scan.filter.is_none() => match &scan.access {
                 AccessPath::Key(range) if range.is_point => Some((scan, range, lock.strength)),
                 _ => None,

@@ -9,7 +9,7 @@ use super::{
     aggregate::AggregateOperator,
     apply::ApplyOperator,
     change::{DeleteOperator, LockRowsOperator, UpdateOperator},
-    change_row::Finding,
+    change_row::Recheck,
     copy_source::CopySourceOperator,
     distinct::Distinct,
     functions::{FunctionScanOperator, ProjectSetOperator},
@@ -29,7 +29,7 @@ use super::{
     waiting_calls::WaitingCallsOperator,
     window::WindowOperator,
 };
-use planner::plan::{Again, Plan, Shared, SharedBody};
+use planner::plan::{Plan, RecheckQuery, Shared, SharedBody};
 
 /// Returns the running side of a plan.
 ///
@@ -150,31 +150,31 @@ impl<'p> Opening<'p> {
             Plan::Window { input, windows } => {
                 Box::new(WindowOperator::new(self.input(input)?, windows))
             }
-            Plan::Lock {
+            Plan::LockRows {
                 input,
                 locks,
-                again,
+                recheck_query,
             } => {
-                let again = self.again(again.as_deref())?;
-                Box::new(LockRowsOperator::new(self.input(input)?, locks, again))
+                let recheck = self.recheck(recheck_query.as_deref())?;
+                Box::new(LockRowsOperator::new(self.input(input)?, locks, recheck))
             }
             Plan::Insert(insert) => {
                 Box::new(InsertOperator::new(insert, self.input(&insert.input)?))
             }
             Plan::Update(update) => {
-                let again = self.again(update.target.again.as_deref())?;
+                let recheck = self.recheck(update.target.recheck_query.as_deref())?;
                 Box::new(UpdateOperator::new(
                     update,
                     self.input(&update.input)?,
-                    again,
+                    recheck,
                 ))
             }
             Plan::Delete(delete) => {
-                let again = self.again(delete.target.again.as_deref())?;
+                let recheck = self.recheck(delete.target.recheck_query.as_deref())?;
                 Box::new(DeleteOperator::new(
                     delete,
                     self.input(&delete.input)?,
-                    again,
+                    recheck,
                 ))
             }
             Plan::Merge(merge) => Box::new(MergeOperator::new(merge, self.input(&merge.input)?)),
@@ -194,12 +194,12 @@ impl<'p> Opening<'p> {
     }
 
     /// Opens the query that finds rows again.
-    fn again(&mut self, again: Option<&'p Again>) -> Result<Option<Finding<'p>>> {
-        let Some(again) = again else {
+    fn recheck(&mut self, query: Option<&'p RecheckQuery>) -> Result<Option<Recheck<'p>>> {
+        let Some(plan) = query else {
             return Ok(None);
         };
-        let query = self.repeated(&again.plan)?;
-        Ok(Some(Finding::new(again, query)))
+        let query = self.repeated(&plan.plan)?;
+        Ok(Some(Recheck::new(plan, query)))
     }
 
     /// Returns the source that a reference to a shared relation reads.
@@ -257,7 +257,7 @@ pub(super) fn width(plan: &Plan) -> usize {
         | Plan::Distinct { input, .. }
         | Plan::Sort { input, .. }
         | Plan::Limit { input, .. }
-        | Plan::Lock { input, .. } => width(input),
+        | Plan::LockRows { input, .. } => width(input),
         Plan::Project { values, .. } => values.len(),
         Plan::ProjectSet { input, calls } => width(input) + columns(calls),
         Plan::Window { input, windows } => width(input) + windows.len(),

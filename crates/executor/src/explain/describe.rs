@@ -239,7 +239,7 @@ impl Describing<'_> {
                     ..node("With")
                 }
             }
-            Plan::Lock { input, locks, .. } => {
+            Plan::LockRows { input, locks, .. } => {
                 let tables = locks.iter().map(|lock| &*lock.table.name);
                 let tables = tables.collect::<Vec<_>>().join(", ");
                 self.over(format!("Lock Rows of {tables}"), input)

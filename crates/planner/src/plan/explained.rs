@@ -247,7 +247,7 @@ fn startup(plan: &Plan, own: Estimate, below: &[Estimate]) -> f64 {
         | Plan::ProjectSet { .. }
         | Plan::Distinct { .. }
         | Plan::Limit { .. }
-        | Plan::Lock { .. }
+        | Plan::LockRows { .. }
         | Plan::Calls(_)
         | Plan::Union { .. }
         | Plan::Insert(_) => first.startup,

@@ -44,7 +44,7 @@ fn show(plan: &Plan, text: &mut String) {
         | Plan::Window { input, .. }
         | Plan::Distinct { input, .. }
         | Plan::Limit { input, .. }
-        | Plan::Lock { input, .. } => show(input, text),
+        | Plan::LockRows { input, .. } => show(input, text),
         Plan::Sort { input, .. } => {
             text.push_str("sort ");
             show(input, text);

@@ -20,7 +20,7 @@ impl Plan {
             | Plan::Distinct { input, .. }
             | Plan::Sort { input, .. }
             | Plan::Limit { input, .. }
-            | Plan::Lock { input, .. } => visit(input),
+            | Plan::LockRows { input, .. } => visit(input),
             Plan::HashJoin(join) => {
                 visit(&mut join.probe);
                 visit(&mut join.build);

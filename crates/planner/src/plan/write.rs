@@ -6,8 +6,9 @@ use types::Result;
 
 use super::{
     Assignments, Check, ConflictUpdate, Delete, Insert, Merge, MergeAction, MergeKind, NewRow,
-    OnConflict, Plan, RowLock, Target, Update, again,
+    OnConflict, Plan, RowLock, Target, Update,
     lower::{Lowering, Node, row_layout, with},
+    recheck,
 };
 use crate::program::{Layout, Program};
 use catalog::{ObjectId, RowKey, Table};
@@ -139,15 +140,15 @@ impl Lowering {
             }
             ChangeKind::Delete => Vec::new(),
         };
-        let again = again::is_needed(&change.input);
-        let recheck = match again {
+        let needs_recheck = recheck::is_needed(&change.input);
+        let recheck = match needs_recheck {
             true => Vec::new(),
             false => conditions_on(&change.input, &change.old),
         };
         let mut wanted = with(needed, values.into_iter().chain(&recheck));
         wanted.insert(change.key);
-        if again {
-            wanted.extend(again::wanted(&change.input));
+        if needs_recheck {
+            wanted.extend(recheck::wanted(&change.input));
         }
         // An updated row is written whole; foreign keys may ask for any column of a deleted one.
         if matches!(change.kind, ChangeKind::Update { .. })
@@ -162,7 +163,7 @@ impl Lowering {
             );
         }
         let reads_others = count_reads(&change.input, change.table.id) > 1;
-        let relation = again.then(|| change.input.clone());
+        let relation = needs_recheck.then(|| change.input.clone());
         let input = self.lower(change.input, &wanted)?;
         let mut target = self.target(
             &change.table,
@@ -173,7 +174,11 @@ impl Lowering {
             reads_others,
         )?;
         if let Some(relation) = relation {
-            target.again = Some(Box::new(self.again(&relation, &wanted, &input.layout)?));
+            target.recheck_query = Some(Box::new(self.recheck_query(
+                &relation,
+                &wanted,
+                &input.layout,
+            )?));
         }
         match change.kind {
             ChangeKind::Delete => {
@@ -229,7 +234,7 @@ impl Lowering {
             key: input.at(key)?,
             columns: columns.collect(),
             recheck: self.conjunction(recheck, &input.layout)?,
-            again: None,
+            recheck_query: None,
             // A scan must not meet rows that the statement has written.
             read_first: reads_others || !is_point(&input.plan),
         })
@@ -310,15 +315,15 @@ impl Lowering {
         needed: &BTreeSet<ColumnId>,
     ) -> Result<Node> {
         let mut wanted = needed.clone();
-        let again = again::is_needed(&input);
-        if again {
-            wanted.extend(again::wanted(&input));
+        let needs_recheck = recheck::is_needed(&input);
+        if needs_recheck {
+            wanted.extend(recheck::wanted(&input));
         }
         let mut rechecks = Vec::with_capacity(locks.len());
         for lock in locks {
             wanted.insert(lock.key);
             let own = scan_columns(&input, lock.scan);
-            if again {
+            if needs_recheck {
                 rechecks.push((own, Vec::new(), Vec::new()));
                 continue;
             }
@@ -329,10 +334,14 @@ impl Lowering {
             wanted.extend(computed.iter().flat_map(|(_, value)| value.columns()));
             rechecks.push((own, recheck, computed));
         }
-        let relation = again.then(|| input.clone());
+        let relation = needs_recheck.then(|| input.clone());
         let node = self.lower(input, &wanted)?;
-        let again = match relation {
-            Some(relation) => Some(Box::new(self.again(&relation, &wanted, &node.layout)?)),
+        let recheck_query = match relation {
+            Some(relation) => Some(Box::new(self.recheck_query(
+                &relation,
+                &wanted,
+                &node.layout,
+            )?)),
             None => None,
         };
         let mut lowered = Vec::with_capacity(locks.len());
@@ -359,10 +368,10 @@ impl Lowering {
                 recheck: self.conjunction(recheck, &node.layout)?,
             });
         }
-        let plan = Plan::Lock {
+        let plan = Plan::LockRows {
             input: Box::new(node.plan),
             locks: lowered,
-            again,
+            recheck_query,
         };
         Ok(Node {
             plan,

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use types::{Result, Scalar, SqlError, SqlState, Type, TypeModifier};
 
 use super::{
-    Again,
+    RecheckQuery,
     lower::{Lowering, arranged},
 };
 use crate::program::Layout;
@@ -75,12 +75,12 @@ pub(super) fn wanted(relation: &Relation) -> BTreeSet<ColumnId> {
 impl Lowering {
     /// Returns the query that finds rows of `relation` again. The rows are lowered to `layout`, and
     /// have to have the columns `wanted`.
-    pub(super) fn again(
+    pub(super) fn recheck_query(
         &mut self,
         relation: &Relation,
         wanted: &BTreeSet<ColumnId>,
         layout: &Layout,
-    ) -> Result<Again> {
+    ) -> Result<RecheckQuery> {
         let mut columns = Vec::new();
         let has = |id| layout.position(id).is_some();
         let relation = held(relation.clone(), &has, &mut columns);
@@ -100,7 +100,7 @@ impl Lowering {
         let missing = || SqlError::new(SqlState::INTERNAL_ERROR, "a column is not found again");
         let positions = positions.into_iter().collect::<Option<Vec<usize>>>();
         let positions = positions.ok_or_else(missing)?;
-        Ok(Again {
+        Ok(RecheckQuery {
             plan: arranged(node, &positions),
             given,
         })
