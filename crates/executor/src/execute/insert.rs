@@ -449,8 +449,8 @@ async fn key_of(
     Ok(found.map(|()| key))
 }
 
-/// Returns the key of a row in a unique index; `None` if a part of it is NULL, which conflicts with
-/// no other row.
+/// Returns the key of a row in a unique index; `None` if a part of it is NULL, and NULLs are distinct
+/// there: the row conflicts with no other one.
 fn entry(table: &Table, at: usize, row: &[Value<'_>]) -> Result<Option<Vec<u8>>> {
     let index = &table.indexes[at];
     let columns = index
@@ -458,7 +458,7 @@ fn entry(table: &Table, at: usize, row: &[Value<'_>]) -> Result<Option<Vec<u8>>>
         .ok_or_else(|| SqlError::unsupported("ON CONFLICT with an index over expressions"))?;
     let columns = columns.iter();
     let values: Vec<Value<'_>> = columns.map(|at| row[usize::from(*at)]).collect();
-    if values.iter().any(Value::is_null) {
+    if !index.nulls_not_distinct && values.iter().any(Value::is_null) {
         return Ok(None);
     }
     let mut entry = Vec::new();

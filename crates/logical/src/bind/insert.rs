@@ -379,20 +379,21 @@ fn unique_over(table: &Table, columns: &[usize]) -> Vec<Option<usize>> {
         .collect()
 }
 
-/// The unique key that a constraint of this name is.
+/// Returns the unique key that a constraint of this name is. An index that is no constraint is none,
+/// and may be partial or over expressions.
 fn unique_named(table: &Table, name: &str) -> Option<Option<usize>> {
-    if let Some(key) = table
-        .primary_key
-        .as_ref()
-        .filter(|key| *key.name == *name && key.index.is_none())
-    {
-        debug_assert!(!key.columns.is_empty());
+    let key = table.primary_key.iter().map(|key| (&key.name, key.index));
+    let uniques = table.uniques.iter();
+    let uniques = uniques.map(|unique| (&unique.name, Some(unique.index)));
+    let mut constraints = key.chain(uniques);
+    let (_, index) = constraints.find(|(other, _)| ***other == *name)?;
+    let Some(id) = index else {
         return Some(None);
-    }
+    };
     table
         .indexes
         .iter()
-        .position(|index| index.unique && *index.name == *name)
+        .position(|index| index.id == id)
         .map(Some)
 }
 
