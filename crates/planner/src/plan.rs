@@ -87,6 +87,9 @@ pub enum Plan {
         calls: Vec<Call>,
         /// `WITH ORDINALITY`: a last column numbers the rows from 1 on.
         ordinality: bool,
+        /// Whether the arguments refer to no row around the functions: they are called once, even
+        /// the volatile ones, as in PostgreSQL.
+        is_fixed: bool,
     },
     /// The rows of a shared relation, by its number among the execution's.
     Shared {

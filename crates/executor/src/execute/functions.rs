@@ -68,15 +68,18 @@ async fn rows_of_all<'a>(
 pub(super) struct FunctionScanOperator<'p> {
     calls: &'p [Call],
     ordinality: bool,
+    /// Whether the rows stay the same when they are read again.
+    is_fixed: bool,
     rows: Option<Vec<Rows>>,
     next: usize,
 }
 
 impl<'p> FunctionScanOperator<'p> {
-    pub(super) fn new(calls: &'p [Call], ordinality: bool) -> Self {
+    pub(super) fn new(calls: &'p [Call], ordinality: bool, is_fixed: bool) -> Self {
         Self {
             calls,
             ordinality,
+            is_fixed,
             rows: None,
             next: 0,
         }
@@ -123,7 +126,9 @@ impl Operator for FunctionScanOperator<'_> {
     }
 
     fn rewind(&mut self) {
-        self.rows = None;
+        if !self.is_fixed {
+            self.rows = None;
+        }
         self.next = 0;
     }
 }

@@ -61,9 +61,11 @@ impl<'p> Opening<'p> {
             Plan::System { relation, columns } => {
                 Box::new(SystemScanOperator::new(*relation, columns))
             }
-            Plan::Functions { calls, ordinality } => {
-                Box::new(FunctionScanOperator::new(calls, *ordinality))
-            }
+            Plan::Functions {
+                calls,
+                ordinality,
+                is_fixed,
+            } => Box::new(FunctionScanOperator::new(calls, *ordinality, *is_fixed)),
             Plan::Shared { number, columns } => {
                 Box::new(CteScanOperator::new(self.source(*number)?, columns))
             }
@@ -250,7 +252,9 @@ pub(super) fn width(plan: &Plan) -> usize {
         Plan::CopySource { width } => *width,
         Plan::Scan(scan) => scan.columns.len() + usize::from(scan.with_key),
         Plan::System { columns, .. } => columns.len(),
-        Plan::Functions { calls, ordinality } => columns(calls) + usize::from(*ordinality),
+        Plan::Functions {
+            calls, ordinality, ..
+        } => columns(calls) + usize::from(*ordinality),
         Plan::Shared { columns, .. } => columns.len(),
         Plan::Explained(explained) => width(&explained.input),
         Plan::Filter { input, .. }

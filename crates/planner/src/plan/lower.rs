@@ -217,11 +217,14 @@ impl Lowering {
                     .flat_map(|call| call.columns.iter().copied())
                     .chain(ordinality);
                 let layout = Layout::new(columns);
+                let mut arguments = calls.iter().flat_map(|call| &call.arguments);
+                let is_fixed = arguments.all(|argument| argument.columns().is_empty());
                 let calls = self.calls(&calls, &Layout::default())?;
                 Ok(Node {
                     plan: Plan::Functions {
                         calls,
                         ordinality: ordinality.is_some(),
+                        is_fixed,
                     },
                     layout,
                 })
