@@ -307,12 +307,9 @@ pub(super) fn is_immutable(expression: &Expression) -> bool {
         function.0.volatility == functions::Volatility::Immutable
     };
     !expression.any(&mut |part| match &part.kind {
-        Kind::Call { function, .. } => !is_fixed(function),
-        Kind::Quantified { operator, .. } => !is_fixed(operator),
-        Kind::Distinct { equals, .. } => !is_fixed(equals),
         Kind::Convert { conversion, .. } => !is_fixed_cast(conversion.0.from(), conversion.0.to()),
         Kind::Parameter(_) => true,
-        _ => false,
+        kind => kind.function().is_some_and(|function| !is_fixed(function)),
     })
 }
 
