@@ -240,6 +240,12 @@ impl Gathered {
         self.bytes.len()
     }
 
+    /// Returns how many bytes of keys and payloads the memory has room for.
+    #[cfg(test)]
+    pub(crate) fn room(&self) -> usize {
+        self.bytes.capacity()
+    }
+
     pub(crate) fn rids(&self) -> impl Iterator<Item = Rid> + Clone {
         self.ends.iter().map(|entry| entry.0)
     }

@@ -23,10 +23,10 @@ pub(in crate::secondary) struct Batch {
 }
 
 impl Batch {
-    /// Empties the batch.
+    /// Empties the batch, and keeps its memory for the next one.
     pub(in crate::secondary) fn clear(&mut self) {
         self.records = 0;
-        self.entries = Gathered::default();
+        self.entries.clear();
         self.expired.clear();
     }
 
@@ -62,5 +62,22 @@ impl Batch {
             entry.encode(expiry, &mut self.payload);
             self.entries.push(rid, &self.key, &self.payload);
         }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    /// A batch once dropped the memory of its entries whenever it was emptied, although it is kept
+    /// for the next records.
+    #[test]
+    fn a_batch_that_is_emptied_keeps_its_memory() {
+        let mut batch = Batch::default();
+        batch.entries.push(Rid(1), b"key", b"payload");
+        let room = batch.entries.room();
+        batch.clear();
+        assert_eq!(batch.entries.len(), 0);
+        assert!(room > 0 && batch.entries.room() == room);
     }
 }
