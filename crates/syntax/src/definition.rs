@@ -18,7 +18,7 @@ use sqlparser::{
 
 pub use self::{
     comment::Commented,
-    sequence::SequenceClauses,
+    sequence::{Integer, SequenceClauses},
     table::{ColumnChange, IdentityChange, TableAction},
     table_as::{TableAs, has_into},
 };

@@ -5,7 +5,7 @@ mod options;
 use sqlparser::ast::{self, ColumnOption, GeneratedAs};
 use types::{Result, SqlError, SqlState, Type};
 
-use self::options::resolve;
+use self::options::{resolve, value};
 use super::Session;
 use catalog::{
     Catalog, Column, Comments, CounterState, Dependency, Generation, IdentityMode, NameClass,
@@ -115,7 +115,9 @@ impl Session {
         let mut restart = None;
         let edit = |sequence: &mut Sequence| {
             let options = resolve(clauses, ty, Some((&sequence.options, last)))?;
-            restart = clauses.restart.map(|to| to.unwrap_or(options.start));
+            let to = clauses.restart.as_ref();
+            let to = to.map(|to| Ok(value(to)?.unwrap_or(options.start)));
+            restart = to.transpose()?;
             sequence.options = options;
             if let Some(owned_by) = owned_by {
                 sequence.owned_by = owned_by;

@@ -7,9 +7,51 @@ use sqlparser::{
     parser::{Parser, ParserError},
     tokenizer::Token,
 };
-use types::{Result, SqlError, SqlState};
+use types::{Result, Scalar, SqlError, SqlState, Type, Value as Known};
 
 use super::{Parsed, unexpected};
+use batch::OwnedValue;
+
+/// A number as a clause has it. Its value is asked for when the sequence is made or changed, since a
+/// number out of range is no error of syntax.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Integer(String);
+
+impl Integer {
+    /// Returns the value of the number.
+    ///
+    /// # Errors
+    /// 22003 for a number beyond `bigint`, 22P02 for one with a fraction or an exponent.
+    pub fn value(&self) -> Result<i64> {
+        match OwnedValue::parse(&self.0, Type::Scalar(Scalar::Int8))?.value() {
+            Known::Int8(value) => Ok(value),
+            _ => Err(SqlError::new(SqlState::INTERNAL_ERROR, "no bigint")),
+        }
+    }
+
+    /// Returns the number that the parser has read; `None` for what is no number, as a parameter.
+    fn of(expression: &Expr) -> Option<Self> {
+        let digits = |expression: &Expr| match expression {
+            Expr::Value(ValueWithSpan {
+                value: Value::Number(digits, _),
+                ..
+            }) => Some(digits.clone()),
+            _ => None,
+        };
+        let text = match expression {
+            Expr::UnaryOp {
+                op: UnaryOperator::Minus,
+                expr,
+            } => format!("-{}", digits(expr)?),
+            Expr::UnaryOp {
+                op: UnaryOperator::Plus,
+                expr,
+            } => digits(expr)?,
+            unsigned => digits(unsigned)?,
+        };
+        Some(Self(text))
+    }
+}
 
 /// What was said; `None` where nothing was.
 #[derive(Debug, Clone, Default)]
@@ -17,17 +59,17 @@ pub struct SequenceClauses {
     /// `AS type`.
     pub data_type: Option<DataType>,
     /// `INCREMENT [BY] n`.
-    pub increment: Option<i64>,
+    pub increment: Option<Integer>,
     /// `NO MINVALUE` is `Some(None)`.
-    pub minimum: Option<Option<i64>>,
+    pub minimum: Option<Option<Integer>>,
     /// `MAXVALUE n`; `NO MAXVALUE` is `Some(None)`.
-    pub maximum: Option<Option<i64>>,
+    pub maximum: Option<Option<Integer>>,
     /// `START [WITH] n`.
-    pub start: Option<i64>,
+    pub start: Option<Integer>,
     /// `RESTART` alone is `Some(None)`.
-    pub restart: Option<Option<i64>>,
+    pub restart: Option<Option<Integer>>,
     /// `CACHE n`.
-    pub cache: Option<i64>,
+    pub cache: Option<Integer>,
     /// `CYCLE`; `NO CYCLE` is `Some(false)`.
     pub cycle: Option<bool>,
     /// `OWNED BY NONE` is `Some(None)`.
@@ -135,32 +177,20 @@ fn once<T>(slot: &mut Option<T>, value: T) -> Parsed<bool> {
     }
 }
 
-fn integer(parser: &mut Parser<'_>) -> Parsed<i64> {
+fn integer(parser: &mut Parser<'_>) -> Parsed<Integer> {
     let value = parser.parse_number()?;
-    number(&value).map_err(|error| ParserError::ParserError(error.message().to_owned()))
+    Integer::of(&value).map_or_else(
+        || {
+            parser.prev_token();
+            unexpected(parser, "a number")
+        },
+        Ok,
+    )
 }
 
-fn number(expression: &Expr) -> Result<i64> {
-    let text = match expression {
-        Expr::Value(ValueWithSpan {
-            value: Value::Number(digits, _),
-            ..
-        }) => digits.clone(),
-        Expr::UnaryOp { op, expr } => match (op, &**expr) {
-            (
-                UnaryOperator::Minus,
-                Expr::Value(ValueWithSpan {
-                    value: Value::Number(digits, _),
-                    ..
-                }),
-            ) => format!("-{digits}"),
-            (UnaryOperator::Plus, inner) => return number(inner),
-            _ => String::new(),
-        },
-        _ => String::new(),
-    };
-    text.parse().map_err(|_| {
-        let message = format!("value \"{expression}\" is out of range for type bigint");
-        SqlError::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, message)
+fn number(expression: &Expr) -> Result<Integer> {
+    Integer::of(expression).ok_or_else(|| {
+        let message = format!("syntax error at or near \"{expression}\"");
+        SqlError::new(SqlState::SYNTAX_ERROR, message)
     })
 }

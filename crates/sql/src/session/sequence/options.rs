@@ -3,12 +3,12 @@
 use types::{Result, Scalar, SqlError, SqlState, Type};
 
 use catalog::SequenceOptions;
-use syntax::definition::SequenceClauses;
+use syntax::definition::{Integer, SequenceClauses};
 
 /// Returns the options of a sequence; `before` has its former options, and its last value.
 ///
 /// # Errors
-/// 22023 for options that do not go together.
+/// 22023 for options that do not go together, 22003 and 22P02 for numbers that are no `bigint`.
 pub(super) fn resolve(
     clauses: &SequenceClauses,
     ty: Type,
@@ -28,19 +28,19 @@ pub(super) fn resolve(
             .zip(old_bounds)
             .is_some_and(|(old, (smallest, _))| old.minimum == smallest);
 
-    let increment = clauses.increment.or(old.map(|old| old.increment));
+    let increment = value(&clauses.increment)?.or(old.map(|old| old.increment));
     let increment = increment.unwrap_or(1);
     if increment == 0 {
         return Err(invalid("INCREMENT must not be zero".to_owned()));
     }
-    let maximum = match (clauses.maximum, old) {
-        (Some(Some(maximum)), _) => maximum,
+    let maximum = match (&clauses.maximum, old) {
+        (Some(Some(maximum)), _) => maximum.value()?,
         (None, Some(old)) if !new_maximum => old.maximum,
         _ if increment > 0 || new_maximum => largest,
         _ => -1,
     };
-    let minimum = match (clauses.minimum, old) {
-        (Some(Some(minimum)), _) => minimum,
+    let minimum = match (&clauses.minimum, old) {
+        (Some(Some(minimum)), _) => minimum.value()?,
         (None, Some(old)) if !new_minimum => old.minimum,
         _ if increment < 0 || new_minimum => smallest,
         _ => 1,
@@ -58,16 +58,16 @@ pub(super) fn resolve(
             "MINVALUE ({minimum}) must be less than MAXVALUE ({maximum})"
         )));
     }
-    let start = clauses.start.or(old.map(|old| old.start));
+    let start = value(&clauses.start)?.or(old.map(|old| old.start));
     let start = start.unwrap_or(if increment > 0 { minimum } else { maximum });
     within("START", start, minimum, maximum)?;
-    let last = match (clauses.restart, before) {
-        (Some(to), _) => to.unwrap_or(start),
+    let last = match (&clauses.restart, before) {
+        (Some(to), _) => value(to)?.unwrap_or(start),
         (None, Some((_, last))) => last,
         (None, None) => start,
     };
     within("RESTART", last, minimum, maximum)?;
-    if let Some(cache) = clauses.cache
+    if let Some(cache) = value(&clauses.cache)?
         && cache <= 0
     {
         return Err(invalid(format!(
@@ -85,6 +85,14 @@ pub(super) fn resolve(
             .or(old.map(|old| old.cycle))
             .unwrap_or_default(),
     })
+}
+
+/// Returns the value of a number, if there is one.
+///
+/// # Errors
+/// Errors of [`Integer::value`].
+pub(super) fn value(written: &Option<Integer>) -> Result<Option<i64>> {
+    written.as_ref().map(Integer::value).transpose()
 }
 
 fn within(what: &str, value: i64, minimum: i64, maximum: i64) -> Result<()> {
