@@ -4,11 +4,14 @@ use sqlparser::{
     ast::{Ident, ObjectName, Statement, VacuumStatement},
     keywords::Keyword,
     parser::{IsOptional, Parser, ParserError},
-    tokenizer::Token,
+    tokenizer::{Span, Token},
 };
 use types::{Result, SqlError, SqlState};
 
-use super::{Source, dialect::Postgres, refused, unexpected};
+use super::{Source, dialect::Postgres, name, position, refused, unexpected};
+
+/// Number of processes that PARALLEL may ask for.
+const WORKERS_MAX: i32 = 1024;
 
 /// VACUUM, or ANALYZE, or both.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -69,7 +72,12 @@ pub fn maintenance(source: &Source<'_>) -> Result<Maintenance> {
         Err(Refused::Parser(error)) => {
             return Err(refused(source.whole(), &error.to_string(), &parser));
         }
-        Err(Refused::Option(error)) => return Err(error),
+        Err(Refused::Option(error, span)) => {
+            return Err(match position::of(source.whole(), span) {
+                Some(position) => error.at(position),
+                None => error,
+            });
+        }
     }
     if !found.analyze
         && found
@@ -85,7 +93,14 @@ pub fn maintenance(source: &Source<'_>) -> Result<Maintenance> {
 
 enum Refused {
     Parser(ParserError),
-    Option(SqlError),
+    /// An option that is refused, with its name's place if the error has a position.
+    Option(SqlError, Span),
+}
+
+impl Refused {
+    fn option(message: String, span: Span) -> Self {
+        Self::Option(SqlError::new(SqlState::SYNTAX_ERROR, message), span)
+    }
 }
 
 impl From<ParserError> for Refused {
@@ -101,13 +116,19 @@ fn statement(parser: &mut Parser<'_>, found: &mut Maintenance) -> std::result::R
         found.analyze = true;
     }
     if parser.consume_token(&Token::LParen) {
+        let mut layout = Layout::default();
         loop {
-            option(parser, found)?;
+            option(parser, found, &mut layout)?;
             if !parser.consume_token(&Token::Comma) {
                 break;
             }
         }
         parser.expect_token(&Token::RParen)?;
+        if layout.is_full && layout.is_parallel {
+            let message = "VACUUM FULL cannot be performed in parallel";
+            let error = SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message);
+            return Err(Refused::Option(error, Span::empty()));
+        }
     } else if found.vacuum {
         // In this order, and no other. Nothing is told, so VERBOSE tells no more.
         for keyword in [Keyword::FULL, Keyword::FREEZE, Keyword::VERBOSE] {
@@ -130,46 +151,137 @@ fn statement(parser: &mut Parser<'_>, found: &mut Maintenance) -> std::result::R
     }
 }
 
-/// An option in parentheses. Those that say how PostgreSQL's files are cleared up are taken and
-/// mean nothing here.
-fn option(parser: &mut Parser<'_>, found: &mut Maintenance) -> std::result::Result<(), Refused> {
-    let name = parser.parse_identifier()?.value.to_ascii_lowercase();
-    let value = match &parser.peek_token_ref().token {
-        Token::Comma | Token::RParen => None,
-        _ => Some(parser.next_token().token.to_string().to_ascii_lowercase()),
-    };
-    let is_on = match value.as_deref() {
-        None | Some("true" | "on" | "1") => Some(true),
-        Some("false" | "off" | "0") => Some(false),
-        Some(_) => None,
-    };
-    let statement = if found.vacuum { "VACUUM" } else { "ANALYZE" };
-    let is_boolean = match (name.as_str(), found.vacuum) {
-        ("analyze", true) => {
-            found.analyze = is_on == Some(true);
-            true
+/// Options about PostgreSQL's files that exclude each other.
+#[derive(Default)]
+struct Layout {
+    is_full: bool,
+    is_parallel: bool,
+}
+
+/// The value of an option.
+enum Argument {
+    Missing,
+    /// A word or a string, in lower case.
+    Text(String),
+    /// A number with its sign.
+    Number(String),
+}
+
+impl Argument {
+    fn read(parser: &mut Parser<'_>) -> std::result::Result<Self, ParserError> {
+        if let Token::Comma | Token::RParen = parser.peek_token_ref().token {
+            return Ok(Self::Missing);
         }
-        ("skip_locked", _) => {
-            found.skip_locked = is_on == Some(true);
-            true
+        let is_negative = parser.consume_token(&Token::Minus);
+        let is_signed = is_negative || parser.consume_token(&Token::Plus);
+        let token = parser.next_token();
+        match token.token {
+            Token::Number(digits, _) if is_negative => Ok(Self::Number(format!("-{digits}"))),
+            Token::Number(digits, _) => Ok(Self::Number(digits)),
+            Token::Word(word) if !is_signed => Ok(Self::Text(word.value.to_ascii_lowercase())),
+            Token::SingleQuotedString(text) if !is_signed => {
+                Ok(Self::Text(text.to_ascii_lowercase()))
+            }
+            _ => parser.expected("the value of an option", token),
         }
-        ("verbose", _) => true,
-        ("full" | "freeze" | "disable_page_skipping" | "process_toast" | "truncate", true) => true,
-        ("index_cleanup" | "parallel", true) => false,
-        _ => {
+    }
+
+    fn integer(&self) -> Option<i32> {
+        match self {
+            Self::Number(digits) => digits.parse().ok(),
+            Self::Missing | Self::Text(_) => None,
+        }
+    }
+
+    fn boolean(&self) -> Option<bool> {
+        match self {
+            Self::Missing => Some(true),
+            Self::Text(text) => match text.as_str() {
+                "true" | "on" => Some(true),
+                "false" | "off" => Some(false),
+                _ => None,
+            },
+            Self::Number(_) => match self.integer() {
+                Some(1) => Some(true),
+                Some(0) => Some(false),
+                _ => None,
+            },
+        }
+    }
+}
+
+/// Reads an option in parentheses. Those that say how PostgreSQL's files are cleared up are taken
+/// and mean nothing here.
+fn option(
+    parser: &mut Parser<'_>,
+    found: &mut Maintenance,
+    layout: &mut Layout,
+) -> std::result::Result<(), Refused> {
+    let span = parser.peek_token_ref().span;
+    let name = name::fold(&parser.parse_identifier()?);
+    let argument = Argument::read(parser)?;
+    let is_on = || match argument.boolean() {
+        Some(is_on) => Ok(is_on),
+        None => {
+            let message = format!("{name} requires a Boolean value");
+            Err(Refused::option(message, Span::empty()))
+        }
+    };
+    match (name.as_str(), found.vacuum) {
+        ("analyze", true) => found.analyze = is_on()?,
+        ("skip_locked", _) => found.skip_locked = is_on()?,
+        ("full", true) => layout.is_full = is_on()?,
+        ("parallel", true) => layout.is_parallel = workers(&argument, span)? > 0,
+        ("index_cleanup", true) if matches!(&argument, Argument::Text(text) if text == "auto") => {}
+        ("verbose", _)
+        | ("freeze" | "disable_page_skipping" | "process_toast" | "truncate", true)
+        | ("index_cleanup", true) => drop(is_on()?),
+        (_, is_vacuum) => {
+            let statement = if is_vacuum { "VACUUM" } else { "ANALYZE" };
             let message = format!("unrecognized {statement} option \"{name}\"");
-            return Err(Refused::Option(SqlError::new(
-                SqlState::SYNTAX_ERROR,
-                message,
-            )));
+            return Err(Refused::option(message, span));
         }
-    };
-    if is_boolean && is_on.is_none() {
-        let message = format!("{name} requires a Boolean value");
-        return Err(Refused::Option(SqlError::new(
-            SqlState::SYNTAX_ERROR,
-            message,
-        )));
     }
     Ok(())
+}
+
+/// Returns the number of processes that PARALLEL asks for.
+fn workers(argument: &Argument, span: Span) -> std::result::Result<i32, Refused> {
+    let (message, span) = match argument.integer() {
+        Some(workers) if (0..=WORKERS_MAX).contains(&workers) => return Ok(workers),
+        Some(_) => {
+            let message =
+                format!("parallel workers for vacuum must be between 0 and {WORKERS_MAX}");
+            (message, span)
+        }
+        None if matches!(argument, Argument::Missing) => {
+            let message = format!("parallel option requires a value between 0 and {WORKERS_MAX}");
+            (message, span)
+        }
+        None => (
+            "parallel requires an integer value".to_owned(),
+            Span::empty(),
+        ),
+    };
+    Err(Refused::option(message, span))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::split;
+
+    /// An option that is refused has a position, unless its value is of the wrong kind.
+    #[test]
+    fn refused_options_have_the_positions_of_their_names() {
+        let position = |text| {
+            let sources = split(text).unwrap();
+            maintenance(&sources[0]).unwrap_err().position()
+        };
+        assert_eq!(position("vacuum (verbose, parallel)"), Some(18));
+        assert_eq!(position("vacuum (parallel -1)"), Some(9));
+        assert_eq!(position("analyze (parallel 1)"), Some(10));
+        assert_eq!(position("vacuum (parallel on)"), None);
+        assert_eq!(position("vacuum (full 2)"), None);
+    }
 }
