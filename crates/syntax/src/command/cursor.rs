@@ -1,5 +1,6 @@
 //! DECLARE, FETCH, MOVE and CLOSE.
 
+use sqlparser::tokenizer::Token;
 use types::{Result, SqlError, SqlState};
 
 use super::{Command, Reader};
@@ -117,21 +118,27 @@ fn declare(reader: &mut Reader<'_, '_>) -> Result<Declared> {
 }
 
 fn fetch(reader: &mut Reader<'_, '_>, is_move: bool) -> Result<Command> {
-    let began = reader.taken();
-    let mut direction = direction(reader)?;
-    if !reader.eat(&["from"]) {
-        reader.eat(&["in"]);
-    }
-    // What was taken for a direction may be the name.
-    if reader.token().is_none() && reader.taken() == began + 1 {
-        reader.back();
-        direction = Direction::Forward(1);
+    let mut direction = Direction::Forward(1);
+    if !is_name(reader) {
+        direction = self::direction(reader)?;
+        if !reader.eat(&["from"]) {
+            reader.eat(&["in"]);
+        }
     }
     Ok(Command::Fetch {
         name: reader.name()?,
         direction,
         is_move,
     })
+}
+
+/// Returns whether the cursor's name comes next, and no direction. A word alone is a name, whatever
+/// it means before others, apart from reserved ones.
+fn is_name(reader: &Reader<'_, '_>) -> bool {
+    let is_reserved = ["all", "from", "in"]
+        .iter()
+        .any(|word| reader.sees(&[word]));
+    reader.left() == 1 && !is_reserved && matches!(reader.token(), Some(Token::Word(_)))
 }
 
 fn direction(reader: &mut Reader<'_, '_>) -> Result<Direction> {

@@ -136,6 +136,11 @@ impl<'s, 't> Reader<'s, 't> {
         self.at
     }
 
+    /// Returns the number of tokens that were not taken.
+    pub(super) fn left(&self) -> usize {
+        self.source.tokens.len().saturating_sub(self.at)
+    }
+
     /// # Errors
     /// 42601 unless all was taken.
     pub(super) fn end(&self) -> Result<()> {
