@@ -232,6 +232,8 @@ const REFUSED: &[&[&str]] = &[
     &["drop", "database"],
     &["create", "tablespace"],
     &["set", "transaction", "snapshot"],
+    &["set", "local", "transaction", "snapshot"],
+    &["set", "session", "transaction", "snapshot"],
     &["set", "xml", "option"],
 ];
 

@@ -29,6 +29,8 @@ pub enum Assigned {
 pub(super) fn read(reader: &mut Reader<'_, '_>) -> Result<Option<Command>> {
     let command = if reader.sees(&["set", "constraints"])
         || reader.sees(&["set", "transaction", "snapshot"])
+        || reader.sees(&["set", "local", "transaction", "snapshot"])
+        || reader.sees(&["set", "session", "transaction", "snapshot"])
         || reader.sees(&["set", "xml", "option"])
     {
         return Ok(None);
@@ -63,11 +65,17 @@ pub(super) fn read(reader: &mut Reader<'_, '_>) -> Result<Option<Command>> {
 }
 
 fn set(reader: &mut Reader<'_, '_>) -> Result<Command> {
-    if reader.eat(&["session", "characteristics"]) {
+    if reader.eat(&["session", "characteristics"])
+        || reader.eat(&["session", "session", "characteristics"])
+    {
         reader.expect(&["as", "transaction"])?;
         return some_modes(reader).map(Command::SetCharacteristics);
     }
-    if reader.eat(&["transaction"]) || reader.eat(&["local", "transaction"]) {
+    // The modes are those of this transaction, whatever scope is named.
+    if reader.eat(&["transaction"])
+        || reader.eat(&["local", "transaction"])
+        || reader.eat(&["session", "transaction"])
+    {
         return some_modes(reader).map(Command::SetTransaction);
     }
     let authorization = reader.eat(&["session", "authorization"])

@@ -41,6 +41,26 @@ fn modes_may_have_commas_between_them() {
     );
 }
 
+/// SET TRANSACTION may name a scope, which changes nothing. SESSION was once taken for that of a
+/// setting called `transaction`.
+#[test]
+fn set_transaction_may_name_a_scope() {
+    for scope in ["", "local", "session"] {
+        let expected = Modes {
+            read_only: Some(true),
+            ..Modes::default()
+        };
+        let text = format!("set {scope} transaction read only");
+        assert_eq!(read(&text), Command::SetTransaction(expected));
+        let (message, position) = error(&format!("set {scope} transaction snapshot 'a'"));
+        assert!(
+            message.ends_with("TRANSACTION SNAPSHOT is not supported"),
+            "{message}"
+        );
+        assert_eq!(position, Some(1));
+    }
+}
+
 #[test]
 fn settings_are_set_to_words_numbers_and_strings() {
     assert_eq!(
