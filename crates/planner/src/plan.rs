@@ -18,22 +18,26 @@ mod column_test;
 mod cost;
 mod decorrelate;
 mod dependencies;
+mod effects;
 mod estimate;
 mod explained;
 mod extremes;
 mod implied;
 mod join;
+mod join_nodes;
 mod join_order;
 mod lower;
 mod ordering;
 mod points;
 mod predicate_pushdown;
 mod recheck;
+mod shared;
 #[cfg(feature = "shown")]
 mod shown;
 mod summary;
 mod walk;
 mod write;
+mod write_nodes;
 
 use std::sync::Arc;
 
@@ -43,7 +47,7 @@ use crate::program::Program;
 use catalog::{ObjectId, Table};
 use logical::{
     expression::Function,
-    relation::{FrameUnits, IfLocked, JoinKind, SetKind, WaitingFunction},
+    relation::{FrameUnits, IfLocked, SetKind, WaitingFunction},
 };
 
 #[cfg(feature = "shown")]
@@ -52,10 +56,18 @@ pub use self::{
     access::{index_columns, row_key_columns},
     column_test::ColumnTest,
     dependencies::PlanDependencies,
+    effects::{locks_rows, tables},
     explained::{Estimate, Explained},
+    join_nodes::{
+        Apply, ApplyKind, HashJoin, HashedKeys, HashedSubplan, IndexJoin, JoinProjection,
+        NestedLoopJoin,
+    },
     lower::{PlannedStatement, plan, plan_to_explain, row_layout},
     points::is_of_list,
-    write::{locks_rows, tables},
+    write_nodes::{
+        Assignments, Check, ConflictUpdate, Delete, Insert, Merge, MergeAction, MergeKind, NewRow,
+        OnConflict, Target, Update,
+    },
 };
 
 /// A physical operator with its inputs.
@@ -294,145 +306,6 @@ pub struct Call {
     pub columns: usize,
 }
 
-/// A join over a table of hashes of the build side's keys.
-#[derive(Debug)]
-pub struct HashJoin {
-    /// Kind of the join, in which the probe side is the left one: a left join keeps its rows
-    /// without matches.
-    pub kind: JoinKind,
-    /// Left side, each of whose rows is looked up in the hash table.
-    pub probe: Box<Plan>,
-    /// Right side, read to its end into the hash table first.
-    pub build: Box<Plan>,
-    /// Programs over a row of the probe side, one for each part of the key.
-    pub probe_keys: Vec<Program>,
-    /// Programs over a row of the build side, in the order of `probe_keys`.
-    pub build_keys: Vec<Program>,
-    /// Types of the probe side's keys, one for each part of the key.
-    pub key_types: Vec<Type>,
-    /// Number of columns of the build side's rows.
-    pub build_width: usize,
-    /// Further join condition over both rows, the probe's first.
-    pub residual: Option<Program>,
-    /// Columns that the join gives.
-    pub projection: JoinProjection,
-    /// Whether the build side's rows, and their keys, are the same whenever it is read.
-    pub is_fixed: bool,
-}
-
-/// The columns that a join hands on: positions in rows of the left side (the probe, the outer),
-/// then in those of the right.
-#[derive(Debug)]
-pub struct JoinProjection {
-    /// Positions in rows of the left side: the probe side or the outer side.
-    pub left: Vec<usize>,
-    /// Positions in rows of the right side. Empty for semijoins and antijoins.
-    pub right: Vec<usize>,
-}
-
-impl JoinProjection {
-    /// Returns the number of columns.
-    pub fn width(&self) -> usize {
-        self.left.len() + self.right.len()
-    }
-}
-
-/// A join that looks each row's matches up in a table.
-#[derive(Debug)]
-pub struct IndexJoin {
-    /// Kind of the join, in which the outer side is the left one.
-    pub kind: JoinKind,
-    /// Left side, for each of whose rows matches are looked up.
-    pub outer: Box<Plan>,
-    /// Table in which matches are looked up, whose key range is over a row of the outer side.
-    pub scan: Scan,
-    /// Further join condition over both rows, the outer's first.
-    pub residual: Option<Program>,
-    /// Columns that the join gives.
-    pub projection: JoinProjection,
-}
-
-/// A join that reads the inner side for each row of the outer.
-#[derive(Debug)]
-pub struct NestedLoopJoin {
-    /// Kind of the join, in which the outer side is the left one.
-    pub kind: JoinKind,
-    /// Left side, read once.
-    pub outer: Box<Plan>,
-    /// Right side, read once or for each row of the outer side.
-    pub inner: Box<Plan>,
-    /// Number of columns of the outer side's rows.
-    pub outer_width: usize,
-    /// Number of columns of the inner side's rows.
-    pub inner_width: usize,
-    /// Join condition over both rows, the outer's first; `None` accepts all pairs.
-    pub on: Option<Program>,
-    /// Values of the outer row that the inner side refers to, by position. If there are none, the
-    /// inner side is read once.
-    pub correlated: Vec<usize>,
-    /// Whether the inner side's rows are the same whenever it is read.
-    pub is_fixed: bool,
-}
-
-/// A query that is run for each row; its answer is a further column.
-#[derive(Debug)]
-pub struct Apply {
-    /// Operator for whose rows the subquery is run.
-    pub input: Box<Plan>,
-    /// Plan of the subquery.
-    pub query: Box<Plan>,
-    /// Form of the subquery, which decides its answer.
-    pub kind: ApplyKind,
-    /// Values of the input's row that the query refers to, by position.
-    pub correlated: Vec<usize>,
-    /// Whether the query's rows are the same whenever it is run.
-    pub is_fixed: bool,
-}
-
-/// The forms of a subquery.
-#[derive(Debug)]
-pub enum ApplyKind {
-    /// The only value of the only row.
-    Scalar,
-    /// `EXISTS`: whether the query has a row.
-    Exists,
-    /// A comparison with `ANY`: programs over the input's row and the query's.
-    Any(Vec<Program>),
-    /// `ARRAY(SELECT ..)`: an array of all values of the query's only column, with this element
-    /// type.
-    Array(types::Scalar),
-    /// `EXISTS` or a comparison with `ANY`, whose rows that count are found by hash.
-    Hashed(Box<HashedSubplan>),
-}
-
-/// `EXISTS` and comparisons with `ANY`, by hash. A row of the query *counts* for a row of the input
-/// if the filters are equal, and the residual is true.
-#[derive(Debug)]
-pub struct HashedSubplan {
-    /// Whether the answer is only whether any row counts.
-    pub is_exists: bool,
-    /// Equalities that make a row of the query count for a row of the input; possibly none.
-    pub filters: HashedKeys,
-    /// Further condition of counting, over both rows, the input's first.
-    pub residual: Option<Program>,
-    /// Equalities that a row that counts is tested with. The answer is true if the tests and
-    /// `others` are true of a row that counts, NULL if they are true of none but unknown for one.
-    pub tests: HashedKeys,
-    /// Further conditions of a test, over both rows, the input's first.
-    pub others: Vec<Program>,
-}
-
-/// Values of one side that have to be equal to values of the other.
-#[derive(Debug)]
-pub struct HashedKeys {
-    /// Programs over a row of the input.
-    pub input: Vec<Program>,
-    /// Programs over a row of the query, in the order of `input`.
-    pub query: Vec<Program>,
-    /// Types of the input's values, one for each pair.
-    pub types: Vec<Type>,
-}
-
 /// Functions that wait, called for each row; their answers are further columns.
 #[derive(Debug)]
 pub struct WaitingCalls {
@@ -599,157 +472,4 @@ pub struct RowLock {
     pub computed: Vec<(usize, Program)>,
     /// Condition that has to hold for the row when it is locked.
     pub recheck: Option<Program>,
-}
-
-/// A `CHECK` constraint.
-#[derive(Debug)]
-pub struct Check {
-    /// Name of the constraint, for the message.
-    pub name: Arc<str>,
-    /// Condition over the new row. The row violates it (23514) if it is false, not if it is NULL.
-    pub predicate: Program,
-}
-
-/// The completion and the checks of a table's new rows: programs over the new row alone.
-#[derive(Debug)]
-pub struct NewRow {
-    /// Table that the rows belong to.
-    pub table: Arc<Table>,
-    /// Stored layout of the table's records.
-    pub rows: Arc<RowLayout>,
-    /// Generated columns: position in the table, and value.
-    pub generated: Vec<(usize, Program)>,
-    /// `CHECK` constraints of the table, over the complete row.
-    pub checks: Vec<Check>,
-}
-
-/// Rows that are put into a table. The operator gives the new rows after the input's columns.
-#[derive(Debug)]
-pub struct Insert {
-    /// Operator whose rows the new rows are computed from.
-    pub input: Plan,
-    /// Whether the input reads the table, and is read to its end first.
-    pub reads_target: bool,
-    /// Values of the new row, one for each column of the table.
-    pub values: Vec<Program>,
-    /// Generated columns and constraints of the new rows.
-    pub new: NewRow,
-    /// `ON CONFLICT`; `None` makes a duplicate key an error (23505).
-    pub on_conflict: Option<OnConflict>,
-}
-
-/// The action of `ON CONFLICT`.
-#[derive(Debug)]
-pub struct OnConflict {
-    /// Unique indexes that the clause names, by position, `None` for the key; empty if any conflict
-    /// counts.
-    pub arbiters: Vec<Option<usize>>,
-    /// Update of the row that is there; `None` leaves it as it is.
-    pub update: Option<ConflictUpdate>,
-}
-
-/// `DO UPDATE`.
-#[derive(Debug)]
-pub struct ConflictUpdate {
-    /// Position in the table and its new value, over the existing row followed by `excluded`.
-    pub assignments: Vec<(usize, Program)>,
-    /// Columns of keys that are written: see [`Assignments::keys`].
-    pub keys: Vec<u16>,
-    /// `WHERE`, over the existing row followed by `excluded`: the row is updated if it is true;
-    /// `None` updates it always.
-    pub predicate: Option<Program>,
-}
-
-/// Rows of a table that are changed. The operator gives the input's rows with the newest values of
-/// the record, then the new row.
-#[derive(Debug)]
-pub struct Update {
-    /// Operator that finds the rows, with the key of each record.
-    pub input: Plan,
-    /// Table that is updated, and its record in a row of the input.
-    pub target: Target,
-    /// `SET`: new values of columns, over a row of the input.
-    pub assignments: Assignments,
-    /// Generated columns and constraints of the new rows.
-    pub new: NewRow,
-}
-
-/// The values that an UPDATE gives the columns of a row.
-#[derive(Debug)]
-pub struct Assignments {
-    /// Position in the table, and the column's new value.
-    pub values: Vec<(usize, Program)>,
-    /// Whether the row may lie under another key afterwards.
-    pub may_move: bool,
-    /// Written columns of keys to which foreign keys may refer: an update that leaves them as they
-    /// are does not conflict with transactions that refer to the row.
-    pub keys: Vec<u16>,
-}
-
-/// Rows of a table that are deleted. The operator gives the input's rows.
-#[derive(Debug)]
-pub struct Delete {
-    /// Operator that finds the rows, with the key of each record.
-    pub input: Plan,
-    /// Table that rows are deleted from, and its record in a row of the input.
-    pub target: Target,
-}
-
-/// The place of the changed record in the input's rows.
-#[derive(Debug)]
-pub struct Target {
-    /// Table whose record is changed.
-    pub table: Arc<Table>,
-    /// Stored layout of the table's records.
-    pub rows: Arc<RowLayout>,
-    /// Position of the record's key, a `bytea`, in a row. It is NULL in a row of MERGE that has no
-    /// match.
-    pub key: usize,
-    /// The record's columns: position in the row, position in the table.
-    pub columns: Vec<(usize, usize)>,
-    /// Condition that has to hold for the row as it is when it is changed.
-    pub recheck: Option<Program>,
-    /// Query that finds a row again after its record has changed; if there is one, it replaces
-    /// `recheck`.
-    pub recheck_query: Option<Box<RecheckQuery>>,
-    /// Whether all rows are read before the first is changed.
-    pub read_first: bool,
-}
-
-/// `MERGE`.
-#[derive(Debug)]
-pub struct Merge {
-    /// Source left-joined with the target table.
-    pub input: Plan,
-    /// Target table, and its record in a row of the input.
-    pub target: Target,
-    /// Generated columns and constraints of the new rows.
-    pub new: NewRow,
-    /// `WHEN` clauses; the first that applies to a row decides.
-    pub actions: Vec<MergeAction>,
-    /// Whether an inserted row depends on functions that wait: they were called only for the rows
-    /// of the source that had no match when they were found.
-    pub inserts_called: bool,
-}
-
-/// A `WHEN` clause of `MERGE`.
-#[derive(Debug)]
-pub struct MergeAction {
-    /// `WHEN MATCHED`; false is `WHEN NOT MATCHED`.
-    pub matched: bool,
-    /// `AND` condition over a row of the input; `None` applies to all rows.
-    pub predicate: Option<Program>,
-    /// Action on a row to which the clause applies.
-    pub kind: MergeKind,
-}
-
-/// The actions of a `WHEN` clause.
-#[derive(Debug)]
-pub enum MergeKind {
-    /// `INSERT`: a value for each column of the table, over a row of the input.
-    Insert(Vec<Program>),
-    /// `UPDATE SET`: new values of columns, over a row of the input.
-    Update(Assignments),
-    /// `DELETE`.
-    Delete,
 }

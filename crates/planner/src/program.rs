@@ -7,10 +7,13 @@
 //!
 //! | part | file |
 //! | --- | --- |
-//! | from expressions to instructions | `compile.rs` |
+//! | positions of columns in rows | `layout.rs` |
+//! | from expressions to instructions | `compile.rs`, `chained.rs` |
 //! | execution of programs | `run.rs` |
 
+mod chained;
 mod compile;
+mod layout;
 mod run;
 
 use functions::{Comparison, ScalarFunction};
@@ -20,7 +23,8 @@ use batch::OwnedValue;
 use logical::expression::Expression;
 
 pub use self::{
-    compile::{Layout, Outer, comparison, compile},
+    compile::{Outer, comparison, compile},
+    layout::Layout,
     run::{Evaluator, agrees},
 };
 

@@ -9,10 +9,7 @@ use std::{
 use types::{Result, SqlError, SqlState, Type, row::RowLayout};
 
 use super::{
-    Call, Plan, PlanDependencies, Shared, SharedBody,
-    estimate::Estimator,
-    explained::ColumnTypes,
-    write::{is_command, writes},
+    Call, Plan, PlanDependencies, effects::is_command, estimate::Estimator, explained::ColumnTypes,
 };
 use crate::program::{Layout, Outer, Program, compile};
 use catalog::Table;
@@ -124,7 +121,7 @@ pub(super) struct Lowering {
     pub(super) estimator: Estimator,
     pub(super) outer: Outer,
     /// Number of each shared relation in the execution, and its columns in order.
-    shared: HashMap<SharedId, (usize, Vec<ColumnId>)>,
+    pub(super) shared: HashMap<SharedId, (usize, Vec<ColumnId>)>,
     /// Number of levels around the lowered part that begin it again, for each row or for each step of a
     /// recursion.
     pub(super) rereads: usize,
@@ -296,7 +293,7 @@ impl Lowering {
                 needed,
             ),
             Relation::Set(set) => self.set(set),
-            Relation::With { definitions, body } => self.with(definitions, *body, needed),
+            Relation::With { definitions, body } => self.with_shared(definitions, *body, needed),
             Relation::Lock { input, locks } => self.lock(*input, &locks, needed),
             Relation::Insert(insert) => self.insert(*insert),
             Relation::Change(change) => self.change(*change, needed),
@@ -318,28 +315,6 @@ impl Lowering {
         let ((scan, _), layout) = self.restricted(scan, conditions, needed, &nothing)?;
         Ok(Node {
             plan: Plan::Scan(scan),
-            layout,
-        })
-    }
-
-    fn shared(&mut self, number: SharedId, columns: &[(ColumnId, ColumnId)]) -> Result<Node> {
-        let missing = || SqlError::new(SqlState::INTERNAL_ERROR, "a WITH query is not there");
-        let (number, order) = self.shared.get(&number).ok_or_else(missing)?;
-        let mut positions = Vec::with_capacity(columns.len());
-        for (_, source) in columns {
-            positions.push(
-                order
-                    .iter()
-                    .position(|id| id == source)
-                    .ok_or_else(missing)?,
-            );
-        }
-        let layout = Layout::new(columns.iter().map(|(id, _)| *id));
-        Ok(Node {
-            plan: Plan::Shared {
-                number: *number,
-                columns: positions,
-            },
             layout,
         })
     }
@@ -494,72 +469,6 @@ impl Lowering {
         };
         Ok(Node { plan, layout })
     }
-
-    fn with(
-        &mut self,
-        definitions: Vec<relation::Shared>,
-        body: Relation,
-        needed: &BTreeSet<ColumnId>,
-    ) -> Result<Node> {
-        let mut lowered = Vec::with_capacity(definitions.len());
-        for shared in definitions {
-            let number = self.shared.len();
-            let width = shared.columns.len();
-            let writes = writes(&shared.body);
-            let in_order = |lowering: &mut Self, relation: Relation, columns: &[ColumnId]| {
-                let node = lowering.lower(relation, &columns.iter().copied().collect())?;
-                let positions = columns
-                    .iter()
-                    .map(|id| node.at(*id))
-                    .collect::<Result<Vec<_>>>()?;
-                Ok::<_, SqlError>(arranged(node, &positions))
-            };
-            let body = match shared.body {
-                relation::SharedBody::Query(relation) => {
-                    let plan = in_order(self, *relation, &shared.columns)?;
-                    SharedBody::Query(Box::new(plan))
-                }
-                relation::SharedBody::Recursive {
-                    initial,
-                    initial_columns,
-                    step,
-                    step_columns,
-                    distinct,
-                } => {
-                    let initial = in_order(self, *initial, &initial_columns)?;
-                    // In the step, the columns of the relation that it reads are named by its own
-                    // binding.
-                    let own = own_columns(&step, shared.number);
-                    self.shared.insert(shared.number, (number, own));
-                    self.rereads += 1;
-                    let step = in_order(self, *step, &step_columns);
-                    self.rereads -= 1;
-                    let step = step?;
-                    SharedBody::Recursive {
-                        initial: Box::new(initial),
-                        step: Box::new(step),
-                        distinct,
-                    }
-                }
-            };
-            self.shared.insert(shared.number, (number, shared.columns));
-            lowered.push(Shared {
-                number,
-                width,
-                writes,
-                body,
-            });
-        }
-        let node = self.lower(body, needed)?;
-        let plan = Plan::With {
-            definitions: lowered,
-            body: Box::new(node.plan),
-        };
-        Ok(Node {
-            plan,
-            layout: node.layout,
-        })
-    }
 }
 
 /// Returns columns, and those of some expressions.
@@ -595,23 +504,4 @@ pub(super) fn arranged(node: Node, positions: &[usize]) -> Plan {
         input: Box::new(node.plan),
         values,
     }
-}
-
-/// Returns the columns, in order, of a shared relation as the one place in a step names them.
-fn own_columns(step: &Relation, number: SharedId) -> Vec<ColumnId> {
-    let mut found = Vec::new();
-    find_shared(&mut step.clone(), number, &mut found);
-    found
-}
-
-fn find_shared(relation: &mut Relation, number: SharedId, found: &mut Vec<ColumnId>) {
-    if let Relation::Shared {
-        number: other,
-        columns,
-    } = relation
-        && *other == number
-    {
-        *found = columns.iter().map(|(_, source)| *source).collect();
-    }
-    relation.for_each_input_mut(&mut |input| find_shared(input, number, found));
 }

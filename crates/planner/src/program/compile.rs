@@ -1,94 +1,12 @@
 //! Compilation of expressions to programs.
 
-use std::collections::BTreeSet;
-
 use functions::{Body, Comparison};
 use types::{Result, Scalar, SqlError, SqlState, Type, Value};
 
-use super::{Instruction, Label, Operand, Program, RowField};
+use super::{Instruction, Label, Layout, Operand, Program, RowField, chained::Chained};
 use batch::OwnedValue;
 use logical::expression::{ColumnId, Expression, Function, Kind};
 use syntax::phase;
-
-/// The positions of columns in the rows that a program is given.
-#[derive(Debug, Clone, Default)]
-pub struct Layout {
-    width: usize,
-    /// Names of columns with their positions. A column may have several names, and a position may
-    /// have none.
-    positions: Vec<(ColumnId, usize)>,
-}
-
-impl Layout {
-    /// Makes the layout of rows that have exactly `columns`, in this order.
-    pub fn new(columns: impl IntoIterator<Item = ColumnId>) -> Self {
-        let positions: Vec<_> = columns
-            .into_iter()
-            .enumerate()
-            .map(|(at, id)| (id, at))
-            .collect();
-        Self {
-            width: positions.len(),
-            positions,
-        }
-    }
-
-    /// Returns the number of values in a row.
-    pub fn width(&self) -> usize {
-        self.width
-    }
-
-    /// Returns the position of `column` in a row; `None` if the rows do not have it.
-    pub fn position(&self, column: ColumnId) -> Option<usize> {
-        self.positions
-            .iter()
-            .find(|(other, _)| *other == column)
-            .map(|(_, at)| *at)
-    }
-
-    /// Adds a column behind the others.
-    pub fn push(&mut self, column: ColumnId) {
-        self.positions.push((column, self.width));
-        self.width += 1;
-    }
-
-    /// Gives the column at `position` another name.
-    pub fn alias(&mut self, column: ColumnId, position: usize) {
-        self.positions.push((column, position));
-    }
-
-    /// Returns the columns, under each of their names, with their positions.
-    pub fn columns(&self) -> impl Iterator<Item = (ColumnId, usize)> {
-        self.positions.iter().copied()
-    }
-
-    /// Returns the positions of these columns, in order, and the layout of rows of these alone.
-    pub(crate) fn picked(&self, columns: &BTreeSet<ColumnId>) -> (Vec<usize>, Layout) {
-        let wanted = self.positions.iter().filter(|(id, _)| columns.contains(id));
-        let picked: BTreeSet<usize> = wanted.map(|(_, at)| *at).collect();
-        let picked: Vec<usize> = picked.into_iter().collect();
-        let positions = self.positions.iter();
-        let positions =
-            positions.filter_map(|(id, at)| Some((*id, picked.binary_search(at).ok()?)));
-        let layout = Layout {
-            width: picked.len(),
-            positions: positions.collect(),
-        };
-        (picked, layout)
-    }
-
-    /// Returns the layout of this one's columns followed by those of `other`.
-    pub(crate) fn followed_by(&self, other: &Layout) -> Layout {
-        let others = other
-            .positions
-            .iter()
-            .map(|(id, at)| (*id, at + self.width));
-        Layout {
-            width: self.width + other.width,
-            positions: self.positions.iter().copied().chain(others).collect(),
-        }
-    }
-}
 
 /// The columns of queries around this one, which are parameters from a number on.
 #[derive(Debug, Clone, Default)]
@@ -600,69 +518,6 @@ impl Compiler<'_> {
             to,
         });
         Ok(())
-    }
-}
-
-/// The links of a chain that are computed at once: see [`functions::Chain`].
-struct Chained<'e> {
-    chain: functions::Chain,
-    strict: bool,
-    /// Operands from left to right, at least two.
-    operands: Vec<&'e Expression>,
-}
-
-impl<'e> Chained<'e> {
-    /// Returns the chain whose last link is a call of a function.
-    fn of(function: Function, arguments: &'e [Expression]) -> Option<Self> {
-        let chain = function.0.chain?;
-        let mut operands = Vec::new();
-        let mut links = arguments;
-        while let [left, right] = links {
-            operands.push(right);
-            links = match &left.kind {
-                Kind::Call {
-                    function,
-                    arguments,
-                } if function.0.chain == Some(chain) => arguments,
-                _ => {
-                    operands.push(left);
-                    break;
-                }
-            };
-        }
-        operands.reverse();
-        (operands.len() > 1).then_some(Self {
-            chain,
-            strict: function.0.strict,
-            operands,
-        })
-    }
-
-    /// Returns the chain that a step is.
-    fn of_step(step: &'e Expression) -> Option<Self> {
-        match &step.kind {
-            Kind::Call {
-                function,
-                arguments,
-            } => Self::of(*function, arguments),
-            _ => None,
-        }
-    }
-
-    /// Returns whether the chain's links follow those of the step before, and no other part of the
-    /// chain reads that step.
-    fn goes_on(&self, before: &Self) -> bool {
-        let mut operands = self.operands.iter();
-        let is_previous = |part: &Expression| matches!(part.kind, Kind::Previous);
-        self.chain == before.chain
-            && operands.next().is_some_and(|first| is_previous(first))
-            && !operands.any(|operand| operand.any(&mut |part| is_previous(part)))
-    }
-
-    /// Returns the links of this chain and of one that goes on from it.
-    fn followed_by(mut self, next: Self) -> Self {
-        self.operands.extend(&next.operands[1..]);
-        self
     }
 }
 
