@@ -56,7 +56,7 @@ use std::{
     sync::Arc,
 };
 
-use sqlparser::ast::{self, Expr, Spanned, Statement};
+use sqlparser::ast::{self, Expr, Spanned, Statement as Tree};
 use types::{Result, Settings, SqlError, Type, TypeModifier};
 
 use self::{common_tables::CommonTables, field::RecordField, uses::Uses};
@@ -69,7 +69,11 @@ use crate::{
     relation::{Output, Relation, ScanId, SharedId, check},
 };
 use catalog::{Catalog, Dependency, ObjectId, SearchPath, View};
-use syntax::{overriding::Overriding, position::Lines};
+use syntax::{
+    overriding::Overriding,
+    position::Lines,
+    statement::{Query, RowStatement, TypeName},
+};
 
 /// All that binding depends on besides the statement, its catalog and, for words like `now`, the
 /// time. Plans are kept by it: the binder is told of a session nothing that is not in here, or that
@@ -84,7 +88,7 @@ pub struct Inputs {
     pub user: String,
 }
 
-/// What a session tells the binder.
+/// The bind_context of a statement, as a session tells the binder.
 pub struct BindContext<'b> {
     /// Catalog in which names are looked up.
     pub catalog: &'b Catalog,
@@ -104,7 +108,7 @@ pub struct Bound {
     pub relation: Relation,
     /// Columns of the result; none for a statement that changes rows without RETURNING.
     pub outputs: Vec<Output>,
-    /// What it refers to, if it is a definition's.
+    /// The objects that it refers to, if it is a definition's.
     pub uses: Vec<Dependency>,
     /// The primary keys by which a GROUP BY determines columns that are not among its keys; views
     /// within it not counted.
@@ -123,13 +127,13 @@ pub struct Binder<'b> {
     /// Where names are looked for: by the session's, or that of the view that is being bound.
     search_path: Cow<'b, SearchPath>,
     now: i64,
-    /// Of the text that positions refer to.
+    /// The lines of the text that positions refer to.
     lines: Lines<'b>,
     parameters: &'b mut Parameters,
     next_column: u32,
     next_scan: u32,
     next_shared: u32,
-    /// What literals of the next query block's outputs are, by position: set for the one that is
+    /// The types of literals among the next query block's outputs, by position: set for the one that is
     /// bound next, as a side of a set operation, and taken by it.
     wanted: Vec<Type>,
     /// The query that is bound next is the statement itself: statements in its WITH clause may change
@@ -153,7 +157,7 @@ pub struct Binder<'b> {
     found: Option<chain::Found>,
     /// `OVERRIDING`, of the INSERT that is being bound.
     overriding: Option<Overriding>,
-    /// Of binders for definitions.
+    /// The objects that a definition uses; for binders for definitions alone.
     uses: Option<Uses>,
     /// See [`Bound::grouped_by`].
     grouped_by: Vec<ObjectId>,
@@ -169,7 +173,7 @@ impl<'b> Binder<'b> {
     pub fn bind(
         bind_context: &BindContext<'b>,
         text: &'b str,
-        statement: &Statement,
+        statement: &RowStatement,
         parameters: &'b mut Parameters,
     ) -> Result<Bound> {
         Binder::new(bind_context, text, parameters).statement(statement)
@@ -182,29 +186,33 @@ impl<'b> Binder<'b> {
     pub fn bind_definition(
         bind_context: &BindContext<'b>,
         text: &'b str,
-        query: &Statement,
+        query: &Query,
         parameters: &'b mut Parameters,
     ) -> Result<Bound> {
         let mut binder = Binder::new(bind_context, text, parameters);
         binder.uses = Some(Uses::default());
-        binder.statement(query)
+        binder.statement(query.statement())
     }
 
-    fn statement(mut self, statement: &Statement) -> Result<Bound> {
-        let (mut relation, outputs) = match statement {
-            Statement::Query(query) => self.whole_query(query)?,
-            Statement::Insert(insert) => self.insert(insert)?,
-            Statement::Update(update) => self.update(update)?,
-            Statement::Delete(delete) => self.delete(delete)?,
-            Statement::Merge(merge) => self.merge(merge)?,
-            _ => return Err(SqlError::unsupported("this statement")),
-        };
+    fn rows(&mut self, statement: &RowStatement) -> Result<(Relation, Vec<Output>)> {
+        match statement.tree() {
+            Tree::Query(query) => self.whole_query(query),
+            Tree::Insert(insert) => self.insert(insert),
+            Tree::Update(update) => self.update(update),
+            Tree::Delete(delete) => self.delete(delete),
+            Tree::Merge(merge) => self.merge(merge),
+            _ => Err(SqlError::unsupported("this statement")),
+        }
+    }
+
+    fn statement(mut self, statement: &RowStatement) -> Result<Bound> {
+        let (mut relation, outputs) = self.rows(statement)?;
         relation.check_depth()?;
         check(&mut relation, &outputs)?;
         Ok(self.into_bound(relation, outputs))
     }
 
-    /// What was bound, with what was noticed meanwhile.
+    /// Returns a relation that was bound, with what was noticed meanwhile.
     fn into_bound(mut self, relation: Relation, outputs: Vec<Output>) -> Bound {
         Bound {
             relation,
@@ -338,10 +346,10 @@ impl<'b> Binder<'b> {
     }
 
     fn named_type(&self, data_type: &ast::DataType) -> Result<(Type, TypeModifier)> {
-        crate::data_type::resolve(data_type, self.catalog, &self.search_path)
+        crate::data_type::resolve(&TypeName::of(data_type), self.catalog, &self.search_path)
     }
 
-    /// What PostgreSQL calls the result of a cast.
+    /// Returns the name that PostgreSQL gives the result of a cast.
     fn cast_name(&self, data_type: &ast::DataType) -> String {
         match self.named_type(data_type) {
             Ok((Type::Scalar(scalar) | Type::Array(scalar), _)) => match scalar {

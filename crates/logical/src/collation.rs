@@ -1,10 +1,9 @@
 //! Collations by name. Text has one order, that of its bytes, which the collations `"C"`, `"POSIX"`,
 //! `"ucs_basic"` and the database's default stand for; every other name is refused.
 
-use sqlparser::ast::ObjectName;
 use types::{Names, Result, SqlError, SqlState, Type};
 
-use syntax::name;
+use syntax::name::DottedName;
 
 /// Collations whose order is that of the bytes.
 const BYTEWISE: &[&str] = &["default", "C", "POSIX", "ucs_basic", "C.utf8", "C.UTF-8"];
@@ -14,10 +13,10 @@ const BYTEWISE: &[&str] = &["default", "C", "POSIX", "ucs_basic", "C.utf8", "C.U
 /// # Errors
 /// 42704 if no collation has the name, 0A000 if a collation of PostgreSQL's has it whose order is
 /// another, 42804 if the type has no collation.
-pub fn check(collation: &ObjectName, ty: Type, names: &dyn Names) -> Result<()> {
-    let parts = name::parts(collation)?;
-    let parts: Vec<String> = parts.iter().map(|part| name::fold(part)).collect();
-    let (schema, name) = match parts.as_slice() {
+pub fn check(collation: &DottedName, ty: Type, names: &dyn Names) -> Result<()> {
+    let parts = collation.parts().iter();
+    let parts: Vec<&str> = parts.map(|part| part.as_str()).collect();
+    let (schema, name) = match *parts.as_slice() {
         [name] => (None, name),
         [schema, name] => (Some(schema), name),
         _ => return Err(unknown(&parts)),
@@ -25,7 +24,7 @@ pub fn check(collation: &ObjectName, ty: Type, names: &dyn Names) -> Result<()> 
     if schema.is_some_and(|schema| schema != "pg_catalog") {
         return Err(unknown(&parts));
     }
-    if !BYTEWISE.contains(&name.as_str()) {
+    if !BYTEWISE.contains(&name) {
         if is_of_a_language(name) {
             return Err(SqlError::unsupported(format_args!("collation \"{name}\""))
                 .hint("Text is ordered by its bytes. Leave COLLATE out, or use COLLATE \"C\"."));
@@ -44,7 +43,7 @@ pub fn check(collation: &ObjectName, ty: Type, names: &dyn Names) -> Result<()> 
     Ok(())
 }
 
-fn unknown(parts: &[String]) -> SqlError {
+fn unknown(parts: &[&str]) -> SqlError {
     let message = format!(
         "collation \"{}\" for encoding \"UTF8\" does not exist",
         parts.join(".")

@@ -1,116 +1,113 @@
 //! Types as SQL writes them.
 
-use sqlparser::ast::{
-    ArrayElemTypeDef, CharacterLength, DataType, ExactNumberInfo, ObjectName, TimezoneInfo,
-};
 use types::{EnumId, IntervalFields, Result, Scalar, SqlError, SqlState, Type, TypeModifier};
 
 use catalog::{Catalog, NameClass, SearchPath};
-use syntax::name;
+use syntax::{
+    name::DottedName,
+    statement::{TypeForm, TypeName},
+};
 
-/// The type that a piece of syntax names, with what is attached to it.
+/// Finds the type that a statement names, with what is attached to it.
 ///
 /// # Errors
 /// 42704 if there is none of the name, 22023 if its brackets are out of range.
 pub fn resolve(
-    data_type: &DataType,
+    written: &TypeName,
     catalog: &Catalog,
     path: &SearchPath,
 ) -> Result<(Type, TypeModifier)> {
     let plain = |scalar| Ok((Type::Scalar(scalar), TypeModifier::NONE));
-    match data_type {
-        DataType::Array(
-            ArrayElemTypeDef::SquareBracket(element, _) | ArrayElemTypeDef::AngleBracket(element),
-        ) => {
+    match written.form() {
+        TypeForm::Array(element) => {
             let (ty, modifier) = resolve(element, catalog, path)?;
             match ty {
                 Type::Scalar(scalar) | Type::Array(scalar) => Ok((Type::Array(scalar), modifier)),
-                _ => Err(SqlError::unsupported(format_args!("type {data_type}"))),
+                _ => Err(SqlError::unsupported(format_args!("type {written}"))),
             }
         }
-        DataType::Char(length) | DataType::Character(length) => {
-            with(Scalar::Bpchar, &[characters(length)?.unwrap_or(1)])
-        }
-        DataType::CharVarying(length)
-        | DataType::CharacterVarying(length)
-        | DataType::Varchar(length) => match characters(length)? {
-            Some(length) => with(Scalar::Varchar, &[length]),
-            None => plain(Scalar::Varchar),
-        },
-        DataType::Numeric(info) | DataType::Decimal(info) | DataType::Dec(info) => match info {
-            ExactNumberInfo::None => plain(Scalar::Numeric),
-            ExactNumberInfo::Precision(precision) => with(Scalar::Numeric, &[digits(*precision)?]),
-            ExactNumberInfo::PrecisionAndScale(precision, scale) => {
+        TypeForm::Character(length) => with(
+            Scalar::Bpchar,
+            &[length.map(digits).transpose()?.unwrap_or(1)],
+        ),
+        TypeForm::CharacterVarying(Some(length)) => with(Scalar::Varchar, &[digits(*length)?]),
+        TypeForm::CharacterVarying(None) => plain(Scalar::Varchar),
+        TypeForm::Unbounded => Err(SqlError::unsupported("length MAX")),
+        TypeForm::Numeric { precision, scale } => match (precision, scale) {
+            (None, _) => plain(Scalar::Numeric),
+            (Some(precision), None) => with(Scalar::Numeric, &[digits(*precision)?]),
+            (Some(precision), Some(scale)) => {
                 let scale = i32::try_from(*scale).unwrap_or(i32::MAX);
                 with(Scalar::Numeric, &[digits(*precision)?, scale])
             }
         },
-        DataType::Float(info) => match info {
-            ExactNumberInfo::Precision(1..=24) => plain(Scalar::Float4),
-            ExactNumberInfo::None | ExactNumberInfo::Precision(25..=53) => plain(Scalar::Float8),
-            _ => Err(SqlError::new(
+        TypeForm::Float(precision) => match precision {
+            Some(1..=24) => plain(Scalar::Float4),
+            None | Some(25..=53) => plain(Scalar::Float8),
+            Some(_) => Err(SqlError::new(
                 SqlState::INVALID_PARAMETER_VALUE,
                 "precision for type float must be between 1 and 53 bits",
             )),
         },
-        DataType::DoublePrecision => plain(Scalar::Float8),
-        DataType::Timestamp(precision, zone) => match zone {
-            TimezoneInfo::WithTimeZone | TimezoneInfo::Tz => {
-                precise(Scalar::TimestampTz, *precision)
-            }
-            TimezoneInfo::None | TimezoneInfo::WithoutTimeZone => {
-                precise(Scalar::Timestamp, *precision)
-            }
+        TypeForm::DoublePrecision => plain(Scalar::Float8),
+        TypeForm::Timestamp {
+            precision,
+            has_zone,
+        } => match has_zone {
+            true => precise(Scalar::TimestampTz, *precision),
+            false => precise(Scalar::Timestamp, *precision),
         },
-        DataType::Time(precision, zone) => match zone {
-            TimezoneInfo::WithTimeZone | TimezoneInfo::Tz => precise(Scalar::TimeTz, *precision),
-            TimezoneInfo::None | TimezoneInfo::WithoutTimeZone => precise(Scalar::Time, *precision),
+        TypeForm::Time {
+            precision,
+            has_zone,
+        } => match has_zone {
+            true => precise(Scalar::TimeTz, *precision),
+            false => precise(Scalar::Time, *precision),
         },
-        DataType::Interval {
+        TypeForm::Interval {
             fields: None,
             precision,
         } => precise(Scalar::Interval, *precision),
-        DataType::Interval {
+        TypeForm::Interval {
             fields: Some(fields),
             precision,
-        } => interval(&fields.to_string(), *precision),
-        DataType::Custom(name, arguments) => custom(name, arguments, catalog, path),
-        // The others have no more to them than their name.
-        other => match Type::named(&other.to_string()) {
-            Some(ty) => Ok((ty, TypeModifier::NONE)),
-            None => Err(undefined(&other.to_string())),
-        },
+        } => interval(fields, *precision),
+        TypeForm::Named { name, arguments } => custom(name, arguments, catalog, path),
+        TypeForm::Word => {
+            let name = written.to_string();
+            match Type::named(&name) {
+                Some(ty) => Ok((ty, TypeModifier::NONE)),
+                None => Err(undefined(&name)),
+            }
+        }
     }
 }
 
 fn custom(
-    written: &ObjectName,
+    written: &DottedName,
     arguments: &[String],
     catalog: &Catalog,
     path: &SearchPath,
 ) -> Result<(Type, TypeModifier)> {
-    let parts = name::parts(written)?;
-    let (schema, ident) = match parts.as_slice() {
-        [ident] => (None, *ident),
-        [schema, ident] => (Some(name::fold(schema)), *ident),
+    let (schema, name) = match written.parts() {
+        [name] => (None, name),
+        [schema, name] => (Some(schema.as_str()), name),
         _ => return Err(undefined(&written.to_string())),
     };
-    let folded = name::fold(ident);
+    let folded = name.as_str();
     // `"char"` is not `char`.
-    if ident.quote_style.is_some() && folded == "char" {
+    if name.is_quoted() && folded == "char" {
         return Ok((Type::Scalar(Scalar::Char), TypeModifier::NONE));
     }
-    if let Some(id) = catalog.find(NameClass::Type, path, schema.as_deref(), &folded) {
+    if let Some(id) = catalog.find(NameClass::Type, path, schema, folded) {
         return Ok((Type::Scalar(Scalar::Enum(EnumId(id.0))), TypeModifier::NONE));
     }
-    if schema
-        .as_deref()
-        .is_none_or(|schema| schema == "pg_catalog")
-        && let Some(ty) = Type::named(&folded)
+    if schema.is_none_or(|schema| schema == "pg_catalog")
+        && let Some(ty) = Type::named(folded)
     {
         let numbers = arguments
             .iter()
-            .map(|argument| argument.parse().map_err(|_| undefined(&folded)));
+            .map(|argument| argument.parse().map_err(|_| undefined(folded)));
         let numbers = numbers.collect::<Result<Vec<i32>>>()?;
         let modifier = match ty {
             Type::Scalar(scalar) | Type::Array(scalar) => TypeModifier::new(scalar, &numbers)?,
@@ -118,7 +115,7 @@ fn custom(
         };
         return Ok((ty, modifier));
     }
-    Err(undefined(&folded))
+    Err(undefined(folded))
 }
 
 fn undefined(name: &str) -> SqlError {
@@ -153,14 +150,6 @@ pub fn interval(fields: &str, precision: Option<u64>) -> Result<(Type, TypeModif
     let precision = precision.map(digits).transpose()?;
     let modifier = TypeModifier::interval(named, precision)?;
     Ok((Type::Scalar(Scalar::Interval), modifier))
-}
-
-fn characters(length: &Option<CharacterLength>) -> Result<Option<i32>> {
-    match length {
-        None => Ok(None),
-        Some(CharacterLength::IntegerLength { length, .. }) => digits(*length).map(Some),
-        Some(CharacterLength::Max) => Err(SqlError::unsupported("length MAX")),
-    }
 }
 
 fn digits(number: u64) -> Result<i32> {

@@ -72,7 +72,6 @@ use std::{
 
 use engine::Transaction;
 use functions::Patterns;
-use sqlparser::ast::Statement;
 use types::{Allowance, Memory, Result, SqlError, SqlState, Type, TypeModifier, Value};
 
 use self::{
@@ -90,9 +89,7 @@ use crate::{database::Database, memory::FREE_BYTES};
 use catalog::Changes;
 use executor::advisory::SessionLocks;
 use logical::bind::Inputs;
-use syntax::{
-    self, Source, Tree, command::Command, constraints::SetConstraints, definition::TableAs, phase,
-};
+use syntax::{self, Source, Statement, Tree, command::Command, phase};
 
 pub use self::{
     block::Status,
@@ -109,7 +106,7 @@ pub struct Field {
     pub name: String,
     /// Its type.
     pub ty: Type,
-    /// What is attached to the type.
+    /// The modifier that is attached to the type.
     pub modifier: TypeModifier,
     /// The table's number and the column's there, from 1, where it is one of a table's.
     pub origin: Option<(u32, u16)>,
@@ -224,7 +221,7 @@ pub trait Sink {
         Err(SqlError::unsupported("COPY TO STDOUT here"))
     }
 
-    /// That was all of it.
+    /// Ends the data of a COPY.
     fn end_copy_out(&mut self) {}
 }
 
@@ -243,20 +240,20 @@ impl Sink for () {
     }
 }
 
-/// What is kept of a password, in PostgreSQL's form; a text that is in that form already is kept
-/// as it is.
+/// Makes of a password the text that is kept, in PostgreSQL's form; a text that is in that form
+/// already is kept as it is.
 pub type KeepPassword = fn(&str) -> Result<String>;
 
 /// One client's side of a database.
 pub struct Session {
     database: Arc<Database>,
     engine: Rc<engine::Session>,
-    /// What binding depends on: shared with the plans that were made from it, replaced when a
+    /// The inputs that binding depends on: shared with the plans that were made from it, replaced when a
     /// setting changes it.
     inputs: Arc<Inputs>,
     /// Settings as they were set, by name.
     values: Values,
-    /// What they do.
+    /// The effects of the settings.
     effects: Effects,
     interrupt: Option<Rc<dyn Interrupt>>,
     passwords: Option<KeepPassword>,
@@ -272,9 +269,9 @@ pub struct Session {
     prepared_statements: PreparedStatements,
     cursors: Vec<Cursor>,
     suspended: SuspendedQueries,
-    /// What its statements and cursors hold.
+    /// The memory that its statements and cursors hold.
     memory: Rc<Allowance>,
-    /// What it keeps beside them: plans, prepared statements, portals.
+    /// The memory of what it keeps beside them: plans, prepared statements, portals.
     kept: Rc<Memory>,
     patterns: Patterns,
     /// Plans of a transaction that has changed the catalog.
@@ -325,7 +322,8 @@ impl Session {
         self.passwords = Some(keep);
     }
 
-    /// What the session keeps beside its statements is charged to: messages of its client as well.
+    /// Returns the memory that the session's things beside its statements are charged to: messages of
+    /// its client as well.
     pub fn memory(&self) -> Rc<Memory> {
         self.kept.clone()
     }
@@ -356,8 +354,8 @@ impl Session {
     /// transaction is open they are one, which ends with the text.
     ///
     /// # Errors
-    /// Of the first statement that fails; those after it are not carried out. A transaction that
-    /// is open has failed then.
+    /// The error of the first statement that fails; those after it are not carried out. A transaction
+    /// that is open has failed then.
     ///
     /// # Cancellation
     /// Dropping the future leaves the transaction as it was in the midst of the statement: the
@@ -434,33 +432,50 @@ impl Session {
     /// Those of its syntax alone. Others are found in its turn.
     fn read(&self, source: &Source<'_>) -> Result<()> {
         match source.check() {
-            Err(error)
-                if [SqlState::SYNTAX_ERROR, SqlState::STATEMENT_TOO_COMPLEX]
-                    .contains(&error.state()) =>
-            {
-                Err(error)
-            }
+            Err(error) if is_of_syntax(&error) => Err(error),
             _ => Ok(()),
         }
     }
 
     async fn statement(&mut self, source: &Source<'_>, sink: &mut impl Sink) -> Result<()> {
         self.enter();
-        if !source.may_have_plan()
-            && let Some(command) = self.interruptibly(pin!(read_command(source))).await?
-        {
-            if !command.heals() {
-                self.block.check()?;
-            }
-            return self.command(&command, source, sink).await;
-        }
-        self.block.check()?;
         let (interrupt, limit) = self.limits();
-        interruptible(interrupt, limit, pin!(self.on_rows(source, sink))).await?;
+        if source.may_have_plan() {
+            self.block.check()?;
+            interruptible(interrupt, limit, pin!(self.on_rows(source, sink))).await?;
+            return self.set_pending(sink);
+        }
+        let read = self.interruptibly(pin!(source.read())).await;
+        let statement = self.admitted(read)?;
+        if let Statement::Session(command) = &*statement {
+            return self.command(command, source, sink).await;
+        }
+        interruptible(
+            interrupt,
+            limit,
+            Box::pin(self.without_plan(&statement, source, sink)).as_mut(),
+        )
+        .await?;
         self.set_pending(sink)
     }
 
-    /// Who may want a statement to be given up, and how long it may take.
+    /// Returns a statement that was read, if the transaction lets it through. Errors of syntax come
+    /// before that of a failed transaction, as in PostgreSQL; others come after it.
+    ///
+    /// # Errors
+    /// 25P02; those of reading.
+    fn admitted(&self, read: Result<Tree<Statement>>) -> Result<Tree<Statement>> {
+        let is_let_through = match &read {
+            Ok(statement) => statement.heals(),
+            Err(error) => is_of_syntax(error),
+        };
+        if !is_let_through {
+            self.block.check()?;
+        }
+        read
+    }
+
+    /// Returns the one who may want a statement to be given up, and how long it may take.
     fn limits(&self) -> (Option<Rc<dyn Interrupt>>, Option<Duration>) {
         (self.interrupt.clone(), self.effects.statement_limit)
     }
@@ -474,7 +489,7 @@ impl Session {
         interruptible(interrupt, limit, phase).await
     }
 
-    /// A statement about the session itself.
+    /// Carries out a statement about the session itself.
     async fn command(
         &mut self,
         command: &Command,
@@ -482,107 +497,68 @@ impl Session {
         sink: &mut impl Sink,
     ) -> Result<()> {
         let (interrupt, limit) = self.limits();
-        let word = match command {
+        match command {
+            Command::Commit { chains } => return self.commit_block(*chains, sink).await,
+            Command::Rollback { chains } => return self.roll_back_block(*chains, sink).await,
             Command::Begin { .. }
-            | Command::Commit { .. }
-            | Command::Rollback { .. }
             | Command::Savepoint(_)
             | Command::Release(_)
-            | Command::RollbackTo(_) => return self.control(command, sink).await,
+            | Command::RollbackTo(_) => self.control(command, sink).await?,
             Command::SetTransaction(modes) => {
                 if !self.is_in_block() {
                     self.tell(sink, &Notice::outside_block("SET TRANSACTION"));
                 }
                 self.set_modes(*modes)?;
-                "SET"
             }
-            Command::SetCharacteristics(modes) => {
-                self.set_characteristics(*modes)?;
-                "SET"
-            }
-            Command::Set { name, scope, value } => {
-                return self.set_statement(name, *scope, value, sink);
-            }
-            Command::Reset(name) => {
-                self.reset(name)?;
-                "RESET"
-            }
-            Command::ResetAll => {
-                self.reset_all()?;
-                "RESET"
-            }
-            Command::Show(_) | Command::ShowAll => return self.show(command, sink),
-            Command::DiscardAll => {
-                self.discard_all()?;
-                "DISCARD ALL"
-            }
-            Command::DiscardPlans => {
-                self.private_plan_cache.borrow_mut().clear();
-                "DISCARD PLANS"
-            }
-            Command::DiscardSequences => {
-                self.environment.sequences.clear();
-                "DISCARD SEQUENCES"
-            }
-            Command::DiscardTemporary => "DISCARD TEMP",
+            Command::SetCharacteristics(modes) => self.set_characteristics(*modes)?,
+            Command::Set { name, scope, value } => self.set_statement(name, *scope, value, sink)?,
+            Command::Reset(name) => self.reset(name)?,
+            Command::ResetAll => self.reset_all()?,
+            Command::Show(_) | Command::ShowAll => self.show(command, sink)?,
+            Command::DiscardAll => self.discard_all()?,
+            Command::DiscardPlans => self.private_plan_cache.borrow_mut().clear(),
+            Command::DiscardSequences => self.environment.sequences.clear(),
+            // There are no temporary tables.
+            Command::DiscardTemporary => {}
             Command::Prepare {
                 name,
                 types,
                 begins,
             } => {
                 let source = source.part(*begins)?;
-                interruptible(
-                    interrupt,
-                    limit,
-                    pin!(self.prepare_named(name, types, &source)),
-                )
-                .await?;
-                "PREPARE"
+                let preparing = self.prepare_named(name, types, &source);
+                interruptible(interrupt, limit, pin!(preparing)).await?;
             }
             Command::Execute { name, arguments } => {
                 return self.execute_named(name, arguments, source, sink).await;
             }
-            Command::Deallocate(name) => {
-                let tag = self.deallocate(name)?;
-                return sink.complete(tag);
-            }
-            Command::DeallocateAll => {
-                self.forget_all_prepared();
-                "DEALLOCATE ALL"
-            }
+            Command::Deallocate(name) => self.deallocate(name)?,
+            Command::DeallocateAll => self.forget_all_prepared(),
             Command::Declare(declared) => {
                 let query = source.part(declared.begins)?;
                 interruptible(interrupt, limit, pin!(self.declare(declared, &query))).await?;
-                "DECLARE CURSOR"
             }
             Command::Fetch {
                 name,
                 direction,
                 is_move,
             } => return self.fetch(name, *direction, *is_move, sink).await,
-            Command::Close(name) => {
-                self.close(name)?;
-                "CLOSE CURSOR"
-            }
-            Command::CloseAll => {
-                self.cursors.clear();
-                "CLOSE CURSOR ALL"
-            }
+            Command::Close(name) => self.close(name)?,
+            Command::CloseAll => self.cursors.clear(),
             Command::CreateRole { name, options } => {
                 let creating = self.create_role(name, options, sink);
-                return interruptible(interrupt, limit, pin!(creating)).await;
+                interruptible(interrupt, limit, pin!(creating)).await?;
             }
             Command::AlterRole { role, options } => {
                 let changing = self.alter_role(role, options, sink);
-                return interruptible(interrupt, limit, pin!(changing)).await;
+                interruptible(interrupt, limit, pin!(changing)).await?;
             }
             Command::RenameRole { role, name } => {
                 interruptible(interrupt, limit, pin!(self.rename_role(role, name))).await?;
-                "ALTER ROLE"
             }
             Command::DropRoles { names, if_exists } => {
                 let dropping = self.drop_roles(names, *if_exists, sink);
-                return interruptible(interrupt, limit, pin!(dropping)).await;
+                interruptible(interrupt, limit, pin!(dropping)).await?;
             }
             Command::Lock {
                 tables,
@@ -591,79 +567,48 @@ impl Session {
             } => {
                 let locking = self.lock_tables(tables, *mode, *waits);
                 interruptible(interrupt, limit, pin!(locking)).await?;
-                "LOCK TABLE"
             }
-        };
-        sink.complete(Tag::Word(word))
+        }
+        match command.tag() {
+            Some(tag) => sink.complete(Tag::Word(tag)),
+            None => Ok(()),
+        }
     }
 
-    /// A statement that reads or changes rows or definitions.
+    /// Carries out a statement that begins as those do that read or change rows.
     async fn on_rows(&mut self, source: &Source<'_>, sink: &mut impl Sink) -> Result<()> {
         if self.execute_planned(source, sink).await? {
             return Ok(());
         }
-        // Such futures are large, and most statements have a plan.
-        Box::pin(self.without_plan(source, sink)).await
+        let statement = source.read().await?;
+        Box::pin(self.without_plan(&statement, source, sink)).await
     }
 
-    /// A statement that is none of those that have a plan.
-    async fn without_plan(&mut self, source: &Source<'_>, sink: &mut impl Sink) -> Result<()> {
-        if let Some(set) = SetConstraints::read(source)? {
-            return self.set_constraints(&set, sink).await;
-        }
-        if source.begins_with("copy") {
-            return self.copy(source, sink).await;
-        }
-        if let Some(definition) = phase::run(|| {
-            let definition = source.definition()?;
-            Ok(definition.map(|definition| Tree::new(definition, source.tokens().len())))
-        })
-        .await?
-        {
-            self.may_write(definition.words())?;
-            return self.define_otherwise(&definition, source, sink).await;
-        }
-        let (statement, words) = phase::run(|| {
-            let statement = source.parse()?;
-            let words = words(&statement);
-            Ok((statement, words))
-        })
-        .await?;
-        if source.is_concurrent_drop() {
-            self.not_in_block("DROP INDEX CONCURRENTLY")?;
-        }
-        match &*statement {
-            Statement::CreateIndex(create) if create.concurrently => {
-                self.may_write("CREATE INDEX")?;
-                self.create_index_concurrently(create, sink).await
+    /// Carries out a statement that has no plan and is not about the session. Such futures are large,
+    /// and most statements have a plan, so the future is boxed by its callers.
+    async fn without_plan(
+        &mut self,
+        statement: &Statement,
+        source: &Source<'_>,
+        sink: &mut impl Sink,
+    ) -> Result<()> {
+        if let Some(name) = statement.defines() {
+            if matches!(statement, Statement::Drop(dropped) if dropped.concurrently) {
+                self.not_in_block("DROP INDEX CONCURRENTLY")?;
             }
-            Statement::CreateTable(_)
-            | Statement::CreateIndex(_)
-            | Statement::CreateView(_)
-            | Statement::CreateSchema { .. }
-            | Statement::CreateType { .. }
-            | Statement::AlterType(_)
-            | Statement::Drop { .. }
-            | Statement::Truncate(_) => {
-                self.may_write(&words)?;
-                self.define(&statement, sink).await
-            }
-            Statement::Query(query) => {
-                let new = phase::run(|| {
-                    let new = TableAs::of_query(query);
-                    Ok(new.map(|new| Tree::new(new, source.tokens().len())))
-                });
-                match new.await? {
-                    Some(new) => {
-                        self.may_write("SELECT INTO")?;
-                        self.create_table_as(&new, source, sink).await
-                    }
-                    None => Err(SqlError::unsupported(words)),
-                }
-            }
-            Statement::Explain { .. } => self.explain(source, &statement, sink).await,
-            Statement::Vacuum(_) => self.maintain(source, sink).await,
-            _ => Err(SqlError::unsupported(words)),
+            self.may_write(name)?;
+            return self.define(statement, source, sink).await;
+        }
+        match statement {
+            Statement::SetConstraints(set) => self.set_constraints(set, sink).await,
+            Statement::Copy(copy) => self.copy(copy, source, sink).await,
+            Statement::Explain(explain) => self.explain(explain, source, sink).await,
+            Statement::Maintenance(order) => self.maintain(order, sink).await,
+            Statement::Unsupported(words) => Err(SqlError::unsupported(words)),
+            _ => Err(SqlError::new(
+                SqlState::INTERNAL_ERROR,
+                "a statement that is carried out elsewhere",
+            )),
         }
     }
 
@@ -694,27 +639,13 @@ impl Session {
     }
 }
 
-/// The statement about the session that a text is, if it is one.
-async fn read_command(source: &Source<'_>) -> Result<Option<Tree<Command>>> {
-    let length = source.tokens().len();
-    let read = || {
-        let command = source.command()?;
-        Ok(command.map(|command| Tree::new(command, length)))
-    };
-    phase::run_if(length > syntax::SHALLOW_TOKENS, read).await
+/// Returns whether an error is found when all statements of a text are read, before the first is
+/// carried out.
+fn is_of_syntax(error: &SqlError) -> bool {
+    [SqlState::SYNTAX_ERROR, SqlState::STATEMENT_TOO_COMPLEX].contains(&error.state())
 }
 
 /// Cuts a text into statements, as a phase if it is long.
 async fn split(text: &str) -> Result<Vec<Source<'_>>> {
     phase::run_if(text.len() > syntax::SHORT_BYTES, || syntax::split(text)).await
-}
-
-/// The name of a statement: its first two words.
-fn words(statement: &Statement) -> String {
-    let text = statement.to_string();
-    let words: Vec<&str> = text.split_whitespace().take(2).collect();
-    match words.as_slice() {
-        ["TRUNCATE", _] => "TRUNCATE TABLE".to_owned(),
-        words => words.join(" "),
-    }
 }

@@ -44,6 +44,25 @@ fn a_failed_statement_fails_its_transaction_until_it_is_rolled_back() {
     );
 }
 
+/// A statement that is no query was read after the transaction was looked at, or before it if it is
+/// about the session: an error of its syntax was not told in a failed transaction, and LISTEN was
+/// refused there as what there is not.
+#[test]
+fn a_failed_transaction_tells_errors_of_syntax_and_refuses_all_else() {
+    let mut bed = accounts();
+    assert_eq!(state(&mut bed, "begin; select 1 / 0"), "22012");
+    assert_eq!(state(&mut bed, "create tabel t (a int)"), "42601");
+    assert_eq!(state(&mut bed, "set transaction"), "42601");
+    for text in [
+        "create table t (a int)",
+        "create table t (a int) inherits (account)",
+        "listen news",
+    ] {
+        assert_eq!(state(&mut bed, text), "25P02", "{text}");
+    }
+    assert_eq!(state(&mut bed, "rollback; listen news"), "0A000");
+}
+
 #[test]
 fn savepoints_take_back_what_came_after_them_and_heal_a_failed_transaction() {
     let mut bed = accounts();

@@ -2,7 +2,7 @@
 //! roles, locks, and what is refused by name.
 //!
 //! They are sequences of words with hardly an expression in them, and `sqlparser` knows a few forms
-//! of each only; so they are read here, in PostgreSQL's whole grammar and with its errors. What
+//! of each only; they are read here therefore, in PostgreSQL's whole grammar and with its errors. What
 //! begins as none of them is left to the parser.
 
 mod cursor;
@@ -14,11 +14,14 @@ mod setting;
 mod transaction;
 
 use engine::TableLockMode;
-use sqlparser::ast;
 use types::{Result, SqlError};
 
 use self::reader::Reader;
-use super::Source;
+use super::{
+    Source,
+    name::DottedName,
+    statement::{Expression, TypeName},
+};
 
 pub use self::{
     cursor::{Declared, Direction, Scroll},
@@ -87,7 +90,7 @@ pub enum Command {
         /// The name of the prepared statement.
         name: String,
         /// The declared types of the first parameters; empty without a list of types.
-        types: Vec<ast::DataType>,
+        types: Vec<TypeName>,
         /// The index in [`Source::tokens`] of the first token behind `AS`, for [`Source::part`].
         begins: usize,
     },
@@ -96,7 +99,7 @@ pub enum Command {
         /// The name of the prepared statement.
         name: String,
         /// The values of the parameters, in order; empty without a list.
-        arguments: Vec<ast::Expr>,
+        arguments: Vec<Expression>,
     },
     /// `DEALLOCATE [PREPARE] name`.
     Deallocate(String),
@@ -149,7 +152,7 @@ pub enum Command {
     /// `LOCK [TABLE]`.
     Lock {
         /// The names of the tables, at least one.
-        tables: Vec<ast::ObjectName>,
+        tables: Vec<DottedName>,
         /// The lock mode; `ACCESS EXCLUSIVE` if the statement names none.
         mode: TableLockMode,
         /// Whether the statement waits for conflicting locks; false for `NOWAIT`.
@@ -158,7 +161,8 @@ pub enum Command {
 }
 
 impl Command {
-    /// Whether a transaction that has failed lets it through: it ends it, or returns to before.
+    /// Returns whether a transaction that has failed lets the statement through: it ends the
+    /// transaction, or returns to before the failure.
     pub fn heals(&self) -> bool {
         matches!(
             self,
@@ -168,7 +172,40 @@ impl Command {
 }
 
 impl Command {
-    /// The token that the statement within it begins with.
+    /// Returns how the statement has ended if it has done what it asks for; `None` where that depends
+    /// on what was done, as for EXECUTE.
+    pub fn tag(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Begin {
+                is_start: false, ..
+            } => "BEGIN",
+            Self::Begin { is_start: true, .. } => "START TRANSACTION",
+            Self::Commit { .. } => "COMMIT",
+            Self::Rollback { .. } | Self::RollbackTo(_) => "ROLLBACK",
+            Self::Savepoint(_) => "SAVEPOINT",
+            Self::Release(_) => "RELEASE",
+            Self::SetTransaction(_) | Self::SetCharacteristics(_) | Self::Set { .. } => "SET",
+            Self::Reset(_) | Self::ResetAll => "RESET",
+            Self::Show(_) | Self::ShowAll => "SHOW",
+            Self::DiscardAll => "DISCARD ALL",
+            Self::DiscardPlans => "DISCARD PLANS",
+            Self::DiscardSequences => "DISCARD SEQUENCES",
+            Self::DiscardTemporary => "DISCARD TEMP",
+            Self::Prepare { .. } => "PREPARE",
+            Self::Deallocate(_) => "DEALLOCATE",
+            Self::DeallocateAll => "DEALLOCATE ALL",
+            Self::Declare(_) => "DECLARE CURSOR",
+            Self::Close(_) => "CLOSE CURSOR",
+            Self::CloseAll => "CLOSE CURSOR ALL",
+            Self::CreateRole { .. } => "CREATE ROLE",
+            Self::AlterRole { .. } | Self::RenameRole { .. } => "ALTER ROLE",
+            Self::DropRoles { .. } => "DROP ROLE",
+            Self::Lock { .. } => "LOCK TABLE",
+            Self::Execute { .. } | Self::Fetch { .. } => return None,
+        })
+    }
+
+    /// Returns the token that the statement within it begins with.
     pub fn begins(&self) -> Option<usize> {
         match self {
             Command::Prepare { begins, .. } => Some(*begins),
@@ -179,11 +216,11 @@ impl Command {
 }
 
 impl Source<'_> {
-    /// The statement, if it is one about the session.
+    /// Reads the statement, if it is one about the session.
     ///
     /// # Errors
     /// 42601 with the position of what was not expected, 0A000 for what is not there.
-    pub fn command(&self) -> Result<Option<Command>> {
+    pub(crate) fn command(&self) -> Result<Option<Command>> {
         let mut reader = Reader::new(self);
         if let Some(command) = transaction::read(&mut reader)? {
             return reader.end().map(|()| Some(command));

@@ -1,29 +1,28 @@
 //! `SET CONSTRAINTS`, which the parser does not know.
 
 use sqlparser::{
-    ast::ObjectName,
     parser::{Parser, ParserError},
     tokenizer::Token,
 };
 use types::Result;
 
-use super::{Source, dialect::Postgres, refused, unexpected};
+use super::{Source, dialect::Postgres, name::DottedName, refused, unexpected};
 
-/// When constraints are to be looked at.
+/// The moment at which constraints are to be looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SetConstraints {
-    /// `None`: all.
-    pub names: Option<Vec<ObjectName>>,
-    /// At the commit.
+    /// The names of the constraints; `None` for all.
+    pub names: Option<Vec<DottedName>>,
+    /// Whether the moment is the commit.
     pub is_deferred: bool,
 }
 
 impl SetConstraints {
-    /// `None` if the statement is another.
+    /// Reads the statement; `None` if it is another.
     ///
     /// # Errors
     /// 42601.
-    pub fn read(source: &Source<'_>) -> Result<Option<SetConstraints>> {
+    pub(crate) fn read(source: &Source<'_>) -> Result<Option<SetConstraints>> {
         if !source.has_words(&["set", "constraints"]) {
             return Ok(None);
         }
@@ -50,7 +49,7 @@ fn read(parser: &mut Parser<'_>) -> std::result::Result<SetConstraints, ParserEr
     };
     let names = match word(parser, "all") {
         true => None,
-        false => Some(parser.parse_comma_separated(|parser| parser.parse_object_name(false))?),
+        false => Some(parser.parse_comma_separated(DottedName::parse)?),
     };
     let is_deferred = word(parser, "deferred");
     if !is_deferred && !word(parser, "immediate") {

@@ -1,22 +1,29 @@
 //! COPY's syntax, the old one included, whose options become those of the new.
 //!
-//! What options mean, and which go together, is in `sql`.
+//! The meaning of options, and which go together, is in `sql`.
 
 use sqlparser::{
-    ast::{Ident, ObjectName, Statement},
     keywords::Keyword,
     parser::{IsOptional, Parser, ParserError},
     tokenizer::Token,
 };
 use types::{Result, SqlError, SqlState};
 
-use super::{DEPTH_MAX, Source, depth, dialect::Postgres, refused, unexpected};
+use super::{
+    DEPTH_MAX, Source, depth,
+    dialect::Postgres,
+    name::{DottedName, Name},
+    refused,
+    statement::RowStatement,
+    unexpected,
+};
 
 /// A COPY as it was written.
+#[derive(Debug, Clone)]
 pub struct Copy {
     /// The table or query whose rows are copied.
     pub relation: Copied,
-    /// Rows go into the table, not out of it.
+    /// Whether rows go into the table, not out of it.
     pub is_from: bool,
     /// The other end of the transfer.
     pub target: Target,
@@ -24,20 +31,23 @@ pub struct Copy {
     pub options: Vec<CopyOption>,
 }
 
-/// What is copied.
+/// The rows that are copied.
+#[derive(Debug, Clone)]
 pub enum Copied {
     /// A table, or some of its columns.
     Table {
         /// The name of the table, with or without a schema.
-        name: ObjectName,
+        name: DottedName,
         /// Empty: all.
-        columns: Vec<Ident>,
+        columns: Vec<Name>,
     },
-    /// A statement in parentheses, whose result rows are copied out.
-    Query(Box<Statement>),
+    /// A statement in parentheses, whose result rows are copied out; `None` for one that neither
+    /// reads nor changes rows.
+    Query(Option<RowStatement>),
 }
 
-/// Where rows come from or go to.
+/// The other end of a transfer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {
     /// The client itself.
     Client,
@@ -48,23 +58,25 @@ pub enum Target {
 }
 
 /// A name and what stands behind it.
+#[derive(Debug, Clone)]
 pub struct CopyOption {
     /// In lower case.
     pub name: String,
     /// The value of the option.
     pub value: Argument,
-    /// Where it stands, in characters from 1.
+    /// The place of the option, in characters from 1.
     pub position: Option<u32>,
 }
 
-/// What stands behind the name of an option.
+/// The value behind the name of an option.
+#[derive(Debug, Clone)]
 pub enum Argument {
     /// No value: a comma, a closing parenthesis or the next option follows the name.
     Absent,
     /// A word, a string or a number, as it was written.
     Word(String),
     /// A list of columns.
-    Columns(Vec<Ident>),
+    Columns(Vec<Name>),
     /// `*`, all columns.
     AllColumns,
 }
@@ -73,7 +85,7 @@ pub enum Argument {
 ///
 /// # Errors
 /// 42601; 0A000 for WHERE.
-pub fn parse(source: &Source<'_>) -> Result<Copy> {
+pub(crate) fn parse(source: &Source<'_>) -> Result<Copy> {
     depth::check(source.tokens())?;
     let dialect = Postgres::new(source.tokens().len());
     let mut parser = Parser::new(&dialect)
@@ -120,13 +132,14 @@ impl Syntax<'_, '_> {
         let relation = if self.parser.consume_token(&Token::LParen) {
             let query = self.parser.parse_statement()?;
             self.parser.expect_token(&Token::RParen)?;
-            Copied::Query(Box::new(query))
+            Copied::Query(RowStatement::of(Box::new(query)).ok())
         } else {
             self.flag("binary", Keyword::BINARY, &mut options);
-            let name = self.parser.parse_object_name(false)?;
+            let name = DottedName::parse(self.parser)?;
             let columns = self
                 .parser
                 .parse_parenthesized_column_list(IsOptional::Optional, false)?;
+            let columns = columns.iter().map(Name::of).collect();
             Copied::Table { name, columns }
         };
         let is_from = match &relation {
@@ -171,7 +184,7 @@ impl Syntax<'_, '_> {
         super::position::of(self.text, self.parser.peek_token_ref().span)
     }
 
-    /// `name [value]`
+    /// Reads `name [value]`.
     fn option(&mut self) -> Parsed<CopyOption> {
         let position = self.position();
         let name = crate::name::fold(&self.parser.parse_identifier()?);
@@ -185,7 +198,7 @@ impl Syntax<'_, '_> {
                 let columns = self
                     .parser
                     .parse_parenthesized_column_list(IsOptional::Mandatory, false)?;
-                Argument::Columns(columns)
+                Argument::Columns(columns.iter().map(Name::of).collect())
             }
             Token::Number(digits, _) => {
                 let digits = digits.clone();
@@ -202,7 +215,7 @@ impl Syntax<'_, '_> {
         })
     }
 
-    /// One of those before there were brackets; whether there was one.
+    /// Reads an option of those before there were brackets; returns whether there was one.
     fn old_option(&mut self, options: &mut Vec<CopyOption>) -> Parsed<bool> {
         for (name, keyword) in [
             ("binary", Keyword::BINARY),
@@ -247,10 +260,7 @@ impl Syntax<'_, '_> {
         };
         let value = match name == "force_quote" && self.parser.consume_token(&Token::Mul) {
             true => Argument::AllColumns,
-            false => Argument::Columns(
-                self.parser
-                    .parse_comma_separated(|parser| parser.parse_identifier())?,
-            ),
+            false => Argument::Columns(self.parser.parse_comma_separated(Name::parse)?),
         };
         options.push(CopyOption {
             name: name.to_owned(),
@@ -260,7 +270,7 @@ impl Syntax<'_, '_> {
         Ok(true)
     }
 
-    /// A word that says all by itself; `binary` and `csv` are formats.
+    /// Reads a word that says all by itself; `binary` and `csv` are formats.
     fn flag(&mut self, name: &str, keyword: Keyword, options: &mut Vec<CopyOption>) -> bool {
         let position = self.position();
         if !self.parser.parse_keyword(keyword) {

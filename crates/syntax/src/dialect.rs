@@ -31,7 +31,7 @@ const OPERANDS_FREE: usize = 4096;
 
 /// PostgreSQL's dialect, for one text.
 #[derive(Debug)]
-pub struct Postgres {
+pub(crate) struct Postgres {
     /// Operands that may still be begun.
     operands: Cell<usize>,
     /// How far the operand behind `IS DISTINCT FROM` is.
@@ -56,7 +56,7 @@ const BASE: PostgreSqlDialect = PostgreSqlDialect {};
 
 impl Postgres {
     /// For a text of so many tokens.
-    pub fn new(tokens: usize) -> Self {
+    pub(crate) fn new(tokens: usize) -> Self {
         let operands = tokens * OPERANDS_FACTOR + OPERANDS_FREE;
         Self {
             operands: Cell::new(operands),

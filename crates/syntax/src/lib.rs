@@ -1,4 +1,7 @@
-//! From text to syntax trees: `sqlparser`'s, with PostgreSQL's errors and positions.
+//! From text to statements, with PostgreSQL's errors and positions.
+//!
+//! Statements are this crate's own types ([`statement`]). The library that parses them, `sqlparser`,
+//! is behind this crate: its trees are seen by the binder alone, where expressions and queries are.
 //!
 //! A text is cut into tokens once. They are divided at semicolons, so that each statement has its
 //! own text and errors point into the whole, and from them [`fingerprint`] makes what a
@@ -11,13 +14,13 @@
 pub mod command;
 pub mod constraints;
 pub mod copy;
-pub mod definition;
 pub mod depth;
-pub mod dialect;
+mod dialect;
 pub mod fingerprint;
 mod forms;
 mod identity;
 mod insert_source;
+pub mod kept_text;
 mod lock_order;
 pub mod lock_strength;
 pub mod maintenance;
@@ -25,6 +28,7 @@ pub mod name;
 pub mod overriding;
 pub mod phase;
 pub mod position;
+pub mod statement;
 pub mod table_like;
 mod tree;
 
@@ -38,10 +42,13 @@ use sqlparser::{
 };
 use types::{Result, SqlError, SqlState};
 
-pub use self::tree::{SHALLOW_TOKENS, Tree};
 use self::{
-    constraints::SetConstraints, definition::Definition, dialect::Postgres, overriding::Overriding,
-    position::Lines,
+    constraints::SetConstraints, dialect::Postgres, overriding::Overriding, position::Lines,
+    statement::definition,
+};
+pub use self::{
+    statement::{Expression, Statement},
+    tree::{SHALLOW_TOKENS, Tree},
 };
 use crate::phase::DEPTH_MAX;
 
@@ -51,7 +58,7 @@ pub const SHORT_BYTES: usize = 4096;
 /// A statement as the client sent it, not yet parsed.
 pub struct Source<'t> {
     text: &'t str,
-    /// Of the statement, without the semicolon.
+    /// The place of the statement, without the semicolon.
     bytes: Range<usize>,
     tokens: Vec<TokenWithSpan>,
 }
@@ -66,8 +73,8 @@ pub fn split(text: &str) -> Result<Vec<Source<'_>>> {
     Ok(sources)
 }
 
-/// The one statement of a text that the catalog keeps. The parser has written it, in forms that it
-/// knows.
+/// Returns the one statement of a text that the catalog keeps. The parser has written it, in forms
+/// that it knows.
 ///
 /// # Errors
 /// 42601 if it cannot be cut into tokens; XX000 if it is not one statement.
@@ -82,7 +89,7 @@ pub fn kept(text: &str) -> Result<Source<'_>> {
     }
 }
 
-/// The statements of a text, in the forms that they were written in.
+/// Returns the statements of a text, in the forms that they were written in.
 fn statements(text: &str) -> Result<Vec<Source<'_>>> {
     let lines = Lines::new(text);
     let tokens = tokens(text, &lines)?;
@@ -131,11 +138,11 @@ fn refuse_junk(tokens: &[TokenWithSpan], lines: &Lines<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The tokens of a text.
+/// Returns the tokens of a text.
 ///
 /// # Errors
 /// 42601 if something cannot be a token.
-pub fn tokens(text: &str, lines: &Lines<'_>) -> Result<Vec<TokenWithSpan>> {
+fn tokens(text: &str, lines: &Lines<'_>) -> Result<Vec<TokenWithSpan>> {
     let mut tokens = Vec::new();
     Tokenizer::new(&Postgres::new(0), text)
         .tokenize_with_location_into_buf_with_mapper(&mut tokens, |token| {
@@ -169,17 +176,17 @@ impl<'t> Source<'t> {
         }
     }
 
-    /// The statement alone.
+    /// Returns the statement alone.
     pub fn text(&self) -> &'t str {
         &self.text[self.bytes.clone()]
     }
 
-    /// The statement with what comes before it, which positions of errors are counted from.
+    /// Returns the statement with what comes before it, which positions of errors are counted from.
     pub fn whole(&self) -> &'t str {
         self.text
     }
 
-    /// Whether it begins as statements do that read or change rows.
+    /// Returns whether the statement begins as statements do that read or change rows.
     pub fn may_have_plan(&self) -> bool {
         let words = [
             "select", "insert", "update", "delete", "merge", "with", "values", "table",
@@ -190,8 +197,8 @@ impl<'t> Source<'t> {
         }
     }
 
-    /// Whether this is its first word.
-    pub fn begins_with(&self, word: &str) -> bool {
+    /// Returns whether a word is the first of the statement.
+    fn begins_with(&self, word: &str) -> bool {
         match self.tokens.first().map(|token| &token.token) {
             Some(Token::Word(first)) => {
                 first.quote_style.is_none() && first.value.eq_ignore_ascii_case(word)
@@ -200,8 +207,8 @@ impl<'t> Source<'t> {
         }
     }
 
-    /// The part of it that begins with a token and goes to the end; positions stay those of the
-    /// whole.
+    /// Returns the part of the statement that begins with a token and goes to the end; positions stay
+    /// those of the whole.
     ///
     /// # Errors
     /// 42601 if there is nothing.
@@ -217,7 +224,7 @@ impl<'t> Source<'t> {
         Ok(part)
     }
 
-    /// That it begins as it does is an error.
+    /// Returns the error for a statement that should not begin as it does.
     pub fn not_expected(&self) -> SqlError {
         let end = TokenWithSpan::wrap(Token::EOF);
         unexpected(self.text, self.tokens.first().unwrap_or(&end))
@@ -229,36 +236,102 @@ impl<'t> Source<'t> {
         &self.tokens
     }
 
-    /// Reads it, whatever kind of statement it is, and those within it.
+    /// Reads the statement, whatever kind it is, and the statements within it.
     ///
     /// # Errors
-    /// Those of the reader for its kind.
+    /// Those of [`Source::statement`].
     pub fn check(&self) -> Result<()> {
-        if !self.may_have_plan()
-            && let Some(command) = self.command()?
-        {
-            return match command.begins() {
+        match &*self.statement()? {
+            Statement::Session(command) => match command.begins() {
                 Some(begins) => self.part(begins)?.check(),
                 None => Ok(()),
-            };
+            },
+            _ => Ok(()),
         }
-        if SetConstraints::read(self)?.is_some() {
-            return Ok(());
-        }
-        if self.begins_with("copy") {
-            return copy::parse(self).map(drop);
-        }
-        if self.definition()?.is_some() {
-            return Ok(());
-        }
-        self.parse().map(drop)
     }
 
-    /// Its syntax tree, if it is a definition that the parser does not know whole.
+    /// Reads the statement in phases of its own. Statements about the session are mostly short: they
+    /// take no phase unless they are long.
     ///
     /// # Errors
-    /// 42601 with the position of what was not expected.
-    pub fn definition(&self) -> Result<Option<Definition>> {
+    /// Those of [`Source::statement`].
+    pub async fn read(&self) -> Result<Tree<Statement>> {
+        let length = self.tokens.len();
+        let command = || {
+            Ok(self
+                .session_statement()?
+                .map(|read| Tree::new(read, length)))
+        };
+        match phase::run_if(length > SHALLOW_TOKENS, command).await? {
+            Some(command) => Ok(command),
+            None => phase::run(|| Ok(Tree::new(self.other_statement()?, length))).await,
+        }
+    }
+
+    /// Reads the statement, within a phase.
+    ///
+    /// # Errors
+    /// 42601 with the position of what was not expected, 54001 if it is nested too deeply; 0A000
+    /// for clauses that there are not, and other errors of a statement that its text alone tells.
+    pub fn statement(&self) -> Result<Tree<Statement>> {
+        let statement = match self.session_statement()? {
+            Some(command) => command,
+            None => self.other_statement()?,
+        };
+        Ok(Tree::new(statement, self.tokens.len()))
+    }
+
+    /// Reads the statement with parameters in the place of its literals, within a phase.
+    ///
+    /// # Errors
+    /// Those of [`Source::statement`].
+    pub fn shape(&self) -> Result<Tree<Statement>> {
+        let tokens = self.without_literals();
+        let length = tokens.len();
+        let statement = Statement::of(parse_tokens(self.text, tokens)?)?;
+        Ok(Tree::new(statement, length))
+    }
+
+    fn session_statement(&self) -> Result<Option<Statement>> {
+        match self.may_have_plan() {
+            true => Ok(None),
+            false => Ok(self.command()?.map(Statement::Session)),
+        }
+    }
+
+    /// Reads a statement that is none about the session.
+    fn other_statement(&self) -> Result<Statement> {
+        if let Some(set) = SetConstraints::read(self)? {
+            return Ok(Statement::SetConstraints(set));
+        }
+        if self.begins_with("copy") {
+            return copy::parse(self).map(Statement::Copy);
+        }
+        if let Some(definition) = self.definition()? {
+            return Ok(definition);
+        }
+        self.refuse_current_of()?;
+        if maintenance::is_maintenance(self) {
+            return maintenance::maintenance(self).map(Statement::Maintenance);
+        }
+        if self.has_words(&["reindex"]) {
+            let error = SqlError::unsupported("REINDEX");
+            return Err(error.hint("Drop the index and create it again."));
+        }
+        let mut tokens = self.tokens.clone();
+        let concurrently = self.is_concurrent_drop();
+        if concurrently {
+            tokens.remove(2);
+        }
+        let mut statement = Statement::of(parse_tokens(self.text, tokens)?)?;
+        if let Statement::Drop(dropped) = &mut statement {
+            dropped.concurrently = concurrently;
+        }
+        Ok(statement)
+    }
+
+    /// Reads a definition that the parser does not know whole, if the statement is one.
+    fn definition(&self) -> Result<Option<Statement>> {
         if let Some(definition) = self.table_like()? {
             return Ok(Some(definition));
         }
@@ -279,33 +352,12 @@ impl<'t> Source<'t> {
                 Err(unexpected(self.text, parser.peek_token_ref()))
             }
             Ok(found) => Ok(found),
-            Err(error) => Err(not_parsed(self.text, error, &parser)),
+            Err(refusal) => Err(refusal.told(self.text, &parser)),
         }
     }
 
-    /// Its syntax tree.
-    ///
-    /// # Errors
-    /// 42601 with the position of what was not expected; 54001 if it is nested too deeply.
-    pub fn parse(&self) -> Result<Tree> {
-        self.refuse_current_of()?;
-        if maintenance::is_maintenance(self) {
-            maintenance::maintenance(self)?;
-            return Ok(Tree::new(maintenance::stand_in(), 0));
-        }
-        if self.has_words(&["reindex"]) {
-            let error = SqlError::unsupported("REINDEX");
-            return Err(error.hint("Drop the index and create it again."));
-        }
-        let mut tokens = self.tokens.clone();
-        if self.is_concurrent_drop() {
-            tokens.remove(2);
-        }
-        parse_tokens(self.text, tokens)
-    }
-
-    /// `DROP INDEX CONCURRENTLY`, which the parser does not know.
-    pub fn is_concurrent_drop(&self) -> bool {
+    /// Returns whether the statement is `DROP INDEX CONCURRENTLY`, which the parser does not know.
+    fn is_concurrent_drop(&self) -> bool {
         self.has_words(&["drop", "index", "concurrently"])
     }
 
@@ -343,8 +395,9 @@ impl Source<'_> {
     }
 }
 
-/// The syntax tree of the one statement that these tokens are; locations are those of `text`.
-pub fn parse_tokens(text: &str, mut tokens: Vec<TokenWithSpan>) -> Result<Tree> {
+/// Returns the parser's tree of the one statement that these tokens are; locations are those of
+/// `text`.
+fn parse_tokens(text: &str, mut tokens: Vec<TokenWithSpan>) -> Result<ast::Statement> {
     depth::check(&tokens)?;
     refuse_set_columns(text, &tokens)?;
     refuse_by_name(text, &tokens)?;
@@ -357,8 +410,7 @@ pub fn parse_tokens(text: &str, mut tokens: Vec<TokenWithSpan>) -> Result<Tree> 
     identity::arrange(&mut tokens);
     insert_source::arrange(&mut tokens);
     let overriding = Overriding::take(&mut tokens)?;
-    let length = tokens.len();
-    let dialect = Postgres::new(length);
+    let dialect = Postgres::new(tokens.len());
     let mut parser = Parser::new(&dialect)
         .with_recursion_limit(DEPTH_MAX)
         .with_tokens_with_locations(tokens);
@@ -368,10 +420,37 @@ pub fn parse_tokens(text: &str, mut tokens: Vec<TokenWithSpan>) -> Result<Tree> 
             if let Some(overriding) = overriding {
                 overriding.note(&mut statement)?;
             }
-            Ok(Tree::new(statement, length))
+            Ok(statement)
         }
         Ok(_) => Err(unexpected(text, parser.peek_token_ref())),
         Err(error) => Err(not_parsed(text, error, &parser)),
+    }
+}
+
+/// An error on the way through a statement: the parser's, or of what the statement says.
+enum Refusal {
+    Parser(ParserError),
+    Meaning(SqlError),
+}
+
+impl From<ParserError> for Refusal {
+    fn from(error: ParserError) -> Self {
+        Self::Parser(error)
+    }
+}
+
+impl From<SqlError> for Refusal {
+    fn from(error: SqlError) -> Self {
+        Self::Meaning(error)
+    }
+}
+
+impl Refusal {
+    fn told(self, text: &str, parser: &Parser<'_>) -> SqlError {
+        match self {
+            Self::Parser(error) => not_parsed(text, error, parser),
+            Self::Meaning(error) => error,
+        }
     }
 }
 
@@ -388,7 +467,7 @@ fn not_parsed(text: &str, error: ParserError, parser: &Parser<'_>) -> SqlError {
 ///
 /// # Errors
 /// 42601.
-pub fn parse_expression(text: &str) -> Result<ast::Expr> {
+pub fn parse_expression(text: &str) -> Result<Expression> {
     let lines = Lines::new(text);
     let tokens = tokens(text, &lines)?;
     depth::check(&tokens)?;
@@ -398,13 +477,15 @@ pub fn parse_expression(text: &str) -> Result<ast::Expr> {
         .with_tokens_with_locations(tokens);
     let expression = parser.parse_expr();
     match expression {
-        Ok(expression) if parser.peek_token_ref().token == Token::EOF => Ok(expression),
+        Ok(expression) if parser.peek_token_ref().token == Token::EOF => {
+            Ok(Expression::new(expression))
+        }
         Ok(_) => Err(unexpected(text, parser.peek_token_ref())),
         Err(error) => Err(not_parsed(text, error, &parser)),
     }
 }
 
-/// Whether a statement has expressions or queries whose texts the catalog keeps.
+/// Returns whether a statement has expressions or queries whose texts the catalog keeps.
 fn is_kept(tokens: &[TokenWithSpan]) -> bool {
     let is = |at: usize, keywords: &[Keyword]| {
         matches!(tokens.get(at).map(|token| &token.token), Some(Token::Word(word))
@@ -540,8 +621,8 @@ fn unexpected(text: &str, token: &TokenWithSpan) -> SqlError {
     .at(lines.position(token.span.start))
 }
 
-/// What the parser says, as PostgreSQL would. The parser names the place in its sentence; where it
-/// does not, it is where it had come to.
+/// Returns the parser's error as PostgreSQL would tell it. The parser names the place in its sentence;
+/// without one, the place is the one that the parser had come to.
 fn refused(text: &str, message: &str, parser: &Parser<'_>) -> SqlError {
     let message = message
         .strip_prefix("sql parser error: ")

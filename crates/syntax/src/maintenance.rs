@@ -1,41 +1,45 @@
 //! VACUUM and ANALYZE, whose grammar is PostgreSQL's alone: the parser knows that of others.
 
 use sqlparser::{
-    ast::{Ident, ObjectName, Statement, VacuumStatement},
     keywords::Keyword,
     parser::{IsOptional, Parser, ParserError},
     tokenizer::{Span, Token},
 };
 use types::{Result, SqlError, SqlState};
 
-use super::{Source, dialect::Postgres, name, position, refused, unexpected};
+use super::{
+    Source,
+    dialect::Postgres,
+    name::{self, DottedName, Name},
+    not_parsed, position, unexpected,
+};
 
 /// Number of processes that PARALLEL may ask for.
 const WORKERS_MAX: i32 = 1024;
 
 /// VACUUM, or ANALYZE, or both.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Maintenance {
     /// Whether the statement is `VACUUM`.
     pub vacuum: bool,
     /// Whether statistics are collected: by `ANALYZE`, or by `VACUUM` with this option.
     pub analyze: bool,
-    /// Tables that others have locked are passed over.
+    /// Whether tables that others have locked are passed over.
     pub skip_locked: bool,
-    /// None: all.
+    /// The tables; none for all.
     pub targets: Vec<Target>,
 }
 
 /// A table, and the columns that are looked at; none: all.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
     /// The name of the table, with or without a schema.
-    pub name: ObjectName,
+    pub name: DottedName,
     /// The names of the columns to analyse; empty for all columns.
-    pub columns: Vec<Ident>,
+    pub columns: Vec<Name>,
 }
 
-/// Whether a statement is one of them.
+/// Returns whether a statement is one of them.
 pub(crate) fn is_maintenance(source: &Source<'_>) -> bool {
     matches!(
         source.tokens().first().map(|token| &token.token),
@@ -43,25 +47,11 @@ pub(crate) fn is_maintenance(source: &Source<'_>) -> bool {
     )
 }
 
-/// What stands for both in syntax trees, which have no form for them: [`maintenance`] says more.
-pub(crate) fn stand_in() -> Statement {
-    Statement::Vacuum(VacuumStatement {
-        full: false,
-        sort_only: false,
-        delete_only: false,
-        reindex: false,
-        recluster: false,
-        table_name: None,
-        threshold: None,
-        boost: false,
-    })
-}
-
-/// What a VACUUM or an ANALYZE asks for.
+/// Reads what a VACUUM or an ANALYZE asks for.
 ///
 /// # Errors
 /// 42601.
-pub fn maintenance(source: &Source<'_>) -> Result<Maintenance> {
+pub(crate) fn maintenance(source: &Source<'_>) -> Result<Maintenance> {
     let dialect = Postgres::new(source.tokens().len());
     let mut parser = Parser::new(&dialect).with_tokens_with_locations(source.tokens().to_vec());
     let mut found = Maintenance::default();
@@ -69,9 +59,7 @@ pub fn maintenance(source: &Source<'_>) -> Result<Maintenance> {
     match parsed {
         Ok(()) if parser.peek_token_ref().token == Token::EOF => {}
         Ok(()) => return Err(unexpected(source.whole(), parser.peek_token_ref())),
-        Err(Refused::Parser(error)) => {
-            return Err(refused(source.whole(), &error.to_string(), &parser));
-        }
+        Err(Refused::Parser(error)) => return Err(not_parsed(source.whole(), error, &parser)),
         Err(Refused::Option(error, span)) => {
             return Err(match position::of(source.whole(), span) {
                 Some(position) => error.at(position),
@@ -142,8 +130,9 @@ fn statement(parser: &mut Parser<'_>, found: &mut Maintenance) -> std::result::R
         return Ok(());
     }
     loop {
-        let name = parser.parse_object_name(false)?;
+        let name = DottedName::parse(parser)?;
         let columns = parser.parse_parenthesized_column_list(IsOptional::Optional, false)?;
+        let columns = columns.iter().map(Name::of).collect();
         found.targets.push(Target { name, columns });
         if !parser.consume_token(&Token::Comma) {
             return Ok(());

@@ -1,6 +1,12 @@
 //! Names as SQL writes them: folded to lower case unless quoted, with or without a schema.
 
-use sqlparser::ast::{Ident, ObjectName, ObjectNamePart};
+use std::fmt;
+
+use sqlparser::{
+    ast::{Ident, ObjectName, ObjectNamePart},
+    parser::{Parser, ParserError},
+    tokenizer::Span,
+};
 use types::{Result, SqlError, SqlState};
 
 /// Bytes of the longest name; longer ones are cut, as PostgreSQL does.
@@ -22,6 +28,123 @@ pub fn fold(ident: &Ident) -> String {
     name
 }
 
+/// A name as it stands in a statement.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Name {
+    /// The name itself, folded and cut.
+    folded: String,
+    /// The name with its quotes, as messages repeat it.
+    written: String,
+    span: Span,
+}
+
+impl Name {
+    /// Takes a name from the parser.
+    pub fn of(ident: &Ident) -> Self {
+        Self {
+            folded: fold(ident),
+            written: ident.to_string(),
+            span: ident.span,
+        }
+    }
+
+    /// Reads a name.
+    pub(crate) fn parse(parser: &mut Parser<'_>) -> std::result::Result<Self, ParserError> {
+        parser.parse_identifier().map(|ident| Self::of(&ident))
+    }
+
+    /// Returns the name, folded to lower case unless it is quoted, and cut.
+    pub fn as_str(&self) -> &str {
+        &self.folded
+    }
+
+    /// Returns whether the name stands in quotes.
+    pub fn is_quoted(&self) -> bool {
+        self.written.starts_with('"')
+    }
+
+    /// Returns the place of the name in the text.
+    pub fn span(&self) -> Span {
+        self.span
+    }
+}
+
+/// The name as it was written.
+impl fmt::Display for Name {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.written)
+    }
+}
+
+/// A name with others before it, as that of a schema; dots stand between them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DottedName(Vec<Name>);
+
+impl DottedName {
+    /// Takes a name from the parser, which makes no other parts than names in PostgreSQL's dialect.
+    pub fn of(name: &ObjectName) -> Self {
+        let idents = name.0.iter().filter_map(ObjectNamePart::as_ident);
+        Self(idents.map(Name::of).collect())
+    }
+
+    /// Reads a name.
+    pub(crate) fn parse(parser: &mut Parser<'_>) -> std::result::Result<Self, ParserError> {
+        parser.parse_object_name(false).map(|name| Self::of(&name))
+    }
+
+    /// Returns the parts from left to right.
+    pub fn parts(&self) -> &[Name] {
+        &self.0
+    }
+
+    /// Returns the last part, and the name that the parts before it are; `None` if there are none.
+    pub fn split_last(&self) -> Option<(DottedName, &Name)> {
+        let (last, before) = self.0.split_last()?;
+        (!before.is_empty()).then(|| (Self(before.to_vec()), last))
+    }
+
+    /// Returns the name with at most a schema before it. The database's may stand before that.
+    ///
+    /// # Errors
+    /// 42601 for more parts, 0A000 for another database.
+    pub fn qualified(&self, database: &str) -> Result<QualifiedName> {
+        let (schema, name) = match self.parts() {
+            [name] => (None, name),
+            [schema, name] => (Some(schema), name),
+            [catalog, schema, name] if catalog.as_str() == database => (Some(schema), name),
+            [_, _, _] => {
+                return Err(SqlError::new(
+                    SqlState::FEATURE_NOT_SUPPORTED,
+                    format!("cross-database references are not implemented: \"{self}\""),
+                ));
+            }
+            _ => {
+                return Err(SqlError::new(
+                    SqlState::SYNTAX_ERROR,
+                    format!("improper qualified name (too many dotted names): {self}"),
+                ));
+            }
+        };
+        Ok(QualifiedName {
+            schema: schema.map(|schema| schema.as_str().to_owned()),
+            name: name.as_str().to_owned(),
+        })
+    }
+}
+
+/// The name as it was written.
+impl fmt::Display for DottedName {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, part) in self.0.iter().enumerate() {
+            if at > 0 {
+                formatter.write_str(".")?;
+            }
+            part.fmt(formatter)?;
+        }
+        Ok(())
+    }
+}
+
 /// The name of something that lies in a schema.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct QualifiedName {
@@ -31,8 +154,8 @@ pub struct QualifiedName {
     pub name: String,
 }
 
-impl std::fmt::Display for QualifiedName {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for QualifiedName {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.schema {
             Some(schema) => write!(formatter, "{schema}.{}", self.name),
             None => formatter.write_str(&self.name),
@@ -93,33 +216,12 @@ pub fn parts(name: &ObjectName) -> Result<Vec<&Ident>> {
     Ok(name.0.iter().filter_map(ObjectNamePart::as_ident).collect())
 }
 
-/// A name with at most a schema before it. The database's may stand before that.
+/// Returns a name with at most a schema before it, as [`DottedName::qualified`].
 ///
 /// # Errors
 /// 42601 for more parts, 0A000 for another database.
 pub fn qualified(name: &ObjectName, database: &str) -> Result<QualifiedName> {
-    match parts(name)?.as_slice() {
-        [name] => Ok(QualifiedName {
-            schema: None,
-            name: fold(name),
-        }),
-        [schema, name] => Ok(QualifiedName {
-            schema: Some(fold(schema)),
-            name: fold(name),
-        }),
-        [catalog, schema, name] if fold(catalog) == database => Ok(QualifiedName {
-            schema: Some(fold(schema)),
-            name: fold(name),
-        }),
-        [_, _, _] => Err(SqlError::new(
-            SqlState::FEATURE_NOT_SUPPORTED,
-            format!("cross-database references are not implemented: \"{name}\""),
-        )),
-        _ => Err(SqlError::new(
-            SqlState::SYNTAX_ERROR,
-            format!("improper qualified name (too many dotted names): {name}"),
-        )),
-    }
+    DottedName::of(name).qualified(database)
 }
 
 /// A name as it has to be written to mean itself.

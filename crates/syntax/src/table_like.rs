@@ -1,12 +1,12 @@
 //! `CREATE TABLE (..., LIKE table INCLUDING ..., ...)`.
 //!
-//! The parser knows LIKE as all that there is in the parentheses, and hardly an option. So it is taken
-//! out of the tokens, and the rest is a definition that the parser knows.
+//! The parser knows LIKE as all that there is in the parentheses, and hardly an option. LIKE is
+//! therefore taken out of the tokens, and the rest is a definition that the parser knows.
 
 use std::ops::Range;
 
 use sqlparser::{
-    ast::{ObjectName, Statement},
+    ast::Statement as Tree,
     keywords::Keyword,
     parser::{Parser, ParserError},
     tokenizer::{Token, TokenWithSpan},
@@ -14,7 +14,11 @@ use sqlparser::{
 use types::Result;
 
 use super::{
-    DEPTH_MAX, Source, definition::Definition, dialect::Postgres, not_parsed, parse_tokens,
+    DEPTH_MAX, Source,
+    dialect::Postgres,
+    name::DottedName,
+    not_parsed, parse_tokens,
+    statement::{CreateTable, Statement},
 };
 use crate::phase;
 
@@ -22,14 +26,14 @@ use crate::phase;
 #[derive(Debug, Clone)]
 pub struct TableLike {
     /// The name of the table or view to copy from, with or without a schema.
-    pub name: ObjectName,
-    /// How many of the columns that are written out come before these.
+    pub name: DottedName,
+    /// The number of columns that are written out before these.
     pub before: usize,
     /// The properties that are copied beside the columns.
     pub included: Included,
 }
 
-/// What is copied beside names, types and NOT NULL.
+/// The properties that are copied beside names, types and NOT NULL.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Included {
     /// Comments on the copied columns, checks and indexes.
@@ -53,12 +57,12 @@ fn keyword(token: Option<&TokenWithSpan>) -> Keyword {
     }
 }
 
-/// Whether a token stands before an element of the list in parentheses.
+/// Returns whether a token stands before an element of the list in parentheses.
 fn opens(token: &TokenWithSpan) -> bool {
     matches!(token.token, Token::LParen | Token::Comma)
 }
 
-/// The elements between the first parentheses.
+/// Returns the elements between the first parentheses.
 fn elements(tokens: &[TokenWithSpan]) -> Vec<Range<usize>> {
     let is_open = |token: &TokenWithSpan| token.token == Token::LParen;
     let Some(open) = tokens.iter().position(is_open) else {
@@ -85,11 +89,11 @@ fn elements(tokens: &[TokenWithSpan]) -> Vec<Range<usize>> {
 }
 
 impl Source<'_> {
-    /// The definition of a table that is to be like another, if the statement is one.
+    /// Reads the definition of a table that is to be like another, if the statement is one.
     ///
     /// # Errors
     /// 42601.
-    pub(super) fn table_like(&self) -> Result<Option<Definition>> {
+    pub(super) fn table_like(&self) -> Result<Option<Statement>> {
         let mut words = self.tokens.iter().take(4);
         let creates = keyword(self.tokens.first()) == Keyword::CREATE
             && words.any(|token| keyword(Some(token)) == Keyword::TABLE);
@@ -128,11 +132,11 @@ impl Source<'_> {
             is_first = false;
         }
         others.extend_from_slice(&tokens[last.end..]);
-        match &*parse_tokens(self.text, others)? {
-            Statement::CreateTable(create) => Ok(Some(Definition::CreateTableLike {
-                create: Box::new(create.clone()),
-                likes,
-            })),
+        match parse_tokens(self.text, others)? {
+            Tree::CreateTable(create) => {
+                let create = CreateTable::of(create, likes)?;
+                Ok(Some(Statement::CreateTable(Box::new(create))))
+            }
             _ => Err(self.not_expected()),
         }
     }
@@ -153,7 +157,7 @@ impl TableLike {
         before: usize,
     ) -> std::result::Result<TableLike, ParserError> {
         parser.expect_keyword_is(Keyword::LIKE)?;
-        let name = parser.parse_object_name(false)?;
+        let name = DottedName::parse(parser)?;
         let mut included = Included::default();
         // The element ends where the next begins, or the list does.
         while !matches!(parser.peek_token_ref().token, Token::Comma | Token::RParen) {
@@ -194,7 +198,7 @@ impl Included {
             "generated" => self.generated = includes,
             "identity" => self.identity = includes,
             "indexes" => self.indexes = includes,
-            // What says how another engine stores the table.
+            // These say how another engine stores the table.
             "compression" | "statistics" | "storage" => {}
             _ => return false,
         }

@@ -2,15 +2,13 @@
 
 use std::ops::Deref;
 
-use sqlparser::ast::Statement;
-
 use crate::phase;
 
 /// A text with more tokens may have a tree that is too deep for a worker's stack.
 pub const SHALLOW_TOKENS: usize = 128;
 
 /// A syntax tree, of a statement or of another thing that the parser makes.
-pub struct Tree<T = Statement> {
+pub struct Tree<T> {
     /// Always there, but for the drop.
     root: Option<Box<T>>,
     is_deep: bool,

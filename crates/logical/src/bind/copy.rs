@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use sqlparser::ast::{Ident, ObjectName, Query};
 use types::{Result, SqlError, SqlState};
 
 use super::{
@@ -14,7 +13,10 @@ use crate::{
     relation::{Insert, Relation},
 };
 use catalog::{Generation, Table, TableKind};
-use syntax::name;
+use syntax::{
+    name::{DottedName, Name},
+    statement::Query,
+};
 
 /// The columns of a table that are copied, by position.
 pub struct CopiedColumns {
@@ -32,8 +34,8 @@ impl<'b> Binder<'b> {
     pub fn bind_copy_from(
         bind_context: &BindContext<'b>,
         text: &'b str,
-        name: &ObjectName,
-        columns: &[Ident],
+        name: &DottedName,
+        columns: &[Name],
         parameters: &'b mut Parameters,
     ) -> Result<(Bound, CopiedColumns)> {
         let mut binder = Binder::new(bind_context, text, parameters);
@@ -62,7 +64,7 @@ impl<'b> Binder<'b> {
         parameters: &'b mut Parameters,
     ) -> Result<Bound> {
         let mut binder = Binder::new(bind_context, text, parameters);
-        let (relation, outputs) = binder.whole_query(query)?;
+        let (relation, outputs) = binder.rows(query.statement())?;
         let given = outputs
             .iter()
             .map(|output| Expression::column(output.column, output.ty, output.modifier));
@@ -103,15 +105,15 @@ impl<'b> Binder<'b> {
     pub fn bind_copy_to(
         bind_context: &BindContext<'b>,
         text: &'b str,
-        name: &ObjectName,
-        columns: &[Ident],
+        name: &DottedName,
+        columns: &[Name],
         parameters: &'b mut Parameters,
     ) -> Result<CopiedColumns> {
         Binder::new(bind_context, text, parameters).copied(name, columns, "copy from")
     }
 
-    fn copied(&mut self, name: &ObjectName, names: &[Ident], what: &str) -> Result<CopiedColumns> {
-        let qualified = name::qualified(name, self.database())?;
+    fn copied(&mut self, name: &DottedName, names: &[Name], what: &str) -> Result<CopiedColumns> {
+        let qualified = name.qualified(self.database())?;
         let found = self.catalog.expect_relation(
             &self.search_path,
             qualified.schema.as_deref(),
@@ -149,8 +151,8 @@ impl<'b> Binder<'b> {
             return Ok(CopiedColumns { table, columns });
         }
         let mut columns = Vec::with_capacity(names.len());
-        for ident in names {
-            let at = self.column_of(&table, ident)?;
+        for name in names {
+            let at = self.column_of(&table, name)?;
             let column = &table.columns[at];
             if matches!(column.generation, Some(Generation::Stored(_))) {
                 let message = format!("column \"{}\" is a generated column", column.name);

@@ -7,7 +7,6 @@
 //! - with each row that is written ([`Binder::index_checks`]): the engine asks for entries where
 //!   nothing can fail any more, so what an expression raises is raised before.
 
-use sqlparser::ast;
 use types::{Result, Scalar, SqlError, SqlState, Type};
 
 use super::{
@@ -25,7 +24,7 @@ use catalog::{Dependency, Index, IndexKey, StoredExpression, Table};
 const EXPRESSIONS: &str = "index expressions";
 const PREDICATES: &str = "index predicates";
 
-/// What an index is over, in columns of its table.
+/// The parts of an index, in columns of its table.
 pub struct IndexEntries {
     /// Those columns, by position in the table.
     pub columns: Vec<(ColumnId, usize)>,
@@ -36,11 +35,15 @@ pub struct IndexEntries {
 }
 
 impl Binder<'_> {
-    /// What a new index is to be ordered by, and the type of that.
+    /// Binds a key that a new index is to be ordered by, and returns its type too.
     ///
     /// # Errors
     /// Those of binding; 42P17 if the expression may have other values later; 0A000 for subqueries.
-    pub fn index_key(&mut self, table: &Table, written: &ast::Expr) -> Result<(IndexKey, Type)> {
+    pub fn index_key(
+        &mut self,
+        table: &Table,
+        written: &syntax::Expression,
+    ) -> Result<(IndexKey, Type)> {
         let columns = self.table_columns(table);
         let scope = index_scope(table, &columns)?;
         let bound = self.index_part(written, &scope, EXPRESSIONS)?;
@@ -63,15 +66,15 @@ impl Binder<'_> {
         ))
     }
 
-    /// What an expression is called in the name of its index.
-    pub fn index_key_name(&self, written: &ast::Expr) -> String {
-        match self.output_name(written) {
+    /// Returns the name of an expression within the name of its index.
+    pub fn index_key_name(&self, written: &syntax::Expression) -> String {
+        match self.output_name(written.tree()) {
             name if name == "?column?" => "expr".to_owned(),
             name => name,
         }
     }
 
-    /// The predicate of a new index.
+    /// Binds the predicate of a new index.
     ///
     /// # Errors
     /// Those of binding; 42804 if it is no condition; 42P17 if it may have other values later;
@@ -79,7 +82,7 @@ impl Binder<'_> {
     pub fn index_predicate(
         &mut self,
         table: &Table,
-        written: &ast::Expr,
+        written: &syntax::Expression,
     ) -> Result<StoredExpression> {
         let columns = self.table_columns(table);
         let scope = index_scope(table, &columns)?;
@@ -99,7 +102,7 @@ impl Binder<'_> {
         Ok(self.kept(written, &bound, table, &columns, uses))
     }
 
-    /// What the entries of an index are made of.
+    /// Binds the parts that entries of an index are made of.
     ///
     /// # Errors
     /// Those of binding.
@@ -119,7 +122,7 @@ impl Binder<'_> {
         table: &Table,
         columns: &[(ColumnId, usize)],
     ) -> Vec<ScanIndex> {
-        // What they name is no part of a query that reads the table.
+        // Their names are no part of a query that reads the table.
         let uses = self.uses.take();
         let mut found = Vec::with_capacity(table.indexes.len());
         for (at, index) in table.indexes.iter().enumerate() {
@@ -231,11 +234,11 @@ impl Binder<'_> {
         })
     }
 
-    /// What text stands for, in what a definition keeps. Beside columns of the table it refers to
+    /// Returns an expression as a definition keeps it. Beside columns of the table it refers to
     /// what was noted.
     fn kept(
         &self,
-        written: &ast::Expr,
+        written: &syntax::Expression,
         bound: &Expression,
         table: &Table,
         columns: &[(ColumnId, usize)],
@@ -253,14 +256,14 @@ impl Binder<'_> {
 
     fn index_part(
         &mut self,
-        written: &ast::Expr,
+        written: &syntax::Expression,
         scope: &Scope<'_>,
         place: &'static str,
     ) -> Result<Expression> {
         let mut clause = Clause::plain(place);
         // Positions in it are none of the statement's.
         let outer = std::mem::take(&mut self.lines);
-        let bound = self.scalar(written, scope, &mut clause);
+        let bound = self.scalar(written.tree(), scope, &mut clause);
         self.lines = outer;
         if !clause.subqueries.is_empty() {
             let message = format!("cannot use subquery in {}", place.trim_end_matches('s'));

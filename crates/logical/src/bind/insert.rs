@@ -20,7 +20,10 @@ use crate::{
     relation::{ConflictUpdate, Insert, OnConflict, Output, Relation},
 };
 use catalog::{Generation, RowKey, Table};
-use syntax::{name, overriding::Overriding};
+use syntax::{
+    name::{self, Name},
+    overriding::Overriding,
+};
 
 impl Binder<'_> {
     /// Binds an INSERT; its outputs are those of RETURNING.
@@ -101,7 +104,7 @@ impl Binder<'_> {
             let [ident] = parts.as_slice() else {
                 return Err(SqlError::unsupported(format_args!("column name {name}")));
             };
-            let at = self.column_of(table, ident)?;
+            let at = self.column_of(table, &Name::of(ident))?;
             if targets.contains(&at) {
                 let message = format!(
                     "column \"{}\" specified more than once",
@@ -265,7 +268,9 @@ impl Binder<'_> {
         let arbiters = match &on_conflict.conflict_target {
             None => Vec::new(),
             Some(ast::ConflictTarget::Columns(columns)) => {
-                let columns = columns.iter().map(|ident| self.column_of(table, ident));
+                let columns = columns
+                    .iter()
+                    .map(|ident| self.column_of(table, &Name::of(ident)));
                 unique_over(table, &columns.collect::<Result<Vec<_>>>()?)
             }
             Some(ast::ConflictTarget::OnConstraint(name)) => {

@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use sqlparser::ast;
 use types::{Result, SqlError, SqlState};
 
 use super::{
@@ -21,7 +20,7 @@ pub enum NewValue<'v> {
     /// The old value, converted.
     Converted,
     /// An expression over the old row.
-    Computed(&'v ast::Expr),
+    Computed(&'v syntax::Expression),
     /// The column's default.
     Default,
 }
@@ -58,7 +57,8 @@ impl<'b> Binder<'b> {
             let change = changed.iter().find(|(position, _)| *position == at);
             values.push(match (change.map(|(_, value)| value), own) {
                 (Some(NewValue::Computed(value)), _) => {
-                    let value = binder.scalar_for(value, column.ty, false, &scope, &mut clause)?;
+                    let value =
+                        binder.scalar_for(value.tree(), column.ty, false, &scope, &mut clause)?;
                     let assigned = binder.assigned(value, column, None);
                     assigned.map_err(|error| does_not_fit(error, &binder, column, true))?
                 }

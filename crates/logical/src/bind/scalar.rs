@@ -12,7 +12,7 @@ use crate::{
     expression::{Expression, Kind},
 };
 use batch::OwnedValue;
-use syntax::name;
+use syntax::name::{self, DottedName};
 
 /// Items of a row, as in PostgreSQL.
 pub(super) const ROW_ITEMS_MAX: usize = 1664;
@@ -243,7 +243,7 @@ impl Binder<'_> {
                 collation,
             } => {
                 let operand = self.scalar(operand, scope, clause)?;
-                collation::check(collation, operand.ty, self.catalog)
+                collation::check(&DottedName::of(collation), operand.ty, self.catalog)
                     .map_err(|error| self.error_at(expr, error))?;
                 Ok(operand)
             }
@@ -597,7 +597,7 @@ pub(super) fn connect(op: &BinaryOperator, parts: [Expression; 2]) -> Expression
     )
 }
 
-/// What PostgreSQL calls an operator.
+/// Returns the name that PostgreSQL gives an operator.
 pub(super) fn operator_name(op: &BinaryOperator) -> Option<String> {
     let name = match op {
         BinaryOperator::Plus => "+",

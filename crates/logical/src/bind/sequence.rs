@@ -96,7 +96,7 @@ impl Binder<'_> {
         let mut own = Clause::plain("DEFAULT expressions");
         let outer = std::mem::take(&mut self.lines);
         let bound = self.under(&stored.search_path, |binder| {
-            binder.scalar(&parsed, &Scope::default(), &mut own)
+            binder.scalar(parsed.tree(), &Scope::default(), &mut own)
         });
         self.lines = outer;
         let is_query = |applied: &Applied| matches!(applied, Applied::Query(_));

@@ -1,4 +1,4 @@
-//! What the catalog has under a name: tables and views.
+//! Objects that the catalog has under a name: tables and views.
 
 use std::sync::Arc;
 
@@ -154,12 +154,12 @@ impl Binder<'_> {
         }
         self.note_use(view.id);
         let text = view.text.clone();
-        let statement = syntax::kept(&text)?.parse()?;
-        let Statement::Query(query) = &*statement else {
-            return Err(SqlError::new(
-                SqlState::INTERNAL_ERROR,
-                "a view is not a query",
-            ));
+        let statement = syntax::kept(&text)?.statement()?;
+        let syntax::Statement::Rows(rows) = &*statement else {
+            return Err(not_a_query());
+        };
+        let Statement::Query(query) = rows.tree() else {
+            return Err(not_a_query());
         };
         // Names in it are its own: neither common tables nor positions of this statement count.
         let common_tables = std::mem::take(&mut self.common_tables);
@@ -319,4 +319,8 @@ fn lockable<'r>(
         _ => {}
     }
     Ok(())
+}
+
+fn not_a_query() -> SqlError {
+    SqlError::new(SqlState::INTERNAL_ERROR, "a view is not a query")
 }

@@ -1,4 +1,4 @@
-//! What INSERT, UPDATE, DELETE and MERGE have in common: the new row of a table, its constraints,
+//! The common parts of INSERT, UPDATE, DELETE and MERGE: the new row of a table, its constraints,
 //! and RETURNING.
 
 use std::{collections::HashMap, sync::Arc};
@@ -19,7 +19,10 @@ use crate::{
     relation::{Check, Output, Relation},
 };
 use catalog::{Column, Dependency, Generation, IdentityMode, StoredExpression, Table};
-use syntax::{name, overriding::Overriding};
+use syntax::{
+    name::{self, Name},
+    overriding::Overriding,
+};
 
 /// The columns of a row that is about to be written, as checks and RETURNING name them.
 pub(super) struct NewRow {
@@ -119,7 +122,7 @@ impl Binder<'_> {
         let mut clause = Clause::plain(place);
         let outer = std::mem::take(&mut self.lines);
         let bound = self.under(&stored.search_path, |binder| {
-            binder.scalar(&parsed, scope, &mut clause)
+            binder.scalar(parsed.tree(), scope, &mut clause)
         });
         self.lines = outer;
         if !clause.subqueries.is_empty() {
@@ -144,7 +147,7 @@ impl Binder<'_> {
         let scope = self.new_columns(&table.name, &table.columns)?;
         let parsed = syntax::parse_expression(text)?;
         let mut clause = Clause::plain("expressions of definitions");
-        let mut bound = self.scalar(&parsed, &scope, &mut clause)?;
+        let mut bound = self.scalar(parsed.tree(), &scope, &mut clause)?;
         if !clause.subqueries.is_empty() {
             return Err(SqlError::unsupported("a subquery in a definition"));
         }
@@ -262,7 +265,7 @@ impl Binder<'_> {
         Ok(scope)
     }
 
-    /// What a column has where a statement gives nothing. It may be computed from columns that
+    /// Binds the value that a column has where a statement gives nothing. It may be computed from columns that
     /// what the clause has is to be applied for.
     pub(super) fn default_of(
         &mut self,
@@ -290,21 +293,21 @@ impl Binder<'_> {
     }
 
     /// A position among a table's columns by name.
-    pub(super) fn column_of(&self, table: &Table, ident: &ast::Ident) -> Result<usize> {
-        let folded = name::fold(ident);
-        table.column(&folded).map(|(at, _)| at).ok_or_else(|| {
+    pub(super) fn column_of(&self, table: &Table, name: &Name) -> Result<usize> {
+        let folded = name.as_str();
+        table.column(folded).map(|(at, _)| at).ok_or_else(|| {
             let message = format!(
                 "column \"{folded}\" of relation \"{}\" does not exist",
                 table.name
             );
             place(
                 SqlError::new(SqlState::UNDEFINED_COLUMN, message),
-                self.at(ident.span),
+                self.at(name.span()),
             )
         })
     }
 
-    /// What `SET column = value, ...` says, as positions and values over the scope.
+    /// Binds `SET column = value, ...`, as positions and values over the scope.
     pub(super) fn assignments(
         &mut self,
         table: &Arc<Table>,
@@ -353,7 +356,7 @@ impl Binder<'_> {
     fn assigned_column(&self, table: &Table, name: &ast::ObjectName) -> Result<usize> {
         let parts = name::parts(name)?;
         match parts.as_slice() {
-            [column] => self.column_of(table, column),
+            [column] => self.column_of(table, &Name::of(column)),
             _ => {
                 let message = format!(
                     "column \"{}\" of relation \"{}\" does not exist",
@@ -472,7 +475,7 @@ impl Binder<'_> {
         ))
     }
 
-    /// What RETURNING gives, over rows that have the scope's columns.
+    /// Binds RETURNING, over rows that have the scope's columns.
     pub(super) fn returning(
         &mut self,
         relation: Relation,

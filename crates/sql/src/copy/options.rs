@@ -338,7 +338,9 @@ fn columns(place: &mut Columns, option: &CopyOption, may_be_all: bool) -> Result
     }
     *place = match &option.value {
         Argument::AllColumns if may_be_all => Columns::All,
-        Argument::Columns(names) => Columns::Named(names.iter().map(syntax::name::fold).collect()),
+        Argument::Columns(names) => {
+            Columns::Named(names.iter().map(|name| name.as_str().to_owned()).collect())
+        }
         _ => {
             return Err(invalid(format!(
                 "argument to option \"{}\" must be a list of column names",

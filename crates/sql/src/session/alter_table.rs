@@ -18,33 +18,27 @@ mod rewrite;
 use std::sync::Arc;
 
 use engine::TableLockMode;
-use sqlparser::ast;
 use types::{Result, SqlError, SqlState};
 
 use super::Session;
 use catalog::{Object, ObjectId, Relation, Table};
 use syntax::{
-    definition::{ColumnChange, TableAction},
-    name,
+    name::{DottedName, Name},
+    statement::{AlterTable, ColumnChange, ConstraintKind, TableAction},
 };
 
 impl Session {
-    pub(super) async fn alter_table(
-        &self,
-        written: &ast::ObjectName,
-        if_exists: bool,
-        actions: &[TableAction],
-    ) -> Result<()> {
-        let Some(id) = self.table_to_alter(written, if_exists)? else {
+    pub(super) async fn alter_table(&self, alter: &AlterTable) -> Result<()> {
+        let Some(id) = self.table_to_alter(&alter.name, alter.if_exists)? else {
             return Ok(());
         };
-        let modes = actions.iter().map(lock_mode);
+        let modes = alter.actions.iter().map(lock_mode);
         let mode = modes.max().unwrap_or(TableLockMode::AccessExclusive);
         self.ddl()?.lock(id, mode).await?;
         // As others have left it.
         self.changes.begin_definition();
         self.ddl()?.not_pending("ALTER TABLE", id)?;
-        let mut actions: Vec<_> = actions.iter().collect();
+        let mut actions: Vec<_> = alter.actions.iter().collect();
         actions.sort_by_key(|action| pass(action));
         for action in actions {
             self.alter_table_once(id, action).await?;
@@ -88,14 +82,10 @@ impl Session {
         }
     }
 
-    /// The table that a statement alters; `None` if it need not exist.
-    fn table_to_alter(
-        &self,
-        written: &ast::ObjectName,
-        if_exists: bool,
-    ) -> Result<Option<ObjectId>> {
+    /// Finds the table that a statement alters; `None` if it need not exist.
+    fn table_to_alter(&self, written: &DottedName, if_exists: bool) -> Result<Option<ObjectId>> {
         let catalog = self.changes.catalog();
-        let named = name::qualified(written, &self.database.name)?;
+        let named = written.qualified(&self.database.name)?;
         let schema = named.schema.as_deref();
         if if_exists
             && catalog
@@ -113,7 +103,7 @@ impl Session {
         }
     }
 
-    /// A table as it is by now.
+    /// Returns a table as it is by now.
     fn table_now(&self, id: ObjectId) -> Result<Arc<Table>> {
         let catalog = self.changes.catalog();
         catalog.table(id).cloned().ok_or_else(|| {
@@ -122,15 +112,15 @@ impl Session {
         })
     }
 
-    /// Who owns a thing is not kept; all belongs to everybody. What names a user who could own it
-    /// asks for nothing else.
-    pub(super) fn owner_is(&self, owner: &ast::Ident) -> Result<()> {
-        let name = name::fold(owner);
+    /// Accepts an owner. The owner of a thing is not kept; all belongs to everybody. A statement that
+    /// names a user who could own it asks for nothing else.
+    pub(super) fn owner_is(&self, owner: &Name) -> Result<()> {
+        let name = owner.as_str();
         let itself = ["current_user", "session_user", "current_role"];
-        if itself.contains(&name.as_str()) || name == self.environment.current_user() {
+        if itself.contains(&name) || name == self.environment.current_user() {
             return Ok(());
         }
-        if self.changes.catalog().role_named(&name).is_some() {
+        if self.changes.catalog().role_named(name).is_some() {
             return Err(SqlError::unsupported("an owner other than the user"));
         }
         let message = format!("role \"{name}\" does not exist");
@@ -157,13 +147,13 @@ impl Session {
     }
 }
 
-/// What an action locks its table against: most keep everybody out. A foreign key keeps writers from
+/// Returns the mode in which an action locks its table: most keep everybody out. A foreign key keeps writers from
 /// both of its tables, and readers from none; a look at rows that are there minds neither, because
 /// new rows satisfy what is looked at already.
 fn lock_mode(action: &TableAction) -> TableLockMode {
     match action {
-        TableAction::AddConstraint { constraint, .. } => match **constraint {
-            ast::TableConstraint::ForeignKey(_) => TableLockMode::ShareRowExclusive,
+        TableAction::AddConstraint { constraint, .. } => match constraint.kind {
+            ConstraintKind::ForeignKey { .. } => TableLockMode::ShareRowExclusive,
             _ => TableLockMode::AccessExclusive,
         },
         TableAction::ValidateConstraint(_) => TableLockMode::ShareUpdateExclusive,
@@ -182,8 +172,8 @@ fn pass(action: &TableAction) -> u8 {
         TableAction::AddColumn { .. } => 2,
         TableAction::AlterColumn { .. } => 3,
         TableAction::AddIndex { .. } => 4,
-        TableAction::AddConstraint { constraint, .. } => match **constraint {
-            ast::TableConstraint::PrimaryKey(_) | ast::TableConstraint::Unique(_) => 4,
+        TableAction::AddConstraint { constraint, .. } => match constraint.kind {
+            ConstraintKind::PrimaryKey(_) | ConstraintKind::Unique { .. } => 4,
             _ => 5,
         },
         _ => 6,

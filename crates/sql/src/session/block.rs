@@ -170,7 +170,7 @@ impl Session {
 
     pub(super) async fn control(&mut self, command: &Command, sink: &mut impl Sink) -> Result<()> {
         match command {
-            Command::Begin { modes, is_start } => {
+            Command::Begin { modes, .. } => {
                 if self.block.is_explicit {
                     let message = "there is already a transaction in progress";
                     let notice = Notice::warning(SqlState::ACTIVE_SQL_TRANSACTION, message);
@@ -178,22 +178,11 @@ impl Session {
                 }
                 // Earlier statements of the text belong to the block from now on.
                 self.block.is_explicit = true;
-                self.set_modes(*modes)?;
-                sink.complete(Tag::Word(if *is_start {
-                    "START TRANSACTION"
-                } else {
-                    "BEGIN"
-                }))
+                self.set_modes(*modes)
             }
-            Command::Commit { chains } => {
-                self.end_block("COMMIT", !self.block.is_failed, *chains, sink)
-                    .await
-            }
-            Command::Rollback { chains } => self.end_block("ROLLBACK", false, *chains, sink).await,
             Command::RollbackTo(name) => {
                 self.in_block("ROLLBACK TO SAVEPOINT")?;
-                self.return_to(name).await?;
-                sink.complete(Tag::Word("ROLLBACK"))
+                self.return_to(name).await
             }
             Command::Savepoint(name) => {
                 self.in_block("SAVEPOINT")?;
@@ -209,7 +198,7 @@ impl Session {
                     };
                     self.block.savepoints.push(savepoint);
                 }
-                sink.complete(Tag::Word("SAVEPOINT"))
+                Ok(())
             }
             Command::Release(name) => {
                 self.in_block("RELEASE SAVEPOINT")?;
@@ -225,13 +214,28 @@ impl Session {
                 }
                 self.block.savepoints.truncate(at);
                 self.suspended.release(at);
-                sink.complete(Tag::Word("RELEASE"))
+                Ok(())
             }
             _ => Err(SqlError::new(
                 SqlState::INTERNAL_ERROR,
                 "not a transaction's statement",
             )),
         }
+    }
+
+    /// Carries out COMMIT, which rolls a failed transaction back.
+    pub(super) async fn commit_block(&mut self, chains: bool, sink: &mut impl Sink) -> Result<()> {
+        let commits = !self.block.is_failed;
+        self.end_block("COMMIT", commits, chains, sink).await
+    }
+
+    /// Carries out ROLLBACK.
+    pub(super) async fn roll_back_block(
+        &mut self,
+        chains: bool,
+        sink: &mut impl Sink,
+    ) -> Result<()> {
+        self.end_block("ROLLBACK", false, chains, sink).await
     }
 
     async fn return_to(&mut self, name: &str) -> Result<()> {

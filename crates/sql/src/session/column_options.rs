@@ -1,40 +1,23 @@
 //! Options of a column that contradict each other.
 
-use sqlparser::ast::{ColumnDef, ColumnOption};
 use types::{Result, SqlError, SqlState};
 
-use syntax::name;
+use syntax::statement::{ColumnDefinition, ColumnOptionKind};
 
 /// Refuses a column whose value would come from two places, or that must and must not be NULL.
 ///
 /// # Errors
 /// 42601.
-pub(super) fn refuse_contradictions(definition: &ColumnDef, table: &str) -> Result<()> {
-    let count = |is: fn(&ColumnOption) -> bool| {
+pub(super) fn refuse_contradictions(definition: &ColumnDefinition, table: &str) -> Result<()> {
+    let count = |is: fn(&ColumnOptionKind) -> bool| {
         let options = definition.options.iter();
-        options.filter(|option| is(&option.option)).count()
+        options.filter(|option| is(&option.kind)).count()
     };
-    let defaults = count(|option| matches!(option, ColumnOption::Default(_)));
-    let expressions = count(|option| {
-        matches!(
-            option,
-            ColumnOption::Generated {
-                generation_expr: Some(_),
-                ..
-            }
-        )
-    });
-    let identities = count(|option| {
-        matches!(
-            option,
-            ColumnOption::Generated {
-                generation_expr: None,
-                ..
-            }
-        )
-    });
-    let nulls = count(|option| matches!(option, ColumnOption::Null));
-    let not_nulls = count(|option| matches!(option, ColumnOption::NotNull));
+    let defaults = count(|option| matches!(option, ColumnOptionKind::Default(_)));
+    let expressions = count(|option| matches!(option, ColumnOptionKind::Generated(_)));
+    let identities = count(|option| matches!(option, ColumnOptionKind::Identity { .. }));
+    let nulls = count(|option| matches!(option, ColumnOptionKind::Null));
+    let not_nulls = count(|option| matches!(option, ColumnOptionKind::NotNull));
     let what = if defaults > 1 {
         "multiple default values specified"
     } else if identities > 1 {
@@ -52,7 +35,7 @@ pub(super) fn refuse_contradictions(definition: &ColumnDef, table: &str) -> Resu
     } else {
         return Ok(());
     };
-    let column = name::fold(&definition.name);
+    let column = definition.name.as_str();
     let message = format!("{what} for column \"{column}\" of table \"{table}\"");
     Err(SqlError::new(SqlState::SYNTAX_ERROR, message))
 }

@@ -1,46 +1,45 @@
 //! COMMENT ON: what is said of objects, columns and constraints.
 
-use sqlparser::ast::ObjectName;
 use types::{Result, SqlError, SqlState};
 
 use super::Session;
 use catalog::{Catalog, ObjectId, Part, Relation, TableKind};
 use syntax::{
-    definition::{Commented, ObjectKind},
-    name,
+    name::DottedName,
+    statement::{Comment, Commented, ObjectKind},
 };
 
 impl Session {
     /// # Errors
     /// 42P01, 42703, 42704, 3F000 for what is not there; 42809; 42501; 0A000.
-    pub(super) async fn comment(&self, on: &Commented, text: Option<&str>) -> Result<()> {
+    pub(super) async fn comment(&self, comment: &Comment) -> Result<()> {
         let catalog = self.changes.catalog();
-        let (id, part) = self.commented(&catalog, on)?;
+        let (id, part) = self.commented(&catalog, &comment.on)?;
         if let Some(table) = catalog.table(id)
             && table.kind == TableKind::System
         {
             let message = format!("permission denied: \"{}\" is a system catalog", table.name);
             return Err(SqlError::new(SqlState::INSUFFICIENT_PRIVILEGE, message));
         }
-        self.ddl()?.comment(id, part, text).await
+        self.ddl()?.comment(id, part, comment.text.as_deref()).await
     }
 
     /// The object, and what of it is meant.
     fn commented(&self, catalog: &Catalog, on: &Commented) -> Result<(ObjectId, Part)> {
         match on {
             Commented::Object(ObjectKind::Schema, written) => {
-                let named = name::qualified(written, &self.database.name)?;
+                let named = written.qualified(&self.database.name)?;
                 Ok((catalog.expect_schema(&named.name)?.id, Part::Whole))
             }
             Commented::Object(kind, written) => self.commented_relation(catalog, *kind, written),
             Commented::Column(written) => self.commented_column(catalog, written),
             Commented::Constraint(constraint, written) => {
-                let constraint = name::fold(constraint);
+                let constraint = constraint.as_str();
                 let Relation::Table(table) = self.relation_written(catalog, written)? else {
                     let message = format!("\"{written}\" is not a table");
                     return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, message));
                 };
-                let found = table.constraint(&constraint).ok_or_else(|| {
+                let found = table.constraint(constraint).ok_or_else(|| {
                     let message = format!(
                         "constraint \"{constraint}\" for table \"{}\" does not exist",
                         table.name
@@ -51,8 +50,8 @@ impl Session {
             }
             Commented::Type(written) => Ok((self.enum_named(catalog, written)?, Part::Whole)),
             Commented::Role(role) => {
-                let role = name::fold(role);
-                let found = catalog.role_named(&role).ok_or_else(|| {
+                let role = role.as_str();
+                let found = catalog.role_named(role).ok_or_else(|| {
                     let message = format!("role \"{role}\" does not exist");
                     SqlError::new(SqlState::UNDEFINED_OBJECT, message)
                 })?;
@@ -65,9 +64,9 @@ impl Session {
     fn relation_written<'c>(
         &self,
         catalog: &'c Catalog,
-        written: &ObjectName,
+        written: &DottedName,
     ) -> Result<Relation<'c>> {
-        let named = name::qualified(written, &self.database.name)?;
+        let named = written.qualified(&self.database.name)?;
         catalog.expect_relation(
             &self.inputs.search_path,
             named.schema.as_deref(),
@@ -79,7 +78,7 @@ impl Session {
         &self,
         catalog: &Catalog,
         kind: ObjectKind,
-        written: &ObjectName,
+        written: &DottedName,
     ) -> Result<(ObjectId, Part)> {
         match (kind, self.relation_written(catalog, written)?) {
             (ObjectKind::Table, Relation::Table(table)) => Ok((table.id, Part::Whole)),
@@ -89,7 +88,7 @@ impl Session {
                 Ok((table.id, Part::Index(index.id)))
             }
             _ => {
-                let name = name::qualified(written, &self.database.name)?.name;
+                let name = written.qualified(&self.database.name)?.name;
                 let article = if kind == ObjectKind::Index { "an" } else { "a" };
                 let message = format!("\"{name}\" is not {article} {}", kind.noun());
                 Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, message))
@@ -100,19 +99,16 @@ impl Session {
     fn commented_column(
         &self,
         catalog: &Catalog,
-        written: &ObjectName,
+        written: &DottedName,
     ) -> Result<(ObjectId, Part)> {
-        let parts = name::parts(written)?;
-        let Some((column, relation @ [_, ..])) = parts.split_last() else {
+        let Some((relation, column)) = written.split_last() else {
             let message = "column name must be qualified";
             return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
         };
-        let column = name::fold(column);
-        let relation: Vec<_> = relation.iter().map(|part| (*part).clone()).collect();
-        let relation = ObjectName::from(relation);
+        let column = column.as_str();
         let (id, name, position) = match self.relation_written(catalog, &relation)? {
             Relation::Table(table) => {
-                let found = table.column(&column).map(|(at, _)| at);
+                let found = table.column(column).map(|(at, _)| at);
                 (table.id, &table.name, found)
             }
             Relation::View(view) => {

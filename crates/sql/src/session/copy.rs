@@ -7,22 +7,20 @@
 
 use std::sync::Arc;
 
-use sqlparser::ast::{Ident, ObjectName};
 use types::{Charge, Context, Result, SqlError, SqlState};
 
-use super::{
-    Field, ResultRow, Session, Sink, Tag,
-    query::{CachedPlan, Kind, kind_of},
-};
+use super::{Field, ResultRow, Session, Sink, Tag, query::CachedPlan};
 use crate::copy::{Column, Decoder, Encoder, Format, Options};
 use batch::Rows;
 use catalog::{Table, from_engine};
 use executor::execute::{ExecutionContext, KeyChanges, Opened, SharedRows};
 use logical::bind::{Binder, CopiedColumns, Parameters};
 use syntax::{
-    self, Source, Tree,
+    self, Source,
     copy::{Copied, Copy, Target},
+    name::{DottedName, Name},
     phase,
+    statement::RowKind,
 };
 
 /// How the data of a COPY is told of in the protocol.
@@ -43,7 +41,7 @@ pub trait CopyTarget {
     /// The next bytes, cut anywhere. Who hands them over does not go on before it is ready.
     ///
     /// # Errors
-    /// What ends the statement.
+    /// The error that ends the statement.
     async fn take(&mut self, data: &[u8]) -> Result<()>;
 }
 
@@ -57,12 +55,12 @@ impl From<Format> for CopyForm {
 }
 
 impl Session {
-    pub(super) async fn copy(&mut self, source: &Source<'_>, sink: &mut impl Sink) -> Result<()> {
-        let copy = phase::run(|| {
-            let copy = syntax::copy::parse(source)?;
-            Ok(Tree::new(copy, source.tokens().len()))
-        })
-        .await?;
+    pub(super) async fn copy(
+        &mut self,
+        copy: &Copy,
+        source: &Source<'_>,
+        sink: &mut impl Sink,
+    ) -> Result<()> {
         match copy.target {
             Target::Client => {}
             Target::File => {
@@ -80,15 +78,15 @@ impl Session {
                 self.may_write("COPY FROM")?;
                 self.copy_from(source, name, columns, options, sink).await
             }
-            _ => self.copy_to(source, &copy, options, sink).await,
+            _ => self.copy_to(source, copy, options, sink).await,
         }
     }
 
     async fn copy_from(
         &mut self,
         source: &Source<'_>,
-        name: &ObjectName,
-        columns: &[Ident],
+        name: &DottedName,
+        columns: &[Name],
         options: Options,
         sink: &mut impl Sink,
     ) -> Result<()> {
@@ -104,7 +102,7 @@ impl Session {
                     columns,
                     &mut parameters,
                 )?;
-                let cached_plan = self.lowered(bound, Kind::Insert, Vec::new(), &catalog)?;
+                let cached_plan = self.lowered(bound, RowKind::Insert, Vec::new(), &catalog)?;
                 Ok((cached_plan, copied))
             })
             .await?;
@@ -180,7 +178,7 @@ impl Session {
         }
     }
 
-    /// The plan whose rows go out, and the table that they are of, if it is one.
+    /// Returns the plan whose rows go out, and the table that they are of, if it is one.
     fn planned_copy_to(
         &self,
         source: &Source<'_>,
@@ -190,9 +188,9 @@ impl Session {
         let mut parameters = Parameters::default();
         match &copy.relation {
             Copied::Query(statement) => {
-                if kind_of(statement).is_none() {
+                let Some(statement) = statement else {
                     return Err(SqlError::unsupported("COPY of this statement"));
-                }
+                };
                 let cached_plan = self.bound(source, statement, &mut parameters, &catalog)?;
                 if !cached_plan.shows_rows() {
                     let message = "COPY query must have a RETURNING clause";
@@ -214,16 +212,15 @@ impl Session {
                     return Err(SqlError::new(SqlState::INTERNAL_ERROR, "not one query"));
                 };
                 let mut none = Parameters::default();
-                let statement = query.parse()?;
-                let cached_plan = self.bound(query, &statement, &mut none, &catalog)?;
+                let cached_plan = self.bound_text(query, &mut none, &catalog)?;
                 Ok((cached_plan, Some(copied.table)))
             }
         }
     }
 }
 
-/// The query whose rows are those columns of a table.
-fn query_over(copied: &CopiedColumns, name: &ObjectName) -> String {
+/// Returns the query whose rows are those columns of a table.
+fn query_over(copied: &CopiedColumns, name: &DottedName) -> String {
     let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
     let columns = copied
         .columns
@@ -259,7 +256,7 @@ struct CopyFrom<'l, 'r> {
     opened: Opened,
     context: &'l ExecutionContext<'r>,
     value_context: Context<'l>,
-    /// What the INSERT gives, which nobody wants.
+    /// The rows that the INSERT gives, which nobody wants.
     out: Rows,
     /// For bytes that wait to become rows.
     charge: Charge,
@@ -300,7 +297,7 @@ impl CopyFrom<'_, '_> {
         }
     }
 
-    /// Puts the last rows in; how many they were in all.
+    /// Puts the last rows in; returns how many they were in all.
     async fn finish(mut self) -> Result<u64> {
         self.decoder.end();
         self.read().await?;

@@ -1,153 +1,72 @@
-//! CREATE, DROP, TRUNCATE: from syntax to the catalog's operations. Tables, indexes, views and
-//! enum types are created in `new_table.rs`, `new_index.rs`, `new_view.rs` and `enumeration.rs`.
+//! CREATE, ALTER, DROP, TRUNCATE: from statements to the catalog's operations. Tables, indexes, views
+//! and enum types are created in `new_table.rs`, `new_index.rs`, `new_view.rs` and `enumeration.rs`.
 
 use std::sync::Arc;
 
-use sqlparser::ast::{self, ObjectType, Statement};
 use types::{Result, SqlError, SqlState};
 
 use super::{Notice, Session, Sink, Tag};
 use catalog::{Behavior, Catalog, Ddl, NameClass, ObjectId, Relation, Target};
 use logical::bind::BindContext;
 use syntax::{
-    Source,
-    definition::Definition,
-    name::{self, QualifiedName},
+    Source, Statement,
+    name::{DottedName, QualifiedName},
+    statement::{CreateSchema, Drop, DropKind, Truncate},
 };
 
 impl Session {
+    /// Carries out a statement that changes definitions, or tables as a whole.
     pub(super) async fn define(
         &mut self,
         statement: &Statement,
+        source: &Source<'_>,
         sink: &mut impl Sink,
     ) -> Result<()> {
+        if let Statement::CreateIndex(create) = statement
+            && create.concurrently
+        {
+            return self.create_index_concurrently(create, sink).await;
+        }
         self.begin()?;
         self.settle().await?;
         self.changes.begin_definition();
         match statement {
-            Statement::CreateTable(create) => {
-                self.create_table(create, &[], sink).await?;
-                sink.complete(Tag::Word("CREATE TABLE"))
-            }
-            Statement::CreateIndex(create) => {
-                self.create_index(create, sink).await?;
-                sink.complete(Tag::Word("CREATE INDEX"))
-            }
-            Statement::CreateView(create) => {
-                self.create_view(create).await?;
-                sink.complete(Tag::Word("CREATE VIEW"))
-            }
-            Statement::CreateSchema {
-                schema_name,
-                if_not_exists,
-                ..
-            } => {
-                let ast::SchemaName::Simple(name) = schema_name else {
-                    return Err(SqlError::unsupported("AUTHORIZATION"));
-                };
-                let name = name::qualified(name, &self.database.name)?.name;
-                let catalog = self.changes.catalog();
-                if catalog.schema_named(&name).is_none() || !if_not_exists {
-                    self.ddl()?.create_schema(&name).await?;
-                } else {
-                    self.tell(sink, &Notice::exists_already("schema", &name));
-                }
-                sink.complete(Tag::Word("CREATE SCHEMA"))
-            }
-            Statement::CreateType {
-                name,
-                representation,
-            } => {
-                self.create_type(name, representation.as_ref()).await?;
-                sink.complete(Tag::Word("CREATE TYPE"))
-            }
-            Statement::AlterType(alter) => {
-                self.alter_type(alter).await?;
-                sink.complete(Tag::Word("ALTER TYPE"))
-            }
-            Statement::Drop {
-                object_type,
-                if_exists,
-                names,
-                cascade,
-                ..
-            } => {
-                self.drop(*object_type, names, *if_exists, *cascade).await?;
-                sink.complete(Tag::Word(match object_type {
-                    ObjectType::View => "DROP VIEW",
-                    ObjectType::Index => "DROP INDEX",
-                    ObjectType::Schema => "DROP SCHEMA",
-                    ObjectType::Sequence => "DROP SEQUENCE",
-                    ObjectType::Type => "DROP TYPE",
-                    _ => "DROP TABLE",
-                }))
-            }
-            Statement::Truncate(truncate) => {
-                self.truncate(truncate).await?;
-                sink.complete(Tag::Word("TRUNCATE TABLE"))
-            }
-            _ => Err(SqlError::new(SqlState::INTERNAL_ERROR, "not a definition")),
+            Statement::CreateTableAs(new) => return self.create_table_as(new, source, sink).await,
+            Statement::CreateTable(create) => self.create_table(create, sink).await?,
+            Statement::CreateIndex(create) => self.create_index(create, sink).await?,
+            Statement::CreateView(create) => self.create_view(create).await?,
+            Statement::CreateSchema(create) => self.create_schema(create, sink).await?,
+            Statement::CreateType(create) => self.create_type(create).await?,
+            Statement::CreateSequence(create) => self.create_sequence(create).await?,
+            Statement::AlterTable(alter) => self.alter_table(alter).await?,
+            Statement::AlterType(alter) => self.alter_type(alter).await?,
+            Statement::AlterSequence(alter) => self.alter_sequence(alter).await?,
+            Statement::AlterObject(alter) => self.alter_object(alter).await?,
+            Statement::Drop(dropped) => self.drop(dropped).await?,
+            Statement::Truncate(truncate) => self.truncate(truncate).await?,
+            Statement::Comment(comment) => self.comment(comment).await?,
+            Statement::Rows(_)
+            | Statement::Session(_)
+            | Statement::SetConstraints(_)
+            | Statement::Copy(_)
+            | Statement::Explain(_)
+            | Statement::Maintenance(_)
+            | Statement::Unsupported(_) => {}
+        }
+        match statement.defines() {
+            Some(name) => sink.complete(Tag::Word(name)),
+            None => Err(SqlError::new(SqlState::INTERNAL_ERROR, "not a definition")),
         }
     }
 
-    /// Definitions that the parser does not know whole.
-    pub(super) async fn define_otherwise(
-        &mut self,
-        definition: &Definition,
-        source: &Source<'_>,
-        sink: &mut impl Sink,
-    ) -> Result<()> {
-        self.begin()?;
-        self.settle().await?;
-        self.changes.begin_definition();
-        match definition {
-            Definition::CreateSequence {
-                temporary: true, ..
-            } => Err(SqlError::unsupported("a temporary sequence")),
-            Definition::CreateSequence {
-                name,
-                if_not_exists,
-                clauses,
-                ..
-            } => {
-                self.create_sequence(name, *if_not_exists, clauses).await?;
-                sink.complete(Tag::Word("CREATE SEQUENCE"))
-            }
-            Definition::CreateTableLike { create, likes } => {
-                self.create_table(create, likes, sink).await?;
-                sink.complete(Tag::Word("CREATE TABLE"))
-            }
-            Definition::Comment { on, text } => {
-                self.comment(on, text.as_deref()).await?;
-                sink.complete(Tag::Word("COMMENT"))
-            }
-            Definition::CreateTableAs(new) => self.create_table_as(new, source, sink).await,
-            Definition::AlterSequence {
-                name,
-                if_exists,
-                clauses,
-            } => {
-                self.alter_sequence(name, *if_exists, clauses).await?;
-                sink.complete(Tag::Word("ALTER SEQUENCE"))
-            }
-            Definition::AlterTable {
-                name,
-                if_exists,
-                actions,
-            } => {
-                self.alter_table(name, *if_exists, actions).await?;
-                sink.complete(Tag::Word("ALTER TABLE"))
-            }
-            Definition::AlterObject {
-                kind,
-                name,
-                if_exists,
-                change,
-            } => {
-                self.alter_object(*kind, name, *if_exists, change).await?;
-                sink.complete(Tag::Word(kind.tag()))
-            }
+    async fn create_schema(&self, create: &CreateSchema, sink: &mut impl Sink) -> Result<()> {
+        let name = create.name.qualified(&self.database.name)?.name;
+        let catalog = self.changes.catalog();
+        if catalog.schema_named(&name).is_none() || !create.if_not_exists {
+            return self.ddl()?.create_schema(&name).await.map(drop);
         }
+        self.tell(sink, &Notice::exists_already("schema", &name));
+        Ok(())
     }
 
     pub(super) fn ddl(&self) -> Result<Ddl<'_>> {
@@ -157,7 +76,8 @@ impl Session {
         Ok(Ddl::new(transaction, &self.changes).sparing(&self.deferred))
     }
 
-    /// The relation of a name, held, in the catalog as it is then; `None` if there need not be one.
+    /// Finds and holds the relation of a name, in the catalog as it is then; `None` if there need not
+    /// be one.
     ///
     /// # Errors
     /// 42P01; 42501 for the system's; the engine's.
@@ -192,13 +112,13 @@ impl Session {
         }
     }
 
-    /// The schema and the name of something to be created.
+    /// Returns the schema and the name of something to be created.
     pub(super) fn place(
         &self,
         catalog: &Catalog,
-        written: &ast::ObjectName,
+        written: &DottedName,
     ) -> Result<(ObjectId, String)> {
-        let qualified = name::qualified(written, &self.database.name)?;
+        let qualified = written.qualified(&self.database.name)?;
         let schema = match &qualified.schema {
             Some(schema) => catalog.expect_schema(schema)?.id,
             None => catalog.creation_schema(&self.inputs.search_path)?.id,
@@ -221,29 +141,25 @@ impl Session {
         }
     }
 
-    async fn drop(
-        &self,
-        object_type: ObjectType,
-        names: &[ast::ObjectName],
-        if_exists: bool,
-        cascade: bool,
-    ) -> Result<()> {
+    async fn drop(&self, dropped: &Drop) -> Result<()> {
         let catalog = self.changes.catalog();
-        let mut targets = Vec::with_capacity(names.len());
-        for written in names {
-            let qualified = name::qualified(written, &self.database.name)?;
-            let found = self.dropped(&catalog, object_type, &qualified)?;
+        let mut targets = Vec::with_capacity(dropped.names.len());
+        for written in &dropped.names {
+            let qualified = written.qualified(&self.database.name)?;
+            let found = self.dropped(&catalog, &dropped.kind, &qualified)?;
             match found {
                 Some(target) => targets.push(target),
-                None if if_exists => {}
+                None if dropped.if_exists => {}
                 None => {
-                    let what = object_type.to_string().to_lowercase();
-                    let state = match object_type {
-                        ObjectType::Table | ObjectType::View | ObjectType::Sequence => {
+                    let what = dropped.kind.noun();
+                    let state = match dropped.kind {
+                        DropKind::Table | DropKind::View | DropKind::Sequence => {
                             SqlState::UNDEFINED_TABLE
                         }
-                        ObjectType::Schema => SqlState::INVALID_SCHEMA_NAME,
-                        _ => SqlState::UNDEFINED_OBJECT,
+                        DropKind::Schema => SqlState::INVALID_SCHEMA_NAME,
+                        DropKind::Index | DropKind::Type | DropKind::Other(_) => {
+                            SqlState::UNDEFINED_OBJECT
+                        }
                     };
                     return Err(SqlError::new(
                         state,
@@ -252,7 +168,7 @@ impl Session {
                 }
             }
         }
-        let behavior = if cascade {
+        let behavior = if dropped.cascade {
             Behavior::Cascade
         } else {
             Behavior::Restrict
@@ -266,15 +182,15 @@ impl Session {
     fn dropped(
         &self,
         catalog: &Catalog,
-        object_type: ObjectType,
-        written: &name::QualifiedName,
+        kind: &DropKind,
+        written: &QualifiedName,
     ) -> Result<Option<Target>> {
-        if object_type == ObjectType::Schema {
+        if *kind == DropKind::Schema {
             return Ok(catalog
                 .schema_named(&written.name)
                 .map(|schema| Target::Object(schema.id)));
         }
-        if object_type == ObjectType::Type {
+        if *kind == DropKind::Type {
             let schema = written.schema.as_deref();
             let found = catalog.find(
                 NameClass::Type,
@@ -289,37 +205,31 @@ impl Session {
             written.schema.as_deref(),
             &written.name,
         );
-        let target = match (object_type, found) {
+        let target = match (kind, found) {
             (_, None) => return Ok(None),
-            (ObjectType::Table, Some(Relation::Table(table))) => Target::Object(table.id),
-            (ObjectType::View, Some(Relation::View(view))) => Target::Object(view.id),
-            (ObjectType::Sequence, Some(Relation::Sequence(sequence))) => {
-                Target::Object(sequence.id)
-            }
-            (ObjectType::Index, Some(Relation::Index(table, index))) => {
+            (DropKind::Table, Some(Relation::Table(table))) => Target::Object(table.id),
+            (DropKind::View, Some(Relation::View(view))) => Target::Object(view.id),
+            (DropKind::Sequence, Some(Relation::Sequence(sequence))) => Target::Object(sequence.id),
+            (DropKind::Index, Some(Relation::Index(table, index))) => {
                 Target::Index(table.id, index.id)
             }
-            (
-                ObjectType::Table | ObjectType::View | ObjectType::Sequence | ObjectType::Index,
-                Some(_),
-            ) => {
-                let message = format!(
-                    "\"{}\" is not a {}",
-                    written.name,
-                    object_type.to_string().to_lowercase()
-                );
+            (DropKind::Table | DropKind::View | DropKind::Sequence | DropKind::Index, Some(_)) => {
+                let message = format!("\"{}\" is not a {}", written.name, kind.noun());
                 return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, message));
             }
-            _ => return Err(SqlError::unsupported(format_args!("DROP {object_type}"))),
+            (DropKind::Other(words), _) => {
+                return Err(SqlError::unsupported(format_args!("DROP {words}")));
+            }
+            (DropKind::Schema | DropKind::Type, _) => return Ok(None),
         };
         Ok(Some(target))
     }
 
-    async fn truncate(&self, truncate: &ast::Truncate) -> Result<()> {
+    async fn truncate(&self, truncate: &Truncate) -> Result<()> {
         let catalog = self.changes.catalog();
-        let mut tables = Vec::with_capacity(truncate.table_names.len());
-        for target in &truncate.table_names {
-            let written = name::qualified(&target.name, &self.database.name)?;
+        let mut tables = Vec::with_capacity(truncate.tables.len());
+        for table in &truncate.tables {
+            let written = table.qualified(&self.database.name)?;
             match catalog.expect_relation(
                 &self.inputs.search_path,
                 written.schema.as_deref(),
@@ -332,16 +242,12 @@ impl Session {
                 }
             }
         }
-        let restarts = matches!(
-            truncate.identity,
-            Some(ast::TruncateIdentityOption::Restart)
-        );
         let behavior = match truncate.cascade {
-            Some(ast::CascadeOption::Cascade) => Behavior::Cascade,
-            _ => Behavior::Restrict,
+            true => Behavior::Cascade,
+            false => Behavior::Restrict,
         };
         self.ddl()?
-            .truncate(&tables, restarts, behavior)
+            .truncate(&tables, truncate.restarts, behavior)
             .await
             .map(drop)
     }

@@ -1,39 +1,20 @@
 //! CREATE TYPE and ALTER TYPE of enums: from syntax to the catalog's operations.
 
-use sqlparser::ast::{
-    AlterType, AlterTypeAddValuePosition, AlterTypeOperation, Ident, ObjectName,
-    UserDefinedTypeRepresentation,
-};
 use types::{EnumId, Result, Scalar, SqlError, SqlState, Type};
 
-use super::{
-    Session,
-    text_names::{has_label, names_type, relabelled},
-};
+use super::Session;
 use catalog::{Catalog, Column, LabelPlace, NameClass, Object, ObjectId};
-use syntax::name;
+use syntax::{
+    kept_text::{has_label, names_type, relabelled},
+    name::DottedName,
+    statement::{self, AlterType, CreateType, TypeChange},
+};
 
 impl Session {
-    pub(super) async fn create_type(
-        &self,
-        written: &ObjectName,
-        representation: Option<&UserDefinedTypeRepresentation>,
-    ) -> Result<()> {
-        let labels = match representation {
-            Some(UserDefinedTypeRepresentation::Enum { labels }) => labels,
-            Some(UserDefinedTypeRepresentation::Composite { .. }) => {
-                return Err(SqlError::unsupported("a composite type"));
-            }
-            Some(UserDefinedTypeRepresentation::Range { .. }) => {
-                return Err(SqlError::unsupported("a range type"));
-            }
-            Some(UserDefinedTypeRepresentation::SqlDefinition { .. }) | None => {
-                return Err(SqlError::unsupported("a base type"));
-            }
-        };
-        let labels = labels.iter().map(label).collect::<Result<Vec<_>>>()?;
+    pub(super) async fn create_type(&self, create: &CreateType) -> Result<()> {
+        let labels: Vec<&str> = create.labels.iter().map(String::as_str).collect();
         let catalog = self.changes.catalog();
-        let (schema, name) = self.place(&catalog, written)?;
+        let (schema, name) = self.place(&catalog, &create.name)?;
         self.ddl()?
             .create_enum(schema, &name, &labels)
             .await
@@ -47,28 +28,26 @@ impl Session {
         // Nobody comes to depend on it after texts were looked at.
         ddl.hold(id).await?;
         let catalog = self.changes.catalog();
-        match &alter.operation {
-            AlterTypeOperation::Rename(rename) => {
+        match &alter.change {
+            TypeChange::Name(new) => {
                 let name = catalog.object(id).map_or("", |ty| ty.name());
                 self.no_text_names(id, "renaming a type", |text| names_type(text, name))?;
-                ddl.rename(id, &name::fold(&rename.new_name)).await
+                ddl.rename(id, new.as_str()).await
             }
-            AlterTypeOperation::AddValue(add) => {
-                let place = match &add.position {
-                    None => LabelPlace::Last,
-                    Some(AlterTypeAddValuePosition::Before(other)) => {
-                        LabelPlace::Before(label(other)?)
-                    }
-                    Some(AlterTypeAddValuePosition::After(other)) => {
-                        LabelPlace::After(label(other)?)
-                    }
+            TypeChange::AddLabel {
+                label,
+                place,
+                if_not_exists,
+            } => {
+                let place = match place {
+                    statement::LabelPlace::Last => LabelPlace::Last,
+                    statement::LabelPlace::Before(other) => LabelPlace::Before(other),
+                    statement::LabelPlace::After(other) => LabelPlace::After(other),
                 };
-                ddl.add_label(id, label(&add.value)?, place, add.if_not_exists)
-                    .await
-                    .map(drop)
+                let added = ddl.add_label(id, label, place, *if_not_exists);
+                added.await.map(drop)
             }
-            AlterTypeOperation::RenameValue(rename) => {
-                let (from, to) = (label(&rename.from)?, label(&rename.to)?);
+            TypeChange::RenameLabel { from, to } => {
                 self.relabel(&catalog, id, from, to).await?;
                 ddl.rename_label(id, from, to).await
             }
@@ -115,8 +94,8 @@ impl Session {
     ///
     /// # Errors
     /// 42704; 42809 for types of another kind.
-    pub(super) fn enum_named(&self, catalog: &Catalog, written: &ObjectName) -> Result<ObjectId> {
-        let found = name::qualified(written, &self.database.name)?;
+    pub(super) fn enum_named(&self, catalog: &Catalog, written: &DottedName) -> Result<ObjectId> {
+        let found = written.qualified(&self.database.name)?;
         let schema = found.schema.as_deref();
         if let Some(id) = catalog.find(
             NameClass::Type,
@@ -136,17 +115,5 @@ impl Session {
                 format!("type \"{found}\" does not exist"),
             ),
         })
-    }
-}
-
-/// A label: a string, which the parser gives as a name in its quotes.
-fn label(ident: &Ident) -> Result<&str> {
-    match ident.quote_style {
-        Some('\'') => Ok(&ident.value),
-        _ => {
-            let message = format!("syntax error at or near \"{ident}\"");
-            let error = SqlError::new(SqlState::SYNTAX_ERROR, message);
-            Err(error.detail("A label is written as a string."))
-        }
     }
 }

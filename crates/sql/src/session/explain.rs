@@ -2,12 +2,9 @@
 
 use std::{sync::Arc, time::Instant};
 
-use sqlparser::ast::{
-    AnalyzeFormat, AnalyzeFormatKind, Expr, Statement, UtilityOption, Value as Literal,
-};
 use types::{Result, Scalar, SqlError, SqlState, Type, TypeModifier, Value};
 
-use super::{Field, ResultRow, Session, Sink, Tag, query::kind_of};
+use super::{Field, ResultRow, Session, Sink, Tag};
 use batch::Rows;
 use catalog::{Catalog, from_engine};
 use executor::{
@@ -16,9 +13,12 @@ use executor::{
 };
 use logical::bind::{Binder, Parameters};
 use planner::plan;
-use syntax::{Source, phase};
+use syntax::{
+    Source, phase,
+    statement::{Explain, ExplainOption},
+};
 
-/// What is wanted.
+/// The options, with their defaults.
 #[derive(Debug, Default)]
 struct Options {
     analyze: bool,
@@ -32,14 +32,14 @@ struct Options {
 impl Session {
     pub(super) async fn explain(
         &mut self,
+        explain: &Explain,
         source: &Source<'_>,
-        statement: &Statement,
         sink: &mut impl Sink,
     ) -> Result<()> {
-        let (options, statement) = Options::of(statement)?;
-        if kind_of(statement).is_none() {
+        let options = Options::of(explain)?;
+        let Some(statement) = &explain.statement else {
             return Err(SqlError::unsupported("EXPLAIN of this statement"));
-        }
+        };
         let begun = Instant::now();
         let (planned, names, catalog) = loop {
             self.begin()?;
@@ -153,12 +153,12 @@ impl Session {
         shared.measure(execution).await?;
         Ok(shared.into_measurements())
     }
+}
 
-    /// The column that EXPLAIN gives.
-    pub(super) fn explained(&self, statement: &Statement) -> Option<Vec<Field>> {
-        let (options, _) = Options::of(statement).ok()?;
-        Some(query_plan(options.json).to_vec())
-    }
+/// Returns the column that EXPLAIN gives; `None` if its options are refused.
+pub(super) fn explained(explain: &Explain) -> Option<Vec<Field>> {
+    let options = Options::of(explain).ok()?;
+    Some(query_plan(options.json).to_vec())
 }
 
 fn query_plan(json: bool) -> [Field; 1] {
@@ -172,60 +172,44 @@ fn query_plan(json: bool) -> [Field; 1] {
 }
 
 impl Options {
-    /// What EXPLAIN's options say, and what is to be explained.
+    /// Reads EXPLAIN's options.
     ///
     /// # Errors
     /// 42601 and 22023 as PostgreSQL; 0A000 for what is not told.
-    fn of(statement: &Statement) -> Result<(Options, &Statement)> {
-        let Statement::Explain {
-            analyze,
-            verbose,
-            query_plan: false,
-            estimate: false,
-            statement,
-            format,
-            options: given,
-            ..
-        } = statement
-        else {
-            return Err(SqlError::unsupported("this form of EXPLAIN"));
-        };
+    fn of(explain: &Explain) -> Result<Options> {
         let mut options = Options {
-            analyze: *analyze,
-            verbose: *verbose,
+            analyze: explain.analyze,
+            verbose: explain.verbose,
             costs: true,
-            json: match format {
-                None => false,
-                Some(
-                    AnalyzeFormatKind::Keyword(format) | AnalyzeFormatKind::Assignment(format),
-                ) => match format {
-                    AnalyzeFormat::TEXT => false,
-                    AnalyzeFormat::JSON => true,
-                    other => return Err(SqlError::unsupported(format_args!("FORMAT {other}"))),
-                },
+            json: match explain.format.as_deref() {
+                None | Some("TEXT") => false,
+                Some("JSON") => true,
+                Some(other) => {
+                    return Err(SqlError::unsupported(format_args!("FORMAT {other}")));
+                }
             },
             ..Options::default()
         };
-        for option in given.iter().flatten() {
+        for option in &explain.options {
             options.take(option)?;
         }
         if options.timing == Some(true) && !options.analyze {
             let message = "EXPLAIN option TIMING requires ANALYZE";
             return Err(SqlError::new(SqlState::INVALID_PARAMETER_VALUE, message));
         }
-        Ok((options, statement))
+        Ok(options)
     }
 
-    fn take(&mut self, option: &UtilityOption) -> Result<()> {
-        let name = syntax::name::fold(&option.name);
-        match name.as_str() {
-            "analyze" => self.analyze = boolean(&name, option)?,
-            "verbose" => self.verbose = boolean(&name, option)?,
-            "summary" => self.summary = Some(boolean(&name, option)?),
-            "costs" => self.costs = boolean(&name, option)?,
-            "timing" => self.timing = Some(boolean(&name, option)?),
+    fn take(&mut self, option: &ExplainOption) -> Result<()> {
+        let name = option.name.as_str();
+        match name {
+            "analyze" => self.analyze = boolean(name, option)?,
+            "verbose" => self.verbose = boolean(name, option)?,
+            "summary" => self.summary = Some(boolean(name, option)?),
+            "costs" => self.costs = boolean(name, option)?,
+            "timing" => self.timing = Some(boolean(name, option)?),
             "buffers" | "wal" | "settings" => {
-                if boolean(&name, option)? {
+                if boolean(name, option)? {
                     let what = name.to_uppercase();
                     return Err(
                         SqlError::unsupported(format_args!("EXPLAIN option {what}")).hint(
@@ -235,7 +219,7 @@ impl Options {
                 }
             }
             "format" => {
-                self.json = match word(option).as_deref() {
+                self.json = match option.value.as_deref() {
                     Some("text") => false,
                     Some("json") => true,
                     Some(format @ ("xml" | "yaml")) => {
@@ -260,20 +244,8 @@ impl Options {
     }
 }
 
-/// The word behind an option's name, in lower case.
-fn word(option: &UtilityOption) -> Option<String> {
-    match option.arg.as_ref()? {
-        Expr::Identifier(ident) => Some(ident.value.to_lowercase()),
-        Expr::Value(value) => Some(match &value.value {
-            Literal::SingleQuotedString(text) => text.to_lowercase(),
-            other => other.to_string().to_lowercase(),
-        }),
-        other => Some(other.to_string().to_lowercase()),
-    }
-}
-
-fn boolean(name: &str, option: &UtilityOption) -> Result<bool> {
-    match word(option).as_deref() {
+fn boolean(name: &str, option: &ExplainOption) -> Result<bool> {
+    match option.value.as_deref() {
         None | Some("true" | "on" | "1") => Ok(true),
         Some("false" | "off" | "0") => Ok(false),
         Some(_) => {

@@ -4,10 +4,6 @@
 use std::sync::Arc;
 
 use functions::{CastContext, cast};
-use sqlparser::ast::{
-    self, ColumnOption, ConstraintCharacteristics, ConstraintReferenceMatchKind, CreateTable,
-    DeferrableInitial, ForeignKeyConstraint, TableConstraint,
-};
 use types::{Result, Scalar, SqlError, SqlState, Type};
 
 use super::{
@@ -20,54 +16,65 @@ use catalog::{
     Catalog, ForeignKey, MatchKind, ObjectId, ReferentialAction, Relation, Table, from_engine,
 };
 use executor::execute::{KeyChanges, Reference};
-use syntax::name;
+use syntax::{
+    name::{DottedName, Name},
+    statement::{
+        self, ColumnDefinition, ColumnOptionKind, ConstraintKind, CreateTable, TableConstraint,
+    },
+};
 
 /// A foreign key as it is written.
 pub(super) struct Written<'s> {
     name: Option<String>,
     columns: Vec<String>,
-    constraint: &'s ForeignKeyConstraint,
+    key: &'s statement::ForeignKey,
 }
 
 impl<'s> Written<'s> {
-    /// One of a table.
-    pub(super) fn of_table(constraint: &'s ForeignKeyConstraint) -> Self {
+    /// Returns the foreign key that a constraint of a table is.
+    pub(super) fn of_table(
+        constraint: &TableConstraint,
+        columns: &[Name],
+        key: &'s statement::ForeignKey,
+    ) -> Self {
         Self {
-            name: constraint.name.as_ref().map(name::fold),
-            columns: constraint.columns.iter().map(name::fold).collect(),
-            constraint,
+            name: constraint.name.as_ref().map(owned),
+            columns: columns.iter().map(owned).collect(),
+            key,
         }
     }
 
-    /// Those of a column.
+    /// Returns the foreign keys of a column.
     pub(super) fn of_column(
-        definition: &'s ast::ColumnDef,
+        definition: &'s ColumnDefinition,
     ) -> impl Iterator<Item = Written<'s>> + 's {
-        definition
-            .options
-            .iter()
-            .filter_map(|option| match &option.option {
-                ColumnOption::ForeignKey(constraint) => Some(Written {
-                    name: option.name.as_ref().map(name::fold),
-                    columns: vec![name::fold(&definition.name)],
-                    constraint,
-                }),
-                _ => None,
-            })
+        let options = definition.options.iter();
+        options.filter_map(|option| match &option.kind {
+            ColumnOptionKind::References(key) => Some(Written {
+                name: option.name.as_ref().map(owned),
+                columns: vec![owned(&definition.name)],
+                key,
+            }),
+            _ => None,
+        })
     }
 
-    /// All of a table that is created.
+    /// Returns all foreign keys of a table that is created.
     pub(super) fn all(create: &'s CreateTable) -> Vec<Written<'s>> {
         let of_columns = create.columns.iter().flat_map(Written::of_column);
-        let of_table = create
-            .constraints
-            .iter()
-            .filter_map(|constraint| match constraint {
-                TableConstraint::ForeignKey(key) => Some(Written::of_table(key)),
-                _ => None,
-            });
+        let constraints = create.constraints.iter();
+        let of_table = constraints.filter_map(|constraint| match &constraint.kind {
+            ConstraintKind::ForeignKey { columns, key } => {
+                Some(Written::of_table(constraint, columns, key))
+            }
+            _ => None,
+        });
         of_columns.chain(of_table).collect()
     }
+}
+
+fn owned(name: &Name) -> String {
+    name.as_str().to_owned()
 }
 
 impl Session {
@@ -86,12 +93,9 @@ impl Session {
         let Some(table) = catalog.table(table) else {
             return Err(SqlError::new(SqlState::INTERNAL_ERROR, "the table is gone"));
         };
-        let constraint = written.constraint;
-        let referenced = self.referenced(&catalog, &constraint.foreign_table)?;
+        let referenced = self.referenced(&catalog, &written.key.table)?;
         let columns = positions(table, written.columns.iter().map(String::as_str))?;
-        let there: Vec<String> = constraint.referred_columns.iter().map(name::fold).collect();
-        let there = positions(&referenced, there.iter().map(String::as_str))?;
-        let timing = Timing::of(constraint.characteristics.as_ref())?;
+        let there = positions(&referenced, written.key.columns.iter().map(Name::as_str))?;
         let ddl = self.ddl()?;
         let name = written.name.clone().unwrap_or_else(|| {
             let is_taken = |name: &str| table.constraint(name).is_some();
@@ -105,18 +109,15 @@ impl Session {
             referenced: referenced.id,
             referenced_columns: there.into(),
             referenced_index: None,
-            on_delete: action(constraint.on_delete),
+            on_delete: action(written.key.on_delete),
             on_delete_columns: Arc::default(),
-            on_update: action(constraint.on_update),
-            match_kind: match constraint.match_kind {
-                None | Some(ConstraintReferenceMatchKind::Simple) => MatchKind::Simple,
-                Some(ConstraintReferenceMatchKind::Full) => MatchKind::Full,
-                Some(ConstraintReferenceMatchKind::Partial) => {
-                    return Err(SqlError::unsupported("MATCH PARTIAL"));
-                }
+            on_update: action(written.key.on_update),
+            match_kind: match written.key.is_full {
+                true => MatchKind::Full,
+                false => MatchKind::Simple,
             },
-            is_deferrable: timing.is_deferrable,
-            is_deferred: timing.is_deferred,
+            is_deferrable: written.key.timing.is_deferrable,
+            is_deferred: written.key.timing.is_deferred,
             is_valid: looks,
         };
         let table = ddl.add_foreign_key(table.id, key).await?;
@@ -153,8 +154,8 @@ impl Session {
         found.ok_or_else(|| SqlError::new(SqlState::INTERNAL_ERROR, "the foreign key is gone"))
     }
 
-    fn referenced(&self, catalog: &Catalog, written: &ast::ObjectName) -> Result<Arc<Table>> {
-        let written = name::qualified(written, &self.database.name)?;
+    fn referenced(&self, catalog: &Catalog, written: &DottedName) -> Result<Arc<Table>> {
+        let written = written.qualified(&self.database.name)?;
         let schema = written.schema.as_deref();
         match catalog.expect_relation(&self.inputs.search_path, schema, &written.name)? {
             Relation::Table(table) => Ok(table.clone()),
@@ -243,57 +244,13 @@ fn dangling(reference: &Reference, catalog: &Catalog) -> (String, Option<String>
     (text, mixes)
 }
 
-fn action(written: Option<ast::ReferentialAction>) -> ReferentialAction {
+fn action(written: statement::ReferentialAction) -> ReferentialAction {
     match written {
-        None | Some(ast::ReferentialAction::NoAction) => ReferentialAction::NoAction,
-        Some(ast::ReferentialAction::Restrict) => ReferentialAction::Restrict,
-        Some(ast::ReferentialAction::Cascade) => ReferentialAction::Cascade,
-        Some(ast::ReferentialAction::SetNull) => ReferentialAction::SetNull,
-        Some(ast::ReferentialAction::SetDefault) => ReferentialAction::SetDefault,
-    }
-}
-
-/// Unique and primary keys are looked at row by row.
-///
-/// # Errors
-/// 0A000 for one that is to be put off.
-pub(super) fn refuse_deferrable(written: Option<&ConstraintCharacteristics>) -> Result<()> {
-    if !Timing::of(written)?.is_deferrable {
-        return Ok(());
-    }
-    let error = SqlError::unsupported("a DEFERRABLE unique or primary key");
-    Err(error.hint(
-        "Leave DEFERRABLE away: the key is then checked for each row. \
-         Statements that exchange keys have to go by a third value.",
-    ))
-}
-
-/// When it is looked at.
-struct Timing {
-    is_deferrable: bool,
-    is_deferred: bool,
-}
-
-impl Timing {
-    fn of(written: Option<&ConstraintCharacteristics>) -> Result<Self> {
-        let Some(written) = written else {
-            return Ok(Self {
-                is_deferrable: false,
-                is_deferred: false,
-            });
-        };
-        if written.enforced.is_some() {
-            return Err(SqlError::unsupported("[NOT] ENFORCED"));
-        }
-        let is_deferred = written.initially == Some(DeferrableInitial::Deferred);
-        if is_deferred && written.deferrable == Some(false) {
-            let message = "constraint declared INITIALLY DEFERRED must be DEFERRABLE";
-            return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
-        }
-        Ok(Self {
-            is_deferrable: written.deferrable.unwrap_or(is_deferred),
-            is_deferred,
-        })
+        statement::ReferentialAction::NoAction => ReferentialAction::NoAction,
+        statement::ReferentialAction::Restrict => ReferentialAction::Restrict,
+        statement::ReferentialAction::Cascade => ReferentialAction::Cascade,
+        statement::ReferentialAction::SetNull => ReferentialAction::SetNull,
+        statement::ReferentialAction::SetDefault => ReferentialAction::SetDefault,
     }
 }
 

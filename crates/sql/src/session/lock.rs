@@ -1,17 +1,16 @@
 //! LOCK TABLE.
 
 use engine::{IfLocked, TableLockMode};
-use sqlparser::ast::ObjectName;
 use types::{Result, SqlError, SqlState};
 
 use super::Session;
 use catalog::Relation;
-use syntax::name;
+use syntax::name::DottedName;
 
 impl Session {
     pub(super) async fn lock_tables(
         &mut self,
-        tables: &[ObjectName],
+        tables: &[DottedName],
         mode: TableLockMode,
         waits: bool,
     ) -> Result<()> {
@@ -22,7 +21,7 @@ impl Session {
             false => IfLocked::Fail,
         };
         for written in tables {
-            let written = name::qualified(written, &self.database.name)?;
+            let written = written.qualified(&self.database.name)?;
             let catalog = self.changes.catalog();
             let found = catalog.expect_relation(
                 &self.inputs.search_path,
@@ -48,7 +47,7 @@ impl Session {
     }
 }
 
-/// What is no table cannot be locked.
+/// Returns the error for a relation that is no table and cannot be locked.
 fn refused(name: &str, kind: &str) -> SqlError {
     let message = format!("cannot lock relation \"{name}\"");
     SqlError::new(SqlState::WRONG_OBJECT_TYPE, message)

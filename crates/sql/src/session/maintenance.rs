@@ -18,11 +18,7 @@ use super::{Session, Sink, Status, Tag};
 use catalog::{Changes, ObjectId, Relation, Table, TableKind, from_engine};
 use executor::statistics::{QUICK_SAMPLE_ROWS, SAMPLE_ROWS, gathered};
 use planner::plan::PlanDependencies;
-use syntax::{
-    Source,
-    maintenance::{Target, maintenance},
-    name,
-};
+use syntax::maintenance::{Maintenance, Target};
 
 /// Number of places for records below which a table needs no statistics but those of ANALYZE.
 const ROWS_MIN: u64 = 500;
@@ -32,10 +28,9 @@ const CHANGE_FACTOR: u64 = 2;
 impl Session {
     pub(super) async fn maintain(
         &mut self,
-        source: &Source<'_>,
+        order: &Maintenance,
         sink: &mut impl Sink,
     ) -> Result<()> {
-        let order = maintenance(source)?;
         let is_alone = self.status() == Status::Idle && self.transaction.is_none();
         if order.vacuum && !is_alone {
             let message = "VACUUM cannot run inside a transaction block";
@@ -86,7 +81,7 @@ impl Session {
         let catalog = self.changes.catalog();
         let mut found = Vec::with_capacity(targets.len());
         for target in targets {
-            let written = name::qualified(&target.name, &self.database.name)?;
+            let written = target.name.qualified(&self.database.name)?;
             let relation = catalog.expect_relation(
                 &self.inputs.search_path,
                 written.schema.as_deref(),
@@ -100,8 +95,8 @@ impl Session {
             }
             let mut columns = Vec::with_capacity(target.columns.len());
             for column in &target.columns {
-                let folded = name::fold(column);
-                let (at, _) = table.column(&folded).ok_or_else(|| {
+                let folded = column.as_str();
+                let (at, _) = table.column(folded).ok_or_else(|| {
                     let name = &table.name;
                     let message =
                         format!("column \"{folded}\" of relation \"{name}\" does not exist");

@@ -2,10 +2,9 @@
 
 use std::{collections::HashMap, rc::Rc};
 
-use sqlparser::ast;
 use types::{Charge, Memory, Result, Scratch, SqlError, SqlState};
 
-use super::{PreparedStatement, Session, Sink, Tag};
+use super::{PreparedStatement, Session, Sink};
 use batch::Rows;
 use executor::execute::{KeyChanges, SharedRows};
 use logical::{
@@ -13,7 +12,7 @@ use logical::{
     data_type,
 };
 use planner::program::{Layout, Outer, compile};
-use syntax::{Source, phase};
+use syntax::{Expression, Source, phase, statement::TypeName};
 
 /// Maximum number of named statements that a session keeps.
 const STATEMENTS_MAX: usize = 10_000;
@@ -121,7 +120,7 @@ impl Session {
     pub(super) async fn prepare_named(
         &mut self,
         name: &str,
-        types: &[ast::DataType],
+        types: &[TypeName],
         source: &Source<'_>,
     ) -> Result<()> {
         let catalog = self.changes.catalog();
@@ -147,7 +146,7 @@ impl Session {
     pub(super) async fn execute_named(
         &mut self,
         name: &str,
-        arguments: &[ast::Expr],
+        arguments: &[Expression],
         source: &Source<'_>,
         sink: &mut impl Sink,
     ) -> Result<()> {
@@ -166,7 +165,7 @@ impl Session {
         &self,
         name: &str,
         prepared: &PreparedStatement,
-        arguments: &[ast::Expr],
+        arguments: &[Expression],
         source: &Source<'_>,
     ) -> Result<Rows> {
         let types = prepared.parameter_types();
@@ -220,9 +219,9 @@ impl Session {
     }
 
     /// DEALLOCATE.
-    pub(super) fn deallocate(&mut self, name: &str) -> Result<Tag> {
+    pub(super) fn deallocate(&mut self, name: &str) -> Result<()> {
         match self.forget_prepared(name) {
-            true => Ok(Tag::Word("DEALLOCATE")),
+            true => Ok(()),
             false => Err(missing(name)),
         }
     }

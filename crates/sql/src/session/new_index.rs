@@ -1,9 +1,8 @@
-//! CREATE INDEX: from syntax to the catalog's operations.
+//! CREATE INDEX: from the statement to the catalog's operations.
 
 use std::sync::Arc;
 
 use engine::TableLockMode;
-use sqlparser::ast::{self, CreateIndex};
 use types::{Result, SqlError, SqlState, Type};
 
 use super::{Notice, Session, Sink, Tag};
@@ -13,7 +12,11 @@ use catalog::{
     create_index_concurrently,
 };
 use logical::bind::{Binder, Parameters};
-use syntax::{name, phase};
+use syntax::{
+    name::{DottedName, Name},
+    phase,
+    statement::CreateIndex,
+};
 
 /// Columns of an index, those that it only includes counted too.
 const COLUMNS_MAX: usize = 32;
@@ -72,7 +75,7 @@ impl Session {
     }
 
     fn indexed_table(&self, catalog: &Catalog, create: &CreateIndex) -> Result<Arc<Table>> {
-        let written = name::qualified(&create.table_name, &self.database.name)?;
+        let written = create.table.qualified(&self.database.name)?;
         let schema = written.schema.as_deref();
         match catalog.expect_relation(&self.inputs.search_path, schema, &written.name)? {
             Relation::Table(table) => Ok(table.clone()),
@@ -83,15 +86,14 @@ impl Session {
         }
     }
 
-    /// What the index is.
+    /// Returns the index that a statement asks for.
     fn new_index(
         &self,
         catalog: &Catalog,
         table: &Arc<Table>,
         create: &CreateIndex,
     ) -> Result<NewIndex> {
-        check_method(create)?;
-        if create.columns.len() + create.include.len() > COLUMNS_MAX {
+        if create.columns.len() + create.included.len() > COLUMNS_MAX {
             let message = format!("cannot use more than {COLUMNS_MAX} columns in an index");
             return Err(SqlError::new(SqlState::TOO_MANY_COLUMNS, message));
         }
@@ -101,41 +103,39 @@ impl Session {
         let mut columns = Vec::with_capacity(create.columns.len());
         let mut names: Vec<String> = Vec::with_capacity(create.columns.len());
         for column in &create.columns {
-            let written = &column.column.expr;
-            let (key, ty) = binder.index_key(table, written)?;
+            let (key, ty) = binder.index_key(table, &column.key)?;
             check_type(catalog, ty)?;
             if let Some(class) = &column.operator_class {
                 check_operator_class(class)?;
             }
             let wanted = match &key {
                 IndexKey::Column(at) => table.columns[usize::from(*at)].name.to_string(),
-                IndexKey::Expression(_) => binder.index_key_name(written),
+                IndexKey::Expression(_) => binder.index_key_name(&column.key),
             };
             names.push(free_name(&names, wanted));
-            let descending = column.column.options.asc == Some(false);
             columns.push(IndexColumn {
                 key,
                 ty,
-                descending,
-                nulls_first: column.column.options.nulls_first.unwrap_or(descending),
+                descending: column.descending,
+                nulls_first: column.nulls_first.unwrap_or(column.descending),
             });
         }
-        let mut included = Vec::with_capacity(create.include.len());
-        for ident in &create.include {
-            let folded = name::fold(ident);
-            let Some((at, _)) = table.column(&folded) else {
+        let mut included = Vec::with_capacity(create.included.len());
+        for name in &create.included {
+            let folded = name.as_str();
+            let Some((at, _)) = table.column(folded) else {
                 let message = format!("column \"{folded}\" does not exist");
                 return Err(SqlError::new(SqlState::UNDEFINED_COLUMN, message));
             };
             included.push(u16::try_from(at).unwrap_or(u16::MAX));
-            names.push(free_name(&names, folded));
+            names.push(free_name(&names, folded.to_owned()));
         }
         let predicate = create.predicate.as_ref();
         let predicate = predicate
             .map(|predicate| binder.index_predicate(table, predicate))
             .transpose()?;
         let name = match &create.name {
-            Some(name) => name::qualified(name, &self.database.name)?.name,
+            Some(name) => name.qualified(&self.database.name)?.name,
             None => {
                 let columns = names.join("_");
                 let ddl = self.ddl()?;
@@ -145,7 +145,7 @@ impl Session {
         Ok(NewIndex {
             name,
             unique: create.unique,
-            nulls_not_distinct: create.nulls_distinct == Some(false),
+            nulls_not_distinct: create.nulls_not_distinct,
             columns,
             included,
             predicate,
@@ -159,13 +159,11 @@ impl Session {
     /// # Errors
     /// Those of its expressions.
     async fn compute_all(&self, table: &Table, create: &CreateIndex) -> Result<()> {
-        let is_plain =
-            |column: &ast::IndexColumn| matches!(column.column.expr, ast::Expr::Identifier(_));
-        let computed = create.columns.iter().filter(|column| !is_plain(column));
+        let computed = create.columns.iter().filter(|column| !column.key.is_name());
         let (counted, predicate) = phase::run(|| {
-            let counted = computed.map(|column| format!("count({})", column.column.expr));
+            let counted = computed.map(|column| format!("count({})", column.key));
             let counted: Vec<String> = counted.collect();
-            Ok((counted, create.predicate.as_ref().map(ast::Expr::to_string)))
+            Ok((counted, create.predicate.as_ref().map(ToString::to_string)))
         })
         .await?;
         if counted.is_empty() && predicate.is_none() {
@@ -199,7 +197,7 @@ impl Session {
     }
 }
 
-/// Whether there is something of the index's name, and may be.
+/// Returns whether there is something of the index's name, and may be.
 fn is_there(new: &NewIndex, create: &CreateIndex, catalog: &Catalog, schema: ObjectId) -> bool {
     let named = catalog.named(NameClass::Relation, schema, &new.name);
     create.if_not_exists && named.is_some()
@@ -220,39 +218,9 @@ pub(super) fn free_name(names: &[String], wanted: String) -> String {
         .unwrap_or_default()
 }
 
-fn check_method(create: &CreateIndex) -> Result<()> {
-    match &create.using {
-        None | Some(ast::IndexType::BTree) => {}
-        Some(ast::IndexType::Custom(name)) => {
-            let message = format!("access method \"{name}\" does not exist");
-            return Err(SqlError::new(SqlState::UNDEFINED_OBJECT, message));
-        }
-        Some(other) => {
-            let method = other.to_string().to_lowercase();
-            return Err(
-                SqlError::unsupported(format_args!("an index using {method}"))
-                    .hint("All indexes are ordered; leave USING out."),
-            );
-        }
-    }
-    // How full pages are, and the like, says nothing here.
-    let known = ["fillfactor", "deduplicate_items"];
-    for option in &create.with {
-        let option = option.to_string();
-        let key = option.split(['=', ' ']).next().unwrap_or_default();
-        if !known.contains(&key.to_lowercase().as_str()) {
-            let message = format!("unrecognized parameter \"{key}\"");
-            return Err(SqlError::new(SqlState::INVALID_PARAMETER_VALUE, message));
-        }
-    }
-    Ok(())
-}
-
 /// Text is in the order of its bytes, which is what the classes for patterns ask for.
-fn check_operator_class(class: &ast::ObjectName) -> Result<()> {
-    let parts = name::parts(class)?;
-    let written = parts.last().copied().map(name::fold);
-    let written = written.unwrap_or_default();
+fn check_operator_class(class: &DottedName) -> Result<()> {
+    let written = class.parts().last().map_or("", Name::as_str);
     let of = written.strip_suffix("_ops").unwrap_or_default();
     let of = of.strip_suffix("_pattern").unwrap_or(of);
     if Type::named(of).is_some() {

@@ -1,12 +1,11 @@
-//! CREATE TABLE: columns and constraints from syntax.
+//! CREATE TABLE: its columns and constraints.
 
-use sqlparser::ast::{self, ColumnOption, CreateTable, GeneratedAs, TableConstraint};
 use types::{Result, SqlError, SqlState};
 
 use super::{
     Notice, Session, Sink,
     column_options::refuse_contradictions,
-    foreign_key::{Written, refuse_deferrable},
+    foreign_key::Written,
     stored_text::{check_name, name_columns, stored, stored_default},
 };
 use catalog::{Catalog, Column, Generation, NameClass, NewCheck, NewTable, NewUnique, ObjectId};
@@ -14,17 +13,18 @@ use logical::{
     bind::{Binder, Parameters},
     collation, data_type,
 };
-use syntax::{name, phase, table_like::TableLike};
+use syntax::{
+    name::Name,
+    phase,
+    statement::{ColumnDefinition, ColumnOptionKind, ConstraintKind, CreateTable, TableConstraint},
+};
 
 impl Session {
-    /// `likes`: relations whose columns it has too.
     pub(super) async fn create_table(
         &self,
         create: &CreateTable,
-        likes: &[TableLike],
         sink: &mut impl Sink,
     ) -> Result<()> {
-        refuse_foreign(create)?;
         let catalog = self.changes.catalog();
         let (schema, name) = self.place(&catalog, &create.name)?;
         if create.if_not_exists && catalog.named(NameClass::Relation, schema, &name).is_some() {
@@ -37,9 +37,9 @@ impl Session {
             ..NewTable::default()
         };
         let mut sequences = Vec::new();
-        let mut copied = Vec::with_capacity(likes.len());
+        let mut copied = Vec::with_capacity(create.likes.len());
         for written in 0..=create.columns.len() {
-            for like in likes.iter().filter(|like| like.before == written) {
+            for like in create.likes.iter().filter(|like| like.before == written) {
                 copied.push(self.copy_columns(&catalog, like, &mut new, &mut sequences)?);
             }
             if let Some(column) = create.columns.get(written) {
@@ -75,16 +75,16 @@ impl Session {
     pub(super) fn column(
         &self,
         catalog: &Catalog,
-        definition: &ast::ColumnDef,
+        definition: &ColumnDefinition,
         new: &mut NewTable,
     ) -> Result<()> {
         let (ty, modifier) =
             data_type::resolve(&definition.data_type, catalog, &self.inputs.search_path)?;
         refuse_contradictions(definition, &new.name)?;
-        let name = name::fold(&definition.name);
+        let name = definition.name.as_str();
         let at = u16::try_from(new.columns.len()).unwrap_or(u16::MAX);
         let mut column = Column {
-            name: name.as_str().into(),
+            name: name.into(),
             ty,
             modifier,
             not_null: false,
@@ -94,20 +94,18 @@ impl Session {
             missing: None,
         };
         for option in &definition.options {
-            let constraint = option.name.as_ref().map(name::fold);
-            match &option.option {
-                ColumnOption::Null => {}
-                ColumnOption::NotNull => column.not_null = true,
-                ColumnOption::Default(value) => {
+            let constraint = option.name.as_ref().map(|name| name.as_str().to_owned());
+            match &option.kind {
+                ColumnOptionKind::Null => {}
+                ColumnOptionKind::NotNull => column.not_null = true,
+                ColumnOptionKind::Default(value) => {
                     column.default = Some(stored_default(&self.names(catalog), value)?);
                 }
-                ColumnOption::PrimaryKey(key) => {
-                    refuse_deferrable(key.characteristics.as_ref())?;
+                ColumnOptionKind::PrimaryKey => {
                     let constraint = constraint.unwrap_or_else(|| format!("{}_pkey", new.name));
                     set_primary_key(new, constraint, vec![at])?;
                 }
-                ColumnOption::Unique(unique) => {
-                    refuse_deferrable(unique.characteristics.as_ref())?;
+                ColumnOptionKind::Unique => {
                     let constraint =
                         constraint.unwrap_or_else(|| format!("{}_{name}_key", new.name));
                     new.uniques.push(NewUnique {
@@ -116,32 +114,24 @@ impl Session {
                         nulls_not_distinct: false,
                     });
                 }
-                ColumnOption::Check(check) => {
+                ColumnOptionKind::Check(condition) => {
                     let constraint = constraint
                         .unwrap_or_else(|| free_name(new, &format!("{}_{name}_check", new.name)));
                     new.checks.push(NewCheck {
                         name: constraint,
-                        expression: stored(&self.names(catalog), &check.expr),
+                        expression: stored(&self.names(catalog), condition),
                         is_valid: true,
                     });
                 }
-                ColumnOption::Generated {
-                    generated_as: GeneratedAs::ExpStored,
-                    generation_expr: Some(value),
-                    ..
-                } => {
+                ColumnOptionKind::Generated(value) => {
                     column.generation =
                         Some(Generation::Stored(stored(&self.names(catalog), value)));
                 }
                 // The column's sequence: `sequence_of`.
-                ColumnOption::Generated {
-                    generation_expr: None,
-                    ..
-                } => column.not_null = true,
+                ColumnOptionKind::Identity { .. } => column.not_null = true,
                 // Foreign keys are added when the table is there.
-                ColumnOption::ForeignKey(_) => {}
-                ColumnOption::Collation(collation) => collation::check(collation, ty, catalog)?,
-                other => return Err(SqlError::unsupported(format_args!("column option {other}"))),
+                ColumnOptionKind::References(_) => {}
+                ColumnOptionKind::Collation(collation) => collation::check(collation, ty, catalog)?,
             }
         }
         new.columns.push(column);
@@ -153,38 +143,35 @@ impl Session {
         constraint: &TableConstraint,
         new: &mut NewTable,
     ) -> Result<()> {
-        match constraint {
-            TableConstraint::PrimaryKey(key) => {
-                refuse_deferrable(key.characteristics.as_ref())?;
-                let columns = positions(new, &key.columns)?;
-                let name = key
-                    .name
-                    .as_ref()
-                    .map_or_else(|| format!("{}_pkey", new.name), name::fold);
+        let given = constraint
+            .name
+            .as_ref()
+            .map(|name| name.as_str().to_owned());
+        match &constraint.kind {
+            ConstraintKind::PrimaryKey(columns) => {
+                let columns = positions(new, columns)?;
+                let name = given.unwrap_or_else(|| format!("{}_pkey", new.name));
                 set_primary_key(new, name, columns)
             }
-            TableConstraint::Unique(unique) => {
-                refuse_deferrable(unique.characteristics.as_ref())?;
-                let columns = positions(new, &unique.columns)?;
-                let name = unique
-                    .name
-                    .as_ref()
-                    .map_or_else(|| unique_name(new, &columns), name::fold);
-                let nulls_not_distinct =
-                    unique.nulls_distinct == ast::NullsDistinctOption::NotDistinct;
+            ConstraintKind::Unique {
+                columns,
+                nulls_not_distinct,
+            } => {
+                let columns = positions(new, columns)?;
+                let name = given.unwrap_or_else(|| unique_name(new, &columns));
                 new.uniques.push(NewUnique {
                     name,
                     columns,
-                    nulls_not_distinct,
+                    nulls_not_distinct: *nulls_not_distinct,
                 });
                 Ok(())
             }
-            TableConstraint::Check(check) => {
+            ConstraintKind::Check(condition) => {
                 let catalog = self.changes.catalog();
-                let expression = stored(&self.names(&catalog), &check.expr);
+                let expression = stored(&self.names(&catalog), condition);
                 let unnamed =
                     || free_name(new, &check_name(&new.name, &new.columns, &expression.text));
-                let name = check.name.as_ref().map_or_else(unnamed, name::fold);
+                let name = given.unwrap_or_else(unnamed);
                 new.checks.push(NewCheck {
                     name,
                     expression,
@@ -192,9 +179,8 @@ impl Session {
                 });
                 Ok(())
             }
-            // As those of columns.
-            TableConstraint::ForeignKey(_) => Ok(()),
-            other => Err(SqlError::unsupported(format_args!("constraint {other}"))),
+            // Foreign keys are added when the table is there.
+            ConstraintKind::ForeignKey { .. } => Ok(()),
         }
     }
 
@@ -229,7 +215,7 @@ pub(super) fn name_own_columns(new: &mut NewTable, table: ObjectId) {
     }
 }
 
-/// What a unique constraint over these columns is called that has been given no name.
+/// Returns the name of a unique constraint over these columns that has been given none.
 pub(super) fn unique_name(new: &NewTable, columns: &[u16]) -> String {
     let names = columns
         .iter()
@@ -259,13 +245,10 @@ fn free_name(new: &NewTable, wanted: &str) -> String {
     numbered.find(|name| !taken(name)).unwrap_or_default()
 }
 
-fn positions(new: &NewTable, columns: &[ast::IndexColumn]) -> Result<Vec<u16>> {
+fn positions(new: &NewTable, columns: &[Name]) -> Result<Vec<u16>> {
     let mut found = Vec::with_capacity(columns.len());
     for column in columns {
-        let ast::Expr::Identifier(ident) = &column.column.expr else {
-            return Err(SqlError::unsupported("a key over an expression"));
-        };
-        let folded = name::fold(ident);
+        let folded = column.as_str();
         let Some(at) = new
             .columns
             .iter()
@@ -277,21 +260,4 @@ fn positions(new: &NewTable, columns: &[ast::IndexColumn]) -> Result<Vec<u16>> {
         found.push(u16::try_from(at).unwrap_or(u16::MAX));
     }
     Ok(found)
-}
-
-fn refuse_foreign(create: &CreateTable) -> Result<()> {
-    let foreign = [
-        (create.inherits.is_some(), "INHERITS"),
-        (
-            create.partition_by.is_some() || create.partition_of.is_some(),
-            "partitioning",
-        ),
-        (create.temporary, "a temporary table"),
-        (create.or_replace, "OR REPLACE"),
-        (create.external, "an external table"),
-    ];
-    match foreign.iter().find(|(is_there, _)| *is_there) {
-        Some((_, what)) => Err(SqlError::unsupported(what)),
-        None => Ok(()),
-    }
 }

@@ -5,17 +5,19 @@
 
 use std::sync::Arc;
 
-use sqlparser::ast::Statement;
 use types::{Result, SqlError, SqlState, Type};
 
-use super::{Notice, Session, Sink, Tag, copy::no_parameters, execution::Execution, query::Kind};
+use super::{Notice, Session, Sink, Tag, copy::no_parameters, execution::Execution};
 use catalog::{Catalog, Column, NameClass, NewTable};
 use logical::{
     bind::{Binder, Bound, Parameters},
     relation::Output,
 };
 use planner::plan;
-use syntax::{Source, definition::TableAs, name, phase};
+use syntax::{
+    Source, phase,
+    statement::{RowKind, TableAs},
+};
 
 impl Session {
     /// # Errors
@@ -36,11 +38,11 @@ impl Session {
             self.begin()?;
             let catalog = self.changes.catalog();
             let (bound, tables, locks_rows) = phase::run(|| {
-                let statement = Statement::Query(new.query.clone());
                 let mut parameters = Parameters::default();
                 let bind_context = self.bind_context(&catalog);
                 let text = source.whole();
-                let bound = Binder::bind(&bind_context, text, &statement, &mut parameters)?;
+                let bound =
+                    Binder::bind(&bind_context, text, new.query.statement(), &mut parameters)?;
                 let tables = plan::tables(&bound.relation);
                 let locks_rows = plan::locks_rows(&bound.relation);
                 Ok((bound, tables, locks_rows))
@@ -53,7 +55,7 @@ impl Session {
         let (schema, name) = self.place(&catalog, &new.name)?;
         if new.if_not_exists && catalog.named(NameClass::Relation, schema, &name).is_some() {
             self.tell(sink, &Notice::exists_already("relation", &name));
-            return sink.complete(Tag::Word(TableAs::WORDS));
+            return sink.complete(Tag::Word(TableAs::TAG));
         }
         let table = NewTable {
             schema,
@@ -63,7 +65,7 @@ impl Session {
         };
         let table = self.ddl()?.create_table(table).await?;
         if !new.with_data {
-            return sink.complete(Tag::Word(TableAs::WORDS));
+            return sink.complete(Tag::Word(TableAs::TAG));
         }
         let cached_plan = phase::run(|| {
             let mut parameters = Parameters::default();
@@ -75,7 +77,7 @@ impl Session {
                 &table,
                 &mut parameters,
             )?;
-            self.lowered(bound, Kind::Insert, Vec::new(), &catalog)
+            self.lowered(bound, RowKind::Insert, Vec::new(), &catalog)
         })
         .await?;
         let execution = Execution::new(&Arc::new(cached_plan), self.budget())?;
@@ -89,7 +91,7 @@ fn columns(new: &TableAs, bound: &Bound, catalog: &Catalog) -> Result<Vec<Column
         let message = "too many column names were specified";
         return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
     }
-    let names = new.columns.iter().map(name::fold);
+    let names = new.columns.iter().map(|name| name.as_str().to_owned());
     let outputs = bound.outputs.iter().map(|output| output.name.clone());
     let names = names.chain(outputs.skip(new.columns.len()));
     let columns = bound.outputs.iter().zip(names);

@@ -19,7 +19,7 @@ use catalog::{
 };
 use logical::bind::{Binder, Parameters};
 use syntax::{
-    name, phase,
+    phase,
     table_like::{Included, TableLike},
 };
 
@@ -64,7 +64,7 @@ impl Session {
         new: &mut NewTable,
         sequences: &mut Vec<ColumnSequence>,
     ) -> Result<Copied> {
-        let named = name::qualified(&like.name, &self.database.name)?;
+        let named = like.name.qualified(&self.database.name)?;
         let schema = named.schema.as_deref();
         let mut copied = Copied {
             included: like.included,

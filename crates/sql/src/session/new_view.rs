@@ -1,24 +1,22 @@
-//! CREATE VIEW: from syntax to the catalog's operations.
+//! CREATE VIEW: from the statement to the catalog's operations.
 
-use sqlparser::ast::{self, Statement};
 use types::{Result, SqlError, SqlState};
 
 use super::Session;
 use catalog::{Comments, NameClass, Object, ObjectId, View, ViewColumn};
 use logical::bind::{Binder, Parameters};
-use syntax::{name, phase};
+use syntax::{phase, statement::CreateView};
 
 impl Session {
-    pub(super) async fn create_view(&self, create: &ast::CreateView) -> Result<()> {
-        refuse_foreign(create)?;
+    pub(super) async fn create_view(&self, create: &CreateView) -> Result<()> {
         let catalog = self.changes.catalog();
         let (schema, name) = self.place(&catalog, &create.name)?;
         let (text, outputs, uses, grouped_by) = phase::run(|| {
             let text = create.query.to_string();
-            let statement = Statement::Query(create.query.clone());
             let mut parameters = Parameters::default();
             let bind_context = self.bind_context(&catalog);
-            let bound = Binder::bind_definition(&bind_context, &text, &statement, &mut parameters)?;
+            let bound =
+                Binder::bind_definition(&bind_context, &text, &create.query, &mut parameters)?;
             let tables = planner::plan::tables(&bound.relation);
             if tables.iter().any(|(_, writes)| *writes) {
                 let message = "views must not contain data-modifying statements in WITH";
@@ -40,7 +38,7 @@ impl Session {
             return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
         }
         for (column, renamed) in columns.iter_mut().zip(&create.columns) {
-            column.name = name::fold(&renamed.name).into();
+            column.name = renamed.as_str().into();
         }
         for (at, column) in columns.iter().enumerate() {
             if columns[..at].iter().any(|other| other.name == column.name) {
@@ -93,20 +91,4 @@ fn is_not_within(view: &View, id: ObjectId, catalog: &catalog::Catalog) -> Resul
         }
     }
     Ok(())
-}
-
-fn refuse_foreign(create: &ast::CreateView) -> Result<()> {
-    let foreign = [
-        (create.materialized, "MATERIALIZED VIEW"),
-        (create.temporary, "a temporary view"),
-        (create.if_not_exists, "CREATE VIEW IF NOT EXISTS"),
-        (
-            !matches!(create.options, ast::CreateTableOptions::None),
-            "options of a view",
-        ),
-    ];
-    match foreign.iter().find(|(is_there, _)| *is_there) {
-        Some((_, what)) => Err(SqlError::unsupported(what)),
-        None => Ok(()),
-    }
 }

@@ -11,6 +11,7 @@ use types::{Charge, EnumId, Result, Scalar, Scratch, SqlError, SqlState, Type, V
 
 use super::{
     CopyForm, CopyTarget, Field, ResultRow, Session, Sink, Tag,
+    explain::explained,
     interrupt::interruptible,
     plan_cache::PlanKey,
     query::CachedPlan,
@@ -21,7 +22,7 @@ use super::{
 use batch::Rows;
 use catalog::ObjectId;
 use executor::execute::Budget;
-use syntax::{Source, command::Command, fingerprint::Literal, phase};
+use syntax::{Source, Statement, command::Command, fingerprint::Literal, phase};
 
 /// A statement that was prepared.
 pub struct PreparedStatement {
@@ -274,23 +275,12 @@ impl Session {
 
     /// Prepares a statement that has no plan.
     fn prepared_without_plan(&self, source: &Source<'_>) -> Result<PreparedStatement> {
-        let other = |fields| PreparedStatement::other(source, fields);
-        if let Some(command) = source.command()? {
-            if !command.heals() {
-                self.block.check()?;
-            }
-            return Ok(other(self.fields_of(&command)));
-        }
-        self.block.check()?;
-        if source.definition()?.is_some() {
-            return Ok(other(None));
-        }
-        if source.begins_with("copy") {
-            syntax::copy::parse(source)?;
-            return Ok(other(None));
-        }
-        let statement = source.parse()?;
-        Ok(other(self.explained(&statement)))
+        let fields = match &*self.admitted(source.statement())? {
+            Statement::Session(command) => self.fields_of(command),
+            Statement::Explain(explain) => explained(explain),
+            _ => None,
+        };
+        Ok(PreparedStatement::other(source, fields))
     }
 
     /// Gives a statement its parameters, each as text or in binary form; `None` is NULL.

@@ -6,7 +6,6 @@ use std::sync::{
 };
 
 use engine::{IfLocked, Isolation, TableLockMode};
-use sqlparser::ast::{SetExpr, Statement};
 use types::{Result, Scalar, Scratch, SqlError, SqlState, Type, Value};
 
 use super::{
@@ -24,10 +23,10 @@ use logical::{
 };
 use planner::plan;
 use syntax::{
-    Source,
-    definition::has_into,
+    Source, Statement,
     fingerprint::{Fingerprint, FingerprintKind, Literal, LiteralKind},
-    parse_tokens, phase,
+    phase,
+    statement::{RowKind, RowStatement},
 };
 
 /// No look at tables is due: enough is known of them.
@@ -39,7 +38,7 @@ const LOOK_EVERY_MS: u64 = 1000;
 /// Copies of a statement's text that its plan may hold: the key, names, constants.
 const TEXT_COPIES: usize = 3;
 
-/// What a plan takes of memory for each token of its text, and for each column and relation that
+/// Memory that a plan takes for each token of its text, and for each column and relation that
 /// it has, in bytes: estimates, from above.
 const TOKEN_BYTES: usize = 256;
 const PART_BYTES: usize = 1024;
@@ -51,18 +50,18 @@ pub(super) struct CachedPlan {
     pub(super) fields: Arc<[Field]>,
     /// The types that parameters are read as, those of literals.
     pub(super) parameters: Arc<[Type]>,
-    kind: Kind,
+    kind: RowKind,
     /// Tables, and whether they are written.
     tables: Vec<(ObjectId, bool)>,
     /// Whether it locks rows that it does not change.
     locks_rows: bool,
     pub(super) catalog: Arc<Catalog>,
-    /// What else it was bound with.
+    /// The inputs that it was bound with.
     inputs: Arc<Inputs>,
     /// It is good for this transaction alone: indexes are hidden from it, or what it says depends
     /// on when that began.
     is_passing: bool,
-    /// What it takes, estimated from its text and its parts.
+    /// The memory that it takes, estimated from its text and its parts.
     bytes: usize,
     /// Indexes that it may read by.
     indexes: Box<[engine::Index]>,
@@ -71,21 +70,11 @@ pub(super) struct CachedPlan {
     next_look: AtomicU64,
 }
 
-/// What is told at the end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    Select,
-    Insert,
-    Update,
-    Delete,
-    Merge,
-}
-
 impl CachedPlan {
     /// A plan of the session's own, whose tables are locked already.
     pub(super) fn own(
         statement: plan::PlannedStatement,
-        kind: Kind,
+        kind: RowKind,
         catalog: &Arc<Catalog>,
         inputs: &Arc<Inputs>,
     ) -> Arc<CachedPlan> {
@@ -105,7 +94,7 @@ impl CachedPlan {
         })
     }
 
-    /// What it was bound with, besides its catalog.
+    /// Returns the inputs that it was bound with, besides its catalog.
     pub(super) fn inputs(&self) -> &Arc<Inputs> {
         &self.inputs
     }
@@ -128,12 +117,12 @@ impl CachedPlan {
 
     /// Whether a client is shown rows.
     pub(super) fn shows_rows(&self) -> bool {
-        self.kind == Kind::Select || !self.fields.is_empty()
+        self.kind == RowKind::Select || !self.fields.is_empty()
     }
 
     /// Whether it is a query.
     pub(super) fn is_query(&self) -> bool {
-        self.kind == Kind::Select
+        self.kind == RowKind::Select
     }
 
     /// Whether it locks rows that it does not change.
@@ -147,28 +136,19 @@ impl CachedPlan {
         if !self.locks_rows && !self.tables.iter().any(|(_, writes)| *writes) {
             return Ok(());
         }
-        session.may_write(match self.kind {
-            Kind::Select => "SELECT FOR UPDATE",
-            Kind::Insert => "INSERT",
-            Kind::Update => "UPDATE",
-            Kind::Delete => "DELETE",
-            Kind::Merge => "MERGE",
-        })
+        session.may_write(self.kind.writing())
     }
 
     /// Whether nothing depends on it that it runs to its end.
     pub(super) fn only_reads(&self) -> bool {
-        self.kind == Kind::Select && !self.tables.iter().any(|(_, writes)| *writes)
+        self.kind == RowKind::Select && !self.tables.iter().any(|(_, writes)| *writes)
     }
 
     /// How it is told to have ended, with so many rows.
     pub(super) fn tag(&self, rows: u64) -> Tag {
         match self.kind {
-            Kind::Select => Tag::Rows("SELECT", rows),
-            Kind::Insert => Tag::Insert(rows),
-            Kind::Update => Tag::Rows("UPDATE", rows),
-            Kind::Delete => Tag::Rows("DELETE", rows),
-            Kind::Merge => Tag::Rows("MERGE", rows),
+            RowKind::Insert => Tag::Insert(rows),
+            other => Tag::Rows(other.word(), rows),
         }
     }
 }
@@ -250,15 +230,15 @@ impl Session {
                 source.literals(),
             )));
         }
-        let statement = source.parse()?;
-        if kind_of(&statement).is_none() {
+        let statement = source.statement()?;
+        let Statement::Rows(statement) = &*statement else {
             return Ok(None);
-        }
+        };
         let mut parameters = match declared {
             Some(types) => Parameters::declared(types.to_vec()),
             None => Parameters::default(),
         };
-        let cached_plan = self.bound(source, &statement, &mut parameters, &catalog)?;
+        let cached_plan = self.bound(source, statement, &mut parameters, &catalog)?;
         Ok(Some((self.remember(exact, cached_plan), Vec::new())))
     }
 
@@ -311,11 +291,14 @@ impl Session {
 
     /// The plan of all statements with a normalised fingerprint.
     fn normalised_plan(&self, source: &Source<'_>, catalog: &Arc<Catalog>) -> Result<CachedPlan> {
-        let statement = parse_tokens(source.whole(), source.without_literals())?;
+        let statement = source.shape()?;
+        let Statement::Rows(statement) = &*statement else {
+            return Err(SqlError::unsupported("this statement"));
+        };
         let literals = source.literals();
         let types = literals.iter().map(|literal| type_of(literal.kind));
         let mut parameters = Parameters::literals(types.collect());
-        let cached_plan = self.bound(source, &statement, &mut parameters, catalog)?;
+        let cached_plan = self.bound(source, statement, &mut parameters, catalog)?;
         if cached_plan.statement.literals_matter {
             let message = "a better plan may depend on the literals";
             return Err(SqlError::new(SqlState::INTERNAL_ERROR, message));
@@ -345,30 +328,41 @@ impl Session {
     pub(super) fn bound(
         &self,
         source: &Source<'_>,
-        statement: &Statement,
+        statement: &RowStatement,
         parameters: &mut Parameters,
         catalog: &Arc<Catalog>,
     ) -> Result<CachedPlan> {
-        let Some(kind) = kind_of(statement) else {
-            return Err(SqlError::unsupported("this statement"));
-        };
         let bound = Binder::bind(
             &self.bind_context(catalog),
             source.whole(),
             statement,
             parameters,
         )?;
-        let mut cached_plan = self.lowered(bound, kind, parameters.types()?, catalog)?;
+        let mut cached_plan =
+            self.lowered(bound, statement.kind(), parameters.types()?, catalog)?;
         cached_plan.bytes +=
             source.tokens().len() * TOKEN_BYTES + source.text().len() * TEXT_COPIES;
         Ok(cached_plan)
+    }
+
+    /// Binds and plans a statement of the session's own, which reads or changes rows.
+    pub(super) fn bound_text(
+        &self,
+        source: &Source<'_>,
+        parameters: &mut Parameters,
+        catalog: &Arc<Catalog>,
+    ) -> Result<CachedPlan> {
+        match &*source.statement()? {
+            Statement::Rows(statement) => self.bound(source, statement, parameters, catalog),
+            _ => Err(SqlError::unsupported("this statement")),
+        }
     }
 
     /// The plan of what has been bound.
     pub(super) fn lowered(
         &self,
         mut bound: Bound,
-        kind: Kind,
+        kind: RowKind,
         types: Vec<Type>,
         catalog: &Arc<Catalog>,
     ) -> Result<CachedPlan> {
@@ -538,25 +532,6 @@ impl Session {
         parameters.push(values);
         Ok(parameters)
     }
-}
-
-pub(super) fn kind_of(statement: &Statement) -> Option<Kind> {
-    Some(match statement {
-        Statement::Query(query) if has_into(&query.body) => return None,
-        // WITH before a statement that changes rows is read as a query whose body it is.
-        Statement::Query(query) => match &*query.body {
-            SetExpr::Insert(statement)
-            | SetExpr::Update(statement)
-            | SetExpr::Delete(statement)
-            | SetExpr::Merge(statement) => return kind_of(statement),
-            _ => Kind::Select,
-        },
-        Statement::Insert(_) => Kind::Insert,
-        Statement::Update(_) => Kind::Update,
-        Statement::Delete(_) => Kind::Delete,
-        Statement::Merge(_) => Kind::Merge,
-        _ => return None,
-    })
 }
 
 /// Bytes of the constants of a relation. Those of views and defaults may be large, however short

@@ -204,8 +204,7 @@ impl Session {
             let [source] = sources.as_slice() else {
                 return Err(SqlError::new(SqlState::INTERNAL_ERROR, "not one statement"));
             };
-            let statement = source.parse()?;
-            self.bound(source, &statement, &mut parameters, &catalog)
+            self.bound_text(source, &mut parameters, &catalog)
         })
         .await
     }

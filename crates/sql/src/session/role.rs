@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use types::{Result, SqlError, SqlState};
 
-use super::{Notice, Session, Severity, Sink, Tag};
+use super::{Notice, Session, Severity, Sink};
 use catalog::{Behavior, Comments, ObjectId, Role, Target};
 use syntax::command::{Password, RoleName, RoleOptions};
 
@@ -135,7 +135,7 @@ impl Session {
         if !is_superuser {
             self.warn_of_privileges(name, sink);
         }
-        sink.complete(Tag::Word("CREATE ROLE"))
+        Ok(())
     }
 
     pub(super) async fn alter_role(
@@ -190,7 +190,7 @@ impl Session {
         if options.is_superuser == Some(false) {
             self.warn_of_privileges(&role.name, sink);
         }
-        sink.complete(Tag::Word("ALTER ROLE"))
+        Ok(())
     }
 
     pub(super) async fn rename_role(&mut self, role: &RoleName, name: &str) -> Result<()> {
@@ -270,6 +270,6 @@ impl Session {
         if !targets.is_empty() {
             self.ddl()?.drop(&targets, Behavior::Restrict).await?;
         }
-        sink.complete(Tag::Word("DROP ROLE"))
+        Ok(())
     }
 }

@@ -2,7 +2,6 @@
 
 mod options;
 
-use sqlparser::ast::{self, ColumnOption, GeneratedAs};
 use types::{Result, SqlError, SqlState, Type};
 
 use self::options::{resolve, value};
@@ -12,7 +11,13 @@ use catalog::{
     NewTable, ObjectId, OwnedBy, Relation, Sequence, SequenceOptions, StoredExpression, Table,
 };
 use logical::data_type;
-use syntax::{definition::SequenceClauses, name};
+use syntax::{
+    name::DottedName,
+    statement::{
+        self, AlterSequence, ColumnDefinition, ColumnOptionKind, CreateSequence, SequenceClauses,
+        TypeName,
+    },
+};
 
 /// A sequence that a new column is to have.
 pub(super) struct ColumnSequence {
@@ -35,15 +40,14 @@ impl ColumnSequence {
 }
 
 impl Session {
-    pub(super) async fn create_sequence(
-        &self,
-        written: &ast::ObjectName,
-        if_not_exists: bool,
-        clauses: &SequenceClauses,
-    ) -> Result<()> {
+    pub(super) async fn create_sequence(&self, create: &CreateSequence) -> Result<()> {
+        if create.temporary {
+            return Err(SqlError::unsupported("a temporary sequence"));
+        }
+        let clauses = &create.clauses;
         let catalog = self.changes.catalog();
-        let (schema, name) = self.place(&catalog, written)?;
-        if if_not_exists && catalog.named(NameClass::Relation, schema, &name).is_some() {
+        let (schema, name) = self.place(&catalog, &create.name)?;
+        if create.if_not_exists && catalog.named(NameClass::Relation, schema, &name).is_some() {
             return Ok(());
         }
         if clauses.restart.is_some() {
@@ -63,14 +67,10 @@ impl Session {
         self.ddl()?.create_sequence(sequence).await.map(drop)
     }
 
-    pub(super) async fn alter_sequence(
-        &self,
-        written: &ast::ObjectName,
-        if_exists: bool,
-        clauses: &SequenceClauses,
-    ) -> Result<()> {
-        let named = name::qualified(written, &self.database.name)?;
-        let Some((catalog, id)) = self.held_relation(&named, if_exists).await? else {
+    pub(super) async fn alter_sequence(&self, alter: &AlterSequence) -> Result<()> {
+        let clauses = &alter.clauses;
+        let named = alter.name.qualified(&self.database.name)?;
+        let Some((catalog, id)) = self.held_relation(&named, alter.if_exists).await? else {
             return Ok(());
         };
         let Some(Relation::Sequence(sequence)) = catalog.relation(id) else {
@@ -138,26 +138,13 @@ impl Session {
     }
 
     /// The column that a sequence is said to belong to.
-    fn owner(
-        &self,
-        catalog: &Catalog,
-        written: &ast::ObjectName,
-        schema: ObjectId,
-    ) -> Result<OwnedBy> {
-        let parts = name::parts(written)?;
-        let [table, column] = match parts.as_slice() {
-            [table @ .., column] if !table.is_empty() => [table, std::slice::from_ref(column)],
-            _ => {
-                return Err(
-                    SqlError::new(SqlState::SYNTAX_ERROR, "invalid OWNED BY option")
-                        .hint("Specify OWNED BY table.column or OWNED BY NONE."),
-                );
-            }
+    fn owner(&self, catalog: &Catalog, written: &DottedName, schema: ObjectId) -> Result<OwnedBy> {
+        let Some((table, column)) = written.split_last() else {
+            let error = SqlError::new(SqlState::SYNTAX_ERROR, "invalid OWNED BY option");
+            return Err(error.hint("Specify OWNED BY table.column or OWNED BY NONE."));
         };
-        let table =
-            ast::ObjectName::from(table.iter().map(|part| (*part).clone()).collect::<Vec<_>>());
-        let column = name::fold(column[0]);
-        let named = name::qualified(&table, &self.database.name)?;
+        let column = column.as_str();
+        let named = table.qualified(&self.database.name)?;
         let found = catalog.expect_relation(
             &self.inputs.search_path,
             named.schema.as_deref(),
@@ -174,7 +161,7 @@ impl Session {
                 message,
             ));
         }
-        let Some((at, _)) = table.column(&column) else {
+        let Some((at, _)) = table.column(column) else {
             let message = format!(
                 "column \"{column}\" of relation \"{}\" does not exist",
                 table.name
@@ -194,35 +181,24 @@ impl Session {
         table: &str,
         position: usize,
         column: &Column,
-        definition: &ast::ColumnDef,
+        definition: &ColumnDefinition,
     ) -> Result<Option<ColumnSequence>> {
-        let identity = definition
-            .options
-            .iter()
-            .find_map(|option| match &option.option {
-                ColumnOption::Generated {
-                    generated_as,
-                    sequence_options,
-                    generation_expr: None,
-                    ..
-                } => Some((
-                    *generated_as,
-                    sequence_options.as_deref().unwrap_or_default(),
-                )),
-                _ => None,
-            });
+        let mut options = definition.options.iter();
+        let identity = options.find_map(|option| match &option.kind {
+            ColumnOptionKind::Identity { mode, clauses } => Some((*mode, clauses)),
+            _ => None,
+        });
         let mut twice = None;
         let name = &column.name;
         let found = match identity {
-            Some((generated_as, written)) => {
+            Some((mode, clauses)) => {
                 if column.default.is_some() || is_serial(&definition.data_type) {
                     twice = Some(format!(
                         "both default and identity specified for column \"{name}\" of table \"{table}\""
                     ));
                 }
-                let mode = identity_mode(generated_as);
-                let options = identity_options(column.ty, &SequenceClauses::of(written)?)?;
-                Some((Some(mode), options))
+                let options = identity_options(column.ty, clauses)?;
+                Some((Some(identity_mode(mode)), options))
             }
             None if is_serial(&definition.data_type) => {
                 if column.default.is_some() {
@@ -306,10 +282,10 @@ impl Session {
 }
 
 /// The mode of an identity column that a clause `GENERATED .. AS IDENTITY` names.
-pub(super) fn identity_mode(generated: GeneratedAs) -> IdentityMode {
-    match generated {
-        GeneratedAs::Always => IdentityMode::Always,
-        _ => IdentityMode::ByDefault,
+pub(super) fn identity_mode(written: statement::IdentityMode) -> IdentityMode {
+    match written {
+        statement::IdentityMode::Always => IdentityMode::Always,
+        statement::IdentityMode::ByDefault => IdentityMode::ByDefault,
     }
 }
 
@@ -317,7 +293,7 @@ pub(super) fn identity_mode(generated: GeneratedAs) -> IdentityMode {
 pub(super) fn column_identity(
     column: usize,
     ty: Type,
-    mode: GeneratedAs,
+    mode: statement::IdentityMode,
     clauses: &SequenceClauses,
 ) -> Result<ColumnSequence> {
     Ok(ColumnSequence {
@@ -361,7 +337,7 @@ fn next_value_of(sequence: ObjectId) -> StoredExpression {
     }
 }
 
-fn is_serial(data_type: &ast::DataType) -> bool {
+fn is_serial(data_type: &TypeName) -> bool {
     let names = [
         "serial",
         "serial2",

@@ -1,14 +1,13 @@
 //! SET CONSTRAINTS: which checks are put off until the commit, in the transaction that is open.
 
-use sqlparser::ast::ObjectName;
 use types::{Result, SqlError, SqlState};
 
 use super::{Session, Sink, Tag};
 use catalog::{Catalog, ForeignKey, Object, ObjectId};
-use syntax::{constraints::SetConstraints, name};
+use syntax::{constraints::SetConstraints, name::DottedName};
 
 impl Session {
-    /// What is not put off any more is looked at here.
+    /// Carries out SET CONSTRAINTS. Checks that are not put off any more are made here.
     pub(super) async fn set_constraints(
         &mut self,
         set: &SetConstraints,
@@ -33,9 +32,9 @@ impl Session {
         sink.complete(Tag::Word("SET CONSTRAINTS"))
     }
 
-    /// The constraints of a name, in the first schema of the path that has any.
-    fn deferrable(&self, catalog: &Catalog, written: &ObjectName) -> Result<Vec<ObjectId>> {
-        let written = name::qualified(written, &self.database.name)?;
+    /// Finds the constraints of a name, in the first schema of the path that has any.
+    fn deferrable(&self, catalog: &Catalog, written: &DottedName) -> Result<Vec<ObjectId>> {
+        let written = written.qualified(&self.database.name)?;
         let schemas: Vec<ObjectId> = match &written.schema {
             Some(schema) => vec![catalog.expect_schema(schema)?.id],
             None => catalog.searched(&self.inputs.search_path).collect(),

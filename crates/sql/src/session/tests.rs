@@ -9,6 +9,7 @@ use types::{Result, Scalar, Type};
 use super::{Field, ResultRow, Session, Sink, Tag};
 use logical::bind::{Binder, Parameters};
 use planner::plan::{estimated_rows, plan_to_explain, shown};
+use syntax::Statement;
 
 /// Runs a test within a session of a new database.
 fn with_session(test: impl AsyncFnOnce(&mut Session) + Send + 'static) {
@@ -62,26 +63,32 @@ impl Session {
 
     fn estimated(&mut self, text: &str) -> f64 {
         let sources = syntax::split(text).unwrap();
-        let statement = sources[0].parse().unwrap();
+        let statement = sources[0].statement().unwrap();
+        let Statement::Rows(statement) = &*statement else {
+            panic!("{text} does not read rows");
+        };
         let catalog = self.changes.catalog();
         let bind_context = self.bind_context(&catalog);
         let mut parameters = Parameters::default();
-        let bound = Binder::bind(&bind_context, text, &statement, &mut parameters).unwrap();
+        let bound = Binder::bind(&bind_context, text, statement, &mut parameters).unwrap();
         estimated_rows(bound.relation)
     }
 
     fn plan_of(&mut self, text: &str) -> String {
         let sources = syntax::split(text).unwrap();
-        let statement = sources[0].parse().unwrap();
+        let statement = sources[0].statement().unwrap();
+        let Statement::Rows(statement) = &*statement else {
+            panic!("{text} does not read rows");
+        };
         let catalog = self.changes.catalog();
         let mut parameters = Parameters::default();
-        let cached_plan = self.bound(&sources[0], &statement, &mut parameters, &catalog);
+        let cached_plan = self.bound(&sources[0], statement, &mut parameters, &catalog);
         let shown_plan = shown(&cached_plan.unwrap().statement.plan);
         // EXPLAIN explains the plan that is carried out: planning looks through the operators that
         // it adds.
         let bind_context = self.bind_context(&catalog);
         let mut parameters = Parameters::default();
-        let bound = Binder::bind(&bind_context, text, &statement, &mut parameters).unwrap();
+        let bound = Binder::bind(&bind_context, text, statement, &mut parameters).unwrap();
         let outputs: Vec<_> = bound.outputs.iter().map(|output| output.column).collect();
         let explained = plan_to_explain(bound.relation, &outputs).unwrap();
         assert_eq!(shown(&explained.plan), shown_plan, "{text}");

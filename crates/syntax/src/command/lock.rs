@@ -1,10 +1,11 @@
 //! LOCK TABLE.
 
 use engine::TableLockMode;
-use sqlparser::{ast::ObjectName, tokenizer::Token};
+use sqlparser::tokenizer::Token;
 use types::Result;
 
 use super::{Command, Reader};
+use crate::name::DottedName;
 
 const MODES: &[(&[&str], TableLockMode)] = &[
     (&["access", "share"], TableLockMode::AccessShare),
@@ -45,9 +46,9 @@ pub(super) fn read(reader: &mut Reader<'_, '_>) -> Result<Option<Command>> {
     }))
 }
 
-fn table(reader: &mut Reader<'_, '_>) -> Result<ObjectName> {
+fn table(reader: &mut Reader<'_, '_>) -> Result<DottedName> {
     reader.eat(&["only"]);
-    let name = reader.parsed(|parser| parser.parse_object_name(false))?;
+    let name = reader.parsed(DottedName::parse)?;
     reader.eat_token(&Token::Mul);
     Ok(name)
 }

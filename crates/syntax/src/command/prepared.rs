@@ -4,14 +4,16 @@ use sqlparser::{parser::Parser, tokenizer::Token};
 use types::Result;
 
 use super::{Command, Reader};
+use crate::statement::{Expression, TypeName};
 
 pub(super) fn read(reader: &mut Reader<'_, '_>) -> Result<Option<Command>> {
     if reader.eat(&["prepare"]) {
         let name = reader.name()?;
         let mut types = Vec::new();
         if reader.eat_token(&Token::LParen) {
-            types =
+            let written =
                 reader.parsed(|parser| parser.parse_comma_separated(Parser::parse_data_type))?;
+            types = written.iter().map(TypeName::of).collect();
             if !reader.eat_token(&Token::RParen) {
                 return Err(reader.unexpected());
             }
@@ -28,7 +30,9 @@ pub(super) fn read(reader: &mut Reader<'_, '_>) -> Result<Option<Command>> {
         let name = reader.name()?;
         let mut arguments = Vec::new();
         if reader.eat_token(&Token::LParen) {
-            arguments = reader.parsed(|parser| parser.parse_comma_separated(Parser::parse_expr))?;
+            let written =
+                reader.parsed(|parser| parser.parse_comma_separated(Parser::parse_expr))?;
+            arguments = written.into_iter().map(Expression::new).collect();
             if !reader.eat_token(&Token::RParen) {
                 return Err(reader.unexpected());
             }

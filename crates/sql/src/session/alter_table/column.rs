@@ -1,7 +1,6 @@
 //! Columns: added, dropped, and changed in all but their types.
 
 use engine::TableLockMode;
-use sqlparser::ast;
 use types::{Result, SqlError, SqlState};
 
 use super::super::{
@@ -16,21 +15,21 @@ use catalog::{
 };
 use logical::bind::{Binder, NewValue, Parameters};
 use syntax::{
-    definition::{ColumnChange, IdentityChange},
-    name, phase,
+    name::Name,
+    phase,
+    statement::{ColumnChange, ColumnDefinition, IdentityChange},
 };
 
 impl Session {
     pub(super) async fn add_column(
         &self,
         id: ObjectId,
-        definition: &ast::ColumnDef,
+        definition: &ColumnDefinition,
         if_not_exists: bool,
     ) -> Result<()> {
         let table = self.table_now(id)?;
         let catalog = self.changes.catalog();
-        let name = name::fold(&definition.name);
-        if let Some((_, there)) = table.column(&name) {
+        if let Some((_, there)) = table.column(definition.name.as_str()) {
             if if_not_exists {
                 return Ok(());
             }
@@ -110,16 +109,16 @@ impl Session {
     pub(super) async fn drop_column(
         &self,
         id: ObjectId,
-        ident: &ast::Ident,
+        name: &Name,
         if_exists: bool,
         cascade: bool,
     ) -> Result<()> {
         let table = self.table_now(id)?;
-        let name = name::fold(ident);
-        let Some((position, _)) = table.column(&name) else {
+        let name = name.as_str();
+        let Some((position, _)) = table.column(name) else {
             return match if_exists {
                 true => Ok(()),
-                false => Err(no_such_column(&table, &name)),
+                false => Err(no_such_column(&table, name)),
             };
         };
         let position = u16::try_from(position).unwrap_or(u16::MAX);
@@ -137,13 +136,13 @@ impl Session {
     pub(super) async fn alter_column(
         &self,
         id: ObjectId,
-        ident: &ast::Ident,
+        name: &Name,
         change: &ColumnChange,
     ) -> Result<()> {
         let table = self.table_now(id)?;
-        let name = name::fold(ident);
-        let Some((at, column)) = table.column(&name) else {
-            return Err(no_such_column(&table, &name));
+        let name = name.as_str();
+        let Some((at, column)) = table.column(name) else {
+            return Err(no_such_column(&table, name));
         };
         let position = u16::try_from(at).unwrap_or(u16::MAX);
         let of = format!("column \"{name}\" of relation \"{}\"", table.name);
@@ -199,9 +198,9 @@ impl Session {
                 if column.not_null {
                     return Ok(());
                 }
-                let condition = format!("{} is null", syntax::name::quoted(&name));
+                let condition = format!("{} is null", syntax::name::quoted(name));
                 if self.has_row(&table, &condition).await? {
-                    return Err(contains_nulls(&table, &name));
+                    return Err(contains_nulls(&table, name));
                 }
                 let set = |column: &mut Column| column.not_null = true;
                 self.ddl()?.alter_column(id, position, set).await.map(drop)

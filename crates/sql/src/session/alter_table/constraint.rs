@@ -10,13 +10,12 @@
 use std::sync::Arc;
 
 use engine::TableLockMode;
-use sqlparser::ast::{self, TableConstraint};
 use types::{Result, SqlError, SqlState};
 
 use super::{
     super::{
         Session,
-        foreign_key::{Written, refuse_deferrable},
+        foreign_key::Written,
         stored_text::{check_name, name_columns, stored},
     },
     column::contains_nulls,
@@ -27,7 +26,12 @@ use catalog::{
     NewTable, ObjectId, PrimaryKey, RowKey, StoredExpression, Table, Target, Unique,
 };
 use logical::bind::{Binder, Parameters};
-use syntax::{name, phase};
+use syntax::{
+    Expression,
+    name::{self, Name},
+    phase,
+    statement::{ConstraintKind, TableConstraint},
+};
 
 fn never_not_valid(constraints: &str) -> SqlError {
     let message = format!("{constraints} constraints cannot be marked NOT VALID");
@@ -42,42 +46,40 @@ impl Session {
         is_valid: bool,
     ) -> Result<()> {
         let table = self.table_now(id)?;
-        match constraint {
-            TableConstraint::PrimaryKey(_) if !is_valid => Err(never_not_valid("PRIMARY KEY")),
-            TableConstraint::Unique(_) if !is_valid => Err(never_not_valid("UNIQUE")),
-            TableConstraint::PrimaryKey(key) => {
-                refuse_deferrable(key.characteristics.as_ref())?;
-                let columns = positions(&table, &key.columns)?;
-                let name = key.name.as_ref().map(name::fold);
+        let name = constraint
+            .name
+            .as_ref()
+            .map(|name| name.as_str().to_owned());
+        match &constraint.kind {
+            ConstraintKind::PrimaryKey(_) if !is_valid => Err(never_not_valid("PRIMARY KEY")),
+            ConstraintKind::Unique { .. } if !is_valid => Err(never_not_valid("UNIQUE")),
+            ConstraintKind::PrimaryKey(columns) => {
+                let columns = positions(&table, columns)?;
                 self.add_primary_key(id, name, columns).await
             }
-            TableConstraint::Unique(unique) => {
-                refuse_deferrable(unique.characteristics.as_ref())?;
-                let columns = positions(&table, &unique.columns)?;
-                let name = unique.name.as_ref().map(name::fold);
-                let nulls_not_distinct =
-                    unique.nulls_distinct == ast::NullsDistinctOption::NotDistinct;
-                self.add_unique(id, name, columns, nulls_not_distinct).await
+            ConstraintKind::Unique {
+                columns,
+                nulls_not_distinct,
+            } => {
+                let columns = positions(&table, columns)?;
+                self.add_unique(id, name, columns, *nulls_not_distinct)
+                    .await
             }
-            TableConstraint::Check(check) => {
+            ConstraintKind::Check(condition) => {
                 let (name, expression) = phase::run(|| {
-                    let name = match &check.name {
-                        Some(name) => name::fold(name),
-                        None => self.check_name(&table, &check.expr),
-                    };
+                    let name = name.unwrap_or_else(|| self.check_name(&table, condition));
                     let names = self.changes.catalog();
-                    let mut expression = stored(&self.names(&names), &check.expr);
+                    let mut expression = stored(&self.names(&names), condition);
                     name_columns(&mut expression, &table.columns, id);
                     Ok((name, expression))
                 })
                 .await?;
                 self.add_check(id, name, expression, is_valid).await
             }
-            TableConstraint::ForeignKey(key) => {
-                let written = Written::of_table(key);
+            ConstraintKind::ForeignKey { columns, key } => {
+                let written = Written::of_table(constraint, columns, key);
                 self.add_foreign_key(id, &written, is_valid).await
             }
-            other => Err(SqlError::unsupported(format_args!("constraint {other}"))),
         }
     }
 
@@ -233,7 +235,7 @@ impl Session {
     }
 
     /// A check's name if none was given.
-    fn check_name(&self, table: &Table, expression: &ast::Expr) -> String {
+    fn check_name(&self, table: &Table, expression: &Expression) -> String {
         let prefix = check_name(&table.name, &table.columns, &expression.to_string());
         let numbered = (1..).map(|number| format!("{prefix}{number}"));
         let mut names = std::iter::once(prefix.clone()).chain(numbered);
@@ -245,13 +247,13 @@ impl Session {
     pub(super) async fn add_index_constraint(
         &self,
         id: ObjectId,
-        written: Option<&ast::Ident>,
+        written: Option<&Name>,
         is_primary: bool,
-        index: &ast::Ident,
+        index: &Name,
     ) -> Result<()> {
         let table = self.table_now(id)?;
-        let index_name = name::fold(index);
-        let Some(index) = table.index_named(&index_name) else {
+        let index_name = index.as_str();
+        let Some(index) = table.index_named(index_name) else {
             let message = format!("index \"{index_name}\" does not exist");
             return Err(SqlError::new(SqlState::UNDEFINED_OBJECT, message));
         };
@@ -304,10 +306,10 @@ impl Session {
             }
         }
         let ddl = self.ddl()?;
-        let name = written.map_or_else(|| index_name.clone(), name::fold);
-        is_free(&table, &name)?;
+        let name = written.map_or(index_name, Name::as_str);
+        is_free(&table, name)?;
         if name != index_name {
-            ddl.rename(index.id, &name).await?;
+            ddl.rename(index.id, name).await?;
         }
         let (number, index) = (ddl.new_id().await?, index.id);
         let enter = |table: &mut Table| {
@@ -335,12 +337,12 @@ impl Session {
     pub(super) async fn drop_constraint(
         &self,
         id: ObjectId,
-        ident: &ast::Ident,
+        name: &Name,
         if_exists: bool,
         cascade: bool,
     ) -> Result<()> {
         let table = self.table_now(id)?;
-        let name = name::fold(ident);
+        let name = name.as_str();
         let key = table.primary_key.iter().find(|key| *key.name == *name);
         let behavior = match cascade {
             true => Behavior::Cascade,
@@ -351,10 +353,10 @@ impl Session {
                 .unkey(id, Target::Constraint(id, key.id), behavior)
                 .await;
         }
-        let Some(constraint) = table.constraint(&name) else {
+        let Some(constraint) = table.constraint(name) else {
             return match if_exists {
                 true => Ok(()),
-                false => Err(no_such_constraint(&table, &name)),
+                false => Err(no_such_constraint(&table, name)),
             };
         };
         let mut keys = table.foreign_keys.iter();
@@ -365,13 +367,13 @@ impl Session {
         self.ddl()?.drop(&[target], behavior).await.map(drop)
     }
 
-    pub(super) async fn validate_constraint(&self, id: ObjectId, ident: &ast::Ident) -> Result<()> {
+    pub(super) async fn validate_constraint(&self, id: ObjectId, name: &Name) -> Result<()> {
         let table = self.table_now(id)?;
-        let name = name::fold(ident);
+        let name = name.as_str();
         if let Some(key) = table.foreign_keys.iter().find(|key| *key.name == *name) {
             return match key.is_valid {
                 true => Ok(()),
-                false => self.validate_foreign_key(id, &name).await,
+                false => self.validate_foreign_key(id, name).await,
             };
         }
         let Some(check) = table.checks.iter().find(|check| *check.name == *name) else {
@@ -379,15 +381,15 @@ impl Session {
                 "constraint \"{name}\" of relation \"{}\" is not a foreign key or check constraint",
                 table.name
             );
-            return Err(match is_free(&table, &name) {
-                Ok(()) => no_such_constraint(&table, &name),
+            return Err(match is_free(&table, name) {
+                Ok(()) => no_such_constraint(&table, name),
                 Err(_) => SqlError::new(SqlState::WRONG_OBJECT_TYPE, message),
             });
         };
         if check.is_valid {
             return Ok(());
         }
-        self.all_satisfy(&table, &name, &check.expression).await?;
+        self.all_satisfy(&table, name, &check.expression).await?;
         let number = check.id;
         let validate = |table: &mut Table| {
             let mut checks: Vec<Check> = table.checks.to_vec();
@@ -434,14 +436,11 @@ fn no_such_constraint(table: &Table, name: &str) -> SqlError {
     SqlError::new(SqlState::UNDEFINED_OBJECT, message)
 }
 
-fn positions(table: &Table, columns: &[ast::IndexColumn]) -> Result<Vec<u16>> {
+fn positions(table: &Table, columns: &[Name]) -> Result<Vec<u16>> {
     let mut found = Vec::with_capacity(columns.len());
     for column in columns {
-        let ast::Expr::Identifier(ident) = &column.column.expr else {
-            return Err(SqlError::unsupported("a key over an expression"));
-        };
-        let folded = name::fold(ident);
-        let Some((at, _)) = table.column(&folded) else {
+        let folded = column.as_str();
+        let Some((at, _)) = table.column(folded) else {
             let message = format!("column \"{folded}\" named in key does not exist");
             return Err(SqlError::new(SqlState::UNDEFINED_COLUMN, message));
         };

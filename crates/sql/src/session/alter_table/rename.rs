@@ -4,30 +4,21 @@
 //! A column is named by the expressions of its table, which are kept as text and rewritten with
 //! it. Views name tables and columns too; what they read keeps its names.
 
-use sqlparser::ast::{self, Ident};
 use types::{Result, SqlError, SqlState};
 
-use super::super::{
-    Session,
-    stored_text::renamed_text,
-    text_names::{names_relation, names_schema},
-};
+use super::super::{Session, text_names::names_relation};
 use catalog::{Catalog, Generation, IndexKey, Object, ObjectId, Relation, StoredExpression, Table};
 use syntax::{
-    definition::{ObjectChange, ObjectKind},
-    name::{self, QualifiedName},
+    kept_text::{names_schema, with_column_renamed},
+    name::{Name, QualifiedName},
+    statement::{AlterObject, ObjectChange, ObjectKind},
 };
 
 impl Session {
     /// `ALTER ... RENAME`, `SET SCHEMA`, `OWNER TO`.
-    pub(in crate::session) async fn alter_object(
-        &self,
-        kind: ObjectKind,
-        written: &ast::ObjectName,
-        if_exists: bool,
-        change: &ObjectChange,
-    ) -> Result<()> {
-        let named = name::qualified(written, &self.database.name)?;
+    pub(in crate::session) async fn alter_object(&self, alter: &AlterObject) -> Result<()> {
+        let (kind, change) = (alter.kind, &alter.change);
+        let named = alter.name.qualified(&self.database.name)?;
         if kind == ObjectKind::Schema {
             let catalog = self.changes.catalog();
             let schema = catalog.expect_schema(&named.name)?.id;
@@ -41,7 +32,7 @@ impl Session {
             };
         }
         // Nobody comes to depend on it, or renames a part, after it was looked at.
-        let Some((catalog, id)) = self.held_relation(&named, if_exists).await? else {
+        let Some((catalog, id)) = self.held_relation(&named, alter.if_exists).await? else {
             return Ok(());
         };
         match catalog.relation(id) {
@@ -87,7 +78,7 @@ impl Session {
             (ObjectChange::Name(new), _) => {
                 self.no_view_over(id, "renaming what")?;
                 self.no_text_names(id, "renaming what", |text| names_relation(text, id))?;
-                self.ddl()?.rename(id, &name::fold(new)).await
+                self.ddl()?.rename(id, new.as_str()).await
             }
             (ObjectChange::Schema(schema), Relation::Index(..)) => {
                 let message = format!("cannot set the schema of \"{}\" alone", named.name);
@@ -95,7 +86,7 @@ impl Session {
                 Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, message))
             }
             (ObjectChange::Schema(schema), found) => {
-                let schema = catalog.expect_schema(&name::fold(schema))?.id;
+                let schema = catalog.expect_schema(schema.as_str())?.id;
                 if let Relation::Sequence(sequence) = found
                     && let Some(owner) = sequence.owned_by
                 {
@@ -130,7 +121,7 @@ impl Session {
         }
     }
 
-    async fn rename_schema(&self, id: ObjectId, new: &Ident) -> Result<()> {
+    async fn rename_schema(&self, id: ObjectId, new: &Name) -> Result<()> {
         let ddl = self.ddl()?;
         // Nothing comes into it after texts were looked at.
         ddl.hold(id).await?;
@@ -148,16 +139,16 @@ impl Session {
                 _ => self.no_view_over(object.id(), what)?,
             }
         }
-        ddl.rename(id, &name::fold(new)).await
+        ddl.rename(id, new.as_str()).await
     }
 
-    async fn rename_column(&self, table: &Table, old: &Ident, new: &Ident) -> Result<()> {
-        let (old, new) = (name::fold(old), name::fold(new));
-        let Some((at, _)) = table.column(&old) else {
+    async fn rename_column(&self, table: &Table, old: &Name, new: &Name) -> Result<()> {
+        let (old, new) = (old.as_str(), new.as_str());
+        let Some((at, _)) = table.column(old) else {
             let message = format!("column \"{old}\" does not exist");
             return Err(SqlError::new(SqlState::UNDEFINED_COLUMN, message));
         };
-        if table.column(&new).is_some() {
+        if table.column(new).is_some() {
             let message = format!(
                 "column \"{new}\" of relation \"{}\" already exists",
                 table.name
@@ -167,20 +158,20 @@ impl Session {
         self.no_view_over(table.id, "renaming a column of what")?;
         let position = u16::try_from(at).unwrap_or(u16::MAX);
         let ddl = self.ddl()?;
-        ddl.rename_column(table.id, position, &new).await?;
-        self.edit_table(table.id, |table| rename_in(table, &old, &new))
+        ddl.rename_column(table.id, position, new).await?;
+        self.edit_table(table.id, |table| rename_in(table, old, new))
             .await
     }
 
-    async fn rename_constraint(&self, table: &Table, old: &Ident, new: &Ident) -> Result<()> {
-        let (old, new) = (name::fold(old), name::fold(new));
+    async fn rename_constraint(&self, table: &Table, old: &Name, new: &Name) -> Result<()> {
+        let (old, new) = (old.as_str(), new.as_str());
         let unique = table.uniques.iter().find(|unique| *unique.name == *old);
         let key = table.primary_key.iter().find(|key| *key.name == *old);
         let index = unique
             .map(|unique| unique.index)
             .or(key.and_then(|key| key.index));
         if let Some(index) = index {
-            return self.ddl()?.rename(index, &new).await;
+            return self.ddl()?.rename(index, new).await;
         }
         let known = key.is_some()
             || table.checks.iter().any(|check| *check.name == *old)
@@ -193,7 +184,7 @@ impl Session {
             return Err(SqlError::new(SqlState::UNDEFINED_OBJECT, message));
         }
         let rename = |table: &mut Table| {
-            let name = std::sync::Arc::<str>::from(new.as_str());
+            let name = std::sync::Arc::<str>::from(new);
             if let Some(key) = &mut table.primary_key
                 && *key.name == *old
             {
@@ -211,7 +202,7 @@ impl Session {
             table.foreign_keys = keys.into();
             Ok(())
         };
-        super::constraint::is_free(table, &new)?;
+        super::constraint::is_free(table, new)?;
         self.edit_table(table.id, rename).await
     }
 }
@@ -219,7 +210,7 @@ impl Session {
 /// Has a table's expressions name a column otherwise.
 fn rename_in(table: &mut Table, old: &str, new: &str) -> Result<()> {
     let renamed = |stored: &mut StoredExpression| {
-        stored.text = renamed_text(&stored.text, old, new)?.into();
+        stored.text = with_column_renamed(&stored.text, old, new)?.into();
         Ok::<(), SqlError>(())
     };
     let mut checks = table.checks.to_vec();

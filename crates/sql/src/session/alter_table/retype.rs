@@ -1,24 +1,29 @@
 //! The type of a column, changed: all rows are rewritten.
 
-use sqlparser::ast;
 use types::{Result, SqlError, SqlState, TypeModifier};
 
-use super::super::{Session, stored_text::mentions};
+use super::super::Session;
 use catalog::{Column, Generation, IndexKey, Object, Table};
 use logical::{
     bind::{Binder, NewValue, Parameters},
     collation, data_type,
 };
-use syntax::{definition::SequenceClauses, phase};
+use syntax::{
+    Expression,
+    kept_text::names_column,
+    name::DottedName,
+    phase,
+    statement::{SequenceClauses, TypeName},
+};
 
 impl Session {
     pub(super) async fn retype(
         &self,
         table: &Table,
         at: usize,
-        data_type: &ast::DataType,
-        collation: Option<&ast::ObjectName>,
-        using: Option<&ast::Expr>,
+        data_type: &TypeName,
+        collation: Option<&DottedName>,
+        using: Option<&Expression>,
     ) -> Result<()> {
         let column = &table.columns[at];
         let catalog = self.changes.catalog();
@@ -101,7 +106,7 @@ impl Session {
     fn is_retypable(&self, table: &Table, position: u16) -> Result<()> {
         let name = &table.columns[usize::from(position)].name;
         let catalog = self.changes.catalog();
-        let uses = |text: &str| mentions(text, name);
+        let uses = |text: &str| names_column(text, name);
         for (_, other) in table.live_columns() {
             if let Some(Generation::Stored(stored)) = &other.generation
                 && other.name != *name

@@ -8,10 +8,7 @@ use types::{
     row::{RowLayout, RowWriter},
 };
 
-use super::super::{
-    Field, ResultRow, Session, Sink, Tag,
-    query::{CachedPlan, Kind},
-};
+use super::super::{Field, ResultRow, Session, Sink, Tag, query::CachedPlan};
 use batch::Rows;
 use catalog::{Index, ObjectId, Table};
 use logical::{
@@ -20,7 +17,7 @@ use logical::{
     relation::Relation,
 };
 use planner::plan;
-use syntax::{name, phase};
+use syntax::{name, phase, statement::RowKind};
 
 impl Session {
     /// Copies a table's rows into a storage of another form: `edit` changes the table's definition,
@@ -59,7 +56,7 @@ impl Session {
             plan::plan(relation, &[], 0)
         })
         .await?;
-        let cached_plan = CachedPlan::own(plan, Kind::Insert, &catalog, &self.inputs);
+        let cached_plan = CachedPlan::own(plan, RowKind::Insert, &catalog, &self.inputs);
         let mut parameters = Rows::new(0);
         parameters.push([]);
         let copied = self.run(&cached_plan, &parameters, &mut ()).await;
@@ -98,7 +95,7 @@ impl Session {
             rows: vec![vec![value]],
         };
         let plan = phase::run(|| plan::plan(relation, &[column], 0)).await?;
-        let cached_plan = CachedPlan::own(plan, Kind::Select, &catalog, &self.inputs);
+        let cached_plan = CachedPlan::own(plan, RowKind::Select, &catalog, &self.inputs);
         let mut none = Rows::new(0);
         none.push([]);
         self.run(&cached_plan, &none, &mut kept).await?;

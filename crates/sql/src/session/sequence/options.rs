@@ -3,7 +3,7 @@
 use types::{Result, Scalar, SqlError, SqlState, Type};
 
 use catalog::SequenceOptions;
-use syntax::definition::{Integer, SequenceClauses};
+use syntax::statement::{Integer, SequenceClauses};
 
 /// Returns the options of a sequence; `before` has its former options, and its last value.
 ///

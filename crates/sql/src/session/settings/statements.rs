@@ -3,7 +3,7 @@
 use types::{Result, Scalar, SqlError, SqlState, Type, TypeModifier, Value};
 
 use super::known::Definition;
-use crate::session::{Field, Notice, ResultRow, Session, Sink, Tag};
+use crate::session::{Field, Notice, ResultRow, Session, Sink};
 use syntax::command::{Assigned, Command, Modes, Scope};
 
 /// Settings whose values are lists of names.
@@ -58,7 +58,7 @@ impl Session {
                 context: self.context(&self.names(&catalog)),
             })?;
         }
-        sink.complete(Tag::Word("SHOW"))
+        Ok(())
     }
 
     pub(in crate::session) fn set_statement(
@@ -75,8 +75,7 @@ impl Session {
             Assigned::Default => None,
             Assigned::Values(values) => Some(joined(name, values)?),
         };
-        self.assign(name, scope, value.as_deref())?;
-        sink.complete(Tag::Word("SET"))
+        self.assign(name, scope, value.as_deref())
     }
 
     /// Carries out SET SESSION CHARACTERISTICS AS TRANSACTION, which sets the characteristics of

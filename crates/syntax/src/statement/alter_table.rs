@@ -1,32 +1,45 @@
-//! The actions of ALTER TABLE.
+//! `ALTER TABLE` and its actions.
 
-use sqlparser::{
-    ast::{ColumnDef, DataType, Expr, GeneratedAs, Ident, ObjectName, TableConstraint},
-    keywords::Keyword,
-    parser::Parser,
-    tokenizer::Token,
+use sqlparser::{keywords::Keyword, parser::Parser, tokenizer::Token};
+
+use super::{
+    column::{ColumnDefinition, IdentityMode},
+    constraint::TableConstraint,
+    definition::{Parsed, unexpected, word},
+    expression::Expression,
+    sequence::SequenceClauses,
+    type_name::TypeName,
+};
+use crate::{
+    Refusal,
+    name::{DottedName, Name},
 };
 
-use super::{Parsed, SequenceClauses, unexpected, word};
+/// A table that is changed.
+#[derive(Debug, Clone)]
+pub struct AlterTable {
+    /// The name of the table, with or without a schema.
+    pub name: DottedName,
+    /// Whether `IF EXISTS` is written: a missing table is no error.
+    pub if_exists: bool,
+    /// The actions in the order in which they were written, at least one.
+    pub actions: Vec<TableAction>,
+}
 
 /// One action.
 #[derive(Debug, Clone)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "there are few, and they are carried out at once"
-)]
 pub enum TableAction {
     /// `ADD [COLUMN]`.
     AddColumn {
         /// The definition of the new column.
-        definition: Box<ColumnDef>,
+        definition: Box<ColumnDefinition>,
         /// Whether `IF NOT EXISTS` is written: a column of this name makes the action do nothing.
         if_not_exists: bool,
     },
     /// `DROP [COLUMN]`.
     DropColumn {
         /// The name of the column.
-        name: Ident,
+        name: Name,
         /// Whether `IF EXISTS` is written: a missing column is no error.
         if_exists: bool,
         /// Whether `CASCADE` drops dependent objects too.
@@ -35,7 +48,7 @@ pub enum TableAction {
     /// `ALTER [COLUMN]`.
     AlterColumn {
         /// The name of the column.
-        name: Ident,
+        name: Name,
         /// The change to make.
         change: ColumnChange,
     },
@@ -49,46 +62,46 @@ pub enum TableAction {
     /// `ADD [CONSTRAINT name] {UNIQUE | PRIMARY KEY} USING INDEX index`
     AddIndex {
         /// The name of the constraint; `None` for that of the index.
-        name: Option<Ident>,
+        name: Option<Name>,
         /// Whether the constraint is a `PRIMARY KEY`; false for `UNIQUE`.
         is_primary: bool,
         /// The name of the unique index.
-        index: Ident,
+        index: Name,
     },
     /// `DROP CONSTRAINT`.
     DropConstraint {
         /// The name of the constraint.
-        name: Ident,
+        name: Name,
         /// Whether `IF EXISTS` is written: a missing constraint is no error.
         if_exists: bool,
         /// Whether `CASCADE` drops dependent objects too.
         cascade: bool,
     },
     /// `VALIDATE CONSTRAINT name`.
-    ValidateConstraint(Ident),
+    ValidateConstraint(Name),
     /// `OWNER TO`
-    Owner(Ident),
-    /// What says how another engine stores the table, and nothing here.
+    Owner(Name),
+    /// A clause that says how another engine stores the table, and nothing here.
     Storage,
-    /// What there is not: its words.
+    /// An action that there is not, by its words.
     Unsupported(&'static str),
 }
 
-/// What is changed of a column.
+/// A change of a column.
 #[derive(Debug, Clone)]
 pub enum ColumnChange {
     /// `[SET DATA] TYPE`.
     Type {
         /// The new type of the column.
-        data_type: DataType,
+        data_type: TypeName,
         /// The name behind `COLLATE`, if there is one.
-        collation: Option<ObjectName>,
+        collation: Option<DottedName>,
         /// The expression behind `USING` that computes the new values from the old row; `None` for
         /// a conversion of the old value.
-        using: Option<Expr>,
+        using: Option<Expression>,
     },
     /// `SET DEFAULT expression`.
-    SetDefault(Expr),
+    SetDefault(Expression),
     /// `DROP DEFAULT`.
     DropDefault,
     /// `SET NOT NULL`.
@@ -103,7 +116,7 @@ pub enum ColumnChange {
     /// `ADD GENERATED .. AS IDENTITY`.
     AddIdentity {
         /// The mode, `ALWAYS` or `BY DEFAULT`.
-        mode: GeneratedAs,
+        mode: IdentityMode,
         /// The clauses in parentheses for the sequence of the column.
         clauses: SequenceClauses,
     },
@@ -118,39 +131,53 @@ pub enum ColumnChange {
     Storage,
 }
 
-/// What is changed of an identity column.
+/// A change of an identity column.
 #[derive(Debug, Clone, Default)]
 pub struct IdentityChange {
     /// The new mode, from `SET GENERATED ..`; `None` keeps the mode.
-    pub mode: Option<GeneratedAs>,
+    pub mode: Option<IdentityMode>,
     /// The clauses to change of the column's sequence.
     pub clauses: SequenceClauses,
 }
 
 impl TableAction {
-    pub(super) fn parse(parser: &mut Parser<'_>) -> Parsed<Self> {
-        if parser.parse_keyword(Keyword::ADD) {
-            return add(parser);
+    /// Reads as many as there are.
+    pub(super) fn parse_all(parser: &mut Parser<'_>) -> Result<Vec<Self>, Refusal> {
+        let mut actions = vec![Self::parse(parser)?];
+        while parser.consume_token(&Token::Comma) {
+            actions.push(Self::parse(parser)?);
         }
+        Ok(actions)
+    }
+
+    fn parse(parser: &mut Parser<'_>) -> Result<Self, Refusal> {
+        match parser.parse_keyword(Keyword::ADD) {
+            true => add(parser),
+            false => Ok(Self::parse_other(parser)?),
+        }
+    }
+
+    /// Reads an action that adds nothing.
+    fn parse_other(parser: &mut Parser<'_>) -> Parsed<Self> {
         if parser.parse_keyword(Keyword::DROP) {
             return drop(parser);
         }
         if parser.parse_keyword(Keyword::ALTER) {
             if parser.parse_keyword(Keyword::CONSTRAINT) {
-                parser.parse_identifier()?;
+                Name::parse(parser)?;
                 pass_over(parser);
                 return Ok(Self::Unsupported("ALTER CONSTRAINT"));
             }
             let _ = parser.parse_keyword(Keyword::COLUMN);
-            let name = parser.parse_identifier()?;
+            let name = Name::parse(parser)?;
             let change = ColumnChange::parse(parser)?;
             return Ok(Self::AlterColumn { name, change });
         }
         if parser.parse_keywords(&[Keyword::VALIDATE, Keyword::CONSTRAINT]) {
-            return parser.parse_identifier().map(Self::ValidateConstraint);
+            return Name::parse(parser).map(Self::ValidateConstraint);
         }
         if parser.parse_keywords(&[Keyword::OWNER, Keyword::TO]) {
-            return parser.parse_identifier().map(Self::Owner);
+            return Name::parse(parser).map(Self::Owner);
         }
         let found = if parser
             .parse_one_of_keywords(&[Keyword::CLUSTER, Keyword::RESET])
@@ -191,10 +218,10 @@ impl TableAction {
     }
 }
 
-fn add(parser: &mut Parser<'_>) -> Parsed<TableAction> {
+fn add(parser: &mut Parser<'_>) -> Result<TableAction, Refusal> {
     let by_index = parser.maybe_parse(|parser| {
         let name = match parser.parse_keyword(Keyword::CONSTRAINT) {
-            true => Some(parser.parse_identifier()?),
+            true => Some(Name::parse(parser)?),
             false => None,
         };
         let is_primary = parser.parse_keywords(&[Keyword::PRIMARY, Keyword::KEY]);
@@ -202,7 +229,7 @@ fn add(parser: &mut Parser<'_>) -> Parsed<TableAction> {
             parser.expect_keyword_is(Keyword::UNIQUE)?;
         }
         parser.expect_keywords(&[Keyword::USING, Keyword::INDEX])?;
-        let index = parser.parse_identifier()?;
+        let index = Name::parse(parser)?;
         Ok(TableAction::AddIndex {
             name,
             is_primary,
@@ -215,14 +242,14 @@ fn add(parser: &mut Parser<'_>) -> Parsed<TableAction> {
     if let Some(constraint) = parser.parse_optional_table_constraint()? {
         let is_valid = !parser.parse_keywords(&[Keyword::NOT, Keyword::VALID]);
         return Ok(TableAction::AddConstraint {
-            constraint: Box::new(constraint),
+            constraint: Box::new(TableConstraint::of(constraint)?),
             is_valid,
         });
     }
     let _ = parser.parse_keyword(Keyword::COLUMN);
     let if_not_exists = parser.parse_keywords(&[Keyword::IF, Keyword::NOT, Keyword::EXISTS]);
     Ok(TableAction::AddColumn {
-        definition: Box::new(parser.parse_column_def()?),
+        definition: Box::new(ColumnDefinition::of(parser.parse_column_def()?)?),
         if_not_exists,
     })
 }
@@ -233,7 +260,7 @@ fn drop(parser: &mut Parser<'_>) -> Parsed<TableAction> {
         let _ = parser.parse_keyword(Keyword::COLUMN);
     }
     let if_exists = parser.parse_keywords(&[Keyword::IF, Keyword::EXISTS]);
-    let name = parser.parse_identifier()?;
+    let name = Name::parse(parser)?;
     let cascade = parser.parse_keyword(Keyword::CASCADE);
     let _ = !cascade && parser.parse_keyword(Keyword::RESTRICT);
     Ok(match is_constraint {
@@ -255,13 +282,13 @@ impl ColumnChange {
         if parser.parse_keywords(&[Keyword::SET, Keyword::DATA, Keyword::TYPE])
             || parser.parse_keyword(Keyword::TYPE)
         {
-            let data_type = parser.parse_data_type()?;
+            let data_type = TypeName::of(&parser.parse_data_type()?);
             let collation = match parser.parse_keyword(Keyword::COLLATE) {
-                true => Some(parser.parse_object_name(false)?),
+                true => Some(DottedName::parse(parser)?),
                 false => None,
             };
             let using = match parser.parse_keyword(Keyword::USING) {
-                true => Some(parser.parse_expr()?),
+                true => Some(Expression::new(parser.parse_expr()?)),
                 false => None,
             };
             return Ok(Self::Type {
@@ -271,7 +298,8 @@ impl ColumnChange {
             });
         }
         if parser.parse_keywords(&[Keyword::SET, Keyword::DEFAULT]) {
-            return parser.parse_expr().map(Self::SetDefault);
+            let value = Expression::new(parser.parse_expr()?);
+            return Ok(Self::SetDefault(value));
         }
         if parser.parse_keywords(&[Keyword::SET, Keyword::NOT, Keyword::NULL]) {
             return Ok(Self::SetNotNull);
@@ -341,12 +369,12 @@ fn identity_change(parser: &mut Parser<'_>) -> Parsed<ColumnChange> {
     }
 }
 
-fn mode(parser: &mut Parser<'_>) -> Parsed<GeneratedAs> {
+fn mode(parser: &mut Parser<'_>) -> Parsed<IdentityMode> {
     if parser.parse_keyword(Keyword::ALWAYS) {
-        return Ok(GeneratedAs::Always);
+        return Ok(IdentityMode::Always);
     }
     parser.expect_keywords(&[Keyword::BY, Keyword::DEFAULT])?;
-    Ok(GeneratedAs::ByDefault)
+    Ok(IdentityMode::ByDefault)
 }
 
 /// Passes over an action whose parts do not matter.

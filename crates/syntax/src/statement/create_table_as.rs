@@ -3,34 +3,41 @@
 //! The parser wants types behind the names of columns, and knows no `WITH NO DATA`.
 
 use sqlparser::{
-    ast::{Ident, ObjectName, Query, SelectInto, SetExpr},
+    ast::{self, SelectInto, SetExpr},
     keywords::Keyword,
     parser::Parser,
     tokenizer::{Token, TokenWithSpan},
 };
 
-use super::{Parsed, word};
+use super::{
+    definition::{Parsed, word},
+    rows::Query,
+};
+use crate::name::{DottedName, Name};
 
 /// A table that has the rows of a query.
 #[derive(Debug, Clone)]
 pub struct TableAs {
     /// The name of the new table, with or without a schema.
-    pub name: ObjectName,
+    pub name: DottedName,
     /// Whether `IF NOT EXISTS` is written: a relation of this name makes the statement do nothing.
     pub if_not_exists: bool,
     /// Whether the table is `TEMPORARY`.
     pub temporary: bool,
     /// Names in place of the first columns' own.
-    pub columns: Vec<Ident>,
+    pub columns: Vec<Name>,
     /// The query that gives the columns and rows; an `INTO` clause is taken out of it.
-    pub query: Box<Query>,
-    /// The rows are put in too.
+    pub query: Query,
+    /// Whether the rows are put in too.
     pub with_data: bool,
-    /// What it is that is not there.
+    /// The clause that there is not.
     pub unsupported: Option<&'static str>,
+    /// Whether the statement is `SELECT INTO`.
+    pub is_into: bool,
 }
 
-/// Whether a statement is one: in no other that creates a table AS stands outside of parentheses.
+/// Returns whether a statement is one: in no other that creates a table AS stands outside of
+/// parentheses.
 pub(super) fn is_table_as(tokens: &[TokenWithSpan]) -> bool {
     let keyword = |token: &TokenWithSpan| match &token.token {
         Token::Word(word) => word.keyword,
@@ -52,8 +59,8 @@ pub(super) fn is_table_as(tokens: &[TokenWithSpan]) -> bool {
 }
 
 impl TableAs {
-    /// What messages call the statement.
-    pub const WORDS: &'static str = "CREATE TABLE AS";
+    /// The command tag of a statement that puts no rows in.
+    pub const TAG: &'static str = "CREATE TABLE AS";
 
     /// Reads on behind CREATE; `None`, and nothing read, if it is something else.
     pub(super) fn parse(parser: &mut Parser<'_>) -> Parsed<Option<Self>> {
@@ -69,15 +76,15 @@ impl TableAs {
             return Ok(None);
         }
         let if_not_exists = parser.parse_keywords(&[Keyword::IF, Keyword::NOT, Keyword::EXISTS]);
-        let name = parser.parse_object_name(false)?;
+        let name = DottedName::parse(parser)?;
         let mut columns = Vec::new();
         if parser.consume_token(&Token::LParen) {
-            columns = parser.parse_comma_separated(Parser::parse_identifier)?;
+            columns = parser.parse_comma_separated(Name::parse)?;
             parser.expect_token(&Token::RParen)?;
         }
         let unsupported = pass_over_storage(parser)?;
         parser.expect_keyword_is(Keyword::AS)?;
-        let query = parser.parse_query()?;
+        let query = Query::new(parser.parse_query()?);
         let mut with_data = true;
         if parser.parse_keyword(Keyword::WITH) {
             with_data = !parser.parse_keyword(Keyword::NO);
@@ -91,29 +98,34 @@ impl TableAs {
             query,
             with_data,
             unsupported,
+            is_into: false,
         }))
     }
 
-    /// The table that a query asks for with INTO, and the query without it.
-    pub fn of_query(query: &Query) -> Option<Self> {
-        let mut query = Box::new(query.clone());
-        let SelectInto {
+    /// Takes the table that a query asks for with INTO out of the query; gives back a query that
+    /// asks for none.
+    pub(super) fn of_query(mut query: Box<ast::Query>) -> Result<Self, Box<ast::Query>> {
+        let Some(SelectInto {
             temporary, name, ..
-        } = take_into(&mut query.body)?;
-        Some(Self {
-            name,
+        }) = take_into(&mut query.body)
+        else {
+            return Err(query);
+        };
+        Ok(Self {
+            name: DottedName::of(&name),
             if_not_exists: false,
             temporary,
             columns: Vec::new(),
-            query,
+            query: Query::new(query),
             with_data: true,
             unsupported: None,
+            is_into: true,
         })
     }
 }
 
-/// Whether a query makes a table of its rows.
-pub fn has_into(body: &SetExpr) -> bool {
+/// Returns whether a query makes a table of its rows.
+pub(super) fn has_into(body: &SetExpr) -> bool {
     match body {
         SetExpr::Select(select) => select.into.is_some(),
         SetExpr::SetOperation { left, .. } => has_into(left),

@@ -1,50 +1,58 @@
 //! `COMMENT ON`.
 
-use sqlparser::{
-    ast::{Ident, ObjectName},
-    keywords::Keyword,
-    parser::Parser,
-    tokenizer::Token,
+use sqlparser::{keywords::Keyword, parser::Parser, tokenizer::Token};
+
+use super::{
+    alter_object::ObjectKind,
+    definition::{Parsed, unexpected, word},
 };
+use crate::name::{DottedName, Name};
 
-use super::{ObjectKind, Parsed, object_kind, unexpected, word};
+/// A comment on something.
+#[derive(Debug, Clone)]
+pub struct Comment {
+    /// The object that the comment is on.
+    pub on: Commented,
+    /// The text of the comment; `None`, for NULL or an empty string, removes the comment.
+    pub text: Option<String>,
+}
 
-/// What a comment is on.
+/// The object that a comment is on.
 #[derive(Debug, Clone)]
 pub enum Commented {
     /// An object of one of the kinds that can be altered.
-    Object(ObjectKind, ObjectName),
+    Object(ObjectKind, DottedName),
     /// The last part is the column.
-    Column(ObjectName),
+    Column(DottedName),
     /// A constraint, by its name and that of its table.
-    Constraint(Ident, ObjectName),
+    Constraint(Name, DottedName),
     /// A type.
-    Type(ObjectName),
+    Type(DottedName),
     /// A role.
-    Role(Ident),
-    /// What there is not, or not with a comment.
+    Role(Name),
+    /// An object that there is not, or not with a comment.
     Other(String),
 }
 
 /// Reads on behind COMMENT.
-pub(super) fn parse(parser: &mut Parser<'_>) -> Parsed<(Commented, Option<String>)> {
+pub(super) fn parse(parser: &mut Parser<'_>) -> Parsed<Comment> {
     parser.expect_keyword_is(Keyword::ON)?;
-    let on = if let Some(kind) = object_kind(parser) {
-        Commented::Object(kind, parser.parse_object_name(false)?)
+    let on = if let Some(kind) = ObjectKind::parse(parser) {
+        Commented::Object(kind, DottedName::parse(parser)?)
     } else if parser.parse_keyword(Keyword::COLUMN) {
-        Commented::Column(parser.parse_object_name(false)?)
+        Commented::Column(DottedName::parse(parser)?)
     } else if parser.parse_keyword(Keyword::TYPE) {
-        Commented::Type(parser.parse_object_name(false)?)
+        Commented::Type(DottedName::parse(parser)?)
     } else if parser.parse_keyword(Keyword::ROLE) {
-        Commented::Role(parser.parse_identifier()?)
+        Commented::Role(Name::parse(parser)?)
     } else if parser.parse_keyword(Keyword::CONSTRAINT) {
-        let name = parser.parse_identifier()?;
+        let name = Name::parse(parser)?;
         parser.expect_keyword_is(Keyword::ON)?;
         if word(parser, "domain") {
             pass_over(parser);
             Commented::Other("CONSTRAINT of a domain".to_owned())
         } else {
-            Commented::Constraint(name, parser.parse_object_name(false)?)
+            Commented::Constraint(name, DottedName::parse(parser)?)
         }
     } else {
         let what = parser.peek_token_ref().token.to_string().to_uppercase();
@@ -53,7 +61,7 @@ pub(super) fn parse(parser: &mut Parser<'_>) -> Parsed<(Commented, Option<String
     };
     parser.expect_keyword_is(Keyword::IS)?;
     if parser.parse_keyword(Keyword::NULL) {
-        return Ok((on, None));
+        return Ok(Comment { on, text: None });
     }
     let text = match &parser.peek_token_ref().token {
         Token::SingleQuotedString(text)
@@ -63,8 +71,9 @@ pub(super) fn parse(parser: &mut Parser<'_>) -> Parsed<(Commented, Option<String
         _ => return unexpected(parser, "a string or NULL"),
     };
     parser.advance_token();
-    // An empty one is none.
-    Ok((on, Some(text).filter(|text| !text.is_empty())))
+    // An empty comment is none.
+    let text = Some(text).filter(|text| !text.is_empty());
+    Ok(Comment { on, text })
 }
 
 /// Passes over a name whose form does not matter.

@@ -1,15 +1,19 @@
-//! What is said of a sequence, in whatever order: of `CREATE` and `ALTER SEQUENCE`, and of identity
-//! columns.
+//! `CREATE` and `ALTER SEQUENCE`, and what identity columns say of their sequences, in whatever
+//! order.
 
 use sqlparser::{
-    ast::{DataType, Expr, ObjectName, SequenceOptions, UnaryOperator, Value, ValueWithSpan},
+    ast::{Expr, SequenceOptions, UnaryOperator, Value, ValueWithSpan},
     keywords::Keyword,
     parser::{Parser, ParserError},
     tokenizer::Token,
 };
 use types::{Result, Scalar, SqlError, SqlState, Type, Value as Known};
 
-use super::{Parsed, unexpected};
+use super::{
+    definition::{Parsed, unexpected},
+    type_name::TypeName,
+};
+use crate::name::DottedName;
 use batch::OwnedValue;
 
 /// A number as a clause has it. Its value is asked for when the sequence is made or changed, since a
@@ -53,11 +57,51 @@ impl Integer {
     }
 }
 
-/// What was said; `None` where nothing was.
+/// A sequence that is created.
+#[derive(Debug, Clone)]
+pub struct CreateSequence {
+    /// The name of the new sequence, with or without a schema.
+    pub name: DottedName,
+    /// Whether `IF NOT EXISTS` is written: a relation of this name makes the statement do nothing.
+    pub if_not_exists: bool,
+    /// Whether the sequence is `TEMPORARY`.
+    pub temporary: bool,
+    /// The clauses behind the name.
+    pub clauses: SequenceClauses,
+}
+
+/// A sequence that is to count otherwise.
+#[derive(Debug, Clone)]
+pub struct AlterSequence {
+    /// The name of the sequence, with or without a schema.
+    pub name: DottedName,
+    /// Whether `IF EXISTS` is written: a missing sequence is no error.
+    pub if_exists: bool,
+    /// The clauses to change.
+    pub clauses: SequenceClauses,
+}
+
+impl CreateSequence {
+    /// Reads on behind CREATE.
+    pub(super) fn parse(parser: &mut Parser<'_>) -> Parsed<Self> {
+        let temporary =
+            parser.parse_keyword(Keyword::TEMPORARY) || parser.parse_keyword(Keyword::TEMP);
+        parser.expect_keyword_is(Keyword::SEQUENCE)?;
+        let if_not_exists = parser.parse_keywords(&[Keyword::IF, Keyword::NOT, Keyword::EXISTS]);
+        Ok(Self {
+            name: DottedName::parse(parser)?,
+            if_not_exists,
+            temporary,
+            clauses: SequenceClauses::parse(parser)?,
+        })
+    }
+}
+
+/// The clauses of a sequence; `None` where nothing was said.
 #[derive(Debug, Clone, Default)]
 pub struct SequenceClauses {
     /// `AS type`.
-    pub data_type: Option<DataType>,
+    pub data_type: Option<TypeName>,
     /// `INCREMENT [BY] n`.
     pub increment: Option<Integer>,
     /// `NO MINVALUE` is `Some(None)`.
@@ -73,7 +117,7 @@ pub struct SequenceClauses {
     /// `CYCLE`; `NO CYCLE` is `Some(false)`.
     pub cycle: Option<bool>,
     /// `OWNED BY NONE` is `Some(None)`.
-    pub owned_by: Option<Option<ObjectName>>,
+    pub owned_by: Option<Option<DottedName>>,
 }
 
 impl SequenceClauses {
@@ -87,7 +131,8 @@ impl SequenceClauses {
     /// Reads one, if there is one.
     pub(super) fn parse_one(&mut self, parser: &mut Parser<'_>) -> Parsed<bool> {
         if parser.parse_keyword(Keyword::AS) {
-            return once(&mut self.data_type, parser.parse_data_type()?);
+            let data_type = TypeName::of(&parser.parse_data_type()?);
+            return once(&mut self.data_type, data_type);
         }
         if parser.parse_keyword(Keyword::INCREMENT) {
             let _ = parser.parse_keyword(Keyword::BY);
@@ -136,18 +181,18 @@ impl SequenceClauses {
         if parser.parse_keywords(&[Keyword::OWNED, Keyword::BY]) {
             let owner = match parser.parse_keyword(Keyword::NONE) {
                 true => None,
-                false => Some(parser.parse_object_name(false)?),
+                false => Some(DottedName::parse(parser)?),
             };
             return once(&mut self.owned_by, owner);
         }
         Ok(false)
     }
 
-    /// What the parser has read of an identity column's.
+    /// Takes the clauses of an identity column from the parser.
     ///
     /// # Errors
-    /// 42601 for what is no number.
-    pub fn of(options: &[SequenceOptions]) -> Result<Self> {
+    /// 22003 for what is no number of the right size.
+    pub(super) fn of(options: &[SequenceOptions]) -> Result<Self> {
         let mut clauses = Self::default();
         for option in options {
             match option {

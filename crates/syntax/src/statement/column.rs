@@ -1,0 +1,136 @@
+//! Columns of tables, as CREATE and ALTER TABLE define them.
+
+use sqlparser::ast::{self, GeneratedAs};
+use types::{Result, SqlError};
+
+use super::{
+    expression::Expression,
+    foreign_key::{ForeignKey, refuse_deferrable},
+    sequence::SequenceClauses,
+    type_name::TypeName,
+};
+use crate::name::{DottedName, Name};
+
+/// The definition of a column.
+#[derive(Debug, Clone)]
+pub struct ColumnDefinition {
+    /// The name of the column.
+    pub name: Name,
+    /// The type of its values.
+    pub data_type: TypeName,
+    /// Everything else that is said of the column, in the order in which it was written.
+    pub options: Vec<ColumnOption>,
+}
+
+/// One thing that is said of a column.
+#[derive(Debug, Clone)]
+pub struct ColumnOption {
+    /// The name behind `CONSTRAINT`.
+    pub name: Option<Name>,
+    /// The thing that is said.
+    pub kind: ColumnOptionKind,
+}
+
+/// A thing that is said of a column.
+#[derive(Debug, Clone)]
+pub enum ColumnOptionKind {
+    /// `NULL`.
+    Null,
+    /// `NOT NULL`.
+    NotNull,
+    /// `DEFAULT expression`.
+    Default(Expression),
+    /// `PRIMARY KEY`.
+    PrimaryKey,
+    /// `UNIQUE`.
+    Unique,
+    /// `CHECK (condition)`.
+    Check(Expression),
+    /// `GENERATED ALWAYS AS (expression) STORED`.
+    Generated(Expression),
+    /// `GENERATED ... AS IDENTITY`.
+    Identity {
+        /// The treatment of values that are given.
+        mode: IdentityMode,
+        /// The clauses of the column's sequence.
+        clauses: SequenceClauses,
+    },
+    /// `REFERENCES table (column)`.
+    References(ForeignKey),
+    /// `COLLATE collation`.
+    Collation(DottedName),
+}
+
+/// The treatment of values that are given for an identity column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IdentityMode {
+    /// `ALWAYS`: they are refused.
+    Always,
+    /// `BY DEFAULT`: they are taken.
+    ByDefault,
+}
+
+impl IdentityMode {
+    fn of(generated: GeneratedAs) -> Self {
+        match generated {
+            GeneratedAs::Always => Self::Always,
+            GeneratedAs::ByDefault | GeneratedAs::ExpStored => Self::ByDefault,
+        }
+    }
+}
+
+impl ColumnDefinition {
+    /// Takes a column from the parser.
+    ///
+    /// # Errors
+    /// 0A000 for options that there are not; 22003 for numbers of a sequence out of range.
+    pub(crate) fn of(written: ast::ColumnDef) -> Result<Self> {
+        let options = written.options.into_iter().map(|option| {
+            Ok(ColumnOption {
+                name: option.name.as_ref().map(Name::of),
+                kind: ColumnOptionKind::of(option.option)?,
+            })
+        });
+        Ok(Self {
+            name: Name::of(&written.name),
+            data_type: TypeName::of(&written.data_type),
+            options: options.collect::<Result<_>>()?,
+        })
+    }
+}
+
+impl ColumnOptionKind {
+    fn of(written: ast::ColumnOption) -> Result<Self> {
+        Ok(match written {
+            ast::ColumnOption::Null => Self::Null,
+            ast::ColumnOption::NotNull => Self::NotNull,
+            ast::ColumnOption::Default(value) => Self::Default(Expression::new(value)),
+            ast::ColumnOption::PrimaryKey(key) => {
+                refuse_deferrable(key.characteristics.as_ref())?;
+                Self::PrimaryKey
+            }
+            ast::ColumnOption::Unique(unique) => {
+                refuse_deferrable(unique.characteristics.as_ref())?;
+                Self::Unique
+            }
+            ast::ColumnOption::Check(check) => Self::Check(Expression::new(check.expr)),
+            ast::ColumnOption::Generated {
+                generated_as: GeneratedAs::ExpStored,
+                generation_expr: Some(value),
+                ..
+            } => Self::Generated(Expression::new(value)),
+            ast::ColumnOption::Generated {
+                generated_as,
+                sequence_options,
+                generation_expr: None,
+                ..
+            } => Self::Identity {
+                mode: IdentityMode::of(generated_as),
+                clauses: SequenceClauses::of(sequence_options.as_deref().unwrap_or_default())?,
+            },
+            ast::ColumnOption::ForeignKey(key) => Self::References(ForeignKey::of(&key)?),
+            ast::ColumnOption::Collation(collation) => Self::Collation(DottedName::of(&collation)),
+            other => return Err(SqlError::unsupported(format_args!("column option {other}"))),
+        })
+    }
+}

@@ -1,0 +1,98 @@
+//! `CREATE INDEX`.
+
+use sqlparser::ast;
+use types::{Result, SqlError, SqlState};
+
+use super::expression::Expression;
+use crate::name::{DottedName, Name};
+
+/// An index that is created.
+#[derive(Debug, Clone)]
+pub struct CreateIndex {
+    /// The name of the index; one is made up for `None`.
+    pub name: Option<DottedName>,
+    /// The table of the index, with or without a schema.
+    pub table: DottedName,
+    /// Whether no two entries are equal.
+    pub unique: bool,
+    /// Whether two NULLs are equal.
+    pub nulls_not_distinct: bool,
+    /// Whether `CONCURRENTLY` is written: writers go on meanwhile.
+    pub concurrently: bool,
+    /// Whether `IF NOT EXISTS` is written: a relation of this name makes the statement do nothing.
+    pub if_not_exists: bool,
+    /// The columns and expressions that the index is ordered by.
+    pub columns: Vec<IndexColumn>,
+    /// Columns whose values entries have too.
+    pub included: Vec<Name>,
+    /// The condition of rows that have an entry; `None` for all rows.
+    pub predicate: Option<Expression>,
+}
+
+/// A column or an expression that an index is ordered by.
+#[derive(Debug, Clone)]
+pub struct IndexColumn {
+    /// The column or the expression.
+    pub key: Expression,
+    /// The operator class behind the key.
+    pub operator_class: Option<DottedName>,
+    /// Whether the order is `DESC`.
+    pub descending: bool,
+    /// The place of NULLs, if it is said.
+    pub nulls_first: Option<bool>,
+}
+
+impl CreateIndex {
+    /// Takes a definition from the parser.
+    ///
+    /// # Errors
+    /// 0A000, 42704 and 22023 for methods and parameters that there are not.
+    pub(super) fn of(written: ast::CreateIndex) -> Result<Self> {
+        check_method(&written)?;
+        let columns = written.columns.into_iter().map(|column| IndexColumn {
+            operator_class: column.operator_class.as_ref().map(DottedName::of),
+            descending: column.column.options.asc == Some(false),
+            nulls_first: column.column.options.nulls_first,
+            key: Expression::new(column.column.expr),
+        });
+        Ok(Self {
+            name: written.name.as_ref().map(DottedName::of),
+            table: DottedName::of(&written.table_name),
+            unique: written.unique,
+            nulls_not_distinct: written.nulls_distinct == Some(false),
+            concurrently: written.concurrently,
+            if_not_exists: written.if_not_exists,
+            columns: columns.collect(),
+            included: written.include.iter().map(Name::of).collect(),
+            predicate: written.predicate.map(Expression::new),
+        })
+    }
+}
+
+fn check_method(create: &ast::CreateIndex) -> Result<()> {
+    match &create.using {
+        None | Some(ast::IndexType::BTree) => {}
+        Some(ast::IndexType::Custom(name)) => {
+            let message = format!("access method \"{name}\" does not exist");
+            return Err(SqlError::new(SqlState::UNDEFINED_OBJECT, message));
+        }
+        Some(other) => {
+            let method = other.to_string().to_lowercase();
+            return Err(
+                SqlError::unsupported(format_args!("an index using {method}"))
+                    .hint("All indexes are ordered; leave USING out."),
+            );
+        }
+    }
+    // How full pages are, and the like, says nothing here.
+    let known = ["fillfactor", "deduplicate_items"];
+    for option in &create.with {
+        let option = option.to_string();
+        let key = option.split(['=', ' ']).next().unwrap_or_default();
+        if !known.contains(&key.to_lowercase().as_str()) {
+            let message = format!("unrecognized parameter \"{key}\"");
+            return Err(SqlError::new(SqlState::INVALID_PARAMETER_VALUE, message));
+        }
+    }
+    Ok(())
+}

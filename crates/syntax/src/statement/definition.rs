@@ -1,0 +1,101 @@
+//! Definitions that the parser does not know, or not whole: sequences, tables from queries,
+//! comments, and everything that alters.
+//!
+//! They are read with the parser's own tools, from the same tokens, so that expressions, types and
+//! columns in them are what they are elsewhere.
+
+use sqlparser::{
+    keywords::Keyword,
+    parser::{Parser, ParserError},
+    tokenizer::{Token, TokenWithSpan},
+};
+
+use super::{
+    AlterObject, AlterSequence, AlterTable, CreateSequence, ObjectChange, ObjectKind,
+    SequenceClauses, Statement, TableAction, TableAs, comment, create_table_as::is_table_as,
+};
+use crate::{Refusal, name::DottedName};
+
+pub(super) type Parsed<T> = Result<T, ParserError>;
+
+/// Returns whether a statement may be one of these.
+pub(crate) fn is_definition(tokens: &[TokenWithSpan]) -> bool {
+    let word = |at: usize| match tokens.get(at).map(|token| &token.token) {
+        Some(Token::Word(word)) => word.keyword,
+        _ => Keyword::NoKeyword,
+    };
+    match word(0) {
+        Keyword::ALTER => matches!(
+            word(1),
+            Keyword::TABLE | Keyword::INDEX | Keyword::VIEW | Keyword::SEQUENCE | Keyword::SCHEMA
+        ),
+        Keyword::COMMENT => true,
+        Keyword::CREATE => {
+            word(1) == Keyword::SEQUENCE
+                || matches!(word(1), Keyword::TEMPORARY | Keyword::TEMP)
+                    && word(2) == Keyword::SEQUENCE
+                || is_table_as(tokens)
+        }
+        _ => false,
+    }
+}
+
+/// Reads a definition; `None` if it is one that is better left to the parser.
+pub(crate) fn parse(parser: &mut Parser<'_>) -> Result<Option<Statement>, Refusal> {
+    if parser.parse_keyword(Keyword::CREATE) {
+        return Ok(Some(match TableAs::parse(parser)? {
+            Some(new) => Statement::CreateTableAs(Box::new(new)),
+            None => Statement::CreateSequence(CreateSequence::parse(parser)?),
+        }));
+    }
+    if parser.parse_keyword(Keyword::COMMENT) {
+        return Ok(Some(Statement::Comment(comment::parse(parser)?)));
+    }
+    parser.expect_keyword_is(Keyword::ALTER)?;
+    let Some(kind) = ObjectKind::parse(parser) else {
+        return Ok(None);
+    };
+    let if_exists = parser.parse_keywords(&[Keyword::IF, Keyword::EXISTS]);
+    if kind == ObjectKind::Table {
+        let _ = parser.parse_keyword(Keyword::ONLY);
+    }
+    let name = DottedName::parse(parser)?;
+    if kind == ObjectKind::Table {
+        let _ = parser.consume_token(&Token::Mul);
+    }
+    if let Some(change) = ObjectChange::parse(parser)? {
+        return Ok(Some(Statement::AlterObject(AlterObject {
+            kind,
+            name,
+            if_exists,
+            change,
+        })));
+    }
+    Ok(match kind {
+        ObjectKind::Table => Some(Statement::AlterTable(AlterTable {
+            name,
+            if_exists,
+            actions: TableAction::parse_all(parser)?,
+        })),
+        ObjectKind::Sequence => Some(Statement::AlterSequence(AlterSequence {
+            name,
+            if_exists,
+            clauses: SequenceClauses::parse(parser)?,
+        })),
+        ObjectKind::Index | ObjectKind::View | ObjectKind::Schema => None,
+    })
+}
+
+/// Passes over a word that the parser has no keyword for; returns whether it was there.
+pub(super) fn word(parser: &mut Parser<'_>, wanted: &str) -> bool {
+    let is_there = matches!(&parser.peek_token_ref().token, Token::Word(word)
+        if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(wanted));
+    if is_there {
+        parser.advance_token();
+    }
+    is_there
+}
+
+pub(super) fn unexpected<T>(parser: &Parser<'_>, expected: &str) -> Parsed<T> {
+    parser.expected_ref(expected, parser.peek_token_ref())
+}

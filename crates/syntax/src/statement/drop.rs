@@ -1,0 +1,91 @@
+//! `DROP`.
+
+use sqlparser::ast::{self, ObjectType};
+
+use crate::name::DottedName;
+
+/// Objects that are dropped.
+#[derive(Debug, Clone)]
+pub struct Drop {
+    /// The kind of object that the statement names.
+    pub kind: DropKind,
+    /// The names of the objects, with or without a schema.
+    pub names: Vec<DottedName>,
+    /// Whether `IF EXISTS` is written: missing objects are no error.
+    pub if_exists: bool,
+    /// Whether `CASCADE` drops dependent objects too.
+    pub cascade: bool,
+    /// Whether `CONCURRENTLY` is written: the statement is in no transaction block.
+    pub concurrently: bool,
+}
+
+/// The kind of object that a statement drops.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DropKind {
+    /// `TABLE`.
+    Table,
+    /// `VIEW`.
+    View,
+    /// `INDEX`.
+    Index,
+    /// `SCHEMA`.
+    Schema,
+    /// `SEQUENCE`.
+    Sequence,
+    /// `TYPE`.
+    Type,
+    /// A kind that there is not, by its words.
+    Other(String),
+}
+
+impl DropKind {
+    fn of(written: ObjectType) -> Self {
+        match written {
+            ObjectType::Table => Self::Table,
+            ObjectType::View => Self::View,
+            ObjectType::Index => Self::Index,
+            ObjectType::Schema => Self::Schema,
+            ObjectType::Sequence => Self::Sequence,
+            ObjectType::Type => Self::Type,
+            other => Self::Other(other.to_string()),
+        }
+    }
+
+    /// Returns what messages call an object of the kind.
+    pub fn noun(&self) -> String {
+        match self {
+            Self::Other(words) => words.to_lowercase(),
+            known => known.tag()["DROP ".len()..].to_lowercase(),
+        }
+    }
+
+    /// Returns how a statement that drops an object of the kind has ended.
+    pub fn tag(&self) -> &'static str {
+        match self {
+            Self::View => "DROP VIEW",
+            Self::Index => "DROP INDEX",
+            Self::Schema => "DROP SCHEMA",
+            Self::Sequence => "DROP SEQUENCE",
+            Self::Type => "DROP TYPE",
+            Self::Table | Self::Other(_) => "DROP TABLE",
+        }
+    }
+}
+
+impl Drop {
+    /// Takes what is dropped from the parser, which knows no `CONCURRENTLY`.
+    pub(super) fn of(
+        kind: ObjectType,
+        names: &[ast::ObjectName],
+        if_exists: bool,
+        cascade: bool,
+    ) -> Self {
+        Self {
+            kind: DropKind::of(kind),
+            names: names.iter().map(DottedName::of).collect(),
+            if_exists,
+            cascade,
+            concurrently: false,
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! `EXPLAIN`; the meaning of its options is `sql`'s to tell.
+
+use sqlparser::ast::{self, AnalyzeFormatKind, Expr, Value};
+use types::{Result, SqlError};
+
+use super::rows::RowStatement;
+use crate::name::Name;
+
+/// A statement whose plan is shown.
+#[derive(Debug, Clone)]
+pub struct Explain {
+    /// Whether `ANALYZE` stands before the statement: it is carried out.
+    pub analyze: bool,
+    /// Whether `VERBOSE` stands before the statement.
+    pub verbose: bool,
+    /// The word behind `FORMAT` before the statement, in upper case.
+    pub format: Option<String>,
+    /// The options in parentheses, in the order in which they were written.
+    pub options: Vec<ExplainOption>,
+    /// The statement; `None` for one that neither reads nor changes rows.
+    pub statement: Option<RowStatement>,
+}
+
+/// An option in parentheses.
+#[derive(Debug, Clone)]
+pub struct ExplainOption {
+    /// The name of the option.
+    pub name: Name,
+    /// The value of the option, in lower case and without quotes.
+    pub value: Option<String>,
+}
+
+impl Explain {
+    /// Takes an EXPLAIN from the parser.
+    ///
+    /// # Errors
+    /// 0A000 for forms of other systems.
+    pub(super) fn of(tree: ast::Statement) -> Result<Self> {
+        let ast::Statement::Explain {
+            analyze,
+            verbose,
+            query_plan: false,
+            estimate: false,
+            statement,
+            format,
+            options,
+            ..
+        } = tree
+        else {
+            return Err(SqlError::unsupported("this form of EXPLAIN"));
+        };
+        let format = format.map(|format| match format {
+            AnalyzeFormatKind::Keyword(format) | AnalyzeFormatKind::Assignment(format) => {
+                format.to_string()
+            }
+        });
+        let options = options.into_iter().flatten().map(|option| ExplainOption {
+            name: Name::of(&option.name),
+            value: option.arg.as_ref().map(word),
+        });
+        Ok(Self {
+            analyze,
+            verbose,
+            format,
+            options: options.collect(),
+            statement: RowStatement::of(statement).ok(),
+        })
+    }
+}
+
+/// Returns the word that an option's value is, in lower case.
+fn word(value: &Expr) -> String {
+    let word = match value {
+        Expr::Identifier(ident) => ident.value.clone(),
+        Expr::Value(value) => match &value.value {
+            Value::SingleQuotedString(text) => text.clone(),
+            other => other.to_string(),
+        },
+        other => other.to_string(),
+    };
+    word.to_lowercase()
+}
