@@ -25,9 +25,8 @@ fn floors() -> BTreeMap<String, u32> {
     floors
 }
 
-/// Returns each crate of the workspace, with the crates of the workspace that its manifest names,
-/// except for tests.
-fn manifests() -> BTreeMap<String, Vec<String>> {
+/// Returns what Cargo knows of the crates of the workspace.
+fn packages() -> Vec<Value> {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args([
         "metadata",
@@ -42,8 +41,17 @@ fn manifests() -> BTreeMap<String, Vec<String>> {
         .unwrap();
     assert!(output.status.success(), "cargo metadata failed");
     let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let packages = metadata["packages"].as_array().unwrap();
-    let name = |value: &Value| value["name"].as_str().unwrap().to_owned();
+    metadata["packages"].as_array().unwrap().clone()
+}
+
+fn name(value: &Value) -> String {
+    value["name"].as_str().unwrap().to_owned()
+}
+
+/// Returns each crate of the workspace, with the crates of the workspace that its manifest names,
+/// except for tests.
+fn manifests() -> BTreeMap<String, Vec<String>> {
+    let packages = packages();
     let all: Vec<String> = packages.iter().map(name).collect();
     let uses = |package: &Value| {
         let named = package["dependencies"].as_array().unwrap().iter();
@@ -123,6 +131,20 @@ fn the_product_is_built_without_benchmarks_and_the_protocol_without_sql() {
 #[test]
 fn crates_use_lower_floors_alone() {
     assert_eq!(faults(&floors(), &manifests()), Vec::<String>::new());
+}
+
+/// The library that parses statements is behind `syntax`. The binder looks into the library's trees of
+/// expressions and queries, until these have trees of their own there.
+#[test]
+fn the_parsing_library_is_behind_syntax() {
+    let packages = packages();
+    let depends = |package: &&Value| {
+        let mut named = package["dependencies"].as_array().unwrap().iter();
+        named.any(|dependency| name(dependency) == "sqlparser")
+    };
+    let users: BTreeSet<String> = packages.iter().filter(depends).map(name).collect();
+    let users: Vec<&str> = users.iter().map(String::as_str).collect();
+    assert_eq!(users, ["logical", "syntax"]);
 }
 
 #[test]
