@@ -23,6 +23,10 @@
 //! fewer bytes than there was room for has emptied the socket; a read that fills the room may not
 //! have, and the connection then takes the socket for ready still. Writing works alike.
 //!
+//! The last bytes and the end that follows them may come as one edge, and none comes after the end.
+//! `closed` remembers it: a socket that the other side has closed stays ready, so that the next
+//! read finds the end.
+//!
 //! The waker is registered before the flag is read, and the flag is set before the waker
 //! is called ([`AtomicWaker`] orders the two).
 
@@ -87,6 +91,8 @@ struct Polled {
 #[derive(Debug)]
 struct Direction {
     ready: AtomicBool,
+    /// Whether the kernel has reported the end of this direction, after which no edge comes.
+    closed: AtomicBool,
     waker: AtomicWaker,
 }
 
@@ -103,6 +109,7 @@ impl Direction {
     fn new() -> Direction {
         Direction {
             ready: AtomicBool::new(true),
+            closed: AtomicBool::new(false),
             waker: AtomicWaker::new(),
         }
     }
@@ -111,6 +118,12 @@ impl Direction {
         // Release pairs with the Acquire in `poll_ready`: the kernel's data is seen.
         self.ready.store(true, Ordering::Release);
         self.waker.wake();
+    }
+
+    /// Notes that this direction has ended, and makes it ready for good.
+    fn close(&self) {
+        self.closed.store(true, Ordering::Relaxed);
+        self.set();
     }
 
     fn poll_ready(&self, waker: &Waker) -> Poll<()> {
@@ -187,7 +200,9 @@ impl Reactor {
         let Some(entry) = lock(&self.entries).get(event.token().0).cloned() else {
             return;
         };
-        if event.is_readable() || event.is_read_closed() || event.is_error() {
+        if event.is_read_closed() || event.is_error() {
+            entry.reading.close();
+        } else if event.is_readable() {
             entry.reading.set();
         }
         if let Some(control) = entry.mourner.get() {
@@ -197,7 +212,9 @@ impl Reactor {
                 control.half_close();
             }
         }
-        if event.is_writable() || event.is_write_closed() || event.is_error() {
+        if event.is_write_closed() || event.is_error() {
+            entry.writing.close();
+        } else if event.is_writable() {
             entry.writing.set();
         }
     }
@@ -340,7 +357,11 @@ fn attempt(
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {
                 direction.ready.store(true, Ordering::Relaxed);
             }
-            Ok(count) if count < wanted && count > 0 => return Poll::Ready(Ok(count)),
+            Ok(count)
+                if count < wanted && count > 0 && !direction.closed.load(Ordering::Relaxed) =>
+            {
+                return Poll::Ready(Ok(count));
+            }
             // All of it, an end or an error: there may be more.
             other => {
                 direction.ready.store(true, Ordering::Relaxed);
@@ -362,3 +383,6 @@ impl<S: Source> Drop for Watched<S> {
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests;
