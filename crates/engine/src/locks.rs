@@ -349,11 +349,18 @@ impl Locks {
             wake(wakers);
             return acquired;
         }
-        graph.leave(by, place);
-        let (_, wakers) = self.leave_queue(place, ticket);
+        let (left, wakers) = self.leave_queue(place, ticket);
+        if left {
+            graph.leave(by, place);
+        }
         drop(graph);
         wake(wakers);
-        Acquired::Deadlock
+        // A transaction of the cycle that was aborted, through another of its operations, takes its writes back before
+        // its waits, without the graph's latch: a ticket that it has answered since is no deadlock, but a lock.
+        match left {
+            true => Acquired::Deadlock,
+            false => acquired,
+        }
     }
 
     fn attempt(&self, request: &Request<'_>, queues: bool) -> Acquired {

@@ -12,6 +12,8 @@ use crate::{
 struct World {
     locks: Locks,
     slot: Slot,
+    /// A record with a committed version.
+    other: Slot,
     status: Status,
     owner: TransactionId,
     clock: AtomicU64,
@@ -32,6 +34,7 @@ impl World {
         Arc::new(World {
             locks: Locks::new(|| None),
             slot: Slot::holding(version(2)),
+            other: Slot::holding(version(4)),
             owner: TransactionId::new(0, 0, status.begin()),
             status,
             clock: AtomicU64::new(1),
@@ -209,4 +212,59 @@ fn no_wake_is_lost_at_an_undo() {
 #[test]
 fn no_wake_is_lost_at_an_undone_insert() {
     no_wake_is_lost(World::remove, Answer::Dissolved);
+}
+
+/// A wait closes a cycle whose other transaction is aborted meanwhile, by another of its operations, and takes its
+/// write back: the lock came, was called a deadlock, and stayed, unknown to its holder, for ever.
+#[test]
+fn a_lock_that_comes_before_its_wait_is_given_up_is_no_deadlock() {
+    loom::model(|| {
+        let world = World::new();
+        let other = Place::of(&world.other);
+        let ask = |by| {
+            let request = Request {
+                slot: &world.other,
+                head: version(4),
+                owner: None,
+                by,
+                strength: Strength::Update,
+                is_free: true,
+            };
+            world.locks.acquire(&request, true)
+        };
+        assert!(matches!(ask(waiter(1)), Acquired::Held(None)));
+        let Acquired::Queued(wait_of_owner) = ask(world.owner) else {
+            unreachable!("the waiter has it");
+        };
+        let ender = {
+            let world = world.clone();
+            thread::spawn(move || world.undo())
+        };
+        let request = Request {
+            slot: &world.slot,
+            head: version(2),
+            owner: Some((world.owner, &world.status, Strength::Update)),
+            by: waiter(1),
+            strength: Strength::Update,
+            is_free: false,
+        };
+        let acquired = world.locks.acquire(&request, true);
+        ender.join().unwrap();
+        match acquired {
+            Acquired::Queued(ticket) => {
+                assert_eq!(ticket.answer(), Answer::Granted);
+                world.locks.withdraw(world.place(), waiter(1), &ticket);
+                world.locks.release(world.place(), waiter(1), None);
+            }
+            Acquired::Deadlock | Acquired::Changed => {}
+            _ => unreachable!("it is the owner's, or has changed"),
+        }
+        assert!(
+            !world.slot.is_marked(),
+            "a lock that its holder does not know of"
+        );
+        world.locks.withdraw(other, world.owner, &wait_of_owner);
+        world.locks.release(other, waiter(1), None);
+        assert_eq!(world.locks.len(), 0);
+    });
 }

@@ -241,7 +241,7 @@ impl Gathered {
     }
 
     /// Returns how many bytes of keys and payloads the memory has room for.
-    #[cfg(test)]
+    #[cfg(all(test, not(loom)))]
     pub(crate) fn room(&self) -> usize {
         self.bytes.capacity()
     }
