@@ -17,7 +17,7 @@
 //! | sorting, limits; set operations | `sort.rs`, `merge_sort.rs`, `limit.rs`; `set_operation.rs`, `distinct.rs` |
 //! | memory and time of an execution; its measurement | `budget.rs`; `measure.rs` |
 //! | rows that a client sends | `copy_source.rs` |
-//! | groups; functions that return set operations | `aggregate.rs`; `functions.rs` |
+//! | groups; functions that return sets | `aggregate.rs`; `functions.rs` |
 //! | inserting, updating, deleting; one row of these; MERGE | `insert.rs`, `change.rs`, `new_row.rs`; `change_row.rs`; `merge.rs` |
 //! | keys changed under foreign keys; locks on many keys at once | `key_changes.rs`; `lock_rows.rs` |
 

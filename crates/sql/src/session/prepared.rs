@@ -1,8 +1,8 @@
 //! Statements that a client prepares, and runs with parameters.
 //!
-//! A statement is planned when it is prepared, and again when a dependency of its plan has changed:
-//! a table that it uses, the search path, the user. Its parameters and its columns stay those that
-//! the client was told. Its plan is the session's for its text (`plan_cache.rs`): a statement that
+//! A statement is planned when it is prepared, and again when its plan has become invalid: a table
+//! that it uses, the search path or the user has changed. Its parameters and its columns stay those that
+//! the client was told. Its plan is the database's for its text (`plan_cache.rs`): a statement that
 //! is prepared again and again, as the unnamed one is, is planned once.
 
 use std::{cell::RefCell, pin::pin, rc::Rc, sync::Arc};
