@@ -88,7 +88,7 @@ pub struct Inputs {
     pub user: String,
 }
 
-/// The bind_context of a statement, as a session tells the binder.
+/// Context in which a statement is bound, as a session gives it.
 pub struct BindContext<'b> {
     /// Catalog in which names are looked up.
     pub catalog: &'b Catalog,

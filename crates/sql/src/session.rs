@@ -459,8 +459,8 @@ impl Session {
         self.set_pending(sink)
     }
 
-    /// Returns a statement that was read, if the transaction lets it through. Errors of syntax come
-    /// before that of a failed transaction, as in PostgreSQL; others come after it.
+    /// Returns a utility statement that was read, if the transaction lets it through. Its errors of
+    /// syntax come before that of a failed transaction, as in PostgreSQL; others come after it.
     ///
     /// # Errors
     /// 25P02; those of reading.

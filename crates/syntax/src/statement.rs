@@ -3,8 +3,8 @@
 //! [`Statement`] says once what a statement is. Names in it are folded and types have a form, but
 //! nothing in it was looked up. Expressions, queries and statements that change rows are the
 //! parser's trees, within types ([`Expression`], [`Query`], [`RowStatement`]) that the binder alone
-//! looks into. Clauses that there are not are refused where a statement is taken from the parser,
-//! each by its name.
+//! looks into. Most clauses that there are not are refused where a statement is taken from the
+//! parser, each by its name; the others are kept, and refused when the statement is carried out.
 //!
 //! | statement | file |
 //! | --- | --- |
@@ -165,8 +165,7 @@ impl Statement {
     }
 
     /// Returns the name of a statement that changes definitions or tables as a whole, which is
-    /// refused in a transaction that only reads; its command tag begins with the name. `None` for
-    /// other statements.
+    /// refused in a transaction that only reads. `None` for other statements.
     pub fn defines(&self) -> Option<&'static str> {
         Some(match self {
             Self::CreateTable(_) => "CREATE TABLE",

@@ -83,7 +83,8 @@ impl ColumnDefinition {
     /// Takes a column from the parser.
     ///
     /// # Errors
-    /// 0A000 for options that there are not; 22003 for numbers of a sequence out of range.
+    /// 0A000 for options that there are not; 42601 for constraint times that contradict each other, and for values of
+    /// a sequence that are no numbers.
     pub(crate) fn of(written: ast::ColumnDef) -> Result<Self> {
         let options = written.options.into_iter().map(|option| {
             Ok(ColumnOption {

@@ -45,7 +45,7 @@ impl TableConstraint {
     /// Takes a constraint from the parser.
     ///
     /// # Errors
-    /// 0A000 for constraints that there are not.
+    /// 0A000 for constraints that there are not; 42601 for constraint times that contradict each other.
     pub(crate) fn of(written: ast::TableConstraint) -> Result<Self> {
         let (name, kind) = match written {
             ast::TableConstraint::PrimaryKey(key) => {

@@ -25,7 +25,7 @@ impl CreateTable {
     /// Takes a definition from the parser, and its `LIKE` elements, which the parser has not seen.
     ///
     /// # Errors
-    /// 0A000 for clauses that there are not.
+    /// 0A000 for clauses that there are not; 42601 for constraint times that contradict each other.
     pub(crate) fn of(written: ast::CreateTable, likes: Vec<TableLike>) -> Result<Self> {
         refuse_foreign(&written)?;
         let columns = written.columns.into_iter().map(ColumnDefinition::of);

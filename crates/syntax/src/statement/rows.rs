@@ -48,7 +48,7 @@ pub enum RowKind {
 }
 
 impl RowKind {
-    /// Returns the first word of the statement, which its command tag begins with.
+    /// Returns the word that the command tag of the statement begins with.
     pub fn word(self) -> &'static str {
         match self {
             Self::Select => "SELECT",

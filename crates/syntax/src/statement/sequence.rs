@@ -191,7 +191,7 @@ impl SequenceClauses {
     /// Takes the clauses of an identity column from the parser.
     ///
     /// # Errors
-    /// 22003 for what is no number of the right size.
+    /// 42601 for an option whose value is no number.
     pub(super) fn of(options: &[SequenceOptions]) -> Result<Self> {
         let mut clauses = Self::default();
         for option in options {

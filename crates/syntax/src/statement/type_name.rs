@@ -63,7 +63,7 @@ pub enum TypeForm {
         /// The words in the parentheses.
         arguments: Vec<String>,
     },
-    /// A keyword with nothing attached to it: the whole text is the name.
+    /// Any other keyword, with whatever is attached to it: the whole text is the name.
     Word,
 }
 
