@@ -38,7 +38,7 @@ use sqlparser::{
     ast::{self, DollarQuotedString},
     keywords::Keyword,
     parser::{Parser, ParserError},
-    tokenizer::{Token, TokenWithSpan, Tokenizer, TokenizerError},
+    tokenizer::{Span, Token, TokenWithSpan, Tokenizer, TokenizerError},
 };
 use types::{Result, SqlError, SqlState};
 
@@ -430,7 +430,8 @@ fn parse_tokens(text: &str, mut tokens: Vec<TokenWithSpan>) -> Result<ast::State
 /// An error on the way through a statement: the parser's, or of what the statement says.
 enum Refusal {
     Parser(ParserError),
-    Meaning(SqlError),
+    /// An error of what the words mean, with the place of the word that it points at; empty if it has no position.
+    Meaning(SqlError, Span),
 }
 
 impl From<ParserError> for Refusal {
@@ -441,7 +442,7 @@ impl From<ParserError> for Refusal {
 
 impl From<SqlError> for Refusal {
     fn from(error: SqlError) -> Self {
-        Self::Meaning(error)
+        Self::Meaning(error, Span::empty())
     }
 }
 
@@ -449,7 +450,10 @@ impl Refusal {
     fn told(self, text: &str, parser: &Parser<'_>) -> SqlError {
         match self {
             Self::Parser(error) => not_parsed(text, error, parser),
-            Self::Meaning(error) => error,
+            Self::Meaning(error, span) => match position::of(text, span) {
+                Some(position) => error.at(position),
+                None => error,
+            },
         }
     }
 }

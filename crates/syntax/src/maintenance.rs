@@ -8,10 +8,10 @@ use sqlparser::{
 use types::{Result, SqlError, SqlState};
 
 use super::{
-    Source,
+    Refusal, Source,
     dialect::Postgres,
     name::{self, DottedName, Name},
-    not_parsed, position, unexpected,
+    unexpected,
 };
 
 /// Number of processes that PARALLEL may ask for.
@@ -59,13 +59,7 @@ pub(crate) fn maintenance(source: &Source<'_>) -> Result<Maintenance> {
     match parsed {
         Ok(()) if parser.peek_token_ref().token == Token::EOF => {}
         Ok(()) => return Err(unexpected(source.whole(), parser.peek_token_ref())),
-        Err(Refused::Parser(error)) => return Err(not_parsed(source.whole(), error, &parser)),
-        Err(Refused::Option(error, span)) => {
-            return Err(match position::of(source.whole(), span) {
-                Some(position) => error.at(position),
-                None => error,
-            });
-        }
+        Err(refusal) => return Err(refusal.told(source.whole(), &parser)),
     }
     if !found.analyze
         && found
@@ -79,25 +73,12 @@ pub(crate) fn maintenance(source: &Source<'_>) -> Result<Maintenance> {
     Ok(found)
 }
 
-enum Refused {
-    Parser(ParserError),
-    /// An option that is refused, with its name's place if the error has a position.
-    Option(SqlError, Span),
+/// Returns the refusal of an option, with the place of its name if the error has a position.
+fn refused(message: String, span: Span) -> Refusal {
+    Refusal::Meaning(SqlError::new(SqlState::SYNTAX_ERROR, message), span)
 }
 
-impl Refused {
-    fn option(message: String, span: Span) -> Self {
-        Self::Option(SqlError::new(SqlState::SYNTAX_ERROR, message), span)
-    }
-}
-
-impl From<ParserError> for Refused {
-    fn from(error: ParserError) -> Self {
-        Self::Parser(error)
-    }
-}
-
-fn statement(parser: &mut Parser<'_>, found: &mut Maintenance) -> std::result::Result<(), Refused> {
+fn statement(parser: &mut Parser<'_>, found: &mut Maintenance) -> std::result::Result<(), Refusal> {
     found.vacuum = parser.parse_keyword(Keyword::VACUUM);
     if !found.vacuum {
         parser.expect_keyword(Keyword::ANALYZE)?;
@@ -114,8 +95,7 @@ fn statement(parser: &mut Parser<'_>, found: &mut Maintenance) -> std::result::R
         parser.expect_token(&Token::RParen)?;
         if layout.is_full && layout.is_parallel {
             let message = "VACUUM FULL cannot be performed in parallel";
-            let error = SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message);
-            return Err(Refused::Option(error, Span::empty()));
+            return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message).into());
         }
     } else if found.vacuum {
         // In this order, and no other. Nothing is told, so VERBOSE tells no more.
@@ -205,7 +185,7 @@ fn option(
     parser: &mut Parser<'_>,
     found: &mut Maintenance,
     layout: &mut Layout,
-) -> std::result::Result<(), Refused> {
+) -> std::result::Result<(), Refusal> {
     let span = parser.peek_token_ref().span;
     let name = name::fold(&parser.parse_identifier()?);
     let argument = Argument::read(parser)?;
@@ -213,7 +193,7 @@ fn option(
         Some(is_on) => Ok(is_on),
         None => {
             let message = format!("{name} requires a Boolean value");
-            Err(Refused::option(message, Span::empty()))
+            Err(refused(message, Span::empty()))
         }
     };
     match (name.as_str(), found.vacuum) {
@@ -228,14 +208,14 @@ fn option(
         (_, is_vacuum) => {
             let statement = if is_vacuum { "VACUUM" } else { "ANALYZE" };
             let message = format!("unrecognized {statement} option \"{name}\"");
-            return Err(Refused::option(message, span));
+            return Err(refused(message, span));
         }
     }
     Ok(())
 }
 
 /// Returns the number of processes that PARALLEL asks for.
-fn workers(argument: &Argument, span: Span) -> std::result::Result<i32, Refused> {
+fn workers(argument: &Argument, span: Span) -> std::result::Result<i32, Refusal> {
     let (message, span) = match argument.integer() {
         Some(workers) if (0..=WORKERS_MAX).contains(&workers) => return Ok(workers),
         Some(_) => {
@@ -252,7 +232,7 @@ fn workers(argument: &Argument, span: Span) -> std::result::Result<i32, Refused>
             Span::empty(),
         ),
     };
-    Err(Refused::option(message, span))
+    Err(refused(message, span))
 }
 
 #[cfg(test)]

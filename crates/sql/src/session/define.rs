@@ -217,9 +217,7 @@ impl Session {
                 let message = format!("\"{}\" is not a {}", written.name, kind.noun());
                 return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, message));
             }
-            (DropKind::Other(words), _) => {
-                return Err(SqlError::unsupported(format_args!("DROP {words}")));
-            }
+            (DropKind::Other(tag), _) => return Err(SqlError::unsupported(tag)),
             (DropKind::Schema | DropKind::Type, _) => return Ok(None),
         };
         Ok(Some(target))

@@ -34,8 +34,8 @@ pub enum DropKind {
     Sequence,
     /// `TYPE`.
     Type,
-    /// A kind that there is not, by its words.
-    Other(String),
+    /// A kind that there is not, by the tag that its statements would have.
+    Other(&'static str),
 }
 
 impl DropKind {
@@ -47,16 +47,19 @@ impl DropKind {
             ObjectType::Schema => Self::Schema,
             ObjectType::Sequence => Self::Sequence,
             ObjectType::Type => Self::Type,
-            other => Self::Other(other.to_string()),
+            ObjectType::Collation => Self::Other("DROP COLLATION"),
+            ObjectType::MaterializedView => Self::Other("DROP MATERIALIZED VIEW"),
+            ObjectType::Database => Self::Other("DROP DATABASE"),
+            ObjectType::Role => Self::Other("DROP ROLE"),
+            ObjectType::Stage => Self::Other("DROP STAGE"),
+            ObjectType::User => Self::Other("DROP USER"),
+            ObjectType::Stream => Self::Other("DROP STREAM"),
         }
     }
 
     /// Returns what messages call an object of the kind.
     pub fn noun(&self) -> String {
-        match self {
-            Self::Other(words) => words.to_lowercase(),
-            known => known.tag()["DROP ".len()..].to_lowercase(),
-        }
+        self.tag()["DROP ".len()..].to_lowercase()
     }
 
     /// Returns how a statement that drops an object of the kind has ended.
@@ -67,7 +70,8 @@ impl DropKind {
             Self::Schema => "DROP SCHEMA",
             Self::Sequence => "DROP SEQUENCE",
             Self::Type => "DROP TYPE",
-            Self::Table | Self::Other(_) => "DROP TABLE",
+            Self::Table => "DROP TABLE",
+            Self::Other(tag) => tag,
         }
     }
 }
