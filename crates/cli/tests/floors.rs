@@ -1,11 +1,13 @@
 //! The floors of `docs/ARCHITECTURE.md`: each crate uses crates of lower floors alone.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    process::Command,
-};
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
+
+use packages::packages;
+
+#[path = "common/packages.rs"]
+mod packages;
 
 const PAGE: &str = include_str!("../../../docs/ARCHITECTURE.md");
 
@@ -23,25 +25,6 @@ fn floors() -> BTreeMap<String, u32> {
         }
     }
     floors
-}
-
-/// Returns what Cargo knows of the crates of the workspace.
-fn packages() -> Vec<Value> {
-    let mut cargo = Command::new(env!("CARGO"));
-    cargo.args([
-        "metadata",
-        "--no-deps",
-        "--offline",
-        "--format-version",
-        "1",
-    ]);
-    let output = cargo
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "cargo metadata failed");
-    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
-    metadata["packages"].as_array().unwrap().clone()
 }
 
 fn name(value: &Value) -> String {

@@ -543,6 +543,33 @@ fn a_deleted_record_is_collected_after_its_locks_have_gone() {
     s.check_no_record_lock_left();
 }
 
+/// Returns a transaction that was aborted since a record that it had read had changed: it had no lock there yet, and
+/// a retry waits for one.
+fn aborted(s: &Setup) -> Transaction {
+    let (loser, first) = (s.begin(Isolation::Snapshot), s.begin(Isolation::Snapshot));
+    loser.will_be_restarted();
+    s.get(&loser, "x");
+    s.put(&first, "x", "first").unwrap();
+    run_inline(first.commit()).unwrap();
+    assert_eq!(s.put(&loser, "x", "loser"), Err(TOO_OLD));
+    loser
+}
+
+/// Returns a transaction that waited for a record that it had read, and was aborted with the lock that it got: a
+/// retry inherits that.
+fn aborted_with_lock(s: &Setup) -> Transaction {
+    let (owner, loser) = (s.begin(Isolation::Snapshot), s.begin(Isolation::Snapshot));
+    loser.will_be_restarted();
+    s.get(&loser, "x");
+    s.put(&owner, "x", "owner").unwrap();
+    let mut write = Stepped::new(loser.upsert::<Sequential>(&s.table, b"x", b"loser"));
+    assert_eq!(write.step(), None);
+    run_inline(owner.commit()).unwrap();
+    assert_eq!(write.step(), Some(Err(TOO_OLD)));
+    drop(write);
+    loser
+}
+
 /// Two writers of one record read it first. The loser of the first round begins again with the record's lock, and
 /// so wins the second round against any newcomer.
 #[test]
@@ -579,13 +606,7 @@ fn a_retry_keeps_the_lock_it_waited_for() {
 #[test]
 fn a_retry_waits_for_the_record_it_was_aborted_for() {
     let s = waiting();
-    let loser = s.begin(Isolation::Snapshot);
-    loser.will_be_restarted();
-    s.get(&loser, "x");
-    let first = s.begin(Isolation::Snapshot);
-    s.put(&first, "x", "first").unwrap();
-    run_inline(first.commit()).unwrap();
-    assert_eq!(s.put(&loser, "x", "loser"), Err(TOO_OLD));
+    let loser = aborted(&s);
     let second = s.begin(Isolation::Snapshot);
     s.put(&second, "x", "second").unwrap();
     let mut restart = Stepped::new(loser.restart::<Sequential>());
@@ -605,16 +626,7 @@ fn a_retry_waits_for_the_record_it_was_aborted_for() {
 #[test]
 fn a_retry_inherits_no_lock_on_a_record_of_a_dropped_table() {
     let s = waiting();
-    let owner = s.begin(Isolation::Snapshot);
-    let loser = s.begin(Isolation::Snapshot);
-    loser.will_be_restarted();
-    s.get(&loser, "x");
-    s.put(&owner, "x", "owner").unwrap();
-    let mut write = Stepped::new(loser.upsert::<Sequential>(&s.table, b"x", b"loser"));
-    assert_eq!(write.step(), None);
-    run_inline(owner.commit()).unwrap();
-    assert_eq!(write.step(), Some(Err(TOO_OLD)));
-    drop(write);
+    let loser = aborted_with_lock(&s);
     s.drop_table();
     let memory = || s.session.database().memory();
     let before = memory();
@@ -636,12 +648,7 @@ fn a_retry_inherits_no_lock_on_a_record_of_a_dropped_table() {
 #[test]
 fn a_retry_does_not_wait_for_a_record_of_a_dropped_table() {
     let s = waiting();
-    let (loser, first) = (s.begin(Isolation::Snapshot), s.begin(Isolation::Snapshot));
-    loser.will_be_restarted();
-    s.get(&loser, "x");
-    s.put(&first, "x", "first").unwrap();
-    run_inline(first.commit()).unwrap();
-    assert_eq!(s.put(&loser, "x", "loser"), Err(TOO_OLD));
+    let loser = aborted(&s);
     let second = s.begin(Isolation::Snapshot);
     s.put(&second, "x", "second").unwrap();
     s.drop_table();
@@ -661,12 +668,7 @@ fn a_retry_does_not_wait_for_a_record_of_a_dropped_table() {
 #[test]
 fn a_table_outlives_a_retry_that_began_with_its_record_before_the_drop() {
     let s = waiting();
-    let (loser, first) = (s.begin(Isolation::Snapshot), s.begin(Isolation::Snapshot));
-    loser.will_be_restarted();
-    s.get(&loser, "x");
-    s.put(&first, "x", "first").unwrap();
-    run_inline(first.commit()).unwrap();
-    assert_eq!(s.put(&loser, "x", "loser"), Err(TOO_OLD));
+    let loser = aborted(&s);
     let second = s.begin(Isolation::Snapshot);
     s.put(&second, "x", "second").unwrap();
     let mut restart = Stepped::new(loser.restart::<Sequential>());
@@ -689,16 +691,7 @@ fn a_table_outlives_a_retry_that_began_with_its_record_before_the_drop() {
 #[test]
 fn what_a_retry_could_inherit_goes_with_the_transaction() {
     let s = waiting();
-    let (a, b) = (s.begin(Isolation::Snapshot), s.begin(Isolation::Snapshot));
-    b.will_be_restarted();
-    s.get(&b, "x");
-    s.put(&a, "x", "a").unwrap();
-    let mut write = Stepped::new(b.upsert::<Sequential>(&s.table, b"x", b"b"));
-    assert_eq!(write.step(), None);
-    run_inline(a.commit()).unwrap();
-    assert_eq!(write.step(), Some(Err(TOO_OLD)));
-    drop(write);
-    drop(b);
+    drop(aborted_with_lock(&s));
     s.check_no_record_lock_left();
 }
 
