@@ -128,7 +128,7 @@ pub struct Binder<'b> {
     search_path: Cow<'b, SearchPath>,
     now: i64,
     /// The lines of the text that positions refer to.
-    lines: Lines<'b>,
+    lines: &'b Lines<'b>,
     parameters: &'b mut Parameters,
     next_column: u32,
     next_scan: u32,
@@ -172,11 +172,11 @@ impl<'b> Binder<'b> {
     /// Those of SQL; 0A000 for other statements.
     pub fn bind(
         bind_context: &BindContext<'b>,
-        text: &'b str,
+        lines: &'b Lines<'b>,
         statement: &RowStatement,
         parameters: &'b mut Parameters,
     ) -> Result<Bound> {
-        Binder::new(bind_context, text, parameters).statement(statement)
+        Binder::new(bind_context, lines, parameters).statement(statement)
     }
 
     /// Binds the query of a view that is created.
@@ -185,11 +185,11 @@ impl<'b> Binder<'b> {
     /// As for [`Binder::bind`].
     pub fn bind_definition(
         bind_context: &BindContext<'b>,
-        text: &'b str,
+        lines: &'b Lines<'b>,
         query: &Query,
         parameters: &'b mut Parameters,
     ) -> Result<Bound> {
-        let mut binder = Binder::new(bind_context, text, parameters);
+        let mut binder = Binder::new(bind_context, lines, parameters);
         binder.uses = Some(Uses::default());
         binder.statement(query.statement())
     }
@@ -227,7 +227,7 @@ impl<'b> Binder<'b> {
     /// A binder for expressions of definitions; what they refer to is told by
     /// `take_uses`.
     pub fn for_definitions(bind_context: &BindContext<'b>, parameters: &'b mut Parameters) -> Self {
-        let mut binder = Binder::new(bind_context, "", parameters);
+        let mut binder = Binder::new(bind_context, Lines::none(), parameters);
         binder.uses = Some(Uses::default());
         binder
     }
@@ -235,20 +235,24 @@ impl<'b> Binder<'b> {
     /// A binder for expressions of a text that are no part of a query.
     pub fn for_text(
         bind_context: &BindContext<'b>,
-        text: &'b str,
+        lines: &'b Lines<'b>,
         parameters: &'b mut Parameters,
     ) -> Self {
-        Binder::new(bind_context, text, parameters)
+        Binder::new(bind_context, lines, parameters)
     }
 
-    fn new(bind_context: &BindContext<'b>, text: &'b str, parameters: &'b mut Parameters) -> Self {
+    fn new(
+        bind_context: &BindContext<'b>,
+        lines: &'b Lines<'b>,
+        parameters: &'b mut Parameters,
+    ) -> Self {
         Binder {
             catalog: bind_context.catalog,
             settings: &bind_context.inputs.settings,
             database: bind_context.database,
             search_path: Cow::Borrowed(&bind_context.inputs.search_path),
             now: bind_context.now,
-            lines: Lines::new(text),
+            lines,
             parameters,
             next_column: 0,
             next_scan: 0,

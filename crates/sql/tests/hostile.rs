@@ -157,6 +157,35 @@ fn every_way_to_a_plan_bears_it() {
     });
 }
 
+/// Statements of a text are read before the first is carried out, each with the one within it: a PREPARE within a PREPARE
+/// was read with all within that again, so that 8,000 of them took half a minute.
+#[test]
+fn statements_within_statements_are_read_one_level_deep() {
+    on_a_workers_stack(|| {
+        let mut bed = Bed::new();
+        for kind in ["prepare a as ", "declare c cursor for "] {
+            let text = format!("select 1; {}select 1", kind.repeat(100_000));
+            let error = bed.run(&text).unwrap_err();
+            assert_eq!(error.state().code(), "42601", "{kind}");
+        }
+    });
+}
+
+/// Places in the query of a view were once counted in the query's text as the catalog keeps it, and told as places of
+/// the client's text.
+#[test]
+fn errors_in_views_have_places_in_the_clients_text() {
+    let mut bed = Bed::new();
+    for text in [
+        "create view v as select nothing",
+        "select 1;\n create   view v as\n select nothing",
+    ] {
+        let error = bed.run(text).unwrap_err();
+        let place = text.find("nothing").map(|at| at as u32 + 1);
+        assert_eq!(error.position(), place, "{text}");
+    }
+}
+
 /// Views upon views are as deep as a client makes them.
 #[test]
 fn views_upon_views_are_bounded() {

@@ -31,8 +31,8 @@ impl SetConstraints {
         let mut parser = Parser::new(&dialect).with_tokens_with_locations(tokens);
         match read(&mut parser) {
             Ok(set) if parser.peek_token_ref().token == Token::EOF => Ok(Some(set)),
-            Ok(_) => Err(unexpected(source.whole(), parser.peek_token_ref())),
-            Err(error) => Err(refused(source.whole(), &error.to_string(), &parser)),
+            Ok(_) => Err(unexpected(source.lines(), parser.peek_token_ref())),
+            Err(error) => Err(refused(source.lines(), &error.to_string(), &parser)),
         }
     }
 }

@@ -13,6 +13,7 @@ use super::{
     DEPTH_MAX, Source, depth,
     dialect::Postgres,
     name::{DottedName, Name},
+    position::Lines,
     refused,
     statement::RowStatement,
     unexpected,
@@ -93,12 +94,12 @@ pub(crate) fn parse(source: &Source<'_>) -> Result<Copy> {
         .with_tokens_with_locations(source.tokens().to_vec());
     let mut syntax = Syntax {
         parser: &mut parser,
-        text: source.whole(),
+        lines: source.lines(),
     };
     match syntax.copy() {
         Ok(copy) if parser.peek_token_ref().token == Token::EOF => Ok(copy),
         Ok(copy) if parser.peek_keyword(Keyword::WHERE) => {
-            let position = super::position::of(source.whole(), parser.peek_token_ref().span);
+            let position = source.lines().of(parser.peek_token_ref().span);
             let error = match copy.is_from {
                 true => SqlError::unsupported("COPY FROM ... WHERE")
                     .hint("Copy into another table, and insert from there."),
@@ -109,12 +110,12 @@ pub(crate) fn parse(source: &Source<'_>) -> Result<Copy> {
             };
             Err(position.into_iter().fold(error, SqlError::at))
         }
-        Ok(_) => Err(unexpected(source.whole(), parser.peek_token_ref())),
+        Ok(_) => Err(unexpected(source.lines(), parser.peek_token_ref())),
         Err(ParserError::RecursionLimitExceeded) => Err(SqlError::new(
             SqlState::STATEMENT_TOO_COMPLEX,
             "the statement is nested too deeply",
         )),
-        Err(error) => Err(refused(source.whole(), &error.to_string(), &parser)),
+        Err(error) => Err(refused(source.lines(), &error.to_string(), &parser)),
     }
 }
 
@@ -122,7 +123,7 @@ type Parsed<T> = std::result::Result<T, ParserError>;
 
 struct Syntax<'s, 'p> {
     parser: &'s mut Parser<'p>,
-    text: &'s str,
+    lines: &'s Lines<'s>,
 }
 
 impl Syntax<'_, '_> {
@@ -181,7 +182,7 @@ impl Syntax<'_, '_> {
     }
 
     fn position(&self) -> Option<u32> {
-        super::position::of(self.text, self.parser.peek_token_ref().span)
+        self.lines.of(self.parser.peek_token_ref().span)
     }
 
     /// Reads `name [value]`.

@@ -32,7 +32,7 @@ pub mod statement;
 pub mod table_like;
 mod tree;
 
-use std::ops::Range;
+use std::{ops::Range, rc::Rc};
 
 use sqlparser::{
     ast::{self, DollarQuotedString},
@@ -57,7 +57,8 @@ pub const SHORT_BYTES: usize = 4096;
 
 /// A statement as the client sent it, not yet parsed.
 pub struct Source<'t> {
-    text: &'t str,
+    /// The lines of the whole text, which its statements share: each of them asks for places.
+    lines: Rc<Lines<'t>>,
     /// The place of the statement, without the semicolon.
     bytes: Range<usize>,
     tokens: Vec<TokenWithSpan>,
@@ -91,21 +92,19 @@ pub fn kept(text: &str) -> Result<Source<'_>> {
 
 /// Returns the statements of a text, in the forms that they were written in.
 fn statements(text: &str) -> Result<Vec<Source<'_>>> {
-    let lines = Lines::new(text);
+    let lines = Rc::new(Lines::new(text));
     let tokens = tokens(text, &lines)?;
     refuse_junk(&tokens, &lines)?;
     let mut statements = Vec::new();
     let mut current = Vec::new();
     for token in tokens {
         match token.token {
-            Token::SemiColon => {
-                statements.extend(source(text, &lines, std::mem::take(&mut current)))
-            }
+            Token::SemiColon => statements.extend(source(&lines, std::mem::take(&mut current))),
             Token::EOF => {}
             _ => current.push(token),
         }
     }
-    statements.extend(source(text, &lines, current));
+    statements.extend(source(&lines, current));
     Ok(statements)
 }
 
@@ -153,16 +152,12 @@ fn tokens(text: &str, lines: &Lines<'_>) -> Result<Vec<TokenWithSpan>> {
     Ok(tokens)
 }
 
-fn source<'t>(
-    text: &'t str,
-    lines: &Lines<'_>,
-    mut tokens: Vec<TokenWithSpan>,
-) -> Option<Source<'t>> {
+fn source<'t>(lines: &Rc<Lines<'t>>, mut tokens: Vec<TokenWithSpan>) -> Option<Source<'t>> {
     tokens.retain(|token| !matches!(token.token, Token::Whitespace(_)));
     let (first, last) = (tokens.first()?, tokens.last()?);
     let bytes = lines.byte(first.span.start)..lines.byte(last.span.end);
     Some(Source {
-        text,
+        lines: Rc::clone(lines),
         bytes,
         tokens,
     })
@@ -178,12 +173,12 @@ impl<'t> Source<'t> {
 
     /// Returns the statement alone.
     pub fn text(&self) -> &'t str {
-        &self.text[self.bytes.clone()]
+        self.lines.text(self.bytes.clone())
     }
 
-    /// Returns the statement with what comes before it, which positions of errors are counted from.
-    pub fn whole(&self) -> &'t str {
-        self.text
+    /// Returns the lines of the text that the statement stands in, which positions of errors are counted in.
+    pub fn lines(&self) -> &Lines<'t> {
+        &self.lines
     }
 
     /// Returns whether the statement begins as statements do that read or change rows.
@@ -215,9 +210,7 @@ impl<'t> Source<'t> {
     pub fn part(&self, begins: usize) -> Result<Source<'t>> {
         let end = TokenWithSpan::wrap(Token::EOF);
         let tokens = self.tokens.get(begins..).unwrap_or_default().to_vec();
-        let lines = Lines::new(self.text);
-        let mut part =
-            source(self.text, &lines, tokens).ok_or_else(|| unexpected(self.text, &end))?;
+        let mut part = source(&self.lines, tokens).ok_or_else(|| unexpected(&self.lines, &end))?;
         // The last token may be one that was put in for others, or moved.
         part.bytes.end = self.bytes.end;
         part.arrange();
@@ -227,7 +220,7 @@ impl<'t> Source<'t> {
     /// Returns the error for a statement that should not begin as it does.
     pub fn not_expected(&self) -> SqlError {
         let end = TokenWithSpan::wrap(Token::EOF);
-        unexpected(self.text, self.tokens.first().unwrap_or(&end))
+        unexpected(&self.lines, self.tokens.first().unwrap_or(&end))
     }
 
     /// Returns the tokens of the statement, without whitespace, comments and the semicolon;
@@ -236,17 +229,23 @@ impl<'t> Source<'t> {
         &self.tokens
     }
 
-    /// Reads the statement, whatever kind it is, and the statements within it.
+    /// Reads the statement, whatever kind it is, and the one within a PREPARE or a DECLARE, which reads or changes
+    /// rows: statements do not nest any deeper.
     ///
     /// # Errors
     /// Those of [`Source::statement`].
     pub fn check(&self) -> Result<()> {
-        match &*self.statement()? {
-            Statement::Session(command) => match command.begins() {
-                Some(begins) => self.part(begins)?.check(),
-                None => Ok(()),
-            },
-            _ => Ok(()),
+        let statement = self.statement()?;
+        let Statement::Session(command) = &*statement else {
+            return Ok(());
+        };
+        let Some(begins) = command.begins() else {
+            return Ok(());
+        };
+        let within = self.part(begins)?;
+        match within.may_have_plan() {
+            true => within.statement().map(drop),
+            false => Err(within.not_expected()),
         }
     }
 
@@ -288,7 +287,7 @@ impl<'t> Source<'t> {
     pub fn shape(&self) -> Result<Tree<Statement>> {
         let tokens = self.without_literals();
         let length = tokens.len();
-        let statement = Statement::of(parse_tokens(self.text, tokens)?)?;
+        let statement = Statement::of(parse_tokens(&self.lines, tokens)?)?;
         Ok(Tree::new(statement, length))
     }
 
@@ -323,7 +322,7 @@ impl<'t> Source<'t> {
         if concurrently {
             tokens.remove(2);
         }
-        let mut statement = Statement::of(parse_tokens(self.text, tokens)?)?;
+        let mut statement = Statement::of(parse_tokens(&self.lines, tokens)?)?;
         if let Statement::Drop(dropped) = &mut statement {
             dropped.concurrently = concurrently;
         }
@@ -349,10 +348,10 @@ impl<'t> Source<'t> {
             .with_tokens_with_locations(tokens);
         match definition::parse(&mut parser) {
             Ok(Some(_)) if parser.peek_token_ref().token != Token::EOF => {
-                Err(unexpected(self.text, parser.peek_token_ref()))
+                Err(unexpected(&self.lines, parser.peek_token_ref()))
             }
             Ok(found) => Ok(found),
-            Err(refusal) => Err(refusal.told(self.text, &parser)),
+            Err(refusal) => Err(refusal.told(&self.lines, &parser)),
         }
     }
 
@@ -386,7 +385,7 @@ impl Source<'_> {
             None => Ok(()),
             Some(triple) => {
                 let error = SqlError::unsupported("WHERE CURRENT OF");
-                Err(match position::of(self.text, triple[1].span) {
+                Err(match self.lines.of(triple[1].span) {
                     Some(position) => error.at(position),
                     None => error,
                 })
@@ -396,12 +395,12 @@ impl Source<'_> {
 }
 
 /// Returns the parser's tree of the one statement that these tokens are; locations are those of
-/// `text`.
-fn parse_tokens(text: &str, mut tokens: Vec<TokenWithSpan>) -> Result<ast::Statement> {
+/// `lines`.
+fn parse_tokens(lines: &Lines<'_>, mut tokens: Vec<TokenWithSpan>) -> Result<ast::Statement> {
     depth::check(&tokens)?;
-    refuse_set_columns(text, &tokens)?;
-    refuse_by_name(text, &tokens)?;
-    refuse_checked_recursion(text, &tokens)?;
+    refuse_set_columns(lines, &tokens)?;
+    refuse_by_name(lines, &tokens)?;
+    refuse_checked_recursion(lines, &tokens)?;
     if is_kept(&tokens) {
         requote(&mut tokens);
     }
@@ -422,8 +421,8 @@ fn parse_tokens(text: &str, mut tokens: Vec<TokenWithSpan>) -> Result<ast::State
             }
             Ok(statement)
         }
-        Ok(_) => Err(unexpected(text, parser.peek_token_ref())),
-        Err(error) => Err(not_parsed(text, error, &parser)),
+        Ok(_) => Err(unexpected(&lines, parser.peek_token_ref())),
+        Err(error) => Err(not_parsed(&lines, error, &parser)),
     }
 }
 
@@ -447,10 +446,10 @@ impl From<SqlError> for Refusal {
 }
 
 impl Refusal {
-    fn told(self, text: &str, parser: &Parser<'_>) -> SqlError {
+    fn told(self, lines: &Lines<'_>, parser: &Parser<'_>) -> SqlError {
         match self {
-            Self::Parser(error) => not_parsed(text, error, parser),
-            Self::Meaning(error, span) => match position::of(text, span) {
+            Self::Parser(error) => not_parsed(lines, error, parser),
+            Self::Meaning(error, span) => match lines.of(span) {
                 Some(position) => error.at(position),
                 None => error,
             },
@@ -458,11 +457,11 @@ impl Refusal {
     }
 }
 
-fn not_parsed(text: &str, error: ParserError, parser: &Parser<'_>) -> SqlError {
+fn not_parsed(lines: &Lines<'_>, error: ParserError, parser: &Parser<'_>) -> SqlError {
     match error {
         ParserError::RecursionLimitExceeded => depth::too_deep(),
         ParserError::ParserError(message) | ParserError::TokenizerError(message) => {
-            refused(text, &message, parser)
+            refused(lines, &message, parser)
         }
     }
 }
@@ -484,8 +483,8 @@ pub fn parse_expression(text: &str) -> Result<Expression> {
         Ok(expression) if parser.peek_token_ref().token == Token::EOF => {
             Ok(Expression::new(expression))
         }
-        Ok(_) => Err(unexpected(text, parser.peek_token_ref())),
-        Err(error) => Err(not_parsed(text, error, &parser)),
+        Ok(_) => Err(unexpected(&lines, parser.peek_token_ref())),
+        Err(error) => Err(not_parsed(&lines, error, &parser)),
     }
 }
 
@@ -520,7 +519,7 @@ fn requote(tokens: &mut [TokenWithSpan]) {
 
 /// # Errors
 /// 0A000 for columns after `ON DELETE SET NULL` or `SET DEFAULT`, which the parser does not know.
-fn refuse_set_columns(text: &str, tokens: &[TokenWithSpan]) -> Result<()> {
+fn refuse_set_columns(lines: &Lines<'_>, tokens: &[TokenWithSpan]) -> Result<()> {
     let is = |token: &TokenWithSpan, keywords: &[Keyword]| match &token.token {
         Token::Word(word) => keywords.contains(&word.keyword),
         _ => false,
@@ -534,7 +533,7 @@ fn refuse_set_columns(text: &str, tokens: &[TokenWithSpan]) -> Result<()> {
     });
     match found {
         Some(tokens) => {
-            let position = Lines::new(text).position(tokens[4].span.start);
+            let position = lines.position(tokens[4].span.start);
             Err(
                 SqlError::unsupported("a list of columns after SET NULL or SET DEFAULT")
                     .at(position),
@@ -546,7 +545,7 @@ fn refuse_set_columns(text: &str, tokens: &[TokenWithSpan]) -> Result<()> {
 
 /// # Errors
 /// 42601 for `UNION BY NAME`, which the parser takes and PostgreSQL does not know.
-fn refuse_by_name(text: &str, tokens: &[TokenWithSpan]) -> Result<()> {
+fn refuse_by_name(lines: &Lines<'_>, tokens: &[TokenWithSpan]) -> Result<()> {
     let found = tokens.windows(3).find(|tokens| {
         let [before, by, name] = tokens else {
             return false;
@@ -563,7 +562,7 @@ fn refuse_by_name(text: &str, tokens: &[TokenWithSpan]) -> Result<()> {
             && is_keyword(name, &[Keyword::NAME])
     });
     match found {
-        Some(tokens) => Err(unexpected(text, &tokens[1])),
+        Some(tokens) => Err(unexpected(lines, &tokens[1])),
         None => Ok(()),
     }
 }
@@ -571,7 +570,7 @@ fn refuse_by_name(text: &str, tokens: &[TokenWithSpan]) -> Result<()> {
 /// # Errors
 /// 0A000 for `CREATE RECURSIVE VIEW .. WITH CHECK OPTION`, which is left as it was written
 /// (`forms.rs`).
-fn refuse_checked_recursion(text: &str, tokens: &[TokenWithSpan]) -> Result<()> {
+fn refuse_checked_recursion(lines: &Lines<'_>, tokens: &[TokenWithSpan]) -> Result<()> {
     let begins = tokens.iter().take_while(|token| {
         is_keyword(
             token,
@@ -598,7 +597,7 @@ fn refuse_checked_recursion(text: &str, tokens: &[TokenWithSpan]) -> Result<()> 
         .find(|token| is_keyword(token, &[Keyword::WITH]));
     let message = "WITH CHECK OPTION not supported on recursive views";
     let error = SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message);
-    Err(match with.and_then(|with| position::of(text, with.span)) {
+    Err(match with.and_then(|with| lines.of(with.span)) {
         Some(position) => error.at(position),
         None => error,
     })
@@ -609,15 +608,13 @@ fn is_keyword(token: &TokenWithSpan, keywords: &[Keyword]) -> bool {
         if word.quote_style.is_none() && keywords.contains(&word.keyword))
 }
 
-fn unexpected(text: &str, token: &TokenWithSpan) -> SqlError {
+fn unexpected(lines: &Lines<'_>, token: &TokenWithSpan) -> SqlError {
     if token.token == Token::EOF {
-        let end = text.trim_end().chars().count() + 1;
-        let end = u32::try_from(end).unwrap_or(u32::MAX);
-        return SqlError::new(SqlState::SYNTAX_ERROR, "syntax error at end of input").at(end);
+        let error = SqlError::new(SqlState::SYNTAX_ERROR, "syntax error at end of input");
+        return error.at(lines.end());
     }
-    let lines = Lines::new(text);
     let bytes = lines.byte(token.span.start)..lines.byte(token.span.end);
-    let shown = text.get(bytes).unwrap_or_default();
+    let shown = lines.text(bytes);
     SqlError::new(
         SqlState::SYNTAX_ERROR,
         format!("syntax error at or near \"{shown}\""),
@@ -627,18 +624,17 @@ fn unexpected(text: &str, token: &TokenWithSpan) -> SqlError {
 
 /// Returns the parser's error as PostgreSQL would tell it. The parser names the place in its sentence;
 /// without one, the place is the one that the parser had come to.
-fn refused(text: &str, message: &str, parser: &Parser<'_>) -> SqlError {
+fn refused(lines: &Lines<'_>, message: &str, parser: &Parser<'_>) -> SqlError {
     let message = message
         .strip_prefix("sql parser error: ")
         .unwrap_or(message);
-    let lines = Lines::new(text);
     let Some((expected, location)) = position::in_sentence(message) else {
         let token = parser.peek_token_ref();
-        return unexpected(text, token).detail(format!("{message}."));
+        return unexpected(lines, token).detail(format!("{message}."));
     };
     let shown = lines.token_at(location);
     let error = if shown.is_empty() {
-        unexpected(text, &TokenWithSpan::wrap(Token::EOF))
+        unexpected(lines, &TokenWithSpan::wrap(Token::EOF))
     } else {
         SqlError::new(
             SqlState::SYNTAX_ERROR,

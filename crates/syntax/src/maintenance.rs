@@ -58,8 +58,8 @@ pub(crate) fn maintenance(source: &Source<'_>) -> Result<Maintenance> {
     let parsed = statement(&mut parser, &mut found);
     match parsed {
         Ok(()) if parser.peek_token_ref().token == Token::EOF => {}
-        Ok(()) => return Err(unexpected(source.whole(), parser.peek_token_ref())),
-        Err(refusal) => return Err(refusal.told(source.whole(), &parser)),
+        Ok(()) => return Err(unexpected(source.lines(), parser.peek_token_ref())),
+        Err(refusal) => return Err(refusal.told(source.lines(), &parser)),
     }
     if !found.analyze
         && found

@@ -132,7 +132,7 @@ impl Source<'_> {
             is_first = false;
         }
         others.extend_from_slice(&tokens[last.end..]);
-        match parse_tokens(self.text, others)? {
+        match parse_tokens(&self.lines, others)? {
             Tree::CreateTable(create) => {
                 let create = CreateTable::of(create, likes)?;
                 Ok(Some(Statement::CreateTable(Box::new(create))))
@@ -147,7 +147,7 @@ impl Source<'_> {
             .with_recursion_limit(DEPTH_MAX)
             .with_tokens_with_locations(tokens.to_vec());
         let read = TableLike::parse(&mut parser, before);
-        read.map_err(|error| not_parsed(self.text, error, &parser))
+        read.map_err(|error| not_parsed(&self.lines, error, &parser))
     }
 }
 

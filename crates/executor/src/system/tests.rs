@@ -132,7 +132,7 @@ fn views_have_the_columns_that_they_are_said_to_have() {
             panic!("{}: no query", view.name);
         };
         let mut parameters = Parameters::default();
-        let bound = Binder::bind(&bind_context, source.whole(), statement, &mut parameters);
+        let bound = Binder::bind(&bind_context, source.lines(), statement, &mut parameters);
         let bound = bound.unwrap_or_else(|error| panic!("{}: {error}", view.name));
         assert_eq!(bound.outputs.len(), view.columns.len(), "{}", view.name);
     }

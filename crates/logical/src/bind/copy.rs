@@ -15,6 +15,7 @@ use crate::{
 use catalog::{Generation, Table, TableKind};
 use syntax::{
     name::{DottedName, Name},
+    position::Lines,
     statement::Query,
 };
 
@@ -33,12 +34,12 @@ impl<'b> Binder<'b> {
     /// Those of names.
     pub fn bind_copy_from(
         bind_context: &BindContext<'b>,
-        text: &'b str,
+        lines: &'b Lines<'b>,
         name: &DottedName,
         columns: &[Name],
         parameters: &'b mut Parameters,
     ) -> Result<(Bound, CopiedColumns)> {
-        let mut binder = Binder::new(bind_context, text, parameters);
+        let mut binder = Binder::new(bind_context, lines, parameters);
         let copied = binder.copied(name, columns, "copy to")?;
         let table = &copied.table;
         let received: Vec<_> = copied.columns.iter().map(|_| binder.new_column()).collect();
@@ -58,12 +59,12 @@ impl<'b> Binder<'b> {
     /// Those of the query.
     pub fn bind_rows_of(
         bind_context: &BindContext<'b>,
-        text: &'b str,
+        lines: &'b Lines<'b>,
         query: &Query,
         table: &Arc<Table>,
         parameters: &'b mut Parameters,
     ) -> Result<Bound> {
-        let mut binder = Binder::new(bind_context, text, parameters);
+        let mut binder = Binder::new(bind_context, lines, parameters);
         let (relation, outputs) = binder.rows(query.statement())?;
         let given = outputs
             .iter()
@@ -104,12 +105,12 @@ impl<'b> Binder<'b> {
     /// Those of names.
     pub fn bind_copy_to(
         bind_context: &BindContext<'b>,
-        text: &'b str,
+        lines: &'b Lines<'b>,
         name: &DottedName,
         columns: &[Name],
         parameters: &'b mut Parameters,
     ) -> Result<CopiedColumns> {
-        Binder::new(bind_context, text, parameters).copied(name, columns, "copy from")
+        Binder::new(bind_context, lines, parameters).copied(name, columns, "copy from")
     }
 
     fn copied(&mut self, name: &DottedName, names: &[Name], what: &str) -> Result<CopiedColumns> {

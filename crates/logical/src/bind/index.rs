@@ -20,6 +20,7 @@ use crate::{
     relation::{Check, ScanIndex},
 };
 use catalog::{Dependency, Index, IndexKey, StoredExpression, Table};
+use syntax::position::Lines;
 
 const EXPRESSIONS: &str = "index expressions";
 const PREDICATES: &str = "index predicates";
@@ -262,7 +263,7 @@ impl Binder<'_> {
     ) -> Result<Expression> {
         let mut clause = Clause::plain(place);
         // Positions in it are none of the statement's.
-        let outer = std::mem::take(&mut self.lines);
+        let outer = std::mem::replace(&mut self.lines, Lines::none());
         let bound = self.scalar(written.tree(), scope, &mut clause);
         self.lines = outer;
         if !clause.subqueries.is_empty() {

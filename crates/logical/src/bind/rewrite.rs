@@ -13,6 +13,7 @@ use crate::{
     relation::{Insert, Relation},
 };
 use catalog::{Generation, Table};
+use syntax::position::Lines;
 
 /// Where a column of the new rows comes from, if not from the old one at its position.
 #[derive(Debug, Clone, Copy)]
@@ -37,7 +38,7 @@ impl<'b> Binder<'b> {
         changed: &[(usize, NewValue<'_>)],
     ) -> Result<Relation> {
         let mut parameters = Parameters::default();
-        let mut binder = Binder::new(bind_context, "", &mut parameters);
+        let mut binder = Binder::new(bind_context, Lines::none(), &mut parameters);
         let (scan, source) = binder.scan(old);
         let old_columns = scan.columns.clone();
         let mut scope = Scope::default();

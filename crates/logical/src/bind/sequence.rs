@@ -13,6 +13,7 @@ use crate::{
 };
 use batch::OwnedValue;
 use catalog::{ObjectId, StoredExpression};
+use syntax::position::Lines;
 
 const INT8: Type = Type::Scalar(Scalar::Int8);
 
@@ -94,7 +95,7 @@ impl Binder<'_> {
     ) -> Result<Expression> {
         let parsed = syntax::parse_expression(&stored.text)?;
         let mut own = Clause::plain("DEFAULT expressions");
-        let outer = std::mem::take(&mut self.lines);
+        let outer = std::mem::replace(&mut self.lines, Lines::none());
         let bound = self.under(&stored.search_path, |binder| {
             binder.scalar(parsed.tree(), &Scope::default(), &mut own)
         });

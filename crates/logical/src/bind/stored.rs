@@ -12,7 +12,7 @@ use super::{
 };
 use crate::relation::{IfLocked, Relation, RowLock, SystemScan};
 use catalog::{NameClass, ObjectId, Table, TableKind, View};
-use syntax::{lock_strength, name::QualifiedName};
+use syntax::{lock_strength, name::QualifiedName, position::Lines};
 
 /// Views within views, at most.
 const DEPTH_MAX: u32 = 64;
@@ -163,7 +163,7 @@ impl Binder<'_> {
         };
         // Names in it are its own: neither common tables nor positions of this statement count.
         let common_tables = std::mem::take(&mut self.common_tables);
-        let outer = std::mem::take(&mut self.lines);
+        let outer = std::mem::replace(&mut self.lines, Lines::none());
         let around = self.view.replace(view.clone());
         self.depth += 1;
         let bound = self.under(&view.search_path, |binder| {

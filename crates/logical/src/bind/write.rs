@@ -22,6 +22,7 @@ use catalog::{Column, Dependency, Generation, IdentityMode, StoredExpression, Ta
 use syntax::{
     name::{self, Name},
     overriding::Overriding,
+    position::Lines,
 };
 
 /// The columns of a row that is about to be written, as checks and RETURNING name them.
@@ -120,7 +121,7 @@ impl Binder<'_> {
     ) -> Result<Expression> {
         let parsed = syntax::parse_expression(&stored.text)?;
         let mut clause = Clause::plain(place);
-        let outer = std::mem::take(&mut self.lines);
+        let outer = std::mem::replace(&mut self.lines, Lines::none());
         let bound = self.under(&stored.search_path, |binder| {
             binder.scalar(parsed.tree(), scope, &mut clause)
         });

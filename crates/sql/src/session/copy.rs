@@ -97,7 +97,7 @@ impl Session {
                 let mut parameters = Parameters::default();
                 let (bound, copied) = Binder::bind_copy_from(
                     &self.bind_context(&catalog),
-                    source.whole(),
+                    source.lines(),
                     name,
                     columns,
                     &mut parameters,
@@ -201,7 +201,7 @@ impl Session {
             Copied::Table { name, columns } => {
                 let copied = Binder::bind_copy_to(
                     &self.bind_context(&catalog),
-                    source.whole(),
+                    source.lines(),
                     name,
                     columns,
                     &mut parameters,

@@ -34,7 +34,7 @@ impl Session {
             Statement::CreateTableAs(new) => return self.create_table_as(new, source, sink).await,
             Statement::CreateTable(create) => self.create_table(create, sink).await?,
             Statement::CreateIndex(create) => self.create_index(create, sink).await?,
-            Statement::CreateView(create) => self.create_view(create).await?,
+            Statement::CreateView(create) => self.create_view(create, source).await?,
             Statement::CreateSchema(create) => self.create_schema(create, sink).await?,
             Statement::CreateType(create) => self.create_type(create).await?,
             Statement::CreateSequence(create) => self.create_sequence(create).await?,

@@ -47,8 +47,8 @@ impl Session {
             let (planned, names, tables, locks_rows) = phase::run(|| {
                 let mut parameters = Parameters::default();
                 let bind_context = self.bind_context(&catalog);
-                let text = source.whole();
-                let bound = Binder::bind(&bind_context, text, statement, &mut parameters)?;
+                let lines = source.lines();
+                let bound = Binder::bind(&bind_context, lines, statement, &mut parameters)?;
                 let names = Names::of(&bound.relation);
                 let tables = plan::tables(&bound.relation);
                 let locks_rows = plan::locks_rows(&bound.relation);

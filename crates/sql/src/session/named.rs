@@ -187,7 +187,7 @@ impl Session {
         let catalog = self.changes.catalog();
         let mut none = Parameters::default();
         let bind_context = self.bind_context(&catalog);
-        let mut binder = Binder::for_text(&bind_context, source.whole(), &mut none);
+        let mut binder = Binder::for_text(&bind_context, source.lines(), &mut none);
         let bound = binder.arguments(arguments, types)?;
         let programs = bound
             .iter()

@@ -40,9 +40,9 @@ impl Session {
             let (bound, tables, locks_rows) = phase::run(|| {
                 let mut parameters = Parameters::default();
                 let bind_context = self.bind_context(&catalog);
-                let text = source.whole();
+                let lines = source.lines();
                 let bound =
-                    Binder::bind(&bind_context, text, new.query.statement(), &mut parameters)?;
+                    Binder::bind(&bind_context, lines, new.query.statement(), &mut parameters)?;
                 let tables = plan::tables(&bound.relation);
                 let locks_rows = plan::locks_rows(&bound.relation);
                 Ok((bound, tables, locks_rows))
@@ -72,7 +72,7 @@ impl Session {
             let bind_context = self.bind_context(&catalog);
             let bound = Binder::bind_rows_of(
                 &bind_context,
-                source.whole(),
+                source.lines(),
                 &new.query,
                 &table,
                 &mut parameters,

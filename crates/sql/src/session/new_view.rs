@@ -5,18 +5,18 @@ use types::{Result, SqlError, SqlState};
 use super::Session;
 use catalog::{Comments, NameClass, Object, ObjectId, View, ViewColumn};
 use logical::bind::{Binder, Parameters};
-use syntax::{phase, statement::CreateView};
+use syntax::{Source, phase, statement::CreateView};
 
 impl Session {
-    pub(super) async fn create_view(&self, create: &CreateView) -> Result<()> {
+    pub(super) async fn create_view(&self, create: &CreateView, source: &Source<'_>) -> Result<()> {
         let catalog = self.changes.catalog();
         let (schema, name) = self.place(&catalog, &create.name)?;
         let (text, outputs, uses, grouped_by) = phase::run(|| {
             let text = create.query.to_string();
             let mut parameters = Parameters::default();
             let bind_context = self.bind_context(&catalog);
-            let bound =
-                Binder::bind_definition(&bind_context, &text, &create.query, &mut parameters)?;
+            let (lines, query) = (source.lines(), &create.query);
+            let bound = Binder::bind_definition(&bind_context, lines, query, &mut parameters)?;
             let tables = planner::plan::tables(&bound.relation);
             if tables.iter().any(|(_, writes)| *writes) {
                 let message = "views must not contain data-modifying statements in WITH";

@@ -334,7 +334,7 @@ impl Session {
     ) -> Result<CachedPlan> {
         let bound = Binder::bind(
             &self.bind_context(catalog),
-            source.whole(),
+            source.lines(),
             statement,
             parameters,
         )?;

@@ -70,7 +70,13 @@ impl Session {
         let catalog = self.changes.catalog();
         let bind_context = self.bind_context(&catalog);
         let mut parameters = Parameters::default();
-        let bound = Binder::bind(&bind_context, text, statement, &mut parameters).unwrap();
+        let bound = Binder::bind(
+            &bind_context,
+            sources[0].lines(),
+            statement,
+            &mut parameters,
+        )
+        .unwrap();
         estimated_rows(bound.relation)
     }
 
@@ -88,7 +94,13 @@ impl Session {
         // it adds.
         let bind_context = self.bind_context(&catalog);
         let mut parameters = Parameters::default();
-        let bound = Binder::bind(&bind_context, text, statement, &mut parameters).unwrap();
+        let bound = Binder::bind(
+            &bind_context,
+            sources[0].lines(),
+            statement,
+            &mut parameters,
+        )
+        .unwrap();
         let outputs: Vec<_> = bound.outputs.iter().map(|output| output.column).collect();
         let explained = plan_to_explain(bound.relation, &outputs).unwrap();
         assert_eq!(shown(&explained.plan), shown_plan, "{text}");

@@ -6,7 +6,7 @@ use sqlparser::{
 };
 use types::{Result, SqlError};
 
-use super::super::{DEPTH_MAX, Source, depth, dialect::Postgres, not_parsed, position, unexpected};
+use super::super::{DEPTH_MAX, Source, depth, dialect::Postgres, not_parsed, unexpected};
 use crate::name;
 
 /// The tokens of a statement, and how far they were taken.
@@ -127,7 +127,7 @@ impl<'s, 't> Reader<'s, 't> {
                 self.at += parser.index();
                 Ok(read)
             }
-            Err(error) => Err(not_parsed(self.source.text, error, &parser)),
+            Err(error) => Err(not_parsed(&self.source.lines, error, &parser)),
         }
     }
 
@@ -154,12 +154,12 @@ impl<'s, 't> Reader<'s, 't> {
     pub(super) fn unexpected(&self) -> SqlError {
         let end = TokenWithSpan::wrap(Token::EOF);
         let token = self.source.tokens.get(self.at).unwrap_or(&end);
-        unexpected(self.source.text, token)
+        unexpected(&self.source.lines, token)
     }
 
     /// Where the statement begins, from 1.
     pub(super) fn first_position(&self) -> Option<u32> {
         let first = self.source.tokens.first()?;
-        position::of(self.source.text, first.span)
+        self.source.lines.of(first.span)
     }
 }
