@@ -223,6 +223,12 @@ pub trait Operator {
         Box::pin(std::future::ready(Ok(false)))
     }
 
+    /// Returns whether the operator knows that it has given its last row: a caller need not ask again. An operator
+    /// that does not know returns false.
+    fn is_over(&self) -> bool {
+        false
+    }
+
     /// Begins again, perhaps with other parameters.
     fn rewind(&mut self);
 }
@@ -252,12 +258,21 @@ impl<'p> Input<'p> {
         if self.taken < self.batch.len() {
             return Ok(true);
         }
+        let is_over = self.is_over();
         self.batch.clear();
         self.taken = 0;
+        if is_over {
+            return Ok(false);
+        }
         context.pause(BATCH_ROWS).await;
         let more = self.operator.next(context, &mut self.batch).await?;
         self.batch.settle(context.memory())?;
         Ok(more)
+    }
+
+    /// Returns whether all rows were looked at, and the operator knows that there are no more.
+    pub(crate) fn is_over(&self) -> bool {
+        !self.batch.is_empty() && self.taken == self.batch.len() && self.operator.is_over()
     }
 
     /// Returns all rows that are left.

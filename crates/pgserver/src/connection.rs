@@ -13,8 +13,8 @@ use std::{
 
 use interleave::{Sleep, sleep};
 use server::{
-    Backend, Client, CommandTag, Control, Execution, Format, Named, ParameterTypes, Parameters,
-    Severity, Startup, Task, TransactionStatus, Verifier,
+    Backend, Client, CommandTag, Control, Execution, Format, ParameterTypes, Parameters, Severity,
+    Startup, Task, TransactionStatus, Verifier,
 };
 use sql::{
     CopyForm, CopyTarget, Field, Interrupt, Notice, Portal, PreparedStatement, Progress, ResultRow,
@@ -70,11 +70,7 @@ impl Backend for Served {
         // The client is told these settings next.
         session.take_reported();
         let told = session.reported().collect();
-        Ok(Connection {
-            session,
-            told,
-            described: Named::default(),
-        })
+        Ok(Connection { session, told })
     }
 }
 
@@ -83,8 +79,6 @@ pub(crate) struct Connection {
     session: Session,
     /// Settings as the client knows them.
     told: HashMap<&'static str, String>,
-    /// Descriptions of the session's prepared statements, as far as the client asked for them.
-    described: Named<Statement>,
 }
 
 /// Time for which statements go on after their client has closed its sending half. A client that
@@ -123,33 +117,40 @@ impl Interrupt for Cancelled {
 
 /// A prepared statement, as described to clients.
 #[derive(Clone)]
-pub(crate) struct Statement(Rc<Described>);
-
-struct Described {
+pub(crate) struct Statement {
     prepared: Rc<PreparedStatement>,
+    description: Rc<Description>,
+}
+
+struct Description {
     parameters: Vec<u32>,
     fields: Option<Vec<server::Field>>,
 }
 
 impl Statement {
     fn new(prepared: Rc<PreparedStatement>) -> Statement {
-        let types = prepared.parameter_types().iter();
-        let fields = prepared.fields();
-        Statement(Rc::new(Described {
-            parameters: types.map(|ty| ty.oid()).collect(),
-            fields: fields.map(|fields| fields.iter().map(described).collect()),
+        let describe = |prepared: &PreparedStatement| {
+            let types = prepared.parameter_types().iter();
+            let fields = prepared.fields();
+            Description {
+                parameters: types.map(|ty| ty.oid()).collect(),
+                fields: fields.map(|fields| fields.iter().map(described).collect()),
+            }
+        };
+        Statement {
+            description: prepared.described(describe),
             prepared,
-        }))
+        }
     }
 }
 
 impl server::Statement for Statement {
     fn parameter_types(&self) -> &[u32] {
-        &self.0.parameters
+        &self.description.parameters
     }
 
     fn fields(&self) -> Option<&[server::Field]> {
-        self.0.fields.as_deref()
+        self.description.fields.as_deref()
     }
 }
 
@@ -192,28 +193,15 @@ impl server::Session for Connection {
     }
 
     fn statement(&mut self, name: &str) -> Option<Statement> {
-        let prepared = self.session.prepared(name)?;
-        // SQL's PREPARE and DEALLOCATE change the statement under a name.
-        if let Some(described) = self.described.get(name)
-            && Rc::ptr_eq(&described.0.prepared, prepared)
-        {
-            return Some(described.clone());
-        }
-        let described = Statement::new(prepared.clone());
-        self.described.insert(name, described.clone());
-        Some(described)
+        self.session.prepared(name).cloned().map(Statement::new)
     }
 
     fn keep_statement(&mut self, name: &str, statement: Statement) -> Result<()> {
-        self.session
-            .keep_prepared(name, statement.0.prepared.clone())?;
-        self.described.insert(name, statement);
-        Ok(())
+        self.session.keep_prepared(name, statement.prepared)
     }
 
     fn forget_statement(&mut self, name: &str) {
         self.session.forget_prepared(name);
-        self.described.remove(name);
     }
 
     async fn simple(&mut self, text: &str, client: &mut Client<'_>) -> Result<()> {
@@ -238,7 +226,7 @@ impl server::Session for Connection {
             .iter()
             .map(|(format, bytes)| (format == Format::Binary, bytes))
             .collect();
-        self.session.bind(&statement.0.prepared, values.into_iter())
+        self.session.bind(&statement.prepared, values.into_iter())
     }
 
     async fn execute(

@@ -85,7 +85,7 @@ fn points_take_few_allocations() {
         )
         .await;
         assert!(
-            read <= 40 && update <= 60,
+            read <= 8 && update <= 20,
             "{read} for a read, {update} for an update"
         );
     });

@@ -133,3 +133,109 @@ fn a_portal_does_not_outlive_its_transaction() {
         }
     });
 }
+
+/// Prepares a statement under a name, as the protocol does.
+async fn keep(session: &mut Session, name: &str, text: &str) {
+    let prepared = session.prepare(text, &[]).await.unwrap();
+    session.keep_prepared(name, Rc::new(prepared)).unwrap();
+}
+
+async fn begin_portal(session: &mut Session, name: &str) -> Portal {
+    let prepared = session.prepared(name).unwrap().clone();
+    session.bind(&prepared, [].into_iter()).unwrap()
+}
+
+/// An EXECUTE that was prepared under the name that it executes called itself until the worker's stack, and with it
+/// the server, ended.
+#[test]
+fn an_execute_of_an_execute_is_refused() {
+    Bed::new().within(async |session| {
+        keep(session, "itself", "execute itself").await;
+        keep(session, "one", "execute two").await;
+        keep(session, "two", "execute one").await;
+        for name in ["itself", "one", "two"] {
+            let mut portal = begin_portal(session, name).await;
+            let refused = take(session, &mut portal, None).await.unwrap_err();
+            assert_eq!(refused.state().code(), "0A000", "{name}");
+        }
+        let text = "execute one";
+        let refused = session.execute(text, &mut ()).await.unwrap_err();
+        session.failed().await;
+        assert_eq!(refused.state().code(), "0A000");
+        run(session, "prepare three as select 3").await;
+        keep(session, "four", "execute three").await;
+        let mut portal = begin_portal(session, "four").await;
+        assert_eq!(take(session, &mut portal, None).await.unwrap(), last("3"));
+    });
+}
+
+/// The statement under a name, or the cursor, may be another one than when an EXECUTE or a FETCH was prepared: rows of
+/// other columns than the client was told went to it, or ended the connection.
+#[test]
+fn rows_have_the_columns_that_the_client_was_told() {
+    Bed::new().within(async |session| {
+        run(session, "prepare s as select 'a'::text as x").await;
+        keep(session, "execute", "execute s").await;
+        run(session, "begin; declare c cursor for select 1 as x").await;
+        keep(session, "fetch", "fetch 2 from c").await;
+        for columns in ["7 as x", "'a'::text as x, 2 as y, 3 as z"] {
+            let others = format!(
+                "deallocate s; prepare s as select {columns}; \
+                 close c; declare c cursor for select {columns}, 4 as more"
+            );
+            run(session, &others).await;
+            for (name, rows) in [
+                ("execute", Some(1)),
+                ("execute", None),
+                ("fetch", Some(1)),
+                ("fetch", None),
+            ] {
+                run(session, "savepoint p").await;
+                let mut portal = begin_portal(session, name).await;
+                let refused = take(session, &mut portal, rows).await.unwrap_err();
+                assert_eq!(refused.state().code(), "0A000", "{name} {rows:?}");
+                run(session, "rollback to p").await;
+            }
+        }
+        run(session, "deallocate s; prepare s as select 'b'::text as x").await;
+        run(session, "close c; declare c cursor for select 5 as x").await;
+        for (name, row) in [("execute", "b"), ("fetch", "5")] {
+            let mut portal = begin_portal(session, name).await;
+            assert_eq!(take(session, &mut portal, None).await.unwrap(), last(row));
+        }
+    });
+}
+
+/// A portal was charged 2 KB, whatever its statement was, which only a name charged for; a cursor nothing. Clients held
+/// any amount of memory with them.
+#[test]
+fn statements_are_charged_for_as_long_as_something_holds_them() {
+    const LARGE: usize = 1 << 20;
+    Bed::new().within(async |session| {
+        let memory = session.memory();
+        let before = memory.used();
+        let used = || memory.used() - before;
+        for text in [
+            format!("select /* {} */ 1", "x".repeat(LARGE)),
+            format!("select length('{}')", "x".repeat(LARGE)),
+            format!("explain select '{}'", "x".repeat(LARGE)),
+        ] {
+            keep(session, "large", &text).await;
+            let portal = session
+                .prepared("large")
+                .map(|prepared| session.bind(prepared, [].into_iter()).unwrap());
+            assert!(used() >= LARGE, "{}", used());
+            session.forget_prepared("large");
+            assert!(used() >= LARGE, "{}", used());
+            drop(portal);
+            assert_eq!(used(), 0);
+        }
+        let columns: Vec<_> = (0..1600).map(|at| format!("1 as column{at}")).collect();
+        let select = format!("select {} where false", columns.join(", "));
+        run(session, &format!("declare c cursor with hold for {select}")).await;
+        let held = used();
+        assert!(held >= 1600 * size_of::<sql::Field>(), "{held}");
+        run(session, "close c").await;
+        assert_eq!(used(), 0);
+    });
+}

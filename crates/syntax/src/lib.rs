@@ -98,6 +98,7 @@ fn statements(text: &str) -> Result<Vec<Source<'_>>> {
     let mut statements = Vec::new();
     let mut current = Vec::new();
     for token in tokens {
+        phase::pause();
         match token.token {
             Token::SemiColon => statements.extend(source(&lines, std::mem::take(&mut current))),
             Token::EOF => {}

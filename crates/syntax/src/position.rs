@@ -10,7 +10,13 @@ pub struct Lines<'t> {
     starts: Vec<Start>,
     /// Characters of the text.
     characters: usize,
+    /// The byte at which every [`MARK_CHARACTERS`]th character begins, in a text that is not ASCII.
+    marks: Vec<usize>,
 }
+
+/// A place of a text is at most so many characters from a mark: without marks, finding it took time by the length
+/// of its line.
+const MARK_CHARACTERS: usize = 64;
 
 /// Where a line begins.
 struct Start {
@@ -26,6 +32,7 @@ impl<'t> Lines<'t> {
             text: "",
             starts: Vec::new(),
             characters: 0,
+            marks: Vec::new(),
         };
         &NONE
     }
@@ -47,10 +54,16 @@ impl<'t> Lines<'t> {
                 });
             }
         }
+        let mut marks = Vec::new();
+        if characters < text.len() {
+            let places = text.char_indices().step_by(MARK_CHARACTERS);
+            marks.extend(places.map(|(at, _)| at));
+        }
         Self {
             text,
             starts,
             characters,
+            marks,
         }
     }
 
@@ -74,10 +87,14 @@ impl<'t> Lines<'t> {
             // Characters are bytes.
             return start.byte.saturating_add(column).min(self.text.len());
         }
-        let mut characters = self.text[start.byte..].char_indices();
+        let character = start.characters.saturating_add(column);
+        let Some(&mark) = self.marks.get(character / MARK_CHARACTERS) else {
+            return self.text.len();
+        };
+        let mut characters = self.text[mark..].char_indices();
         characters
-            .nth(column)
-            .map_or(self.text.len(), |(at, _)| start.byte + at)
+            .nth(character % MARK_CHARACTERS)
+            .map_or(self.text.len(), |(at, _)| mark + at)
     }
 
     /// The character at a location, from 1.
@@ -98,7 +115,7 @@ impl<'t> Lines<'t> {
 
     /// The character where a piece of syntax begins, from 1; `None` for what was not in the text.
     pub fn of(&self, span: Span) -> Option<u32> {
-        (span.start.line > 0).then(|| self.position(span.start))
+        (span.start.line > 0 && !self.starts.is_empty()).then(|| self.position(span.start))
     }
 
     /// The character where a symbol stands between two pieces of syntax.
@@ -186,6 +203,34 @@ mod tests {
         );
         assert_eq!(Lines::new(text).of(span(9, 10)), Some(9));
         assert_eq!(Lines::new(text).of(Span::empty()), None);
+    }
+
+    /// A place in a long line was found by a walk from the line's begin, for each statement and each operator in it.
+    #[test]
+    fn places_near_marks_are_found() {
+        let line = "\u{e4}b\u{20ac}".repeat(200);
+        let text = format!("{line}\n\n{line}x\n{line}");
+        let lines = Lines::new(&text);
+        let mut starts = vec![0];
+        starts.extend(text.match_indices('\n').map(|(at, _)| at + 1));
+        for (number, start) in (1..).zip(starts) {
+            let rest = text[start..].char_indices();
+            for (column, (at, _)) in (1..).zip(rest) {
+                assert_eq!(lines.byte(location(number, column)), start + at);
+            }
+        }
+        assert_eq!(lines.byte(location(4, 601)), text.len());
+        assert_eq!(lines.byte(location(1, 1_000_000)), text.len());
+    }
+
+    #[test]
+    fn no_text_has_no_places() {
+        let span = Span {
+            start: location(1, 1),
+            end: location(1, 2),
+        };
+        assert_eq!(Lines::none().of(span), None);
+        assert_eq!(Lines::new("").of(span), Some(1));
     }
 
     /// Each statement of a batch once indexed the whole text again, so that 20,000 EXPLAINs took minutes.

@@ -85,6 +85,10 @@ impl Operator for UpdateOperator<'_> {
         Box::pin(self.advance(context, out))
     }
 
+    fn is_over(&self) -> bool {
+        self.input.is_over()
+    }
+
     fn rewind(&mut self) {
         self.input.rewind();
         self.is_read = false;
@@ -143,6 +147,10 @@ impl<'p> DeleteOperator<'p> {
 impl Operator for DeleteOperator<'_> {
     fn next<'f>(&'f mut self, context: &'f ExecutionContext<'_>, out: &'f mut Rows) -> Step<'f> {
         Box::pin(self.advance(context, out))
+    }
+
+    fn is_over(&self) -> bool {
+        self.input.is_over()
     }
 
     fn rewind(&mut self) {

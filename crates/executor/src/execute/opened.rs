@@ -56,6 +56,11 @@ impl Opened {
         self.operator.next(context, out)
     }
 
+    /// Returns whether there are no more rows: see [`Operator::is_over`].
+    pub fn is_over(&self) -> bool {
+        self.operator.is_over()
+    }
+
     /// Settles the operator: see [`Operator::settle`].
     ///
     /// # Errors

@@ -495,6 +495,10 @@ impl Operator for ScanOperator<'_> {
         Box::pin(self.advance(context, out))
     }
 
+    fn is_over(&self) -> bool {
+        matches!(self.progress, Progress::End)
+    }
+
     fn rewind(&mut self) {
         self.progress = Progress::Begin;
     }

@@ -8,7 +8,7 @@
 
 use std::{pin::pin, rc::Rc};
 
-use types::{Result, SqlError, SqlState};
+use types::{Charge, Result, SqlError, SqlState};
 
 use super::{
     Field, ResultRow, Session, Sink, Tag,
@@ -36,7 +36,12 @@ pub(super) struct Cursor {
     query: Option<Rc<Suspended>>,
     /// Whether there are no rows but those that were computed.
     is_complete: bool,
+    /// Charge for its name, columns, plan and operators; its rows have their own.
+    charge: Charge,
 }
+
+/// Approximate bytes of a cursor's operators.
+const OPERATORS_BYTES: usize = 2048;
 
 fn missing(name: &str) -> SqlError {
     let message = format!("cursor \"{name}\" does not exist");
@@ -58,6 +63,12 @@ impl Cursor {
     /// Notes that the transaction has committed, and that all rows have been computed.
     pub(super) fn commit(&mut self) {
         self.query = None;
+        self.charge.lower(self.own_bytes());
+    }
+
+    /// Returns the bytes of the cursor without its query.
+    fn own_bytes(&self) -> usize {
+        size_of::<Self>() + self.name.len() + size_of_val(&*self.fields)
     }
 
     /// Returns how many rows have to be computed before the cursor can go in a direction.
@@ -213,7 +224,10 @@ impl Session {
             at: 0,
             scroll: declared.scroll,
             is_held: declared.is_held,
+            charge: Charge::default(),
         };
+        let bytes = cursor.own_bytes() + prepared.bytes() + OPERATORS_BYTES;
+        cursor.charge.set(&self.kept, bytes)?;
         // From here on, the cursor sees the present rows.
         self.compute(&mut cursor, 0).await?;
         self.cursors.push(cursor);

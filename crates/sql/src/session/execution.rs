@@ -42,6 +42,8 @@ pub(super) struct Execution {
     shared: SharedRows,
     /// Snapshot of the statement, once it has been left open.
     seeing: Option<Seeing>,
+    /// Whether the operators have given their last row.
+    has_all: bool,
     is_over: bool,
 }
 
@@ -59,6 +61,7 @@ impl Execution {
             taken: 0,
             shared: SharedRows::new(budget),
             seeing: None,
+            has_all: false,
             is_over: false,
         })
     }
@@ -100,7 +103,9 @@ impl Session {
         let context =
             self.execution_context(transaction, &environment, parameters, shared, &key_changes);
         let outputs = &cached_plan.statement.outputs;
-        let mut values: Vec<Value<'_>> = Vec::with_capacity(outputs.len());
+        // Most plans give their columns in the order in which they are shown, and no others before them.
+        let are_first = outputs.iter().copied().eq(0..outputs.len());
+        let mut values: Vec<Value<'_>> = Vec::new();
         let mut count = 0_u64;
         let most = match wanted {
             Wanted::All => u64::MAX,
@@ -112,13 +117,15 @@ impl Session {
         while count < most {
             if execution.taken == batch.len() {
                 // The values are of the old batch.
-                values = Vec::with_capacity(outputs.len());
+                values = Vec::new();
                 batch.clear();
                 execution.taken = 0;
-                if execution.is_over || !execution.opened.next(&context, batch).await? {
+                if execution.has_all || !execution.opened.next(&context, batch).await? {
+                    execution.has_all = true;
                     execution.is_over = true;
                     break;
                 }
+                execution.has_all = execution.opened.is_over();
                 batch.settle(context.memory())?;
             }
             // Until the client has taken large values they are also in the bytes that are sent to
@@ -132,11 +139,16 @@ impl Session {
                 for at in execution.taken..execution.taken + rows {
                     context.pause(1).await;
                     let row = batch.row(at);
-                    values.clear();
-                    values.extend(outputs.iter().map(|output| row[*output]));
+                    if !are_first {
+                        values.clear();
+                        values.extend(outputs.iter().map(|output| row[*output]));
+                    }
                     sink.row(&ResultRow {
                         fields: &cached_plan.fields,
-                        values: &values,
+                        values: match are_first {
+                            true => &row[..outputs.len()],
+                            false => &values,
+                        },
                         context: self.context(&self.names(&cached_plan.catalog)),
                     })?;
                 }

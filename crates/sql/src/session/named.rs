@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, rc::Rc};
 
-use types::{Charge, Memory, Result, Scratch, SqlError, SqlState};
+use types::{Result, Scratch, SqlError, SqlState};
 
 use super::{PreparedStatement, Session, Sink};
 use batch::Rows;
@@ -28,7 +28,6 @@ pub(super) struct PreparedStatements {
     named: HashMap<Box<str>, NamedPreparedStatement>,
     /// The size of the named ones.
     bytes: usize,
-    charge: Charge,
 }
 
 struct NamedPreparedStatement {
@@ -41,19 +40,12 @@ impl PreparedStatements {
     fn forget(&mut self, name: &str) -> bool {
         let known = self.named.remove(name);
         self.bytes -= known.as_ref().map_or(0, |known| known.bytes);
-        self.charge.lower(self.bytes);
         known.is_some()
     }
 
     /// # Errors
-    /// 53200 if there are too many, or they are too large, or the database's limit leaves no memory
-    /// for them.
-    fn keep(
-        &mut self,
-        name: &str,
-        prepared: Rc<PreparedStatement>,
-        memory: &Rc<Memory>,
-    ) -> Result<()> {
+    /// 53200 if there are too many, or they are too large.
+    fn keep(&mut self, name: &str, prepared: Rc<PreparedStatement>) -> Result<()> {
         self.forget(name);
         let bytes = prepared.bytes() + name.len();
         if self.named.len() >= STATEMENTS_MAX || self.bytes + bytes > STATEMENTS_BYTES_MAX {
@@ -65,7 +57,6 @@ impl PreparedStatements {
             let error = SqlError::new(SqlState::OUT_OF_MEMORY, message).detail(detail);
             return Err(error.hint("DEALLOCATE those that are not used any more."));
         }
-        self.charge.set(memory, self.bytes + bytes)?;
         self.bytes += bytes;
         let statement = NamedPreparedStatement { prepared, bytes };
         self.named.insert(name.into(), statement);
@@ -97,7 +88,7 @@ impl Session {
     pub fn keep_prepared(&mut self, name: &str, prepared: Rc<PreparedStatement>) -> Result<()> {
         match name {
             "" => self.prepared_statements.unnamed = Some(prepared),
-            name => self.prepared_statements.keep(name, prepared, &self.kept)?,
+            name => self.prepared_statements.keep(name, prepared)?,
         }
         Ok(())
     }
@@ -113,7 +104,6 @@ impl Session {
     pub(super) fn forget_all_prepared(&mut self) {
         self.prepared_statements.named.clear();
         self.prepared_statements.bytes = 0;
-        self.prepared_statements.charge.lower(0);
     }
 
     /// PREPARE.
@@ -151,12 +141,20 @@ impl Session {
         sink: &mut impl Sink,
     ) -> Result<()> {
         let prepared = self.prepared(name).cloned().ok_or_else(|| missing(name))?;
+        // The protocol may have prepared an EXECUTE under this name, of this name itself even.
+        if prepared.is_execute() {
+            let message = format!("EXECUTE of \"{name}\", which is an EXECUTE itself");
+            let error = SqlError::unsupported(&message);
+            return Err(error.hint("Execute the statement that it names."));
+        }
         self.begin()?;
         let parameters = phase::run(|| self.arguments(name, &prepared, arguments, source)).await?;
-        if let Some(fields) = prepared.fields() {
+        if let Some(fields) = prepared.fields()
+            && !prepared.tells_fields()
+        {
             sink.fields(fields)?;
         }
-        // The protocol may have prepared an EXECUTE under this name.
+        // A statement of the protocol that has no plan is carried out as any other.
         Box::pin(self.run_prepared(&prepared, &parameters, sink)).await
     }
 

@@ -5,9 +5,17 @@
 //! the client was told. Its plan is the database's for its text (`plan_cache.rs`): a statement that
 //! is prepared again and again, as the unnamed one is, is planned once.
 
-use std::{cell::RefCell, pin::pin, rc::Rc, sync::Arc};
+use std::{
+    any::Any,
+    cell::{OnceCell, RefCell},
+    pin::pin,
+    rc::Rc,
+    sync::Arc,
+};
 
-use types::{Charge, EnumId, Result, Scalar, Scratch, SqlError, SqlState, Type, Value};
+use types::{
+    Charge, EnumId, Memory, Result, Scalar, Scratch, SqlError, SqlState, Type, Value, row::Taking,
+};
 
 use super::{
     CopyForm, CopyTarget, Field, ResultRow, Session, Sink, Tag,
@@ -30,11 +38,17 @@ pub struct PreparedStatement {
     types: Arc<[Type]>,
     fields: Option<Arc<[Field]>>,
     kind: Kind,
+    /// See [`PreparedStatement::described`].
+    description: OnceCell<Rc<dyn Any>>,
+    /// Charge for the statement, for as long as a name, a portal or a cursor holds it.
+    charge: Charge,
 }
 
 enum Kind {
     Empty,
     Planned(RefCell<Ready>),
+    /// The statement runs another prepared statement, by its name.
+    Execute,
     Other,
 }
 
@@ -56,16 +70,46 @@ impl Ready {
             literals: has_literals.then(own),
         }
     }
+
+    fn bytes(&self) -> usize {
+        let bytes = |literal: &Literal<'_>| size_of::<Literal<'_>>() + literal.text.len();
+        let literals = self.literals.iter().flat_map(|literals| literals.iter());
+        self.cached_plan.bytes() + literals.map(bytes).sum::<usize>()
+    }
 }
 
 impl PreparedStatement {
-    /// Makes a prepared statement that has no plan.
-    fn other(source: &Source<'_>, fields: Option<Vec<Field>>) -> Self {
-        Self {
-            text: source.text().into(),
-            types: Arc::default(),
-            fields: fields.map(Arc::from),
-            kind: Kind::Other,
+    /// Makes a prepared statement whose memory is charged.
+    ///
+    /// # Errors
+    /// 53200 if the session may not have as much.
+    fn new(
+        text: &str,
+        types: Arc<[Type]>,
+        fields: Option<Arc<[Field]>>,
+        kind: Kind,
+        memory: &Rc<Memory>,
+    ) -> Result<Self> {
+        let mut prepared = Self {
+            text: text.into(),
+            types,
+            fields,
+            kind,
+            description: OnceCell::new(),
+            charge: Charge::default(),
+        };
+        let bytes = prepared.bytes();
+        prepared.charge.set(memory, bytes)?;
+        Ok(prepared)
+    }
+
+    /// Returns a description of the statement in the terms of a protocol, which `describe` makes when it is first
+    /// asked for: it lives as long as the statement.
+    pub fn described<D: Any>(&self, describe: impl Fn(&Self) -> D) -> Rc<D> {
+        let description = self.description.get_or_init(|| Rc::new(describe(self)));
+        match description.clone().downcast() {
+            Ok(description) => description,
+            Err(_) => Rc::new(describe(self)),
         }
     }
 
@@ -94,24 +138,36 @@ impl PreparedStatement {
     pub(super) fn plan(&self) -> Option<Arc<CachedPlan>> {
         match &self.kind {
             Kind::Planned(ready) => Some(ready.borrow().cached_plan.clone()),
-            Kind::Empty | Kind::Other => None,
+            Kind::Empty | Kind::Execute | Kind::Other => None,
         }
     }
 
-    /// Returns the estimated bytes that the statement takes.
+    /// Returns the estimated bytes that the statement takes, with the description of its columns.
     pub(super) fn bytes(&self) -> usize {
         let plan = match &self.kind {
-            Kind::Planned(ready) => ready.borrow().cached_plan.bytes(),
-            Kind::Empty | Kind::Other => 0,
+            Kind::Planned(ready) => ready.borrow().bytes(),
+            Kind::Empty | Kind::Execute | Kind::Other => 0,
         };
-        std::mem::size_of::<Self>() + self.text.len() + plan
+        let fields = self.fields().map_or(0, |fields| 2 * size_of_val(fields));
+        std::mem::size_of::<Self>() + self.text.len() + fields + plan
+    }
+
+    /// Returns whether the statement runs another prepared statement.
+    pub(super) fn is_execute(&self) -> bool {
+        matches!(self.kind, Kind::Execute)
+    }
+
+    /// Returns whether the statement tells the columns of its rows itself, whenever it is run.
+    pub(super) fn tells_fields(&self) -> bool {
+        matches!(self.kind, Kind::Execute | Kind::Other)
     }
 }
 
 /// A statement with its parameters, and its progress.
 pub struct Portal {
     prepared: Rc<PreparedStatement>,
-    parameters: Rc<Rows>,
+    /// Parameters, until the portal runs.
+    parameters: Rows,
     progress: Stage,
     /// Charge for the portal itself; its parameters have their own.
     _charge: Charge,
@@ -125,10 +181,11 @@ const PORTAL_BYTES: usize = 2048;
 enum Stage {
     /// The portal was not run yet.
     New,
-    /// The portal is a query, which computes the rows that it is asked for.
+    /// The portal is a query whose client takes a number of rows at a time: it computes those that it is asked for.
     Open(Rc<Suspended>),
     /// The statement has run to its end, and these rows are left. A statement that writes always
-    /// does so: its effect does not depend on a client that takes its rows.
+    /// does so: its effect does not depend on a client that takes its rows. A query does so if it is asked for all
+    /// of its rows, and none are left.
     Rest { rest: Rest, tag: Option<Tag> },
 }
 
@@ -197,12 +254,7 @@ impl Session {
         }
         let sources = split(text).await?;
         match sources.as_slice() {
-            [] => Ok(PreparedStatement {
-                text: "".into(),
-                types: Arc::default(),
-                fields: None,
-                kind: Kind::Empty,
-            }),
+            [] => PreparedStatement::new("", Arc::default(), None, Kind::Empty, &self.kept),
             [source] => self.prepare_source(source, Some(types)).await,
             _ => {
                 let message = "cannot insert multiple commands into a prepared statement";
@@ -235,12 +287,10 @@ impl Session {
             return Ok(None);
         };
         self.block.check()?;
-        Ok(Some(PreparedStatement {
-            text: text.into(),
-            types: cached_plan.parameters.clone(),
-            fields: cached_plan.shows_rows().then(|| cached_plan.fields.clone()),
-            kind: Kind::Planned(RefCell::new(Ready::new((cached_plan, Vec::new())))),
-        }))
+        let types = cached_plan.parameters.clone();
+        let fields = cached_plan.shows_rows().then(|| cached_plan.fields.clone());
+        let kind = Kind::Planned(RefCell::new(Ready::new((cached_plan, Vec::new()))));
+        PreparedStatement::new(text, types, fields, kind, &self.kept).map(Some)
     }
 
     /// Prepares a statement; positions in errors are those of the whole text. Without `types`, the
@@ -256,7 +306,7 @@ impl Session {
         }
         self.block.check()?;
         let Some(found) = self.plan(source, types).await? else {
-            return Ok(PreparedStatement::other(source, None));
+            return self.planless(source, None, Kind::Other);
         };
         let ready = Ready::new(found);
         let cached_plan = &ready.cached_plan;
@@ -265,22 +315,34 @@ impl Session {
             Some(_) => Arc::default(),
             None => cached_plan.parameters.clone(),
         };
-        Ok(PreparedStatement {
-            text: source.text().into(),
-            types,
-            fields: cached_plan.shows_rows().then(|| cached_plan.fields.clone()),
-            kind: Kind::Planned(RefCell::new(ready)),
-        })
+        let fields = cached_plan.shows_rows().then(|| cached_plan.fields.clone());
+        let kind = Kind::Planned(RefCell::new(ready));
+        PreparedStatement::new(source.text(), types, fields, kind, &self.kept)
     }
 
     /// Prepares a statement that has no plan.
     fn prepared_without_plan(&self, source: &Source<'_>) -> Result<PreparedStatement> {
-        let fields = match &*self.admitted(source.statement())? {
+        let statement = self.admitted(source.statement())?;
+        let fields = match &*statement {
             Statement::Session(command) => self.fields_of(command),
             Statement::Explain(explain) => explained(explain),
             _ => None,
         };
-        Ok(PreparedStatement::other(source, fields))
+        let kind = match &*statement {
+            Statement::Session(Command::Execute { .. }) => Kind::Execute,
+            _ => Kind::Other,
+        };
+        self.planless(source, fields, kind)
+    }
+
+    fn planless(
+        &self,
+        source: &Source<'_>,
+        fields: Option<Vec<Field>>,
+        kind: Kind,
+    ) -> Result<PreparedStatement> {
+        let fields = fields.map(Arc::from);
+        PreparedStatement::new(source.text(), Arc::default(), fields, kind, &self.kept)
     }
 
     /// Gives a statement its parameters, each as text or in binary form; `None` is NULL.
@@ -305,28 +367,30 @@ impl Session {
         let names = self.names(&catalog);
         let context = self.context(&names);
         let scratch = Scratch::new();
-        let read = values
-            .zip(&*prepared.types)
-            .map(|((is_binary, bytes), ty)| match bytes {
-                None => Ok(Value::Null),
-                Some(bytes) if is_binary => types::binary::read(bytes, *ty, &context, &scratch),
-                Some(bytes) => {
-                    let text = std::str::from_utf8(bytes).map_err(|_| {
-                        let message = "invalid byte sequence for encoding \"UTF8\"";
-                        SqlError::new(SqlState::CHARACTER_NOT_IN_REPERTOIRE, message)
-                    })?;
-                    types::text::read(text, *ty, &context, &scratch)
-                }
-            });
-        let read: Vec<Value<'_>> = read.collect::<Result<_>>()?;
+        let read = |(is_binary, bytes): (bool, Option<&'b [u8]>), ty: &Type| match bytes {
+            None => Ok(Value::Null),
+            Some(bytes) if is_binary => types::binary::read(bytes, *ty, &context, &scratch),
+            Some(bytes) => {
+                let text = std::str::from_utf8(bytes).map_err(|_| {
+                    let message = "invalid byte sequence for encoding \"UTF8\"";
+                    SqlError::new(SqlState::CHARACTER_NOT_IN_REPERTOIRE, message)
+                })?;
+                types::text::read(text, *ty, &context, &scratch)
+            }
+        };
         let mut parameters = Rows::new(prepared.types.len());
-        parameters.push(read);
+        parameters.push_with(|row| {
+            for (value, ty) in values.zip(&*prepared.types) {
+                row.take(read(value, ty)?);
+            }
+            Ok(())
+        })?;
         parameters.settle(&self.kept)?;
         let mut charge = Charge::default();
         charge.set(&self.kept, PORTAL_BYTES)?;
         Ok(Portal {
             prepared: prepared.clone(),
-            parameters: Rc::new(parameters),
+            parameters,
             progress: Stage::New,
             _charge: charge,
         })
@@ -358,10 +422,17 @@ impl Session {
             Stage::Rest { rest, tag } => {
                 let fields = portal.prepared.fields().unwrap_or_default();
                 let (_, is_over) = self.hand_over(rest, fields, rows_max, sink).await?;
-                Ok(match is_over {
-                    true => tag.map_or(Progress::Empty, Progress::Complete),
-                    false => Progress::Suspended,
-                })
+                if !is_over {
+                    return Ok(Progress::Suspended);
+                }
+                let complete = tag.map_or(Progress::Empty, Progress::Complete);
+                // A query that is run once more has no rows.
+                if let Some(Tag::Rows(_, rows)) = tag
+                    && portal.prepared.is_query()
+                {
+                    *rows = 0;
+                }
+                Ok(complete)
             }
         }
     }
@@ -369,35 +440,37 @@ impl Session {
     /// Begins the portal's statement; does nothing if there is no statement.
     async fn open_portal(
         &mut self,
-        portal: &Portal,
+        portal: &mut Portal,
         rows_max: Option<usize>,
         sink: &mut impl Sink,
     ) -> Result<Option<Stage>> {
         let prepared = &portal.prepared;
+        let mut parameters = std::mem::take(&mut portal.parameters);
         match &prepared.kind {
             Kind::Empty => return Ok(None),
-            Kind::Planned(..) => {
-                if let Some((cached_plan, parameters)) =
-                    self.open(prepared, &portal.parameters).await?
-                {
+            Kind::Planned(..) if rows_max.is_some() => {
+                let given = Rc::new(parameters);
+                if let Some((cached_plan, parameters)) = self.open(prepared, &given).await? {
                     let query = self.suspend("", &cached_plan, parameters)?;
                     return Ok(Some(Stage::Open(query)));
                 }
+                parameters = Rc::into_inner(given).unwrap_or_default();
             }
-            Kind::Other => {}
+            Kind::Planned(..) | Kind::Execute | Kind::Other => {}
         }
         let mut kept = Kept {
             inner: sink,
-            rows: rows_max
-                .map(|_| Rows::new(prepared.fields.as_ref().map_or(0, |fields| fields.len()))),
-            budget: self.budget(),
+            told: prepared.fields(),
+            rows: rows_max.map(|_| {
+                let width = prepared.fields().map_or(0, <[Field]>::len);
+                (Rows::new(width), self.budget())
+            }),
             tag: None,
         };
-        self.run_prepared(prepared, &portal.parameters, &mut kept)
-            .await?;
+        self.run_prepared(prepared, &parameters, &mut kept).await?;
         let Kept { rows, tag, .. } = kept;
         Ok(Some(Stage::Rest {
-            rest: Rest::new(rows.unwrap_or_default()),
+            rest: Rest::new(rows.map_or_else(Rows::default, |(rows, _)| rows)),
             tag,
         }))
     }
@@ -512,40 +585,51 @@ impl Session {
             return Err(SqlError::new(SqlState::INTERNAL_ERROR, "not one statement"));
         };
         let fields = cached_plan.shows_rows().then_some(&*cached_plan.fields);
-        let is_as_told = match (fields, prepared.fields()) {
-            (Some(fields), Some(told)) => {
-                fields.len() == told.len() && fields.iter().zip(told).all(|(a, b)| a.is_like(b))
-            }
-            (None, None) => true,
-            _ => false,
-        };
-        if !is_as_told {
-            let message = "cached plan must not change result type";
-            return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
-        }
+        check_told(fields, prepared.fields())?;
         Ok(Ready::new((cached_plan, literals)))
+    }
+}
+
+/// # Errors
+/// 0A000 if a statement's rows have other columns than its client was told.
+fn check_told(fields: Option<&[Field]>, told: Option<&[Field]>) -> Result<()> {
+    let is_as_told = match (fields, told) {
+        (Some(fields), Some(told)) => {
+            fields.len() == told.len() && fields.iter().zip(told).all(|(a, b)| a.is_like(b))
+        }
+        (None, None) => true,
+        _ => false,
+    };
+    match is_as_told {
+        true => Ok(()),
+        false => {
+            let message = "cached plan must not change result type";
+            Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message))
+        }
     }
 }
 
 /// A sink that keeps the rows that a client has not asked for yet, and the statement's tag.
 struct Kept<'s, S> {
     inner: &'s mut S,
-    rows: Option<Rows>,
-    /// Budget of these rows.
-    budget: Budget,
+    /// Columns that the client was told when the statement was prepared.
+    told: Option<&'s [Field]>,
+    /// Rows, with their budget, if the client has not asked for all.
+    rows: Option<(Rows, Budget)>,
     tag: Option<Tag>,
 }
 
 impl<S: Sink> Sink for Kept<'_, S> {
-    fn fields(&mut self, _: &[Field]) -> Result<()> {
-        Ok(())
+    /// Checks the columns of EXECUTE and FETCH: another statement may have the name, another cursor be open.
+    fn fields(&mut self, fields: &[Field]) -> Result<()> {
+        check_told(Some(fields), self.told)
     }
 
     fn row(&mut self, row: &ResultRow<'_>) -> Result<()> {
         match &mut self.rows {
-            Some(rows) => {
+            Some((rows, budget)) => {
                 rows.push(row.values.iter().copied());
-                rows.settle(self.budget.memory())
+                rows.settle(budget.memory())
             }
             None => self.inner.row(row),
         }
