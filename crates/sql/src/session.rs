@@ -7,6 +7,7 @@
 //!
 //! | what | file |
 //! | --- | --- |
+//! | statements about the session itself | `command.rs` |
 //! | BEGIN, COMMIT, savepoints, failed transactions | `block.rs` |
 //! | plans; those that are kept; their execution; what of them stays open | `query.rs`; `plan_cache.rs`; `execution.rs`; `suspended.rs` |
 //! | comments | `comment.rs` |
@@ -27,6 +28,7 @@
 mod alter_table;
 mod block;
 mod column_options;
+mod command;
 mod comment;
 mod copy;
 mod cursor;
@@ -61,14 +63,7 @@ mod suspended;
 mod tests;
 mod text_names;
 
-use std::{
-    cell::RefCell,
-    fmt,
-    pin::{Pin, pin},
-    rc::Rc,
-    sync::Arc,
-    time::Duration,
-};
+use std::{cell::RefCell, fmt, pin::pin, rc::Rc, sync::Arc, time::Duration};
 
 use engine::Transaction;
 use functions::Patterns;
@@ -79,7 +74,7 @@ use self::{
     cursor::Cursor,
     deferred::Deferred,
     environment::SessionEnvironment,
-    interrupt::interruptible,
+    interrupt::{Limits, interruptible},
     named::PreparedStatements,
     plan_cache::PrivatePlanCache,
     settings::{Effects, Values},
@@ -89,7 +84,7 @@ use crate::{database::Database, memory::FREE_BYTES};
 use catalog::Changes;
 use executor::advisory::SessionLocks;
 use logical::bind::Inputs;
-use syntax::{self, Source, Statement, Tree, command::Command, phase};
+use syntax::{self, Source, Statement, Tree, phase};
 
 pub use self::{
     block::Status,
@@ -407,7 +402,7 @@ impl Session {
             interleave::yield_now().await;
             Ok(())
         });
-        interruptible(self.interrupt.clone(), None, turn).await
+        interruptible(&mut Limits::new(self.interrupt.clone(), None), turn).await
     }
 
     /// A statement has failed: so has its transaction. One that was not begun explicitly is
@@ -429,150 +424,51 @@ impl Session {
     /// Reads a statement that is carried out later.
     ///
     /// # Errors
-    /// Those of its syntax alone. Others are found in its turn.
+    /// Those that [`comes_first`]. Others are found in its turn.
     fn read(&self, source: &Source<'_>) -> Result<()> {
         match source.check() {
-            Err(error) if is_of_syntax(&error) => Err(error),
+            Err(error) if comes_first(&error) => Err(error),
             _ => Ok(()),
         }
     }
 
     async fn statement(&mut self, source: &Source<'_>, sink: &mut impl Sink) -> Result<()> {
         self.enter();
-        let (interrupt, limit) = self.limits();
+        let mut limits = self.limits();
         if source.may_have_plan() {
             self.block.check()?;
-            interruptible(interrupt, limit, pin!(self.on_rows(source, sink))).await?;
+            interruptible(&mut limits, pin!(self.on_rows(source, sink))).await?;
             return self.set_pending(sink);
         }
-        let read = self.interruptibly(pin!(source.read())).await;
+        // Errors of the limits are told whatever the transaction's state.
+        let reading = pin!(async { Ok(source.read().await) });
+        let read = interruptible(&mut limits, reading).await?;
         let statement = self.admitted(read)?;
         if let Statement::Session(command) = &*statement {
-            return self.command(command, source, sink).await;
+            return self.command(command, source, &mut limits, sink).await;
         }
         interruptible(
-            interrupt,
-            limit,
+            &mut limits,
             Box::pin(self.without_plan(&statement, source, sink)).as_mut(),
         )
         .await?;
         self.set_pending(sink)
     }
 
-    /// Returns a utility statement that was read, if the transaction lets it through. Its errors of
-    /// syntax come before that of a failed transaction, as in PostgreSQL; others come after it.
+    /// Returns a utility statement that was read, if the transaction lets it through. Errors that
+    /// [`comes_first`] come before that of a failed transaction, as in PostgreSQL; others come after it.
     ///
     /// # Errors
     /// 25P02; those of reading.
     fn admitted(&self, read: Result<Tree<Statement>>) -> Result<Tree<Statement>> {
         let is_let_through = match &read {
             Ok(statement) => statement.heals(),
-            Err(error) => is_of_syntax(error),
+            Err(error) => comes_first(error),
         };
         if !is_let_through {
             self.block.check()?;
         }
         read
-    }
-
-    /// Returns the one who may want a statement to be given up, and how long it may take.
-    fn limits(&self) -> (Option<Rc<dyn Interrupt>>, Option<Duration>) {
-        (self.interrupt.clone(), self.effects.statement_limit)
-    }
-
-    /// Awaits a phase before a statement, unless its client wants it given up.
-    async fn interruptibly<T>(
-        &self,
-        phase: Pin<&mut impl Future<Output = Result<T>>>,
-    ) -> Result<T> {
-        let (interrupt, limit) = self.limits();
-        interruptible(interrupt, limit, phase).await
-    }
-
-    /// Carries out a statement about the session itself.
-    async fn command(
-        &mut self,
-        command: &Command,
-        source: &Source<'_>,
-        sink: &mut impl Sink,
-    ) -> Result<()> {
-        let (interrupt, limit) = self.limits();
-        match command {
-            Command::Commit { chains } => return self.commit_block(*chains, sink).await,
-            Command::Rollback { chains } => return self.roll_back_block(*chains, sink).await,
-            Command::Begin { .. }
-            | Command::Savepoint(_)
-            | Command::Release(_)
-            | Command::RollbackTo(_) => self.control(command, sink).await?,
-            Command::SetTransaction(modes) => {
-                if !self.is_in_block() {
-                    self.tell(sink, &Notice::outside_block("SET TRANSACTION"));
-                }
-                self.set_modes(*modes)?;
-            }
-            Command::SetCharacteristics(modes) => self.set_characteristics(*modes)?,
-            Command::Set { name, scope, value } => self.set_statement(name, *scope, value, sink)?,
-            Command::Reset(name) => self.reset(name)?,
-            Command::ResetAll => self.reset_all()?,
-            Command::Show(_) | Command::ShowAll => self.show(command, sink)?,
-            Command::DiscardAll => self.discard_all()?,
-            Command::DiscardPlans => self.private_plan_cache.borrow_mut().clear(),
-            Command::DiscardSequences => self.environment.sequences.clear(),
-            // There are no temporary tables.
-            Command::DiscardTemporary => {}
-            Command::Prepare {
-                name,
-                types,
-                begins,
-            } => {
-                let source = source.part(*begins)?;
-                let preparing = self.prepare_named(name, types, &source);
-                interruptible(interrupt, limit, pin!(preparing)).await?;
-            }
-            Command::Execute { name, arguments } => {
-                return self.execute_named(name, arguments, source, sink).await;
-            }
-            Command::Deallocate(name) => self.deallocate(name)?,
-            Command::DeallocateAll => self.forget_all_prepared(),
-            Command::Declare(declared) => {
-                let query = source.part(declared.begins)?;
-                interruptible(interrupt, limit, pin!(self.declare(declared, &query))).await?;
-            }
-            Command::Fetch {
-                name,
-                direction,
-                is_move,
-            } => return self.fetch(name, *direction, *is_move, sink).await,
-            Command::Close(name) => self.close(name)?,
-            Command::CloseAll => self.cursors.clear(),
-            Command::CreateRole { name, options } => {
-                let creating = self.create_role(name, options, sink);
-                interruptible(interrupt, limit, pin!(creating)).await?;
-            }
-            Command::AlterRole { role, options } => {
-                let changing = self.alter_role(role, options, sink);
-                interruptible(interrupt, limit, pin!(changing)).await?;
-            }
-            Command::RenameRole { role, name } => {
-                interruptible(interrupt, limit, pin!(self.rename_role(role, name))).await?;
-            }
-            Command::DropRoles { names, if_exists } => {
-                let dropping = self.drop_roles(names, *if_exists, sink);
-                interruptible(interrupt, limit, pin!(dropping)).await?;
-            }
-            Command::Lock {
-                tables,
-                mode,
-                waits,
-            } => {
-                let locking = self.lock_tables(tables, *mode, *waits);
-                interruptible(interrupt, limit, pin!(locking)).await?;
-            }
-        }
-        match command.tag() {
-            Some(tag) => sink.complete(Tag::Word(tag)),
-            None => Ok(()),
-        }
     }
 
     /// Carries out a statement that begins as those do that read or change rows.
@@ -639,10 +535,15 @@ impl Session {
     }
 }
 
-/// Returns whether an error is found when all statements of a text are read, before the first is
-/// carried out.
-fn is_of_syntax(error: &SqlError) -> bool {
-    [SqlState::SYNTAX_ERROR, SqlState::STATEMENT_TOO_COMPLEX].contains(&error.state())
+/// Returns whether an error of reading is raised where the statement is read, before the first of a text is
+/// carried out and in whatever state the transaction is: an error of grammar, or of resources.
+fn comes_first(error: &SqlError) -> bool {
+    [
+        SqlState::SYNTAX_ERROR,
+        SqlState::STATEMENT_TOO_COMPLEX,
+        SqlState::OUT_OF_MEMORY,
+    ]
+    .contains(&error.state())
 }
 
 /// Cuts a text into statements, as a phase if it is long.

@@ -257,8 +257,8 @@ impl Session {
         let mut cursors = std::mem::take(&mut self.cursors);
         let mut outcome = Ok(());
         for cursor in cursors.iter_mut().filter(|cursor| cursor.is_held) {
-            let (interrupt, limit) = self.limits();
-            outcome = interruptible(interrupt, limit, pin!(self.compute(cursor, usize::MAX))).await;
+            let mut limits = self.limits();
+            outcome = interruptible(&mut limits, pin!(self.compute(cursor, usize::MAX))).await;
             if outcome.is_err() {
                 break;
             }

@@ -12,13 +12,16 @@
 
 use std::{
     future::{Future, poll_fn},
-    pin::{Pin, pin},
+    pin::Pin,
     rc::Rc,
     task::{Context, Poll},
     time::Duration,
 };
 
+use interleave::Sleep;
 use types::{Result, SqlError, SqlState};
+
+use super::Session;
 
 /// A source of requests to give up a session's statement.
 pub trait Interrupt {
@@ -27,27 +30,60 @@ pub trait Interrupt {
     fn poll(&self, context: &mut Context<'_>) -> Poll<SqlError>;
 }
 
-/// Awaits a statement, unless it is to be given up. The statement is pinned by the caller: moving a
+/// The reasons to give up a statement from outside. The parts of a statement share them: its time begins where
+/// its first part waits, and goes on through the others.
+pub(super) struct Limits {
+    interrupt: Option<Rc<dyn Interrupt>>,
+    timer: Option<Sleep>,
+}
+
+impl Limits {
+    /// Returns limits by a client's wish and by a time, each if there is one.
+    pub(super) fn new(interrupt: Option<Rc<dyn Interrupt>>, time: Option<Duration>) -> Self {
+        Self {
+            interrupt,
+            timer: time.map(interleave::sleep),
+        }
+    }
+}
+
+impl Session {
+    /// Returns the limits of a statement that begins now.
+    pub(super) fn limits(&self) -> Limits {
+        Limits::new(self.interrupt.clone(), self.effects.statement_limit)
+    }
+
+    /// Awaits a phase beside the statements, unless its client wants it given up.
+    pub(super) async fn interruptibly<T>(
+        &self,
+        phase: Pin<&mut impl Future<Output = Result<T>>>,
+    ) -> Result<T> {
+        interruptible(&mut self.limits(), phase).await
+    }
+}
+
+/// Awaits a statement or a part of it, unless it is to be given up. The statement is pinned by the caller: moving a
 /// short one into here, and to its place here, took longer than beginning it.
 ///
 /// # Errors
 /// Errors of the statement; that of the interrupt; 57014 if its time is over.
 pub(super) async fn interruptible<T>(
-    interrupt: Option<Rc<dyn Interrupt>>,
-    limit: Option<Duration>,
+    limits: &mut Limits,
     mut statement: Pin<&mut impl Future<Output = Result<T>>>,
 ) -> Result<T> {
-    let mut timer = pin!(interleave::sleep(limit.unwrap_or_default()));
+    let Limits { interrupt, timer } = limits;
     poll_fn(|context| {
         if let Poll::Ready(done) = statement.as_mut().poll(context) {
             return Poll::Ready(done);
         }
-        if let Some(interrupt) = &interrupt
+        if let Some(interrupt) = &*interrupt
             && let Poll::Ready(error) = interrupt.poll(context)
         {
             return Poll::Ready(Err(error));
         }
-        if limit.is_some() && timer.as_mut().poll(context).is_ready() {
+        if let Some(timer) = &mut *timer
+            && Pin::new(timer).poll(context).is_ready()
+        {
             return Poll::Ready(Err(SqlError::new(
                 SqlState::QUERY_CANCELED,
                 "canceling statement due to statement timeout",
@@ -56,4 +92,40 @@ pub(super) async fn interruptible<T>(
         Poll::Pending
     })
     .await
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{cell::Cell, pin::pin};
+
+    use interleave::{Clock, Worker, WorkerConfig, yield_now};
+
+    use super::*;
+
+    thread_local! {
+        static NOW: Rc<Cell<Duration>> = Rc::default();
+    }
+
+    /// A part of a statement that waits twice, with a second between.
+    async fn second() -> Result<()> {
+        yield_now().await;
+        NOW.with(|now| now.set(now.get() + Duration::from_secs(1)));
+        yield_now().await;
+        Ok(())
+    }
+
+    /// The time of a utility statement once began anew when it had been read.
+    #[test]
+    fn parts_of_a_statement_share_its_time() {
+        let clock = Clock::Manual(NOW.with(Rc::clone));
+        let mut worker = Worker::new(WorkerConfig::default(), Rc::new(()), clock);
+        let task = worker.handle().submit(|_: &Rc<()>| async {
+            let mut limits = Limits::new(None, Some(Duration::from_millis(1500)));
+            let first = interruptible(&mut limits, pin!(second())).await;
+            (first, interruptible(&mut limits, pin!(second())).await)
+        });
+        let (first, other) = worker.run_until(task).unwrap();
+        first.unwrap();
+        assert_eq!(other.unwrap_err().state(), SqlState::QUERY_CANCELED);
+    }
 }

@@ -240,8 +240,8 @@ impl Session {
         text: &str,
         types: &[Option<Type>],
     ) -> Result<PreparedStatement> {
-        let (interrupt, limit) = self.limits();
-        interruptible(interrupt, limit, pin!(self.prepare_text(text, types))).await
+        let mut limits = self.limits();
+        interruptible(&mut limits, pin!(self.prepare_text(text, types))).await
     }
 
     async fn prepare_text(
@@ -487,9 +487,8 @@ impl Session {
         };
         self.block.check()?;
         self.enter();
-        let (interrupt, limit) = self.limits();
-        let ready =
-            interruptible(interrupt, limit, pin!(self.lock_prepared(prepared, newest))).await?;
+        let mut limits = self.limits();
+        let ready = interruptible(&mut limits, pin!(self.lock_prepared(prepared, newest))).await?;
         if !ready.cached_plan.only_reads() {
             return Ok(None);
         }
@@ -536,14 +535,14 @@ impl Session {
         };
         self.block.check()?;
         self.enter();
-        let (interrupt, limit) = self.limits();
+        let mut limits = self.limits();
         let running = async {
             let ready = self.lock_prepared(prepared, newest).await?;
             let literals = self.values_of(&ready)?;
             let parameters = literals.as_ref().unwrap_or(parameters);
             self.run(&ready.cached_plan, parameters, &mut *sink).await
         };
-        interruptible(interrupt, limit, pin!(running)).await?;
+        interruptible(&mut limits, pin!(running)).await?;
         self.set_pending(sink)
     }
 

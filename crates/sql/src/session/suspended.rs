@@ -165,13 +165,9 @@ impl Session {
             let state = SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE;
             return Err(SqlError::new(state, message));
         };
-        let (interrupt, limit) = self.limits();
-        let end = interruptible(
-            interrupt,
-            limit,
-            pin!(self.advance(&mut query, rows_max, sink)),
-        )
-        .await?;
+        let mut limits = self.limits();
+        let end =
+            interruptible(&mut limits, pin!(self.advance(&mut query, rows_max, sink))).await?;
         suspended.query.replace(Some(query));
         self.set_pending(sink)?;
         Ok(end)
