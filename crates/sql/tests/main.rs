@@ -15,6 +15,7 @@ mod indexes;
 mod logic;
 mod many_matches;
 mod memory;
+mod order_of_errors;
 mod plans;
 mod portals;
 mod random_queries;

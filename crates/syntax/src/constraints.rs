@@ -6,7 +6,12 @@ use sqlparser::{
 };
 use types::Result;
 
-use super::{Source, dialect::Postgres, name::DottedName, refused, unexpected};
+use super::{
+    Source,
+    dialect::Postgres,
+    name::DottedName,
+    refusal::{refused, unexpected},
+};
 
 /// The moment at which constraints are to be looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -14,9 +14,8 @@ use super::{
     dialect::Postgres,
     name::{DottedName, Name},
     position::Lines,
-    refused,
+    refusal::{refused, unexpected},
     statement::RowStatement,
-    unexpected,
 };
 
 /// A COPY as it was written.

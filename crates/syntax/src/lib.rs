@@ -28,6 +28,7 @@ pub mod name;
 pub mod overriding;
 pub mod phase;
 pub mod position;
+mod refusal;
 pub mod statement;
 pub mod table_like;
 mod tree;
@@ -37,13 +38,17 @@ use std::{ops::Range, rc::Rc};
 use sqlparser::{
     ast::{self, DollarQuotedString},
     keywords::Keyword,
-    parser::{Parser, ParserError},
-    tokenizer::{Span, Token, TokenWithSpan, Tokenizer, TokenizerError},
+    parser::Parser,
+    tokenizer::{Token, TokenWithSpan, Tokenizer},
 };
 use types::{Result, SqlError, SqlState};
 
 use self::{
-    constraints::SetConstraints, dialect::Postgres, overriding::Overriding, position::Lines,
+    constraints::SetConstraints,
+    dialect::Postgres,
+    overriding::Overriding,
+    position::Lines,
+    refusal::{Misplaced, not_parsed, unexpected, unfinished},
     statement::definition,
 };
 pub use self::{
@@ -272,7 +277,7 @@ impl<'t> Source<'t> {
     ///
     /// # Errors
     /// 42601 with the position of what was not expected, 54001 if it is nested too deeply; 0A000
-    /// for clauses that there are not, and other errors of a statement that its text alone tells.
+    /// and other errors for clauses that no statement carries to where it is carried out.
     pub fn statement(&self) -> Result<Tree<Statement>> {
         let statement = match self.session_statement()? {
             Some(command) => command,
@@ -288,7 +293,7 @@ impl<'t> Source<'t> {
     pub fn shape(&self) -> Result<Tree<Statement>> {
         let tokens = self.without_literals();
         let length = tokens.len();
-        let statement = Statement::of(parse_tokens(&self.lines, tokens)?)?;
+        let statement = self.taken(parse_tokens(&self.lines, tokens)?)?;
         Ok(Tree::new(statement, length))
     }
 
@@ -323,11 +328,16 @@ impl<'t> Source<'t> {
         if concurrently {
             tokens.remove(2);
         }
-        let mut statement = Statement::of(parse_tokens(&self.lines, tokens)?)?;
+        let mut statement = self.taken(parse_tokens(&self.lines, tokens)?)?;
         if let Statement::Drop(dropped) = &mut statement {
             dropped.concurrently = concurrently;
         }
         Ok(statement)
+    }
+
+    /// Takes the statement from the parser's tree of it.
+    fn taken(&self, tree: ast::Statement) -> Result<Statement> {
+        Statement::of(tree).map_err(|misplaced: Misplaced| misplaced.told(self))
     }
 
     /// Reads a definition that the parser does not know whole, if the statement is one.
@@ -352,7 +362,7 @@ impl<'t> Source<'t> {
                 Err(unexpected(&self.lines, parser.peek_token_ref()))
             }
             Ok(found) => Ok(found),
-            Err(refusal) => Err(refusal.told(&self.lines, &parser)),
+            Err(refusal) => Err(refusal.told(self, &parser)),
         }
     }
 
@@ -422,48 +432,8 @@ fn parse_tokens(lines: &Lines<'_>, mut tokens: Vec<TokenWithSpan>) -> Result<ast
             }
             Ok(statement)
         }
-        Ok(_) => Err(unexpected(&lines, parser.peek_token_ref())),
-        Err(error) => Err(not_parsed(&lines, error, &parser)),
-    }
-}
-
-/// An error on the way through a statement: the parser's, or of what the statement says.
-enum Refusal {
-    Parser(ParserError),
-    /// An error of what the words mean, with the place of the word that it points at; empty if it has no position.
-    Meaning(SqlError, Span),
-}
-
-impl From<ParserError> for Refusal {
-    fn from(error: ParserError) -> Self {
-        Self::Parser(error)
-    }
-}
-
-impl From<SqlError> for Refusal {
-    fn from(error: SqlError) -> Self {
-        Self::Meaning(error, Span::empty())
-    }
-}
-
-impl Refusal {
-    fn told(self, lines: &Lines<'_>, parser: &Parser<'_>) -> SqlError {
-        match self {
-            Self::Parser(error) => not_parsed(lines, error, parser),
-            Self::Meaning(error, span) => match lines.of(span) {
-                Some(position) => error.at(position),
-                None => error,
-            },
-        }
-    }
-}
-
-fn not_parsed(lines: &Lines<'_>, error: ParserError, parser: &Parser<'_>) -> SqlError {
-    match error {
-        ParserError::RecursionLimitExceeded => depth::too_deep(),
-        ParserError::ParserError(message) | ParserError::TokenizerError(message) => {
-            refused(lines, &message, parser)
-        }
+        Ok(_) => Err(unexpected(lines, parser.peek_token_ref())),
+        Err(error) => Err(not_parsed(lines, error, &parser)),
     }
 }
 
@@ -607,60 +577,4 @@ fn refuse_checked_recursion(lines: &Lines<'_>, tokens: &[TokenWithSpan]) -> Resu
 fn is_keyword(token: &TokenWithSpan, keywords: &[Keyword]) -> bool {
     matches!(&token.token, Token::Word(word)
         if word.quote_style.is_none() && keywords.contains(&word.keyword))
-}
-
-fn unexpected(lines: &Lines<'_>, token: &TokenWithSpan) -> SqlError {
-    if token.token == Token::EOF {
-        let error = SqlError::new(SqlState::SYNTAX_ERROR, "syntax error at end of input");
-        return error.at(lines.end());
-    }
-    let bytes = lines.byte(token.span.start)..lines.byte(token.span.end);
-    let shown = lines.text(bytes);
-    SqlError::new(
-        SqlState::SYNTAX_ERROR,
-        format!("syntax error at or near \"{shown}\""),
-    )
-    .at(lines.position(token.span.start))
-}
-
-/// Returns the parser's error as PostgreSQL would tell it. The parser names the place in its sentence;
-/// without one, the place is the one that the parser had come to.
-fn refused(lines: &Lines<'_>, message: &str, parser: &Parser<'_>) -> SqlError {
-    let message = message
-        .strip_prefix("sql parser error: ")
-        .unwrap_or(message);
-    let Some((expected, location)) = position::in_sentence(message) else {
-        let token = parser.peek_token_ref();
-        return unexpected(lines, token).detail(format!("{message}."));
-    };
-    let shown = lines.token_at(location);
-    let error = if shown.is_empty() {
-        unexpected(lines, &TokenWithSpan::wrap(Token::EOF))
-    } else {
-        SqlError::new(
-            SqlState::SYNTAX_ERROR,
-            format!("syntax error at or near \"{shown}\""),
-        )
-        .at(lines.position(location))
-    };
-    match expected {
-        Some(expected) => error.detail(format!("Expected here: {expected}.")),
-        None => error,
-    }
-}
-
-fn unfinished(error: &TokenizerError, lines: &Lines<'_>) -> SqlError {
-    let message = error.message.as_str();
-    let what = if message.contains("Unterminated string") {
-        "unterminated quoted string".to_owned()
-    } else if message.contains("multi-line comment") {
-        "unterminated /* comment".to_owned()
-    } else if message.contains("close delimiter") {
-        "unterminated quoted identifier".to_owned()
-    } else if message.contains("Unterminated dollar-quoted") {
-        "unterminated dollar-quoted string".to_owned()
-    } else {
-        message.to_lowercase()
-    };
-    SqlError::new(SqlState::SYNTAX_ERROR, what).at(lines.position(error.location))
 }

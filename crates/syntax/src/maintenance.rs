@@ -8,17 +8,17 @@ use sqlparser::{
 use types::{Result, SqlError, SqlState};
 
 use super::{
-    Refusal, Source,
+    Source,
     dialect::Postgres,
     name::{self, DottedName, Name},
-    unexpected,
+    refusal::{not_parsed, unexpected},
 };
 
 /// Number of processes that PARALLEL may ask for.
 const WORKERS_MAX: i32 = 1024;
 
 /// VACUUM, or ANALYZE, or both.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Maintenance {
     /// Whether the statement is `VACUUM`.
     pub vacuum: bool,
@@ -28,6 +28,8 @@ pub struct Maintenance {
     pub skip_locked: bool,
     /// The tables; none for all.
     pub targets: Vec<Target>,
+    /// The error for the first option that there is not, or for what does not go together.
+    pub supported: Result<()>,
 }
 
 /// A table, and the columns that are looked at; none: all.
@@ -54,31 +56,48 @@ pub(crate) fn is_maintenance(source: &Source<'_>) -> bool {
 pub(crate) fn maintenance(source: &Source<'_>) -> Result<Maintenance> {
     let dialect = Postgres::new(source.tokens().len());
     let mut parser = Parser::new(&dialect).with_tokens_with_locations(source.tokens().to_vec());
-    let mut found = Maintenance::default();
+    let mut found = Maintenance {
+        vacuum: false,
+        analyze: false,
+        skip_locked: false,
+        targets: Vec::new(),
+        supported: Ok(()),
+    };
+    let lines = source.lines();
     let parsed = statement(&mut parser, &mut found);
-    match parsed {
-        Ok(()) if parser.peek_token_ref().token == Token::EOF => {}
-        Ok(()) => return Err(unexpected(source.lines(), parser.peek_token_ref())),
-        Err(refusal) => return Err(refusal.told(source.lines(), &parser)),
-    }
-    if !found.analyze
-        && found
-            .targets
-            .iter()
-            .any(|target| !target.columns.is_empty())
-    {
+    let refused = match parsed {
+        Ok(refused) if parser.peek_token_ref().token == Token::EOF => refused,
+        Ok(_) => return Err(unexpected(lines, parser.peek_token_ref())),
+        Err(error) => return Err(not_parsed(lines, error, &parser)),
+    };
+    let mut targets = found.targets.iter();
+    if let Some(Refused(error, span)) = refused {
+        found.supported = Err(match lines.of(span) {
+            Some(position) => error.at(position),
+            None => error,
+        });
+    } else if !found.analyze && targets.any(|target| !target.columns.is_empty()) {
         let message = "ANALYZE option must be specified when a column list is provided";
-        return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
+        found.supported = Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
     }
     Ok(found)
 }
 
-/// Returns the refusal of an option, with the place of its name if the error has a position.
-fn refused(message: String, span: Span) -> Refusal {
-    Refusal::Meaning(SqlError::new(SqlState::SYNTAX_ERROR, message), span)
+/// The error for an option, with the place of its name; the place is empty if the error has no position.
+struct Refused(SqlError, Span);
+
+impl Refused {
+    fn new(message: String, span: Span) -> Self {
+        Self(SqlError::new(SqlState::SYNTAX_ERROR, message), span)
+    }
 }
 
-fn statement(parser: &mut Parser<'_>, found: &mut Maintenance) -> std::result::Result<(), Refusal> {
+/// Reads the statement to its end; returns the error for the first option that is refused.
+fn statement(
+    parser: &mut Parser<'_>,
+    found: &mut Maintenance,
+) -> std::result::Result<Option<Refused>, ParserError> {
+    let mut refused = None;
     found.vacuum = parser.parse_keyword(Keyword::VACUUM);
     if !found.vacuum {
         parser.expect_keyword(Keyword::ANALYZE)?;
@@ -87,15 +106,18 @@ fn statement(parser: &mut Parser<'_>, found: &mut Maintenance) -> std::result::R
     if parser.consume_token(&Token::LParen) {
         let mut layout = Layout::default();
         loop {
-            option(parser, found, &mut layout)?;
+            let (name, argument, span) = option(parser)?;
+            let accepted = accept(&name, &argument, span, found, &mut layout);
+            refused = refused.or(accepted.err());
             if !parser.consume_token(&Token::Comma) {
                 break;
             }
         }
         parser.expect_token(&Token::RParen)?;
-        if layout.is_full && layout.is_parallel {
+        if layout.is_full && layout.is_parallel && refused.is_none() {
             let message = "VACUUM FULL cannot be performed in parallel";
-            return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message).into());
+            let error = SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message);
+            refused = Some(Refused(error, Span::empty()));
         }
     } else if found.vacuum {
         // In this order, and no other. Nothing is told, so VERBOSE tells no more.
@@ -107,7 +129,7 @@ fn statement(parser: &mut Parser<'_>, found: &mut Maintenance) -> std::result::R
         let _ = parser.parse_keyword(Keyword::VERBOSE);
     }
     if parser.peek_token_ref().token == Token::EOF {
-        return Ok(());
+        return Ok(refused);
     }
     loop {
         let name = DottedName::parse(parser)?;
@@ -115,7 +137,7 @@ fn statement(parser: &mut Parser<'_>, found: &mut Maintenance) -> std::result::R
         let columns = columns.iter().map(Name::of).collect();
         found.targets.push(Target { name, columns });
         if !parser.consume_token(&Token::Comma) {
-            return Ok(());
+            return Ok(refused);
         }
     }
 }
@@ -179,43 +201,48 @@ impl Argument {
     }
 }
 
-/// Reads an option in parentheses. Those that say how PostgreSQL's files are cleared up are taken
-/// and mean nothing here.
-fn option(
-    parser: &mut Parser<'_>,
-    found: &mut Maintenance,
-    layout: &mut Layout,
-) -> std::result::Result<(), Refusal> {
+/// Reads an option in parentheses: its name, its value, and the place of its name.
+fn option(parser: &mut Parser<'_>) -> std::result::Result<(String, Argument, Span), ParserError> {
     let span = parser.peek_token_ref().span;
     let name = name::fold(&parser.parse_identifier()?);
-    let argument = Argument::read(parser)?;
+    Ok((name, Argument::read(parser)?, span))
+}
+
+/// Accepts an option. Those that say how PostgreSQL's files are cleared up mean nothing here.
+fn accept(
+    name: &str,
+    argument: &Argument,
+    span: Span,
+    found: &mut Maintenance,
+    layout: &mut Layout,
+) -> std::result::Result<(), Refused> {
     let is_on = || match argument.boolean() {
         Some(is_on) => Ok(is_on),
         None => {
             let message = format!("{name} requires a Boolean value");
-            Err(refused(message, Span::empty()))
+            Err(Refused::new(message, Span::empty()))
         }
     };
-    match (name.as_str(), found.vacuum) {
+    match (name, found.vacuum) {
         ("analyze", true) => found.analyze = is_on()?,
         ("skip_locked", _) => found.skip_locked = is_on()?,
         ("full", true) => layout.is_full = is_on()?,
-        ("parallel", true) => layout.is_parallel = workers(&argument, span)? > 0,
-        ("index_cleanup", true) if matches!(&argument, Argument::Text(text) if text == "auto") => {}
+        ("parallel", true) => layout.is_parallel = workers(argument, span)? > 0,
+        ("index_cleanup", true) if matches!(argument, Argument::Text(text) if text == "auto") => {}
         ("verbose", _)
         | ("freeze" | "disable_page_skipping" | "process_toast" | "truncate", true)
         | ("index_cleanup", true) => drop(is_on()?),
         (_, is_vacuum) => {
             let statement = if is_vacuum { "VACUUM" } else { "ANALYZE" };
             let message = format!("unrecognized {statement} option \"{name}\"");
-            return Err(refused(message, span));
+            return Err(Refused::new(message, span));
         }
     }
     Ok(())
 }
 
 /// Returns the number of processes that PARALLEL asks for.
-fn workers(argument: &Argument, span: Span) -> std::result::Result<i32, Refusal> {
+fn workers(argument: &Argument, span: Span) -> std::result::Result<i32, Refused> {
     let (message, span) = match argument.integer() {
         Some(workers) if (0..=WORKERS_MAX).contains(&workers) => return Ok(workers),
         Some(_) => {
@@ -232,7 +259,7 @@ fn workers(argument: &Argument, span: Span) -> std::result::Result<i32, Refusal>
             Span::empty(),
         ),
     };
-    Err(refused(message, span))
+    Err(Refused::new(message, span))
 }
 
 #[cfg(test)]
@@ -245,7 +272,8 @@ mod tests {
     fn refused_options_have_the_positions_of_their_names() {
         let position = |text| {
             let sources = split(text).unwrap();
-            maintenance(&sources[0]).unwrap_err().position()
+            let order = maintenance(&sources[0]).unwrap();
+            order.supported.unwrap_err().position()
         };
         assert_eq!(position("vacuum (verbose, parallel)"), Some(18));
         assert_eq!(position("vacuum (parallel -1)"), Some(9));

@@ -3,8 +3,9 @@
 //! [`Statement`] says once what a statement is. Names in it are folded and types have a form, but
 //! nothing in it was looked up. Expressions, queries and statements that change rows are the
 //! parser's trees, within types ([`Expression`], [`Query`], [`RowStatement`]) that the binder alone
-//! looks into. Most clauses that there are not are refused where a statement is taken from the
-//! parser, each by its name; the others are kept, and refused when the statement is carried out.
+//! looks into. A clause that there is not is kept as the error that refuses it by its name, which is
+//! raised when the statement is carried out: only errors of grammar are raised where a statement is
+//! read.
 //!
 //! | statement | file |
 //! | --- | --- |
@@ -38,7 +39,7 @@ mod sequence;
 mod truncate;
 mod type_name;
 
-use sqlparser::ast;
+use sqlparser::{ast, keywords::Keyword};
 use types::{Result, SqlError};
 
 pub use self::{
@@ -62,7 +63,13 @@ pub use self::{
     truncate::Truncate,
     type_name::{TypeForm, TypeName},
 };
-use crate::{command::Command, constraints::SetConstraints, copy::Copy, maintenance::Maintenance};
+use crate::{
+    command::Command,
+    constraints::SetConstraints,
+    copy::Copy,
+    maintenance::Maintenance,
+    refusal::{Misplaced, refuse_keywords},
+};
 
 /// A statement.
 #[derive(Debug, Clone)]
@@ -115,8 +122,8 @@ impl Statement {
     /// Takes a statement from the parser.
     ///
     /// # Errors
-    /// 0A000 for clauses that there are not, and those of the statement's own conversion.
-    pub(crate) fn of(tree: ast::Statement) -> Result<Self> {
+    /// Clauses that PostgreSQL's grammar does not have.
+    pub(crate) fn of(tree: ast::Statement) -> std::result::Result<Self, Misplaced> {
         let tree = match RowStatement::of(Box::new(tree)) {
             Ok(rows) => return Ok(Self::Rows(rows)),
             Err(tree) => tree,
@@ -131,7 +138,7 @@ impl Statement {
                 Self::CreateTable(Box::new(CreateTable::of(create, Vec::new())?))
             }
             ast::Statement::CreateIndex(create) => {
-                Self::CreateIndex(Box::new(CreateIndex::of(create)?))
+                Self::CreateIndex(Box::new(CreateIndex::of(create)))
             }
             ast::Statement::CreateView(create) => {
                 Self::CreateView(Box::new(CreateView::of(create)?))
@@ -140,7 +147,7 @@ impl Statement {
                 schema_name,
                 if_not_exists,
                 ..
-            } => Self::CreateSchema(CreateSchema::of(&schema_name, if_not_exists)?),
+            } => Self::CreateSchema(CreateSchema::of(schema_name, if_not_exists)),
             ast::Statement::CreateType {
                 name,
                 representation,
@@ -151,9 +158,19 @@ impl Statement {
                 if_exists,
                 names,
                 cascade,
-                ..
-            } => Self::Drop(Drop::of(object_type, &names, if_exists, cascade)),
-            ast::Statement::Truncate(truncate) => Self::Truncate(Truncate::of(&truncate)),
+                restrict: _,
+                purge,
+                temporary,
+                table,
+            } => {
+                refuse_keywords(&[
+                    (temporary, Keyword::TEMPORARY),
+                    (table.is_some(), Keyword::ON),
+                    (purge, Keyword::PURGE),
+                ])?;
+                Self::Drop(Drop::of(object_type, &names, if_exists, cascade))
+            }
+            ast::Statement::Truncate(truncate) => Self::Truncate(Truncate::of(truncate)?),
             other => Self::Unsupported(words(&other)),
         })
     }

@@ -17,7 +17,8 @@ use super::{
     DEPTH_MAX, Source,
     dialect::Postgres,
     name::DottedName,
-    not_parsed, parse_tokens,
+    parse_tokens,
+    refusal::not_parsed,
     statement::{CreateTable, Statement},
 };
 use crate::phase;
@@ -134,7 +135,8 @@ impl Source<'_> {
         others.extend_from_slice(&tokens[last.end..]);
         match parse_tokens(&self.lines, others)? {
             Tree::CreateTable(create) => {
-                let create = CreateTable::of(create, likes)?;
+                let create = CreateTable::of(create, likes);
+                let create = create.map_err(|misplaced| misplaced.told(self))?;
                 Ok(Some(Statement::CreateTable(Box::new(create))))
             }
             _ => Err(self.not_expected()),

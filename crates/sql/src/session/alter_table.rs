@@ -161,7 +161,7 @@ fn lock_mode(action: &TableAction) -> TableLockMode {
     }
 }
 
-/// Drops come first, then types, then new columns, what columns are otherwise, and constraints.
+/// Constraints that there are not are refused before anything is done. Drops come first, then types, then new columns, what columns are otherwise, and constraints.
 fn pass(action: &TableAction) -> u8 {
     match action {
         TableAction::DropColumn { .. } | TableAction::DropConstraint { .. } => 0,
@@ -173,6 +173,7 @@ fn pass(action: &TableAction) -> u8 {
         TableAction::AlterColumn { .. } => 3,
         TableAction::AddIndex { .. } => 4,
         TableAction::AddConstraint { constraint, .. } => match constraint.kind {
+            ConstraintKind::Refused(_) => 0,
             ConstraintKind::PrimaryKey(_) | ConstraintKind::Unique { .. } => 4,
             _ => 5,
         },

@@ -37,7 +37,7 @@ impl Session {
             Statement::CreateView(create) => self.create_view(create, source).await?,
             Statement::CreateSchema(create) => self.create_schema(create, sink).await?,
             Statement::CreateType(create) => self.create_type(create).await?,
-            Statement::CreateSequence(create) => self.create_sequence(create).await?,
+            Statement::CreateSequence(create) => self.create_sequence(create, sink).await?,
             Statement::AlterTable(alter) => self.alter_table(alter).await?,
             Statement::AlterType(alter) => self.alter_type(alter).await?,
             Statement::AlterSequence(alter) => self.alter_sequence(alter).await?,
@@ -63,6 +63,7 @@ impl Session {
         let name = create.name.qualified(&self.database.name)?.name;
         let catalog = self.changes.catalog();
         if catalog.schema_named(&name).is_none() || !create.if_not_exists {
+            create.supported.clone()?;
             return self.ddl()?.create_schema(&name).await.map(drop);
         }
         self.tell(sink, &Notice::exists_already("schema", &name));

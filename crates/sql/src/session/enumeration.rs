@@ -15,6 +15,7 @@ impl Session {
         let labels: Vec<&str> = create.labels.iter().map(String::as_str).collect();
         let catalog = self.changes.catalog();
         let (schema, name) = self.place(&catalog, &create.name)?;
+        create.supported.clone()?;
         self.ddl()?
             .create_enum(schema, &name, &labels)
             .await

@@ -31,6 +31,7 @@ impl Session {
         order: &Maintenance,
         sink: &mut impl Sink,
     ) -> Result<()> {
+        order.supported.clone()?;
         let is_alone = self.status() == Status::Idle && self.transaction.is_none();
         if order.vacuum && !is_alone {
             let message = "VACUUM cannot run inside a transaction block";

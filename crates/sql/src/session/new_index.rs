@@ -97,6 +97,7 @@ impl Session {
             let message = format!("cannot use more than {COLUMNS_MAX} columns in an index");
             return Err(SqlError::new(SqlState::TOO_MANY_COLUMNS, message));
         }
+        create.supported.clone()?;
         let bind_context = self.bind_context(catalog);
         let mut parameters = Parameters::default();
         let mut binder = Binder::for_definitions(&bind_context, &mut parameters);

@@ -25,12 +25,17 @@ impl Session {
         create: &CreateTable,
         sink: &mut impl Sink,
     ) -> Result<()> {
+        // No table of another schema is in the way of a temporary one: IF NOT EXISTS is looked at later.
+        if create.temporary {
+            return Err(SqlError::unsupported("a temporary table"));
+        }
         let catalog = self.changes.catalog();
         let (schema, name) = self.place(&catalog, &create.name)?;
         if create.if_not_exists && catalog.named(NameClass::Relation, schema, &name).is_some() {
             self.tell(sink, &Notice::exists_already("relation", &name));
             return Ok(());
         }
+        create.supported.clone()?;
         let mut new = NewTable {
             schema,
             name,
@@ -132,6 +137,7 @@ impl Session {
                 // Foreign keys are added when the table is there.
                 ColumnOptionKind::References(_) => {}
                 ColumnOptionKind::Collation(collation) => collation::check(collation, ty, catalog)?,
+                ColumnOptionKind::Refused(error) => return Err(error.clone()),
             }
         }
         new.columns.push(column);
@@ -181,6 +187,7 @@ impl Session {
             }
             // Foreign keys are added when the table is there.
             ConstraintKind::ForeignKey { .. } => Ok(()),
+            ConstraintKind::Refused(error) => Err(error.clone()),
         }
     }
 

@@ -28,9 +28,7 @@ impl Session {
         source: &Source<'_>,
         sink: &mut impl Sink,
     ) -> Result<()> {
-        if let Some(what) = new.unsupported {
-            return Err(SqlError::unsupported(what));
-        }
+        // No table of another schema is in the way of a temporary one: IF NOT EXISTS is looked at later.
         if new.temporary {
             return Err(SqlError::unsupported("a temporary table"));
         }
@@ -56,6 +54,9 @@ impl Session {
         if new.if_not_exists && catalog.named(NameClass::Relation, schema, &name).is_some() {
             self.tell(sink, &Notice::exists_already("relation", &name));
             return sink.complete(Tag::Word(TableAs::TAG));
+        }
+        if let Some(what) = new.unsupported {
+            return Err(SqlError::unsupported(what));
         }
         let table = NewTable {
             schema,

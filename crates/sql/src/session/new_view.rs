@@ -9,6 +9,7 @@ use syntax::{Source, phase, statement::CreateView};
 
 impl Session {
     pub(super) async fn create_view(&self, create: &CreateView, source: &Source<'_>) -> Result<()> {
+        create.supported.clone()?;
         let catalog = self.changes.catalog();
         let (schema, name) = self.place(&catalog, &create.name)?;
         let (text, outputs, uses, grouped_by) = phase::run(|| {

@@ -5,7 +5,7 @@ mod options;
 use types::{Result, SqlError, SqlState, Type};
 
 use self::options::{resolve, value};
-use super::Session;
+use super::{Notice, Session, Sink};
 use catalog::{
     Catalog, Column, Comments, CounterState, Dependency, Generation, IdentityMode, NameClass,
     NewTable, ObjectId, OwnedBy, Relation, Sequence, SequenceOptions, StoredExpression, Table,
@@ -40,7 +40,11 @@ impl ColumnSequence {
 }
 
 impl Session {
-    pub(super) async fn create_sequence(&self, create: &CreateSequence) -> Result<()> {
+    pub(super) async fn create_sequence(
+        &self,
+        create: &CreateSequence,
+        sink: &mut impl Sink,
+    ) -> Result<()> {
         if create.temporary {
             return Err(SqlError::unsupported("a temporary sequence"));
         }
@@ -48,6 +52,7 @@ impl Session {
         let catalog = self.changes.catalog();
         let (schema, name) = self.place(&catalog, &create.name)?;
         if create.if_not_exists && catalog.named(NameClass::Relation, schema, &name).is_some() {
+            self.tell(sink, &Notice::exists_already("relation", &name));
             return Ok(());
         }
         if clauses.restart.is_some() {

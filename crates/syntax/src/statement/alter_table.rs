@@ -11,8 +11,8 @@ use super::{
     type_name::TypeName,
 };
 use crate::{
-    Refusal,
     name::{DottedName, Name},
+    refusal::Refusal,
 };
 
 /// A table that is changed.

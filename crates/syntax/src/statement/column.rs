@@ -1,15 +1,18 @@
 //! Columns of tables, as CREATE and ALTER TABLE define them.
 
 use sqlparser::ast::{self, GeneratedAs};
-use types::{Result, SqlError};
+use types::SqlError;
 
 use super::{
     expression::Expression,
-    foreign_key::{ForeignKey, refuse_deferrable},
+    foreign_key::{ForeignKey, refuse_deferrable, refuse_enforced},
     sequence::SequenceClauses,
     type_name::TypeName,
 };
-use crate::name::{DottedName, Name};
+use crate::{
+    name::{DottedName, Name},
+    refusal::Misplaced,
+};
 
 /// The definition of a column.
 #[derive(Debug, Clone)]
@@ -59,6 +62,8 @@ pub enum ColumnOptionKind {
     References(ForeignKey),
     /// `COLLATE collation`.
     Collation(DottedName),
+    /// A thing that there is not, by the error that refuses it.
+    Refused(SqlError),
 }
 
 /// The treatment of values that are given for an identity column.
@@ -83,9 +88,8 @@ impl ColumnDefinition {
     /// Takes a column from the parser.
     ///
     /// # Errors
-    /// 0A000 for options that there are not; 42601 for constraint times that contradict each other, and for values of
-    /// a sequence that are no numbers.
-    pub(crate) fn of(written: ast::ColumnDef) -> Result<Self> {
+    /// Values of a sequence that are no numbers.
+    pub(crate) fn of(written: ast::ColumnDef) -> Result<Self, Misplaced> {
         let options = written.options.into_iter().map(|option| {
             Ok(ColumnOption {
                 name: option.name.as_ref().map(Name::of),
@@ -95,43 +99,46 @@ impl ColumnDefinition {
         Ok(Self {
             name: Name::of(&written.name),
             data_type: TypeName::of(&written.data_type),
-            options: options.collect::<Result<_>>()?,
+            options: options.collect::<Result<_, Misplaced>>()?,
         })
     }
 }
 
 impl ColumnOptionKind {
-    fn of(written: ast::ColumnOption) -> Result<Self> {
-        Ok(match written {
-            ast::ColumnOption::Null => Self::Null,
-            ast::ColumnOption::NotNull => Self::NotNull,
-            ast::ColumnOption::Default(value) => Self::Default(Expression::new(value)),
+    fn of(written: ast::ColumnOption) -> Result<Self, Misplaced> {
+        let kind = match written {
+            ast::ColumnOption::Null => Ok(Self::Null),
+            ast::ColumnOption::NotNull => Ok(Self::NotNull),
+            ast::ColumnOption::Default(value) => Ok(Self::Default(Expression::new(value))),
             ast::ColumnOption::PrimaryKey(key) => {
-                refuse_deferrable(key.characteristics.as_ref())?;
-                Self::PrimaryKey
+                refuse_deferrable(key.characteristics.as_ref()).map(|()| Self::PrimaryKey)
             }
             ast::ColumnOption::Unique(unique) => {
-                refuse_deferrable(unique.characteristics.as_ref())?;
-                Self::Unique
+                refuse_deferrable(unique.characteristics.as_ref()).map(|()| Self::Unique)
             }
-            ast::ColumnOption::Check(check) => Self::Check(Expression::new(check.expr)),
+            ast::ColumnOption::Check(check) => {
+                refuse_enforced(check.enforced).map(|()| Self::Check(Expression::new(check.expr)))
+            }
             ast::ColumnOption::Generated {
                 generated_as: GeneratedAs::ExpStored,
                 generation_expr: Some(value),
                 ..
-            } => Self::Generated(Expression::new(value)),
+            } => Ok(Self::Generated(Expression::new(value))),
             ast::ColumnOption::Generated {
                 generated_as,
                 sequence_options,
                 generation_expr: None,
                 ..
-            } => Self::Identity {
+            } => Ok(Self::Identity {
                 mode: IdentityMode::of(generated_as),
                 clauses: SequenceClauses::of(sequence_options.as_deref().unwrap_or_default())?,
-            },
-            ast::ColumnOption::ForeignKey(key) => Self::References(ForeignKey::of(&key)?),
-            ast::ColumnOption::Collation(collation) => Self::Collation(DottedName::of(&collation)),
-            other => return Err(SqlError::unsupported(format_args!("column option {other}"))),
-        })
+            }),
+            ast::ColumnOption::ForeignKey(key) => ForeignKey::of(&key).map(Self::References),
+            ast::ColumnOption::Collation(collation) => {
+                Ok(Self::Collation(DottedName::of(&collation)))
+            }
+            other => Err(SqlError::unsupported(format_args!("column option {other}"))),
+        };
+        Ok(kind.unwrap_or_else(Self::Refused))
     }
 }

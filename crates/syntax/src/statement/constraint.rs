@@ -1,13 +1,16 @@
 //! Constraints of tables, as CREATE and ALTER TABLE define them.
 
-use sqlparser::ast;
-use types::{Result, SqlError};
+use sqlparser::{ast, keywords::Keyword};
+use types::{Result, SqlError, SqlState};
 
 use super::{
     expression::Expression,
-    foreign_key::{ForeignKey, refuse_deferrable},
+    foreign_key::{ForeignKey, refuse_deferrable, refuse_enforced},
 };
-use crate::name::Name;
+use crate::{
+    name::Name,
+    refusal::{Misplaced, refuse_keywords},
+};
 
 /// A constraint of a table.
 #[derive(Debug, Clone)]
@@ -39,40 +42,55 @@ pub enum ConstraintKind {
         /// The columns that they refer to, and what is said of that.
         key: ForeignKey,
     },
+    /// A constraint that there is not, by the error that refuses it.
+    Refused(SqlError),
 }
 
 impl TableConstraint {
     /// Takes a constraint from the parser.
     ///
     /// # Errors
-    /// 0A000 for constraints that there are not; 42601 for constraint times that contradict each other.
-    pub(crate) fn of(written: ast::TableConstraint) -> Result<Self> {
+    /// Keys that are not of columns alone, and constraint times that contradict each other.
+    pub(crate) fn of(written: ast::TableConstraint) -> std::result::Result<Self, Misplaced> {
         let (name, kind) = match written {
             ast::TableConstraint::PrimaryKey(key) => {
-                refuse_deferrable(key.characteristics.as_ref())?;
-                (key.name, ConstraintKind::PrimaryKey(names(&key.columns)?))
+                let columns = names(&key.columns)?;
+                let supported = refuse_deferrable(key.characteristics.as_ref());
+                (
+                    key.name,
+                    supported.map(|()| ConstraintKind::PrimaryKey(columns)),
+                )
             }
             ast::TableConstraint::Unique(unique) => {
-                refuse_deferrable(unique.characteristics.as_ref())?;
-                let kind = ConstraintKind::Unique {
-                    columns: names(&unique.columns)?,
-                    nulls_not_distinct: unique.nulls_distinct
-                        == ast::NullsDistinctOption::NotDistinct,
-                };
+                let columns = names(&unique.columns)?;
+                let nulls_not_distinct =
+                    unique.nulls_distinct == ast::NullsDistinctOption::NotDistinct;
+                let supported = refuse_deferrable(unique.characteristics.as_ref());
+                let kind = supported.map(|()| ConstraintKind::Unique {
+                    columns,
+                    nulls_not_distinct,
+                });
                 (unique.name, kind)
             }
-            ast::TableConstraint::Check(check) => {
-                let condition = Expression::new(check.expr);
-                (check.name, ConstraintKind::Check(condition))
-            }
+            ast::TableConstraint::Check(check) => (check.name.clone(), check_kind(check)),
             ast::TableConstraint::ForeignKey(key) => {
-                let kind = ConstraintKind::ForeignKey {
-                    columns: key.columns.iter().map(Name::of).collect(),
-                    key: ForeignKey::of(&key)?,
-                };
+                let columns = key.columns.iter().map(Name::of).collect();
+                let kind =
+                    ForeignKey::of(&key).map(|key| ConstraintKind::ForeignKey { columns, key });
                 (key.name, kind)
             }
-            other => return Err(SqlError::unsupported(format_args!("constraint {other}"))),
+            other => {
+                let error = SqlError::unsupported(format_args!("constraint {other}"));
+                (None, Err(error))
+            }
+        };
+        let kind = match kind {
+            Ok(kind) => kind,
+            // PostgreSQL's grammar checks the times of a table's constraint, but not those of a column's.
+            Err(error) if error.state() == SqlState::SYNTAX_ERROR => {
+                return Err(Misplaced::Told(error));
+            }
+            Err(error) => ConstraintKind::Refused(error),
         };
         Ok(Self {
             name: name.as_ref().map(Name::of),
@@ -81,10 +99,31 @@ impl TableConstraint {
     }
 }
 
-fn names(columns: &[ast::IndexColumn]) -> Result<Vec<Name>> {
-    let name = |column: &ast::IndexColumn| match &column.column.expr {
-        ast::Expr::Identifier(ident) => Ok(Name::of(ident)),
-        _ => Err(SqlError::unsupported("a key over an expression")),
+/// Takes a check from the parser.
+fn check_kind(check: ast::CheckConstraint) -> Result<ConstraintKind> {
+    refuse_enforced(check.enforced)?;
+    Ok(ConstraintKind::Check(Expression::new(check.expr)))
+}
+
+/// Takes the columns of a key from the parser, which reads them as those of an index.
+fn names(columns: &[ast::IndexColumn]) -> std::result::Result<Vec<Name>, Misplaced> {
+    let name = |written: &ast::IndexColumn| {
+        let ast::OrderByOptions { asc, nulls_first } = written.column.options;
+        refuse_keywords(&[
+            (asc == Some(true), Keyword::ASC),
+            (asc == Some(false), Keyword::DESC),
+            (nulls_first.is_some(), Keyword::NULLS),
+        ])?;
+        match (&written.column.expr, &written.operator_class) {
+            (ast::Expr::Identifier(ident), None) => Ok(Name::of(ident)),
+            (key, _) => {
+                let message = format!("syntax error at or near \"{key}\"");
+                let error = SqlError::new(SqlState::SYNTAX_ERROR, message);
+                Err(Misplaced::Told(
+                    error.detail("A key is written as names of columns."),
+                ))
+            }
+        }
     };
     columns.iter().map(name).collect()
 }

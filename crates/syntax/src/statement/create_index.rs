@@ -27,6 +27,8 @@ pub struct CreateIndex {
     pub included: Vec<Name>,
     /// The condition of rows that have an entry; `None` for all rows.
     pub predicate: Option<Expression>,
+    /// 0A000, 42704 or 22023 for a method or a parameter that there is not.
+    pub supported: Result<()>,
 }
 
 /// A column or an expression that an index is ordered by.
@@ -44,18 +46,15 @@ pub struct IndexColumn {
 
 impl CreateIndex {
     /// Takes a definition from the parser.
-    ///
-    /// # Errors
-    /// 0A000, 42704 and 22023 for methods and parameters that there are not.
-    pub(super) fn of(written: ast::CreateIndex) -> Result<Self> {
-        check_method(&written)?;
+    pub(super) fn of(written: ast::CreateIndex) -> Self {
+        let supported = check_method(&written);
         let columns = written.columns.into_iter().map(|column| IndexColumn {
             operator_class: column.operator_class.as_ref().map(DottedName::of),
             descending: column.column.options.asc == Some(false),
             nulls_first: column.column.options.nulls_first,
             key: Expression::new(column.column.expr),
         });
-        Ok(Self {
+        Self {
             name: written.name.as_ref().map(DottedName::of),
             table: DottedName::of(&written.table_name),
             unique: written.unique,
@@ -65,7 +64,8 @@ impl CreateIndex {
             columns: columns.collect(),
             included: written.include.iter().map(Name::of).collect(),
             predicate: written.predicate.map(Expression::new),
-        })
+            supported,
+        }
     }
 }
 

@@ -14,7 +14,7 @@ use super::{
     AlterObject, AlterSequence, AlterTable, CreateSequence, ObjectChange, ObjectKind,
     SequenceClauses, Statement, TableAction, TableAs, comment, create_table_as::is_table_as,
 };
-use crate::{Refusal, name::DottedName};
+use crate::{name::DottedName, refusal::Refusal};
 
 pub(super) type Parsed<T> = Result<T, ParserError>;
 

@@ -5,7 +5,10 @@ use sqlparser::ast::{
 };
 use types::{Result, SqlError, SqlState};
 
-use crate::name::{DottedName, Name};
+use crate::{
+    name::{DottedName, Name},
+    refusal::Misplaced,
+};
 
 /// An enum type that is created.
 #[derive(Debug, Clone)]
@@ -14,6 +17,8 @@ pub struct CreateType {
     pub name: DottedName,
     /// The labels, in order.
     pub labels: Vec<String>,
+    /// 0A000 for a type that is no enum.
+    pub supported: Result<()>,
 }
 
 /// An enum type that is changed.
@@ -63,26 +68,30 @@ impl CreateType {
     /// Takes a definition from the parser.
     ///
     /// # Errors
-    /// 0A000 for types that are no enums, 42601 for labels that are no strings.
+    /// Labels that are no strings.
     pub(super) fn of(
         name: &ast::ObjectName,
         representation: Option<&UserDefinedTypeRepresentation>,
-    ) -> Result<Self> {
-        let labels = match representation {
-            Some(UserDefinedTypeRepresentation::Enum { labels }) => labels,
+    ) -> std::result::Result<Self, Misplaced> {
+        let (labels, supported) = match representation {
+            Some(UserDefinedTypeRepresentation::Enum { labels }) => (labels.as_slice(), Ok(())),
             Some(UserDefinedTypeRepresentation::Composite { .. }) => {
-                return Err(SqlError::unsupported("a composite type"));
+                (&[][..], Err(SqlError::unsupported("a composite type")))
             }
             Some(UserDefinedTypeRepresentation::Range { .. }) => {
-                return Err(SqlError::unsupported("a range type"));
+                (&[][..], Err(SqlError::unsupported("a range type")))
             }
             Some(UserDefinedTypeRepresentation::SqlDefinition { .. }) | None => {
-                return Err(SqlError::unsupported("a base type"));
+                (&[][..], Err(SqlError::unsupported("a base type")))
             }
         };
         Ok(Self {
             name: DottedName::of(name),
-            labels: labels.iter().map(label).collect::<Result<_>>()?,
+            labels: labels
+                .iter()
+                .map(label)
+                .collect::<std::result::Result<_, _>>()?,
+            supported,
         })
     }
 }
@@ -91,8 +100,8 @@ impl AlterType {
     /// Takes a change from the parser.
     ///
     /// # Errors
-    /// 42601 for labels that are no strings.
-    pub(super) fn of(written: &ast::AlterType) -> Result<Self> {
+    /// Labels that are no strings.
+    pub(super) fn of(written: &ast::AlterType) -> std::result::Result<Self, Misplaced> {
         let change = match &written.operation {
             AlterTypeOperation::Rename(rename) => TypeChange::Name(Name::of(&rename.new_name)),
             AlterTypeOperation::AddValue(add) => TypeChange::AddLabel {
@@ -121,13 +130,15 @@ impl AlterType {
 }
 
 /// Takes a label, a string that the parser gives as a name in its quotes.
-fn label(ident: &Ident) -> Result<String> {
+fn label(ident: &Ident) -> std::result::Result<String, Misplaced> {
     match ident.quote_style {
         Some('\'') => Ok(ident.value.clone()),
         _ => {
             let message = format!("syntax error at or near \"{ident}\"");
             let error = SqlError::new(SqlState::SYNTAX_ERROR, message);
-            Err(error.detail("A label is written as a string."))
+            Err(Misplaced::Told(
+                error.detail("A label is written as a string."),
+            ))
         }
     }
 }

@@ -1,10 +1,15 @@
 //! `EXPLAIN`; the meaning of its options is `sql`'s to tell.
 
-use sqlparser::ast::{self, AnalyzeFormatKind, Expr, Value};
-use types::{Result, SqlError};
+use sqlparser::{
+    ast::{self, AnalyzeFormatKind, Expr, Value},
+    keywords::Keyword,
+};
 
 use super::rows::RowStatement;
-use crate::name::Name;
+use crate::{
+    name::Name,
+    refusal::{Misplaced, refuse_keywords},
+};
 
 /// A statement whose plan is shown.
 #[derive(Debug, Clone)]
@@ -34,21 +39,22 @@ impl Explain {
     /// Takes an EXPLAIN from the parser.
     ///
     /// # Errors
-    /// 0A000 for forms of other systems.
-    pub(super) fn of(tree: ast::Statement) -> Result<Self> {
+    /// Forms of other systems.
+    pub(super) fn of(tree: ast::Statement) -> Result<Self, Misplaced> {
         let ast::Statement::Explain {
             analyze,
             verbose,
-            query_plan: false,
-            estimate: false,
+            query_plan,
+            estimate,
             statement,
             format,
             options,
             ..
         } = tree
         else {
-            return Err(SqlError::unsupported("this form of EXPLAIN"));
+            return Err(Misplaced::Keyword(Keyword::EXPLAIN));
         };
+        refuse_keywords(&[(query_plan, Keyword::QUERY), (estimate, Keyword::ESTIMATE)])?;
         let format = format.map(|format| match format {
             AnalyzeFormatKind::Keyword(format) | AnalyzeFormatKind::Assignment(format) => {
                 format.to_string()

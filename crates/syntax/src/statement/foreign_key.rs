@@ -80,9 +80,7 @@ impl Timing {
         let Some(written) = written else {
             return Ok(Self::default());
         };
-        if written.enforced.is_some() {
-            return Err(SqlError::unsupported("[NOT] ENFORCED"));
-        }
+        refuse_enforced(written.enforced)?;
         let is_deferred = written.initially == Some(DeferrableInitial::Deferred);
         if is_deferred && written.deferrable == Some(false) {
             let message = "constraint declared INITIALLY DEFERRED must be DEFERRABLE";
@@ -93,6 +91,14 @@ impl Timing {
             is_deferred,
         })
     }
+}
+
+/// Refuses a constraint that is said to be enforced, or not to be.
+///
+/// # Errors
+/// 0A000.
+pub(super) fn refuse_enforced(enforced: Option<bool>) -> Result<()> {
+    super::refuse_first(&[(enforced.is_some(), "[NOT] ENFORCED")])
 }
 
 /// Refuses a unique or primary key whose check is to be put off: these keys are checked row by row.

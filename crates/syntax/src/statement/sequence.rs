@@ -4,7 +4,7 @@
 use sqlparser::{
     ast::{Expr, SequenceOptions, UnaryOperator, Value, ValueWithSpan},
     keywords::Keyword,
-    parser::{Parser, ParserError},
+    parser::Parser,
     tokenizer::Token,
 };
 use types::{Result, Scalar, SqlError, SqlState, Type, Value as Known};
@@ -13,7 +13,7 @@ use super::{
     definition::{Parsed, unexpected},
     type_name::TypeName,
 };
-use crate::name::DottedName;
+use crate::{name::DottedName, refusal::Misplaced};
 use batch::OwnedValue;
 
 /// A number as a clause has it. Its value is asked for when the sequence is made or changed, since a
@@ -118,6 +118,8 @@ pub struct SequenceClauses {
     pub cycle: Option<bool>,
     /// `OWNED BY NONE` is `Some(None)`.
     pub owned_by: Option<Option<DottedName>>,
+    /// Whether a clause is written more than once.
+    pub is_redundant: bool,
 }
 
 impl SequenceClauses {
@@ -132,33 +134,33 @@ impl SequenceClauses {
     pub(super) fn parse_one(&mut self, parser: &mut Parser<'_>) -> Parsed<bool> {
         if parser.parse_keyword(Keyword::AS) {
             let data_type = TypeName::of(&parser.parse_data_type()?);
-            return once(&mut self.data_type, data_type);
+            return self.put(|clauses| &mut clauses.data_type, data_type);
         }
         if parser.parse_keyword(Keyword::INCREMENT) {
             let _ = parser.parse_keyword(Keyword::BY);
-            return once(&mut self.increment, integer(parser)?);
+            return self.put(|clauses| &mut clauses.increment, integer(parser)?);
         }
         if parser.parse_keyword(Keyword::MINVALUE) {
-            return once(&mut self.minimum, Some(integer(parser)?));
+            return self.put(|clauses| &mut clauses.minimum, Some(integer(parser)?));
         }
         if parser.parse_keyword(Keyword::MAXVALUE) {
-            return once(&mut self.maximum, Some(integer(parser)?));
+            return self.put(|clauses| &mut clauses.maximum, Some(integer(parser)?));
         }
         if parser.parse_keyword(Keyword::NO) {
             if parser.parse_keyword(Keyword::MINVALUE) {
-                return once(&mut self.minimum, None);
+                return self.put(|clauses| &mut clauses.minimum, None);
             }
             if parser.parse_keyword(Keyword::MAXVALUE) {
-                return once(&mut self.maximum, None);
+                return self.put(|clauses| &mut clauses.maximum, None);
             }
             if parser.parse_keyword(Keyword::CYCLE) {
-                return once(&mut self.cycle, false);
+                return self.put(|clauses| &mut clauses.cycle, false);
             }
             return unexpected(parser, "MINVALUE, MAXVALUE or CYCLE");
         }
         if parser.parse_keyword(Keyword::START) {
             let _ = parser.parse_keyword(Keyword::WITH);
-            return once(&mut self.start, integer(parser)?);
+            return self.put(|clauses| &mut clauses.start, integer(parser)?);
         }
         if parser.parse_keyword(Keyword::RESTART) {
             let with = parser.parse_keyword(Keyword::WITH);
@@ -170,29 +172,35 @@ impl SequenceClauses {
                 true => Some(integer(parser)?),
                 false => None,
             };
-            return once(&mut self.restart, value);
+            return self.put(|clauses| &mut clauses.restart, value);
         }
         if parser.parse_keyword(Keyword::CACHE) {
-            return once(&mut self.cache, integer(parser)?);
+            return self.put(|clauses| &mut clauses.cache, integer(parser)?);
         }
         if parser.parse_keyword(Keyword::CYCLE) {
-            return once(&mut self.cycle, true);
+            return self.put(|clauses| &mut clauses.cycle, true);
         }
         if parser.parse_keywords(&[Keyword::OWNED, Keyword::BY]) {
             let owner = match parser.parse_keyword(Keyword::NONE) {
                 true => None,
                 false => Some(DottedName::parse(parser)?),
             };
-            return once(&mut self.owned_by, owner);
+            return self.put(|clauses| &mut clauses.owned_by, owner);
         }
         Ok(false)
+    }
+
+    /// Sets a clause; notes if it was set before.
+    fn put<T>(&mut self, clause: fn(&mut Self) -> &mut Option<T>, value: T) -> Parsed<bool> {
+        self.is_redundant |= clause(self).replace(value).is_some();
+        Ok(true)
     }
 
     /// Takes the clauses of an identity column from the parser.
     ///
     /// # Errors
-    /// 42601 for an option whose value is no number.
-    pub(super) fn of(options: &[SequenceOptions]) -> Result<Self> {
+    /// Values that are no numbers.
+    pub(super) fn of(options: &[SequenceOptions]) -> std::result::Result<Self, Misplaced> {
         let mut clauses = Self::default();
         for option in options {
             match option {
@@ -213,15 +221,6 @@ impl SequenceClauses {
     }
 }
 
-fn once<T>(slot: &mut Option<T>, value: T) -> Parsed<bool> {
-    match slot.replace(value) {
-        None => Ok(true),
-        Some(_) => Err(ParserError::ParserError(
-            "conflicting or redundant options".to_owned(),
-        )),
-    }
-}
-
 fn integer(parser: &mut Parser<'_>) -> Parsed<Integer> {
     let value = parser.parse_number()?;
     Integer::of(&value).map_or_else(
@@ -233,9 +232,9 @@ fn integer(parser: &mut Parser<'_>) -> Parsed<Integer> {
     )
 }
 
-fn number(expression: &Expr) -> Result<Integer> {
+fn number(expression: &Expr) -> std::result::Result<Integer, Misplaced> {
     Integer::of(expression).ok_or_else(|| {
         let message = format!("syntax error at or near \"{expression}\"");
-        SqlError::new(SqlState::SYNTAX_ERROR, message)
+        Misplaced::Told(SqlError::new(SqlState::SYNTAX_ERROR, message))
     })
 }

@@ -1,8 +1,11 @@
 //! `TRUNCATE`.
 
-use sqlparser::ast;
+use sqlparser::{ast, keywords::Keyword};
 
-use crate::name::DottedName;
+use crate::{
+    name::DottedName,
+    refusal::{Misplaced, refuse_keywords},
+};
 
 /// Tables that lose all their rows.
 #[derive(Debug, Clone)]
@@ -17,12 +20,29 @@ pub struct Truncate {
 
 impl Truncate {
     /// Takes what is truncated from the parser.
-    pub(super) fn of(written: &ast::Truncate) -> Self {
-        let tables = written.table_names.iter();
-        Self {
+    ///
+    /// # Errors
+    /// Clauses of other systems, among them that for a part of a table.
+    pub(super) fn of(written: ast::Truncate) -> Result<Self, Misplaced> {
+        let ast::Truncate {
+            table_names,
+            partitions,
+            table: _,
+            if_exists,
+            identity,
+            cascade,
+            on_cluster,
+        } = written;
+        refuse_keywords(&[
+            (if_exists, Keyword::EXISTS),
+            (partitions.is_some(), Keyword::PARTITION),
+            (on_cluster.is_some(), Keyword::ON),
+        ])?;
+        let tables = table_names.iter();
+        Ok(Self {
             tables: tables.map(|table| DottedName::of(&table.name)).collect(),
-            restarts: matches!(written.identity, Some(ast::TruncateIdentityOption::Restart)),
-            cascade: matches!(written.cascade, Some(ast::CascadeOption::Cascade)),
-        }
+            restarts: matches!(identity, Some(ast::TruncateIdentityOption::Restart)),
+            cascade: matches!(cascade, Some(ast::CascadeOption::Cascade)),
+        })
     }
 }

@@ -80,6 +80,7 @@ impl Session {
                 let written = Written::of_table(constraint, columns, key);
                 self.add_foreign_key(id, &written, is_valid).await
             }
+            ConstraintKind::Refused(error) => Err(error.clone()),
         }
     }
 

@@ -8,12 +8,16 @@ use syntax::statement::{Integer, SequenceClauses};
 /// Returns the options of a sequence; `before` has its former options, and its last value.
 ///
 /// # Errors
-/// 22023 for options that do not go together, 22003 and 22P02 for numbers that are no `bigint`.
+/// 42601 for a clause that is written twice, 22023 for options that do not go together, 22003 and 22P02 for numbers that are no `bigint`.
 pub(super) fn resolve(
     clauses: &SequenceClauses,
     ty: Type,
     before: Option<(&SequenceOptions, i64)>,
 ) -> Result<SequenceOptions> {
+    if clauses.is_redundant {
+        let message = "conflicting or redundant options";
+        return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
+    }
     let (smallest, largest) = bounds(ty)?;
     let old = before.map(|(options, _)| options);
     // A bound that was that of the old type becomes that of the new one.

@@ -1,0 +1,151 @@
+//! Errors of grammar, told as PostgreSQL tells them.
+//!
+//! Errors of grammar alone end the reading of a statement that has a type of its own. A clause that PostgreSQL's
+//! grammar has and Weft has not is kept in the statement, by the error that refuses it: the error is raised where
+//! the statement is carried out, behind the checks of the transaction and of IF [NOT] EXISTS, as PostgreSQL raises
+//! its errors of analysis.
+
+use sqlparser::{
+    keywords::Keyword,
+    parser::{Parser, ParserError},
+    tokenizer::{Token, TokenWithSpan, TokenizerError},
+};
+use types::{SqlError, SqlState};
+
+use crate::{
+    Source, depth,
+    position::{self, Lines},
+};
+
+/// An error of grammar in a tree that the parser has made: its grammar has clauses of other systems.
+#[derive(Debug)]
+pub(crate) enum Misplaced {
+    /// PostgreSQL's grammar does not have the keyword, the first of its kind in the statement, where it stands.
+    Keyword(Keyword),
+    /// An error that says all.
+    Told(SqlError),
+}
+
+impl Misplaced {
+    /// Returns the error, with the position of the keyword in the statement.
+    pub(crate) fn told(self, source: &Source<'_>) -> SqlError {
+        match self {
+            Self::Told(error) => error,
+            Self::Keyword(keyword) => {
+                let mut tokens = source.tokens().iter();
+                let found = tokens.find(|token| super::is_keyword(token, &[keyword]));
+                let end = TokenWithSpan::wrap(Token::EOF);
+                unexpected(source.lines(), found.unwrap_or(&end))
+            }
+        }
+    }
+}
+
+/// Refuses the first keyword whose clause is there.
+///
+/// # Errors
+/// The keyword.
+pub(crate) fn refuse_keywords(clauses: &[(bool, Keyword)]) -> Result<(), Misplaced> {
+    match clauses.iter().find(|(is_there, _)| *is_there) {
+        Some((_, keyword)) => Err(Misplaced::Keyword(*keyword)),
+        None => Ok(()),
+    }
+}
+
+/// An error of grammar on the way through a definition.
+pub(crate) enum Refusal {
+    /// The parser's.
+    Parser(ParserError),
+    /// An error in what the parser has read.
+    Misplaced(Misplaced),
+}
+
+impl From<ParserError> for Refusal {
+    fn from(error: ParserError) -> Self {
+        Self::Parser(error)
+    }
+}
+
+impl From<Misplaced> for Refusal {
+    fn from(misplaced: Misplaced) -> Self {
+        Self::Misplaced(misplaced)
+    }
+}
+
+impl Refusal {
+    /// Returns the error; the parser has come to its place.
+    pub(crate) fn told(self, source: &Source<'_>, parser: &Parser<'_>) -> SqlError {
+        match self {
+            Self::Parser(error) => not_parsed(source.lines(), error, parser),
+            Self::Misplaced(misplaced) => misplaced.told(source),
+        }
+    }
+}
+
+/// Returns the parser's error as PostgreSQL would tell it.
+pub(crate) fn not_parsed(lines: &Lines<'_>, error: ParserError, parser: &Parser<'_>) -> SqlError {
+    match error {
+        ParserError::RecursionLimitExceeded => depth::too_deep(),
+        ParserError::ParserError(message) | ParserError::TokenizerError(message) => {
+            refused(lines, &message, parser)
+        }
+    }
+}
+
+/// Returns the error for a token that should not be where it is.
+pub(crate) fn unexpected(lines: &Lines<'_>, token: &TokenWithSpan) -> SqlError {
+    if token.token == Token::EOF {
+        let error = SqlError::new(SqlState::SYNTAX_ERROR, "syntax error at end of input");
+        return error.at(lines.end());
+    }
+    let bytes = lines.byte(token.span.start)..lines.byte(token.span.end);
+    let shown = lines.text(bytes);
+    SqlError::new(
+        SqlState::SYNTAX_ERROR,
+        format!("syntax error at or near \"{shown}\""),
+    )
+    .at(lines.position(token.span.start))
+}
+
+/// Returns the parser's error as PostgreSQL would tell it. The parser names the place in its sentence;
+/// without one, the place is the one that the parser had come to.
+pub(crate) fn refused(lines: &Lines<'_>, message: &str, parser: &Parser<'_>) -> SqlError {
+    let message = message
+        .strip_prefix("sql parser error: ")
+        .unwrap_or(message);
+    let Some((expected, location)) = position::in_sentence(message) else {
+        let token = parser.peek_token_ref();
+        return unexpected(lines, token).detail(format!("{message}."));
+    };
+    let shown = lines.token_at(location);
+    let error = if shown.is_empty() {
+        unexpected(lines, &TokenWithSpan::wrap(Token::EOF))
+    } else {
+        SqlError::new(
+            SqlState::SYNTAX_ERROR,
+            format!("syntax error at or near \"{shown}\""),
+        )
+        .at(lines.position(location))
+    };
+    match expected {
+        Some(expected) => error.detail(format!("Expected here: {expected}.")),
+        None => error,
+    }
+}
+
+/// Returns the error for a text that ends within a token.
+pub(crate) fn unfinished(error: &TokenizerError, lines: &Lines<'_>) -> SqlError {
+    let message = error.message.as_str();
+    let what = if message.contains("Unterminated string") {
+        "unterminated quoted string".to_owned()
+    } else if message.contains("multi-line comment") {
+        "unterminated /* comment".to_owned()
+    } else if message.contains("close delimiter") {
+        "unterminated quoted identifier".to_owned()
+    } else if message.contains("Unterminated dollar-quoted") {
+        "unterminated dollar-quoted string".to_owned()
+    } else {
+        message.to_lowercase()
+    };
+    SqlError::new(SqlState::SYNTAX_ERROR, what).at(lines.position(error.location))
+}
