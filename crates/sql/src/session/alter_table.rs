@@ -161,7 +161,8 @@ fn lock_mode(action: &TableAction) -> TableLockMode {
     }
 }
 
-/// Constraints that there are not are refused before anything is done. Drops come first, then types, then new columns, what columns are otherwise, and constraints.
+/// Returns the order in which an action is carried out: drops come first, then types, then new columns, what columns are
+/// otherwise, and constraints. Constraints that Weft does not have are refused before anything is done.
 fn pass(action: &TableAction) -> u8 {
     match action {
         TableAction::DropColumn { .. } | TableAction::DropConstraint { .. } => 0,
