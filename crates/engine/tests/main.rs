@@ -14,6 +14,7 @@ mod stepping;
 #[path = "common/steps.rs"]
 mod steps;
 
+mod admission;
 mod anomalies;
 mod backup;
 mod changes;

@@ -392,9 +392,14 @@ impl LaneWriter {
         Poll::Pending
     }
 
-    /// Ends the wait under this number.
+    /// Ends the wait under this number. This may end a congestion as [`LaneWriter::poll`] does, and
+    /// then rings as well: the next poll finds no congestion to end.
     pub(super) fn stop_waiting(&self, timestamp: Timestamp, number: u64) {
+        let was_congested = self.is_congested();
         self.waiters.borrow_mut().leave(timestamp, number);
+        if was_congested && !self.is_congested() {
+            self.room.ring();
+        }
     }
 
     /// Whether everything up to `timestamp` is durable.

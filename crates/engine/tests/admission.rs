@@ -1,0 +1,61 @@
+//! The end of a congestion is told to the transactions that it keeps from beginning, whatever ends it.
+//!
+//! A lane with many commits that wait for another lane admits no transaction. A commit that gave up its wait could end
+//! the congestion without a ring of the bell. The next look at the lane found no congestion to end, and rang nothing
+//! either: a transaction that waited for admission waited for ever, if the session committed nothing else.
+
+use crate::{durable, steps};
+
+use std::rc::Rc;
+
+use durable::{Durable, open};
+use engine::{Durability, Isolation, Session, Timestamp};
+use interleave::{Sequential, WorkerLocal};
+use io::{Faults, SimulatedDisk};
+use steps::Stepped;
+
+/// Commits that wait for the durable frontier, at most, while a lane admits transactions.
+const WAITING_MAX: usize = 4096;
+
+/// Commits a record in a lane that writes it only once it is told to.
+fn commit_and_rest(durable: &Durable, session: &Rc<Session>) -> Timestamp {
+    let table = durable.database.table("t").expect("there");
+    let session_of_commit = session.clone();
+    let mut commit = Stepped::new(async move {
+        let transaction = session_of_commit.begin(Isolation::Snapshot)?;
+        transaction.set_durability(Durability::None);
+        let written = transaction.upsert::<Sequential>(&table, b"key", b"value");
+        written.await?;
+        transaction.commit().await
+    });
+    loop {
+        match commit.step() {
+            Some(committed) => return committed.expect("commits"),
+            // The lane's first segment is prepared.
+            None => session.push(),
+        }
+    }
+}
+
+#[test]
+fn a_commit_that_gives_up_its_wait_admits_a_transaction() {
+    let disk = SimulatedDisk::new(1, Faults::default());
+    let mut durable = open(disk.directory()).unwrap();
+    durable.create_table("t", b"").unwrap();
+    let other = Session::new(&durable.database).expect("a session");
+    let timestamp = commit_and_rest(&durable, &other);
+    let session = durable.session();
+    let mut waits: Vec<_> = (0..WAITING_MAX)
+        .map(|_| Stepped::new(session.durable(timestamp)))
+        .collect();
+    for wait in &mut waits {
+        assert!(session.admits());
+        assert!(wait.step().is_none(), "the other lane has written nothing");
+    }
+    assert!(!session.admits());
+    let mut admission = Stepped::new(session.admission());
+    assert!(admission.step().is_none());
+    waits.pop();
+    assert!(admission.is_woken());
+    assert_eq!(admission.step(), Some(()));
+}
