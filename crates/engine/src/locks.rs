@@ -35,8 +35,8 @@
 //!   nearly every time (Tian, Huang, Mozafari, Schoenebeck: "Contention-aware lock scheduling for
 //!   transactional databases", VLDB 2018, go farther and serve the transactions first for which
 //!   most others wait). A lock is handed over under the latch: no other transaction can slip in.
-//! - No latch is held across a suspension. Latches are taken in the order graph, shard; no two
-//!   shards at once. Wakers are called without any latch.
+//! - No latch is held across a suspension. Latches are taken in the order graph, tables, shard; no
+//!   two shards at once. Wakers are called without any latch.
 //!
 //! # No lost hand-over
 //! A holder that is in its own list of locks takes itself out at its end. A holder that was entered
@@ -80,7 +80,7 @@ use std::{collections::HashMap, sync::Arc, task::Waker};
 use memory::Reservation;
 
 pub use self::mode::TableLockMode;
-use self::tables::TableLocks;
+use self::tables::{LatchedTables, TableLocks};
 use self::{
     graph::Graph,
     record::{Record, Stake},
@@ -494,15 +494,20 @@ impl Locks {
         wake(wakers);
     }
 
-    /// Adds the transactions that `waiter` waits for at `place` to `found`: `record.rs`.
+    /// Adds the transactions that `waiter` waits for at `place` to `found`: `record.rs`. `tables`
+    /// are those of `self`, if they are latched.
     fn blockers(
         &self,
         place: Place,
+        tables: Option<&LatchedTables<'_>>,
         waiter: TransactionId,
         found: &mut Vec<(TransactionId, bool)>,
     ) {
         if let Place::Table(number) = place {
-            return self.tables.blockers(number, waiter, found);
+            return match tables {
+                Some(tables) => tables.blockers(number, waiter, found),
+                None => self.tables.latch().blockers(number, waiter, found),
+            };
         }
         if let Some(record) = self.shard(place).records.get(&place) {
             record.blockers(waiter, found);

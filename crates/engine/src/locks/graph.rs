@@ -26,16 +26,22 @@
 //! looks for cycles through all waiters that were moved. Only if no order helps, the new wait is
 //! given up.
 //!
+//! The tables stay latched from the first look at an order to the last grant by the order that is
+//! kept, or until the old order is back: releases take no graph latch, and an order that is only
+//! tried must neither grant a lock nor keep one from a waiter. A lock granted by such an order would
+//! bring edges to the waiters that were passed, which have looked for their cycles before. A lock
+//! kept back by it would leave a waiter that no transaction is in the way of: the waiter has no edge
+//! for its wait, and no release is to come.
+//!
 //! An entry stays until its waiter has looked at its ticket. If the lock was granted, the waiter is
 //! not in the record's queue any more, and there is no edge.
 
 use std::{
     collections::{HashMap, hash_map::Entry},
-    sync::Arc,
     task::Waker,
 };
 
-use super::{Locks, Place, Ticket};
+use super::{Locks, Place, tables::LatchedTables};
 use crate::timestamp::TransactionId;
 
 /// Maximum waiters that may be let pass for one wait: for most deadlocks one is enough.
@@ -72,25 +78,41 @@ impl Graph {
     /// Decides whether the wait of `by` can stay: if it is in no cycle, or in none any more after
     /// waiters of tables were let pass others. Returns the wakers to call then, `None` otherwise.
     pub(super) fn resolve(&self, locks: &Locks, by: TransactionId) -> Option<Vec<Waker>> {
+        // Most waits are in no cycle, and need not keep releases of tables waiting.
+        if self.cycle(locks, None, by).is_none() {
+            return Some(Vec::new());
+        }
+        self.reorder(locks, by)
+    }
+
+    /// Lets waiters of tables pass others, so that `by` is in no cycle any more. Returns the wakers
+    /// to call then, `None` if no order helps.
+    fn reorder(&self, locks: &Locks, by: TransactionId) -> Option<Vec<Waker>> {
         let mut search = Search {
             graph: self,
             locks,
+            tables: locks.tables.latch(),
             moves: Vec::new(),
             tries: 0,
         };
         if !search.resolves(by) {
             return None;
         }
-        let tables = search.moves.iter().map(|moved| moved.table);
-        Some(
-            tables
-                .flat_map(|number| locks.tables.hand_over(number))
-                .collect(),
-        )
+        let Search {
+            moves, mut tables, ..
+        } = search;
+        let moved = moves.iter().map(|moved| moved.table);
+        Some(moved.flat_map(|table| tables.hand_over(table)).collect())
     }
 
-    /// Returns the edges of a cycle through `by`, from its end to its beginning.
-    fn cycle(&self, locks: &Locks, by: TransactionId) -> Option<Vec<Edge>> {
+    /// Returns the edges of a cycle through `by`, from its end to its beginning. `tables` are those
+    /// of `locks`, if they are latched.
+    fn cycle(
+        &self,
+        locks: &Locks,
+        tables: Option<&LatchedTables<'_>>,
+        by: TransactionId,
+    ) -> Option<Vec<Edge>> {
         // Each with the record where, as a waiter before others, it was looked at with them.
         let mut next = vec![(by, None)];
         let (mut reached, mut found) = (HashMap::new(), Vec::new());
@@ -101,7 +123,7 @@ impl Graph {
                 if looked_at == Some(place) && is_only_wait() {
                     continue;
                 }
-                locks.blockers(place, waiter, &mut found);
+                locks.blockers(place, tables, waiter, &mut found);
                 for (blocker, waits_here) in found.drain(..) {
                     let Entry::Vacant(entry) = reached.entry(blocker) else {
                         continue;
@@ -159,6 +181,7 @@ struct Move {
 struct Search<'g> {
     graph: &'g Graph,
     locks: &'g Locks,
+    tables: LatchedTables<'g>,
     moves: Vec<Move>,
     tries: u32,
 }
@@ -168,7 +191,8 @@ impl Search<'_> {
     /// queues are as they were.
     fn resolves(&mut self, by: TransactionId) -> bool {
         let all = std::iter::once(by).chain(self.moves.iter().map(|moved| moved.by));
-        let mut cycles = all.filter_map(|one| self.graph.cycle(self.locks, one));
+        let tables = Some(&self.tables);
+        let mut cycles = all.filter_map(|one| self.graph.cycle(self.locks, tables, one));
         let Some(cycle) = cycles.next() else {
             return true;
         };
@@ -188,8 +212,7 @@ impl Search<'_> {
                 continue;
             }
             self.tries += 1;
-            let tables = &self.locks.tables;
-            let Some(order) = tables.let_pass(table, mover, passed) else {
+            let Some(pass) = self.tables.let_pass(table, mover, passed) else {
                 continue;
             };
             self.moves.push(Move {
@@ -201,11 +224,8 @@ impl Search<'_> {
                 return true;
             }
             self.moves.pop();
-            tables.restore(table, &order);
+            self.tables.take_back(table, pass);
         }
         false
     }
 }
-
-/// Waiters of a queue, in the order in which they stood.
-pub(super) type Order = Vec<Arc<Ticket>>;

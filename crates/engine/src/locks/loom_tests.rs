@@ -268,3 +268,85 @@ fn a_lock_that_comes_before_its_wait_is_given_up_is_no_deadlock() {
         assert_eq!(world.locks.len(), 0);
     });
 }
+
+/// Returns the ticket of a request that another transaction is in the way of.
+fn queued(acquired: Acquired) -> std::sync::Arc<Ticket> {
+    match acquired {
+        Acquired::Queued(ticket) => ticket,
+        _ => unreachable!("another transaction has the lock"),
+    }
+}
+
+/// A holder gives up a table while a wait of `newcomer` closes a cycle through two waiters for that table: `writer`
+/// stands first there, `locker` behind it. No order dissolves the cycle, but the search for one puts `locker` first for
+/// a moment. Without the holder, no transaction is in the way of `writer`.
+///
+/// - With a `reader` that holds the table, `writer` was stopped by `locker`, and `locker` by `reader`, when the holder
+///   went. `writer` stood first again afterwards, had not been given the table, and waited for no transaction that the
+///   graph knew of.
+/// - Without it, `locker` was given the table, although it waited for `writer` elsewhere as well: both waited for ever,
+///   and only `newcomer` was told of a deadlock.
+fn a_table_given_up_during_a_search_goes_to_its_first_waiter(has_reader: bool) {
+    loom::model(move || {
+        let [holder, reader, writer, locker, newcomer] = [1, 2, 3, 4, 5].map(waiter);
+        let locks = Arc::new(Locks::new(|| None));
+        let gate = std::sync::Arc::new(Gate::new(7));
+        let slots = [2, 4, 6].map(|number| Slot::holding(version(number)));
+        let ask_for_table = |by, mode| {
+            let request = TableRequest {
+                gate: &gate,
+                by,
+                mode,
+                is_free: true,
+                closes: true,
+            };
+            locks.acquire_table(&request, true)
+        };
+        let ask = |at: usize, by| {
+            let request = Request {
+                slot: &slots[at],
+                head: version(2 + 2 * at as u64),
+                owner: None,
+                by,
+                strength: Strength::Update,
+                // Only the last wait looks for a cycle.
+                is_free: (by, at) != (newcomer, 1),
+            };
+            locks.acquire(&request, true)
+        };
+        let is_held = |acquired| assert!(matches!(acquired, Acquired::Held(None)));
+        is_held(ask(0, newcomer));
+        is_held(ask(1, locker));
+        is_held(ask_for_table(holder, TableLockMode::Share));
+        if has_reader {
+            is_held(ask_for_table(reader, TableLockMode::RowShare));
+            queued(ask(0, reader));
+        }
+        let first = queued(ask_for_table(writer, TableLockMode::RowExclusive));
+        let second = queued(ask_for_table(locker, TableLockMode::Exclusive));
+        if !has_reader {
+            is_held(ask(2, writer));
+            queued(ask(2, locker));
+        }
+        queued(ask(0, writer));
+        let releaser = {
+            let locks = locks.clone();
+            thread::spawn(move || locks.tables.weaken(7, holder, TableLockModes::NONE))
+        };
+        let acquired = ask(1, newcomer);
+        releaser.join().unwrap();
+        assert!(matches!(acquired, Acquired::Deadlock));
+        assert_eq!(first.answer(), Answer::Granted);
+        assert_eq!(second.answer(), Answer::Waiting);
+    });
+}
+
+#[test]
+fn a_table_given_up_during_a_search_is_not_lost() {
+    a_table_given_up_during_a_search_goes_to_its_first_waiter(true);
+}
+
+#[test]
+fn a_table_given_up_during_a_search_is_not_granted_by_an_order_that_is_only_tried() {
+    a_table_given_up_during_a_search_goes_to_its_first_waiter(false);
+}

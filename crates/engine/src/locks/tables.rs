@@ -19,11 +19,8 @@ use std::{collections::HashMap, sync::Arc, task::Waker};
 
 use memory::Reservation;
 
-use self::queue::Queue;
-use super::{
-    Acquired, Gate, Ticket, WeakLocks, graph::Order, mode::TableLockMode, mode::TableLockModes,
-    wake,
-};
+use self::queue::{Pass, Queue};
+use super::{Acquired, Gate, Ticket, WeakLocks, mode::TableLockMode, mode::TableLockModes, wake};
 use crate::{
     per_context::{PerContext, SessionContexts},
     sync::{Mutex, MutexGuard},
@@ -147,30 +144,9 @@ impl TableLocks {
         (true, queues.settle(number))
     }
 
-    /// Puts the waiter `mover` before the waiter `passed` of the same table. Returns the previous
-    /// order, or `None` if `mover` does not stand behind `passed`.
-    pub(super) fn let_pass(
-        &self,
-        number: u32,
-        mover: TransactionId,
-        passed: TransactionId,
-    ) -> Option<Order> {
-        let mut queues = self.queues();
-        let (_, queue) = queues.all.get_mut(&number)?;
-        queue.let_pass(mover, passed)
-    }
-
-    /// Puts the remaining waiters in the `order` in which they stood.
-    pub(super) fn restore(&self, number: u32, order: &Order) {
-        if let Some((_, queue)) = self.queues().all.get_mut(&number) {
-            queue.restore(order);
-        }
-    }
-
-    /// Grants the locks that can be granted after waiters were let pass. Returns the wakers to
-    /// call.
-    pub(super) fn hand_over(&self, number: u32) -> Vec<Waker> {
-        self.queues().settle(number)
+    /// Latches all tables: several looks and changes are one to other transactions.
+    pub(super) fn latch(&self) -> LatchedTables<'_> {
+        LatchedTables(self.queues())
     }
 
     pub(super) fn set_waker(&self, number: u32, ticket: &Ticket, waker: &Waker) -> bool {
@@ -189,20 +165,51 @@ impl TableLocks {
         wakers
     }
 
+    /// Returns the number of tables that have queues.
+    #[cfg(all(test, loom))]
+    pub(super) fn len(&self) -> usize {
+        self.queues().all.len()
+    }
+}
+
+/// All tables under one latch: no lock of a table is granted or released meanwhile, except by this.
+pub(super) struct LatchedTables<'t>(MutexGuard<'t, Queues>);
+
+impl LatchedTables<'_> {
+    /// Puts the waiter `mover` before the waiter `passed` of the same table. Returns `None` if
+    /// `mover` does not stand behind `passed`.
+    pub(super) fn let_pass(
+        &mut self,
+        number: u32,
+        mover: TransactionId,
+        passed: TransactionId,
+    ) -> Option<Pass> {
+        let (_, queue) = self.0.all.get_mut(&number)?;
+        queue.let_pass(mover, passed)
+    }
+
+    /// Takes back the latest pass at a table.
+    pub(super) fn take_back(&mut self, number: u32, pass: Pass) {
+        if let Some((_, queue)) = self.0.all.get_mut(&number) {
+            queue.take_back(pass);
+        }
+    }
+
+    /// Grants the locks that can be granted after waiters were let pass. Returns the wakers to
+    /// call.
+    pub(super) fn hand_over(&mut self, number: u32) -> Vec<Waker> {
+        self.0.settle(number)
+    }
+
+    /// Adds to `found` the transactions that `waiter` waits for at a table: `tables/queue.rs`.
     pub(super) fn blockers(
         &self,
         number: u32,
         waiter: TransactionId,
         found: &mut Vec<(TransactionId, bool)>,
     ) {
-        if let Some((_, queue)) = self.queues().all.get(&number) {
+        if let Some((_, queue)) = self.0.all.get(&number) {
             queue.blockers(waiter, found);
         }
-    }
-
-    /// Returns the number of tables that have queues.
-    #[cfg(all(test, loom))]
-    pub(super) fn len(&self) -> usize {
-        self.queues().all.len()
     }
 }

@@ -30,6 +30,13 @@ impl Waiter {
     }
 }
 
+/// Pass of a waiter before others: its turn before and after.
+#[must_use = "the order may be only tried"]
+pub(in crate::locks) struct Pass {
+    from: usize,
+    to: usize,
+}
+
 #[derive(Default)]
 pub(super) struct Queue {
     holders: Vec<(TransactionId, TableLockModes)>,
@@ -102,30 +109,28 @@ impl Queue {
         ticket
     }
 
-    /// Puts the waiter `mover` just before the waiter `passed`, for which it waits. Returns the
-    /// previous order, or `None` if `mover` does not stand behind `passed`.
-    pub(super) fn let_pass(
-        &mut self,
-        mover: TransactionId,
-        passed: TransactionId,
-    ) -> Option<Vec<Arc<Ticket>>> {
+    /// Puts the waiter `mover` just before the waiter `passed`, for which it waits. Returns `None`
+    /// if `mover` does not stand behind `passed`.
+    pub(super) fn let_pass(&mut self, mover: TransactionId, passed: TransactionId) -> Option<Pass> {
         let first_of = |by| self.waiters.iter().position(|waiter| waiter.by == by);
         let to = first_of(passed)?;
         let excluded = TableLockModes::NONE.with(self.waiters[to].mode);
         let behind = self.waiters.range(to..);
         let is_mover = |waiter: &Waiter| waiter.by == mover && excluded.exclude(waiter.mode);
         let from = to + behind.into_iter().position(is_mover)?;
-        let order = self.waiters.iter().map(|waiter| waiter.ticket.clone());
-        let order = order.collect();
-        let waiter = self.waiters.remove(from)?;
-        self.waiters.insert(to, waiter);
-        Some(order)
+        self.shift(from, to);
+        Some(Pass { from, to })
     }
 
-    /// Puts the remaining waiters in the `order` of these tickets.
-    pub(super) fn restore(&mut self, order: &[Arc<Ticket>]) {
-        let turn = |waiter: &Waiter| order.iter().position(|ticket| waiter.is_of(ticket));
-        self.waiters.make_contiguous().sort_by_key(turn);
+    /// Takes back the latest change of the queue, a pass.
+    pub(super) fn take_back(&mut self, pass: Pass) {
+        self.shift(pass.to, pass.from);
+    }
+
+    fn shift(&mut self, from: usize, to: usize) {
+        if let Some(waiter) = self.waiters.remove(from) {
+            self.waiters.insert(to, waiter);
+        }
     }
 
     /// Grants the locks that can be granted. Returns the wakers to call.

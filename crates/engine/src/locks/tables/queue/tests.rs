@@ -103,8 +103,8 @@ fn a_waiter_is_put_before_another_and_back() {
         queue.let_pass(id(4), id(3)).is_none(),
         "it does not wait for it"
     );
-    let before = queue.let_pass(id(4), id(2)).unwrap();
+    let pass = queue.let_pass(id(4), id(2)).unwrap();
     assert_eq!(order(&queue), [4, 2, 3].map(id));
-    queue.restore(&before);
+    queue.take_back(pass);
     assert_eq!(order(&queue), [2, 3, 4].map(id));
 }
