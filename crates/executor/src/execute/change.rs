@@ -28,6 +28,14 @@ fn key_in<'v>(row: &[Value<'v>], at: usize) -> Result<&'v [u8]> {
     }
 }
 
+/// Adds one row to others; the first is not copied.
+fn add(out: &mut Rows, row: Rows) {
+    match out.is_empty() {
+        true => *out = row,
+        false => out.push(row.row(0).iter().copied()),
+    }
+}
+
 pub(super) struct UpdateOperator<'p> {
     plan: &'p Update,
     input: Input<'p>,
@@ -71,7 +79,7 @@ impl<'p> UpdateOperator<'p> {
                 if let Became::Updated(both) =
                     changing.change(verdict, self.recheck.as_mut()).await?
                 {
-                    out.push(both.row(0).iter().copied());
+                    add(out, both);
                 }
                 self.input.taken += 1;
             }
@@ -135,7 +143,7 @@ impl<'p> DeleteOperator<'p> {
                 };
                 let changed = changing.change(Verdict::Delete, self.recheck.as_mut());
                 if let Became::Deleted(fresh) = changed.await? {
-                    out.push(fresh.row(0).iter().copied());
+                    add(out, fresh);
                 }
                 self.input.taken += 1;
             }

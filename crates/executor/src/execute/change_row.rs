@@ -104,7 +104,7 @@ fn old_record<'v>(target: &Target, row: &[Value<'v>]) -> Vec<Value<'v>> {
     record_in(&target.table, &target.columns, row)
 }
 
-/// Returns the record as it was, followed by the new one that assignments make of a row with it.
+/// Returns the new record that assignments make of a row with the record as it was.
 fn assigned<'a>(
     target: &Target,
     new: &'a NewRow,
@@ -112,15 +112,14 @@ fn assigned<'a>(
     context: &'a ExecutionContext<'_>,
     scratch: &'a Scratch,
     fresh: &[Value<'a>],
-) -> Result<(Vec<Value<'a>>, Vec<Value<'a>>)> {
-    let old = old_record(target, fresh);
-    let mut made = old.clone();
+) -> Result<Vec<Value<'a>>> {
+    let mut made = old_record(target, fresh);
     let mut evaluator = context.evaluator(scratch);
     for (at, value) in &assignments.values {
         made[*at] = value.run(&mut evaluator, fresh)?;
     }
     new_row::complete(new, context, scratch, &mut made)?;
-    Ok((old, made))
+    Ok(made)
 }
 
 /// The outcome of one attempt, which followed one verdict.
@@ -335,7 +334,7 @@ impl<'p> Changing<'_, 'p> {
             Verdict::Update(_, other) if std::ptr::eq(other, assignments) => {}
             other => return Ok(Some(Attempt::Otherwise(other))),
         }
-        let (_, made) = assigned(
+        let made = assigned(
             self.target,
             new,
             assignments,
@@ -386,7 +385,10 @@ impl<'p> Changing<'_, 'p> {
         // itself need not wait for transactions that refer to it.
         let guessed = assigned(target, new, assignments, context, self.scratch, row);
         let strength = match guessed {
-            Ok((old, made)) => strength_of_update(table, &assignments.keys, &old, &made),
+            Ok(made) => {
+                let old = old_record(target, row);
+                strength_of_update(table, &assignments.keys, &old, &made)
+            }
             // An error that the row as it is now raises as well is raised then.
             Err(_) => Strength::Update,
         };
