@@ -230,6 +230,10 @@ fn statements_are_charged_for_as_long_as_something_holds_them() {
             drop(portal);
             assert_eq!(used(), 0);
         }
+        let types = vec![Some(types::Type::Scalar(types::Scalar::Int4)); 65_535];
+        let prepared = session.prepare("select $1 + 1", &types).await.unwrap();
+        assert!(used() >= size_of_val(&*types), "{}", used());
+        drop(prepared);
         let columns: Vec<_> = (0..1600).map(|at| format!("1 as column{at}")).collect();
         let select = format!("select {} where false", columns.join(", "));
         run(session, &format!("declare c cursor with hold for {select}")).await;
@@ -237,5 +241,55 @@ fn statements_are_charged_for_as_long_as_something_holds_them() {
         assert!(held >= 1600 * size_of::<sql::Field>(), "{held}");
         run(session, "close c").await;
         assert_eq!(used(), 0);
+    });
+}
+
+/// A portal that had failed was run again without its parameters, whose first use ended the connection.
+#[test]
+fn a_portal_that_has_failed_is_not_run_again() {
+    Bed::new().within(async |session| {
+        items(session).await;
+        for rows in [None, Some(5)] {
+            run(session, "begin; savepoint s").await;
+            let mut fails = portal(session, "insert into item values ($1, 0)", &["5"]).await;
+            let mut divides = portal(session, "select 1 / ($1::int - 5)", &["5"]).await;
+            let mut waits = portal(session, "insert into item values ($1, 0)", &["6"]).await;
+            for (portal, state) in [(&mut fails, "23505"), (&mut divides, "22012")] {
+                let failed = take(session, portal, rows).await.unwrap_err();
+                assert_eq!(failed.state().code(), state);
+                // The transaction has failed: the portal that was not run yet is not begun.
+                let refused = take(session, &mut waits, rows).await.unwrap_err();
+                assert_eq!(refused.state().code(), "25P02");
+                run(session, "rollback to s").await;
+                let refused = take(session, portal, rows).await.unwrap_err();
+                assert_eq!(refused.state().code(), "55000");
+                run(session, "rollback to s").await;
+            }
+            assert_eq!(take(session, &mut waits, rows).await.unwrap(), last(""));
+            run(session, "rollback").await;
+        }
+    });
+}
+
+/// A notice of a statement whose portal was run to its end was dropped.
+#[test]
+fn notices_of_portals_reach_the_client() {
+    Bed::new().within(async |session| {
+        items(session).await;
+        for text in [
+            "select pg_advisory_unlock(77)",
+            "create table if not exists item (id int)",
+        ] {
+            for rows in [None, Some(5)] {
+                let mut portal = portal(session, text, &[]).await;
+                let mut answer = Answer::default();
+                session
+                    .run_portal(&mut portal, rows, &mut answer)
+                    .await
+                    .unwrap();
+                assert_eq!(answer.notices.len(), 1, "{text} {rows:?}");
+                session.end_implicit().await.unwrap();
+            }
+        }
     });
 }

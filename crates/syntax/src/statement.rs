@@ -146,8 +146,19 @@ impl Statement {
             ast::Statement::CreateSchema {
                 schema_name,
                 if_not_exists,
-                ..
-            } => Self::CreateSchema(CreateSchema::of(schema_name, if_not_exists)),
+                with,
+                options,
+                default_collate_spec,
+                clone,
+            } => {
+                refuse_keywords(&[
+                    (with.is_some(), Keyword::WITH),
+                    (options.is_some(), Keyword::OPTIONS),
+                    (default_collate_spec.is_some(), Keyword::DEFAULT),
+                    (clone.is_some(), Keyword::CLONE),
+                ])?;
+                Self::CreateSchema(CreateSchema::of(schema_name, if_not_exists))
+            }
             ast::Statement::CreateType {
                 name,
                 representation,

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use types::{Charge, Context, Result, SqlError, SqlState};
 
-use super::{Field, ResultRow, Session, Sink, Tag, query::CachedPlan};
+use super::{Field, Notice, ResultRow, Session, Sink, Tag, query::CachedPlan};
 use crate::copy::{Column, Decoder, Encoder, Format, Options};
 use batch::Rows;
 use catalog::{Table, from_engine};
@@ -363,6 +363,10 @@ impl<S: Sink> Sink for CopyTo<'_, S> {
             return self.sink.complete(tag);
         };
         self.sink.complete(Tag::Rows("COPY", count))
+    }
+
+    fn notice(&mut self, notice: &Notice) {
+        self.sink.notice(notice);
     }
 
     async fn drain(&mut self) -> Result<()> {

@@ -18,7 +18,7 @@ use types::{
 };
 
 use super::{
-    CopyForm, CopyTarget, Field, ResultRow, Session, Sink, Tag,
+    CopyForm, CopyTarget, Field, Notice, ResultRow, Session, Sink, Tag,
     explain::explained,
     interrupt::interruptible,
     plan_cache::PlanKey,
@@ -142,14 +142,15 @@ impl PreparedStatement {
         }
     }
 
-    /// Returns the estimated bytes that the statement takes, with the description of its columns.
+    /// Returns the estimated bytes that the statement takes, with the description of its parameters and columns.
     pub(super) fn bytes(&self) -> usize {
         let plan = match &self.kind {
             Kind::Planned(ready) => ready.borrow().bytes(),
             Kind::Empty | Kind::Execute | Kind::Other => 0,
         };
         let fields = self.fields().map_or(0, |fields| 2 * size_of_val(fields));
-        std::mem::size_of::<Self>() + self.text.len() + fields + plan
+        let types = 2 * size_of_val(&*self.types);
+        size_of::<Self>() + self.text.len() + types + fields + plan
     }
 
     /// Returns whether the statement runs another prepared statement.
@@ -181,6 +182,8 @@ const PORTAL_BYTES: usize = 2048;
 enum Stage {
     /// The portal was not run yet.
     New,
+    /// The statement has failed, or was given up: it cannot be run again.
+    Failed,
     /// The portal is a query whose client takes a number of rows at a time: it computes those that it is asked for.
     Open(Rc<Suspended>),
     /// The statement has run to its end, and these rows are left. A statement that writes always
@@ -407,6 +410,10 @@ impl Session {
         sink: &mut impl Sink,
     ) -> Result<Progress> {
         if let Stage::New = portal.progress {
+            if let Kind::Planned(..) = portal.prepared.kind {
+                self.block.check()?;
+                portal.progress = Stage::Failed;
+            }
             match self.open_portal(portal, rows_max, sink).await? {
                 Some(stage) => portal.progress = stage,
                 None => return Ok(Progress::Empty),
@@ -414,6 +421,11 @@ impl Session {
         }
         match &mut portal.progress {
             Stage::New => Ok(Progress::Empty),
+            Stage::Failed => {
+                let message = "the portal cannot be run again: its statement has failed";
+                let state = SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE;
+                Err(SqlError::new(state, message))
+            }
             Stage::Open(query) => {
                 self.block.check()?;
                 let end = self.resume(query, rows_max, sink).await?;
@@ -637,6 +649,10 @@ impl<S: Sink> Sink for Kept<'_, S> {
     fn complete(&mut self, tag: Tag) -> Result<()> {
         self.tag = Some(tag);
         Ok(())
+    }
+
+    fn notice(&mut self, notice: &Notice) {
+        self.inner.notice(notice);
     }
 
     async fn drain(&mut self) -> Result<()> {

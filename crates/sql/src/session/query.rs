@@ -368,7 +368,8 @@ impl Session {
     ) -> Result<CachedPlan> {
         let is_passing = self.hide_indexes(&mut bound.relation) || bound.reads_now;
         let indexes = indexes_of(&mut bound.relation);
-        let bytes = bound.parts * PART_BYTES + constants_bytes(&mut bound.relation);
+        let types_bytes = types.len() * size_of::<Type>();
+        let bytes = bound.parts * PART_BYTES + constants_bytes(&mut bound.relation) + types_bytes;
         let fields = bound.outputs.iter().map(|output| Field {
             name: output.name.clone(),
             ty: output.ty,

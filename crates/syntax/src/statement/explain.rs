@@ -1,7 +1,7 @@
 //! `EXPLAIN`; the meaning of its options is `sql`'s to tell.
 
 use sqlparser::{
-    ast::{self, AnalyzeFormatKind, Expr, Value},
+    ast::{self, AnalyzeFormatKind, DescribeAlias, Expr, Value},
     keywords::Keyword,
 };
 
@@ -49,12 +49,17 @@ impl Explain {
             statement,
             format,
             options,
-            ..
+            describe_alias,
         } = tree
         else {
             return Err(Misplaced::Keyword(Keyword::EXPLAIN));
         };
-        refuse_keywords(&[(query_plan, Keyword::QUERY), (estimate, Keyword::ESTIMATE)])?;
+        refuse_keywords(&[
+            (describe_alias == DescribeAlias::Describe, Keyword::DESCRIBE),
+            (describe_alias == DescribeAlias::Desc, Keyword::DESC),
+            (query_plan, Keyword::QUERY),
+            (estimate, Keyword::ESTIMATE),
+        ])?;
         let format = format.map(|format| match format {
             AnalyzeFormatKind::Keyword(format) | AnalyzeFormatKind::Assignment(format) => {
                 format.to_string()
