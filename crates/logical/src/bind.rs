@@ -5,9 +5,9 @@
 //!
 //! | clause | file |
 //! | --- | --- |
-//! | expressions, long chains of them; calls; conversions | `scalar.rs`, `chain.rs`; `call.rs`; `convert.rs` |
+//! | expressions, names in them, long chains; calls; conversions | `scalar.rs`, `column_name.rs`, `chain.rs`; `call.rs`; `convert.rs` |
 //! | FROM, what names mean | `from.rs`, `scope.rs`, `stored.rs` |
-//! | SELECT, GROUP BY, ORDER BY and LIMIT | `select.rs`, `group.rs`, `order.rs` |
+//! | SELECT, names of its columns; GROUP BY; ORDER BY and LIMIT | `select.rs`, `output_name.rs`; `group.rs`; `order.rs` |
 //! | parentheses around queries; VALUES, set operations; WITH | `parentheses.rs`; `query.rs`, `set_operation.rs`; `common_table.rs`, `common_tables.rs` |
 //! | queries within expressions; fields of records; sequences | `subquery.rs`; `field.rs`; `sequence.rs` |
 //! | expressions of indexes; what definitions refer to | `index.rs`; `uses.rs` |
@@ -21,6 +21,7 @@ mod call;
 mod chain;
 mod change;
 mod clause;
+mod column_name;
 mod common_table;
 mod common_tables;
 mod condition;
@@ -33,6 +34,7 @@ mod index;
 mod insert;
 mod literal;
 mod order;
+mod output_name;
 mod parameters;
 mod parentheses;
 mod query;

@@ -22,7 +22,7 @@
 //! | roles and passwords; LOCK TABLE | `role.rs`; `lock.rs` |
 //! | SET and SHOW, and what settings do | `settings.rs` |
 //! | giving a statement up; what is told beside results | `interrupt.rs`, `notice.rs` |
-//! | prepared statements | `prepared.rs` |
+//! | prepared statements; their portals | `prepared.rs`; `prepared/portal.rs` |
 //! | what functions ask about the session | `environment.rs` |
 
 mod alter_table;

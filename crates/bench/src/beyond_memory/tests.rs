@@ -1,5 +1,7 @@
 use super::*;
+use crate::distribution::Distribution;
 use crate::report::Format;
+use crate::values::ValueShape;
 use commands::Place;
 
 fn settings() -> Settings {

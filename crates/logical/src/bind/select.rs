@@ -27,15 +27,6 @@ pub(super) struct Item {
     pub(super) place: usize,
 }
 
-/// What an expression is called that nobody has named.
-enum Figured {
-    No,
-    /// By its type or its form.
-    Weak(String),
-    /// By a column or a function.
-    Strong(String),
-}
-
 /// A select list and what its expressions need, before it is put together.
 #[derive(Default)]
 pub(super) struct List {
@@ -362,87 +353,6 @@ impl Binder<'_> {
             _ => relation = sorted(relation, keys),
         }
         Ok((relation, outputs))
-    }
-
-    /// What PostgreSQL calls an item without an alias.
-    pub(super) fn output_name(&self, expr: &Expr) -> String {
-        match self.figured_name(expr) {
-            Figured::No => "?column?".to_owned(),
-            Figured::Weak(name) | Figured::Strong(name) => name,
-        }
-    }
-
-    /// The name that an expression suggests. A cast gives way to what it casts, unless that has a
-    /// weak name only: another cast, CASE.
-    fn figured_name(&self, expr: &Expr) -> Figured {
-        let word = |word: &str| Figured::Strong(word.to_owned());
-        match expr {
-            Expr::Identifier(ident) => Figured::Strong(name::fold(ident)),
-            Expr::CompoundIdentifier(parts) => {
-                Figured::Strong(parts.last().map(name::fold).unwrap_or_default())
-            }
-            Expr::Nested(inner) | Expr::Collate { expr: inner, .. } => self.figured_name(inner),
-            Expr::CompoundFieldAccess { root, access_chain } => {
-                let fields = access_chain.iter().rev();
-                let mut fields = fields.filter_map(|access| match access {
-                    ast::AccessExpr::Dot(field) => Some(field),
-                    ast::AccessExpr::Subscript(_) => None,
-                });
-                self.figured_name(fields.next().unwrap_or(root))
-            }
-            Expr::Function(function) => {
-                let last = function.name.0.last().and_then(|part| part.as_ident());
-                Figured::Strong(last.map(name::fold).unwrap_or_default())
-            }
-            Expr::Cast {
-                expr: inner,
-                data_type,
-                ..
-            } => match self.figured_name(inner) {
-                Figured::Strong(name) => Figured::Strong(name),
-                Figured::No | Figured::Weak(_) => Figured::Weak(self.cast_name(data_type)),
-            },
-            Expr::TypedString(typed) => Figured::Weak(self.cast_name(&typed.data_type)),
-            Expr::Interval(_) => Figured::Weak("interval".to_owned()),
-            Expr::Value(value) if matches!(value.value, ast::Value::Boolean(_)) => {
-                Figured::Weak("bool".to_owned())
-            }
-            Expr::Case { else_result, .. } => {
-                match else_result.as_deref().map(|e| self.figured_name(e)) {
-                    Some(Figured::Strong(name)) => Figured::Strong(name),
-                    _ => Figured::Weak("case".to_owned()),
-                }
-            }
-            Expr::Exists { .. } => word("exists"),
-            Expr::Array(_) => word("array"),
-            Expr::Tuple(_) => word("row"),
-            Expr::Extract { .. } => word("extract"),
-            Expr::Ceil { .. } => word("ceil"),
-            Expr::Floor { .. } => word("floor"),
-            Expr::Position { .. } => word("position"),
-            Expr::Substring {
-                shorthand: true, ..
-            } => word("substr"),
-            Expr::Substring { .. } => word("substring"),
-            Expr::Overlay { .. } => word("overlay"),
-            Expr::AtTimeZone { .. } => word("timezone"),
-            Expr::Trim { trim_where, .. } => word(match trim_where {
-                Some(ast::TrimWhereField::Leading) => "ltrim",
-                Some(ast::TrimWhereField::Trailing) => "rtrim",
-                _ => "btrim",
-            }),
-            Expr::Subquery(query) => match &*query.body {
-                ast::SetExpr::Select(select) => match select.projection.first() {
-                    Some(SelectItem::UnnamedExpr(expr)) => Figured::Strong(self.output_name(expr)),
-                    Some(SelectItem::ExprWithAlias { alias, .. }) => {
-                        Figured::Strong(name::fold(alias))
-                    }
-                    _ => Figured::No,
-                },
-                _ => Figured::No,
-            },
-            _ => Figured::No,
-        }
     }
 
     /// An expression that may also be the name or the position of an output.

@@ -1,0 +1,114 @@
+//! Names in expressions: columns, and rows as a whole.
+
+use sqlparser::ast;
+use types::{Result, Scalar, SqlError, SqlState, Type, Value};
+
+use super::{Binder, clause::Clause, scalar::place, scope::Scope};
+use crate::expression::Expression;
+use batch::OwnedValue;
+use syntax::name;
+
+impl Binder<'_> {
+    /// Binds a name alone: a column, a value such as `current_date`, or a whole row.
+    pub(super) fn identifier(
+        &mut self,
+        ident: &ast::Ident,
+        scope: &Scope<'_>,
+        clause: &mut Clause<'_>,
+    ) -> Result<Expression> {
+        let folded = name::fold(ident);
+        let position = self.at(ident.span);
+        if let Some(column) = scope
+            .column(&folded)
+            .map_err(|error| place(error, position))?
+        {
+            self.note_columns(&column.value);
+            return Ok(column.value.clone());
+        }
+        if ident.quote_style.is_none()
+            && let Some(value) = self.special_value(&folded, clause)?
+        {
+            return Ok(value);
+        }
+        if let Some(source) = scope
+            .source(None, &folded)
+            .map_err(|error| place(error, position))?
+        {
+            let source = source.clone();
+            return Ok(self.whole_row(&source));
+        }
+        let message = format!("column \"{folded}\" does not exist");
+        Err(place(
+            SqlError::new(SqlState::UNDEFINED_COLUMN, message),
+            position,
+        ))
+    }
+
+    /// Binds a name with dots: a column of a table.
+    pub(super) fn compound(
+        &mut self,
+        parts: &[ast::Ident],
+        scope: &Scope<'_>,
+    ) -> Result<Expression> {
+        let position = self.at(parts[0].span);
+        let folded: Vec<String> = parts.iter().map(name::fold).collect();
+        let (schema, table, column) = match folded.as_slice() {
+            [table, column] => (None, table, column),
+            [schema, table, column] => (Some(schema.as_str()), table, column),
+            [database, schema, table, column] if *database == self.database() => {
+                (Some(schema.as_str()), table, column)
+            }
+            _ => {
+                let message = format!(
+                    "improper qualified name (too many dotted names): {}",
+                    folded.join(".")
+                );
+                return Err(place(
+                    SqlError::new(SqlState::SYNTAX_ERROR, message),
+                    position,
+                ));
+            }
+        };
+        let Some(source) = scope
+            .source(schema, table)
+            .map_err(|error| place(error, position))?
+        else {
+            let message = format!("missing FROM-clause entry for table \"{table}\"");
+            return Err(place(
+                SqlError::new(SqlState::UNDEFINED_TABLE, message),
+                position,
+            ));
+        };
+        let mut found = source
+            .named_columns()
+            .filter(|candidate| candidate.name == *column);
+        match (found.next(), found.next()) {
+            (Some(column), None) => {
+                self.note_columns(&column.value);
+                Ok(column.value.clone())
+            }
+            (Some(_), Some(_)) => {
+                let message = format!("column reference \"{column}\" is ambiguous");
+                Err(place(
+                    SqlError::new(SqlState::AMBIGUOUS_COLUMN, message),
+                    position,
+                ))
+            }
+            (None, _) if column == "tableoid" && source.table.is_some() => {
+                let number = source.table.as_ref().map_or(0, |table| table.id.0);
+                let ty = Type::Scalar(Scalar::Oid);
+                Ok(Expression::constant(
+                    OwnedValue::new(Value::Oid(number)),
+                    ty,
+                ))
+            }
+            (None, _) => {
+                let message = format!("column {table}.{column} does not exist");
+                Err(place(
+                    SqlError::new(SqlState::UNDEFINED_COLUMN, message),
+                    position,
+                ))
+            }
+        }
+    }
+}
