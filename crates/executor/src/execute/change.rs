@@ -6,7 +6,7 @@ use interleave::Interleaved;
 use types::{Result, Scratch, SqlError, SqlState, Value};
 
 use super::{
-    BATCH_ROWS, ExecutionContext, Input, Operator, Step,
+    ExecutionContext, Input, Operator, Step,
     change_row::{Became, Changing, Recheck, Verdict, is_same, kept, refreshed},
     errors::of_engine,
 };
@@ -61,7 +61,7 @@ impl<'p> UpdateOperator<'p> {
             self.is_read = true;
         }
         while out.is_empty() && self.input.more(context).await? {
-            while self.input.taken < self.input.batch.len() && out.len() < BATCH_ROWS {
+            while self.input.taken < self.input.batch.len() && !out.is_full() {
                 context.pause(1).await;
                 self.scratch.reset();
                 let row = self.input.batch.row(self.input.taken);
@@ -129,7 +129,7 @@ impl<'p> DeleteOperator<'p> {
             self.is_read = true;
         }
         while out.is_empty() && self.input.more(context).await? {
-            while self.input.taken < self.input.batch.len() && out.len() < BATCH_ROWS {
+            while self.input.taken < self.input.batch.len() && !out.is_full() {
                 context.pause(1).await;
                 self.scratch.reset();
                 let row = self.input.batch.row(self.input.taken);

@@ -23,7 +23,7 @@ use interleave::{Interleaved, together};
 use types::{Result, Scratch, SqlError, SqlState, Value, row::Row};
 
 use super::{
-    BATCH_ROWS, ExecutionContext, Input, Operator, Step,
+    ExecutionContext, Input, Operator, Step,
     change_row::strength_of_update,
     errors::{Conflict, conflict, of_engine, of_write},
     new_row,
@@ -61,7 +61,7 @@ impl<'p> InsertOperator<'p> {
             match &self.plan.on_conflict {
                 None => self.insert_batch(context, out).await?,
                 Some(on_conflict) => {
-                    while self.input.taken < self.input.batch.len() && out.len() < BATCH_ROWS {
+                    while self.input.taken < self.input.batch.len() && !out.is_full() {
                         context.pause(1).await;
                         self.scratch.reset();
                         let row = self.input.batch.row(self.input.taken);

@@ -15,6 +15,10 @@ use super::{
 /// Longest body of messages that carry no data of the client.
 const SHORT_BYTES_MAX: usize = 10_000;
 
+/// Longest name of a statement or a portal: a connection keeps many names, and messages that close or describe them are
+/// short.
+const NAME_BYTES_MAX: usize = 1000;
+
 /// Returns the longest body of a message, by its tag.
 ///
 /// # Errors
@@ -165,13 +169,14 @@ impl<'a> Request<'a> {
     /// Reads a request.
     ///
     /// # Errors
-    /// Fails if the body does not match its tag, or has text that is not UTF-8.
+    /// Fails if the body does not match its tag, or has text that is not UTF-8; 42622 if a statement or a portal is given
+    /// a name of more than [`NAME_BYTES_MAX`].
     pub(crate) fn read(frame: Frame<'a>) -> Result<Request<'a>> {
         let mut body = Body::new(frame.body);
         let request = match frame.tag {
             b'Q' => Request::Query(body.string()?),
             b'P' => Request::Parse(Parse {
-                name: body.string()?,
+                name: name(&mut body)?,
                 text: body.string()?,
                 types: {
                     let count = body.count()?;
@@ -179,7 +184,7 @@ impl<'a> Request<'a> {
                 },
             }),
             b'B' => Request::Bind(Bind {
-                portal: body.string()?,
+                portal: name(&mut body)?,
                 statement: body.string()?,
                 parameters: Parameters::read(&mut body)?,
                 results: FormatList::read(&mut body)?,
@@ -222,6 +227,22 @@ fn target(body: &mut Body<'_>, message: &str) -> Result<Target> {
             SqlState::PROTOCOL_VIOLATION,
             format!("invalid {message} message subtype {other}"),
         )),
+    }
+}
+
+/// Reads the name that a statement or a portal is given.
+///
+/// # Errors
+/// 42622 if it is too long; those of a string.
+fn name<'a>(body: &mut Body<'a>) -> Result<&'a str> {
+    let name = body.string()?;
+    match name.len() {
+        0..=NAME_BYTES_MAX => Ok(name),
+        _ => {
+            let message = "the name of a statement or a portal is too long";
+            let detail = format!("It may have {NAME_BYTES_MAX} bytes.");
+            Err(SqlError::new(SqlState::NAME_TOO_LONG, message).detail(detail))
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, rc::Rc};
 
-use types::{Result, Scratch, SqlError, SqlState};
+use types::{Charge, Memory, Result, Scratch, SqlError, SqlState};
 
 use super::{PreparedStatement, Session, Sink};
 use batch::Rows;
@@ -32,6 +32,8 @@ pub(super) struct PreparedStatements {
 
 struct NamedPreparedStatement {
     prepared: Rc<PreparedStatement>,
+    /// Charge for the name and the place of the statement, which has its own.
+    _charge: Charge,
     /// Its size when it was prepared.
     bytes: usize,
 }
@@ -44,8 +46,14 @@ impl PreparedStatements {
     }
 
     /// # Errors
-    /// 53200 if there are too many, or they are too large.
-    fn keep(&mut self, name: &str, prepared: Rc<PreparedStatement>) -> Result<()> {
+    /// 53200 if there are too many, or they are too large, or the database's limit leaves no memory
+    /// for the name.
+    fn keep(
+        &mut self,
+        name: &str,
+        prepared: Rc<PreparedStatement>,
+        memory: &Rc<Memory>,
+    ) -> Result<()> {
         self.forget(name);
         let bytes = prepared.bytes() + name.len();
         if self.named.len() >= STATEMENTS_MAX || self.bytes + bytes > STATEMENTS_BYTES_MAX {
@@ -57,8 +65,14 @@ impl PreparedStatements {
             let error = SqlError::new(SqlState::OUT_OF_MEMORY, message).detail(detail);
             return Err(error.hint("DEALLOCATE those that are not used any more."));
         }
+        let mut charge = Charge::default();
+        charge.set(memory, size_of::<NamedPreparedStatement>() + name.len())?;
         self.bytes += bytes;
-        let statement = NamedPreparedStatement { prepared, bytes };
+        let statement = NamedPreparedStatement {
+            prepared,
+            _charge: charge,
+            bytes,
+        };
         self.named.insert(name.into(), statement);
         Ok(())
     }
@@ -88,7 +102,7 @@ impl Session {
     pub fn keep_prepared(&mut self, name: &str, prepared: Rc<PreparedStatement>) -> Result<()> {
         match name {
             "" => self.prepared_statements.unnamed = Some(prepared),
-            name => self.prepared_statements.keep(name, prepared)?,
+            name => self.prepared_statements.keep(name, prepared, &self.kept)?,
         }
         Ok(())
     }

@@ -67,3 +67,13 @@ fn what_is_cut_off_is_no_message() {
     // A length below -1 is invalid.
     assert!(read(b'B', b"\0\0\0\0\0\x01\xff\xff\xff\xfe\0\0").is_err());
 }
+
+/// Names of any length were kept, and charged to no connection.
+#[test]
+fn names_are_bounded() {
+    for (tag, behind) in [(b'P', &b"\0text\0\0\0"[..]), (b'B', b"\0s\0\0\0\0\0\0\0")] {
+        assert!(read(tag, &[&[b'n'; 1000][..], behind].concat()).is_ok());
+        let error = read(tag, &[&[b'n'; 1001][..], behind].concat()).unwrap_err();
+        assert_eq!(error.state(), SqlState::NAME_TOO_LONG);
+    }
+}

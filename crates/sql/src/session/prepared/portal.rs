@@ -133,6 +133,7 @@ impl Session {
         match &mut portal.progress {
             Stage::New => Ok(Progress::Empty),
             Stage::Failed => {
+                self.block.check()?;
                 let message = "the portal cannot be run again: its statement has failed";
                 let state = SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE;
                 Err(SqlError::new(state, message))
@@ -143,6 +144,9 @@ impl Session {
                 Ok(end.map_or(Progress::Suspended, Progress::Complete))
             }
             Stage::Rest { rest, tag } => {
+                if let Kind::Planned(..) = portal.prepared.kind {
+                    self.block.check()?;
+                }
                 let fields = portal.prepared.fields().unwrap_or_default();
                 let (_, is_over) = self.hand_over(rest, fields, rows_max, sink).await?;
                 if !is_over {
