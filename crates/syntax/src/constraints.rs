@@ -10,7 +10,7 @@ use super::{
     Source,
     dialect::Postgres,
     name::DottedName,
-    refusal::{refused, unexpected},
+    refusal::{not_parsed, unexpected},
 };
 
 /// The moment at which constraints are to be looked at.
@@ -37,7 +37,7 @@ impl SetConstraints {
         match read(&mut parser) {
             Ok(set) if parser.peek_token_ref().token == Token::EOF => Ok(Some(set)),
             Ok(_) => Err(unexpected(source.lines(), parser.peek_token_ref())),
-            Err(error) => Err(refused(source.lines(), &error.to_string(), &parser)),
+            Err(error) => Err(not_parsed(source.lines(), error, &parser)),
         }
     }
 }

@@ -14,7 +14,7 @@ use super::{
     dialect::Postgres,
     name::{DottedName, Name},
     position::Lines,
-    refusal::{refused, unexpected},
+    refusal::{not_parsed, unexpected},
     statement::RowStatement,
 };
 
@@ -110,11 +110,7 @@ pub(crate) fn parse(source: &Source<'_>) -> Result<Copy> {
             Err(position.into_iter().fold(error, SqlError::at))
         }
         Ok(_) => Err(unexpected(source.lines(), parser.peek_token_ref())),
-        Err(ParserError::RecursionLimitExceeded) => Err(SqlError::new(
-            SqlState::STATEMENT_TOO_COMPLEX,
-            "the statement is nested too deeply",
-        )),
-        Err(error) => Err(refused(source.lines(), &error.to_string(), &parser)),
+        Err(error) => Err(not_parsed(source.lines(), error, &parser)),
     }
 }
 

@@ -109,7 +109,7 @@ pub(crate) fn unexpected(lines: &Lines<'_>, token: &TokenWithSpan) -> SqlError {
 
 /// Returns the parser's error as PostgreSQL would tell it. The parser names the place in its sentence;
 /// without one, the place is the one that the parser had come to.
-pub(crate) fn refused(lines: &Lines<'_>, message: &str, parser: &Parser<'_>) -> SqlError {
+fn refused(lines: &Lines<'_>, message: &str, parser: &Parser<'_>) -> SqlError {
     let message = message
         .strip_prefix("sql parser error: ")
         .unwrap_or(message);

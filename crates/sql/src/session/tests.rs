@@ -7,9 +7,9 @@ use interleave::{Clock, Worker, WorkerConfig};
 use types::{Result, Scalar, Type};
 
 use super::{Field, ResultRow, Session, Sink, Tag};
-use logical::bind::{Binder, Parameters};
+use logical::bind::{Binder, Bound, Parameters};
 use planner::plan::{estimated_rows, plan_to_explain, shown};
-use syntax::Statement;
+use syntax::{Source, Statement, statement::RowStatement};
 
 /// Runs a test within a session of a new database.
 fn with_session(test: impl AsyncFnOnce(&mut Session) + Send + 'static) {
@@ -67,17 +67,14 @@ impl Session {
         let Statement::Rows(statement) = &*statement else {
             panic!("{text} does not read rows");
         };
+        estimated_rows(self.newly_bound(&sources[0], statement).relation)
+    }
+
+    fn newly_bound(&self, source: &Source<'_>, statement: &RowStatement) -> Bound {
         let catalog = self.changes.catalog();
-        let bind_context = self.bind_context(&catalog);
         let mut parameters = Parameters::default();
-        let bound = Binder::bind(
-            &bind_context,
-            sources[0].lines(),
-            statement,
-            &mut parameters,
-        )
-        .unwrap();
-        estimated_rows(bound.relation)
+        let bind_context = self.bind_context(&catalog);
+        Binder::bind(&bind_context, source.lines(), statement, &mut parameters).unwrap()
     }
 
     fn plan_of(&mut self, text: &str) -> String {
@@ -92,15 +89,7 @@ impl Session {
         let shown_plan = shown(&cached_plan.unwrap().statement.plan);
         // EXPLAIN explains the plan that is carried out: planning looks through the operators that
         // it adds.
-        let bind_context = self.bind_context(&catalog);
-        let mut parameters = Parameters::default();
-        let bound = Binder::bind(
-            &bind_context,
-            sources[0].lines(),
-            statement,
-            &mut parameters,
-        )
-        .unwrap();
+        let bound = self.newly_bound(&sources[0], statement);
         let outputs: Vec<_> = bound.outputs.iter().map(|output| output.column).collect();
         let explained = plan_to_explain(bound.relation, &outputs).unwrap();
         assert_eq!(shown(&explained.plan), shown_plan, "{text}");
