@@ -3,10 +3,19 @@
 //! A lane with many commits that wait for another lane admits no transaction. A commit that gave up its wait could end
 //! the congestion without a ring of the bell. The next look at the lane found no congestion to end, and rang nothing
 //! either: a transaction that waited for admission waited for ever, if the session committed nothing else.
+//!
+//! Wakers of such commits are dropped while nothing of the lane is borrowed. A waker's drop may run a task's own code,
+//! as where it drops the last other wait: that panicked.
 
 use crate::{durable, steps};
 
-use std::rc::Rc;
+use std::{
+    cell::RefCell,
+    pin::Pin,
+    rc::Rc,
+    sync::Arc,
+    task::{Context, Wake, Waker},
+};
 
 use durable::{Durable, open};
 use engine::{Durability, Isolation, Session, Timestamp};
@@ -58,4 +67,62 @@ fn a_commit_that_gives_up_its_wait_admits_a_transaction() {
     waits.pop();
     assert!(admission.is_woken());
     assert_eq!(admission.step(), Some(()));
+}
+
+type Wait = Pin<Box<dyn Future<Output = Result<(), engine::Error>>>>;
+
+thread_local! {
+    /// Wait that ends with the waker of another one.
+    static OTHER_WAIT: RefCell<Option<Wait>> = const { RefCell::new(None) };
+}
+
+/// Waker whose drop ends another wait.
+struct EndsOtherWait;
+
+impl Wake for EndsOtherWait {
+    fn wake(self: Arc<Self>) {}
+}
+
+impl Drop for EndsOtherWait {
+    fn drop(&mut self) {
+        drop(OTHER_WAIT.take());
+    }
+}
+
+/// Makes two waits for a timestamp. Returns the first, whose waker ends the second when it is dropped.
+fn wait_that_ends_another(session: &Rc<Session>, timestamp: Timestamp) -> Wait {
+    let wait = || -> Wait {
+        let session = session.clone();
+        Box::pin(async move { session.durable(timestamp).await })
+    };
+    let (mut first, mut second) = (wait(), wait());
+    let waker = Waker::from(Arc::new(EndsOtherWait));
+    assert!(
+        first
+            .as_mut()
+            .poll(&mut Context::from_waker(&waker))
+            .is_pending()
+    );
+    let mut context = Context::from_waker(Waker::noop());
+    assert!(second.as_mut().poll(&mut context).is_pending());
+    OTHER_WAIT.set(Some(second));
+    first
+}
+
+#[test]
+fn a_waker_that_ends_another_wait_is_dropped_when_nothing_is_borrowed() {
+    let disk = SimulatedDisk::new(1, Faults::default());
+    let mut durable = open(disk.directory()).unwrap();
+    durable.create_table("t", b"").unwrap();
+    let other = Session::new(&durable.database).expect("a session");
+    let timestamp = commit_and_rest(&durable, &other);
+    let session = durable.session();
+    // The waker goes with its wait.
+    drop(wait_that_ends_another(&session, timestamp));
+    assert!(OTHER_WAIT.take().is_none());
+    // The waker is replaced.
+    let mut first = wait_that_ends_another(&session, timestamp);
+    let mut context = Context::from_waker(Waker::noop());
+    assert!(first.as_mut().poll(&mut context).is_pending());
+    assert!(OTHER_WAIT.take().is_none());
 }

@@ -78,9 +78,13 @@ impl Graph {
     /// Decides whether the wait of `by` can stay: if it is in no cycle, or in none any more after
     /// waiters of tables were let pass others. Returns the wakers to call then, `None` otherwise.
     pub(super) fn resolve(&self, locks: &Locks, by: TransactionId) -> Option<Vec<Waker>> {
-        // Most waits are in no cycle, and need not keep releases of tables waiting.
-        if self.cycle(locks, None, by).is_none() {
+        // Most waits are in no cycle, and most cycles are of records alone: neither keeps releases of
+        // tables waiting.
+        let Some(cycle) = self.cycle(locks, None, by) else {
             return Some(Vec::new());
+        };
+        if cycle.iter().all(|edge| edge.table_to_pass().is_none()) {
+            return None;
         }
         self.reorder(locks, by)
     }
@@ -170,6 +174,17 @@ struct Edge {
     waits_here: bool,
 }
 
+impl Edge {
+    /// Returns the table in whose queue the waiter can be let pass the blocker, `None` if no order
+    /// of a queue removes the edge.
+    fn table_to_pass(&self) -> Option<u32> {
+        match self.place {
+            Place::Table(table) => self.waits_here.then_some(table),
+            Place::Record(_) => None,
+        }
+    }
+}
+
 /// Pass of a waiter before another.
 struct Move {
     table: u32,
@@ -198,8 +213,8 @@ impl Search<'_> {
         };
         drop(cycles);
         // The new wait's own place first: then no other waiter is moved.
-        for edge in cycle.into_iter().rev().filter(|edge| edge.waits_here) {
-            let Place::Table(table) = edge.place else {
+        for edge in cycle.into_iter().rev() {
+            let Some(table) = edge.table_to_pass() else {
                 continue;
             };
             let (passed, mover) = (edge.blocker, edge.waiter);

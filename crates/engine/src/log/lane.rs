@@ -380,8 +380,8 @@ impl LaneWriter {
             return Poll::Ready(Ok(()));
         }
         let mut waiters = self.waiters.borrow_mut();
-        let stands = number.is_some_and(|number| waiters.renew(timestamp, number, context.waker()));
-        if !stands {
+        let replaced = number.and_then(|number| waiters.renew(timestamp, number, context.waker()));
+        if replaced.is_none() {
             *number = Some(waiters.enter(timestamp, context.waker().clone()));
             self.busy.set(true);
             // A version that a reader saw may lie in a buffer that no commit waits for.
@@ -389,6 +389,8 @@ impl LaneWriter {
                 self.log.frontier.want_all_but(self.number);
             }
         }
+        // The waker that was replaced is dropped after this.
+        drop(waiters);
         Poll::Pending
     }
 
@@ -396,7 +398,8 @@ impl LaneWriter {
     /// then rings as well: the next poll finds no congestion to end.
     pub(super) fn stop_waiting(&self, timestamp: Timestamp, number: u64) {
         let was_congested = self.is_congested();
-        self.waiters.borrow_mut().leave(timestamp, number);
+        // Dropped at the end, when nothing is borrowed.
+        let _waker = self.waiters.borrow_mut().leave(timestamp, number);
         if was_congested && !self.is_congested() {
             self.room.ring();
         }

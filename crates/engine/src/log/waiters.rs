@@ -48,24 +48,28 @@ impl Waiters {
         Some(start + offset)
     }
 
-    /// Changes the waker of a waiter; returns false if the waiter has been released.
-    pub(crate) fn renew(&mut self, timestamp: Timestamp, number: u64, waker: &Waker) -> bool {
-        let Some(at) = self.position(timestamp, number) else {
-            return false;
-        };
-        self.queue[at].2.clone_from(waker);
-        true
+    /// Changes the waker of a waiter. Returns the waker that it had, `None` if the waiter has been
+    /// released. Dropping a waker may run a task's own code, so callers drop it when nothing is
+    /// borrowed.
+    pub(crate) fn renew(
+        &mut self,
+        timestamp: Timestamp,
+        number: u64,
+        waker: &Waker,
+    ) -> Option<Waker> {
+        let at = self.position(timestamp, number)?;
+        Some(std::mem::replace(&mut self.queue[at].2, waker.clone()))
     }
 
-    /// Removes a waiter that gives up, or was released: mostly the latter.
+    /// Removes a waiter that gives up, or was released: mostly the latter. Returns its waker, which
+    /// callers drop as one of [`Waiters::renew`].
     #[inline]
-    pub(crate) fn leave(&mut self, timestamp: Timestamp, number: u64) {
+    pub(crate) fn leave(&mut self, timestamp: Timestamp, number: u64) -> Option<Waker> {
         if self.first().is_none_or(|first| first > timestamp) {
-            return;
+            return None;
         }
-        if let Some(at) = self.position(timestamp, number) {
-            self.queue.remove(at);
-        }
+        let at = self.position(timestamp, number)?;
+        self.queue.remove(at).map(|(_, _, waker)| waker)
     }
 
     /// Returns the next waiter that need not wait any longer.
@@ -89,13 +93,15 @@ mod tests {
         assert_eq!(waiters.first(), Some(Timestamp(3)));
         waiters.leave(Timestamp(7), numbers[4].1);
         waiters.leave(Timestamp(3), numbers[3].1);
-        assert!(waiters.renew(Timestamp(5), numbers[0].1, Waker::noop()));
+        let renewed = waiters.renew(Timestamp(5), numbers[0].1, Waker::noop());
+        assert!(renewed.is_some());
         let mut released = 0;
         while waiters.release(Timestamp(5)).is_some() {
             released += 1;
         }
         assert_eq!((released, waiters.len()), (2, 1));
-        assert!(!waiters.renew(Timestamp(5), numbers[0].1, Waker::noop()));
+        let renewed = waiters.renew(Timestamp(5), numbers[0].1, Waker::noop());
+        assert!(renewed.is_none());
         assert_eq!(waiters.first(), Some(Timestamp(9)));
     }
 }
