@@ -138,7 +138,7 @@ impl Statement {
                 Self::CreateTable(Box::new(CreateTable::of(create, Vec::new())?))
             }
             ast::Statement::CreateIndex(create) => {
-                Self::CreateIndex(Box::new(CreateIndex::of(create)))
+                Self::CreateIndex(Box::new(CreateIndex::of(create)?))
             }
             ast::Statement::CreateView(create) => {
                 Self::CreateView(Box::new(CreateView::of(create)?))

@@ -1,10 +1,13 @@
 //! `CREATE INDEX`.
 
-use sqlparser::ast;
+use sqlparser::{ast, keywords::Keyword};
 use types::{Result, SqlError, SqlState};
 
 use super::expression::Expression;
-use crate::name::{DottedName, Name};
+use crate::{
+    name::{DottedName, Name},
+    refusal::{Misplaced, refuse_keywords},
+};
 
 /// An index that is created.
 #[derive(Debug, Clone)]
@@ -46,7 +49,11 @@ pub struct IndexColumn {
 
 impl CreateIndex {
     /// Takes a definition from the parser.
-    pub(super) fn of(written: ast::CreateIndex) -> Self {
+    ///
+    /// # Errors
+    /// Clauses of other systems.
+    pub(super) fn of(written: ast::CreateIndex) -> std::result::Result<Self, Misplaced> {
+        refuse_foreign(&written)?;
         let supported = check_method(&written);
         let columns = written.columns.into_iter().map(|column| IndexColumn {
             operator_class: column.operator_class.as_ref().map(DottedName::of),
@@ -54,7 +61,7 @@ impl CreateIndex {
             nulls_first: column.column.options.nulls_first,
             key: Expression::new(column.column.expr),
         });
-        Self {
+        Ok(Self {
             name: written.name.as_ref().map(DottedName::of),
             table: DottedName::of(&written.table_name),
             unique: written.unique,
@@ -65,7 +72,25 @@ impl CreateIndex {
             included: written.include.iter().map(Name::of).collect(),
             predicate: written.predicate.map(Expression::new),
             supported,
-        }
+        })
+    }
+}
+
+/// Refuses clauses of other systems that the parser takes behind an index.
+fn refuse_foreign(create: &ast::CreateIndex) -> std::result::Result<(), Misplaced> {
+    if let Some(option) = create.index_options.first() {
+        return refuse_keywords(&[(
+            true,
+            match option {
+                ast::IndexOption::Using(_) => Keyword::USING,
+                ast::IndexOption::Comment(_) => Keyword::COMMENT,
+            },
+        )]);
+    }
+    match create.alter_options.first() {
+        Some(ast::AlterTableOperation::Lock { .. }) => refuse_keywords(&[(true, Keyword::LOCK)]),
+        Some(_) => refuse_keywords(&[(true, Keyword::ALGORITHM)]),
+        None => Ok(()),
     }
 }
 

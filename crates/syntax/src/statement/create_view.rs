@@ -1,7 +1,7 @@
 //! `CREATE VIEW`.
 
 use sqlparser::{ast, keywords::Keyword};
-use types::Result;
+use types::{Result, SqlError, SqlState};
 
 use super::rows::Query;
 use crate::{
@@ -30,8 +30,7 @@ impl CreateView {
     /// # Errors
     /// Clauses of other systems.
     pub(super) fn of(written: ast::CreateView) -> std::result::Result<Self, Misplaced> {
-        let is_view = !written.materialized;
-        refuse_keywords(&[(written.if_not_exists && is_view, Keyword::NOT)])?;
+        refuse_foreign(&written)?;
         let supported = refuse_unsupported(&written);
         let columns = written.columns.iter();
         Ok(Self {
@@ -42,6 +41,69 @@ impl CreateView {
             supported,
         })
     }
+}
+
+/// Refuses clauses of other systems that the parser takes. All fields are named, so that none which a
+/// later parser adds is ignored in silence.
+fn refuse_foreign(create: &ast::CreateView) -> std::result::Result<(), Misplaced> {
+    let ast::CreateView {
+        or_alter,
+        or_replace: _,
+        materialized,
+        secure,
+        name: _,
+        name_before_not_exists: _,
+        columns,
+        query: _,
+        options,
+        cluster_by,
+        comment,
+        with_no_schema_binding,
+        if_not_exists,
+        temporary: _,
+        copy_grants,
+        to,
+        params,
+    } = create;
+    let params = params.as_ref();
+    let written = |column: &ast::ViewColumnDef| column.data_type.is_some();
+    let described = |column: &ast::ViewColumnDef| column.options.is_some();
+    if columns
+        .iter()
+        .any(|column| written(column) || described(column))
+    {
+        let message = "a column of a view has a name alone";
+        return Err(Misplaced::Told(SqlError::new(
+            SqlState::SYNTAX_ERROR,
+            message,
+        )));
+    }
+    refuse_keywords(&[
+        (*or_alter, Keyword::ALTER),
+        (
+            params.is_some_and(|params| params.algorithm.is_some()),
+            Keyword::ALGORITHM,
+        ),
+        (
+            params.is_some_and(|params| params.definer.is_some()),
+            Keyword::DEFINER,
+        ),
+        (
+            params.is_some_and(|params| params.security.is_some()),
+            Keyword::SQL,
+        ),
+        (*secure, Keyword::SECURE),
+        (*if_not_exists && !materialized, Keyword::NOT),
+        (*copy_grants, Keyword::COPY),
+        (
+            matches!(options, ast::CreateTableOptions::Options(_)),
+            Keyword::OPTIONS,
+        ),
+        (!cluster_by.is_empty(), Keyword::CLUSTER),
+        (to.is_some(), Keyword::TO),
+        (comment.is_some(), Keyword::COMMENT),
+        (*with_no_schema_binding, Keyword::BINDING),
+    ])
 }
 
 fn refuse_unsupported(create: &ast::CreateView) -> Result<()> {
