@@ -99,6 +99,8 @@ pub struct Failed<P> {
     pub parameters: Box<P>,
     /// Reason of the failure.
     pub reason: Reason,
+    /// Number of threads of a run that is not repeatable; `None` for a simulated run.
+    pub threads: Option<usize>,
 }
 
 /// A failed run of a database.
@@ -110,6 +112,15 @@ impl<P: Copy> Failed<P> {
             seed,
             parameters: Box::new(*parameters),
             reason,
+            threads: None,
+        }
+    }
+
+    /// Returns the failure of a run on so many threads.
+    pub(crate) fn on_threads(self, threads: usize) -> Failed<P> {
+        Failed {
+            threads: Some(threads),
+            ..self
         }
     }
 
@@ -126,9 +137,16 @@ impl<P: Replay> fmt::Display for Failed<P> {
             seed,
             parameters,
             reason,
+            threads,
         } = self;
         writeln!(f, "seed {seed}: {reason}")?;
         writeln!(f, "{parameters}")?;
+        if let Some(threads) = threads {
+            return write!(
+                f,
+                "not repeatable: sim::run_threads({seed}, {threads}, &parameters) begins the same transactions"
+            );
+        }
         match parameters.preset_name() {
             Some(name) => write!(
                 f,

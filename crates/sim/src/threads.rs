@@ -23,7 +23,8 @@ use crate::{
 /// # Errors
 /// Returns the first deviation from a correct run.
 pub fn run_threads(seed: u64, workers: usize, parameters: &Parameters) -> Result<Report, Failure> {
-    round(seed, workers, parameters).map_err(|reason| Failure::new(seed, parameters, reason))
+    round(seed, workers, parameters)
+        .map_err(|reason| Failure::new(seed, parameters, reason).on_threads(workers))
 }
 
 fn round(seed: u64, workers: usize, parameters: &Parameters) -> Result<Report, Reason> {

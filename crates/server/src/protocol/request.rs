@@ -169,8 +169,8 @@ impl<'a> Request<'a> {
     /// Reads a request.
     ///
     /// # Errors
-    /// Fails if the body does not match its tag, or has text that is not UTF-8; 42622 if a statement or a portal is given
-    /// a name of more than [`NAME_BYTES_MAX`].
+    /// Fails if the body does not match its tag, or has text that is not UTF-8; 42622 if the name of a statement
+    /// or a portal has more than [`NAME_BYTES_MAX`] bytes: there is none to be found, and an error would repeat it.
     pub(crate) fn read(frame: Frame<'a>) -> Result<Request<'a>> {
         let mut body = Body::new(frame.body);
         let request = match frame.tag {
@@ -185,14 +185,14 @@ impl<'a> Request<'a> {
             }),
             b'B' => Request::Bind(Bind {
                 portal: name(&mut body)?,
-                statement: body.string()?,
+                statement: name(&mut body)?,
                 parameters: Parameters::read(&mut body)?,
                 results: FormatList::read(&mut body)?,
             }),
-            b'D' => Request::Describe(target(&mut body, "DESCRIBE")?, body.string()?),
-            b'C' => Request::Close(target(&mut body, "CLOSE")?, body.string()?),
+            b'D' => Request::Describe(target(&mut body, "DESCRIBE")?, name(&mut body)?),
+            b'C' => Request::Close(target(&mut body, "CLOSE")?, name(&mut body)?),
             b'E' => Request::Execute(
-                body.string()?,
+                name(&mut body)?,
                 // As in PostgreSQL: a limit that is not positive is none.
                 u32::try_from(body.int4()?).unwrap_or(0),
             ),
@@ -230,7 +230,7 @@ fn target(body: &mut Body<'_>, message: &str) -> Result<Target> {
     }
 }
 
-/// Reads the name that a statement or a portal is given.
+/// Reads the name of a statement or a portal.
 ///
 /// # Errors
 /// 42622 if it is too long; those of a string.

@@ -71,9 +71,19 @@ fn what_is_cut_off_is_no_message() {
 /// Names of any length were kept, and charged to no connection.
 #[test]
 fn names_are_bounded() {
-    for (tag, behind) in [(b'P', &b"\0text\0\0\0"[..]), (b'B', b"\0s\0\0\0\0\0\0\0")] {
-        assert!(read(tag, &[&[b'n'; 1000][..], behind].concat()).is_ok());
-        let error = read(tag, &[&[b'n'; 1001][..], behind].concat()).unwrap_err();
+    // What stands before the name, and behind it.
+    let messages: [(u8, &[u8], &[u8]); 6] = [
+        (b'P', b"", b"\0text\0\0\0"),
+        (b'B', b"", b"\0s\0\0\0\0\0\0\0"),
+        (b'B', b"p\0", b"\0\0\0\0\0\0\0"),
+        (b'D', b"S", b"\0"),
+        (b'C', b"P", b"\0"),
+        (b'E', b"", b"\0\0\0\0\0"),
+    ];
+    for (tag, before, behind) in messages {
+        let message = |bytes| [before, &vec![b'n'; bytes], behind].concat();
+        assert!(read(tag, &message(1000)).is_ok());
+        let error = read(tag, &message(1001)).unwrap_err();
         assert_eq!(error.state(), SqlState::NAME_TOO_LONG);
     }
 }
