@@ -131,6 +131,14 @@ pub enum Error {
     MemoryExhausted,
     /// The table belongs to another database. The transaction can go on.
     ForeignTable,
+    /// The shared snapshot belongs to another database.
+    ForeignSnapshot,
+    /// The snapshot of a transaction that has written cannot be shared, because others would not
+    /// see its writes. The transaction can go on.
+    WritesNotShared,
+    /// The snapshot of a serializable transaction that was not declared read-only cannot be shared,
+    /// because reads of others would not be certified with it. The transaction can go on.
+    ReadsNotCertified,
     /// Another transaction has written or locked the record, and the operation was not
     /// to wait. The transaction can go on.
     Locked,
@@ -228,6 +236,18 @@ impl fmt::Display for Error {
             Error::ForeignTable => {
                 f.write_str("the table belongs to another database; open it in this one")
             }
+            Error::ForeignSnapshot => f.write_str(
+                "the snapshot belongs to another database; share one of a transaction of this one",
+            ),
+            Error::WritesNotShared => f.write_str(
+                "the transaction has written, and others would not see that at its snapshot; share \
+                 the snapshot before the first write, or read in the transaction itself",
+            ),
+            Error::ReadsNotCertified => f.write_str(
+                "what others read at the snapshot would not be certified with this serializable \
+                 transaction; declare it read-only, begin it at another isolation level, or read in \
+                 the transaction itself",
+            ),
             Error::Locked => f.write_str(
                 "another transaction has the record; wait for it, skip it, or try later",
             ),

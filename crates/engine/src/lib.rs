@@ -70,7 +70,8 @@ pub use table::Table;
 pub use timestamp::Timestamp;
 pub use transaction::{
     Command, Commit, IndexPosition, Isolation, Present, RowFound, RowLocked, RowOutcome, Savepoint,
-    ScanPosition, Seeing, StatementSnapshot, Transaction, TransactionOptions, Unordered,
+    ScanPosition, Seeing, SharedSnapshot, StatementSnapshot, Transaction, TransactionOptions,
+    Unordered,
 };
 pub use ttl::{TableOptions, WallClock, WallTime};
 

@@ -9,6 +9,7 @@
 //! | insert, update, upsert, delete | `write.rs` |
 //! | ordered scans; whole tables in no order | `scan.rs`; `unordered_scan.rs` |
 //! | one snapshot for several operations under read committed | `statement_snapshot.rs` |
+//! | one snapshot for transactions of several sessions | `shared_snapshot.rs` |
 //! | statements that do not see their own writes | `command.rs` |
 //! | rows found earlier, wherever they lie now | `row.rs` |
 //! | conflicts, explicit locks | `conflict.rs`, `lock.rs`, `held.rs`, `table_lock.rs` |
@@ -56,6 +57,7 @@ mod row;
 mod sample;
 mod savepoint;
 mod scan;
+mod shared_snapshot;
 mod statement_snapshot;
 mod survey;
 mod table_lock;
@@ -78,6 +80,7 @@ pub use self::{
     present::Present,
     row::{RowFound, RowOutcome},
     savepoint::Savepoint,
+    shared_snapshot::SharedSnapshot,
     statement_snapshot::{Seeing, StatementSnapshot},
     unordered_scan::{ScanPosition, Unordered},
 };

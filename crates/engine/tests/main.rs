@@ -47,6 +47,7 @@ mod salvage;
 mod sample;
 mod savepoints;
 mod scans_in_turns;
+mod shared_snapshots;
 mod statement_snapshots;
 mod table_locks;
 mod ttl;

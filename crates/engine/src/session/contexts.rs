@@ -26,7 +26,7 @@ use crate::{
     },
     table_set::TableSet,
     timestamp::{CONTEXTS_MAX, Timestamp, TransactionId},
-    transaction::{HeldTable, Isolation, TransactionOptions},
+    transaction::{HeldTable, Isolation, SharedSnapshot, TransactionOptions},
     ttl::WallTime,
     version::Version,
 };
@@ -118,6 +118,8 @@ pub(crate) struct Context {
     pub(crate) dependencies: Dependencies,
     /// Context of the transaction whose writes count as this one's (`transaction/present.rs`).
     pub(crate) beside: RefCell<Option<Rc<Context>>>,
+    /// Snapshot that the transaction shares with others and reads at, if it was begun so.
+    pub(crate) shared: RefCell<Option<SharedSnapshot>>,
     /// The transaction as a waiter for room in memory.
     pub(crate) room_owner: RoomOwner,
     /// Bytes of its versions, including those that savepoints keep and excluding those that were
@@ -256,6 +258,7 @@ impl Context {
             lost: RefCell::default(),
             dependencies: Dependencies::default(),
             beside: RefCell::default(),
+            shared: RefCell::default(),
             room_owner: RoomOwner::default(),
             version_bytes: Cell::default(),
             charged_bytes: Cell::default(),
@@ -520,6 +523,10 @@ impl Contexts {
         }
         if context.is_large() {
             account.charge(&context);
+        }
+        // Last: everything that the transaction has read stays in place until here.
+        if context.shared.borrow().is_some() {
+            context.shared.take();
         }
         self.flip_use(&context);
         self.free.borrow_mut().push(context);

@@ -45,7 +45,7 @@ impl Transaction {
     /// Begins a transaction like this one, which is over. Its conduct in conflicts, its isolation
     /// and its durability are kept; if [`Transaction::will_be_restarted`] was called, so is the
     /// lock of the record for which it was aborted, unless the record's table was dropped
-    /// meanwhile.
+    /// meanwhile. A transaction at a shared snapshot begins again at that snapshot.
     ///
     /// # Errors
     /// Fails as [`Session::begin`](crate::Session::begin) does.
@@ -59,12 +59,16 @@ impl Transaction {
         let next = self.session.open(self.options())?;
         next.context.durability.set(self.context.durability.get());
         next.context.conduct.set(self.context.conduct.get());
+        let shared = self.context.shared.borrow().clone();
         if let Some((table, key)) = self.bequeath(&next) {
             drop(self);
             // If the lock cannot be had, the transaction takes its chance without it.
             let _ = next.begin_with_lock::<P>(&table, &key).await;
         }
-        next.see();
+        match shared {
+            Some(snapshot) => next.see_at(&snapshot),
+            None => next.see(),
+        }
         Ok(next)
     }
 

@@ -82,6 +82,10 @@ impl Transaction {
 }
 
 impl StatementSnapshot<'_> {
+    pub(super) fn transaction(&self) -> &Transaction {
+        self.transaction
+    }
+
     /// Returns the view of the statement, which can be opened again until the transaction ends.
     pub fn keep(&self) -> Seeing {
         Seeing {
