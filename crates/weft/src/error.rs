@@ -117,6 +117,20 @@ pub enum Error {
     /// The table belongs to another database.
     #[error("the table {0:?} belongs to another database; open it in this one")]
     ForeignTable(Text),
+    /// The shared snapshot belongs to another database.
+    #[error("the snapshot belongs to another database; share one of a transaction of this one")]
+    ForeignSnapshot,
+    /// The snapshot of a transaction that has written cannot be shared. The transaction can go on.
+    #[error(
+        "the transaction has written, and others would not see that at its snapshot; share the snapshot before the first write, or read in the transaction itself"
+    )]
+    WritesNotShared,
+    /// The snapshot of a serializable transaction that was not declared read-only cannot be shared.
+    /// The transaction can go on.
+    #[error(
+        "what others read at the snapshot would not be certified with this serializable transaction; declare it read-only, begin it at another isolation level, or read in the transaction itself"
+    )]
+    ReadsNotCertified,
     /// A field of [`crate::Options`] is out of range.
     #[error(transparent)]
     InvalidOption(#[from] Box<InvalidOption>),
@@ -339,6 +353,9 @@ impl From<engine::Error> for Error {
             engine::Error::ValueTooLong { bytes } => Error::ValueTooLong { bytes },
             engine::Error::MemoryExhausted => Error::MemoryExhausted,
             engine::Error::ReadOnly => Error::ReadOnly,
+            engine::Error::ForeignSnapshot => Error::ForeignSnapshot,
+            engine::Error::WritesNotShared => Error::WritesNotShared,
+            engine::Error::ReadsNotCertified => Error::ReadsNotCertified,
             engine::Error::Locked => Error::Locked,
             engine::Error::LockTimeout => Error::LockTimeout,
             engine::Error::NoSuchSavepoint => Error::NoSuchSavepoint,

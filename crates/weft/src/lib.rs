@@ -199,6 +199,9 @@
 //! submitted. [`Transaction::multi_get`] overlaps the reads of a single transaction.
 //! [`WorkerHandle::supply`] feeds a worker without a submission per transaction, for bulk loading
 //! and benchmarks. [`Database::stats`] returns counters and levels.
+//!
+//! A long computation over many records can be divided over the workers: its parts read at one
+//! [`SharedSnapshot`], each in a transaction of its own ([`Database::run_at`]).
 
 mod backup;
 mod changes;
@@ -213,6 +216,7 @@ mod local;
 mod open;
 mod options;
 mod run;
+mod shared_snapshot;
 mod stats;
 mod table;
 mod thread;
@@ -254,6 +258,7 @@ pub use options::{
     TRANSACTION_BYTES_MAX, TableOptions, TransactionOptions, WallClock, WallTime,
 };
 pub use run::Running;
+pub use shared_snapshot::SharedSnapshot;
 pub use stats::Stats;
 pub use table::{Table, TypeTag};
 pub use thread::is_worker;
