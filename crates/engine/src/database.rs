@@ -21,7 +21,10 @@ use crate::{
     locks::Locks,
     log::{Durability, Log},
     moves::Moves,
-    secondary::derived::{DerivedTables, is_derived},
+    secondary::{
+        BuildHelpers,
+        derived::{DerivedTables, is_derived},
+    },
     session::Estate,
     stats::{LogStats, Published, TransactionStats},
     status::Statuses,
@@ -92,6 +95,7 @@ pub struct Database {
     storage: Option<Storage>,
     wall_clock: OnceLock<WallClock>,
     commit_observer: OnceLock<CommitObserver>,
+    pub(crate) build_helpers: OnceLock<BuildHelpers>,
     /// Whether a session is deleting expired records.
     pub(crate) has_walker: AtomicBool,
 }
@@ -144,6 +148,7 @@ impl Database {
             storage,
             wall_clock: OnceLock::new(),
             commit_observer: OnceLock::new(),
+            build_helpers: OnceLock::new(),
             has_walker: AtomicBool::new(false),
         }))
     }

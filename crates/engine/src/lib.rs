@@ -61,8 +61,8 @@ pub use recovery::{
     Loading, OpenError, Recovery, RecoveryConfig, RecoveryProgress, RecoveryReport,
 };
 pub use secondary::{
-    BuildError, BuildProgress, BuildStep, Extractor, Index, IndexBuild, IndexFlaw, IndexKeys,
-    IndexOptions, IndexReport, IndexState,
+    BuildError, BuildHelpers, BuildProgress, BuildStep, Extractor, Index, IndexBuild, IndexFlaw,
+    IndexHelp, IndexKeys, IndexOptions, IndexReport, IndexState,
 };
 pub use session::{Session, SessionError};
 pub use stats::{LogStats, TransactionStats};

@@ -51,7 +51,7 @@ use std::{
 
 use self::reach::Reach;
 pub use self::{
-    build::{BuildError, BuildProgress, BuildStep, IndexBuild},
+    build::{BuildError, BuildHelpers, BuildProgress, BuildStep, IndexBuild, IndexHelp},
     check::{IndexFlaw, IndexReport},
     entry::IndexKeys,
 };

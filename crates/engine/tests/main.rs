@@ -24,6 +24,7 @@ mod cold;
 mod commands;
 mod ddl;
 mod ddl_storm;
+mod divided_builds;
 mod durability;
 mod found_by_crashes;
 mod full_disk;

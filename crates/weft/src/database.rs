@@ -123,6 +123,15 @@ impl Database {
                 })
             },
         )?;
+        let helpers = runtime.handles().clone();
+        let engine = shared.engine.clone();
+        engine.set_build_helpers(Box::new(move |help| {
+            for handle in helpers.iter() {
+                let help = help.clone();
+                let task = handle.submit(move |state| help.run(state.session.clone()));
+                task.detach();
+            }
+        }));
         let recovered = opening.finish(runtime.handles(), &mut progress)?;
         let own_tasks = u64::from(recovered.is_some());
         let workers = runtime.handles().iter().cloned();

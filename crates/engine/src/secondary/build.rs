@@ -6,6 +6,8 @@
 //!    maintain the index there (`reach.rs`). Then small system transactions follow: each takes a
 //!    snapshot, reads some records and claims their entries. If such a transaction meets a
 //!    conflict, it is aborted and tried again at a new snapshot.
+//!    The build of an index that the catalog has already is divided over all workers instead
+//!    (`division.rs`).
 //! 4. A transaction records the index in the catalog. Its commit makes the index *ready*, for
 //!    snapshots from there on. Earlier snapshots cannot use the index: the entries of records that
 //!    were there already have the builder's timestamps. After a crash before this commit there is
@@ -45,6 +47,7 @@
 
 mod batch;
 mod claim;
+mod division;
 mod outcome;
 
 use std::{
@@ -58,8 +61,12 @@ use std::{
 use interleave::{Grouped, Policy, Prefetching, together};
 use memory::Stamp;
 
-pub use self::outcome::{BuildError, BuildProgress, BuildStep};
+use self::division::{Division, Next, Piece, Taken, piece_records};
 pub(super) use self::{batch::Batch, claim::claim_all};
+pub use self::{
+    division::{BuildHelpers, IndexHelp},
+    outcome::{BuildError, BuildProgress, BuildStep},
+};
 use crate::{
     catalog::NAME_BYTES_MAX,
     cold::{Patience, RoomOwner},
@@ -94,6 +101,13 @@ enum Stage {
     Reads(Option<Vec<u8>>),
     /// Records were read, and their entries are to be claimed.
     Claims(Box<Claims>),
+    /// The build is divided; the table is cut up to the key `cut`.
+    Divided {
+        division: Arc<Division>,
+        cut: Option<Vec<u8>>,
+        /// Piece that the builder itself has.
+        own: Option<Box<Taken>>,
+    },
     /// All records are done.
     Record,
 }
@@ -207,10 +221,13 @@ impl IndexBuild {
 
     /// Returns the progress of the build.
     pub fn progress(&self) -> BuildProgress {
-        BuildProgress {
-            records_estimate: self.index.base.records.taken(),
-            ..self.progress
+        let mut progress = self.progress;
+        if let Stage::Divided { division, .. } = &self.stage {
+            progress.records_done += division.records_done();
+            progress.conflicts += division.conflicts();
         }
+        progress.records_estimate = self.index.base.records.taken();
+        progress
     }
 
     /// Builds the index to the end, beside the other work of this worker. `progress` is called
@@ -295,16 +312,21 @@ impl IndexBuild {
             }
             Stage::Open { after, open } => {
                 open.retain(|&id| database.statuses.is_open(id));
-                if open.is_empty() {
-                    self.stage = Stage::Reads(after.take());
-                    return Ok(BuildStep::Advanced);
+                if !open.is_empty() {
+                    return Ok(BuildStep::Waits);
                 }
-                Ok(BuildStep::Waits)
+                let after = after.take();
+                self.stage = match after.is_none() && self.can_be_divided() {
+                    true => self.divide(),
+                    false => Stage::Reads(after),
+                };
+                Ok(BuildStep::Advanced)
             }
             Stage::Reads(after) => match &self.reach {
                 Extent::UpTo(last) if last == after => self.extend::<P>().await,
                 _ => self.read::<P>().await,
             },
+            Stage::Divided { .. } => self.do_part::<P>().await,
             Stage::Record => self.record::<P>().await,
             Stage::Claims(_) => match self.claim::<P>().await {
                 Err(BuildError::Engine(Error::Abort(_))) => {
@@ -315,6 +337,71 @@ impl IndexBuild {
                 }
                 claimed => claimed,
             },
+        }
+    }
+
+    /// Whether several workers can build the index: see `division.rs`.
+    fn can_be_divided(&self) -> bool {
+        let Index { base, core } = &self.index;
+        let mut missing = base.indexes.missing().iter();
+        let attaches = missing.any(|missing| missing.number == core.catalog_number);
+        // A single piece is not worth the trouble.
+        let is_large = base.records.taken() > piece_records(self.batch_records_max) as u64;
+        let has_helpers = self.session.database.build_helpers.get().is_some();
+        attaches && base.time_to_live().is_none() && is_large && has_helpers
+    }
+
+    /// Begins to build on all workers.
+    fn divide(&self) -> Stage {
+        // No writer is left that could handle a record instead.
+        self.index.core.reach.extend(Extent::All);
+        let division = Division::new(&self.index, &self.session, self.batch_records_max);
+        if let Some(helpers) = self.session.database.build_helpers.get() {
+            helpers(&IndexHelp(division.clone()));
+        }
+        Stage::Divided {
+            division,
+            cut: None,
+            own: None,
+        }
+    }
+
+    /// Cuts the next piece of a divided build, or does a batch of one.
+    async fn do_part<P: Policy>(&mut self) -> Result<BuildStep, BuildError> {
+        let Stage::Divided { division, cut, own } = &mut self.stage else {
+            unreachable!("the stage was looked at before");
+        };
+        if own.is_none() {
+            match division.next() {
+                Next::Cut => {
+                    let records = piece_records(self.batch_records_max);
+                    let up_to = key_behind::<P>(&self.session, &self.index, cut, records).await?;
+                    let after = std::mem::replace(cut, up_to.clone());
+                    division.add(Piece { after, up_to });
+                    return Ok(BuildStep::Advanced);
+                }
+                Next::Piece(taken) => *own = Some(Box::new(taken)),
+                Next::Wait => return Ok(BuildStep::Waits),
+                Next::Done => {
+                    division.let_go_of_snapshot();
+                    self.progress = self.progress();
+                    self.stage = Stage::Record;
+                    return Ok(BuildStep::Advanced);
+                }
+            }
+        }
+        let Some(taken) = own else {
+            return Ok(BuildStep::Advanced);
+        };
+        match taken.advance::<P>(&self.session).await {
+            Ok(is_done) => {
+                if is_done {
+                    *own = None;
+                }
+                Ok(BuildStep::Advanced)
+            }
+            Err(BuildError::Engine(Error::Abort(_))) => Ok(BuildStep::Conflict),
+            Err(error) => Err(error),
         }
     }
 
@@ -358,21 +445,15 @@ impl IndexBuild {
         let mut batch = Batch::default();
         let after = after.as_deref();
         let from = after.map_or(Bound::Unbounded, Bound::Excluded);
-        let base = &self.index.base;
-        let records_max = self.batch_records;
         let range = (from, self.reach.end());
-        transaction
-            .scan_records_apart::<P>(base, range, |key, rid, stored| {
-                match transaction.is_expired(base, stored) {
-                    true => batch.add_expired(key),
-                    false => batch.add(&self.index, key, rid, stored),
-                }
-                match batch.records < records_max && batch.entries.bytes() < BATCH_BYTES {
-                    true => ControlFlow::Continue(()),
-                    false => ControlFlow::Break(()),
-                }
-            })
-            .await?;
+        read_batch::<P>(
+            &transaction,
+            &self.index,
+            range,
+            self.batch_records,
+            &mut batch,
+        )
+        .await?;
         if batch.records == 0 {
             transaction.release();
             self.stage = match &self.reach {
@@ -415,6 +496,47 @@ impl IndexBuild {
     }
 }
 
+/// Reads the next of the records in `range` that `transaction` sees into `batch`: at most `records`,
+/// and not many bytes.
+async fn read_batch<P: Policy>(
+    transaction: &Transaction,
+    index: &Index,
+    range: (Bound<&[u8]>, Bound<&[u8]>),
+    records: usize,
+    batch: &mut Batch,
+) -> Result<(), Error> {
+    let base = &index.base;
+    let visit = |key: &[u8], rid, stored: &[u8]| {
+        match transaction.is_expired(base, stored) {
+            true => batch.add_expired(key),
+            false => batch.add(index, key, rid, stored),
+        }
+        match batch.records < records && batch.entries.bytes() < BATCH_BYTES {
+            true => ControlFlow::Continue(()),
+            false => ControlFlow::Break(()),
+        }
+    };
+    let scanned = transaction.scan_records_apart::<P>(base, range, visit);
+    scanned.await.map(drop)
+}
+
+/// Returns the key `records` keys behind `after`. `None`: there are fewer.
+async fn key_behind<P: Policy>(
+    session: &Rc<Session>,
+    index: &Index,
+    after: &Option<Vec<u8>>,
+    records: usize,
+) -> Result<Option<Vec<u8>>, Error> {
+    let transaction = session.begin(Isolation::Snapshot)?;
+    let from = after.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
+    let range = (from, Bound::Unbounded);
+    let key = transaction.key_at::<P>(&index.base, range, records);
+    let mut found = Ok(None);
+    together::<P, _>([key], |key| found = key).await;
+    transaction.release();
+    found
+}
+
 impl IndexBuild {
     /// Records the index, which makes it ready, unless another transaction is about to change the
     /// table or its indexes.
@@ -438,6 +560,9 @@ impl IndexBuild {
 
 impl Drop for IndexBuild {
     fn drop(&mut self) {
+        if let Stage::Divided { division, .. } = &self.stage {
+            division.let_go_of_snapshot();
+        }
         self.session.database.give_up_index(&self.index);
     }
 }
