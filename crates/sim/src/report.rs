@@ -46,6 +46,8 @@ pub struct Report {
     pub indexes: u64,
     /// Entries of the indexes in the end.
     pub index_entries: u64,
+    /// Reads at a shared snapshot, compared with what its maker saw.
+    pub snapshots_compared: u64,
     /// Records that were deleted because they had expired.
     pub expired: u64,
     /// Number of passes of each suspension point.
@@ -105,6 +107,7 @@ impl Report {
         self.cancelled += other.cancelled;
         self.restarts += other.restarts;
         self.indexes += other.indexes;
+        self.snapshots_compared += other.snapshots_compared;
         self.expired += other.expired;
         self.index_entries += other.index_entries;
         for (point, times) in &other.points {

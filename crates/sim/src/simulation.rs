@@ -15,6 +15,7 @@ pub(crate) mod berth;
 pub(crate) mod expiry;
 pub(crate) mod faults;
 mod indexes;
+mod snapshots;
 
 use std::{
     cell::Cell,
@@ -29,7 +30,7 @@ use std::{
 use engine::Session;
 use interleave::{JoinHandle, Lost, with_injector};
 
-use self::{berth::Berth, faults::Injector, indexes::Indexes};
+use self::{berth::Berth, faults::Injector, indexes::Indexes, snapshots::Snapshots};
 use crate::{
     check::{self, Rules},
     cycles,
@@ -68,6 +69,7 @@ pub(crate) struct Simulation {
     pub(crate) tasks: Vec<JoinHandle<(), Session>>,
     pub(crate) injector: Injector,
     indexes: Indexes,
+    snapshots: Snapshots,
     clock: Rc<Cell<Duration>>,
     /// Number of transactions begun, and to be begun.
     pub(crate) begun: u64,
@@ -120,6 +122,7 @@ impl Simulation {
             tasks: Vec::new(),
             injector,
             indexes: Indexes::default(),
+            snapshots: Snapshots::default(),
             clock,
             begun,
             weights,
@@ -139,6 +142,10 @@ impl Simulation {
         }
         drop(session);
         self.build_indexes();
+        // Their transactions are in no history, by which counters are compared in other runs.
+        if self.world.parameters.indexes > 0 {
+            self.share_snapshots();
+        }
         self.begin_expiring();
         self.injector.enable(true);
         self.act()?;
@@ -286,6 +293,7 @@ impl Simulation {
         check::history(&records, &rules).map_err(Reason::Violation)?;
         cycles::check(&records, self.world.parameters.levels).map_err(Reason::Violation)?;
         self.check_indexes()?;
+        self.report.snapshots_compared = self.snapshots.end();
         self.aftermath(&records)?;
         self.report.count(&records);
         self.report.panics = self.injector.panics();

@@ -24,6 +24,7 @@ fn indexes_are_built_beside_transactions() {
     // Compared once at the end, and once more when everything was deleted.
     assert_eq!(report.indexes, SEEDS * 4 * 2);
     assert!(report.index_entries > SEEDS * 100);
+    assert!(report.snapshots_compared > SEEDS);
 }
 
 #[test]
@@ -31,6 +32,7 @@ fn indexes_survive_all_faults() {
     let report = survive(SEEDS * 2, &preset("indexes"));
     assert!(report.indexes > SEEDS, "{} indexes", report.indexes);
     assert!(report.panics > SEEDS && report.abandoned > SEEDS);
+    assert!(report.snapshots_compared > SEEDS / 2);
 }
 
 /// A waiting write is one of several of its operation, over which it has claimed some
