@@ -273,6 +273,11 @@ fn begin(
         value: tables::index_value(&table, &description),
     };
     match build {
+        // Small batches: a few records suffice for several workers.
+        Ok(build) if attaches => {
+            let build = build.in_batches_of(dice.between(1, 4));
+            Some((build, attaches, action))
+        }
         Ok(build) => Some((build, attaches, action)),
         Err(BuildError::Different) => panic!("{index:?} is recorded as something else"),
         Err(_) => None,

@@ -116,6 +116,14 @@ pub(super) fn open(
         berth.draw(|| None::<Loading>);
     }
     let report = recovery.finish()?;
+    let handles: Vec<_> = berths.iter().map(Berth::handle).collect();
+    database.set_build_helpers(Box::new(move |help| {
+        for handle in &handles {
+            let help = help.clone();
+            let task = handle.submit(move |session| help.run(session.clone()));
+            task.detach();
+        }
+    }));
     let names = disk.directory().list()?;
     let has_cold = names.iter().any(|name| name.starts_with("cold-"));
     Ok(Interrupted::No(Box::new(Opened {

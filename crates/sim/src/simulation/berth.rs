@@ -49,6 +49,10 @@ impl Berth {
         self.worker.local().clone()
     }
 
+    pub(crate) fn handle(&self) -> Handle<Session> {
+        self.handle.clone()
+    }
+
     pub(crate) fn open_tasks(&self) -> u64 {
         self.handle.open_tasks()
     }
