@@ -114,13 +114,11 @@ impl Default for Rows {
 impl Rows {
     /// Makes an empty list of rows with `width` values each.
     pub fn new(width: usize) -> Self {
-        let fitting = PART_BYTES / size_of::<Value<'static>>() / width.max(1);
-        let part_bits = fitting.max(1).ilog2().clamp(PART_BITS_MIN, PART_BITS_MAX);
         Self {
             values: Vec::new(),
             width,
             rows: 0,
-            part_bits,
+            part_bits: part_bits(width),
             arena: Scratch::new(),
             full: None,
             bases: Vec::new(),
@@ -377,6 +375,16 @@ impl Rows {
         self.rows >= BATCH_ROWS || self.is_large()
     }
 
+    /// Forgets all rows, as [`Rows::clear`] does; the next ones have `width` values each.
+    #[inline]
+    pub fn restart(&mut self, width: usize) {
+        self.clear();
+        if width != self.width {
+            self.width = width;
+            self.part_bits = part_bits(width);
+        }
+    }
+
     /// Forgets all rows; memory is kept for the next ones.
     pub fn clear(&mut self) {
         self.values.clear();
@@ -385,6 +393,12 @@ impl Rows {
         self.bases.clear();
         self.full = None;
     }
+}
+
+/// Returns the number of rows of a part, as a power of two.
+fn part_bits(width: usize) -> u32 {
+    let fitting = PART_BYTES / size_of::<Value<'static>>() / width.max(1);
+    fitting.max(1).ilog2().clamp(PART_BITS_MIN, PART_BITS_MAX)
 }
 
 /// A row on its way into [`Rows`].

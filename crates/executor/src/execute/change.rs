@@ -7,7 +7,7 @@ use types::{Result, Scratch, SqlError, SqlState, Value};
 
 use super::{
     ExecutionContext, Input, Operator, Step,
-    change_row::{Became, Changing, Recheck, Verdict, is_same, kept, refreshed},
+    change_row::{Changing, Recheck, Verdict, is_same, kept, refreshed},
     errors::of_engine,
 };
 use batch::Rows;
@@ -28,12 +28,21 @@ fn key_in<'v>(row: &[Value<'v>], at: usize) -> Result<&'v [u8]> {
     }
 }
 
-/// Adds one row to others; the first is not copied.
-fn add(out: &mut Rows, row: Rows) {
+/// Returns the list that the next changed row is made in: the output for its first row, which is not copied again
+/// then, and `beside` for others.
+fn list_of<'r>(out: &'r mut Rows, beside: &'r mut Rows) -> &'r mut Rows {
     match out.is_empty() {
-        true => *out = row,
-        false => out.push(row.row(0).iter().copied()),
+        true => out,
+        false => beside,
     }
+}
+
+/// Moves a changed row that was made beside the output to it.
+fn hand_on(out: &mut Rows, beside: &mut Rows) {
+    for row in beside.iter() {
+        out.push(row.iter().copied());
+    }
+    beside.clear();
 }
 
 pub(super) struct UpdateOperator<'p> {
@@ -42,6 +51,8 @@ pub(super) struct UpdateOperator<'p> {
     recheck: Option<Recheck<'p>>,
     is_read: bool,
     scratch: Scratch,
+    /// Changed row that is not the output's first; empty in between.
+    beside: Rows,
 }
 
 impl<'p> UpdateOperator<'p> {
@@ -52,6 +63,7 @@ impl<'p> UpdateOperator<'p> {
             recheck,
             is_read: false,
             scratch: Scratch::new(),
+            beside: Rows::default(),
         }
     }
 
@@ -76,11 +88,11 @@ impl<'p> UpdateOperator<'p> {
                     decide: &|_| Ok(verdict),
                 };
                 // A row that a join has found twice is changed once.
-                if let Became::Updated(both) =
-                    changing.change(verdict, self.recheck.as_mut()).await?
-                {
-                    add(out, both);
-                }
+                let list = list_of(out, &mut self.beside);
+                changing
+                    .change(verdict, self.recheck.as_mut(), list)
+                    .await?;
+                hand_on(out, &mut self.beside);
                 self.input.taken += 1;
             }
         }
@@ -109,6 +121,8 @@ pub(super) struct DeleteOperator<'p> {
     recheck: Option<Recheck<'p>>,
     is_read: bool,
     scratch: Scratch,
+    /// Changed row that is not the output's first; empty in between.
+    beside: Rows,
 }
 
 impl<'p> DeleteOperator<'p> {
@@ -119,6 +133,7 @@ impl<'p> DeleteOperator<'p> {
             recheck,
             is_read: false,
             scratch: Scratch::new(),
+            beside: Rows::default(),
         }
     }
 
@@ -141,10 +156,11 @@ impl<'p> DeleteOperator<'p> {
                     key: key_in(row, target.key)?,
                     decide: &|_| Ok(Verdict::Delete),
                 };
-                let changed = changing.change(Verdict::Delete, self.recheck.as_mut());
-                if let Became::Deleted(fresh) = changed.await? {
-                    add(out, fresh);
-                }
+                let list = list_of(out, &mut self.beside);
+                changing
+                    .change(Verdict::Delete, self.recheck.as_mut(), list)
+                    .await?;
+                hand_on(out, &mut self.beside);
                 self.input.taken += 1;
             }
         }
@@ -207,7 +223,7 @@ impl<'p> LockRowsOperator<'p> {
                 context.pause(1).await;
                 self.scratch.reset();
                 let found = self.input.batch.row(self.input.taken);
-                let mut row = kept(found.to_vec());
+                let mut row = kept(found);
                 let mut keeps = true;
                 for lock in self.locks {
                     match locked(lock, context, &self.scratch, &row).await? {
@@ -219,7 +235,7 @@ impl<'p> LockRowsOperator<'p> {
                     }
                 }
                 if let Some(recheck) = self.recheck.as_mut().filter(|_| keeps)
-                    && has_changed(self.locks, found, row.row(0))?
+                    && has_changed(self.locks, found, row.row(0), &self.scratch)?
                 {
                     match recheck.find(context, row.row(0)).await? {
                         Some(now) => row = now,
@@ -237,9 +253,14 @@ impl<'p> LockRowsOperator<'p> {
 }
 
 /// Returns whether a record in `row` is a different one than in `found`, the row as it was found.
-fn has_changed(locks: &[RowLock], found: &[Value<'_>], row: &[Value<'_>]) -> Result<bool> {
+fn has_changed(
+    locks: &[RowLock],
+    found: &[Value<'_>],
+    row: &[Value<'_>],
+    scratch: &Scratch,
+) -> Result<bool> {
     for lock in locks {
-        if !is_same(&lock.table, &lock.rows, &lock.columns, found, row)? {
+        if !is_same(&lock.table, &lock.rows, &lock.columns, found, row, scratch)? {
             return Ok(true);
         }
     }
@@ -248,16 +269,16 @@ fn has_changed(locks: &[RowLock], found: &[Value<'_>], row: &[Value<'_>]) -> Res
 
 /// Returns the row with the values that are computed from the record, as that is now.
 fn recomputed<'a>(
-    row: Option<Vec<Value<'a>>>,
+    row: Option<&'a mut [Value<'a>]>,
     computed: &'a [(usize, Program)],
     context: &'a ExecutionContext<'_>,
     scratch: &'a Scratch,
-) -> Result<Option<Vec<Value<'a>>>> {
-    let Some(mut row) = row else {
+) -> Result<Option<&'a [Value<'a>]>> {
+    let Some(row) = row else {
         return Ok(None);
     };
     for (at, program) in computed {
-        row[*at] = program.run(&mut context.evaluator(scratch), &row)?;
+        row[*at] = program.run(&mut context.evaluator(scratch), row)?;
     }
     Ok(Some(row))
 }

@@ -8,7 +8,7 @@
 //! change, so that no other transaction comes in between, and follows it to its new key
 //! (`engine/transaction/row.rs`). On a snapshot the engine aborts instead (40001).
 
-use std::{cell::RefCell, ops::ControlFlow};
+use std::ops::ControlFlow;
 
 use engine::{IfLocked as EngineIfLocked, RowFound, RowOutcome, Strength};
 use interleave::Interleaved;
@@ -42,11 +42,13 @@ pub(super) enum Verdict<'p> {
 }
 
 /// The outcome for a row.
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Became {
-    /// The statement's row with the record as it was, and then the new record.
-    Updated(Rows),
-    /// The statement's row with the record as it was.
-    Deleted(Rows),
+    /// The row was updated: the caller's list has the statement's row with the record as it was, and then the new
+    /// record.
+    Updated,
+    /// The row was deleted: the caller's list has the statement's row with the record as it was.
+    Deleted,
     Left,
     /// The row is gone, or the statement's conditions do not hold for it any more.
     Unmatched,
@@ -54,7 +56,7 @@ pub(super) enum Became {
     Already,
 }
 
-/// Returns the row with the record's columns as they are now, if the conditions hold for it.
+/// Returns the row with the record's columns as they are now, in `scratch`, if the conditions hold for it.
 #[expect(
     clippy::too_many_arguments,
     reason = "a row, a record, and how they go together"
@@ -68,14 +70,14 @@ pub(super) fn refreshed<'a>(
     scratch: &'a Scratch,
     row: &[Value<'a>],
     record: &'a [u8],
-) -> Result<Option<Vec<Value<'a>>>> {
-    let mut fresh = row.to_vec();
+) -> Result<Option<&'a mut [Value<'a>]>> {
+    let fresh = scratch.alloc_slice_copy(row);
     let record = Row::new(rows, record)?;
     for &(at, attribute) in columns {
         fresh[at] = column(table, &record, attribute)?;
     }
     match recheck {
-        Some(recheck) if !recheck.holds(&mut context.evaluator(scratch), &fresh)? => Ok(None),
+        Some(recheck) if !recheck.holds(&mut context.evaluator(scratch), fresh)? => Ok(None),
         _ => Ok(Some(fresh)),
     }
 }
@@ -94,14 +96,19 @@ pub(super) fn strength_of_update(
 }
 
 /// Copies a row, so that it outlives what it was read from.
-pub(super) fn kept(row: Vec<Value<'_>>) -> Rows {
+pub(super) fn kept(row: &[Value<'_>]) -> Rows {
     let mut kept = Rows::new(row.len());
-    kept.push(row);
+    kept.push(row.iter().copied());
     kept
 }
 
-fn old_record<'v>(target: &Target, row: &[Value<'v>]) -> Vec<Value<'v>> {
-    record_in(&target.table, &target.columns, row)
+fn old_record<'v>(target: &Target, row: &[Value<'v>], scratch: &'v Scratch) -> &'v mut [Value<'v>] {
+    record_in(&target.table, &target.columns, row, scratch)
+}
+
+/// Returns the two parts of a changed row: the statement's row with the record as it was, and the new record.
+fn parts<'r, 'v>(table: &Table, both: &'r [Value<'v>]) -> (&'r [Value<'v>], &'r [Value<'v>]) {
+    both.split_at(both.len() - table.columns.len())
 }
 
 /// Returns the new record that assignments make of a row with the record as it was.
@@ -112,13 +119,13 @@ fn assigned<'a>(
     context: &'a ExecutionContext<'_>,
     scratch: &'a Scratch,
     fresh: &[Value<'a>],
-) -> Result<Vec<Value<'a>>> {
-    let mut made = old_record(target, fresh);
+) -> Result<&'a mut [Value<'a>]> {
+    let made = old_record(target, fresh, scratch);
     let mut evaluator = context.evaluator(scratch);
     for (at, value) in &assignments.values {
         made[*at] = value.run(&mut evaluator, fresh)?;
     }
-    new_row::complete(new, context, scratch, &mut made)?;
+    new_row::complete(new, context, scratch, made)?;
     Ok(made)
 }
 
@@ -156,7 +163,7 @@ impl<'p> Recheck<'p> {
         if !self.query.more(&context).await? {
             return Ok(None);
         }
-        Ok(Some(kept(self.query.batch.row(0).to_vec())))
+        Ok(Some(kept(self.query.batch.row(0))))
     }
 }
 
@@ -167,18 +174,24 @@ pub(super) fn is_same(
     columns: &[(usize, usize)],
     one: &[Value<'_>],
     other: &[Value<'_>],
+    scratch: &Scratch,
 ) -> Result<bool> {
     let encoded = |row: &[Value<'_>]| {
         let mut bytes = Vec::new();
-        let record = record_in(table, columns, row);
-        RowWriter::write(rows, &record, &mut bytes).map(|()| bytes)
+        let record = record_in(table, columns, row, scratch);
+        RowWriter::write(rows, record, &mut bytes).map(|()| bytes)
     };
     Ok(encoded(one)? == encoded(other)?)
 }
 
 /// Returns the record in a row, as far as the row has it.
-fn record_in<'v>(table: &Table, columns: &[(usize, usize)], row: &[Value<'v>]) -> Vec<Value<'v>> {
-    let mut record = vec![Value::Null; table.columns.len()];
+fn record_in<'v>(
+    table: &Table,
+    columns: &[(usize, usize)],
+    row: &[Value<'v>],
+    scratch: &'v Scratch,
+) -> &'v mut [Value<'v>] {
+    let record = scratch.alloc_slice_fill_copy(table.columns.len(), Value::Null);
     for &(at, attribute) in columns {
         record[attribute] = row[at];
     }
@@ -199,7 +212,9 @@ pub(super) struct Changing<'c, 'p> {
 
 impl<'p> Changing<'_, 'p> {
     /// Changes the row; `first` is the verdict on it when it was found. `recheck` finds it again if
-    /// it has changed, where the target says so.
+    /// it has changed, where the target says so. `changed` is a list of the caller's, which has one row afterwards if
+    /// the row was [updated](Became::Updated) or [deleted](Became::Deleted), and is empty otherwise: it is of no
+    /// particular width, and its memory serves row after row.
     ///
     /// # Errors
     /// Errors of programs, of constraints, and of the engine.
@@ -207,6 +222,7 @@ impl<'p> Changing<'_, 'p> {
         &self,
         first: Verdict<'p>,
         mut recheck: Option<&mut Recheck<'p>>,
+        changed: &mut Rows,
     ) -> Result<Became> {
         let mut verdict = first;
         let mut found: Option<Rows> = None;
@@ -214,13 +230,15 @@ impl<'p> Changing<'_, 'p> {
             let row = found.as_ref().map_or(self.row, |found| found.row(0));
             let attempt = match verdict {
                 Verdict::Leave => return Ok(Became::Left),
-                Verdict::Delete => self.delete(row).await?,
+                Verdict::Delete => self.delete(row, changed).await?,
                 Verdict::Update(new, assignments) if assignments.may_move => {
                     // The future is boxed: an update of other columns should not carry the frame
                     // along.
-                    Box::pin(self.update_key(row, new, assignments)).await?
+                    Box::pin(self.update_key(row, new, assignments, changed)).await?
                 }
-                Verdict::Update(new, assignments) => self.update(row, new, assignments).await?,
+                Verdict::Update(new, assignments) => {
+                    self.update(row, new, assignments, changed).await?
+                }
             };
             match (attempt, &mut recheck) {
                 (Attempt::Became(became), _) => return Ok(became),
@@ -245,7 +263,7 @@ impl<'p> Changing<'_, 'p> {
         &'a self,
         row: &[Value<'a>],
         record: &'a [u8],
-    ) -> Result<ControlFlow<Option<Attempt<'p>>, Vec<Value<'a>>>> {
+    ) -> Result<ControlFlow<Option<Attempt<'p>>, &'a mut [Value<'a>]>> {
         let target = self.target;
         let (table, rows, columns) = (&target.table, &target.rows, &target.columns);
         let (recheck, context, scratch) = (target.recheck.as_ref(), self.context, self.scratch);
@@ -253,15 +271,16 @@ impl<'p> Changing<'_, 'p> {
         let Some(fresh) = fresh else {
             return Ok(ControlFlow::Break(None));
         };
-        if target.recheck_query.is_some() && !is_same(table, rows, columns, row, &fresh)? {
+        if target.recheck_query.is_some() && !is_same(table, rows, columns, row, fresh, scratch)? {
             let changed = Attempt::Changed(kept(fresh));
             return Ok(ControlFlow::Break(Some(changed)));
         }
         Ok(ControlFlow::Continue(fresh))
     }
 
-    /// Returns the outcome for a row that the engine did not write.
-    fn untouched(found: &RowFound) -> Attempt<'p> {
+    /// Returns the outcome for a row that the engine did not write, although it may have been computed.
+    fn untouched(found: &RowFound, changed: &mut Rows) -> Attempt<'p> {
+        changed.clear();
         Attempt::Became(match found.outcome {
             RowOutcome::Already => Became::Already,
             RowOutcome::Done | RowOutcome::Left | RowOutcome::Absent => Became::Unmatched,
@@ -273,22 +292,20 @@ impl<'p> Changing<'_, 'p> {
         row: &[Value<'_>],
         new: &'p NewRow,
         assignments: &'p Assignments,
+        changed: &mut Rows,
     ) -> Result<Attempt<'p>> {
         let (target, context) = (self.target, self.context);
         let table = &target.table;
         let mut outcome: Result<Option<Attempt<'p>>> = Ok(None);
-        // Values of the last row that was made, for an error.
-        let failed_row = RefCell::new(Rows::new(table.columns.len()));
-        let changed = context.transaction.modify_row::<Interleaved>(
+        let written = context.transaction.modify_row::<Interleaved>(
             table.storage(),
             self.key,
             Some(context.reads),
             |old, record| {
-                let failed_row = &mut failed_row.borrow_mut();
-                let made = self.made(row, new, assignments, old, record, failed_row);
+                let made = self.made(row, new, assignments, old, record, changed);
                 let flow = match &made {
-                    Ok(Some(Attempt::Became(Became::Updated(both)))) => {
-                        ControlFlow::Continue(self.strength(assignments, both.row(0)))
+                    Ok(Some(Attempt::Became(Became::Updated))) => {
+                        ControlFlow::Continue(self.strength(assignments, changed.row(0)))
                     }
                     _ => ControlFlow::Break(()),
                 };
@@ -296,26 +313,25 @@ impl<'p> Changing<'_, 'p> {
                 flow
             },
         );
-        let found = match changed.await {
+        let found = match written.await {
             Ok(found) => found,
             Err(error) => {
-                let failed = failed_row.borrow();
-                return Err(match failed.is_empty() {
+                return Err(match changed.is_empty() {
                     true => of_engine(error, table),
-                    false => of_write(error, table, context, failed.row(0)),
+                    false => of_write(error, table, context, parts(table, changed.row(0)).1),
                 });
             }
         };
         let Some(attempt) = decided(&found, outcome)? else {
-            return Ok(Self::untouched(&found));
+            return Ok(Self::untouched(&found, changed));
         };
-        if let Attempt::Became(Became::Updated(both)) = &attempt {
-            self.note_update(both)?;
+        if let Attempt::Became(Became::Updated) = &attempt {
+            self.note_update(changed.row(0))?;
         }
         Ok(attempt)
     }
 
-    /// Makes the new record of one that is there, if it is to be updated.
+    /// Makes the new record of one that is there, if it is to be updated; `changed` has both afterwards.
     fn made<'a>(
         &'a self,
         row: &[Value<'a>],
@@ -323,14 +339,14 @@ impl<'p> Changing<'_, 'p> {
         assignments: &'p Assignments,
         old: &'a [u8],
         record: &mut Vec<u8>,
-        failed_row: &mut Rows,
+        changed: &mut Rows,
     ) -> Result<Option<Attempt<'p>>> {
-        failed_row.clear();
+        changed.clear();
         let fresh = match self.refreshed(row, old)? {
             ControlFlow::Continue(fresh) => fresh,
             ControlFlow::Break(attempt) => return Ok(attempt),
         };
-        match (self.decide)(&fresh)? {
+        match (self.decide)(fresh)? {
             Verdict::Update(_, other) if std::ptr::eq(other, assignments) => {}
             other => return Ok(Some(Attempt::Otherwise(other))),
         }
@@ -340,13 +356,12 @@ impl<'p> Changing<'_, 'p> {
             assignments,
             self.context,
             self.scratch,
-            &fresh,
+            fresh,
         )?;
-        new_row::record(new, &made, record)?;
-        failed_row.push(made.iter().copied());
-        let mut both = Rows::new(fresh.len() + made.len());
-        both.push(fresh.into_iter().chain(made));
-        Ok(Some(Attempt::Became(Became::Updated(both))))
+        new_row::record(new, made, record)?;
+        changed.restart(fresh.len() + made.len());
+        changed.push(fresh.iter().chain(&*made).copied());
+        Ok(Some(Attempt::Became(Became::Updated)))
     }
 
     /// Returns how strongly an update locks a row; `both` is the record as it was, and the new one.
@@ -355,16 +370,16 @@ impl<'p> Changing<'_, 'p> {
             return Strength::NoKeyUpdate;
         }
         let table = &self.target.table;
-        let (fresh, made) = both.split_at(both.len() - table.columns.len());
-        let old = old_record(self.target, fresh);
-        strength_of_update(table, &assignments.keys, &old, made)
+        let (fresh, made) = parts(table, both);
+        let old = old_record(self.target, fresh, self.scratch);
+        strength_of_update(table, &assignments.keys, old, made)
     }
 
-    fn note_update(&self, both: &Rows) -> Result<()> {
+    /// Notes keys of an updated row; `both` is the record as it was, and the new one.
+    fn note_update(&self, both: &[Value<'_>]) -> Result<()> {
         let table = &self.target.table;
-        let both = both.row(0);
-        let (fresh, made) = both.split_at(both.len() - table.columns.len());
-        let old = || old_record(self.target, fresh);
+        let (fresh, made) = parts(table, both);
+        let old = || &*old_record(self.target, fresh, self.scratch);
         self.context.key_changes.updated(table, old, made)
     }
 
@@ -375,19 +390,19 @@ impl<'p> Changing<'_, 'p> {
         row: &[Value<'_>],
         new: &'p NewRow,
         assignments: &'p Assignments,
+        changed: &mut Rows,
     ) -> Result<Attempt<'p>> {
         let (target, context) = (self.target, self.context);
         let (table, transaction) = (&target.table, context.transaction);
         let storage = table.storage();
         let mut record = Vec::new();
-        let mut failed_row = Rows::new(table.columns.len());
         // The strength is guessed from the row as it was found: most updates that assign a key to
         // itself need not wait for transactions that refer to it.
         let guessed = assigned(target, new, assignments, context, self.scratch, row);
         let strength = match guessed {
             Ok(made) => {
-                let old = old_record(target, row);
-                strength_of_update(table, &assignments.keys, &old, &made)
+                let old = old_record(target, row, self.scratch);
+                strength_of_update(table, &assignments.keys, old, made)
             }
             // An error that the row as it is now raises as well is raised then.
             Err(_) => Strength::Update,
@@ -398,21 +413,21 @@ impl<'p> Changing<'_, 'p> {
             Some(context.reads),
             strength,
             EngineIfLocked::Wait,
-            |old| self.made(row, new, assignments, old, &mut record, &mut failed_row),
+            |old| self.made(row, new, assignments, old, &mut record, changed),
         );
         let locked = locked.await.map_err(|error| of_engine(error, table))?;
         let attempt = locked.read.transpose()?.flatten();
         let Some(attempt) = attempt else {
-            return Ok(Self::untouched(&locked.found));
+            return Ok(Self::untouched(&locked.found, changed));
         };
-        let Attempt::Became(Became::Updated(both)) = &attempt else {
+        let Attempt::Became(Became::Updated) = &attempt else {
             return Ok(attempt);
         };
         let key = locked.found.moved_to.as_deref().unwrap_or(self.key);
-        let row = both.row(0);
-        let (fresh, made) = row.split_at(row.len() - table.columns.len());
-        if !changes_key(table, &old_record(target, fresh), made) {
-            let strength = self.strength(assignments, row);
+        let both = changed.row(0);
+        let (fresh, made) = parts(table, both);
+        if !changes_key(table, old_record(target, fresh, self.scratch), made) {
+            let strength = self.strength(assignments, both);
             let written = transaction.modify_row::<Interleaved>(storage, key, None, |_, stored| {
                 stored.extend_from_slice(&record);
                 ControlFlow::Continue(strength)
@@ -437,7 +452,7 @@ impl<'p> Changing<'_, 'p> {
         Ok(attempt)
     }
 
-    async fn delete(&self, row: &[Value<'_>]) -> Result<Attempt<'p>> {
+    async fn delete(&self, row: &[Value<'_>], changed: &mut Rows) -> Result<Attempt<'p>> {
         let (target, context) = (self.target, self.context);
         let table = &target.table;
         let mut outcome: Result<Option<Attempt<'p>>> = Ok(None);
@@ -446,7 +461,7 @@ impl<'p> Changing<'_, 'p> {
             self.key,
             Some(context.reads),
             |old| {
-                let made = self.unmade(row, old);
+                let made = self.unmade(row, old, changed);
                 let is_made = matches!(made, Ok(Some(Attempt::Became(_))));
                 outcome = made;
                 match is_made {
@@ -457,23 +472,33 @@ impl<'p> Changing<'_, 'p> {
         );
         let found = deleted.await.map_err(|error| of_engine(error, table))?;
         let Some(attempt) = decided(&found, outcome)? else {
-            return Ok(Self::untouched(&found));
+            return Ok(Self::untouched(&found, changed));
         };
-        if let Attempt::Became(Became::Deleted(fresh)) = &attempt {
-            let old = || old_record(target, fresh.row(0));
+        if let Attempt::Became(Became::Deleted) = &attempt {
+            let old = || &*old_record(target, changed.row(0), self.scratch);
             context.key_changes.deleted(table, old)?;
         }
         Ok(attempt)
     }
 
-    /// Returns the verdict on the row as it is now: deleted, if that is still to be done.
-    fn unmade<'a>(&'a self, row: &[Value<'a>], old: &'a [u8]) -> Result<Option<Attempt<'p>>> {
+    /// Returns the verdict on the row as it is now: deleted, if that is still to be done; `changed` has the row then.
+    fn unmade<'a>(
+        &'a self,
+        row: &[Value<'a>],
+        old: &'a [u8],
+        changed: &mut Rows,
+    ) -> Result<Option<Attempt<'p>>> {
+        changed.clear();
         let fresh = match self.refreshed(row, old)? {
             ControlFlow::Continue(fresh) => fresh,
             ControlFlow::Break(attempt) => return Ok(attempt),
         };
-        Ok(Some(match (self.decide)(&fresh)? {
-            Verdict::Delete => Attempt::Became(Became::Deleted(kept(fresh))),
+        Ok(Some(match (self.decide)(fresh)? {
+            Verdict::Delete => {
+                changed.restart(fresh.len());
+                changed.push(fresh.iter().copied());
+                Attempt::Became(Became::Deleted)
+            }
             other => Attempt::Otherwise(other),
         }))
     }

@@ -520,7 +520,7 @@ async fn change(
     let outcome = outcome?;
     if let Changed::Row(changed) = &outcome {
         let (old, new) = changed.row(0).split_at(table.columns.len());
-        context.key_changes.updated(table, || old.to_vec(), new)?;
+        context.key_changes.updated(table, || old, new)?;
     }
     Ok(outcome)
 }

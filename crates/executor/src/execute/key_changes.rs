@@ -200,7 +200,7 @@ impl<'c> KeyChanges<'c> {
     pub(crate) fn updated<'v>(
         &self,
         table: &Arc<Table>,
-        old: impl FnOnce() -> Vec<Value<'v>>,
+        old: impl FnOnce() -> &'v [Value<'v>],
         new: &[Value<'_>],
     ) -> Result<()> {
         if table.foreign_keys.is_empty() && table.referenced_by.is_empty() {
@@ -208,8 +208,8 @@ impl<'c> KeyChanges<'c> {
         }
         let old = old();
         self.watch(table, |watched| {
-            self.lose(watched, &old, Some(new))?;
-            self.refer(watched, Some(&old), new)
+            self.lose(watched, old, Some(new))?;
+            self.refer(watched, Some(old), new)
         })
     }
 
@@ -217,12 +217,12 @@ impl<'c> KeyChanges<'c> {
     pub fn deleted<'v>(
         &self,
         table: &Arc<Table>,
-        old: impl FnOnce() -> Vec<Value<'v>>,
+        old: impl FnOnce() -> &'v [Value<'v>],
     ) -> Result<()> {
         if table.referenced_by.is_empty() {
             return Ok(());
         }
-        self.watch(table, |watched| self.lose(watched, &old(), None))
+        self.watch(table, |watched| self.lose(watched, old(), None))
     }
 
     fn watch(&self, table: &Arc<Table>, look: impl FnOnce(&Watched) -> Result<()>) -> Result<()> {

@@ -24,6 +24,8 @@ pub(super) struct MergeOperator<'p> {
     input: Input<'p>,
     is_read: bool,
     scratch: Scratch,
+    /// The row that was changed last.
+    changed: Rows,
 }
 
 impl<'p> MergeOperator<'p> {
@@ -33,6 +35,7 @@ impl<'p> MergeOperator<'p> {
             input,
             is_read: false,
             scratch: Scratch::new(),
+            changed: Rows::default(),
         }
     }
 
@@ -45,7 +48,7 @@ impl<'p> MergeOperator<'p> {
             context.pause(1).await;
             self.scratch.reset();
             let row = self.input.batch.row(self.input.taken);
-            if merge(self.plan, context, &self.scratch, row).await? {
+            if merge(self.plan, context, &self.scratch, row, &mut self.changed).await? {
                 // Rows are counted, not shown.
                 out.push([]);
             }
@@ -100,6 +103,7 @@ async fn merge(
     context: &ExecutionContext<'_>,
     scratch: &Scratch,
     row: &[Value<'_>],
+    changed: &mut Rows,
 ) -> Result<bool> {
     let Value::Bytea(key) = row[plan.target.key] else {
         return insert(plan, context, scratch, row).await;
@@ -113,8 +117,8 @@ async fn merge(
         key,
         decide: &decide,
     };
-    match changing.change(decide(row)?, None).await? {
-        Became::Updated(_) | Became::Deleted(_) => Ok(true),
+    match changing.change(decide(row)?, None, changed).await? {
+        Became::Updated | Became::Deleted => Ok(true),
         Became::Left => Ok(false),
         Became::Already => {
             let message = "MERGE command cannot affect row a second time";
