@@ -5,8 +5,10 @@
 
 mod owned;
 mod rows;
+mod spare;
 
 pub use self::{
     owned::OwnedValue,
     rows::{BATCH_ROWS, NO_ROW, NewRow, Rows},
+    spare::SpareRows,
 };

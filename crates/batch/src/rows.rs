@@ -385,6 +385,14 @@ impl Rows {
         }
     }
 
+    /// Forgets all rows, as [`Rows::clear`] does, and ends charging a statement: the next one that
+    /// [settles](Rows::settle) them is charged.
+    pub(crate) fn release(&mut self) {
+        self.clear();
+        self.arena.release();
+        self.charge = Charge::default();
+    }
+
     /// Forgets all rows; memory is kept for the next ones.
     pub fn clear(&mut self) {
         self.values.clear();

@@ -7,7 +7,7 @@
 //!
 //! | part | file |
 //! | --- | --- |
-//! | from plans to operators; both as one | `open.rs`; `opened.rs` |
+//! | from plans to operators; an operator as its reader holds it; both as one | `open.rs`; `node.rs`; `opened.rs` |
 //! | rows from tables; ranges of keys | `scan.rs`; `key.rs` |
 //! | relations of the system's | `system.rs` |
 //! | filters, computed columns | `simple.rs` |
@@ -45,6 +45,7 @@ mod merge;
 mod merge_sort;
 mod nested_loop_join;
 mod new_row;
+mod node;
 mod open;
 mod opened;
 mod row_numbers;
@@ -67,7 +68,7 @@ use interleave::Turn;
 use types::{Memory, Result, Scratch, Settings, Value};
 
 use crate::advisory::SessionLocks;
-use batch::Rows;
+use batch::{Rows, SpareRows};
 use catalog::Catalog;
 use planner::program::Evaluator;
 
@@ -86,6 +87,8 @@ pub use self::{
     shared::SharedRows,
     waiting_calls::VOID,
 };
+
+use self::node::OperatorNode;
 
 /// Maximum rows that are found for a join at once, unless they have one key.
 const ROWS_AT_ONCE: usize = 4096;
@@ -235,20 +238,30 @@ pub trait Operator {
 
 /// An operator that is read, and the batch that it gave last.
 pub struct Input<'p> {
-    operator: Box<dyn Operator + 'p>,
+    operator: OperatorNode<'p>,
     /// Batch that the operator gave last; empty before the first.
     pub batch: Rows,
     /// Number of the batch's rows that were looked at.
     pub taken: usize,
+    /// Taker of the batch's memory at the end.
+    spare: Rc<SpareRows>,
+}
+
+impl Drop for Input<'_> {
+    fn drop(&mut self) {
+        self.spare.give_back(std::mem::take(&mut self.batch));
+    }
 }
 
 impl<'p> Input<'p> {
-    /// Makes an input that reads `operator`, whose rows have `width` values each.
-    pub fn new(operator: Box<dyn Operator + 'p>, width: usize) -> Self {
+    /// Makes an input that reads `operator`, whose rows have `width` values each. Its batch takes memory from
+    /// `spare` and gives it back.
+    fn new(operator: OperatorNode<'p>, width: usize, spare: &Rc<SpareRows>) -> Self {
         Self {
             operator,
-            batch: Rows::new(width),
+            batch: spare.take(width),
             taken: 0,
+            spare: spare.clone(),
         }
     }
 

@@ -81,6 +81,7 @@ use self::{
     suspended::SuspendedQueries,
 };
 use crate::{database::Database, memory::FREE_BYTES};
+use batch::SpareRows;
 use catalog::Changes;
 use executor::advisory::SessionLocks;
 use logical::bind::Inputs;
@@ -268,6 +269,8 @@ pub struct Session {
     memory: Rc<Allowance>,
     /// The memory of what it keeps beside them: plans, prepared statements, portals.
     kept: Rc<Memory>,
+    /// Memory that a short statement leaves for the next one.
+    spare_rows: Rc<SpareRows>,
     patterns: Patterns,
     /// Plans of a transaction that has changed the catalog.
     private_plan_cache: RefCell<PrivatePlanCache>,
@@ -300,6 +303,7 @@ impl Session {
             suspended: SuspendedQueries::default(),
             memory: Allowance::new(database.memory.clone(), FREE_BYTES),
             kept: Memory::new(&Allowance::new(database.memory.clone(), 0), usize::MAX),
+            spare_rows: Rc::default(),
             patterns: Patterns::default(),
             private_plan_cache: RefCell::default(),
         }

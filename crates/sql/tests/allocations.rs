@@ -85,7 +85,7 @@ fn points_take_few_allocations() {
         )
         .await;
         assert!(
-            read <= 7 && update <= 16,
+            read <= 2 && update <= 5,
             "{read} for a read, {update} for an update"
         );
     });

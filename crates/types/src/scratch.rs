@@ -91,6 +91,16 @@ impl Scratch {
         }
     }
 
+    /// Forgets all values, as [`Scratch::reset`] does, and ends charging a statement: another one may be charged
+    /// from now on.
+    pub fn release(&mut self) {
+        self.reset();
+        if let Some(memory) = self.memory.take() {
+            memory.give_back(self.settled.get());
+        }
+        self.settled.set(0);
+    }
+
     #[cold]
     fn settle_reset(&mut self, mut bytes: usize) {
         if bytes > KEPT_BYTES {

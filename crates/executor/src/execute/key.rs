@@ -3,7 +3,7 @@
 use std::ops::Bound;
 
 use types::{
-    Result, Scalar, Type, Value,
+    Result, Scalar, Sink, Type, Value,
     key::{KeyColumn, Nulls, successor, write},
 };
 
@@ -14,6 +14,66 @@ use planner::{plan::KeyRange, program::Evaluator};
 pub(super) struct Keys {
     pub(super) from: Bound<Vec<u8>>,
     pub(super) to: Bound<Vec<u8>>,
+}
+
+/// Bytes of a key that need no memory beside it: those of a few numbers, or of a short text.
+const INLINE_BYTES: usize = 40;
+
+/// The whole key of a record. A short one lies in place, since most keys are short and are needed for one lookup.
+#[derive(Default)]
+pub(super) struct PointKey {
+    inline: InlineKey,
+    /// All bytes of a longer key; empty for a short one.
+    long: Vec<u8>,
+}
+
+/// The bytes of a short key.
+struct InlineKey {
+    bytes: [u8; INLINE_BYTES],
+    length: usize,
+}
+
+impl Default for InlineKey {
+    fn default() -> Self {
+        Self {
+            bytes: [0; INLINE_BYTES],
+            length: 0,
+        }
+    }
+}
+
+impl Sink for PointKey {
+    fn put(&mut self, bytes: &[u8]) {
+        let InlineKey {
+            bytes: inline,
+            length,
+        } = &mut self.inline;
+        if self.long.is_empty() {
+            if let Some(free) = inline[*length..].get_mut(..bytes.len()) {
+                free.copy_from_slice(bytes);
+                *length += bytes.len();
+                return;
+            }
+            self.long.extend_from_slice(&inline[..*length]);
+        }
+        self.long.extend_from_slice(bytes);
+    }
+
+    fn written(&mut self) -> &mut [u8] {
+        match self.long.is_empty() {
+            true => &mut self.inline.bytes[..self.inline.length],
+            false => &mut self.long,
+        }
+    }
+}
+
+impl AsRef<[u8]> for PointKey {
+    fn as_ref(&self) -> &[u8] {
+        match self.long.is_empty() {
+            true => &self.inline.bytes[..self.inline.length],
+            false => &self.long,
+        }
+    }
 }
 
 /// A value's place among the values that a key's column can have.
@@ -29,9 +89,9 @@ pub(super) fn point<'a>(
     range: &'a KeyRange,
     evaluator: &mut Evaluator<'a>,
     row: &[Value<'a>],
-) -> Result<Option<Vec<u8>>> {
-    let mut key = Vec::new();
-    Ok(point_into(range, evaluator, row, &mut key)?.then_some(key))
+) -> Result<Option<PointKey>> {
+    let mut key = PointKey::default();
+    Ok(equal_into(range, evaluator, row, &mut key)?.then_some(key))
 }
 
 /// Appends the whole key, as [`point`] does; returns whether there is one.
@@ -55,7 +115,7 @@ fn equal_into<'a>(
     range: &'a KeyRange,
     evaluator: &mut Evaluator<'a>,
     row: &[Value<'a>],
-    key: &mut Vec<u8>,
+    key: &mut impl Sink,
 ) -> Result<bool> {
     for (program, column) in range.equal.iter().zip(&range.columns) {
         let value = program.run(evaluator, row)?;

@@ -4,7 +4,7 @@ use engine::{IfLocked, Strength};
 use interleave::Interleaved;
 use types::{Result, Scratch};
 
-use super::{BATCH_ROWS, ExecutionContext, errors::of_engine, key};
+use super::{BATCH_ROWS, ExecutionContext, errors::of_engine, key, key::PointKey};
 use batch::Rows;
 use planner::{
     plan::{AccessPath, KeyRange, Plan, Scan},
@@ -37,7 +37,7 @@ pub async fn lock_rows(
     }
     if keys.len() > 1 {
         for some in keys.chunks(BATCH_ROWS) {
-            let there: Vec<&Vec<u8>> = some.iter().flatten().collect();
+            let there: Vec<&PointKey> = some.iter().flatten().collect();
             context.pause(there.len()).await;
             let fetched =
                 context
@@ -57,7 +57,7 @@ pub async fn lock_rows(
         };
         let locked = context.transaction.lock::<Interleaved, _>(
             table,
-            key,
+            key.as_ref(),
             strength,
             IfLocked::Wait,
             |_| (),

@@ -34,7 +34,7 @@ use std::{
 use interleave::{Observed, Wait, noted_wait};
 use types::Result;
 
-use super::{ExecutionContext, Operator, Step};
+use super::{ExecutionContext, Operator, Step, node::OperatorNode};
 use batch::Rows;
 
 /// Number of the execution itself, outside its operators.
@@ -252,12 +252,12 @@ impl<F: Future + Unpin> Future for Timed<'_, F> {
 /// An operator that is measured.
 pub(super) struct Measured<'p> {
     number: usize,
-    operator: Box<dyn Operator + 'p>,
+    operator: OperatorNode<'p>,
     is_begun: bool,
 }
 
 impl<'p> Measured<'p> {
-    pub(super) fn new(number: usize, operator: Box<dyn Operator + 'p>) -> Self {
+    pub(super) fn new(number: usize, operator: OperatorNode<'p>) -> Self {
         Self {
             number,
             operator,
@@ -271,8 +271,10 @@ impl Operator for Measured<'_> {
         let is_first = !std::mem::replace(&mut self.is_begun, true);
         let measurements = &context.shared.measurements;
         Box::pin(async move {
-            let inner = self.operator.next(context, out);
-            let more = measurements.during(self.number, is_first, inner).await?;
+            let more = {
+                let inner = pin!(self.operator.next(context, out));
+                measurements.during(self.number, is_first, inner).await?
+            };
             measurements.change(self.number, |measured| {
                 measured.loops += u64::from(is_first);
                 measured.rows += out.len() as u64;

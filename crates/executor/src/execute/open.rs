@@ -5,7 +5,7 @@ use std::{collections::HashMap, rc::Rc};
 use types::{Result, SqlError, SqlState};
 
 use super::{
-    Input, Operator,
+    Input,
     aggregate::AggregateOperator,
     apply::ApplyOperator,
     change::{DeleteOperator, LockRowsOperator, UpdateOperator},
@@ -20,6 +20,7 @@ use super::{
     measure::Measured,
     merge::MergeOperator,
     nested_loop_join::NestedLoopJoinOperator,
+    node::OperatorNode,
     scan::ScanOperator,
     set_operation::{Append, SetOperation},
     shared::{CteScanOperator, Definition, Producer, Recursion, Source, With, WorkTable},
@@ -29,35 +30,42 @@ use super::{
     waiting_calls::WaitingCallsOperator,
     window::WindowOperator,
 };
+use batch::SpareRows;
 use planner::plan::{Plan, RecheckQuery, Shared, SharedBody};
 
 /// Returns the running side of a plan.
 ///
 /// # Errors
 /// XX000 for a plan that no operator can run.
-pub(super) fn open(plan: &Plan) -> Result<Box<dyn Operator + '_>> {
-    Opening::default().open(plan)
+pub(super) fn open<'p>(plan: &'p Plan, spare: &Rc<SpareRows>) -> Result<OperatorNode<'p>> {
+    let mut opening = Opening {
+        spare,
+        sources: HashMap::new(),
+        repeats: false,
+    };
+    opening.open(plan)
 }
 
 /// Knowledge of the plan around the part that is opened.
-#[derive(Default)]
-struct Opening<'p> {
+struct Opening<'p, 's> {
+    /// Memory for batches.
+    spare: &'s Rc<SpareRows>,
     /// Sources of WITH clauses, by number.
     sources: HashMap<usize, Source<'p>>,
     /// Whether the part may be read more than once.
     repeats: bool,
 }
 
-impl<'p> Opening<'p> {
-    fn open(&mut self, plan: &'p Plan) -> Result<Box<dyn Operator + 'p>> {
-        Ok(match plan {
+impl<'p> Opening<'p, '_> {
+    fn open(&mut self, plan: &'p Plan) -> Result<OperatorNode<'p>> {
+        Ok(OperatorNode::Other(match plan {
+            Plan::Scan(scan) => return Ok(OperatorNode::Scan(ScanOperator::new(scan))),
             Plan::Rows(rows) => Box::new(ValuesScanOperator::new(rows)),
             Plan::Explained(explained) => Box::new(Measured::new(
                 explained.number,
                 self.open(&explained.input)?,
             )),
             Plan::CopySource { .. } => Box::new(CopySourceOperator),
-            Plan::Scan(scan) => Box::new(ScanOperator::new(scan)),
             Plan::System { relation, columns } => {
                 Box::new(SystemScanOperator::new(*relation, columns))
             }
@@ -180,11 +188,11 @@ impl<'p> Opening<'p> {
                 ))
             }
             Plan::Merge(merge) => Box::new(MergeOperator::new(merge, self.input(&merge.input)?)),
-        })
+        }))
     }
 
     fn input(&mut self, plan: &'p Plan) -> Result<Input<'p>> {
-        Ok(Input::new(self.open(plan)?, width(plan)))
+        Ok(Input::new(self.open(plan)?, width(plan), self.spare))
     }
 
     /// Opens a part that is read more than once.
@@ -217,7 +225,7 @@ impl<'p> Opening<'p> {
 
     fn definition(&mut self, shared: &'p Shared) -> Result<Definition<'p>> {
         let producer = match &shared.body {
-            SharedBody::Query(query) => Producer::Query(self.input(query)?),
+            SharedBody::Query(query) => Producer::Query(Box::new(self.input(query)?)),
             SharedBody::Recursive {
                 initial,
                 step,

@@ -15,7 +15,7 @@ use types::{
 };
 
 use super::{
-    BATCH_ROWS, ExecutionContext, Operator, Step,
+    BATCH_ROWS, ExecutionContext,
     errors::of_engine,
     key::{self, Keys},
 };
@@ -169,17 +169,31 @@ impl<'p> ScanOperator<'p> {
         }
     }
 
-    async fn advance(&mut self, context: &ExecutionContext<'_>, out: &mut Rows) -> Result<bool> {
+    /// Adds rows to `out`: see [`Operator::next`](super::Operator::next).
+    pub(super) async fn advance(
+        &mut self,
+        context: &ExecutionContext<'_>,
+        out: &mut Rows,
+    ) -> Result<bool> {
         self.scratch.reset();
+        match (&self.progress, &self.scan.access) {
+            (Progress::End, _) => Ok(false),
+            (Progress::Begin, AccessPath::Key(range)) if range.is_point => {
+                self.point(context, out).await
+            }
+            (Progress::Begin, AccessPath::Index { range, index }) if range.is_point => {
+                self.point_by(context, *index, out).await
+            }
+            // The future is boxed: a point read should not carry the frame along.
+            _ => Box::pin(self.pieces(context, out)).await,
+        }
+    }
+
+    /// Scans pieces until there are rows.
+    async fn pieces(&mut self, context: &ExecutionContext<'_>, out: &mut Rows) -> Result<bool> {
         let first = matches!(self.progress, Progress::Begin);
         if first {
-            match &self.scan.access {
-                AccessPath::Key(range) if range.is_point => return self.point(context, out).await,
-                AccessPath::Index { range, index } if range.is_point => {
-                    return self.point_by(context, *index, out).await;
-                }
-                _ => self.begin(context)?,
-            }
+            self.begin(context)?;
         }
         let mut wanted = if first { FIRST_ROWS } else { BATCH_ROWS };
         loop {
@@ -202,6 +216,16 @@ impl<'p> ScanOperator<'p> {
             }
             wanted = BATCH_ROWS;
         }
+    }
+
+    /// Returns whether all records were looked at.
+    pub(super) fn is_over(&self) -> bool {
+        matches!(self.progress, Progress::End)
+    }
+
+    /// Begins again, perhaps with other parameters.
+    pub(super) fn rewind(&mut self) {
+        self.progress = Progress::Begin;
     }
 
     fn begin(&mut self, context: &ExecutionContext<'_>) -> Result<()> {
@@ -236,17 +260,17 @@ impl<'p> ScanOperator<'p> {
         let scratch = &self.scratch;
         let mut reader = Reader::new(self.scan, context, scratch)?;
         let table = &self.scan.table;
-        let take = |record: &[u8]| reader.take(context, scratch, &key, record, out);
+        let take = |record: &[u8]| reader.take(context, scratch, key.as_ref(), record, out);
         let reads = context.reads;
         let found = match self.scan.with_key {
             true => {
                 reads
-                    .find_row::<Interleaved, _>(table.storage(), &key, take)
+                    .find_row::<Interleaved, _>(table.storage(), key.as_ref(), take)
                     .await
             }
             false => {
                 reads
-                    .get::<Interleaved, _>(table.storage(), &key, take)
+                    .get::<Interleaved, _>(table.storage(), key.as_ref(), take)
                     .await
             }
         };
@@ -277,13 +301,13 @@ impl<'p> ScanOperator<'p> {
             true => {
                 context
                     .reads
-                    .find_row_by::<Interleaved, _>(handle, &key, take)
+                    .find_row_by::<Interleaved, _>(handle, key.as_ref(), take)
                     .await
             }
             false => {
                 context
                     .reads
-                    .get_by::<Interleaved, _>(handle, &key, take)
+                    .get_by::<Interleaved, _>(handle, key.as_ref(), take)
                     .await
             }
         };
@@ -488,18 +512,4 @@ async fn unordered_piece(
     };
     *position = next;
     Ok(end)
-}
-
-impl Operator for ScanOperator<'_> {
-    fn next<'f>(&'f mut self, context: &'f ExecutionContext<'_>, out: &'f mut Rows) -> Step<'f> {
-        Box::pin(self.advance(context, out))
-    }
-
-    fn is_over(&self) -> bool {
-        matches!(self.progress, Progress::End)
-    }
-
-    fn rewind(&mut self) {
-        self.progress = Progress::Begin;
-    }
 }

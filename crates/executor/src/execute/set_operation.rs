@@ -3,19 +3,22 @@
 use interleave::Gradual;
 use types::{Charge, Result, Type};
 
-use super::{BATCH_ROWS, ExecutionContext, Input, Operator, Step, join_hash_table::JoinHashTable};
+use super::{
+    BATCH_ROWS, ExecutionContext, Input, Operator, Step, join_hash_table::JoinHashTable,
+    node::OperatorNode,
+};
 use batch::Rows;
 use logical::relation::SetKind;
 
 /// The operator that returns the rows of one input after those of the other.
 pub(super) struct Append<'p> {
-    left: Box<dyn Operator + 'p>,
-    right: Box<dyn Operator + 'p>,
+    left: OperatorNode<'p>,
+    right: OperatorNode<'p>,
     is_left: bool,
 }
 
 impl<'p> Append<'p> {
-    pub(super) fn new(left: Box<dyn Operator + 'p>, right: Box<dyn Operator + 'p>) -> Self {
+    pub(super) fn new(left: OperatorNode<'p>, right: OperatorNode<'p>) -> Self {
         Self {
             left,
             right,

@@ -16,7 +16,7 @@ use types::Result;
 
 use super::{
     Budget, ExecutionContext, Input, Operator, Step, copy_source::CopySource, distinct::Seen,
-    measure::Measurements,
+    measure::Measurements, node::OperatorNode,
 };
 use batch::Rows;
 
@@ -92,7 +92,7 @@ pub(super) struct Definition<'p> {
 
 /// The source of a definition's rows.
 pub(super) enum Producer<'p> {
-    Query(Input<'p>),
+    Query(Box<Input<'p>>),
     Recursive(Box<Recursion<'p>>),
 }
 
@@ -279,11 +279,11 @@ impl<'p> Definition<'p> {
 /// A query with definitions.
 pub(super) struct With<'p> {
     definitions: Vec<Rc<Definition<'p>>>,
-    body: Box<dyn Operator + 'p>,
+    body: OperatorNode<'p>,
 }
 
 impl<'p> With<'p> {
-    pub(super) fn new(definitions: Vec<Rc<Definition<'p>>>, body: Box<dyn Operator + 'p>) -> Self {
+    pub(super) fn new(definitions: Vec<Rc<Definition<'p>>>, body: OperatorNode<'p>) -> Self {
         Self { definitions, body }
     }
 

@@ -13,7 +13,7 @@ use types::{Charge, Memory, Result, SqlError, SqlState, Value};
 use super::{
     Field, ResultRow, Session, Sink, Tag, environment::StatementEnvironment, query::CachedPlan,
 };
-use batch::Rows;
+use batch::{Rows, SpareRows};
 use catalog::{Catalog, from_engine};
 use executor::{
     execute::{BATCH_ROWS, Budget, Counters, ExecutionContext, KeyChanges, Opened, SharedRows},
@@ -45,17 +45,23 @@ pub(super) struct Execution {
     /// Whether the operators have given their last row.
     has_all: bool,
     is_over: bool,
+    /// Taker of the batch's memory at the end.
+    spare_rows: Rc<SpareRows>,
 }
 
 impl Execution {
-    /// Opens a planned statement.
+    /// Opens a planned statement, whose batches take memory from `spare_rows` and give it back.
     ///
     /// # Errors
     /// XX000 for a plan that no operator can run.
-    pub(super) fn new(cached_plan: &Arc<CachedPlan>, budget: Budget) -> Result<Self> {
-        let opened = Opened::new(cached_plan.statement.plan.clone())?;
+    pub(super) fn new(
+        cached_plan: &Arc<CachedPlan>,
+        budget: Budget,
+        spare_rows: &Rc<SpareRows>,
+    ) -> Result<Self> {
+        let opened = Opened::new(cached_plan.statement.plan.clone(), spare_rows)?;
         Ok(Self {
-            batch: Rows::new(opened.width()),
+            batch: spare_rows.take(opened.width()),
             cached_plan: cached_plan.clone(),
             opened,
             taken: 0,
@@ -63,7 +69,14 @@ impl Execution {
             seeing: None,
             has_all: false,
             is_over: false,
+            spare_rows: spare_rows.clone(),
         })
+    }
+}
+
+impl Drop for Execution {
+    fn drop(&mut self) {
+        self.spare_rows.give_back(std::mem::take(&mut self.batch));
     }
 }
 

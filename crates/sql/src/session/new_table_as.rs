@@ -81,7 +81,7 @@ impl Session {
             self.lowered(bound, RowKind::Insert, Vec::new(), &catalog)
         })
         .await?;
-        let execution = Execution::new(&Arc::new(cached_plan), self.budget())?;
+        let execution = Execution::new(&Arc::new(cached_plan), self.budget(), &self.spare_rows)?;
         let rows = self.run_to_end(execution, &no_parameters(), sink).await?;
         sink.complete(Tag::Rows("SELECT", rows))
     }

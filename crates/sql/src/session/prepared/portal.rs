@@ -92,7 +92,7 @@ impl Session {
                 types::text::read(text, *ty, &context, &scratch)
             }
         };
-        let mut parameters = Rows::new(prepared.types.len());
+        let mut parameters = self.spare_rows.take(prepared.types.len());
         parameters.push_with(|row| {
             for (value, ty) in values.zip(&*prepared.types) {
                 row.take(read(value, ty)?);
@@ -195,6 +195,7 @@ impl Session {
             tag: None,
         };
         self.run_prepared(prepared, &parameters, &mut kept).await?;
+        self.spare_rows.give_back(parameters);
         let Kept { rows, tag, .. } = kept;
         Ok(Some(Stage::Rest {
             rest: Rest::new(rows.map_or_else(Rows::default, |(rows, _)| rows)),
