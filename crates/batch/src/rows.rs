@@ -7,12 +7,15 @@
 //! ([`Rows::push`], `kept`), and come out with the lifetime of a borrow of the `Rows`
 //! ([`Rows::row`]), during which the arena is neither reset nor dropped. The arena does not move
 //! what it has given out when the `Rows` moves, or when the arena is replaced by a new one
-//! ([`Full`]). Copies that would leave the arena are made by `Value::copied`.
+//! ([`Full`]). Copies that would leave the arena are made by `Value::copied`. Rows can take over the arenas of other
+//! rows, whose values then get in as they are ([`Rows::adopt`], argued in `adopt.rs`).
 //!
 //! # Many rows
 //! Operators that hold rows may hold millions. Their values lie in parts of the same number of
 //! rows, which avoids copying them when rows are added, and their arenas are of about
 //! [`ARENA_BYTES`]. Both are given back in steps ([`Gradual`]). A batch has one part and one arena.
+
+mod adopt;
 
 use std::{mem::MaybeUninit, ptr::NonNull, rc::Rc};
 
@@ -341,6 +344,11 @@ impl Rows {
     #[cold]
     fn begin_arena(&mut self) {
         let arena = std::mem::take(&mut self.arena);
+        self.put_by_arena(arena);
+    }
+
+    /// Keeps an arena as long as the rows.
+    fn put_by_arena(&mut self, arena: Scratch) {
         let full = self.full.get_or_insert_default();
         full.arena_bytes += arena.allocated_bytes();
         full.arenas.push(arena);

@@ -292,10 +292,9 @@ impl<'p> Input<'p> {
     pub async fn all(&mut self, context: &ExecutionContext<'_>) -> Result<Rows> {
         let mut rows = Rows::new(self.batch.width());
         while self.more(context).await? {
-            for at in self.taken..self.batch.len() {
-                rows.push(self.batch.row(at).iter().copied());
-            }
-            self.taken = self.batch.len();
+            let left = self.taken..self.batch.len();
+            rows.adopt(&mut self.batch, left, &Rows::default());
+            self.taken = 0;
             rows.settle(context.memory())?;
         }
         Ok(rows)

@@ -5,6 +5,7 @@
 mod bed;
 
 mod alter_table;
+mod copies;
 mod copy;
 mod dependencies;
 mod explain;

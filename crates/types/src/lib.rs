@@ -38,6 +38,8 @@ mod value;
 
 pub use array::Array;
 pub use context::{Context, DateOrder, Settings};
+#[cfg(debug_assertions)]
+pub use copy::copied_bytes;
 pub use datetime::TimeZone;
 pub use error::{Result, SqlError, SqlState};
 pub use jsonb::{

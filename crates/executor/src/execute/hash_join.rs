@@ -105,11 +105,18 @@ impl<'p> HashJoinOperator<'p> {
 
     async fn build(&mut self, context: &ExecutionContext<'_>) -> Result<()> {
         let mut rows = Rows::new(self.hash_table.rows.width());
+        let mut stay = Vec::with_capacity(BATCH_ROWS);
+        let mut apart = Rows::new(match self.has_key_columns {
+            true => 0,
+            false => self.join.build_keys.len(),
+        });
         while self.build.more(context).await? {
             self.scratch.reset();
+            stay.clear();
+            apart.clear();
             let mut evaluator = context.evaluator(&self.scratch);
             let mut keys = Vec::with_capacity(self.join.build_keys.len());
-            for row in self.build.batch.iter() {
+            for (at, row) in self.build.batch.iter().enumerate() {
                 keys.clear();
                 for program in &self.join.build_keys {
                     keys.push(program.run(&mut evaluator, row)?);
@@ -118,11 +125,14 @@ impl<'p> HashJoinOperator<'p> {
                 if keys.iter().any(Value::is_null) && self.join.kind != JoinKind::Full {
                     continue;
                 }
-                let apart = if self.has_key_columns { &[] } else { &keys[..] };
-                rows.push(row.iter().chain(apart).copied());
+                stay.push(at);
+                if !self.has_key_columns {
+                    apart.push(keys.iter().copied());
+                }
                 context.pause(1).await;
             }
-            self.build.taken = self.build.batch.len();
+            rows.adopt(&mut self.build.batch, stay.iter().copied(), &apart);
+            self.build.taken = 0;
             rows.settle(context.memory())?;
         }
         self.hash_table.settle_all(rows, context).await?;

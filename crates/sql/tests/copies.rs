@@ -1,0 +1,96 @@
+//! Copies of texts on their way from a record to a client, by the bytes that are copied.
+//!
+//! Counted are copies between the version of the record that a statement reads and the values that the session hands to
+//! its client's side (`Sink::row`), which are references. The copy into the client's message, in the form that it
+//! wants, comes on top. Builds with debug assertions count the bytes of each value that is copied from one arena into
+//! another (`types::copied_bytes`). Values get into rows of operators by such a copy or with their arena; programs hand
+//! on texts of their operands without a copy.
+
+#![cfg(debug_assertions)]
+
+use sql::{Field, ResultRow, Session, Sink, Tag};
+use types::{Result, Value, copied_bytes};
+
+use crate::bed::Bed;
+
+const ROWS: u64 = 1000;
+
+/// Length of each text.
+const TEXT_BYTES: u64 = 500;
+
+/// A client's side that counts the bytes of the texts that it is handed.
+#[derive(Default)]
+struct Texts {
+    bytes: u64,
+}
+
+impl Sink for Texts {
+    fn fields(&mut self, _: &[Field]) -> Result<()> {
+        Ok(())
+    }
+
+    fn row(&mut self, row: &ResultRow<'_>) -> Result<()> {
+        for value in row.values {
+            if let Value::Text(text) = value {
+                self.bytes += text.len() as u64;
+            }
+        }
+        Ok(())
+    }
+
+    fn complete(&mut self, _: Tag) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// Returns how often each text of a query's answer, which are as many as the rows of a table, is copied on average.
+async fn copies(session: &mut Session, query: &str) -> f64 {
+    // The second execution finds the plan.
+    let mut copied = 0;
+    for _ in 0..2 {
+        let mut texts = Texts::default();
+        let before = copied_bytes();
+        session.execute(query, &mut texts).await.unwrap();
+        copied = copied_bytes() - before;
+        assert_eq!(texts.bytes, ROWS * TEXT_BYTES, "{query}");
+    }
+    copied as f64 / (ROWS * TEXT_BYTES) as f64
+}
+
+/// A hash join once copied the texts of its smaller side a third time, from the batches of that side's scan into the
+/// rows that it keeps. An operator that computes a column above a scan copies the columns beside it once more.
+#[test]
+fn texts_are_copied_once_in_a_scan_and_twice_in_a_hash_join() {
+    let mut bed = Bed::new();
+    bed.run(&format!(
+        "create table texts (id int primary key, number int, content text);
+         create table numbers (id int primary key, number int);
+         insert into texts select i, i, repeat('x', {TEXT_BYTES}) from generate_series(1, {ROWS}) i;
+         insert into numbers select i, i from generate_series(1, {ROWS}) i;
+         insert into numbers select i, i from generate_series({ROWS} + 1, 20 * {ROWS}) i;
+         analyze texts, numbers"
+    ))
+    .unwrap();
+    let plan = |bed: &mut Bed, query: &str| {
+        let answer = bed.run(&format!("explain {query}")).unwrap();
+        answer.rows.concat().join("\n")
+    };
+    let joined = "select content from numbers join texts on texts.number = numbers.number";
+    let plan = plan(&mut bed, joined);
+    assert!(plan.contains("Hash Join"), "{plan}");
+    bed.within(async |session| {
+        for (query, most) in [
+            ("select content from texts", 1.0),
+            ("select content, id from texts where number > 0", 1.0),
+            ("select content from texts where id between 1 and 1000", 1.0),
+            ("select content, id + 1 from texts", 2.0),
+            (
+                "select content from numbers join texts on texts.number = numbers.number",
+                2.0,
+            ),
+        ] {
+            let copies = copies(session, query).await;
+            assert!(copies <= most, "{copies} copies in {query}");
+        }
+    });
+}
