@@ -7,6 +7,9 @@
 
 use std::rc::Rc;
 
+use sql::{Field, ResultRow, Sink, Tag};
+use types::Value;
+
 use crate::bed::Bed;
 
 const MEMORY: usize = 32 << 20;
@@ -180,6 +183,74 @@ fn rows_are_looked_up_until_they_have_many_bytes() {
     bed.run("set weft.statement_memory = '5MB'").unwrap();
     let found = bed.run(looked_up).unwrap().rows;
     assert_eq!(found, [["130", "120", "6007260"]]);
+}
+
+/// Counts the bytes of texts that a statement hands over between two pauses of its client.
+#[derive(Default)]
+struct Widest {
+    bytes: usize,
+    most: usize,
+}
+
+impl Sink for Widest {
+    fn fields(&mut self, _: &[Field]) -> types::Result<()> {
+        Ok(())
+    }
+
+    fn row(&mut self, row: &ResultRow<'_>) -> types::Result<()> {
+        let texts = row.values.iter().map(|value| match value {
+            Value::Text(text) => text.len(),
+            _ => 0,
+        });
+        self.bytes += texts.sum::<usize>();
+        self.most = self.most.max(self.bytes);
+        Ok(())
+    }
+
+    fn complete(&mut self, _: Tag) -> types::Result<()> {
+        Ok(())
+    }
+
+    async fn drain(&mut self) -> types::Result<()> {
+        self.bytes = 0;
+        Ok(())
+    }
+}
+
+/// A batch of changed rows once had 256 rows, or all of an INSERT that reads its own table, however large they were:
+/// here 12 MB, none of which was charged before the batch had ended.
+#[test]
+fn batches_of_changed_rows_end_by_their_bytes() {
+    let mut bed = Bed::with_memory(4 * MEMORY);
+    bed.run("create table wide (id int primary key, note text)")
+        .unwrap();
+    for begin in (1..120).step_by(20) {
+        bed.run(&format!(
+            "insert into wide select i, repeat('x', 100000) from generate_series({begin}, {begin} + 19) i"
+        ))
+        .unwrap();
+    }
+    for statement in [
+        "insert into wide select id + 1000, note from wide returning note",
+        "update wide set note = note || 'y' where id < 1000 returning note",
+        "insert into wide select id, note from wide where id > 1000 on conflict (id)
+         do update set note = excluded.note || 'z' returning note",
+        "delete from wide where id > 1000 returning note",
+    ] {
+        bed.within(async move |session| {
+            let mut widest = Widest::default();
+            session.execute(statement, &mut widest).await.unwrap();
+            let most = widest.most;
+            assert!(
+                (1..2 << 20).contains(&most),
+                "{most} bytes at once: {statement}"
+            );
+        });
+    }
+    assert_eq!(
+        bed.run("select count(*) from wide").unwrap().rows,
+        [["120"]]
+    );
 }
 
 /// A row that does not end was once kept up to a gigabyte.

@@ -15,15 +15,16 @@ use std::{
     cell::RefCell,
     future::{Future, poll_fn},
     ops::ControlFlow,
+    rc::Rc,
     task::Poll,
 };
 
 use engine::{Abort, Isolation, RowOutcome, Transaction};
 use interleave::{Interleaved, together};
-use types::{Result, Scratch, SqlError, SqlState, Value, row::Row};
+use types::{Charge, Memory, Result, Scratch, SqlError, SqlState, Value, row::Row};
 
 use super::{
-    ExecutionContext, Input, Operator, Step,
+    BATCH_ROWS, ExecutionContext, Input, Operator, Step,
     change_row::strength_of_update,
     errors::{Conflict, conflict, of_engine, of_write},
     new_row,
@@ -32,6 +33,9 @@ use super::{
 use batch::Rows;
 use catalog::{RowKey, Table};
 use planner::plan::{ConflictUpdate, Insert, NewRow, OnConflict};
+
+/// Bytes of records after which a batch ends: one more record than they are in memory at once.
+const BYTES_MAX: usize = 1 << 20;
 
 pub(super) struct InsertOperator<'p> {
     plan: &'p Insert,
@@ -99,11 +103,12 @@ impl<'p> InsertOperator<'p> {
                 failed = Some(error);
                 break;
             }
-            if context.turn().is_due() {
+            if context.turn().is_due() || encoded.is_full() {
                 until = at + 1;
                 break;
             }
         }
+        encoded.settle(context.memory())?;
         let row = |at: usize| &values[at * width..(at + 1) * width];
         if let Some((at, error)) = encoded.put(new, context).await {
             context.shared.copy_source.note_failed(first + at);
@@ -154,6 +159,7 @@ struct Encoded {
     bytes: Vec<u8>,
     /// Ends of the key and the record of each row. A row without a key gets a number.
     ends: Vec<(usize, usize)>,
+    charge: Charge,
 }
 
 impl Encoded {
@@ -164,6 +170,19 @@ impl Encoded {
 
     fn len(&self) -> usize {
         self.ends.len()
+    }
+
+    /// Returns whether there are as many rows, or bytes, as are put in at once.
+    fn is_full(&self) -> bool {
+        self.len() >= BATCH_ROWS || self.bytes.len() >= BYTES_MAX
+    }
+
+    /// Charges the memory to the statement.
+    ///
+    /// # Errors
+    /// 53200 if the statement has no more.
+    fn settle(&mut self, memory: &Rc<Memory>) -> Result<()> {
+        self.charge.set(memory, self.bytes.capacity())
     }
 
     fn push(&mut self, new: &NewRow, row: &[Value<'_>]) -> Result<()> {
