@@ -77,14 +77,13 @@ use self::{
     interrupt::{Limits, interruptible},
     named::PreparedStatements,
     plan_cache::PrivatePlanCache,
-    settings::{Effects, Values},
+    settings::SessionSettings,
     suspended::SuspendedQueries,
 };
 use crate::{database::Database, memory::FREE_BYTES};
 use batch::SpareRows;
 use catalog::Changes;
 use executor::advisory::SessionLocks;
-use logical::bind::Inputs;
 use syntax::{self, Source, Statement, Tree, phase};
 
 pub use self::{
@@ -244,13 +243,7 @@ pub type KeepPassword = fn(&str) -> Result<String>;
 pub struct Session {
     database: Arc<Database>,
     engine: Rc<engine::Session>,
-    /// The inputs that binding depends on: shared with the plans that were made from it, replaced when a
-    /// setting changes it.
-    inputs: Arc<Inputs>,
-    /// Settings as they were set, by name.
-    values: Values,
-    /// The effects of the settings.
-    effects: Effects,
+    settings: SessionSettings,
     interrupt: Option<Rc<dyn Interrupt>>,
     passwords: Option<KeepPassword>,
     changes: Changes,
@@ -260,7 +253,6 @@ pub struct Session {
     transaction: Option<Transaction>,
     deferred: Deferred,
     environment: SessionEnvironment,
-    settings: settings::Held,
     advisory: SessionLocks,
     prepared_statements: PreparedStatements,
     cursors: Vec<Cursor>,
@@ -282,12 +274,7 @@ impl Session {
         Session {
             database: database.clone(),
             engine: engine.clone(),
-            inputs: database.plan_cache.shared(Arc::new(Inputs {
-                user: user.to_owned(),
-                ..Inputs::default()
-            })),
-            values: Values::default(),
-            effects: Effects::default(),
+            settings: SessionSettings::new(database, user),
             interrupt: None,
             passwords: None,
             changes: Changes::new(&database.catalogs),
@@ -295,8 +282,7 @@ impl Session {
             is_batch: false,
             transaction: None,
             deferred: Deferred::default(),
-            environment: SessionEnvironment::new(user, &database.name),
-            settings: settings::Held::default(),
+            environment: SessionEnvironment::new(&database.name),
             advisory: SessionLocks::new(&database.advisory),
             prepared_statements: PreparedStatements::default(),
             cursors: Vec::new(),
@@ -331,12 +317,12 @@ impl Session {
     pub fn idle_limit(&self) -> Option<(Duration, SqlError)> {
         let (limit, state, message) = match self.status() {
             Status::Idle => (
-                self.effects.idle_limit,
+                self.settings.effects().idle_limit,
                 SqlState::IDLE_SESSION_TIMEOUT,
                 "terminating connection due to idle-session timeout",
             ),
             Status::Open | Status::Failed => (
-                self.effects.idle_in_transaction_limit,
+                self.settings.effects().idle_in_transaction_limit,
                 SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT,
                 "terminating connection due to idle-in-transaction timeout",
             ),
@@ -525,10 +511,7 @@ impl Session {
             let transaction = self.engine.begin(options).map_err(catalog::from_engine)?;
             transaction.set_on_conflict(engine::OnConflict::Wait);
             transaction.will_be_undone_in_turns();
-            transaction.set_lock_timeout(self.effects.lock_limit);
-            if self.effects.is_relaxed {
-                transaction.set_durability(engine::Durability::Relaxed);
-            }
+            self.settings.effects().apply(&transaction);
             self.forget_changes();
             self.environment.begin_transaction();
             self.transaction = Some(transaction);

@@ -89,12 +89,12 @@ impl Session {
         let schema = named.schema.as_deref();
         if if_exists
             && catalog
-                .find_relation(&self.inputs.search_path, schema, &named.name)
+                .find_relation(self.settings.search_path(), schema, &named.name)
                 .is_none()
         {
             return Ok(None);
         }
-        match catalog.expect_relation(&self.inputs.search_path, schema, &named.name)? {
+        match catalog.expect_relation(self.settings.search_path(), schema, &named.name)? {
             Relation::Table(table) => Ok(Some(table.id)),
             _ => {
                 let message = format!("\"{}\" is not a table", named.name);
@@ -117,7 +117,7 @@ impl Session {
     pub(super) fn owner_is(&self, owner: &Name) -> Result<()> {
         let name = owner.as_str();
         let itself = ["current_user", "session_user", "current_role"];
-        if itself.contains(&name) || name == self.environment.current_user() {
+        if itself.contains(&name) || name == self.settings.users().current() {
             return Ok(());
         }
         if self.changes.catalog().role_named(name).is_some() {

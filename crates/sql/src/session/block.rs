@@ -140,8 +140,8 @@ impl Session {
     pub(super) fn enter(&mut self) {
         if self.block.began.is_none() {
             self.block.began = Some(Began {
-                characteristics: self.effects.characteristics,
-                settings: self.values.clone(),
+                characteristics: self.settings.effects().characteristics,
+                settings: self.settings.values().clone(),
             });
         }
     }
@@ -149,7 +149,9 @@ impl Session {
     /// Returns the characteristics of the transaction, or of the next one if none is open.
     pub(super) fn characteristics(&self) -> Characteristics {
         let began = self.block.began.as_ref();
-        began.map_or(self.effects.characteristics, |began| began.characteristics)
+        began.map_or(self.settings.effects().characteristics, |began| {
+            began.characteristics
+        })
     }
 
     pub(super) fn options(&self) -> TransactionOptions {
@@ -192,7 +194,7 @@ impl Session {
                         name: name.clone(),
                         mark: self.changes.mark(transaction)?,
                         read_only: self.characteristics().read_only,
-                        settings: self.values.clone(),
+                        settings: self.settings.values().clone(),
                         locks: self.advisory.mark(),
                         constraints: self.deferred.mark(),
                     };

@@ -68,7 +68,7 @@ impl Session {
     ) -> Result<Relation<'c>> {
         let named = written.qualified(&self.database.name)?;
         catalog.expect_relation(
-            &self.inputs.search_path,
+            self.settings.search_path(),
             named.schema.as_deref(),
             &named.name,
         )

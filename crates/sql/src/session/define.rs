@@ -87,7 +87,7 @@ impl Session {
         named: &QualifiedName,
         if_exists: bool,
     ) -> Result<Option<(Arc<Catalog>, ObjectId)>> {
-        let (path, schema) = (&self.inputs.search_path, named.schema.as_deref());
+        let (path, schema) = (self.settings.search_path(), named.schema.as_deref());
         let mut held = None;
         // Once more each time that another transaction has given the name to something else.
         loop {
@@ -122,7 +122,7 @@ impl Session {
         let qualified = written.qualified(&self.database.name)?;
         let schema = match &qualified.schema {
             Some(schema) => catalog.expect_schema(schema)?.id,
-            None => catalog.creation_schema(&self.inputs.search_path)?.id,
+            None => catalog.creation_schema(self.settings.search_path())?.id,
         };
         if schema == ObjectId::PG_CATALOG {
             let name = &qualified.name;
@@ -136,7 +136,7 @@ impl Session {
     pub(super) fn bind_context<'s>(&'s self, catalog: &'s Catalog) -> BindContext<'s> {
         BindContext {
             catalog,
-            inputs: &self.inputs,
+            inputs: self.settings.inputs(),
             database: &self.database.name,
             now: self.environment.transaction_time(),
         }
@@ -195,14 +195,14 @@ impl Session {
             let schema = written.schema.as_deref();
             let found = catalog.find(
                 NameClass::Type,
-                &self.inputs.search_path,
+                self.settings.search_path(),
                 schema,
                 &written.name,
             );
             return Ok(found.map(Target::Object));
         }
         let found = catalog.find_relation(
-            &self.inputs.search_path,
+            self.settings.search_path(),
             written.schema.as_deref(),
             &written.name,
         );
@@ -230,7 +230,7 @@ impl Session {
         for table in &truncate.tables {
             let written = table.qualified(&self.database.name)?;
             match catalog.expect_relation(
-                &self.inputs.search_path,
+                self.settings.search_path(),
                 written.schema.as_deref(),
                 &written.name,
             )? {

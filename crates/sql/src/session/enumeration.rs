@@ -100,7 +100,7 @@ impl Session {
         let schema = found.schema.as_deref();
         if let Some(id) = catalog.find(
             NameClass::Type,
-            &self.inputs.search_path,
+            self.settings.search_path(),
             schema,
             &found.name,
         ) {

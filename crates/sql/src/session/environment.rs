@@ -24,12 +24,6 @@ const VERSION: &str = concat!("PostgreSQL 15.0 (Weft ", env!("CARGO_PKG_VERSION"
 
 /// The state of a session between its statements.
 pub(super) struct SessionEnvironment {
-    /// User that has connected.
-    login: String,
-    /// User of SET SESSION AUTHORIZATION.
-    session_user: Option<String>,
-    /// Role of SET ROLE, if statements are not carried out as the session's user.
-    role: Option<String>,
     database: String,
     process_id: i32,
     /// Settings that functions have set; they are set for the session after the statement.
@@ -49,11 +43,8 @@ pub(super) struct Pending {
 }
 
 impl SessionEnvironment {
-    pub(super) fn new(user: &str, database: &str) -> Self {
+    pub(super) fn new(database: &str) -> Self {
         Self {
-            login: user.to_owned(),
-            session_user: None,
-            role: None,
             database: database.to_owned(),
             process_id: i32::try_from(std::process::id()).unwrap_or(0),
             pending: RefCell::default(),
@@ -66,28 +57,6 @@ impl SessionEnvironment {
 
     pub(super) fn set_process_id(&mut self, process_id: i32) {
         self.process_id = process_id;
-    }
-
-    /// Returns the user that has connected.
-    pub(super) fn login(&self) -> &str {
-        &self.login
-    }
-
-    pub(super) fn session_user(&self) -> &str {
-        self.session_user.as_ref().unwrap_or(&self.login)
-    }
-
-    /// Sets the session's user; the empty name stands for the user that has connected.
-    pub(super) fn set_session_user(&mut self, user: &str) {
-        self.session_user = (!user.is_empty()).then(|| user.to_owned());
-    }
-
-    pub(super) fn current_user(&self) -> &str {
-        self.role.as_deref().unwrap_or_else(|| self.session_user())
-    }
-
-    pub(super) fn set_role(&mut self, role: Option<&str>) {
-        self.role = role.map(str::to_owned);
     }
 
     /// Returns the settings that functions have set since the last call.
@@ -153,11 +122,11 @@ impl Environment for StatementEnvironment<'_> {
     }
 
     fn current_user(&self) -> &str {
-        self.session.current_user()
+        self.asked.settings.users().current()
     }
 
     fn session_user(&self) -> &str {
-        self.session.session_user()
+        self.asked.settings.users().session()
     }
 
     fn database(&self) -> &str {

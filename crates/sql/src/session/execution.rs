@@ -216,7 +216,7 @@ impl Session {
         ExecutionContext {
             transaction,
             reads: transaction,
-            settings: &self.inputs.settings,
+            settings: &self.settings.inputs().settings,
             environment,
             catalog: environment.catalog,
             patterns: &self.patterns,
@@ -232,13 +232,13 @@ impl Session {
             advisory: &self.advisory,
             budget: &shared.budget,
             key_changes,
-            is_sequential: self.effects.is_sequential,
+            is_sequential: self.settings.effects().is_sequential,
         }
     }
 
     /// Returns the budget of an execution that is about to begin.
     pub(super) fn budget(&self) -> Budget {
-        let share = self.effects.statement_memory;
+        let share = self.settings.effects().statement_memory;
         Budget::new(
             &self.memory,
             share.unwrap_or(self.database.memory.share_bytes()),
@@ -256,7 +256,7 @@ impl Session {
             names: self.names(catalog),
             lookup: Lookup {
                 catalog,
-                search_path: &self.inputs.search_path,
+                search_path: self.settings.search_path(),
                 database: &self.database.name,
             },
             asked: self.asked(catalog),

@@ -157,7 +157,7 @@ impl Session {
     fn referenced(&self, catalog: &Catalog, written: &DottedName) -> Result<Arc<Table>> {
         let written = written.qualified(&self.database.name)?;
         let schema = written.schema.as_deref();
-        match catalog.expect_relation(&self.inputs.search_path, schema, &written.name)? {
+        match catalog.expect_relation(self.settings.search_path(), schema, &written.name)? {
             Relation::Table(table) => Ok(table.clone()),
             _ => {
                 let message = format!("referenced relation \"{}\" is not a table", written.name);

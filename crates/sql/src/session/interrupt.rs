@@ -50,7 +50,10 @@ impl Limits {
 impl Session {
     /// Returns the limits of a statement that begins now.
     pub(super) fn limits(&self) -> Limits {
-        Limits::new(self.interrupt.clone(), self.effects.statement_limit)
+        Limits::new(
+            self.interrupt.clone(),
+            self.settings.effects().statement_limit,
+        )
     }
 
     /// Awaits a phase beside the statements, unless its client wants it given up.

@@ -24,7 +24,7 @@ impl Session {
             let written = written.qualified(&self.database.name)?;
             let catalog = self.changes.catalog();
             let found = catalog.expect_relation(
-                &self.inputs.search_path,
+                self.settings.search_path(),
                 written.schema.as_deref(),
                 &written.name,
             )?;

@@ -84,7 +84,7 @@ impl Session {
         for target in targets {
             let written = target.name.qualified(&self.database.name)?;
             let relation = catalog.expect_relation(
-                &self.inputs.search_path,
+                self.settings.search_path(),
                 written.schema.as_deref(),
                 &written.name,
             )?;

@@ -129,7 +129,7 @@ impl Session {
     ) -> Result<()> {
         let catalog = self.changes.catalog();
         let types = types.iter().map(|ty| {
-            let (ty, _) = data_type::resolve(ty, &catalog, &self.inputs.search_path)?;
+            let (ty, _) = data_type::resolve(ty, &catalog, self.settings.search_path())?;
             Ok(Some(ty))
         });
         let types: Vec<_> = types.collect::<Result<_>>()?;

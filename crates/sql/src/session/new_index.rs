@@ -77,7 +77,7 @@ impl Session {
     fn indexed_table(&self, catalog: &Catalog, create: &CreateIndex) -> Result<Arc<Table>> {
         let written = create.table.qualified(&self.database.name)?;
         let schema = written.schema.as_deref();
-        match catalog.expect_relation(&self.inputs.search_path, schema, &written.name)? {
+        match catalog.expect_relation(self.settings.search_path(), schema, &written.name)? {
             Relation::Table(table) => Ok(table.clone()),
             _ => {
                 let message = format!("cannot create index on relation \"{}\"", written.name);

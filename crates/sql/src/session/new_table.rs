@@ -84,7 +84,7 @@ impl Session {
         new: &mut NewTable,
     ) -> Result<()> {
         let (ty, modifier) =
-            data_type::resolve(&definition.data_type, catalog, &self.inputs.search_path)?;
+            data_type::resolve(&definition.data_type, catalog, self.settings.search_path())?;
         refuse_contradictions(definition, &new.name)?;
         let name = definition.name.as_str();
         let at = u16::try_from(new.columns.len()).unwrap_or(u16::MAX);

@@ -73,7 +73,7 @@ impl Session {
             table: None,
             uniques: Vec::new(),
         };
-        match catalog.expect_relation(&self.inputs.search_path, schema, &named.name)? {
+        match catalog.expect_relation(self.settings.search_path(), schema, &named.name)? {
             Relation::Table(table) => {
                 copied.comments = table.comments.clone();
                 copied.table = Some(table.clone());

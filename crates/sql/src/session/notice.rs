@@ -71,7 +71,7 @@ impl Notice {
 impl Session {
     /// Sends a notice to the client, unless `client_min_messages` excludes it.
     pub(super) fn tell(&self, sink: &mut impl Sink, notice: &Notice) {
-        if notice.severity >= self.effects.least_told {
+        if notice.severity >= self.settings.effects().least_told {
             sink.notice(notice);
         }
     }

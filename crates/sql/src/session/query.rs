@@ -262,17 +262,20 @@ impl Session {
     /// A plan that was kept, of whatever version of the catalog.
     fn kept_plan(&self, plan_key: PlanKey<'_>) -> Option<Arc<CachedPlan>> {
         match self.changes.is_empty() {
-            true => self.database.plan_cache.find(plan_key, &self.inputs),
+            true => self
+                .database
+                .plan_cache
+                .find(plan_key, self.settings.inputs()),
             false => self
                 .private_plan_cache
                 .borrow()
-                .find(plan_key, &self.inputs),
+                .find(plan_key, self.settings.inputs()),
         }
     }
 
     /// Whether the same plan would be made now.
     pub(super) fn is_current(&self, cached_plan: &CachedPlan) -> bool {
-        cached_plan.is_of(&self.inputs)
+        cached_plan.is_of(self.settings.inputs())
             && self.changes.is_current(&cached_plan.catalog)
             && cached_plan.statement.dependencies.holds()
             && self.can_read_by(&cached_plan.indexes)
@@ -389,7 +392,7 @@ impl Session {
             tables,
             locks_rows,
             catalog: catalog.clone(),
-            inputs: self.inputs.clone(),
+            inputs: self.settings.inputs().clone(),
             is_passing,
             bytes,
             indexes,
@@ -502,14 +505,14 @@ impl Session {
     pub(super) fn names<'s>(&'s self, catalog: &'s Catalog) -> Searched<'s> {
         Searched {
             catalog,
-            search_path: &self.inputs.search_path,
+            search_path: self.settings.search_path(),
         }
     }
 
     /// How values are read and written.
     pub(super) fn context<'s>(&'s self, names: &'s Searched<'s>) -> types::Context<'s> {
         types::Context {
-            settings: &self.inputs.settings,
+            settings: &self.settings.inputs().settings,
             names,
             now: self.environment.transaction_time(),
         }

@@ -42,7 +42,7 @@ fn check_name(name: &str) -> Result<()> {
 impl Session {
     /// Returns the role as which statements are carried out.
     fn acting(&self) -> Result<Arc<Role>> {
-        let name = self.environment.current_user();
+        let name = self.settings.users().current();
         let catalog = self.changes.catalog();
         catalog
             .role_named(name)
@@ -53,8 +53,8 @@ impl Session {
     fn role_of(&self, role: &RoleName) -> Result<Arc<Role>> {
         let name = match role {
             RoleName::Named(name) => name,
-            RoleName::CurrentUser => self.environment.current_user(),
-            RoleName::SessionUser => self.environment.session_user(),
+            RoleName::CurrentUser => self.settings.users().current(),
+            RoleName::SessionUser => self.settings.users().session(),
         };
         let catalog = self.changes.catalog();
         catalog
@@ -204,10 +204,10 @@ impl Session {
         if !acting.is_superuser && !acting.can_create_roles {
             return Err(denied("permission denied to rename role"));
         }
-        if *role.name == *self.environment.session_user() {
+        if *role.name == *self.settings.users().session() {
             return Err(SqlError::unsupported("renaming the session's user"));
         }
-        if *role.name == *self.environment.current_user() {
+        if *role.name == *self.settings.users().current() {
             return Err(SqlError::unsupported("renaming the current user"));
         }
         check_name(name)?;
@@ -247,10 +247,10 @@ impl Session {
                 let message = format!("{who} user cannot be dropped");
                 Err(SqlError::new(SqlState::OBJECT_IN_USE, message))
             };
-            if *role.name == *self.environment.current_user() {
+            if *role.name == *self.settings.users().current() {
                 return in_use("current");
             }
-            if *role.name == *self.environment.session_user() {
+            if *role.name == *self.settings.users().session() {
                 return in_use("session");
             }
             if role.is_superuser && !acting.is_superuser {

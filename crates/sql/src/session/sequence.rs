@@ -60,7 +60,9 @@ impl Session {
             return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
         }
         let ty = match &clauses.data_type {
-            Some(data_type) => data_type::resolve(data_type, &catalog, &self.inputs.search_path)?.0,
+            Some(data_type) => {
+                data_type::resolve(data_type, &catalog, self.settings.search_path())?.0
+            }
             None => Type::Scalar(types::Scalar::Int8),
         };
         let options = resolve(clauses, ty, None)?;
@@ -112,7 +114,9 @@ impl Session {
         let catalog = self.changes.catalog();
         let sequence = catalog.expect_sequence(sequence.id)?;
         let ty = match &clauses.data_type {
-            Some(data_type) => data_type::resolve(data_type, &catalog, &self.inputs.search_path)?.0,
+            Some(data_type) => {
+                data_type::resolve(data_type, &catalog, self.settings.search_path())?.0
+            }
             None => sequence.options.ty,
         };
         let state = self.database.catalogs.state_of(transaction, sequence);
@@ -151,7 +155,7 @@ impl Session {
         let column = column.as_str();
         let named = table.qualified(&self.database.name)?;
         let found = catalog.expect_relation(
-            &self.inputs.search_path,
+            self.settings.search_path(),
             named.schema.as_deref(),
             &named.name,
         )?;

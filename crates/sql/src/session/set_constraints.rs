@@ -37,7 +37,7 @@ impl Session {
         let written = written.qualified(&self.database.name)?;
         let schemas: Vec<ObjectId> = match &written.schema {
             Some(schema) => vec![catalog.expect_schema(schema)?.id],
-            None => catalog.searched(&self.inputs.search_path).collect(),
+            None => catalog.searched(self.settings.search_path()).collect(),
         };
         for schema in schemas {
             let mut found = Vec::new();

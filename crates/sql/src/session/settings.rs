@@ -8,25 +8,32 @@
 //! | part | file |
 //! | --- | --- |
 //! | known settings, and their values | `settings/known.rs`, `settings/value.rs` |
-//! | effects | `settings/effect.rs` |
+//! | effects; the users among them | `settings/effect.rs`; `settings/users.rs` |
 //! | SET, SHOW, RESET, DISCARD | `settings/statements.rs` |
 
 mod effect;
 pub(crate) mod known;
 mod statements;
+mod users;
 mod value;
 
-use std::{collections::BTreeMap, rc::Rc};
+use std::{collections::BTreeMap, rc::Rc, sync::Arc};
 
 use rpds::RedBlackTreeMap;
 use types::{Charge, Memory, Result, SqlError, SqlState};
 
-use self::known::{Definition, Meaning};
 pub(super) use self::{
     effect::{Asked, Effects},
     statements::shown_fields,
 };
+use self::{
+    known::{Definition, Meaning},
+    users::Users,
+};
 use super::{Notice, Session, Sink};
+use crate::database::Database;
+use catalog::SearchPath;
+use logical::bind::Inputs;
 use syntax::command::Scope;
 
 /// The values that a setting was set to; `None` where it was not.
@@ -46,7 +53,7 @@ const COUNTED_MIN: usize = 64 * 1024;
 
 /// The memory of a session's settings, those that its savepoints keep included.
 #[derive(Default)]
-pub(super) struct Held {
+struct Held {
     charge: Charge,
     /// Bytes of the map when it was last counted.
     counted: usize,
@@ -150,6 +157,116 @@ impl Values {
     }
 }
 
+/// The settings of a session, and what follows from them.
+///
+/// Values are changed here alone, and each change is followed by its effect: what statements act by is in
+/// [`Effects`], what plans depend on in [`Inputs`]. Plans hold the inputs that they were bound with; the inputs are
+/// therefore replaced, never changed in place.
+pub(super) struct SessionSettings {
+    /// Settings as they were set, by name.
+    values: Values,
+    effects: Effects,
+    inputs: Arc<Inputs>,
+    users: Users,
+    held: Held,
+    database: Arc<Database>,
+}
+
+impl SessionSettings {
+    /// Makes the settings of a user's session before any is set.
+    pub(super) fn new(database: &Arc<Database>, user: &str) -> Self {
+        let inputs = Arc::new(Inputs {
+            user: user.to_owned(),
+            ..Inputs::default()
+        });
+        Self {
+            values: Values::default(),
+            effects: Effects::default(),
+            inputs: database.plan_cache.shared(inputs),
+            users: Users::new(user),
+            held: Held::default(),
+            database: database.clone(),
+        }
+    }
+
+    /// Returns the values for a later [`Session::restore`].
+    pub(super) fn values(&self) -> &Values {
+        &self.values
+    }
+
+    /// Returns the values that statements act by.
+    pub(super) fn effects(&self) -> &Effects {
+        &self.effects
+    }
+
+    /// Returns the inputs that binding depends on.
+    pub(super) fn inputs(&self) -> &Arc<Inputs> {
+        &self.inputs
+    }
+
+    /// Returns the schemas in which names are looked for.
+    pub(super) fn search_path(&self) -> &SearchPath {
+        &self.inputs.search_path
+    }
+
+    /// Returns the users in whose names the session acts.
+    pub(super) fn users(&self) -> &Users {
+        &self.users
+    }
+
+    /// Sets a setting, or with `None` resets it. Its memory is charged to `memory`.
+    ///
+    /// # Errors
+    /// 53200 if there is no memory for the value; errors of its effect.
+    fn put(
+        &mut self,
+        definition: &Definition,
+        name: &str,
+        scope: Scope,
+        value: Option<String>,
+        memory: &Rc<Memory>,
+    ) -> Result<()> {
+        if let Some(value) = &value {
+            self.held.grow(memory, 2 * name.len() + value.len())?;
+        }
+        self.values
+            .put(name.to_owned(), scope, value, definition.default);
+        self.take_effect(name)
+    }
+
+    /// Sets a value that RESET will return to.
+    fn put_initial(&mut self, name: &str, value: String) -> Result<()> {
+        Rc::make_mut(&mut self.values.initial).insert(name.to_owned(), value);
+        self.take_effect(name)
+    }
+
+    /// Restores settings to earlier values.
+    fn restore(&mut self, values: Values) {
+        let changed = self.values.differences(&values);
+        self.values.set = values.set;
+        self.follow(&changed);
+    }
+
+    /// Ends the transaction's own values.
+    fn end_transaction(&mut self) {
+        let changed = self.values.end_transaction();
+        self.follow(&changed);
+    }
+
+    /// Counts the memory of the settings if need be; `began_with` are those of the transaction's beginning. No
+    /// savepoint keeps any.
+    fn count(&mut self, began_with: Option<&Values>) {
+        self.held.count(&self.values, began_with);
+    }
+
+    fn follow(&mut self, changed: &[String]) {
+        for name in changed {
+            // The value was in force before, and can therefore be again.
+            let _ = self.take_effect(name);
+        }
+    }
+}
+
 impl Session {
     /// Returns the value of a setting as it is shown to a client.
     ///
@@ -171,7 +288,7 @@ impl Session {
 
     /// Returns whether one of [`Session::reported`] may have changed since the last call.
     pub fn take_reported(&mut self) -> bool {
-        std::mem::take(&mut self.effects.reports)
+        self.settings.take_reports()
     }
 
     /// Sets a value that a connection begins with, to which RESET will return.
@@ -181,9 +298,10 @@ impl Session {
     pub fn set_initially(&mut self, name: &str, value: &str) -> Result<()> {
         let definition = Definition::expect(name)?;
         let shown = self.check(definition, name, value)?;
-        let kept = definition.kept_name(name);
-        Rc::make_mut(&mut self.values.initial).insert(kept.clone(), shown);
-        self.took_effect(&kept)
+        self.settings
+            .put_initial(&definition.kept_name(name), shown)?;
+        self.follow_settings();
+        Ok(())
     }
 
     /// Sets a setting, as SET does, for the rest of the session.
@@ -204,19 +322,17 @@ impl Session {
             None => changeable(definition).map(|()| None)?,
         };
         if kept.starts_with("transaction_") {
-            let default = self.values.get(definition, name).unwrap_or_default();
+            let values = self.settings.values();
+            let default = values.get(definition, name).unwrap_or_default();
             return self.set_transaction_setting(&kept, &shown.unwrap_or(default));
         }
-        if let Some(value) = &shown {
-            if self.block.depth() == 0 {
-                self.settings.count(&self.values, self.block.began_with());
-            }
-            self.settings
-                .grow(&self.kept, 2 * kept.len() + value.len())?;
+        if shown.is_some() && self.block.depth() == 0 {
+            self.settings.count(self.block.began_with());
         }
-        self.values
-            .put(kept.clone(), scope, shown, definition.default);
-        self.took_effect(&kept)
+        self.settings
+            .put(definition, &kept, scope, shown, &self.kept)?;
+        self.follow_settings();
+        Ok(())
     }
 
     /// Returns a value that a setting is to have, as it is shown.
@@ -227,16 +343,15 @@ impl Session {
 
     /// Restores settings to earlier values.
     pub(super) fn restore(&mut self, values: Values) {
-        let changed = self.values.differences(&values);
-        self.values.set = values.set;
-        self.follow(&changed);
+        self.settings.restore(values);
+        self.follow_settings();
     }
 
     /// Ends the transaction's own values after a commit.
     pub(super) fn keep_settings(&mut self) {
-        let changed = self.values.end_transaction();
-        self.settings.count(&self.values, None);
-        self.follow(&changed);
+        self.settings.end_transaction();
+        self.settings.count(None);
+        self.follow_settings();
     }
 
     /// Restores settings to their values at the beginning of the block after a rollback.
@@ -244,7 +359,7 @@ impl Session {
         if let Some(values) = began {
             self.restore(values);
         }
-        self.settings.count(&self.values, None);
+        self.settings.count(None);
     }
 
     /// Sets the settings that functions have set.
@@ -258,11 +373,13 @@ impl Session {
         Ok(())
     }
 
-    fn follow(&mut self, changed: &[String]) {
-        for name in changed {
-            // The value was in force before, and can therefore be again.
-            let _ = self.took_effect(name);
+    /// Applies settings to the open transaction and to the advisory locks, after some were set or restored.
+    fn follow_settings(&mut self) {
+        let effects = self.settings.effects();
+        if let Some(transaction) = &self.transaction {
+            effects.apply(transaction);
         }
+        self.advisory.set_limit(effects.lock_limit);
     }
 
     /// Iterates over all settings with their values, without custom ones.

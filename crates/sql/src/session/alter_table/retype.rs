@@ -27,7 +27,7 @@ impl Session {
     ) -> Result<()> {
         let column = &table.columns[at];
         let catalog = self.changes.catalog();
-        let (ty, modifier) = data_type::resolve(data_type, &catalog, &self.inputs.search_path)?;
+        let (ty, modifier) = data_type::resolve(data_type, &catalog, self.settings.search_path())?;
         if let Some(collation) = collation {
             collation::check(collation, ty, &*catalog)?;
         }

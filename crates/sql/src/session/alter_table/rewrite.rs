@@ -56,7 +56,7 @@ impl Session {
             plan::plan(relation, &[], 0)
         })
         .await?;
-        let cached_plan = CachedPlan::own(plan, RowKind::Insert, &catalog, &self.inputs);
+        let cached_plan = CachedPlan::own(plan, RowKind::Insert, &catalog, self.settings.inputs());
         let mut parameters = Rows::new(0);
         parameters.push([]);
         let copied = self.run(&cached_plan, &parameters, &mut ()).await;
@@ -95,7 +95,7 @@ impl Session {
             rows: vec![vec![value]],
         };
         let plan = phase::run(|| plan::plan(relation, &[column], 0)).await?;
-        let cached_plan = CachedPlan::own(plan, RowKind::Select, &catalog, &self.inputs);
+        let cached_plan = CachedPlan::own(plan, RowKind::Select, &catalog, self.settings.inputs());
         let mut none = Rows::new(0);
         none.push([]);
         self.run(&cached_plan, &none, &mut kept).await?;

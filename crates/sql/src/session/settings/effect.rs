@@ -3,23 +3,20 @@
 
 use std::{sync::Arc, time::Duration};
 
-use engine::Durability;
+use engine::{Durability, Transaction};
 use types::{DateOrder, Result, SqlError, SqlState, TimeZone};
 
 use super::{
-    Values, changeable,
+    SessionSettings, changeable,
     known::{self, Definition, Unit},
     value::{invalid, read_bool},
 };
-use crate::{
-    memory::StatementMemory,
-    session::{Session, block::Characteristics, environment::SessionEnvironment, notice::Severity},
-};
+use crate::session::{Session, block::Characteristics, notice::Severity};
 use catalog::Catalog;
 use syntax::command::{Level, Modes};
 
 /// The values of settings that take effect: see the module text. Values that plans depend on are
-/// among the session's [`Inputs`](logical::bind::Inputs).
+/// among the [`SessionSettings::inputs`].
 #[derive(Debug)]
 pub(in crate::session) struct Effects {
     /// Longest time that a statement may take.
@@ -31,8 +28,8 @@ pub(in crate::session) struct Effects {
     pub(in crate::session) idle_limit: Option<Duration>,
     /// Characteristics of new transactions.
     pub(in crate::session) characteristics: Characteristics,
-    /// Whether commits do not wait for the device.
-    pub(in crate::session) is_relaxed: bool,
+    /// Durability of commits; until it is set, that of the database.
+    durability: Option<Durability>,
     /// Whether keys are looked up one after the other.
     pub(in crate::session) is_sequential: bool,
     /// Bytes that a statement may hold, if that was set.
@@ -40,7 +37,7 @@ pub(in crate::session) struct Effects {
     /// Least importance of notices that are sent.
     pub(in crate::session) least_told: Severity,
     /// Whether a setting may have changed that clients are told of.
-    pub(in crate::session) reports: bool,
+    reports: bool,
 }
 
 impl Default for Effects {
@@ -51,7 +48,7 @@ impl Default for Effects {
             idle_in_transaction_limit: None,
             idle_limit: None,
             characteristics: Characteristics::default(),
-            is_relaxed: false,
+            durability: None,
             is_sequential: false,
             statement_memory: None,
             least_told: Severity::Notice,
@@ -60,16 +57,24 @@ impl Default for Effects {
     }
 }
 
+impl Effects {
+    /// Applies settings to a transaction.
+    pub(in crate::session) fn apply(&self, transaction: &Transaction) {
+        transaction.set_lock_timeout(self.lock_limit);
+        if let Some(durability) = self.durability {
+            transaction.set_durability(durability);
+        }
+    }
+}
+
 /// Settings as they can be asked for: values that were set, and values that follow from the
 /// session's state.
 #[derive(Clone, Copy)]
 pub(in crate::session) struct Asked<'s> {
-    pub(in crate::session) values: &'s Values,
+    pub(in crate::session) settings: &'s SessionSettings,
     /// Characteristics of the transaction.
     pub(in crate::session) characteristics: Characteristics,
-    pub(in crate::session) environment: &'s SessionEnvironment,
     pub(in crate::session) catalog: &'s Catalog,
-    pub(in crate::session) memory: &'s StatementMemory,
 }
 
 impl Asked<'_> {
@@ -79,19 +84,21 @@ impl Asked<'_> {
         let computed = match definition.name {
             "transaction_isolation" => self.characteristics.level.name(),
             "transaction_read_only" => on(self.characteristics.read_only),
-            "session_authorization" => self.environment.session_user(),
-            "is_superuser" => on(self.is_superuser(self.environment.current_user())),
+            "session_authorization" => self.settings.users.session(),
+            "is_superuser" => on(self.is_superuser(self.settings.users.current())),
             "weft.longest_slice" => {
                 let longest = interleave::longest_slice();
                 return Some(longest.map_or_else(String::new, |slice| slice.to_string()));
             }
-            "weft.memory" => return Some(shown_size(self.memory.limit_bytes())),
+            "weft.memory" => return Some(shown_size(self.settings.database.memory.limit_bytes())),
             "weft.statement_memory" => {
-                let set = self.values.get(definition, name);
+                let set = self.settings.values.get(definition, name);
                 let set = set.and_then(|set| size(definition, &set));
-                return Some(shown_size(set.unwrap_or(self.memory.share_bytes())));
+                return Some(shown_size(
+                    set.unwrap_or(self.settings.database.memory.share_bytes()),
+                ));
             }
-            _ => return self.values.get(definition, name),
+            _ => return self.settings.values.get(definition, name),
         };
         Some(computed.to_owned())
     }
@@ -132,7 +139,7 @@ impl Asked<'_> {
             },
             "weft.statement_memory" => {
                 let read = definition.read(value)?;
-                let most = kilobytes(self.memory.limit_bytes());
+                let most = kilobytes(self.settings.database.memory.limit_bytes());
                 match read.number {
                     Some(number) if number > most => {
                         let unit = Unit::Kilobytes.name();
@@ -142,9 +149,9 @@ impl Asked<'_> {
                 }
             }
             "role" if value == "none" => Ok(value.to_owned()),
-            "role" => self.check_role(value, self.environment.session_user(), "role"),
+            "role" => self.check_role(value, self.settings.users.session(), "role"),
             "session_authorization" => {
-                self.check_role(value, self.environment.login(), "session authorization")
+                self.check_role(value, self.settings.users.login(), "session authorization")
             }
             _ => Ok(definition.read(value)?.shown),
         }
@@ -269,20 +276,14 @@ fn limit(definition: &Definition, value: &str) -> Option<Duration> {
     (milliseconds > 0).then(|| Duration::from_millis(milliseconds))
 }
 
-impl Session {
-    /// Returns the settings that can be asked for.
-    pub(in crate::session) fn asked<'s>(&'s self, catalog: &'s Catalog) -> Asked<'s> {
-        Asked {
-            values: &self.values,
-            characteristics: self.characteristics(),
-            environment: &self.environment,
-            catalog,
-            memory: &self.database.memory,
-        }
+impl SessionSettings {
+    /// Returns whether a setting that clients are told of may have changed since the last call.
+    pub(super) fn take_reports(&mut self) -> bool {
+        std::mem::take(&mut self.effects.reports)
     }
 
     /// Applies a setting after it was set or restored.
-    pub(super) fn took_effect(&mut self, name: &str) -> Result<()> {
+    pub(super) fn take_effect(&mut self, name: &str) -> Result<()> {
         let Some(definition) = Definition::named(name) else {
             return Ok(());
         };
@@ -296,18 +297,12 @@ impl Session {
                 effects.idle_in_transaction_limit = limit(definition, value);
             }
             "idle_session_timeout" => effects.idle_limit = limit(definition, value),
-            "lock_timeout" => {
-                effects.lock_limit = limit(definition, value);
-                if let Some(transaction) = &self.transaction {
-                    transaction.set_lock_timeout(effects.lock_limit);
-                }
-                self.advisory.set_limit(effects.lock_limit);
-            }
+            "lock_timeout" => effects.lock_limit = limit(definition, value),
             "synchronous_commit" => {
-                effects.is_relaxed = value == "off";
-                if let Some(transaction) = &self.transaction {
-                    transaction.set_durability(durability(effects.is_relaxed));
-                }
+                effects.durability = Some(match value {
+                    "off" => Durability::Relaxed,
+                    _ => Durability::Synchronous,
+                });
             }
             "default_transaction_isolation" => {
                 effects.characteristics.level = Level::named(value).unwrap_or(Level::ReadCommitted);
@@ -339,7 +334,7 @@ impl Session {
     }
 
     fn follow_search_path(&mut self, value: &str) {
-        let user = self.environment.current_user().to_owned();
+        let user = self.users.current().to_owned();
         let schemas = schemas(value).unwrap_or_default().into_iter();
         let inputs = Arc::make_mut(&mut self.inputs);
         inputs.search_path.schemas = schemas
@@ -360,14 +355,25 @@ impl Session {
 
     fn follow_user(&mut self, name: &str, value: &str, role: &str) {
         if name == "session_authorization" {
-            self.environment.set_session_user(value);
+            self.users.set_session(value);
         }
         let role = (name == "role" && role != "none").then_some(role);
-        self.environment.set_role(role);
+        self.users.set_role(role);
         self.effects.reports = true;
         let path = Definition::named("search_path")
             .and_then(|definition| self.values.get(definition, "search_path"));
         self.follow_search_path(&path.unwrap_or_default());
+    }
+}
+
+impl Session {
+    /// Returns the settings that can be asked for.
+    pub(in crate::session) fn asked<'s>(&'s self, catalog: &'s Catalog) -> Asked<'s> {
+        Asked {
+            settings: &self.settings,
+            characteristics: self.characteristics(),
+            catalog,
+        }
     }
 
     /// Applies a setting of the transaction's own.
@@ -384,13 +390,5 @@ impl Session {
             _ => return Ok(()),
         };
         self.set_modes(modes)
-    }
-}
-
-/// Returns the durability of commits.
-pub(in crate::session) fn durability(is_relaxed: bool) -> Durability {
-    match is_relaxed {
-        true => Durability::Relaxed,
-        false => Durability::Synchronous,
     }
 }

@@ -101,7 +101,7 @@ impl Session {
     }
 
     pub(in crate::session) fn reset_all(&mut self) -> Result<()> {
-        let names: Vec<String> = self.values.set.keys().cloned().collect();
+        let names: Vec<String> = self.settings.values.set.keys().cloned().collect();
         // The session's user and role stay, as in PostgreSQL.
         let kept = ["role", "session_authorization"];
         let names = names.iter().filter(|name| !kept.contains(&name.as_str()));
