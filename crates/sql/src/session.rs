@@ -8,7 +8,7 @@
 //! | what | file |
 //! | --- | --- |
 //! | statements about the session itself | `command.rs` |
-//! | BEGIN, COMMIT, savepoints, failed transactions | `block.rs` |
+//! | the transaction: BEGIN, COMMIT, savepoints, failed transactions | `transaction.rs` |
 //! | plans; those that are kept; their execution; what of them stays open | `query.rs`; `plan_cache.rs`; `execution.rs`; `suspended.rs` |
 //! | comments | `comment.rs` |
 //! | new tables, indexes, views; enum types | `new_table.rs`, `column_options.rs`, `new_table_as.rs`, `new_table_like.rs`, `new_index.rs`, `new_view.rs`; `enumeration.rs` |
@@ -26,7 +26,6 @@
 //! | what functions ask about the session | `environment.rs` |
 
 mod alter_table;
-mod block;
 mod column_options;
 mod command;
 mod comment;
@@ -62,36 +61,32 @@ mod suspended;
 #[cfg(test)]
 mod tests;
 mod text_names;
+mod transaction;
 
-use std::{cell::RefCell, fmt, pin::pin, rc::Rc, sync::Arc, time::Duration};
+use std::{fmt, pin::pin, rc::Rc, sync::Arc, time::Duration};
 
-use engine::Transaction;
 use functions::Patterns;
 use types::{Allowance, Memory, Result, SqlError, SqlState, Type, TypeModifier, Value};
 
 use self::{
-    block::TransactionBlock,
     cursor::Cursor,
-    deferred::Deferred,
     environment::SessionEnvironment,
     interrupt::{Limits, interruptible},
     named::PreparedStatements,
-    plan_cache::PrivatePlanCache,
     settings::SessionSettings,
     suspended::SuspendedQueries,
+    transaction::SessionTransaction,
 };
 use crate::{database::Database, memory::FREE_BYTES};
 use batch::SpareRows;
-use catalog::Changes;
-use executor::advisory::SessionLocks;
 use syntax::{self, Source, Statement, Tree, phase};
 
 pub use self::{
-    block::Status,
     copy::{CopyForm, CopyTarget},
     interrupt::Interrupt,
     notice::{Notice, Severity},
     prepared::{Portal, PreparedStatement, Progress},
+    transaction::Status,
 };
 
 /// A column of a result.
@@ -242,18 +237,11 @@ pub type KeepPassword = fn(&str) -> Result<String>;
 /// One client's side of a database.
 pub struct Session {
     database: Arc<Database>,
-    engine: Rc<engine::Session>,
+    transaction: SessionTransaction,
     settings: SessionSettings,
     interrupt: Option<Rc<dyn Interrupt>>,
     passwords: Option<KeepPassword>,
-    changes: Changes,
-    block: TransactionBlock,
-    /// The statement is one of several of a text.
-    is_batch: bool,
-    transaction: Option<Transaction>,
-    deferred: Deferred,
     environment: SessionEnvironment,
-    advisory: SessionLocks,
     prepared_statements: PreparedStatements,
     cursors: Vec<Cursor>,
     suspended: SuspendedQueries,
@@ -264,8 +252,6 @@ pub struct Session {
     /// Memory that a short statement leaves for the next one.
     spare_rows: Rc<SpareRows>,
     patterns: Patterns,
-    /// Plans of a transaction that has changed the catalog.
-    private_plan_cache: RefCell<PrivatePlanCache>,
 }
 
 impl Session {
@@ -273,17 +259,11 @@ impl Session {
     pub fn new(database: &Arc<Database>, engine: &Rc<engine::Session>, user: &str) -> Session {
         Session {
             database: database.clone(),
-            engine: engine.clone(),
+            transaction: SessionTransaction::new(database, engine),
             settings: SessionSettings::new(database, user),
             interrupt: None,
             passwords: None,
-            changes: Changes::new(&database.catalogs),
-            block: TransactionBlock::default(),
-            is_batch: false,
-            transaction: None,
-            deferred: Deferred::default(),
             environment: SessionEnvironment::new(&database.name),
-            advisory: SessionLocks::new(&database.advisory),
             prepared_statements: PreparedStatements::default(),
             cursors: Vec::new(),
             suspended: SuspendedQueries::default(),
@@ -291,7 +271,6 @@ impl Session {
             kept: Memory::new(&Allowance::new(database.memory.clone(), 0), usize::MAX),
             spare_rows: Rc::default(),
             patterns: Patterns::default(),
-            private_plan_cache: RefCell::default(),
         }
     }
 
@@ -332,7 +311,7 @@ impl Session {
 
     /// Whether a transaction is open, and whether it has failed.
     pub fn status(&self) -> Status {
-        self.block.status()
+        self.transaction.status()
     }
 
     /// Carries out all statements of a text, as PostgreSQL's simple protocol has it: if no
@@ -361,8 +340,8 @@ impl Session {
         if sources.is_empty() {
             sink.empty();
         }
-        self.is_batch = sources.len() > 1;
-        if self.is_batch {
+        self.transaction.set_batch(sources.len() > 1);
+        if self.transaction.is_batch() {
             // As PostgreSQL reads all of it before it carries out the first.
             for source in &sources {
                 if !self.has_plan(source) {
@@ -376,7 +355,7 @@ impl Session {
             self.give_way().await?;
             self.statement(&source, sink).await?;
         }
-        self.is_batch = false;
+        self.transaction.set_batch(false);
         Ok(())
     }
 
@@ -385,7 +364,7 @@ impl Session {
     /// # Errors
     /// The interrupt's.
     async fn give_way(&self) -> Result<()> {
-        if !self.is_batch || !interleave::turn_is_over() {
+        if !self.transaction.is_batch() || !interleave::turn_is_over() {
             return Ok(());
         }
         let turn = pin!(async {
@@ -398,10 +377,8 @@ impl Session {
     /// A statement has failed: so has its transaction. One that was not begun explicitly is
     /// rolled back.
     pub async fn failed(&mut self) {
-        self.is_batch = false;
-        match self.block.fail() {
-            true => self.undo_failed().await,
-            false => self.roll_back().await,
+        if !self.transaction.fail().await {
+            self.roll_back().await;
         }
     }
 
@@ -426,7 +403,7 @@ impl Session {
         self.enter();
         let mut limits = self.limits();
         if source.may_have_plan() {
-            self.block.check()?;
+            self.transaction.check()?;
             interruptible(&mut limits, pin!(self.on_rows(source, sink))).await?;
             return self.set_pending(sink);
         }
@@ -456,7 +433,7 @@ impl Session {
             Err(error) => comes_first(error),
         };
         if !is_let_through {
-            self.block.check()?;
+            self.transaction.check()?;
         }
         read
     }
@@ -498,27 +475,9 @@ impl Session {
         }
     }
 
-    /// Drops what the session has of a transaction's changes of the catalog, when it ends.
-    fn forget_changes(&mut self) {
-        self.changes.clear();
-        self.private_plan_cache.borrow_mut().clear();
-    }
-
-    /// The transaction that statements run in; begun if there is none.
-    fn begin(&mut self) -> Result<&Transaction> {
-        if self.transaction.is_none() {
-            let options = self.options();
-            let transaction = self.engine.begin(options).map_err(catalog::from_engine)?;
-            transaction.set_on_conflict(engine::OnConflict::Wait);
-            transaction.will_be_undone_in_turns();
-            self.settings.effects().apply(&transaction);
-            self.forget_changes();
-            self.environment.begin_transaction();
-            self.transaction = Some(transaction);
-        }
-        self.transaction
-            .as_ref()
-            .ok_or_else(|| SqlError::new(SqlState::INTERNAL_ERROR, "no transaction"))
+    /// Begins the transaction that statements run in, if there is none.
+    fn begin(&mut self) -> Result<()> {
+        self.transaction.begin(&self.settings, &self.environment)
     }
 }
 

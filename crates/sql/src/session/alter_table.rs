@@ -34,10 +34,10 @@ impl Session {
         };
         let modes = alter.actions.iter().map(lock_mode);
         let mode = modes.max().unwrap_or(TableLockMode::AccessExclusive);
-        self.ddl()?.lock(id, mode).await?;
+        self.transaction.ddl()?.lock(id, mode).await?;
         // As others have left it.
-        self.changes.begin_definition();
-        self.ddl()?.not_pending("ALTER TABLE", id)?;
+        self.transaction.begin_definition();
+        self.transaction.ddl()?.not_pending("ALTER TABLE", id)?;
         let mut actions: Vec<_> = alter.actions.iter().collect();
         actions.sort_by_key(|action| pass(action));
         for action in actions {
@@ -84,7 +84,7 @@ impl Session {
 
     /// Finds the table that a statement alters; `None` if it need not exist.
     fn table_to_alter(&self, written: &DottedName, if_exists: bool) -> Result<Option<ObjectId>> {
-        let catalog = self.changes.catalog();
+        let catalog = self.transaction.catalog();
         let named = written.qualified(&self.database.name)?;
         let schema = named.schema.as_deref();
         if if_exists
@@ -105,7 +105,7 @@ impl Session {
 
     /// Returns a table as it is by now.
     fn table_now(&self, id: ObjectId) -> Result<Arc<Table>> {
-        let catalog = self.changes.catalog();
+        let catalog = self.transaction.catalog();
         catalog.table(id).cloned().ok_or_else(|| {
             let message = format!("relation with OID {id} does not exist");
             SqlError::new(SqlState::UNDEFINED_TABLE, message)
@@ -120,7 +120,7 @@ impl Session {
         if itself.contains(&name) || name == self.settings.users().current() {
             return Ok(());
         }
-        if self.changes.catalog().role_named(name).is_some() {
+        if self.transaction.catalog().role_named(name).is_some() {
             return Err(SqlError::unsupported("an owner other than the user"));
         }
         let message = format!("role \"{name}\" does not exist");
@@ -130,7 +130,7 @@ impl Session {
     /// # Errors
     /// 0A000, if a view reads the table: its text would have to be rewritten.
     pub(super) fn no_view_over(&self, id: ObjectId, what: &str) -> Result<()> {
-        let catalog = self.changes.catalog();
+        let catalog = self.transaction.catalog();
         let mut views = catalog.objects().filter_map(|object| match object {
             Object::View(view) => Some(view),
             _ => None,

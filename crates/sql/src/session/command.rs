@@ -27,7 +27,7 @@ impl Session {
             | Command::Release(_)
             | Command::RollbackTo(_) => self.control(command, sink).await?,
             Command::SetTransaction(modes) => {
-                if !self.is_in_block() {
+                if !self.transaction.is_in_block() {
                     self.tell(sink, &Notice::outside_block("SET TRANSACTION"));
                 }
                 self.set_modes(*modes)?;
@@ -38,7 +38,7 @@ impl Session {
             Command::ResetAll => self.reset_all()?,
             Command::Show(_) | Command::ShowAll => self.show(command, sink)?,
             Command::DiscardAll => self.discard_all()?,
-            Command::DiscardPlans => self.private_plan_cache.borrow_mut().clear(),
+            Command::DiscardPlans => self.transaction.forget_private_plans(),
             Command::DiscardSequences => self.environment.sequences.clear(),
             // There are no temporary tables.
             Command::DiscardTemporary => {}

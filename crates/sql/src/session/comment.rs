@@ -13,7 +13,7 @@ impl Session {
     /// # Errors
     /// 42P01, 42703, 42704, 3F000 for what is not there; 42809; 42501; 0A000.
     pub(super) async fn comment(&self, comment: &Comment) -> Result<()> {
-        let catalog = self.changes.catalog();
+        let catalog = self.transaction.catalog();
         let (id, part) = self.commented(&catalog, &comment.on)?;
         if let Some(table) = catalog.table(id)
             && table.kind == TableKind::System
@@ -21,7 +21,10 @@ impl Session {
             let message = format!("permission denied: \"{}\" is a system catalog", table.name);
             return Err(SqlError::new(SqlState::INSUFFICIENT_PRIVILEGE, message));
         }
-        self.ddl()?.comment(id, part, comment.text.as_deref()).await
+        self.transaction
+            .ddl()?
+            .comment(id, part, comment.text.as_deref())
+            .await
     }
 
     /// The object, and what of it is meant.

@@ -92,7 +92,7 @@ impl Session {
     ) -> Result<()> {
         let (cached_plan, copied) = loop {
             self.begin()?;
-            let catalog = self.changes.catalog();
+            let catalog = self.transaction.catalog();
             let (cached_plan, copied) = phase::run(|| {
                 let mut parameters = Parameters::default();
                 let (bound, copied) = Binder::bind_copy_from(
@@ -110,9 +110,7 @@ impl Session {
                 break (cached_plan, copied);
             }
         };
-        let Some(transaction) = &self.transaction else {
-            return Err(SqlError::new(SqlState::INTERNAL_ERROR, "no transaction"));
-        };
+        let transaction = self.transaction.open()?;
         self.environment.begin_statement();
         // All of it sees one moment: what the defaults and keys of its rows refer to.
         let snapshot = transaction.statement_snapshot().map_err(from_engine)?;
@@ -184,7 +182,7 @@ impl Session {
         source: &Source<'_>,
         copy: &Copy,
     ) -> Result<(CachedPlan, Option<Arc<Table>>)> {
-        let catalog = self.changes.catalog();
+        let catalog = self.transaction.catalog();
         let mut parameters = Parameters::default();
         match &copy.relation {
             Copied::Query(statement) => {

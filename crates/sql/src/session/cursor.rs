@@ -172,7 +172,7 @@ impl Session {
     pub(super) async fn declare(&mut self, declared: &Declared, query: &Source<'_>) -> Result<()> {
         let name = &declared.name;
         if !declared.is_held {
-            self.needs_block("DECLARE CURSOR")?;
+            self.transaction.needs_block("DECLARE CURSOR")?;
         }
         if declared.is_binary {
             return Err(SqlError::unsupported("a BINARY cursor"));
@@ -309,7 +309,7 @@ impl Session {
         sink: &mut impl Sink,
     ) -> Result<()> {
         sink.fields(&cursor.fields)?;
-        let catalog = self.changes.catalog();
+        let catalog = self.transaction.catalog();
         for (sent, number) in numbers(range).enumerate() {
             sink.row(&ResultRow {
                 fields: &cursor.fields,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use types::{Result, SqlError, SqlState};
 
 use super::{Notice, Session, Sink, Tag};
-use catalog::{Behavior, Catalog, Ddl, NameClass, ObjectId, Relation, Target};
+use catalog::{Behavior, Catalog, NameClass, ObjectId, Relation, Target};
 use logical::bind::BindContext;
 use syntax::{
     Source, Statement,
@@ -29,7 +29,7 @@ impl Session {
         }
         self.begin()?;
         self.settle().await?;
-        self.changes.begin_definition();
+        self.transaction.begin_definition();
         match statement {
             Statement::CreateTableAs(new) => return self.create_table_as(new, source, sink).await,
             Statement::CreateTable(create) => self.create_table(create, sink).await?,
@@ -61,20 +61,13 @@ impl Session {
 
     async fn create_schema(&self, create: &CreateSchema, sink: &mut impl Sink) -> Result<()> {
         let name = create.name.qualified(&self.database.name)?.name;
-        let catalog = self.changes.catalog();
+        let catalog = self.transaction.catalog();
         if catalog.schema_named(&name).is_none() || !create.if_not_exists {
             create.supported.clone()?;
-            return self.ddl()?.create_schema(&name).await.map(drop);
+            return self.transaction.ddl()?.create_schema(&name).await.map(drop);
         }
         self.tell(sink, &Notice::exists_already("schema", &name));
         Ok(())
-    }
-
-    pub(super) fn ddl(&self) -> Result<Ddl<'_>> {
-        let transaction = self.transaction.as_ref();
-        let transaction =
-            transaction.ok_or_else(|| SqlError::new(SqlState::INTERNAL_ERROR, "no transaction"))?;
-        Ok(Ddl::new(transaction, &self.changes).sparing(&self.deferred))
     }
 
     /// Finds and holds the relation of a name, in the catalog as it is then; `None` if there need not
@@ -91,22 +84,22 @@ impl Session {
         let mut held = None;
         // Once more each time that another transaction has given the name to something else.
         loop {
-            let catalog = self.changes.catalog();
+            let catalog = self.transaction.catalog();
             let found = match catalog.find_relation(path, schema, &named.name) {
                 None if if_exists => return Ok(None),
                 _ => catalog.expect_relation(path, schema, &named.name)?.id(),
             };
             if held == Some(found) {
-                self.changes.begin_definition();
+                self.transaction.begin_definition();
                 return Ok(Some((catalog, found)));
             }
             if found < ObjectId::FIRST {
                 let message = format!("permission denied: \"{}\" is a system catalog", named.name);
                 return Err(SqlError::new(SqlState::INSUFFICIENT_PRIVILEGE, message));
             }
-            match self.ddl()?.hold(found).await {
+            match self.transaction.ddl()?.hold(found).await {
                 // It was dropped meanwhile; its name may be another's.
-                Err(_) if self.changes.catalog().relation(found).is_none() => {}
+                Err(_) if self.transaction.catalog().relation(found).is_none() => {}
                 outcome => outcome?,
             }
             held = Some(found);
@@ -143,7 +136,7 @@ impl Session {
     }
 
     async fn drop(&self, dropped: &Drop) -> Result<()> {
-        let catalog = self.changes.catalog();
+        let catalog = self.transaction.catalog();
         let mut targets = Vec::with_capacity(dropped.names.len());
         for written in &dropped.names {
             let qualified = written.qualified(&self.database.name)?;
@@ -177,7 +170,11 @@ impl Session {
         if targets.is_empty() {
             return Ok(());
         }
-        self.ddl()?.drop(&targets, behavior).await.map(drop)
+        self.transaction
+            .ddl()?
+            .drop(&targets, behavior)
+            .await
+            .map(drop)
     }
 
     fn dropped(
@@ -225,7 +222,7 @@ impl Session {
     }
 
     async fn truncate(&self, truncate: &Truncate) -> Result<()> {
-        let catalog = self.changes.catalog();
+        let catalog = self.transaction.catalog();
         let mut tables = Vec::with_capacity(truncate.tables.len());
         for table in &truncate.tables {
             let written = table.qualified(&self.database.name)?;
@@ -245,7 +242,8 @@ impl Session {
             true => Behavior::Cascade,
             false => Behavior::Restrict,
         };
-        self.ddl()?
+        self.transaction
+            .ddl()?
             .truncate(&tables, truncate.restarts, behavior)
             .await
             .map(drop)

@@ -13,22 +13,23 @@ use syntax::{
 impl Session {
     pub(super) async fn create_type(&self, create: &CreateType) -> Result<()> {
         let labels: Vec<&str> = create.labels.iter().map(String::as_str).collect();
-        let catalog = self.changes.catalog();
+        let catalog = self.transaction.catalog();
         let (schema, name) = self.place(&catalog, &create.name)?;
         create.supported.clone()?;
-        self.ddl()?
+        self.transaction
+            .ddl()?
             .create_enum(schema, &name, &labels)
             .await
             .map(drop)
     }
 
     pub(super) async fn alter_type(&self, alter: &AlterType) -> Result<()> {
-        let catalog = self.changes.catalog();
+        let catalog = self.transaction.catalog();
         let id = self.enum_named(&catalog, &alter.name)?;
-        let ddl = self.ddl()?;
+        let ddl = self.transaction.ddl()?;
         // Nobody comes to depend on it after texts were looked at.
         ddl.hold(id).await?;
-        let catalog = self.changes.catalog();
+        let catalog = self.transaction.catalog();
         match &alter.change {
             TypeChange::Name(new) => {
                 let name = catalog.object(id).map_or("", |ty| ty.name());
@@ -85,7 +86,10 @@ impl Session {
                     }
                 };
                 let position = u16::try_from(at).unwrap_or(u16::MAX);
-                self.ddl()?.alter_column(table.id, position, edit).await?;
+                self.transaction
+                    .ddl()?
+                    .alter_column(table.id, position, edit)
+                    .await?;
             }
         }
         Ok(())

@@ -93,7 +93,7 @@ impl Session {
         wanted: Wanted,
         sink: &mut impl Sink,
     ) -> Result<u64> {
-        let Some(transaction) = &self.transaction else {
+        let Some(transaction) = self.transaction.begun() else {
             return Err(ended());
         };
         let snapshot = match execution.seeing {
@@ -229,7 +229,7 @@ impl Session {
                 session: &self.environment.sequences,
                 is_read_only: self.characteristics().read_only,
             },
-            advisory: &self.advisory,
+            advisory: self.transaction.advisory(),
             budget: &shared.budget,
             key_changes,
             is_sequential: self.settings.effects().is_sequential,

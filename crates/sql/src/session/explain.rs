@@ -43,7 +43,7 @@ impl Session {
         let begun = Instant::now();
         let (planned, names, catalog) = loop {
             self.begin()?;
-            let catalog = self.changes.catalog();
+            let catalog = self.transaction.catalog();
             let (planned, names, tables, locks_rows) = phase::run(|| {
                 let mut parameters = Parameters::default();
                 let bind_context = self.bind_context(&catalog);
@@ -113,9 +113,7 @@ impl Session {
         timing: bool,
         sink: &mut impl Sink,
     ) -> Result<Measurements> {
-        let Some(transaction) = &self.transaction else {
-            return Err(SqlError::new(SqlState::INTERNAL_ERROR, "no transaction"));
-        };
+        let transaction = self.transaction.open()?;
         self.environment.begin_statement();
         let snapshot = transaction.statement_snapshot().map_err(from_engine)?;
         let command = match planned.is_command {

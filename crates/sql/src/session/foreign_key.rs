@@ -89,14 +89,14 @@ impl Session {
         written: &Written<'_>,
         looks: bool,
     ) -> Result<()> {
-        let catalog = self.changes.catalog();
+        let catalog = self.transaction.catalog();
         let Some(table) = catalog.table(table) else {
             return Err(SqlError::new(SqlState::INTERNAL_ERROR, "the table is gone"));
         };
         let referenced = self.referenced(&catalog, &written.key.table)?;
         let columns = positions(table, written.columns.iter().map(String::as_str))?;
         let there = positions(&referenced, written.key.columns.iter().map(Name::as_str))?;
-        let ddl = self.ddl()?;
+        let ddl = self.transaction.ddl()?;
         let name = written.name.clone().unwrap_or_else(|| {
             let is_taken = |name: &str| table.constraint(name).is_some();
             let columns = written.columns.join("_");
@@ -122,7 +122,7 @@ impl Session {
         };
         let table = ddl.add_foreign_key(table.id, key).await?;
         let reference = self.reference(&table, &name)?;
-        comparable(&reference, &self.changes.catalog())?;
+        comparable(&reference, &self.transaction.catalog())?;
         match looks {
             true => self.look_at_rows(&reference).await,
             false => Ok(()),
@@ -142,13 +142,17 @@ impl Session {
             Ok(())
         };
         let mode = engine::TableLockMode::ShareUpdateExclusive;
-        let table = self.ddl()?.alter_table(table, mode, validate).await?;
+        let table = self
+            .transaction
+            .ddl()?
+            .alter_table(table, mode, validate)
+            .await?;
         let reference = self.reference(&table, name)?;
         self.look_at_rows(&reference).await
     }
 
     fn reference(&self, table: &Arc<Table>, name: &str) -> Result<Arc<Reference>> {
-        let references = Reference::from(table, &self.changes.catalog());
+        let references = Reference::from(table, &self.transaction.catalog());
         let mut references = references.into_iter();
         let found = references.find(|reference| *reference.key.name == *name);
         found.ok_or_else(|| SqlError::new(SqlState::INTERNAL_ERROR, "the foreign key is gone"))
@@ -169,7 +173,7 @@ impl Session {
     /// # Errors
     /// 23503 if a row refers to a key that is not there, or is half NULL.
     async fn look_at_rows(&self, reference: &Reference) -> Result<()> {
-        let (text, mixes) = dangling(reference, &self.changes.catalog());
+        let (text, mixes) = dangling(reference, &self.transaction.catalog());
         if let Some(mixes) = mixes
             && !self.first_row(&mixes).await?.is_empty()
         {
@@ -190,7 +194,7 @@ impl Session {
                 break cached_plan;
             }
         };
-        let transaction = self.open_transaction()?;
+        let transaction = self.transaction.open()?;
         let changes = KeyChanges::new(&cached_plan.catalog, &self.budget());
         let present = transaction.read_present().map_err(from_engine)?;
         let none = no_parameters();

@@ -14,7 +14,7 @@ impl Session {
         mode: TableLockMode,
         waits: bool,
     ) -> Result<()> {
-        self.needs_block("LOCK TABLE")?;
+        self.transaction.needs_block("LOCK TABLE")?;
         self.begin()?;
         let if_locked = match waits {
             true => IfLocked::Wait,
@@ -22,7 +22,7 @@ impl Session {
         };
         for written in tables {
             let written = written.qualified(&self.database.name)?;
-            let catalog = self.changes.catalog();
+            let catalog = self.transaction.catalog();
             let found = catalog.expect_relation(
                 self.settings.search_path(),
                 written.schema.as_deref(),
@@ -34,10 +34,7 @@ impl Session {
                 Relation::Index(..) => return Err(refused(&written.name, "indexes")),
                 Relation::Sequence(_) => return Err(refused(&written.name, "sequences")),
             };
-            let Some(transaction) = &self.transaction else {
-                return Err(SqlError::new(SqlState::INTERNAL_ERROR, "no transaction"));
-            };
-            let locked = self.changes.lock_table(transaction, id, mode, if_locked);
+            let locked = self.transaction.lock_table(id, mode, if_locked);
             if locked.await?.is_none() {
                 let message = format!("relation \"{written}\" does not exist");
                 return Err(SqlError::new(SqlState::UNDEFINED_TABLE, message));

@@ -32,7 +32,7 @@ impl Session {
         sink: &mut impl Sink,
     ) -> Result<()> {
         order.supported.clone()?;
-        let is_alone = self.status() == Status::Idle && self.transaction.is_none();
+        let is_alone = self.status() == Status::Idle && self.transaction.begun().is_none();
         if order.vacuum && !is_alone {
             let message = "VACUUM cannot run inside a transaction block";
             return Err(SqlError::new(SqlState::ACTIVE_SQL_TRANSACTION, message));
@@ -66,7 +66,7 @@ impl Session {
     }
 
     fn all_tables(&self) -> Vec<(ObjectId, Option<Vec<usize>>)> {
-        let catalog = self.changes.catalog();
+        let catalog = self.transaction.catalog();
         let tables = catalog.objects().filter_map(|object| match object {
             catalog::Object::Table(table) if table.kind == TableKind::Ordinary => {
                 Some((table.id, None))
@@ -79,7 +79,7 @@ impl Session {
     /// Returns the tables that are named, and their columns by position; other objects than tables
     /// are passed over, as in PostgreSQL.
     fn targets(&self, targets: &[Target]) -> Result<Vec<(ObjectId, Option<Vec<usize>>)>> {
-        let catalog = self.changes.catalog();
+        let catalog = self.transaction.catalog();
         let mut found = Vec::with_capacity(targets.len());
         for target in targets {
             let written = target.name.qualified(&self.database.name)?;
@@ -124,12 +124,10 @@ impl Session {
         columns: Option<&[usize]>,
         if_locked: IfLocked,
     ) -> Result<()> {
-        let Some(transaction) = &self.transaction else {
-            return Err(SqlError::new(SqlState::INTERNAL_ERROR, "no transaction"));
-        };
+        let transaction = self.transaction.open()?;
         // One transaction looks at a time; no other changes the columns meanwhile.
         let mode = TableLockMode::ShareUpdateExclusive;
-        let locked = self.changes.lock_table(transaction, id, mode, if_locked);
+        let locked = self.transaction.lock_table(id, mode, if_locked);
         let Some(table) = locked.await? else {
             return Ok(());
         };
@@ -139,7 +137,8 @@ impl Session {
                 found.columns.entry(*at).or_insert_with(|| column.clone());
             }
         }
-        self.changes
+        self.transaction
+            .changes()
             .put_statistics(transaction, &table, found)
             .await
     }
@@ -160,7 +159,8 @@ impl Session {
     /// are for all of them.
     async fn look_at(&self, table: &Arc<Table>) -> Result<()> {
         let own = self
-            .engine
+            .transaction
+            .engine()
             .begin(Isolation::ReadCommitted)
             .map_err(from_engine)?;
         let changes = Changes::new(&self.database.catalogs);

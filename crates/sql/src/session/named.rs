@@ -127,7 +127,7 @@ impl Session {
         types: &[TypeName],
         source: &Source<'_>,
     ) -> Result<()> {
-        let catalog = self.changes.catalog();
+        let catalog = self.transaction.catalog();
         let types = types.iter().map(|ty| {
             let (ty, _) = data_type::resolve(ty, &catalog, self.settings.search_path())?;
             Ok(Some(ty))
@@ -196,7 +196,7 @@ impl Session {
             );
             return Err(SqlError::new(SqlState::SYNTAX_ERROR, message).detail(detail));
         }
-        let catalog = self.changes.catalog();
+        let catalog = self.transaction.catalog();
         let mut none = Parameters::default();
         let bind_context = self.bind_context(&catalog);
         let mut binder = Binder::for_text(&bind_context, source.lines(), &mut none);
@@ -205,9 +205,7 @@ impl Session {
             .iter()
             .map(|argument| compile(argument, &Layout::new([]), &Outer::default()));
         let programs: Vec<_> = programs.collect::<Result<_>>()?;
-        let Some(transaction) = &self.transaction else {
-            return Err(SqlError::new(SqlState::INTERNAL_ERROR, "no transaction"));
-        };
+        let transaction = self.transaction.open()?;
         let mut no_parameters = Rows::new(0);
         no_parameters.push([]);
         let environment = self.statement_environment(&catalog);

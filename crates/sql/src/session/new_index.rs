@@ -28,14 +28,14 @@ impl Session {
         create: &CreateIndex,
         sink: &mut impl Sink,
     ) -> Result<()> {
-        let catalog = self.changes.catalog();
+        let catalog = self.transaction.catalog();
         let table = self.indexed_table(&catalog, create)?;
         let new = phase::run(|| self.new_index(&catalog, &table, create)).await?;
         if is_there(&new, create, &catalog, table.schema) {
             self.tell(sink, &Notice::exists_already("relation", &new.name));
             return Ok(());
         }
-        let ddl = self.ddl()?;
+        let ddl = self.transaction.ddl()?;
         if new.is_computed() {
             ddl.lock(table.id, TableLockMode::Share).await?;
             self.compute_all(&table, create).await?;
@@ -56,7 +56,7 @@ impl Session {
         self.not_in_block("CREATE INDEX CONCURRENTLY")?;
         self.end_implicit().await?;
         self.begin()?;
-        let catalog = self.changes.catalog();
+        let catalog = self.transaction.catalog();
         let table = self.indexed_table(&catalog, create)?;
         let new = phase::run(|| self.new_index(&catalog, &table, create)).await?;
         let is_there = is_there(&new, create, &catalog, table.schema);
@@ -68,8 +68,9 @@ impl Session {
         if is_there {
             self.tell(sink, &Notice::exists_already("relation", &new.name));
         } else {
-            let catalogs = self.changes.catalogs();
-            create_index_concurrently(&self.engine, catalogs, catalog, table.id, new).await?;
+            let catalogs = &self.database.catalogs;
+            create_index_concurrently(self.transaction.engine(), catalogs, catalog, table.id, new)
+                .await?;
         }
         sink.complete(Tag::Word("CREATE INDEX"))
     }
@@ -139,7 +140,7 @@ impl Session {
             Some(name) => name.qualified(&self.database.name)?.name,
             None => {
                 let columns = names.join("_");
-                let ddl = self.ddl()?;
+                let ddl = self.transaction.ddl()?;
                 ddl.choose_name(table.schema, &table.name, Some(&columns), "idx", |_| false)
             }
         };
@@ -170,7 +171,7 @@ impl Session {
         if counted.is_empty() && predicate.is_none() {
             return Ok(());
         }
-        let catalog = self.changes.catalog();
+        let catalog = self.transaction.catalog();
         let what = match counted.is_empty() {
             true => "count(*)".to_owned(),
             false => counted.join(", "),
@@ -190,7 +191,7 @@ impl Session {
     }
 
     pub(super) fn not_in_block(&self, what: &str) -> Result<()> {
-        if self.block.status() == super::Status::Idle {
+        if self.transaction.status() == super::Status::Idle {
             return Ok(());
         }
         let message = format!("{what} cannot run inside a transaction block");

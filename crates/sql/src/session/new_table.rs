@@ -29,7 +29,7 @@ impl Session {
         if create.temporary {
             return Err(SqlError::unsupported("a temporary table"));
         }
-        let catalog = self.changes.catalog();
+        let catalog = self.transaction.catalog();
         let (schema, name) = self.place(&catalog, &create.name)?;
         if create.if_not_exists && catalog.named(NameClass::Relation, schema, &name).is_some() {
             self.tell(sink, &Notice::exists_already("relation", &name));
@@ -65,8 +65,8 @@ impl Session {
         })
         .await?;
         let sequences = self.create_column_sequences(&mut new, &sequences).await?;
-        phase::run(|| self.check_expressions(&self.changes.catalog(), &mut new)).await?;
-        let table = self.ddl()?.create_table(new).await?;
+        phase::run(|| self.check_expressions(&self.transaction.catalog(), &mut new)).await?;
+        let table = self.transaction.ddl()?.create_table(new).await?;
         self.own_sequences(&table, &sequences).await?;
         for copied in &copied {
             self.copy_indexes(&table, copied).await?;
@@ -173,7 +173,7 @@ impl Session {
                 Ok(())
             }
             ConstraintKind::Check(condition) => {
-                let catalog = self.changes.catalog();
+                let catalog = self.transaction.catalog();
                 let expression = stored(&self.names(&catalog), condition);
                 let unnamed =
                     || free_name(new, &check_name(&new.name, &new.columns, &expression.text));

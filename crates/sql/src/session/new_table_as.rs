@@ -34,7 +34,7 @@ impl Session {
         }
         let (catalog, bound) = loop {
             self.begin()?;
-            let catalog = self.changes.catalog();
+            let catalog = self.transaction.catalog();
             let (bound, tables, locks_rows) = phase::run(|| {
                 let mut parameters = Parameters::default();
                 let bind_context = self.bind_context(&catalog);
@@ -64,7 +64,7 @@ impl Session {
             columns: columns(new, &bound, &catalog)?,
             ..NewTable::default()
         };
-        let table = self.ddl()?.create_table(table).await?;
+        let table = self.transaction.ddl()?.create_table(table).await?;
         if !new.with_data {
             return sink.complete(Tag::Word(TableAs::TAG));
         }

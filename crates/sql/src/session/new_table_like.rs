@@ -139,13 +139,13 @@ impl Session {
             for index in table.indexes.iter().filter(|index| !is_constraint(index)) {
                 let like = phase::run(|| self.index_like(&new, index, copied)).await?;
                 names.push((index.id, like.name.clone()));
-                new = self.ddl()?.create_index(new.id, like).await?;
+                new = self.transaction.ddl()?.create_index(new.id, like).await?;
             }
         }
         if !copied.included.comments {
             return Ok(());
         }
-        let ddl = self.ddl()?;
+        let ddl = self.transaction.ddl()?;
         for (part, text) in copied.comments.iter() {
             let part = match part {
                 Part::Whole => None,
@@ -176,7 +176,7 @@ impl Session {
 
     /// Returns an index like another one, over the columns that the new table has for its columns.
     fn index_like(&self, new: &Arc<Table>, index: &Index, copied: &Copied) -> Result<NewIndex> {
-        let catalog = self.changes.catalog();
+        let catalog = self.transaction.catalog();
         let bind_context = self.bind_context(&catalog);
         let mut parameters = Parameters::default();
         let mut binder = Binder::for_definitions(&bind_context, &mut parameters);
@@ -213,7 +213,7 @@ impl Session {
             }
         };
         let columns_named = Some(names.join("_"));
-        let ddl = self.ddl()?;
+        let ddl = self.transaction.ddl()?;
         let name = ddl.choose_name(
             new.schema,
             &new.name,

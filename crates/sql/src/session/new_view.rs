@@ -10,7 +10,7 @@ use syntax::{Source, phase, statement::CreateView};
 impl Session {
     pub(super) async fn create_view(&self, create: &CreateView, source: &Source<'_>) -> Result<()> {
         create.supported.clone()?;
-        let catalog = self.changes.catalog();
+        let catalog = self.transaction.catalog();
         let (schema, name) = self.place(&catalog, &create.name)?;
         let (text, outputs, uses, grouped_by) = phase::run(|| {
             let text = create.query.to_string();
@@ -63,14 +63,14 @@ impl Session {
             comments: Comments::default(),
         };
         match existing {
-            None => self.ddl()?.create_view(view).await.map(drop),
+            None => self.transaction.ddl()?.create_view(view).await.map(drop),
             Some(id) => {
                 let Some(Object::View(_)) = catalog.object(id) else {
                     let message = format!("\"{name}\" is not a view");
                     return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, message));
                 };
                 is_not_within(&view, id, &catalog)?;
-                self.ddl()?.replace_view(view).await
+                self.transaction.ddl()?.replace_view(view).await
             }
         }
     }

@@ -169,7 +169,7 @@ impl Session {
         if let Some(ty) = Type::from_oid(oid) {
             return Ok(ty);
         }
-        let catalog = self.changes.catalog();
+        let catalog = self.transaction.catalog();
         let scalar = |oid: u32| {
             let ty = catalog.enum_type(ObjectId(oid))?;
             Some(Scalar::Enum(EnumId(ty.id.0)))
@@ -238,7 +238,7 @@ impl Session {
         let Some(cached_plan) = self.known(plan_key) else {
             return Ok(None);
         };
-        self.block.check()?;
+        self.transaction.check()?;
         let types = cached_plan.parameters.clone();
         let fields = cached_plan.shows_rows().then(|| cached_plan.fields.clone());
         let kind = Kind::Planned(RefCell::new(Ready::new((cached_plan, Vec::new()))));
@@ -256,7 +256,7 @@ impl Session {
             let this = &*self;
             return phase::run(|| this.prepared_without_plan(source)).await;
         }
-        self.block.check()?;
+        self.transaction.check()?;
         let Some(found) = self.plan(source, types).await? else {
             return self.planless(source, None, Kind::Other);
         };
@@ -307,7 +307,7 @@ impl Session {
         let Kind::Planned(newest) = &prepared.kind else {
             return Ok(None);
         };
-        self.block.check()?;
+        self.transaction.check()?;
         self.enter();
         let mut limits = self.limits();
         let ready = interruptible(&mut limits, pin!(self.lock_prepared(prepared, newest))).await?;
@@ -355,7 +355,7 @@ impl Session {
             }
             return Ok(());
         };
-        self.block.check()?;
+        self.transaction.check()?;
         self.enter();
         let mut limits = self.limits();
         let running = async {

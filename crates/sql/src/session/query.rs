@@ -219,7 +219,7 @@ impl Session {
         normalised: Option<PlanKey<'_>>,
         exact: PlanKey<'_>,
     ) -> Result<Option<(Arc<CachedPlan>, Vec<Literal<'t>>)>> {
-        let catalog = self.changes.catalog();
+        let catalog = self.transaction.catalog();
         // A literal may have to be as it was written, as in `numeric(5, 2)`; or it is an error,
         // which is told about the text and not about parameters.
         if let Some(normalised) = normalised
@@ -261,22 +261,21 @@ impl Session {
 
     /// A plan that was kept, of whatever version of the catalog.
     fn kept_plan(&self, plan_key: PlanKey<'_>) -> Option<Arc<CachedPlan>> {
-        match self.changes.is_empty() {
+        match self.transaction.changes().is_empty() {
             true => self
                 .database
                 .plan_cache
                 .find(plan_key, self.settings.inputs()),
             false => self
-                .private_plan_cache
-                .borrow()
-                .find(plan_key, self.settings.inputs()),
+                .transaction
+                .private_plan(plan_key, self.settings.inputs()),
         }
     }
 
     /// Whether the same plan would be made now.
     pub(super) fn is_current(&self, cached_plan: &CachedPlan) -> bool {
         cached_plan.is_of(self.settings.inputs())
-            && self.changes.is_current(&cached_plan.catalog)
+            && self.transaction.is_current(&cached_plan.catalog)
             && cached_plan.statement.dependencies.holds()
             && self.can_read_by(&cached_plan.indexes)
     }
@@ -285,7 +284,7 @@ impl Session {
     /// made: not if they are newer than its snapshot. Under read committed each statement has a
     /// snapshot that is as new as the catalog.
     fn can_read_by(&self, indexes: &[engine::Index]) -> bool {
-        let Some(transaction) = &self.transaction else {
+        let Some(transaction) = self.transaction.begun() else {
             return true;
         };
         transaction.isolation() == Isolation::ReadCommitted
@@ -320,8 +319,8 @@ impl Session {
             return cached_plan;
         }
         if cached_plan.catalog.is_private() {
-            let mut own = self.private_plan_cache.borrow_mut();
-            own.keep(plan_key, &cached_plan, &self.kept);
+            self.transaction
+                .keep_private_plan(plan_key, &cached_plan, &self.kept);
         } else {
             self.database.plan_cache.keep(plan_key, &cached_plan);
         }
@@ -404,7 +403,7 @@ impl Session {
     /// snapshot; whether there were some. A plan that was made before the transaction began
     /// needs no second look: its indexes were there then.
     fn hide_indexes(&self, relation: &mut Relation) -> bool {
-        let Some(transaction) = &self.transaction else {
+        let Some(transaction) = self.transaction.begun() else {
             return false;
         };
         let mut any = false;
@@ -466,7 +465,7 @@ impl Session {
         locks_rows: bool,
         catalog: &Arc<Catalog>,
     ) -> Result<bool> {
-        let Some(transaction) = &self.transaction else {
+        let Some(transaction) = self.transaction.begun() else {
             return Ok(false);
         };
         for (table, writes) in tables {
@@ -477,8 +476,8 @@ impl Session {
             } else {
                 TableLockMode::AccessShare
             };
-            self.changes
-                .lock_table(transaction, *table, mode, IfLocked::Wait)
+            self.transaction
+                .lock_table(*table, mode, IfLocked::Wait)
                 .await?;
         }
         if tables.iter().any(|(_, writes)| *writes) {
@@ -486,7 +485,7 @@ impl Session {
         }
         // The answer holds only if the definitions last that it was made by.
         transaction.depends_on(catalog.committed_at());
-        Ok(self.changes.is_current(catalog))
+        Ok(self.transaction.is_current(catalog))
     }
 
     /// Runs a plan whose tables are locked, to its end.

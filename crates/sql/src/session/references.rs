@@ -96,10 +96,10 @@ impl Session {
             if noted.is_empty() {
                 return Ok(());
             }
-            self.deferred.begin_round();
+            self.transaction.deferred().begin_round();
             let mut first: Option<Violation> = None;
             for noted in noted {
-                if let Some(noted) = self.deferred.put_off(noted) {
+                if let Some(noted) = self.transaction.deferred().put_off(noted) {
                     let before = first.as_ref().map(|violation| violation.place);
                     let earlier = self.keep_reference(&noted, changes, &turn, before);
                     first = earlier.await?.or(first);
@@ -120,12 +120,12 @@ impl Session {
         let (turn, budget) = (Turn::default(), self.budget());
         let mut from = 0;
         let mut first: Option<(u64, Violation)> = None;
-        while let Some(check) = self.deferred.next(&mut from, constraints) {
+        while let Some(check) = self.transaction.deferred().next(&mut from, constraints) {
             let before = match &first {
                 Some((round, _)) if *round != check.round => break,
                 first => first.as_ref().map(|(_, violation)| violation.place),
             };
-            let catalog = self.changes.catalog();
+            let catalog = self.transaction.catalog();
             // A constraint that was dropped since demands nothing.
             let reference = &check.noted.reference;
             let referring = catalog.table(reference.referring.id);
@@ -157,7 +157,7 @@ impl Session {
     ) -> Result<Option<Violation>> {
         let keeping = Keeping {
             session: self,
-            transaction: self.open_transaction()?,
+            transaction: self.transaction.open()?,
             reference: &noted.reference,
             changes,
             turn,
@@ -172,11 +172,6 @@ impl Session {
         }
     }
 
-    pub(super) fn open_transaction(&self) -> Result<&Transaction> {
-        let transaction = self.transaction.as_ref();
-        transaction.ok_or_else(|| SqlError::new(SqlState::INTERNAL_ERROR, "no transaction"))
-    }
-
     /// Returns the plan of a question, with its tables locked.
     async fn question(&self, reference: &Reference, question: Question) -> Result<Arc<CachedPlan>> {
         let plan_key = PlanKey::Reference(reference.key.id, question);
@@ -184,7 +179,7 @@ impl Session {
             let cached_plan = match self.known(plan_key) {
                 Some(cached_plan) => cached_plan,
                 None => {
-                    let (text, types) = question.text(reference, &self.changes.catalog())?;
+                    let (text, types) = question.text(reference, &self.transaction.catalog())?;
                     let cached_plan = self.internal(&text, types).await?;
                     self.remember(plan_key, cached_plan)
                 }
@@ -198,7 +193,7 @@ impl Session {
     /// Returns the plan of an internal statement, with parameters of these types.
     pub(super) async fn internal(&self, text: &str, types: Vec<Type>) -> Result<CachedPlan> {
         let mut parameters = Parameters::declared(types.into_iter().map(Some).collect());
-        let catalog = self.changes.catalog();
+        let catalog = self.transaction.catalog();
         phase::run(|| {
             let sources = syntax::split(text)?;
             let [source] = sources.as_slice() else {
@@ -220,7 +215,7 @@ impl Session {
         let environment = self.statement_environment(&cached_plan.catalog);
         let shared = SharedRows::new(self.budget());
         let _snapshot = reads.statement_snapshot().map_err(from_engine)?;
-        let transaction = self.open_transaction()?;
+        let transaction = self.transaction.open()?;
         let context = ExecutionContext {
             reads,
             ..self.execution_context(transaction, &environment, parameters, &shared, changes)

@@ -43,7 +43,7 @@ impl Session {
     /// Returns the role as which statements are carried out.
     fn acting(&self) -> Result<Arc<Role>> {
         let name = self.settings.users().current();
-        let catalog = self.changes.catalog();
+        let catalog = self.transaction.catalog();
         catalog
             .role_named(name)
             .cloned()
@@ -56,7 +56,7 @@ impl Session {
             RoleName::CurrentUser => self.settings.users().current(),
             RoleName::SessionUser => self.settings.users().session(),
         };
-        let catalog = self.changes.catalog();
+        let catalog = self.transaction.catalog();
         catalog
             .role_named(name)
             .cloned()
@@ -115,7 +115,7 @@ impl Session {
             return Err(denied("permission denied to create role"));
         }
         check_name(name)?;
-        if self.changes.catalog().role_named(name).is_some() {
+        if self.transaction.catalog().role_named(name).is_some() {
             let message = format!("role \"{name}\" already exists");
             return Err(SqlError::new(SqlState::DUPLICATE_OBJECT, message));
         }
@@ -131,7 +131,7 @@ impl Session {
             inherits: options.inherits != Some(false),
             comments: Comments::default(),
         };
-        self.ddl()?.create_role(role).await?;
+        self.transaction.ddl()?.create_role(role).await?;
         if !is_superuser {
             self.warn_of_privileges(name, sink);
         }
@@ -186,7 +186,7 @@ impl Session {
                 *flag = value.unwrap_or(*flag);
             }
         };
-        self.ddl()?.alter_role(role.id, edit).await?;
+        self.transaction.ddl()?.alter_role(role.id, edit).await?;
         if options.is_superuser == Some(false) {
             self.warn_of_privileges(&role.name, sink);
         }
@@ -211,11 +211,11 @@ impl Session {
             return Err(SqlError::unsupported("renaming the current user"));
         }
         check_name(name)?;
-        if self.changes.catalog().role_named(name).is_some() {
+        if self.transaction.catalog().role_named(name).is_some() {
             let message = format!("role \"{name}\" already exists");
             return Err(SqlError::new(SqlState::DUPLICATE_OBJECT, message));
         }
-        self.ddl()?.rename(role.id, name).await
+        self.transaction.ddl()?.rename(role.id, name).await
     }
 
     pub(super) async fn drop_roles(
@@ -232,7 +232,7 @@ impl Session {
         }
         let mut targets = Vec::with_capacity(names.len());
         for name in names {
-            let catalog = self.changes.catalog();
+            let catalog = self.transaction.catalog();
             let Some(role) = catalog.role_named(name) else {
                 if !if_exists {
                     return Err(missing(name));
@@ -268,7 +268,10 @@ impl Session {
             targets.push(Target::Object(role.id));
         }
         if !targets.is_empty() {
-            self.ddl()?.drop(&targets, Behavior::Restrict).await?;
+            self.transaction
+                .ddl()?
+                .drop(&targets, Behavior::Restrict)
+                .await?;
         }
         Ok(())
     }

@@ -49,7 +49,7 @@ impl Session {
             return Err(SqlError::unsupported("a temporary sequence"));
         }
         let clauses = &create.clauses;
-        let catalog = self.changes.catalog();
+        let catalog = self.transaction.catalog();
         let (schema, name) = self.place(&catalog, &create.name)?;
         if create.if_not_exists && catalog.named(NameClass::Relation, schema, &name).is_some() {
             self.tell(sink, &Notice::exists_already("relation", &name));
@@ -71,7 +71,11 @@ impl Session {
             _ => None,
         };
         let sequence = new_sequence(schema, &name, options, owned_by);
-        self.ddl()?.create_sequence(sequence).await.map(drop)
+        self.transaction
+            .ddl()?
+            .create_sequence(sequence)
+            .await
+            .map(drop)
     }
 
     pub(super) async fn alter_sequence(&self, alter: &AlterSequence) -> Result<()> {
@@ -105,13 +109,11 @@ impl Session {
         clauses: &SequenceClauses,
         owned_by: Option<Option<OwnedBy>>,
     ) -> Result<()> {
-        let transaction = self.transaction.as_ref();
-        let transaction =
-            transaction.ok_or_else(|| SqlError::new(SqlState::INTERNAL_ERROR, "no transaction"))?;
-        let ddl = self.ddl()?;
+        let transaction = self.transaction.open()?;
+        let ddl = self.transaction.ddl()?;
         // Another transaction may change it until then.
         ddl.hold_record(sequence.id).await?;
-        let catalog = self.changes.catalog();
+        let catalog = self.transaction.catalog();
         let sequence = catalog.expect_sequence(sequence.id)?;
         let ty = match &clauses.data_type {
             Some(data_type) => {
@@ -252,7 +254,7 @@ impl Session {
         column: &mut Column,
         sequence: &ColumnSequence,
     ) -> Result<(ObjectId, OwnedBy)> {
-        let ddl = self.ddl()?;
+        let ddl = self.transaction.ddl()?;
         let is_own = |name: &str| name == table;
         let name = ddl.choose_name(schema, table, Some(&column.name), "seq", is_own);
         let new = new_sequence(schema, &name, sequence.options, None);
@@ -284,7 +286,10 @@ impl Session {
                 });
                 Ok(())
             };
-            self.ddl()?.alter_sequence(*id, false, own).await?;
+            self.transaction
+                .ddl()?
+                .alter_sequence(*id, false, own)
+                .await?;
         }
         Ok(())
     }

@@ -14,7 +14,7 @@ impl Session {
         sink: &mut impl Sink,
     ) -> Result<()> {
         self.begin()?;
-        let catalog = self.changes.catalog();
+        let catalog = self.transaction.catalog();
         let meant = match &set.names {
             None => None,
             Some(names) => {
@@ -25,7 +25,9 @@ impl Session {
                 Some(meant)
             }
         };
-        self.deferred.set(meant.as_deref(), set.is_deferred);
+        self.transaction
+            .deferred()
+            .set(meant.as_deref(), set.is_deferred);
         if !set.is_deferred {
             self.keep_deferred(meant.as_deref()).await?;
         }

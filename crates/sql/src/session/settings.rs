@@ -274,7 +274,7 @@ impl Session {
     /// 42704 if there is no setting with the name.
     pub fn shows(&self, name: &str) -> Result<String> {
         let definition = Definition::expect(name)?;
-        let catalog = self.changes.catalog();
+        let catalog = self.transaction.catalog();
         self.asked(&catalog)
             .get(definition, name)
             .ok_or_else(|| known::unrecognized(name))
@@ -326,8 +326,8 @@ impl Session {
             let default = values.get(definition, name).unwrap_or_default();
             return self.set_transaction_setting(&kept, &shown.unwrap_or(default));
         }
-        if shown.is_some() && self.block.depth() == 0 {
-            self.settings.count(self.block.began_with());
+        if shown.is_some() && self.transaction.depth() == 0 {
+            self.settings.count(self.transaction.began_with());
         }
         self.settings
             .put(definition, &kept, scope, shown, &self.kept)?;
@@ -337,7 +337,7 @@ impl Session {
 
     /// Returns a value that a setting is to have, as it is shown.
     fn check(&self, definition: &Definition, name: &str, value: &str) -> Result<String> {
-        let catalog = self.changes.catalog();
+        let catalog = self.transaction.catalog();
         self.asked(&catalog).check(definition, name, value)
     }
 
@@ -364,7 +364,7 @@ impl Session {
 
     /// Sets the settings that functions have set.
     pub(super) fn set_pending(&mut self, sink: &mut impl Sink) -> Result<()> {
-        for warning in self.advisory.take_warnings() {
+        for warning in self.transaction.advisory().take_warnings() {
             self.tell(sink, &Notice::warning(SqlState::WARNING, warning));
         }
         for pending in self.environment.take_pending() {
@@ -375,11 +375,7 @@ impl Session {
 
     /// Applies settings to the open transaction and to the advisory locks, after some were set or restored.
     fn follow_settings(&mut self) {
-        let effects = self.settings.effects();
-        if let Some(transaction) = &self.transaction {
-            effects.apply(transaction);
-        }
-        self.advisory.set_limit(effects.lock_limit);
+        self.transaction.follow(self.settings.effects());
     }
 
     /// Iterates over all settings with their values, without custom ones.

@@ -141,7 +141,7 @@ impl Session {
             name: name.into(),
             query: RefCell::new(Some(Box::new(query))),
             memory,
-            depth: Cell::new(self.block.depth()),
+            depth: Cell::new(self.transaction.depth()),
         });
         let all = &mut self.suspended.0;
         all.retain(|other| other.strong_count() > 0);
@@ -209,7 +209,7 @@ impl Session {
         let left = rest.rows.len() - rest.next;
         let most = rows_max.unwrap_or(usize::MAX);
         let until = rest.next + left.min(most);
-        let catalog = self.changes.catalog();
+        let catalog = self.transaction.catalog();
         for at in rest.next..until {
             sink.row(&ResultRow {
                 fields,

@@ -71,7 +71,7 @@ impl Session {
     }
 
     fn newly_bound(&self, source: &Source<'_>, statement: &RowStatement) -> Bound {
-        let catalog = self.changes.catalog();
+        let catalog = self.transaction.catalog();
         let mut parameters = Parameters::default();
         let bind_context = self.bind_context(&catalog);
         Binder::bind(&bind_context, source.lines(), statement, &mut parameters).unwrap()
@@ -83,7 +83,7 @@ impl Session {
         let Statement::Rows(statement) = &*statement else {
             panic!("{text} does not read rows");
         };
-        let catalog = self.changes.catalog();
+        let catalog = self.transaction.catalog();
         let mut parameters = Parameters::default();
         let cached_plan = self.bound(&sources[0], statement, &mut parameters, &catalog);
         let shown_plan = shown(&cached_plan.unwrap().statement.plan);

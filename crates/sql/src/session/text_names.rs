@@ -34,7 +34,7 @@ impl Session {
         names: impl Fn(Option<&Column>, &str) -> bool,
     ) -> Result<()> {
         let on = Dependency::on(id);
-        let catalog = self.changes.catalog();
+        let catalog = self.transaction.catalog();
         for object in catalog.objects() {
             let mut is_named = false;
             match object {

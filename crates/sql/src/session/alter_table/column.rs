@@ -28,7 +28,7 @@ impl Session {
         if_not_exists: bool,
     ) -> Result<()> {
         let table = self.table_now(id)?;
-        let catalog = self.changes.catalog();
+        let catalog = self.transaction.catalog();
         if let Some((_, there)) = table.column(definition.name.as_str()) {
             if if_not_exists {
                 return Ok(());
@@ -67,7 +67,7 @@ impl Session {
             .cloned()
             .collect();
         let missing = phase::run(|| {
-            let catalog = self.changes.catalog();
+            let catalog = self.transaction.catalog();
             let bind_context = self.bind_context(&catalog);
             let mut parameters = Parameters::default();
             let mut binder = Binder::for_definitions(&bind_context, &mut parameters);
@@ -86,8 +86,8 @@ impl Session {
                 {
                     return Err(contains_nulls(&table, &column.name));
                 }
-                self.ddl()?.add_column(id, column).await?;
-                self.ddl()?.rebuild_indexes(id).await?;
+                self.transaction.ddl()?.add_column(id, column).await?;
+                self.transaction.ddl()?.rebuild_indexes(id).await?;
             }
             None => {
                 let add = |table: &mut Table| {
@@ -130,7 +130,11 @@ impl Session {
         if matches!(&table.row_key, RowKey::Columns(key) if key.contains(&position)) {
             self.unkey(id, target, behavior).await?;
         }
-        self.ddl()?.drop(&[target], behavior).await.map(drop)
+        self.transaction
+            .ddl()?
+            .drop(&[target], behavior)
+            .await
+            .map(drop)
     }
 
     pub(super) async fn alter_column(
@@ -171,7 +175,7 @@ impl Session {
                 Err(syntax(format!("{of} is a generated column")))
             }
             ColumnChange::SetDefault(value) => {
-                let catalog = self.changes.catalog();
+                let catalog = self.transaction.catalog();
                 let mut changed = column.clone();
                 let names = self.names(&catalog);
                 phase::run(|| {
@@ -185,11 +189,16 @@ impl Session {
                 })
                 .await?;
                 let set = |column: &mut Column| column.default = changed.default;
-                self.ddl()?.alter_column(id, position, set).await.map(drop)
+                self.transaction
+                    .ddl()?
+                    .alter_column(id, position, set)
+                    .await
+                    .map(drop)
             }
             ColumnChange::DropDefault => {
                 let unset = |column: &mut Column| column.default = None;
-                self.ddl()?
+                self.transaction
+                    .ddl()?
                     .alter_column(id, position, unset)
                     .await
                     .map(drop)
@@ -203,7 +212,11 @@ impl Session {
                     return Err(contains_nulls(&table, name));
                 }
                 let set = |column: &mut Column| column.not_null = true;
-                self.ddl()?.alter_column(id, position, set).await.map(drop)
+                self.transaction
+                    .ddl()?
+                    .alter_column(id, position, set)
+                    .await
+                    .map(drop)
             }
             ColumnChange::DropNotNull => {
                 if is_identity {
@@ -215,7 +228,8 @@ impl Session {
                     return Err(SqlError::new(SqlState::INVALID_TABLE_DEFINITION, message));
                 }
                 let unset = |column: &mut Column| column.not_null = false;
-                self.ddl()?
+                self.transaction
+                    .ddl()?
                     .alter_column(id, position, unset)
                     .await
                     .map(drop)
@@ -230,7 +244,8 @@ impl Session {
                     };
                 }
                 let unset = |column: &mut Column| column.generation = None;
-                self.ddl()?
+                self.transaction
+                    .ddl()?
                     .alter_column(id, position, unset)
                     .await
                     .map(drop)
@@ -254,7 +269,11 @@ impl Session {
                     .create_column_sequence(table.schema, &table.name, &mut changed, &sequence)
                     .await?;
                 let set = |column: &mut Column| column.generation = changed.generation;
-                let table = self.ddl()?.alter_column(id, position, set).await?;
+                let table = self
+                    .transaction
+                    .ddl()?
+                    .alter_column(id, position, set)
+                    .await?;
                 self.own_sequences(&table, &[owned]).await
             }
             ColumnChange::SetIdentity(change) => self.set_identity(&table, at, change).await,
@@ -266,7 +285,7 @@ impl Session {
                     };
                 };
                 let unset = |column: &mut Column| column.generation = None;
-                let ddl = self.ddl()?;
+                let ddl = self.transaction.ddl()?;
                 ddl.alter_column(id, position, unset).await?;
                 let free = |sequence: &mut Sequence| {
                     sequence.owned_by = None;
@@ -298,9 +317,12 @@ impl Session {
                     sequence,
                 });
             };
-            self.ddl()?.alter_column(table.id, position, set).await?;
+            self.transaction
+                .ddl()?
+                .alter_column(table.id, position, set)
+                .await?;
         }
-        let catalog = self.changes.catalog();
+        let catalog = self.transaction.catalog();
         let sequence = catalog.expect_sequence(sequence)?;
         let owner: Option<Option<OwnedBy>> = None;
         self.change_sequence(sequence, &change.clauses, owner).await
@@ -313,7 +335,11 @@ impl Session {
         edit: impl FnOnce(&mut Table) -> Result<()>,
     ) -> Result<()> {
         let mode = TableLockMode::AccessExclusive;
-        self.ddl()?.alter_table(id, mode, edit).await.map(drop)
+        self.transaction
+            .ddl()?
+            .alter_table(id, mode, edit)
+            .await
+            .map(drop)
     }
 }
 

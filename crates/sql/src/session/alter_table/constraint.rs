@@ -68,7 +68,7 @@ impl Session {
             ConstraintKind::Check(condition) => {
                 let (name, expression) = phase::run(|| {
                     let name = name.unwrap_or_else(|| self.check_name(&table, condition));
-                    let names = self.changes.catalog();
+                    let names = self.transaction.catalog();
                     let mut expression = stored(&self.names(&names), condition);
                     name_columns(&mut expression, &table.columns, id);
                     Ok((name, expression))
@@ -115,7 +115,7 @@ impl Session {
             );
             return Err(SqlError::new(SqlState::INVALID_TABLE_DEFINITION, message));
         }
-        let ddl = self.ddl()?;
+        let ddl = self.transaction.ddl()?;
         let name = match name {
             Some(name) => self.free_relation(&table, name)?,
             None => ddl.choose_name(table.schema, &table.name, None, "pkey", |_| false),
@@ -141,7 +141,10 @@ impl Session {
     /// Takes the primary key from a table whose rows lie under it, because the key or one of its
     /// columns goes.
     pub(super) async fn unkey(&self, id: ObjectId, goes: Target, behavior: Behavior) -> Result<()> {
-        self.ddl()?.drop_dependents(goes, behavior).await?;
+        self.transaction
+            .ddl()?
+            .drop_dependents(goes, behavior)
+            .await?;
         let edit = |table: &mut Table| {
             let mut all = table.columns.to_vec();
             all.iter_mut().for_each(|column| column.missing = None);
@@ -159,7 +162,7 @@ impl Session {
         nulls_not_distinct: bool,
     ) -> Result<()> {
         let table = self.table_now(id)?;
-        let ddl = self.ddl()?;
+        let ddl = self.transaction.ddl()?;
         let column = |position: &u16| &table.columns[usize::from(*position)];
         let name = match name {
             Some(name) => self.free_relation(&table, name)?,
@@ -196,7 +199,7 @@ impl Session {
         let table = self.table_now(id)?;
         is_free(&table, &name)?;
         phase::run(|| {
-            let catalog = self.changes.catalog();
+            let catalog = self.transaction.catalog();
             let bind_context = self.bind_context(&catalog);
             let mut parameters = Parameters::default();
             let mut binder = Binder::for_definitions(&bind_context, &mut parameters);
@@ -217,7 +220,7 @@ impl Session {
             expression,
             is_valid,
         };
-        self.ddl()?.add_check(id, check).await.map(drop)
+        self.transaction.ddl()?.add_check(id, check).await.map(drop)
     }
 
     /// # Errors
@@ -306,7 +309,7 @@ impl Session {
                 }
             }
         }
-        let ddl = self.ddl()?;
+        let ddl = self.transaction.ddl()?;
         let name = written.map_or(index_name, Name::as_str);
         is_free(&table, name)?;
         if name != index_name {
@@ -362,10 +365,16 @@ impl Session {
         };
         let mut keys = table.foreign_keys.iter();
         if let Some(key) = keys.find(|key| key.id == constraint) {
-            self.ddl()?.not_pending("ALTER TABLE", key.referenced)?;
+            self.transaction
+                .ddl()?
+                .not_pending("ALTER TABLE", key.referenced)?;
         }
         let target = Target::Constraint(id, constraint);
-        self.ddl()?.drop(&[target], behavior).await.map(drop)
+        self.transaction
+            .ddl()?
+            .drop(&[target], behavior)
+            .await
+            .map(drop)
     }
 
     pub(super) async fn validate_constraint(&self, id: ObjectId, name: &Name) -> Result<()> {
@@ -400,12 +409,16 @@ impl Session {
             Ok(())
         };
         let mode = TableLockMode::ShareUpdateExclusive;
-        self.ddl()?.alter_table(id, mode, validate).await.map(drop)
+        self.transaction
+            .ddl()?
+            .alter_table(id, mode, validate)
+            .await
+            .map(drop)
     }
 
     /// A name for the index of a constraint, if no relation has it.
     fn free_relation(&self, table: &Table, name: String) -> Result<String> {
-        let catalog = self.changes.catalog();
+        let catalog = self.transaction.catalog();
         match catalog.named(NameClass::Relation, table.schema, &name) {
             None => Ok(name),
             Some(_) => {

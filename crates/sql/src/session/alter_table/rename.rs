@@ -20,7 +20,7 @@ impl Session {
         let (kind, change) = (alter.kind, &alter.change);
         let named = alter.name.qualified(&self.database.name)?;
         if kind == ObjectKind::Schema {
-            let catalog = self.changes.catalog();
+            let catalog = self.transaction.catalog();
             let schema = catalog.expect_schema(&named.name)?.id;
             return match change {
                 ObjectChange::Name(new) => self.rename_schema(schema, new).await,
@@ -78,7 +78,7 @@ impl Session {
             (ObjectChange::Name(new), _) => {
                 self.no_view_over(id, "renaming what")?;
                 self.no_text_names(id, "renaming what", |text| names_relation(text, id))?;
-                self.ddl()?.rename(id, new.as_str()).await
+                self.transaction.ddl()?.rename(id, new.as_str()).await
             }
             (ObjectChange::Schema(schema), Relation::Index(..)) => {
                 let message = format!("cannot set the schema of \"{}\" alone", named.name);
@@ -102,7 +102,7 @@ impl Session {
                 }
                 self.no_view_over(id, "moving what")?;
                 self.no_text_names(id, "moving what", |text| names_relation(text, id))?;
-                self.ddl()?.set_schema(id, schema).await
+                self.transaction.ddl()?.set_schema(id, schema).await
             }
             (ObjectChange::ColumnName(old, new), Relation::Table(table)) => {
                 self.rename_column(table, old, new).await
@@ -122,10 +122,10 @@ impl Session {
     }
 
     async fn rename_schema(&self, id: ObjectId, new: &Name) -> Result<()> {
-        let ddl = self.ddl()?;
+        let ddl = self.transaction.ddl()?;
         // Nothing comes into it after texts were looked at.
         ddl.hold(id).await?;
-        let catalog = self.changes.catalog();
+        let catalog = self.transaction.catalog();
         let old = catalog.schema_name(id).to_owned();
         let inside = catalog
             .objects()
@@ -157,7 +157,7 @@ impl Session {
         }
         self.no_view_over(table.id, "renaming a column of what")?;
         let position = u16::try_from(at).unwrap_or(u16::MAX);
-        let ddl = self.ddl()?;
+        let ddl = self.transaction.ddl()?;
         ddl.rename_column(table.id, position, new).await?;
         self.edit_table(table.id, |table| rename_in(table, old, new))
             .await
@@ -171,7 +171,7 @@ impl Session {
             .map(|unique| unique.index)
             .or(key.and_then(|key| key.index));
         if let Some(index) = index {
-            return self.ddl()?.rename(index, new).await;
+            return self.transaction.ddl()?.rename(index, new).await;
         }
         let known = key.is_some()
             || table.checks.iter().any(|check| *check.name == *old)

@@ -26,7 +26,7 @@ impl Session {
         using: Option<&Expression>,
     ) -> Result<()> {
         let column = &table.columns[at];
-        let catalog = self.changes.catalog();
+        let catalog = self.transaction.catalog();
         let (ty, modifier) = data_type::resolve(data_type, &catalog, self.settings.search_path())?;
         if let Some(collation) = collation {
             collation::check(collation, ty, &*catalog)?;
@@ -68,7 +68,7 @@ impl Session {
         // A looser form of the same type takes what is there as it is.
         if ty == column.ty && modifier == TypeModifier::NONE && using.is_none() {
             let loosen = |column: &mut Column| column.modifier = modifier;
-            let ddl = self.ddl()?;
+            let ddl = self.transaction.ddl()?;
             return ddl.alter_column(table.id, position, loosen).await.map(drop);
         }
         if let Some(Generation::Identity { sequence, .. }) = column.generation {
@@ -105,7 +105,7 @@ impl Session {
     /// 0A000, if views, generated columns, references or index expressions use the column.
     fn is_retypable(&self, table: &Table, position: u16) -> Result<()> {
         let name = &table.columns[usize::from(position)].name;
-        let catalog = self.changes.catalog();
+        let catalog = self.transaction.catalog();
         let uses = |text: &str| names_column(text, name);
         for (_, other) in table.live_columns() {
             if let Some(Generation::Stored(stored)) = &other.generation

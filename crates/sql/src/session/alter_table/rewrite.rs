@@ -29,7 +29,7 @@ impl Session {
         changed: &[(usize, NewValue<'_>)],
     ) -> Result<Arc<Table>> {
         self.reads_newest()?;
-        let ddl = self.ddl()?;
+        let ddl = self.transaction.ddl()?;
         let old = ddl.lock_exclusively(id).await?;
         let mut new = (*old).clone();
         edit(&mut new);
@@ -49,7 +49,7 @@ impl Session {
             referenced_by: Arc::default(),
             ..new.clone()
         };
-        let catalog = self.changes.catalog();
+        let catalog = self.transaction.catalog();
         let plan = phase::run(|| {
             let bind_context = self.bind_context(&catalog);
             let relation = Binder::rewrite(&bind_context, &old, &Arc::new(copy), changed)?;
@@ -67,7 +67,7 @@ impl Session {
     /// Returns whether a table has a row for which a condition holds, written as SQL.
     pub(super) async fn has_row(&self, table: &Table, condition: &str) -> Result<bool> {
         self.reads_newest()?;
-        let catalog = self.changes.catalog();
+        let catalog = self.transaction.catalog();
         let text = format!(
             "select from {}.{} where {condition} limit 1",
             name::quoted(catalog.schema_name(table.schema)),
@@ -84,7 +84,7 @@ impl Session {
     /// Returns the value of an expression over nothing, in the form for rows that are older than a
     /// column of its type; `None` for NULL.
     pub(super) async fn value_of(&self, value: Expression) -> Result<Option<Arc<[u8]>>> {
-        let catalog = self.changes.catalog();
+        let catalog = self.transaction.catalog();
         let mut kept = Kept {
             ty: value.ty,
             bytes: None,
@@ -109,7 +109,7 @@ impl Session {
     fn reads_newest(&self) -> Result<()> {
         match self
             .transaction
-            .as_ref()
+            .begun()
             .map(|transaction| transaction.isolation())
         {
             None | Some(Isolation::ReadCommitted) => Ok(()),

@@ -77,7 +77,7 @@ impl Session {
             );
             return Err(SqlError::new(SqlState::PROTOCOL_VIOLATION, message));
         }
-        let catalog = self.changes.catalog();
+        let catalog = self.transaction.catalog();
         let names = self.names(&catalog);
         let context = self.context(&names);
         let scratch = Scratch::new();
@@ -122,7 +122,7 @@ impl Session {
     ) -> Result<Progress> {
         if let Stage::New = portal.progress {
             if let Kind::Planned(..) = portal.prepared.kind {
-                self.block.check()?;
+                self.transaction.check()?;
                 portal.progress = Stage::Failed;
             }
             match self.open_portal(portal, rows_max, sink).await? {
@@ -133,19 +133,19 @@ impl Session {
         match &mut portal.progress {
             Stage::New => Ok(Progress::Empty),
             Stage::Failed => {
-                self.block.check()?;
+                self.transaction.check()?;
                 let message = "the portal cannot be run again: its statement has failed";
                 let state = SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE;
                 Err(SqlError::new(state, message))
             }
             Stage::Open(query) => {
-                self.block.check()?;
+                self.transaction.check()?;
                 let end = self.resume(query, rows_max, sink).await?;
                 Ok(end.map_or(Progress::Suspended, Progress::Complete))
             }
             Stage::Rest { rest, tag } => {
                 if let Kind::Planned(..) = portal.prepared.kind {
-                    self.block.check()?;
+                    self.transaction.check()?;
                 }
                 let fields = portal.prepared.fields().unwrap_or_default();
                 let (_, is_over) = self.hand_over(rest, fields, rows_max, sink).await?;

@@ -55,7 +55,7 @@ struct Ends {
 
 impl Ends {
     fn now(session: &Session, reference: &Reference) -> Self {
-        let catalog = session.changes.catalog();
+        let catalog = session.transaction.catalog();
         let now = |table: &Arc<Table>| catalog.table(table.id).unwrap_or(table).clone();
         let referring = now(&reference.referring);
         let mut keys = referring.foreign_keys.iter();
@@ -85,7 +85,7 @@ impl Ends {
 
 /// Returns columns and values as `(a, b)=(1, 2)`.
 fn shown(session: &Session, table: &Table, columns: &[u16], key: &[Value<'_>]) -> String {
-    let catalog = session.changes.catalog();
+    let catalog = session.transaction.catalog();
     let names = session.names(&catalog);
     let context = session.context(&names);
     let (mut names, mut values) = (Vec::new(), Vec::new());

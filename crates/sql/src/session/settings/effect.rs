@@ -11,7 +11,7 @@ use super::{
     known::{self, Definition, Unit},
     value::{invalid, read_bool},
 };
-use crate::session::{Session, block::Characteristics, notice::Severity};
+use crate::session::{Session, notice::Severity, transaction::Characteristics};
 use catalog::Catalog;
 use syntax::command::{Level, Modes};
 

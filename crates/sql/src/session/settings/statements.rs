@@ -49,7 +49,7 @@ impl Session {
         };
         let fields = shown_fields(command).unwrap_or_default();
         sink.fields(&fields)?;
-        let catalog = self.changes.catalog();
+        let catalog = self.transaction.catalog();
         for row in &rows {
             let values: Vec<Value<'_>> = row.iter().map(|text| Value::Text(text)).collect();
             sink.row(&ResultRow {
@@ -68,7 +68,7 @@ impl Session {
         value: &Assigned,
         sink: &mut impl Sink,
     ) -> Result<()> {
-        if scope == Scope::Local && !self.is_in_block() {
+        if scope == Scope::Local && !self.transaction.is_in_block() {
             self.tell(sink, &Notice::outside_block("SET LOCAL"));
         }
         let value = match value {
@@ -109,7 +109,7 @@ impl Session {
     }
 
     pub(in crate::session) fn discard_all(&mut self) -> Result<()> {
-        if self.block.is_explicit() {
+        if self.transaction.is_explicit() {
             return Err(SqlError::new(
                 SqlState::ACTIVE_SQL_TRANSACTION,
                 "DISCARD ALL cannot run inside a transaction block",
@@ -119,9 +119,9 @@ impl Session {
         self.reset("role")?;
         self.reset("session_authorization")?;
         self.cursors.clear();
-        self.advisory.unlock_all();
+        self.transaction.advisory().unlock_all();
         self.forget_all_prepared();
-        self.private_plan_cache.borrow_mut().clear();
+        self.transaction.forget_private_plans();
         self.environment.sequences.clear();
         Ok(())
     }
