@@ -21,6 +21,7 @@
 //! | PREPARE, EXECUTE; cursors | `named.rs`; `cursor.rs` |
 //! | roles and passwords; LOCK TABLE | `role.rs`; `lock.rs` |
 //! | SET and SHOW, and what settings do | `settings.rs` |
+//! | memory | `memory.rs` |
 //! | giving a statement up; what is told beside results | `interrupt.rs`, `notice.rs` |
 //! | prepared statements; their portals | `prepared.rs`; `prepared/portal.rs` |
 //! | what functions ask about the session | `environment.rs` |
@@ -41,6 +42,7 @@ mod foreign_key;
 mod interrupt;
 mod lock;
 mod maintenance;
+mod memory;
 mod named;
 mod new_index;
 mod new_table;
@@ -65,19 +67,19 @@ mod transaction;
 
 use std::{fmt, pin::pin, rc::Rc, sync::Arc, time::Duration};
 
-use functions::Patterns;
-use types::{Allowance, Memory, Result, SqlError, SqlState, Type, TypeModifier, Value};
+use types::{Memory, Result, SqlError, SqlState, Type, TypeModifier, Value};
 
 use self::{
-    cursor::Cursor,
+    cursor::Cursors,
     environment::SessionEnvironment,
     interrupt::{Limits, interruptible},
+    memory::SessionMemory,
     named::PreparedStatements,
     settings::SessionSettings,
     suspended::SuspendedQueries,
     transaction::SessionTransaction,
 };
-use crate::{database::Database, memory::FREE_BYTES};
+use crate::database::Database;
 use batch::SpareRows;
 use syntax::{self, Source, Statement, Tree, phase};
 
@@ -243,15 +245,11 @@ pub struct Session {
     passwords: Option<KeepPassword>,
     environment: SessionEnvironment,
     prepared_statements: PreparedStatements,
-    cursors: Vec<Cursor>,
+    cursors: Cursors,
     suspended: SuspendedQueries,
-    /// The memory that its statements and cursors hold.
-    memory: Rc<Allowance>,
-    /// The memory of what it keeps beside them: plans, prepared statements, portals.
-    kept: Rc<Memory>,
+    memory: SessionMemory,
     /// Memory that a short statement leaves for the next one.
     spare_rows: Rc<SpareRows>,
-    patterns: Patterns,
 }
 
 impl Session {
@@ -265,12 +263,10 @@ impl Session {
             passwords: None,
             environment: SessionEnvironment::new(&database.name),
             prepared_statements: PreparedStatements::default(),
-            cursors: Vec::new(),
+            cursors: Cursors::default(),
             suspended: SuspendedQueries::default(),
-            memory: Allowance::new(database.memory.clone(), FREE_BYTES),
-            kept: Memory::new(&Allowance::new(database.memory.clone(), 0), usize::MAX),
+            memory: SessionMemory::new(&database.memory),
             spare_rows: Rc::default(),
-            patterns: Patterns::default(),
         }
     }
 
@@ -289,7 +285,7 @@ impl Session {
     /// Returns the memory that the session's things beside its statements are charged to: messages of
     /// its client as well.
     pub fn memory(&self) -> Rc<Memory> {
-        self.kept.clone()
+        self.memory.kept().clone()
     }
 
     /// How long its client may be idle by now, and the error that ends the connection then.

@@ -39,7 +39,7 @@ impl Session {
             Command::Show(_) | Command::ShowAll => self.show(command, sink)?,
             Command::DiscardAll => self.discard_all()?,
             Command::DiscardPlans => self.transaction.forget_private_plans(),
-            Command::DiscardSequences => self.environment.sequences.clear(),
+            Command::DiscardSequences => self.environment.sequences().clear(),
             // There are no temporary tables.
             Command::DiscardTemporary => {}
             Command::Prepare {

@@ -6,7 +6,7 @@
 //! the others when that commits. Cursors and the portals of the protocol have names apart from each
 //! other.
 
-use std::{pin::pin, rc::Rc};
+use std::{collections::BTreeMap, pin::pin, rc::Rc};
 
 use types::{Charge, Result, SqlError, SqlState};
 
@@ -22,8 +22,7 @@ use syntax::{
 };
 
 /// A query's rows, and the position among them.
-pub(super) struct Cursor {
-    name: String,
+struct Cursor {
     fields: Vec<Field>,
     /// Rows that were computed up to now.
     rows: Rows,
@@ -31,13 +30,59 @@ pub(super) struct Cursor {
     at: usize,
     scroll: Scroll,
     /// Whether the cursor outlives its transaction.
-    pub(super) is_held: bool,
+    is_held: bool,
     /// Query, until the transaction that declared the cursor has committed.
     query: Option<Rc<Suspended>>,
     /// Whether there are no rows but those that were computed.
     is_complete: bool,
     /// Charge for its name, columns, plan and operators; its rows have their own.
     charge: Charge,
+}
+
+/// The cursors of a session, by name. Each is charged, which bounds their number.
+#[derive(Default)]
+pub(super) struct Cursors(BTreeMap<String, Cursor>);
+
+impl Cursors {
+    fn get(&self, name: &str) -> Result<&Cursor> {
+        self.0.get(name).ok_or_else(|| missing(name))
+    }
+
+    /// Takes a cursor out, to use it or to close it.
+    ///
+    /// # Errors
+    /// 34000 if there is none with the name.
+    fn take(&mut self, name: &str) -> Result<(String, Cursor)> {
+        self.0.remove_entry(name).ok_or_else(|| missing(name))
+    }
+
+    /// Closes all cursors.
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// Closes the cursors that were declared under more than `depth` savepoints. The positions of others stay.
+    pub(super) fn return_to(&mut self, depth: usize) {
+        self.0.retain(|_, cursor| cursor.depth() <= depth);
+    }
+
+    /// Returns whether there is a cursor that outlives the transaction.
+    pub(super) fn any_held(&self) -> bool {
+        self.0.values().any(|cursor| cursor.is_held)
+    }
+
+    /// Closes the cursors that do not outlive the transaction, which has committed.
+    pub(super) fn commit(&mut self) {
+        self.0.retain(|_, cursor| cursor.is_held);
+        self.0
+            .iter_mut()
+            .for_each(|(name, cursor)| cursor.commit(name));
+    }
+
+    /// Closes the cursors that the transaction has declared, which is rolled back.
+    pub(super) fn roll_back(&mut self) {
+        self.0.retain(|_, cursor| cursor.is_committed());
+    }
 }
 
 /// Approximate bytes of a cursor's operators.
@@ -50,25 +95,25 @@ fn missing(name: &str) -> SqlError {
 
 impl Cursor {
     /// Returns whether the transaction that declared the cursor has committed.
-    pub(super) fn is_committed(&self) -> bool {
+    fn is_committed(&self) -> bool {
         self.query.is_none()
     }
 
     /// Returns the number of savepoints that were open at the declaration: a return to an earlier
     /// one removes the cursor.
-    pub(super) fn depth(&self) -> usize {
+    fn depth(&self) -> usize {
         self.query.as_ref().map_or(0, |query| query.depth())
     }
 
     /// Notes that the transaction has committed, and that all rows have been computed.
-    pub(super) fn commit(&mut self) {
+    fn commit(&mut self, name: &str) {
         self.query = None;
-        self.charge.lower(self.own_bytes());
+        self.charge.lower(self.own_bytes(name));
     }
 
-    /// Returns the bytes of the cursor without its query.
-    fn own_bytes(&self) -> usize {
-        size_of::<Self>() + self.name.len() + size_of_val(&*self.fields)
+    /// Returns the bytes of the cursor, which has this name, without its query.
+    fn own_bytes(&self, name: &str) -> usize {
+        size_of::<Self>() + name.len() + size_of_val(&*self.fields)
     }
 
     /// Returns how many rows have to be computed before the cursor can go in a direction.
@@ -164,7 +209,7 @@ fn numbers(range: Option<(usize, usize)>) -> impl Iterator<Item = usize> {
 
 impl Session {
     pub(super) fn cursor_fields(&self, name: &str) -> Option<&[Field]> {
-        let cursor = self.cursors.iter().find(|cursor| cursor.name == name)?;
+        let cursor = self.cursors.get(name).ok()?;
         Some(&cursor.fields)
     }
 
@@ -216,7 +261,6 @@ impl Session {
         let query = self.suspend(name, &cached_plan, parameters)?;
         let fields = prepared.fields().unwrap_or_default().to_vec();
         let mut cursor = Cursor {
-            name: name.clone(),
             rows: Rows::new(fields.len()),
             fields,
             query: Some(query),
@@ -226,11 +270,11 @@ impl Session {
             is_held: declared.is_held,
             charge: Charge::default(),
         };
-        let bytes = cursor.own_bytes() + prepared.bytes() + OPERATORS_BYTES;
-        cursor.charge.set(&self.kept, bytes)?;
+        let bytes = cursor.own_bytes(name) + prepared.bytes() + OPERATORS_BYTES;
+        cursor.charge.set(self.memory.kept(), bytes)?;
         // From here on, the cursor sees the present rows.
         self.compute(&mut cursor, 0).await?;
-        self.cursors.push(cursor);
+        self.cursors.0.insert(name.clone(), cursor);
         Ok(())
     }
 
@@ -256,7 +300,7 @@ impl Session {
     pub(super) async fn complete_held_cursors(&mut self) -> Result<()> {
         let mut cursors = std::mem::take(&mut self.cursors);
         let mut outcome = Ok(());
-        for cursor in cursors.iter_mut().filter(|cursor| cursor.is_held) {
+        for cursor in cursors.0.values_mut().filter(|cursor| cursor.is_held) {
             let mut limits = self.limits();
             outcome = interruptible(&mut limits, pin!(self.compute(cursor, usize::MAX))).await;
             if outcome.is_err() {
@@ -276,13 +320,12 @@ impl Session {
         is_move: bool,
         sink: &mut impl Sink,
     ) -> Result<()> {
-        let found = self.cursors.iter().position(|cursor| cursor.name == name);
-        let mut cursor = self.cursors.remove(found.ok_or_else(|| missing(name))?);
+        let (name, mut cursor) = self.cursors.take(name)?;
         let fetched = self.fetch_from(&mut cursor, direction, is_move, sink).await;
         if let (Err(_), Some(query)) = (&fetched, &cursor.query) {
             query.give_up();
         }
-        self.cursors.push(cursor);
+        self.cursors.0.insert(name, cursor);
         sink.complete(Tag::Rows(if is_move { "MOVE" } else { "FETCH" }, fetched?))
     }
 
@@ -325,8 +368,6 @@ impl Session {
 
     /// Carries out CLOSE.
     pub(super) fn close(&mut self, name: &str) -> Result<()> {
-        let found = self.cursors.iter().position(|cursor| cursor.name == name);
-        self.cursors.remove(found.ok_or_else(|| missing(name))?);
-        Ok(())
+        self.cursors.take(name).map(drop)
     }
 }

@@ -5,7 +5,7 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use functions::{Environment, Objects};
+use functions::{Environment, Objects, Patterns};
 use types::{Names, Result};
 
 use super::settings::{
@@ -31,8 +31,10 @@ pub(super) struct SessionEnvironment {
     transaction_time: Cell<i64>,
     statement_time: Cell<i64>,
     random: RefCell<fastrand::Rng>,
+    /// Compiled patterns.
+    patterns: Patterns,
     /// Values that the session has got from sequences.
-    pub(super) sequences: SessionValues,
+    sequences: SessionValues,
 }
 
 /// A setting that a function has set.
@@ -51,12 +53,22 @@ impl SessionEnvironment {
             transaction_time: Cell::new(now()),
             statement_time: Cell::new(now()),
             random: RefCell::new(fastrand::Rng::new()),
+            patterns: Patterns::default(),
             sequences: SessionValues::default(),
         }
     }
 
     pub(super) fn set_process_id(&mut self, process_id: i32) {
         self.process_id = process_id;
+    }
+
+    /// Returns the values that the session has got from sequences.
+    pub(super) fn sequences(&self) -> &SessionValues {
+        &self.sequences
+    }
+
+    pub(super) fn patterns(&self) -> &Patterns {
+        &self.patterns
     }
 
     /// Returns the settings that functions have set since the last call.

@@ -219,14 +219,14 @@ impl Session {
             settings: &self.settings.inputs().settings,
             environment,
             catalog: environment.catalog,
-            patterns: &self.patterns,
+            patterns: self.environment.patterns(),
             parameters,
             shared,
             row_numbers: &self.database.row_numbers,
             counters: Counters {
                 catalogs: &self.database.catalogs,
                 catalog: environment.catalog,
-                session: &self.environment.sequences,
+                session: self.environment.sequences(),
                 is_read_only: self.characteristics().read_only,
             },
             advisory: self.transaction.advisory(),
@@ -238,11 +238,7 @@ impl Session {
 
     /// Returns the budget of an execution that is about to begin.
     pub(super) fn budget(&self) -> Budget {
-        let share = self.settings.effects().statement_memory;
-        Budget::new(
-            &self.memory,
-            share.unwrap_or(self.database.memory.share_bytes()),
-        )
+        self.memory.budget(self.settings.effects().statement_memory)
     }
 
     /// Returns the session as functions see it while a statement runs that sees this catalog.

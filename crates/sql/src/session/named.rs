@@ -102,7 +102,9 @@ impl Session {
     pub fn keep_prepared(&mut self, name: &str, prepared: Rc<PreparedStatement>) -> Result<()> {
         match name {
             "" => self.prepared_statements.unnamed = Some(prepared),
-            name => self.prepared_statements.keep(name, prepared, &self.kept)?,
+            name => self
+                .prepared_statements
+                .keep(name, prepared, self.memory.kept())?,
         }
         Ok(())
     }

@@ -206,7 +206,7 @@ impl Session {
         }
         let sources = split(text).await?;
         match sources.as_slice() {
-            [] => PreparedStatement::new("", Arc::default(), None, Kind::Empty, &self.kept),
+            [] => PreparedStatement::new("", Arc::default(), None, Kind::Empty, self.memory.kept()),
             [source] => self.prepare_source(source, Some(types)).await,
             _ => {
                 let message = "cannot insert multiple commands into a prepared statement";
@@ -242,7 +242,7 @@ impl Session {
         let types = cached_plan.parameters.clone();
         let fields = cached_plan.shows_rows().then(|| cached_plan.fields.clone());
         let kind = Kind::Planned(RefCell::new(Ready::new((cached_plan, Vec::new()))));
-        PreparedStatement::new(text, types, fields, kind, &self.kept).map(Some)
+        PreparedStatement::new(text, types, fields, kind, self.memory.kept()).map(Some)
     }
 
     /// Prepares a statement; positions in errors are those of the whole text. Without `types`, the
@@ -269,7 +269,7 @@ impl Session {
         };
         let fields = cached_plan.shows_rows().then(|| cached_plan.fields.clone());
         let kind = Kind::Planned(RefCell::new(ready));
-        PreparedStatement::new(source.text(), types, fields, kind, &self.kept)
+        PreparedStatement::new(source.text(), types, fields, kind, self.memory.kept())
     }
 
     /// Prepares a statement that has no plan.
@@ -294,7 +294,13 @@ impl Session {
         kind: Kind,
     ) -> Result<PreparedStatement> {
         let fields = fields.map(Arc::from);
-        PreparedStatement::new(source.text(), Arc::default(), fields, kind, &self.kept)
+        PreparedStatement::new(
+            source.text(),
+            Arc::default(),
+            fields,
+            kind,
+            self.memory.kept(),
+        )
     }
 
     /// Locks the tables of a query that can stay open, and returns its plan and that plan's

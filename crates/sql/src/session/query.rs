@@ -320,7 +320,7 @@ impl Session {
         }
         if cached_plan.catalog.is_private() {
             self.transaction
-                .keep_private_plan(plan_key, &cached_plan, &self.kept);
+                .keep_private_plan(plan_key, &cached_plan, self.memory.kept());
         } else {
             self.database.plan_cache.keep(plan_key, &cached_plan);
         }

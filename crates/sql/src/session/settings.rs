@@ -330,7 +330,7 @@ impl Session {
             self.settings.count(self.transaction.began_with());
         }
         self.settings
-            .put(definition, &kept, scope, shown, &self.kept)?;
+            .put(definition, &kept, scope, shown, self.memory.kept())?;
         self.follow_settings();
         Ok(())
     }

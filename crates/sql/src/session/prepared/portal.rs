@@ -99,9 +99,9 @@ impl Session {
             }
             Ok(())
         })?;
-        parameters.settle(&self.kept)?;
+        parameters.settle(self.memory.kept())?;
         let mut charge = Charge::default();
-        charge.set(&self.kept, PORTAL_BYTES)?;
+        charge.set(self.memory.kept(), PORTAL_BYTES)?;
         Ok(Portal {
             prepared: prepared.clone(),
             parameters,

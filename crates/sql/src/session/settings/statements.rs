@@ -122,7 +122,7 @@ impl Session {
         self.transaction.advisory().unlock_all();
         self.forget_all_prepared();
         self.transaction.forget_private_plans();
-        self.environment.sequences.clear();
+        self.environment.sequences().clear();
         Ok(())
     }
 }

@@ -7,7 +7,7 @@ use std::pin::pin;
 use types::{Result, SqlError, SqlState};
 
 use super::Characteristics;
-use crate::session::{Notice, Session, Sink, Tag, cursor::Cursor};
+use crate::session::{Notice, Session, Sink, Tag};
 use syntax::command::{Command, Modes};
 
 impl Session {
@@ -87,8 +87,7 @@ impl Session {
 
     async fn return_to(&mut self, name: &str) -> Result<()> {
         let depth = self.transaction.leave_savepoints(name)?;
-        // Cursors that were declared after the savepoint are gone; the positions of others stay.
-        self.cursors.retain(|cursor| cursor.depth() <= depth);
+        self.cursors.return_to(depth);
         self.suspended.return_to(depth);
         if let Some(settings) = self.transaction.return_to_savepoint().await? {
             self.restore(settings);
@@ -148,7 +147,7 @@ impl Session {
             return Ok(());
         }
         let mut kept = Ok(());
-        if self.cursors.iter().any(|cursor| cursor.is_held) {
+        if self.cursors.any_held() {
             kept = self.complete_held_cursors().await;
         }
         if kept.is_ok() && self.transaction.deferred().is_any() {
@@ -163,8 +162,7 @@ impl Session {
             self.roll_back().await;
             return Err(error);
         }
-        self.cursors.retain(|cursor| cursor.is_held);
-        self.cursors.iter_mut().for_each(Cursor::commit);
+        self.cursors.commit();
         self.suspended.end();
         self.keep_settings();
         Ok(())
@@ -177,7 +175,7 @@ impl Session {
     /// next time.
     pub(in crate::session) async fn roll_back(&mut self) {
         let began_with = self.transaction.leave();
-        self.cursors.retain(Cursor::is_committed);
+        self.cursors.roll_back();
         self.suspended.end();
         self.forget_settings(began_with);
         self.transaction.roll_back().await;
