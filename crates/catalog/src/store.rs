@@ -129,11 +129,17 @@ impl Catalogs {
         current.clone()
     }
 
+    /// Returns the version of the newest committed catalog. The call takes one load.
+    #[inline]
+    pub fn version(&self) -> u64 {
+        // Acquire: pairs with the Release in `replace`.
+        self.version.load(Ordering::Acquire)
+    }
+
     /// Returns whether a committed catalog is the newest. The call takes one load.
     #[inline]
     pub fn is_current(&self, catalog: &Catalog) -> bool {
-        // Acquire: pairs with the Release in `replace`.
-        catalog.version() == self.version.load(Ordering::Acquire)
+        catalog.version() == self.version()
     }
 
     pub(super) fn next_table_version(&self) -> u64 {

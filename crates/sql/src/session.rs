@@ -122,6 +122,17 @@ pub enum Tag {
     Insert(u64),
 }
 
+impl Tag {
+    /// Returns the tag with this number of rows, if it has one.
+    fn with_rows(self, rows: u64) -> Tag {
+        match self {
+            Tag::Word(word) => Tag::Word(word),
+            Tag::Rows(word, _) => Tag::Rows(word, rows),
+            Tag::Insert(_) => Tag::Insert(rows),
+        }
+    }
+}
+
 impl fmt::Display for Tag {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -349,7 +360,8 @@ impl Session {
         }
         for source in sources {
             self.give_way().await?;
-            self.statement(&source, sink).await?;
+            let mut limits = self.limits();
+            self.statement(&source, &mut limits, sink).await?;
         }
         self.transaction.set_batch(false);
         Ok(())
@@ -395,23 +407,27 @@ impl Session {
         }
     }
 
-    async fn statement(&mut self, source: &Source<'_>, sink: &mut impl Sink) -> Result<()> {
+    async fn statement(
+        &mut self,
+        source: &Source<'_>,
+        limits: &mut Limits,
+        sink: &mut impl Sink,
+    ) -> Result<()> {
         self.enter();
-        let mut limits = self.limits();
         if source.may_have_plan() {
             self.transaction.check()?;
-            interruptible(&mut limits, pin!(self.on_rows(source, sink))).await?;
+            interruptible(limits, pin!(self.on_rows(source, sink))).await?;
             return self.set_pending(sink);
         }
         // Errors of the limits are told whatever the transaction's state.
         let reading = pin!(async { Ok(source.read().await) });
-        let read = interruptible(&mut limits, reading).await?;
+        let read = interruptible(limits, reading).await?;
         let statement = self.admitted(read)?;
         if let Statement::Session(command) = &*statement {
-            return self.command(command, source, &mut limits, sink).await;
+            return self.command(command, source, limits, sink).await;
         }
         interruptible(
-            &mut limits,
+            limits,
             Box::pin(self.without_plan(&statement, source, sink)).as_mut(),
         )
         .await?;
@@ -473,7 +489,11 @@ impl Session {
 
     /// Begins the transaction that statements run in, if there is none.
     fn begin(&mut self) -> Result<()> {
-        self.transaction.begin(&self.settings, &self.environment)
+        if self.transaction.begin(&self.settings, &self.environment)? {
+            self.prepared_statements
+                .forget_old_plans(self.transaction.changes());
+        }
+        Ok(())
     }
 }
 

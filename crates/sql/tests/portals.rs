@@ -293,3 +293,129 @@ fn notices_of_portals_reach_the_client() {
         }
     });
 }
+
+/// Runs a portal on; returns the tag with which it ends, or the error's code.
+async fn tag(session: &mut Session, portal: &mut Portal, rows: Option<usize>) -> String {
+    match session.run_portal(portal, rows, &mut ()).await {
+        Ok(Progress::Complete(tag)) => tag.to_string(),
+        Ok(Progress::Suspended) => "suspended".to_owned(),
+        Ok(Progress::Empty) => "empty".to_owned(),
+        Err(error) => {
+            session.failed().await;
+            error.state().code().to_owned()
+        }
+    }
+}
+
+/// A portal that had run said once more what it had done, and a utility statement did it once more. As PostgreSQL 15
+/// answers.
+#[test]
+fn a_portal_without_rows_runs_once() {
+    Bed::new().within(async |session| {
+        items(session).await;
+        keep(session, "e", "").await;
+        run(session, "prepare change as update item set price = 0").await;
+        for (text, told) in [
+            ("insert into item values (7, 1)", "INSERT 0 1"),
+            ("execute change", "UPDATE 5"),
+            ("execute e", "EXECUTE"),
+            ("prepare other as select 1", "PREPARE"),
+            ("set x.y = 1", "SET"),
+            ("create table other (a int)", "CREATE TABLE"),
+            ("declare d cursor for select 1", "DECLARE CURSOR"),
+            ("move 2 from c", "MOVE 2"),
+            ("execute nothing", "26000"),
+            ("rollback to nothing", "3B001"),
+            ("lock table nothing", "42P01"),
+            ("create table item (a int)", "42P07"),
+        ] {
+            for rows in [None, Some(1)] {
+                let declare = "begin; declare c cursor for select id from item; savepoint s";
+                run(session, declare).await;
+                let mut portal = portal(session, text, &[]).await;
+                assert_eq!(tag(session, &mut portal, rows).await, told, "{text}");
+                run(session, "rollback to s").await;
+                assert_eq!(tag(session, &mut portal, rows).await, "55000", "{text}");
+                run(session, "rollback; deallocate all").await;
+                run(session, "prepare change as update item set price = 0").await;
+                keep(session, "e", "").await;
+            }
+        }
+    });
+}
+
+/// A tag has the rows that were handed over since the last one, as in PostgreSQL 15.
+#[test]
+fn a_portal_with_rows_tells_those_that_are_left() {
+    Bed::new().within(async |session| {
+        items(session).await;
+        run(session, "prepare three as select generate_series(1, 3)").await;
+        for (text, word) in [
+            (
+                "insert into item values (7, 1), (8, 1), (9, 1) returning id",
+                "INSERT 0",
+            ),
+            ("select generate_series(1, 3)", "SELECT"),
+            ("execute three", "SELECT"),
+            ("fetch 3 from c", "FETCH"),
+        ] {
+            run(session, "begin; declare c cursor for select id from item").await;
+            let mut all = portal(session, text, &[]).await;
+            assert_eq!(tag(session, &mut all, None).await, format!("{word} 3"));
+            assert_eq!(tag(session, &mut all, None).await, format!("{word} 0"));
+            run(
+                session,
+                "rollback; begin; declare c cursor for select id from item",
+            )
+            .await;
+            let mut some = portal(session, text, &[]).await;
+            assert_eq!(tag(session, &mut some, Some(2)).await, "suspended");
+            assert_eq!(tag(session, &mut some, Some(2)).await, format!("{word} 1"));
+            assert_eq!(tag(session, &mut some, Some(2)).await, format!("{word} 0"));
+            run(session, "rollback").await;
+        }
+        let mut shown = portal(session, "show timezone", &[]).await;
+        assert_eq!(tag(session, &mut shown, None).await, "SHOW");
+        assert_eq!(tag(session, &mut shown, None).await, "SHOW");
+    });
+}
+
+/// A portal that a failed transaction refuses has not been begun.
+#[test]
+fn a_refused_portal_runs_after_the_return_to_a_savepoint() {
+    Bed::new().within(async |session| {
+        run(session, "prepare one as select 1").await;
+        run(session, "begin; savepoint s").await;
+        let mut portals = Vec::new();
+        for text in ["create table other (a int)", "execute one", "select 1"] {
+            portals.push(portal(session, text, &[]).await);
+        }
+        let mut fails = portal(session, "lock table nothing", &[]).await;
+        assert_eq!(tag(session, &mut fails, None).await, "42P01");
+        for portal in &mut portals {
+            assert_eq!(tag(session, portal, None).await, "25P02");
+        }
+        run(session, "rollback to s").await;
+        for (portal, told) in portals
+            .iter_mut()
+            .zip(["CREATE TABLE", "SELECT 1", "SELECT 1"])
+        {
+            assert_eq!(tag(session, portal, None).await, told);
+        }
+    });
+}
+
+/// EXECUTE of a statement that was prepared from an empty text sent nothing: neither a tag nor an empty answer.
+#[test]
+fn an_execute_of_an_empty_statement_has_a_tag() {
+    Bed::new().within(async |session| {
+        keep(session, "e", "").await;
+        let mut answer = Answer::default();
+        let text = "select 1; execute e; select 2";
+        session.execute(text, &mut answer).await.unwrap();
+        assert_eq!(answer.tags, ["SELECT 1", "EXECUTE", "SELECT 1"]);
+        let mut empty = begin_portal(session, "e").await;
+        assert_eq!(tag(session, &mut empty, None).await, "empty");
+        assert_eq!(tag(session, &mut empty, None).await, "empty");
+    });
+}

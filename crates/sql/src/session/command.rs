@@ -52,7 +52,9 @@ impl Session {
                 interruptible(limits, pin!(preparing)).await?;
             }
             Command::Execute { name, arguments } => {
-                return self.execute_named(name, arguments, source, sink).await;
+                return self
+                    .execute_named(name, arguments, source, limits, sink)
+                    .await;
             }
             Command::Deallocate(name) => self.deallocate(name)?,
             Command::DeallocateAll => self.forget_all_prepared(),
@@ -64,7 +66,7 @@ impl Session {
                 name,
                 direction,
                 is_move,
-            } => return self.fetch(name, *direction, *is_move, sink).await,
+            } => return self.fetch(name, *direction, *is_move, limits, sink).await,
             Command::Close(name) => self.close(name)?,
             Command::CloseAll => self.cursors.clear(),
             Command::CreateRole { name, options } => {

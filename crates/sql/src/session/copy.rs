@@ -76,22 +76,25 @@ impl Session {
         match (&copy.relation, copy.is_from) {
             (Copied::Table { name, columns }, true) => {
                 self.may_write("COPY FROM")?;
+                self.begin()?;
                 self.copy_from(source, name, columns, options, sink).await
             }
-            _ => self.copy_to(source, copy, options, sink).await,
+            _ => {
+                self.begin()?;
+                self.copy_to(source, copy, options, sink).await
+            }
         }
     }
 
     async fn copy_from(
-        &mut self,
+        &self,
         source: &Source<'_>,
         name: &DottedName,
         columns: &[Name],
         options: Options,
         sink: &mut impl Sink,
     ) -> Result<()> {
-        let (cached_plan, copied) = loop {
-            self.begin()?;
+        let find = async || {
             let catalog = self.transaction.catalog();
             let (cached_plan, copied) = phase::run(|| {
                 let mut parameters = Parameters::default();
@@ -106,9 +109,10 @@ impl Session {
                 Ok((cached_plan, copied))
             })
             .await?;
-            if self.lock(&cached_plan).await? {
-                break (cached_plan, copied);
-            }
+            Ok(Some((Arc::new(cached_plan), copied)))
+        };
+        let Some((cached_plan, copied)) = self.runnable(find).await? else {
+            return Err(SqlError::new(SqlState::INTERNAL_ERROR, "no plan"));
         };
         let transaction = self.transaction.open()?;
         self.environment.begin_statement();
@@ -147,49 +151,42 @@ impl Session {
     }
 
     async fn copy_to(
-        &mut self,
+        &self,
         source: &Source<'_>,
         copy: &Copy,
         options: Options,
         sink: &mut impl Sink,
     ) -> Result<()> {
-        loop {
-            self.begin()?;
-            let (cached_plan, table) = phase::run(|| self.planned_copy_to(source, copy)).await?;
-            if !self.lock(&cached_plan).await? {
-                continue;
-            }
-            let columns = cached_plan.fields.iter().map(|field| Column {
-                name: field.name.as_str().into(),
-                ty: field.ty,
-                modifier: field.modifier,
-            });
-            let mut copy_to = CopyTo {
-                encoder: Encoder::new(table.as_deref(), columns.collect(), options)?,
-                out: Vec::new(),
-                sink,
-            };
-            copy_to.begin()?;
-            return self
-                .run(&Arc::new(cached_plan), &no_parameters(), &mut copy_to)
-                .await;
-        }
+        let find = async || self.plan_to_copy(source, copy).await.map(Some);
+        let Some((cached_plan, table)) = self.runnable(find).await? else {
+            return Err(SqlError::new(SqlState::INTERNAL_ERROR, "no plan"));
+        };
+        let columns = cached_plan.fields.iter().map(|field| Column {
+            name: field.name.as_str().into(),
+            ty: field.ty,
+            modifier: field.modifier,
+        });
+        let mut copy_to = CopyTo {
+            encoder: Encoder::new(table.as_deref(), columns.collect(), options)?,
+            out: Vec::new(),
+            sink,
+        };
+        copy_to.begin()?;
+        self.run(&cached_plan, &no_parameters(), &mut copy_to).await
     }
 
     /// Returns the plan whose rows go out, and the table that they are of, if it is one.
-    fn planned_copy_to(
+    async fn plan_to_copy(
         &self,
         source: &Source<'_>,
         copy: &Copy,
-    ) -> Result<(CachedPlan, Option<Arc<Table>>)> {
-        let catalog = self.transaction.catalog();
-        let mut parameters = Parameters::default();
+    ) -> Result<(Arc<CachedPlan>, Option<Arc<Table>>)> {
         match &copy.relation {
             Copied::Query(statement) => {
                 let Some(statement) = statement else {
                     return Err(SqlError::unsupported("COPY of this statement"));
                 };
-                let cached_plan = self.bound(source, statement, &mut parameters, &catalog)?;
+                let cached_plan = self.plan_within(source, statement).await?;
                 if !cached_plan.shows_rows() {
                     let message = "COPY query must have a RETURNING clause";
                     return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
@@ -197,21 +194,24 @@ impl Session {
                 Ok((cached_plan, None))
             }
             Copied::Table { name, columns } => {
-                let copied = Binder::bind_copy_to(
-                    &self.bind_context(&catalog),
-                    source.lines(),
-                    name,
-                    columns,
-                    &mut parameters,
-                )?;
-                let text = query_over(&copied, name);
+                let catalog = self.transaction.catalog();
+                let (text, table) = phase::run(|| {
+                    let bind_context = self.bind_context(&catalog);
+                    let mut none = Parameters::default();
+                    let lines = source.lines();
+                    let copied =
+                        Binder::bind_copy_to(&bind_context, lines, name, columns, &mut none)?;
+                    Ok((query_over(&copied, name), copied.table))
+                })
+                .await?;
                 let sources = syntax::split(&text)?;
-                let [query] = sources.as_slice() else {
-                    return Err(SqlError::new(SqlState::INTERNAL_ERROR, "not one query"));
+                let planned = match sources.as_slice() {
+                    [query] => self.plan(query, None).await?,
+                    _ => None,
                 };
-                let mut none = Parameters::default();
-                let cached_plan = self.bound_text(query, &mut none, &catalog)?;
-                Ok((cached_plan, Some(copied.table)))
+                let no_query = || SqlError::new(SqlState::INTERNAL_ERROR, "not one query");
+                let (cached_plan, _) = planned.ok_or_else(no_query)?;
+                Ok((cached_plan, Some(table)))
             }
         }
     }

@@ -12,7 +12,7 @@ use types::{Charge, Result, SqlError, SqlState};
 
 use super::{
     Field, ResultRow, Session, Sink, Tag,
-    interrupt::interruptible,
+    interrupt::{Limits, interruptible},
     suspended::{Kept, Suspended},
 };
 use batch::Rows;
@@ -299,9 +299,9 @@ impl Session {
     /// Computes the remaining rows of the cursors that outlive the transaction.
     pub(super) async fn complete_held_cursors(&mut self) -> Result<()> {
         let mut cursors = std::mem::take(&mut self.cursors);
+        let mut limits = self.limits();
         let mut outcome = Ok(());
         for cursor in cursors.0.values_mut().filter(|cursor| cursor.is_held) {
-            let mut limits = self.limits();
             outcome = interruptible(&mut limits, pin!(self.compute(cursor, usize::MAX))).await;
             if outcome.is_err() {
                 break;
@@ -318,10 +318,12 @@ impl Session {
         name: &str,
         direction: Direction,
         is_move: bool,
+        limits: &mut Limits,
         sink: &mut impl Sink,
     ) -> Result<()> {
         let (name, mut cursor) = self.cursors.take(name)?;
-        let fetched = self.fetch_from(&mut cursor, direction, is_move, sink).await;
+        let fetching = self.fetch_from(&mut cursor, direction, is_move, sink);
+        let fetched = interruptible(limits, pin!(fetching)).await;
         if let (Err(_), Some(query)) = (&fetched, &cursor.query) {
             query.give_up();
         }

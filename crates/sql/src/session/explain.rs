@@ -41,33 +41,35 @@ impl Session {
             return Err(SqlError::unsupported("EXPLAIN of this statement"));
         };
         let begun = Instant::now();
-        let (planned, names, catalog) = loop {
+        let (cached_plan, names) = loop {
             self.begin()?;
             let catalog = self.transaction.catalog();
-            let (planned, names, tables, locks_rows) = phase::run(|| {
+            let (cached_plan, names) = phase::run(|| {
                 let mut parameters = Parameters::default();
                 let bind_context = self.bind_context(&catalog);
                 let lines = source.lines();
                 let bound = Binder::bind(&bind_context, lines, statement, &mut parameters)?;
                 let names = Names::of(&bound.relation);
-                let tables = plan::tables(&bound.relation);
-                let locks_rows = plan::locks_rows(&bound.relation);
-                let columns: Vec<_> = bound.outputs.iter().map(|output| output.column).collect();
-                let planned = plan::plan_to_explain(bound.relation, &columns)?;
-                Ok((planned, names, tables, locks_rows))
+                let (kind, lower) = (statement.kind(), plan::plan_to_explain);
+                let cached_plan = self.lowered_by(bound, kind, Vec::new(), &catalog, lower)?;
+                Ok((cached_plan, names))
             })
             .await?;
-            if self.lock_used(&tables, locks_rows, &catalog).await? {
-                break (planned, names, catalog);
+            if options.analyze {
+                cached_plan.may_run(self.characteristics())?;
+            }
+            if self.lock(&cached_plan).await? {
+                break (cached_plan, names);
             }
         };
+        let (planned, catalog) = (&cached_plan.statement, &cached_plan.catalog);
         let planning = begun.elapsed();
         let mut measured = None;
         let mut execution = None;
         if options.analyze {
             let begun = Instant::now();
             let timing = options.timing.unwrap_or(true);
-            let measurements = self.run_measured(&planned, &catalog, timing, sink).await?;
+            let measurements = self.run_measured(planned, catalog, timing, sink).await?;
             // By the same clock as that of its operators, if there is one.
             let timed = measurements.execution().map(|measured| measured.total);
             execution = Some(timed.unwrap_or_else(|| begun.elapsed()));
@@ -82,7 +84,7 @@ impl Session {
             execution: execution.filter(|_| summary),
         };
         let texts = phase::run(|| {
-            let described = describe(&planned.plan, &names, &*catalog);
+            let described = describe(&planned.plan, &names, &**catalog);
             Ok(match options.json {
                 true => vec![json(&described, &shown)],
                 false => lines(&described, &shown),
@@ -99,7 +101,7 @@ impl Session {
             sink.row(&ResultRow {
                 fields: &fields,
                 values: &[value],
-                context: self.context(&self.names(&catalog)),
+                context: self.context(&self.names(catalog)),
             })?;
         }
         sink.complete(Tag::Word("EXPLAIN"))

@@ -1,11 +1,15 @@
 //! PREPARE, EXECUTE and DEALLOCATE: prepared statements by name, those of the protocol among them.
 
-use std::{collections::HashMap, rc::Rc};
+use std::{cell::Cell, collections::HashMap, pin::pin, rc::Rc};
 
 use types::{Charge, Memory, Result, Scratch, SqlError, SqlState};
 
-use super::{PreparedStatement, Session, Sink};
+use super::{
+    PreparedStatement, Session, Sink, Tag,
+    interrupt::{Limits, interruptible},
+};
 use batch::Rows;
+use catalog::Changes;
 use executor::execute::{KeyChanges, SharedRows};
 use logical::{
     bind::{Binder, Parameters},
@@ -28,6 +32,10 @@ pub(super) struct PreparedStatements {
     named: HashMap<Box<str>, NamedPreparedStatement>,
     /// The size of the named ones.
     bytes: usize,
+    /// Version of the catalog: plans of earlier ones have been dropped.
+    version: u64,
+    /// Whether there may be plans that were made with a transaction's own changes of the catalog.
+    has_private_plans: Cell<bool>,
 }
 
 struct NamedPreparedStatement {
@@ -39,6 +47,28 @@ struct NamedPreparedStatement {
 }
 
 impl PreparedStatements {
+    /// Drops the plans that the session's next transaction cannot use, after a change of the catalog: they would keep
+    /// their version of it for as long as their statements are idle. Looks at each statement, once for each change.
+    pub(super) fn forget_old_plans(&mut self, changes: &Changes) {
+        let version = changes.catalogs().version();
+        if version == self.version && !self.has_private_plans.get() {
+            return;
+        }
+        self.version = version;
+        self.has_private_plans.set(false);
+        let named = self.named.values().map(|known| &known.prepared);
+        for prepared in self.unnamed.iter().chain(named) {
+            prepared.forget_plan(|cached_plan| changes.is_current(&cached_plan.catalog));
+        }
+    }
+
+    /// Notes that a statement has been planned.
+    pub(super) fn note_plan(&self, prepared: &PreparedStatement) {
+        if prepared.has_private_plan() {
+            self.has_private_plans.set(true);
+        }
+    }
+
     fn forget(&mut self, name: &str) -> bool {
         let known = self.named.remove(name);
         self.bytes -= known.as_ref().map_or(0, |known| known.bytes);
@@ -100,6 +130,7 @@ impl Session {
     /// # Errors
     /// 53200 if the session keeps too many.
     pub fn keep_prepared(&mut self, name: &str, prepared: Rc<PreparedStatement>) -> Result<()> {
+        self.prepared_statements.note_plan(&prepared);
         match name {
             "" => self.prepared_statements.unnamed = Some(prepared),
             name => self
@@ -154,6 +185,7 @@ impl Session {
         name: &str,
         arguments: &[Expression],
         source: &Source<'_>,
+        limits: &mut Limits,
         sink: &mut impl Sink,
     ) -> Result<()> {
         let prepared = self.prepared(name).cloned().ok_or_else(|| missing(name))?;
@@ -163,15 +195,20 @@ impl Session {
             let error = SqlError::unsupported(&message);
             return Err(error.hint("Execute the statement that it names."));
         }
+        if prepared.is_empty() {
+            return sink.complete(Tag::Word("EXECUTE"));
+        }
         self.begin()?;
-        let parameters = phase::run(|| self.arguments(name, &prepared, arguments, source)).await?;
+        let this = &*self;
+        let arguments = phase::run(|| this.arguments(name, &prepared, arguments, source));
+        let parameters = interruptible(limits, pin!(arguments)).await?;
         if let Some(fields) = prepared.fields()
             && !prepared.tells_fields()
         {
             sink.fields(fields)?;
         }
         // A statement of the protocol that has no plan is carried out as any other.
-        Box::pin(self.run_prepared(&prepared, &parameters, sink)).await
+        Box::pin(self.run_prepared(&prepared, &parameters, limits, sink)).await
     }
 
     /// The values that a statement is given.

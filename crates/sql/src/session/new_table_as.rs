@@ -1,19 +1,15 @@
 //! CREATE TABLE AS and SELECT INTO: a table of the columns, and as a rule the rows, of a query.
 //!
-//! The query is bound before there is the table, so a name in it is never the new one's; for its
+//! The query is planned before there is the table, so a name in it is never the new one's; for its
 //! rows it is bound once more under the same catalog version, below an INSERT into the table.
 
 use std::sync::Arc;
 
 use types::{Result, SqlError, SqlState, Type};
 
-use super::{Notice, Session, Sink, Tag, copy::no_parameters, execution::Execution};
+use super::{Field, Notice, Session, Sink, Tag, copy::no_parameters, execution::Execution};
 use catalog::{Catalog, Column, NameClass, NewTable};
-use logical::{
-    bind::{Binder, Bound, Parameters},
-    relation::Output,
-};
-use planner::plan;
+use logical::bind::{Binder, Parameters};
 use syntax::{
     Source, phase,
     statement::{RowKind, TableAs},
@@ -32,24 +28,14 @@ impl Session {
         if new.temporary {
             return Err(SqlError::unsupported("a temporary table"));
         }
-        let (catalog, bound) = loop {
-            self.begin()?;
-            let catalog = self.transaction.catalog();
-            let (bound, tables, locks_rows) = phase::run(|| {
-                let mut parameters = Parameters::default();
-                let bind_context = self.bind_context(&catalog);
-                let lines = source.lines();
-                let bound =
-                    Binder::bind(&bind_context, lines, new.query.statement(), &mut parameters)?;
-                let tables = plan::tables(&bound.relation);
-                let locks_rows = plan::locks_rows(&bound.relation);
-                Ok((bound, tables, locks_rows))
-            })
-            .await?;
-            if self.lock_used(&tables, locks_rows, &catalog).await? {
-                break (catalog, bound);
-            }
+        let find = async || {
+            let cached_plan = self.plan_within(source, new.query.statement()).await?;
+            Ok(Some((cached_plan, ())))
         };
+        let Some((query, ())) = self.runnable(find).await? else {
+            return Err(SqlError::new(SqlState::INTERNAL_ERROR, "no plan"));
+        };
+        let catalog = query.catalog.clone();
         let (schema, name) = self.place(&catalog, &new.name)?;
         if new.if_not_exists && catalog.named(NameClass::Relation, schema, &name).is_some() {
             self.tell(sink, &Notice::exists_already("relation", &name));
@@ -61,7 +47,7 @@ impl Session {
         let table = NewTable {
             schema,
             name,
-            columns: columns(new, &bound, &catalog)?,
+            columns: columns(new, &query.fields, &catalog)?,
             ..NewTable::default()
         };
         let table = self.transaction.ddl()?.create_table(table).await?;
@@ -87,32 +73,32 @@ impl Session {
     }
 }
 
-fn columns(new: &TableAs, bound: &Bound, catalog: &Catalog) -> Result<Vec<Column>> {
-    if new.columns.len() > bound.outputs.len() {
+fn columns(new: &TableAs, fields: &[Field], catalog: &Catalog) -> Result<Vec<Column>> {
+    if new.columns.len() > fields.len() {
         let message = "too many column names were specified";
         return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
     }
     let names = new.columns.iter().map(|name| name.as_str().to_owned());
-    let outputs = bound.outputs.iter().map(|output| output.name.clone());
-    let names = names.chain(outputs.skip(new.columns.len()));
-    let columns = bound.outputs.iter().zip(names);
+    let others = fields.iter().map(|field| field.name.clone());
+    let names = names.chain(others.skip(new.columns.len()));
+    let columns = fields.iter().zip(names);
     columns
-        .map(|(output, name)| column(output, name, catalog))
+        .map(|(field, name)| column(field, name, catalog))
         .collect()
 }
 
-fn column(output: &Output, name: String, catalog: &Catalog) -> Result<Column> {
-    if let Type::Record | Type::Void = output.ty {
+fn column(field: &Field, name: String, catalog: &Catalog) -> Result<Column> {
+    if let Type::Record | Type::Void = field.ty {
         let message = format!(
             "column \"{name}\" has pseudo-type {}",
-            output.ty.name(catalog)
+            field.ty.name(catalog)
         );
         return Err(SqlError::new(SqlState::INVALID_TABLE_DEFINITION, message));
     }
     Ok(Column {
         name: name.into(),
-        ty: output.ty,
-        modifier: output.modifier,
+        ty: field.ty,
+        modifier: field.modifier,
         not_null: false,
         default: None,
         generation: None,

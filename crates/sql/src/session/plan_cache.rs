@@ -96,6 +96,8 @@ pub(super) enum PlanKey<'a> {
         /// Types that the client has declared for its parameters.
         declared: &'a [Option<Type>],
     },
+    /// The query within a client's utility statement, which has the fingerprint.
+    Within(Fingerprint<'a>),
     /// A question of a foreign key to its tables.
     Reference(ObjectId, Question),
 }
@@ -118,6 +120,7 @@ enum OwnedPlanKey {
         text: Box<str>,
         declared: Box<[Option<Type>]>,
     },
+    Within(OwnedFingerprint),
     Reference(ObjectId, Question),
 }
 
@@ -131,6 +134,9 @@ impl OwnedPlanKey {
                 text: text.into(),
                 declared: declared.into(),
             },
+            PlanKey::Within(fingerprint) => {
+                OwnedPlanKey::Within(fingerprint.to_owned_fingerprint())
+            }
             PlanKey::Reference(constraint, question) => {
                 OwnedPlanKey::Reference(constraint, question)
             }
@@ -140,7 +146,9 @@ impl OwnedPlanKey {
     /// Returns the bytes of the key itself.
     fn bytes(&self) -> usize {
         match self {
-            OwnedPlanKey::Fingerprint(fingerprint) => fingerprint.bytes(),
+            OwnedPlanKey::Fingerprint(fingerprint) | OwnedPlanKey::Within(fingerprint) => {
+                fingerprint.bytes()
+            }
             OwnedPlanKey::Text { text, declared } => text.len() + size_of_val(&**declared),
             OwnedPlanKey::Reference(..) => 0,
         }
@@ -148,9 +156,8 @@ impl OwnedPlanKey {
 
     fn is(&self, plan_key: PlanKey<'_>) -> bool {
         match (self, plan_key) {
-            (OwnedPlanKey::Fingerprint(own), PlanKey::Fingerprint(fingerprint)) => {
-                *own == fingerprint
-            }
+            (OwnedPlanKey::Fingerprint(own), PlanKey::Fingerprint(fingerprint))
+            | (OwnedPlanKey::Within(own), PlanKey::Within(fingerprint)) => *own == fingerprint,
             (
                 OwnedPlanKey::Text { text, declared },
                 PlanKey::Text {
@@ -215,7 +222,9 @@ impl PlanKeyHasher {
         let mut hasher = self.0.build_hasher();
         inputs.search_path.schemas.hash(&mut hasher);
         match plan_key {
-            PlanKey::Fingerprint(fingerprint) => fingerprint.hash(&mut hasher),
+            PlanKey::Fingerprint(fingerprint) | PlanKey::Within(fingerprint) => {
+                fingerprint.hash(&mut hasher);
+            }
             PlanKey::Text { text, declared } => {
                 text.hash(&mut hasher);
                 declared.len().hash(&mut hasher);

@@ -18,8 +18,13 @@ use std::{
 use types::{Charge, EnumId, Memory, Result, Scalar, SqlError, SqlState, Type};
 
 use super::{
-    Field, Session, Sink, explain::explained, interrupt::interruptible, plan_cache::PlanKey,
-    query::CachedPlan, settings::shown_fields, split,
+    Field, Session, Sink,
+    explain::explained,
+    interrupt::{Limits, interruptible},
+    plan_cache::PlanKey,
+    query::CachedPlan,
+    settings::shown_fields,
+    split,
 };
 use batch::Rows;
 use catalog::ObjectId;
@@ -36,15 +41,40 @@ pub struct PreparedStatement {
     /// See [`PreparedStatement::described`].
     description: OnceCell<Rc<dyn Any>>,
     /// Charge for the statement, for as long as a name, a portal or a cursor holds it.
-    charge: Charge,
+    charge: RefCell<Charge>,
 }
 
 enum Kind {
     Empty,
-    Planned(RefCell<Ready>),
+    Planned(Planned),
     /// The statement runs another prepared statement, by its name.
     Execute,
-    Other,
+    Other {
+        /// Whether a transaction that has failed lets it through.
+        heals: bool,
+    },
+}
+
+/// A statement that has a plan.
+struct Planned {
+    /// The newest plan, unless it was dropped.
+    newest: RefCell<Option<Ready>>,
+    /// Types of parameters as the client has declared them, if the statement can have any: with its text the key of
+    /// its plan.
+    declared: Option<Box<[Option<Type>]>>,
+    is_query: bool,
+    locks_rows: bool,
+}
+
+impl Planned {
+    fn new(ready: Ready, declared: Option<&[Option<Type>]>) -> Self {
+        Self {
+            declared: declared.map(Box::from),
+            is_query: ready.cached_plan.is_query(),
+            locks_rows: ready.cached_plan.locks_rows(),
+            newest: RefCell::new(Some(ready)),
+        }
+    }
 }
 
 /// The newest plan of a prepared statement.
@@ -85,17 +115,44 @@ impl PreparedStatement {
         kind: Kind,
         memory: &Rc<Memory>,
     ) -> Result<Self> {
-        let mut prepared = Self {
+        let prepared = Self {
             text: text.into(),
             types,
             fields,
             kind,
             description: OnceCell::new(),
-            charge: Charge::default(),
+            charge: RefCell::default(),
         };
-        let bytes = prepared.bytes();
-        prepared.charge.set(memory, bytes)?;
+        prepared.charge(memory)?;
         Ok(prepared)
+    }
+
+    /// Charges the memory that the statement takes now.
+    ///
+    /// # Errors
+    /// 53200 if the session may not have as much.
+    fn charge(&self, memory: &Rc<Memory>) -> Result<()> {
+        self.charge.borrow_mut().set(memory, self.bytes())
+    }
+
+    /// Drops the plan of an idle statement unless `is_of_use`; it is made anew when the statement is run.
+    pub(super) fn forget_plan(&self, is_of_use: impl FnOnce(&CachedPlan) -> bool) {
+        let Kind::Planned(planned) = &self.kind else {
+            return;
+        };
+        let is_old = |ready: &mut Ready| !is_of_use(&ready.cached_plan);
+        if planned.newest.borrow_mut().take_if(is_old).is_some() {
+            self.charge.borrow_mut().lower(self.bytes());
+        }
+    }
+
+    /// Returns whether the statement has a plan that was made with a transaction's own changes of the catalog.
+    pub(super) fn has_private_plan(&self) -> bool {
+        let Kind::Planned(planned) = &self.kind else {
+            return false;
+        };
+        let newest = planned.newest.borrow();
+        (newest.as_ref()).is_some_and(|ready| ready.cached_plan.catalog.is_private())
     }
 
     /// Returns a description of the statement in the terms of a protocol, which `describe` makes when it is first
@@ -120,32 +177,49 @@ impl PreparedStatement {
 
     /// Returns whether the statement is a query.
     pub(super) fn is_query(&self) -> bool {
-        matches!(&self.kind, Kind::Planned(ready) if ready.borrow().cached_plan.is_query())
+        matches!(&self.kind, Kind::Planned(planned) if planned.is_query)
     }
 
     /// Returns whether the statement is a query that locks rows.
     pub(super) fn locks_rows(&self) -> bool {
-        matches!(&self.kind, Kind::Planned(ready) if ready.borrow().cached_plan.locks_rows())
+        matches!(&self.kind, Kind::Planned(planned) if planned.locks_rows)
     }
 
     /// Returns the newest plan, if the statement has one.
     #[cfg(test)]
     pub(super) fn plan(&self) -> Option<Arc<CachedPlan>> {
         match &self.kind {
-            Kind::Planned(ready) => Some(ready.borrow().cached_plan.clone()),
-            Kind::Empty | Kind::Execute | Kind::Other => None,
+            Kind::Planned(planned) => {
+                let newest = planned.newest.borrow();
+                newest.as_ref().map(|ready| ready.cached_plan.clone())
+            }
+            Kind::Empty | Kind::Execute | Kind::Other { .. } => None,
         }
     }
 
     /// Returns the estimated bytes that the statement takes, with the description of its parameters and columns.
     pub(super) fn bytes(&self) -> usize {
         let plan = match &self.kind {
-            Kind::Planned(ready) => ready.borrow().bytes(),
-            Kind::Empty | Kind::Execute | Kind::Other => 0,
+            Kind::Planned(planned) => {
+                let declared = planned.declared.as_deref().map_or(0, size_of_val);
+                let newest = planned.newest.borrow();
+                newest.as_ref().map_or(0, Ready::bytes) + declared
+            }
+            Kind::Empty | Kind::Execute | Kind::Other { .. } => 0,
         };
         let fields = self.fields().map_or(0, |fields| 2 * size_of_val(fields));
         let types = 2 * size_of_val(&*self.types);
         size_of::<Self>() + self.text.len() + types + fields + plan
+    }
+
+    /// Returns whether there was no statement in the text.
+    pub(super) fn is_empty(&self) -> bool {
+        matches!(self.kind, Kind::Empty)
+    }
+
+    /// Returns whether a transaction that has failed lets the statement through.
+    fn heals(&self) -> bool {
+        matches!(self.kind, Kind::Empty | Kind::Other { heals: true })
     }
 
     /// Returns whether the statement runs another prepared statement.
@@ -155,7 +229,7 @@ impl PreparedStatement {
 
     /// Returns whether the statement tells the columns of its rows itself, whenever it is run.
     pub(super) fn tells_fields(&self) -> bool {
-        matches!(self.kind, Kind::Execute | Kind::Other)
+        matches!(self.kind, Kind::Execute | Kind::Other { .. })
     }
 }
 
@@ -239,10 +313,11 @@ impl Session {
             return Ok(None);
         };
         self.transaction.check()?;
-        let types = cached_plan.parameters.clone();
+        let parameters = cached_plan.parameters.clone();
         let fields = cached_plan.shows_rows().then(|| cached_plan.fields.clone());
-        let kind = Kind::Planned(RefCell::new(Ready::new((cached_plan, Vec::new()))));
-        PreparedStatement::new(text, types, fields, kind, self.memory.kept()).map(Some)
+        let ready = Ready::new((cached_plan, Vec::new()));
+        let kind = Kind::Planned(Planned::new(ready, Some(types)));
+        PreparedStatement::new(text, parameters, fields, kind, self.memory.kept()).map(Some)
     }
 
     /// Prepares a statement; positions in errors are those of the whole text. Without `types`, the
@@ -258,18 +333,19 @@ impl Session {
         }
         self.transaction.check()?;
         let Some(found) = self.plan(source, types).await? else {
-            return self.planless(source, None, Kind::Other);
+            return self.planless(source, None, Kind::Other { heals: false });
         };
         let ready = Ready::new(found);
         let cached_plan = &ready.cached_plan;
-        let types = match self.values_of(&ready)? {
+        let literals = ready.literals.as_deref();
+        let parameters = match self.values_of(cached_plan, literals)? {
             // The parameters are literals, whose errors are raised now.
             Some(_) => Arc::default(),
             None => cached_plan.parameters.clone(),
         };
         let fields = cached_plan.shows_rows().then(|| cached_plan.fields.clone());
-        let kind = Kind::Planned(RefCell::new(ready));
-        PreparedStatement::new(source.text(), types, fields, kind, self.memory.kept())
+        let kind = Kind::Planned(Planned::new(ready, types));
+        PreparedStatement::new(source.text(), parameters, fields, kind, self.memory.kept())
     }
 
     /// Prepares a statement that has no plan.
@@ -282,7 +358,9 @@ impl Session {
         };
         let kind = match &*statement {
             Statement::Session(Command::Execute { .. }) => Kind::Execute,
-            _ => Kind::Other,
+            _ => Kind::Other {
+                heals: statement.heals(),
+            },
         };
         self.planless(source, fields, kind)
     }
@@ -310,17 +388,16 @@ impl Session {
         prepared: &PreparedStatement,
         given: &Rc<Rows>,
     ) -> Result<Option<(Arc<CachedPlan>, Rc<Rows>)>> {
-        let Kind::Planned(newest) = &prepared.kind else {
+        let Kind::Planned(planned) = &prepared.kind else {
             return Ok(None);
         };
         self.transaction.check()?;
         self.enter();
-        let mut limits = self.limits();
-        let ready = interruptible(&mut limits, pin!(self.lock_prepared(prepared, newest))).await?;
+        let ready = self.lock_prepared(prepared, planned).await?;
         if !ready.cached_plan.only_reads() {
             return Ok(None);
         }
-        let parameters = match self.values_of(&ready)? {
+        let parameters = match self.values_of(&ready.cached_plan, ready.literals.as_deref())? {
             Some(literals) => Rc::new(literals),
             None => given.clone(),
         };
@@ -328,9 +405,12 @@ impl Session {
     }
 
     /// Returns the parameters of a plan that has a statement's literals as parameters.
-    fn values_of(&self, ready: &Ready) -> Result<Option<Rows>> {
-        let literals = ready.literals.as_deref();
-        let values = literals.map(|literals| self.literals(&ready.cached_plan, literals));
+    fn values_of(
+        &self,
+        cached_plan: &CachedPlan,
+        literals: Option<&[Literal<'_>]>,
+    ) -> Result<Option<Rows>> {
+        let values = literals.map(|literals| self.literals(cached_plan, literals));
         values.transpose()
     }
 
@@ -348,68 +428,88 @@ impl Session {
         Some(fields.to_vec())
     }
 
+    /// Runs a statement to its end, within the limits of the statement or portal that runs it.
     pub(super) async fn run_prepared(
         &mut self,
         prepared: &PreparedStatement,
         parameters: &Rows,
+        limits: &mut Limits,
         sink: &mut impl Sink,
     ) -> Result<()> {
-        let Kind::Planned(newest) = &prepared.kind else {
+        let Kind::Planned(planned) = &prepared.kind else {
             let sources = split(&prepared.text).await?;
             for source in &sources {
-                self.statement(source, sink).await?;
+                self.statement(source, limits, sink).await?;
             }
             return Ok(());
         };
         self.transaction.check()?;
         self.enter();
-        let mut limits = self.limits();
         let running = async {
-            let ready = self.lock_prepared(prepared, newest).await?;
-            let literals = self.values_of(&ready)?;
+            let ready = self.lock_prepared(prepared, planned).await?;
+            let literals = self.values_of(&ready.cached_plan, ready.literals.as_deref())?;
             let parameters = literals.as_ref().unwrap_or(parameters);
             self.run(&ready.cached_plan, parameters, &mut *sink).await
         };
-        interruptible(&mut limits, pin!(running)).await?;
+        interruptible(limits, pin!(running)).await?;
         self.set_pending(sink)
     }
 
-    /// Returns the plan of a statement, whose tables are locked, in a transaction.
+    /// Returns the plan of a statement, whose tables are locked, in a transaction. It is the statement's newest one, or
+    /// made anew.
     async fn lock_prepared(
         &mut self,
         prepared: &PreparedStatement,
-        newest: &RefCell<Ready>,
+        planned: &Planned,
     ) -> Result<Ready> {
-        loop {
-            self.begin()?;
-            let ready = newest.borrow().clone();
-            if !self.is_current(&ready.cached_plan)
-                || !self.is_well_founded(&ready.cached_plan).await
-            {
-                let renewed = self.again(prepared).await?;
-                newest.replace(renewed);
-                continue;
-            }
-            ready.cached_plan.may_run(self)?;
-            if self.lock(&ready.cached_plan).await? {
-                return Ok(ready);
-            }
-        }
+        self.begin()?;
+        let this = &*self;
+        let find = async || {
+            let newest = planned.newest.borrow().clone();
+            let ready = match newest.filter(|ready| this.is_current(&ready.cached_plan)) {
+                Some(ready) => ready,
+                None => {
+                    let renewed = this.again(prepared, planned).await?;
+                    planned.newest.replace(Some(renewed.clone()));
+                    this.prepared_statements.note_plan(prepared);
+                    if let Err(error) = prepared.charge(this.memory.kept()) {
+                        prepared.forget_plan(|_| false);
+                        return Err(error);
+                    }
+                    renewed
+                }
+            };
+            Ok(Some((ready.cached_plan, ready.literals)))
+        };
+        let Some((cached_plan, literals)) = this.runnable(find).await? else {
+            return Err(SqlError::new(SqlState::INTERNAL_ERROR, "no plan"));
+        };
+        Ok(Ready {
+            cached_plan,
+            literals,
+        })
     }
 
-    /// Plans a statement again after a dependency of its plan has changed.
+    /// Plans a statement again after a dependency of its plan has changed. Its plan is asked for as it was at first, so
+    /// that it is shared with others; if its parameters would be of other types now, it is asked for with the types
+    /// that the client was told.
     ///
     /// # Errors
     /// 0A000 if it gives other columns than the client was told.
-    async fn again(&self, prepared: &PreparedStatement) -> Result<Ready> {
-        let types: Vec<_> = prepared.types.iter().map(|ty| Some(*ty)).collect();
+    async fn again(&self, prepared: &PreparedStatement, planned: &Planned) -> Result<Ready> {
         let sources = split(&prepared.text).await?;
-        let cached_plan = match sources.as_slice() {
-            [source] => self.plan(source, Some(&types)).await?,
-            _ => None,
-        };
-        let Some((cached_plan, literals)) = cached_plan else {
+        let [source] = sources.as_slice() else {
             return Err(SqlError::new(SqlState::INTERNAL_ERROR, "not one statement"));
+        };
+        let mut found = self.plan(source, planned.declared.as_deref()).await;
+        let is_as_told = matches!(&found, Ok(Some((cached_plan, literals)))
+            if !literals.is_empty() || *cached_plan.parameters == *prepared.types);
+        if !is_as_told && !prepared.types.is_empty() {
+            let types: Vec<_> = prepared.types.iter().map(|ty| Some(*ty)).collect();
+            found = self.plan(source, Some(&types)).await;
+        }
+        let Some((cached_plan, literals)) = found? else {
+            return Err(SqlError::new(SqlState::INTERNAL_ERROR, "no plan"));
         };
         let fields = cached_plan.shows_rows().then_some(&*cached_plan.fields);
         check_told(fields, prepared.fields())?;

@@ -1,4 +1,6 @@
-//! Plans, and their execution.
+//! Plans: found, made runnable, and run. Those that are made anew are made in `query/planning.rs`.
+
+mod planning;
 
 use std::sync::{
     Arc,
@@ -6,25 +8,22 @@ use std::sync::{
 };
 
 use engine::{IfLocked, Isolation, TableLockMode};
-use types::{Result, Scalar, Scratch, SqlError, SqlState, Type, Value};
+use types::{Result, Scratch, Type, Value};
 
 use super::{
     Field, Session, Sink, Tag,
     execution::Execution,
     maintenance::is_out_of_date,
     plan_cache::{self, PlanKey},
+    transaction::Characteristics,
 };
 use batch::Rows;
 use catalog::{Catalog, ObjectId, Searched};
-use logical::{
-    bind::{Binder, Bound, Inputs, Parameters},
-    expression::Kind as ExpressionKind,
-    relation::Relation,
-};
+use logical::bind::{Inputs, Parameters};
 use planner::plan;
 use syntax::{
-    Source, Statement,
-    fingerprint::{Fingerprint, FingerprintKind, Literal, LiteralKind},
+    Source,
+    fingerprint::{Fingerprint, FingerprintKind, Literal},
     phase,
     statement::{RowKind, RowStatement},
 };
@@ -34,14 +33,6 @@ const NEVER: u64 = u64::MAX;
 
 /// Milliseconds between two looks at tables of which too little is known, for one plan.
 const LOOK_EVERY_MS: u64 = 1000;
-
-/// Copies of a statement's text that its plan may hold: the key, names, constants.
-const TEXT_COPIES: usize = 3;
-
-/// Memory that a plan takes for each token of its text, and for each column and relation that
-/// it has, in bytes: estimates, from above.
-const TOKEN_BYTES: usize = 256;
-const PART_BYTES: usize = 1024;
 
 /// A statement that can be run at once, as long as its catalog is in force.
 #[derive(Debug)]
@@ -130,13 +121,15 @@ impl CachedPlan {
         self.locks_rows
     }
 
+    /// Checks that it can be run in a transaction.
+    ///
     /// # Errors
     /// 25006 if it writes and the transaction does not.
-    pub(super) fn may_run(&self, session: &Session) -> Result<()> {
+    pub(super) fn may_run(&self, characteristics: Characteristics) -> Result<()> {
         if !self.locks_rows && !self.tables.iter().any(|(_, writes)| *writes) {
             return Ok(());
         }
-        session.may_write(self.kind.writing())
+        characteristics.may_write(self.kind.writing())
     }
 
     /// Whether nothing depends on it that it runs to its end.
@@ -163,24 +156,66 @@ impl Session {
         if !source.may_have_plan() {
             return Ok(false);
         }
+        self.begin()?;
+        let find = async || self.plan(source, None).await;
+        let Some((cached_plan, literals)) = self.runnable(find).await? else {
+            return Ok(false);
+        };
+        let parameters = self.literals(&cached_plan, &literals)?;
+        if cached_plan.shows_rows() {
+            sink.fields(&cached_plan.fields)?;
+        }
+        self.run(&cached_plan, &parameters, sink).await?;
+        Ok(true)
+    }
+
+    /// Returns a plan that can be run now, with what `find` finds beside it: the way of every statement from its text
+    /// to its execution. The plan's tables are locked in the open transaction, and their definitions are those that it
+    /// was made from. `find` is asked again whenever a definition has changed meanwhile, or more is known of the tables
+    /// by now.
+    ///
+    /// # Errors
+    /// 25006 if the plan writes and the transaction does not; errors of `find` and of locking.
+    pub(super) async fn runnable<T>(
+        &self,
+        find: impl AsyncFn() -> Result<Option<(Arc<CachedPlan>, T)>>,
+    ) -> Result<Option<(Arc<CachedPlan>, T)>> {
         loop {
-            self.begin()?;
-            let Some((cached_plan, literals)) = self.plan(source, None).await? else {
-                return Ok(false);
+            let Some((cached_plan, beside)) = find().await? else {
+                return Ok(None);
             };
-            cached_plan.may_run(self)?;
-            if !self.is_well_founded(&cached_plan).await {
-                continue;
-            }
-            if self.lock(&cached_plan).await? {
-                let parameters = self.literals(&cached_plan, &literals)?;
-                if cached_plan.shows_rows() {
-                    sink.fields(&cached_plan.fields)?;
-                }
-                self.run(&cached_plan, &parameters, sink).await?;
-                return Ok(true);
+            cached_plan.may_run(self.characteristics())?;
+            if self.is_well_founded(&cached_plan).await && self.lock(&cached_plan).await? {
+                return Ok(Some((cached_plan, beside)));
             }
         }
+    }
+
+    /// Returns the plan of a key, which `make` makes in the transaction's catalog, as a phase, unless one is kept.
+    pub(super) async fn keyed_plan(
+        &self,
+        plan_key: PlanKey<'_>,
+        make: impl FnOnce(&Arc<Catalog>) -> Result<CachedPlan>,
+    ) -> Result<Arc<CachedPlan>> {
+        if let Some(cached_plan) = self.known(plan_key) {
+            return Ok(cached_plan);
+        }
+        let catalog = self.transaction.catalog();
+        let cached_plan = phase::run(|| make(&catalog)).await?;
+        Ok(self.remember(plan_key, cached_plan))
+    }
+
+    /// Returns the plan of a statement that reads or changes rows within another one, which `source` is.
+    pub(super) async fn plan_within(
+        &self,
+        source: &Source<'_>,
+        statement: &RowStatement,
+    ) -> Result<Arc<CachedPlan>> {
+        let whole = Fingerprint::of(source, FingerprintKind::Exact);
+        self.keyed_plan(PlanKey::Within(whole), |catalog| {
+            self.bound(source, statement, &mut Parameters::default(), catalog)
+        })
+        .await
     }
 
     /// The plan of a statement, and the literals that were taken out of it; `None` if it is one
@@ -208,38 +243,6 @@ impl Session {
             return Ok(Some((cached_plan, Vec::new())));
         }
         phase::run(|| self.plan_anew(source, declared, normalised, exact)).await
-    }
-
-    /// A new plan of a statement, which is asked for by its normalised fingerprint, if it has one,
-    /// and by its exact one.
-    fn plan_anew<'t>(
-        &self,
-        source: &'t Source<'_>,
-        declared: Option<&[Option<Type>]>,
-        normalised: Option<PlanKey<'_>>,
-        exact: PlanKey<'_>,
-    ) -> Result<Option<(Arc<CachedPlan>, Vec<Literal<'t>>)>> {
-        let catalog = self.transaction.catalog();
-        // A literal may have to be as it was written, as in `numeric(5, 2)`; or it is an error,
-        // which is told about the text and not about parameters.
-        if let Some(normalised) = normalised
-            && let Ok(cached_plan) = self.normalised_plan(source, &catalog)
-        {
-            return Ok(Some((
-                self.remember(normalised, cached_plan),
-                source.literals(),
-            )));
-        }
-        let statement = source.statement()?;
-        let Statement::Rows(statement) = &*statement else {
-            return Ok(None);
-        };
-        let mut parameters = match declared {
-            Some(types) => Parameters::declared(types.to_vec()),
-            None => Parameters::default(),
-        };
-        let cached_plan = self.bound(source, statement, &mut parameters, &catalog)?;
-        Ok(Some((self.remember(exact, cached_plan), Vec::new())))
     }
 
     /// Whether a plan of a statement is kept: it has been read before.
@@ -291,23 +294,6 @@ impl Session {
             || indexes.iter().all(|index| transaction.can_read_by(index))
     }
 
-    /// The plan of all statements with a normalised fingerprint.
-    fn normalised_plan(&self, source: &Source<'_>, catalog: &Arc<Catalog>) -> Result<CachedPlan> {
-        let statement = source.shape()?;
-        let Statement::Rows(statement) = &*statement else {
-            return Err(SqlError::unsupported("this statement"));
-        };
-        let literals = source.literals();
-        let types = literals.iter().map(|literal| type_of(literal.kind));
-        let mut parameters = Parameters::literals(types.collect());
-        let cached_plan = self.bound(source, statement, &mut parameters, catalog)?;
-        if cached_plan.statement.literals_matter {
-            let message = "a better plan may depend on the literals";
-            return Err(SqlError::new(SqlState::INTERNAL_ERROR, message));
-        }
-        Ok(cached_plan)
-    }
-
     /// Keeps a plan, unless it is of no use to later transactions.
     pub(super) fn remember(
         &self,
@@ -325,98 +311,6 @@ impl Session {
             self.database.plan_cache.keep(plan_key, &cached_plan);
         }
         cached_plan
-    }
-
-    pub(super) fn bound(
-        &self,
-        source: &Source<'_>,
-        statement: &RowStatement,
-        parameters: &mut Parameters,
-        catalog: &Arc<Catalog>,
-    ) -> Result<CachedPlan> {
-        let bound = Binder::bind(
-            &self.bind_context(catalog),
-            source.lines(),
-            statement,
-            parameters,
-        )?;
-        let mut cached_plan =
-            self.lowered(bound, statement.kind(), parameters.types()?, catalog)?;
-        cached_plan.bytes +=
-            source.tokens().len() * TOKEN_BYTES + source.text().len() * TEXT_COPIES;
-        Ok(cached_plan)
-    }
-
-    /// Binds and plans a statement of the session's own, which reads or changes rows.
-    pub(super) fn bound_text(
-        &self,
-        source: &Source<'_>,
-        parameters: &mut Parameters,
-        catalog: &Arc<Catalog>,
-    ) -> Result<CachedPlan> {
-        match &*source.statement()? {
-            Statement::Rows(statement) => self.bound(source, statement, parameters, catalog),
-            _ => Err(SqlError::unsupported("this statement")),
-        }
-    }
-
-    /// The plan of what has been bound.
-    pub(super) fn lowered(
-        &self,
-        mut bound: Bound,
-        kind: RowKind,
-        types: Vec<Type>,
-        catalog: &Arc<Catalog>,
-    ) -> Result<CachedPlan> {
-        let is_passing = self.hide_indexes(&mut bound.relation) || bound.reads_now;
-        let indexes = indexes_of(&mut bound.relation);
-        let types_bytes = types.len() * size_of::<Type>();
-        let bytes = bound.parts * PART_BYTES + constants_bytes(&mut bound.relation) + types_bytes;
-        let fields = bound.outputs.iter().map(|output| Field {
-            name: output.name.clone(),
-            ty: output.ty,
-            modifier: output.modifier,
-            origin: output.origin,
-        });
-        let fields = fields.collect();
-        let tables = plan::tables(&bound.relation);
-        let locks_rows = plan::locks_rows(&bound.relation);
-        let columns: Vec<_> = bound.outputs.iter().map(|output| output.column).collect();
-        let statement = plan::plan(bound.relation, &columns, types.len())?;
-        Ok(CachedPlan {
-            statement,
-            fields,
-            parameters: types.into(),
-            kind,
-            tables,
-            locks_rows,
-            catalog: catalog.clone(),
-            inputs: self.settings.inputs().clone(),
-            is_passing,
-            bytes,
-            indexes,
-            next_look: AtomicU64::new(0),
-        })
-    }
-
-    /// Takes the indexes from scans that the transaction cannot read by, as they are newer than its
-    /// snapshot; whether there were some. A plan that was made before the transaction began
-    /// needs no second look: its indexes were there then.
-    fn hide_indexes(&self, relation: &mut Relation) -> bool {
-        let Some(transaction) = self.transaction.begun() else {
-            return false;
-        };
-        let mut any = false;
-        relation.for_each_scan_mut(&mut |scan| {
-            let table = &scan.table;
-            scan.indexes.retain(|index| {
-                let handle = table.indexes[index.at].handle.as_ref();
-                let is_readable = handle.is_some_and(|handle| transaction.can_read_by(handle));
-                any |= !is_readable;
-                is_readable
-            });
-        });
-        any
     }
 
     /// Whether a plan was made from what is known, or what is found out now for it.
@@ -447,31 +341,19 @@ impl Session {
         true
     }
 
-    /// Locks the tables of a plan; false if one of them has changed since it was made.
+    /// Locks the tables of a plan; returns false if one of them has changed since it was made. Suspended queries are
+    /// ready for what is written afterwards.
     pub(super) async fn lock(&self, cached_plan: &CachedPlan) -> Result<bool> {
-        self.lock_used(
-            &cached_plan.tables,
-            cached_plan.locks_rows,
-            &cached_plan.catalog,
-        )
-        .await
-    }
-
-    /// The same of tables, whether they are written, and whether rows are locked. Suspended queries
-    /// are ready for what is written afterwards.
-    pub(super) async fn lock_used(
-        &self,
-        tables: &[(ObjectId, bool)],
-        locks_rows: bool,
-        catalog: &Arc<Catalog>,
-    ) -> Result<bool> {
+        let CachedPlan {
+            tables, catalog, ..
+        } = cached_plan;
         let Some(transaction) = self.transaction.begun() else {
             return Ok(false);
         };
         for (table, writes) in tables {
             let mode = if *writes {
                 TableLockMode::RowExclusive
-            } else if locks_rows {
+            } else if cached_plan.locks_rows {
                 TableLockMode::RowShare
             } else {
                 TableLockMode::AccessShare
@@ -534,40 +416,5 @@ impl Session {
         let values: Vec<Value<'_>> = values.collect::<Result<_>>()?;
         parameters.push(values);
         Ok(parameters)
-    }
-}
-
-/// Bytes of the constants of a relation. Those of views and defaults may be large, however short
-/// the statement is.
-fn constants_bytes(relation: &mut Relation) -> usize {
-    let mut bytes = 0;
-    relation.for_each_expression_mut(&mut |expression| {
-        expression.walk(&mut |part| {
-            if let ExpressionKind::Constant(value) = &part.kind {
-                bytes += value.bytes();
-            }
-        });
-    });
-    bytes
-}
-
-/// The indexes that scans may read by.
-fn indexes_of(relation: &mut Relation) -> Box<[engine::Index]> {
-    let mut indexes = Vec::new();
-    relation.for_each_scan_mut(&mut |scan| {
-        let known = scan.indexes.iter();
-        let handles = known.filter_map(|index| scan.table.indexes[index.at].handle.clone());
-        indexes.extend(handles);
-    });
-    indexes.into()
-}
-
-/// The type that a literal has by itself; a string takes it from its use.
-fn type_of(kind: LiteralKind) -> Option<Type> {
-    match kind {
-        LiteralKind::Integer => Some(Type::Scalar(Scalar::Int4)),
-        LiteralKind::Bigint => Some(Type::Scalar(Scalar::Int8)),
-        LiteralKind::Numeric => Some(Type::Scalar(Scalar::Numeric)),
-        LiteralKind::Text => None,
     }
 }

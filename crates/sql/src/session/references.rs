@@ -68,7 +68,7 @@ use std::{cell::Cell, sync::Arc};
 
 use engine::{Abort, Isolation, Transaction};
 use interleave::Turn;
-use types::{Result, SqlError, SqlState, Type, Value};
+use types::{Result, SqlError, Type, Value};
 
 pub(in crate::session) use self::question::Question;
 pub(super) use self::{
@@ -77,11 +77,10 @@ pub(super) use self::{
 };
 use super::{Session, copy::no_parameters, plan_cache::PlanKey, query::CachedPlan};
 use batch::Rows;
-use catalog::{ObjectId, ReferentialAction, from_engine};
+use catalog::{Catalog, ObjectId, ReferentialAction, from_engine};
 use executor::execute::{
     ExecutionContext, Happened, KeyChanges, Noted, Opened, Place, Reference, SharedRows, lock_rows,
 };
-use logical::bind::Parameters;
 use syntax::phase;
 
 impl Session {
@@ -176,32 +175,22 @@ impl Session {
     async fn question(&self, reference: &Reference, question: Question) -> Result<Arc<CachedPlan>> {
         let plan_key = PlanKey::Reference(reference.key.id, question);
         loop {
-            let cached_plan = match self.known(plan_key) {
-                Some(cached_plan) => cached_plan,
-                None => {
-                    let (text, types) = question.text(reference, &self.transaction.catalog())?;
-                    let cached_plan = self.internal(&text, types).await?;
-                    self.remember(plan_key, cached_plan)
-                }
+            let make = |catalog: &Arc<Catalog>| {
+                let (text, types) = question.text(reference, catalog)?;
+                self.bound_text(&text, types, catalog)
             };
+            let cached_plan = self.keyed_plan(plan_key, make).await?;
             if self.lock(&cached_plan).await? {
                 return Ok(cached_plan);
             }
         }
     }
 
-    /// Returns the plan of an internal statement, with parameters of these types.
+    /// Returns the plan of an internal statement, with parameters of these types. No other statement asks for it, so it
+    /// is not kept.
     pub(super) async fn internal(&self, text: &str, types: Vec<Type>) -> Result<CachedPlan> {
-        let mut parameters = Parameters::declared(types.into_iter().map(Some).collect());
         let catalog = self.transaction.catalog();
-        phase::run(|| {
-            let sources = syntax::split(text)?;
-            let [source] = sources.as_slice() else {
-                return Err(SqlError::new(SqlState::INTERNAL_ERROR, "not one statement"));
-            };
-            self.bound_text(source, &mut parameters, &catalog)
-        })
-        .await
+        phase::run(|| self.bound_text(text, types, &catalog)).await
     }
 
     /// Carries an internal statement out; returns its first rows if it is a query, or none.

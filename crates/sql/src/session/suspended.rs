@@ -19,7 +19,6 @@
 
 use std::{
     cell::{Cell, RefCell},
-    pin::pin,
     rc::{Rc, Weak},
     sync::Arc,
 };
@@ -29,7 +28,6 @@ use types::{Memory, Result, SqlError, SqlState};
 use super::{
     Field, ResultRow, Session, Sink, Tag,
     execution::{Execution, Wanted},
-    interrupt::interruptible,
     query::CachedPlan,
 };
 use batch::Rows;
@@ -165,9 +163,7 @@ impl Session {
             let state = SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE;
             return Err(SqlError::new(state, message));
         };
-        let mut limits = self.limits();
-        let end =
-            interruptible(&mut limits, pin!(self.advance(&mut query, rows_max, sink))).await?;
+        let end = self.advance(&mut query, rows_max, sink).await?;
         suspended.query.replace(Some(query));
         self.set_pending(sink)?;
         Ok(end)

@@ -1,5 +1,7 @@
 //! The choice of plans, and the accuracy of estimates.
 
+mod prepared;
+
 use std::{rc::Rc, sync::Arc};
 
 use engine::DatabaseConfig;

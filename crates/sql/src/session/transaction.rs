@@ -161,7 +161,7 @@ impl SessionTransaction {
         self.block.open();
     }
 
-    /// Begins a transaction of the engine's if there is none.
+    /// Begins a transaction of the engine's if there is none; returns whether it did.
     ///
     /// # Errors
     /// Errors of the engine.
@@ -169,18 +169,19 @@ impl SessionTransaction {
         &mut self,
         settings: &SessionSettings,
         environment: &SessionEnvironment,
-    ) -> Result<()> {
-        if self.open.is_none() {
-            let options = self.characteristics(settings).options();
-            let transaction = self.engine.begin(options).map_err(from_engine)?;
-            transaction.set_on_conflict(engine::OnConflict::Wait);
-            transaction.will_be_undone_in_turns();
-            settings.effects().apply(&transaction);
-            self.forget_changes();
-            environment.begin_transaction();
-            self.open = Some(transaction);
+    ) -> Result<bool> {
+        if self.open.is_some() {
+            return Ok(false);
         }
-        Ok(())
+        let options = self.characteristics(settings).options();
+        let transaction = self.engine.begin(options).map_err(from_engine)?;
+        transaction.set_on_conflict(engine::OnConflict::Wait);
+        transaction.will_be_undone_in_turns();
+        settings.effects().apply(&transaction);
+        self.forget_changes();
+        environment.begin_transaction();
+        self.open = Some(transaction);
+        Ok(true)
     }
 
     /// Returns the transaction of the engine's, if it has begun.

@@ -1,12 +1,13 @@
 //! Portals: a statement with its parameters, run at once or bit by bit.
 
-use std::rc::Rc;
+use std::{pin::pin, rc::Rc};
 
 use types::{Charge, Result, Scratch, SqlError, SqlState, Type, Value, row::Taking};
 
 use super::{Kind, PreparedStatement, check_told};
 use crate::session::{
     CopyForm, CopyTarget, Field, Notice, ResultRow, Session, Sink, Tag,
+    interrupt::{Limits, interruptible},
     suspended::{Rest, Suspended},
 };
 use batch::Rows;
@@ -30,14 +31,22 @@ const PORTAL_BYTES: usize = 2048;
 enum Stage {
     /// The portal was not run yet.
     New,
-    /// The statement has failed, or was given up: it cannot be run again.
-    Failed,
+    /// The statement has failed, or was given up, or has run to its end and gives no rows: it cannot be run again.
+    Done,
     /// The portal is a query whose client takes a number of rows at a time: it computes those that it is asked for.
     Open(Rc<Suspended>),
     /// The statement has run to its end, and these rows are left. A statement that writes always
     /// does so: its effect does not depend on a client that takes its rows. A query does so if it is asked for all
     /// of its rows, and none are left.
-    Rest { rest: Rest, tag: Option<Tag> },
+    Rest { rest: Rest, tag: Tag },
+}
+
+/// The outcome of beginning a portal's statement.
+enum Begun {
+    /// The statement is a query that computes the rows that it is asked for.
+    Open(Rc<Suspended>),
+    /// The statement has run to its end. Its rows are kept unless all were asked for.
+    Complete { rows: Rows, tag: Tag },
 }
 
 impl Portal {
@@ -120,70 +129,75 @@ impl Session {
         rows_max: Option<usize>,
         sink: &mut impl Sink,
     ) -> Result<Progress> {
+        if portal.prepared.is_empty() {
+            return Ok(Progress::Empty);
+        }
+        if !portal.prepared.heals() {
+            self.transaction.check()?;
+        }
+        let mut limits = self.limits();
         if let Stage::New = portal.progress {
-            if let Kind::Planned(..) = portal.prepared.kind {
-                self.transaction.check()?;
-                portal.progress = Stage::Failed;
-            }
-            match self.open_portal(portal, rows_max, sink).await? {
-                Some(stage) => portal.progress = stage,
-                None => return Ok(Progress::Empty),
+            portal.progress = Stage::Done;
+            match self
+                .begin_portal(portal, rows_max, &mut limits, sink)
+                .await?
+            {
+                Begun::Open(query) => portal.progress = Stage::Open(query),
+                Begun::Complete { rows, tag } => {
+                    let gives_rows = portal.prepared.fields().is_some();
+                    if gives_rows {
+                        let rest = Rest::new(rows);
+                        portal.progress = Stage::Rest { rest, tag };
+                    }
+                    if !gives_rows || rows_max.is_none() {
+                        return Ok(Progress::Complete(tag));
+                    }
+                }
             }
         }
         match &mut portal.progress {
-            Stage::New => Ok(Progress::Empty),
-            Stage::Failed => {
-                self.transaction.check()?;
-                let message = "the portal cannot be run again: its statement has failed";
+            Stage::New | Stage::Done => {
+                let message = "the portal cannot be run again: its statement has ended";
                 let state = SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE;
                 Err(SqlError::new(state, message))
             }
             Stage::Open(query) => {
-                self.transaction.check()?;
-                let end = self.resume(query, rows_max, sink).await?;
+                let running = pin!(self.resume(query, rows_max, sink));
+                let end = interruptible(&mut limits, running).await?;
                 Ok(end.map_or(Progress::Suspended, Progress::Complete))
             }
             Stage::Rest { rest, tag } => {
-                if let Kind::Planned(..) = portal.prepared.kind {
-                    self.transaction.check()?;
-                }
                 let fields = portal.prepared.fields().unwrap_or_default();
-                let (_, is_over) = self.hand_over(rest, fields, rows_max, sink).await?;
-                if !is_over {
-                    return Ok(Progress::Suspended);
-                }
-                let complete = tag.map_or(Progress::Empty, Progress::Complete);
-                // A query that is run once more has no rows.
-                if let Some(Tag::Rows(_, rows)) = tag
-                    && portal.prepared.is_query()
-                {
-                    *rows = 0;
-                }
-                Ok(complete)
+                let (rows, is_over) = self.hand_over(rest, fields, rows_max, sink).await?;
+                Ok(match is_over {
+                    true => Progress::Complete(tag.with_rows(rows)),
+                    false => Progress::Suspended,
+                })
             }
         }
     }
 
-    /// Begins the portal's statement; does nothing if there is no statement.
-    async fn open_portal(
+    /// Begins the portal's statement.
+    async fn begin_portal(
         &mut self,
         portal: &mut Portal,
         rows_max: Option<usize>,
+        limits: &mut Limits,
         sink: &mut impl Sink,
-    ) -> Result<Option<Stage>> {
+    ) -> Result<Begun> {
         let prepared = &portal.prepared;
         let mut parameters = std::mem::take(&mut portal.parameters);
-        match &prepared.kind {
-            Kind::Empty => return Ok(None),
-            Kind::Planned(..) if rows_max.is_some() => {
-                let given = Rc::new(parameters);
-                if let Some((cached_plan, parameters)) = self.open(prepared, &given).await? {
-                    let query = self.suspend("", &cached_plan, parameters)?;
-                    return Ok(Some(Stage::Open(query)));
-                }
-                parameters = Rc::into_inner(given).unwrap_or_default();
+        if rows_max.is_some() && matches!(prepared.kind, Kind::Planned(_)) {
+            let given = Rc::new(parameters);
+            let opened = {
+                let opening = pin!(self.open(prepared, &given));
+                interruptible(limits, opening).await?
+            };
+            if let Some((cached_plan, parameters)) = opened {
+                let query = self.suspend("", &cached_plan, parameters)?;
+                return Ok(Begun::Open(query));
             }
-            Kind::Planned(..) | Kind::Execute | Kind::Other => {}
+            parameters = Rc::into_inner(given).unwrap_or_default();
         }
         let mut kept = Kept {
             inner: sink,
@@ -194,13 +208,13 @@ impl Session {
             }),
             tag: None,
         };
-        self.run_prepared(prepared, &parameters, &mut kept).await?;
+        self.run_prepared(prepared, &parameters, limits, &mut kept)
+            .await?;
         self.spare_rows.give_back(parameters);
         let Kept { rows, tag, .. } = kept;
-        Ok(Some(Stage::Rest {
-            rest: Rest::new(rows.map_or_else(Rows::default, |(rows, _)| rows)),
-            tag,
-        }))
+        let tag = tag.ok_or_else(|| SqlError::new(SqlState::INTERNAL_ERROR, "no tag"))?;
+        let rows = rows.map_or_else(Rows::default, |(rows, _)| rows);
+        Ok(Begun::Complete { rows, tag })
     }
 }
 

@@ -1,0 +1,228 @@
+//! Plans made anew: a statement is bound, and its operators are chosen.
+
+use std::sync::{Arc, atomic::AtomicU64};
+
+use types::{Result, Scalar, SqlError, SqlState, Type};
+
+use super::CachedPlan;
+use crate::session::{Field, Session, plan_cache::PlanKey};
+use catalog::Catalog;
+use logical::{
+    bind::{Binder, Bound, Parameters},
+    expression::{ColumnId, Kind as ExpressionKind},
+    relation::Relation,
+};
+use planner::plan;
+use syntax::{
+    Source, Statement,
+    fingerprint::{Literal, LiteralKind},
+    statement::{RowKind, RowStatement},
+};
+
+/// Copies of a statement's text that its plan may hold: the key, names, constants.
+const TEXT_COPIES: usize = 3;
+
+/// Memory that a plan takes for each token of its text, and for each column and relation that
+/// it has, in bytes: estimates, from above.
+const TOKEN_BYTES: usize = 256;
+const PART_BYTES: usize = 1024;
+
+impl Session {
+    /// Returns a new plan of a statement, which is asked for by its normalised fingerprint, if it has one,
+    /// and by its exact one; and the literals that were taken out of it.
+    pub(super) fn plan_anew<'t>(
+        &self,
+        source: &'t Source<'_>,
+        declared: Option<&[Option<Type>]>,
+        normalised: Option<PlanKey<'_>>,
+        exact: PlanKey<'_>,
+    ) -> Result<Option<(Arc<CachedPlan>, Vec<Literal<'t>>)>> {
+        let catalog = self.transaction.catalog();
+        // A literal may have to be as it was written, as in `numeric(5, 2)`; or it is an error,
+        // which is told about the text and not about parameters.
+        if let Some(normalised) = normalised
+            && let Ok(cached_plan) = self.normalised_plan(source, &catalog)
+        {
+            return Ok(Some((
+                self.remember(normalised, cached_plan),
+                source.literals(),
+            )));
+        }
+        let statement = source.statement()?;
+        let Statement::Rows(statement) = &*statement else {
+            return Ok(None);
+        };
+        let mut parameters = match declared {
+            Some(types) => Parameters::declared(types.to_vec()),
+            None => Parameters::default(),
+        };
+        let cached_plan = self.bound(source, statement, &mut parameters, &catalog)?;
+        Ok(Some((self.remember(exact, cached_plan), Vec::new())))
+    }
+
+    /// Returns the plan of all statements with a normalised fingerprint.
+    fn normalised_plan(&self, source: &Source<'_>, catalog: &Arc<Catalog>) -> Result<CachedPlan> {
+        let statement = source.shape()?;
+        let Statement::Rows(statement) = &*statement else {
+            return Err(SqlError::unsupported("this statement"));
+        };
+        let literals = source.literals();
+        let types = literals.iter().map(|literal| type_of(literal.kind));
+        let mut parameters = Parameters::literals(types.collect());
+        let cached_plan = self.bound(source, statement, &mut parameters, catalog)?;
+        if cached_plan.statement.literals_matter {
+            let message = "a better plan may depend on the literals";
+            return Err(SqlError::new(SqlState::INTERNAL_ERROR, message));
+        }
+        Ok(cached_plan)
+    }
+
+    /// Binds and plans a statement that reads or changes rows.
+    pub(in crate::session) fn bound(
+        &self,
+        source: &Source<'_>,
+        statement: &RowStatement,
+        parameters: &mut Parameters,
+        catalog: &Arc<Catalog>,
+    ) -> Result<CachedPlan> {
+        let bound = Binder::bind(
+            &self.bind_context(catalog),
+            source.lines(),
+            statement,
+            parameters,
+        )?;
+        let mut cached_plan =
+            self.lowered(bound, statement.kind(), parameters.types()?, catalog)?;
+        cached_plan.bytes +=
+            source.tokens().len() * TOKEN_BYTES + source.text().len() * TEXT_COPIES;
+        Ok(cached_plan)
+    }
+
+    /// Binds and plans the text of a statement of the session's own, which reads or changes rows, with parameters of
+    /// these types.
+    pub(in crate::session) fn bound_text(
+        &self,
+        text: &str,
+        types: Vec<Type>,
+        catalog: &Arc<Catalog>,
+    ) -> Result<CachedPlan> {
+        let sources = syntax::split(text)?;
+        let [source] = sources.as_slice() else {
+            return Err(SqlError::new(SqlState::INTERNAL_ERROR, "not one statement"));
+        };
+        let mut parameters = Parameters::declared(types.into_iter().map(Some).collect());
+        match &*source.statement()? {
+            Statement::Rows(statement) => self.bound(source, statement, &mut parameters, catalog),
+            _ => Err(SqlError::unsupported("this statement")),
+        }
+    }
+
+    /// Returns the plan of what has been bound.
+    pub(in crate::session) fn lowered(
+        &self,
+        bound: Bound,
+        kind: RowKind,
+        types: Vec<Type>,
+        catalog: &Arc<Catalog>,
+    ) -> Result<CachedPlan> {
+        let parameters = types.len();
+        self.lowered_by(bound, kind, types, catalog, |relation, columns| {
+            plan::plan(relation, columns, parameters)
+        })
+    }
+
+    /// Returns the plan of what has been bound, as `lower` chooses its operators.
+    pub(in crate::session) fn lowered_by(
+        &self,
+        mut bound: Bound,
+        kind: RowKind,
+        types: Vec<Type>,
+        catalog: &Arc<Catalog>,
+        lower: impl FnOnce(Relation, &[ColumnId]) -> Result<plan::PlannedStatement>,
+    ) -> Result<CachedPlan> {
+        let is_passing = self.hide_indexes(&mut bound.relation) || bound.reads_now;
+        let indexes = indexes_of(&mut bound.relation);
+        let types_bytes = types.len() * size_of::<Type>();
+        let bytes = bound.parts * PART_BYTES + constants_bytes(&mut bound.relation) + types_bytes;
+        let fields = bound.outputs.iter().map(|output| Field {
+            name: output.name.clone(),
+            ty: output.ty,
+            modifier: output.modifier,
+            origin: output.origin,
+        });
+        let fields = fields.collect();
+        let tables = plan::tables(&bound.relation);
+        let locks_rows = plan::locks_rows(&bound.relation);
+        let columns: Vec<_> = bound.outputs.iter().map(|output| output.column).collect();
+        let statement = lower(bound.relation, &columns)?;
+        Ok(CachedPlan {
+            statement,
+            fields,
+            parameters: types.into(),
+            kind,
+            tables,
+            locks_rows,
+            catalog: catalog.clone(),
+            inputs: self.settings.inputs().clone(),
+            is_passing,
+            bytes,
+            indexes,
+            next_look: AtomicU64::new(0),
+        })
+    }
+
+    /// Takes the indexes from scans that the transaction cannot read by, as they are newer than its
+    /// snapshot; whether there were some. A plan that was made before the transaction began
+    /// needs no second look: its indexes were there then.
+    fn hide_indexes(&self, relation: &mut Relation) -> bool {
+        let Some(transaction) = self.transaction.begun() else {
+            return false;
+        };
+        let mut any = false;
+        relation.for_each_scan_mut(&mut |scan| {
+            let table = &scan.table;
+            scan.indexes.retain(|index| {
+                let handle = table.indexes[index.at].handle.as_ref();
+                let is_readable = handle.is_some_and(|handle| transaction.can_read_by(handle));
+                any |= !is_readable;
+                is_readable
+            });
+        });
+        any
+    }
+}
+
+/// Bytes of the constants of a relation. Those of views and defaults may be large, however short
+/// the statement is.
+fn constants_bytes(relation: &mut Relation) -> usize {
+    let mut bytes = 0;
+    relation.for_each_expression_mut(&mut |expression| {
+        expression.walk(&mut |part| {
+            if let ExpressionKind::Constant(value) = &part.kind {
+                bytes += value.bytes();
+            }
+        });
+    });
+    bytes
+}
+
+/// The indexes that scans may read by.
+fn indexes_of(relation: &mut Relation) -> Box<[engine::Index]> {
+    let mut indexes = Vec::new();
+    relation.for_each_scan_mut(&mut |scan| {
+        let known = scan.indexes.iter();
+        let handles = known.filter_map(|index| scan.table.indexes[index.at].handle.clone());
+        indexes.extend(handles);
+    });
+    indexes.into()
+}
+
+/// The type that a literal has by itself; a string takes it from its use.
+fn type_of(kind: LiteralKind) -> Option<Type> {
+    match kind {
+        LiteralKind::Integer => Some(Type::Scalar(Scalar::Int4)),
+        LiteralKind::Bigint => Some(Type::Scalar(Scalar::Int8)),
+        LiteralKind::Numeric => Some(Type::Scalar(Scalar::Numeric)),
+        LiteralKind::Text => None,
+    }
+}

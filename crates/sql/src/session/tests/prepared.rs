@@ -1,0 +1,147 @@
+//! Prepared statements, cursors and queries within other statements: their plans and their time.
+
+use super::*;
+
+/// The plan of an idle prepared statement kept the version of the catalog that it was made from: a session with many of
+/// them kept as many versions, which nothing was charged for.
+#[test]
+fn idle_statements_do_not_keep_old_catalogs() {
+    with_sessions(async |[one, other]| {
+        one.count("create table t (a int primary key)").await;
+        let text = "select a from t where a = $1";
+        let prepared = Rc::new(one.prepare(text, &[]).await.unwrap());
+        one.keep_prepared("kept", prepared.clone()).unwrap();
+        let charged = one.memory().used();
+        other.count("create table u (a int)").await;
+        one.count("select 1").await;
+        assert!(prepared.plan().is_none());
+        assert!(one.memory().used() < charged);
+        one.count("execute kept (1)").await;
+        assert!(prepared.plan().is_some());
+        assert_eq!(one.memory().used(), charged);
+        // Plans of a transaction's own version go with it, also when it changes nothing in the end.
+        one.count("begin; savepoint s; create table v (a int)")
+            .await;
+        one.count("execute kept (1)").await;
+        assert!(prepared.plan().unwrap().catalog.is_private());
+        one.count("rollback to s; commit; select 1").await;
+        assert!(prepared.plan().is_none());
+        one.count("execute kept (1)").await;
+        assert!(prepared.plan().is_some());
+    });
+}
+
+/// A plan that was made anew was asked for with the types of all parameters, and so was kept a second time under another
+/// key; its statement was charged for the first one.
+#[test]
+fn a_plan_that_is_made_anew_is_shared_and_charged() {
+    with_sessions(async |[one, other]| {
+        one.count("create table t (a int primary key); create view v as select a from t")
+            .await;
+        let text = "select a from v where a = $1";
+        let prepared = Rc::new(one.prepare(text, &[]).await.unwrap());
+        one.keep_prepared("kept", prepared.clone()).unwrap();
+        let charged = one.memory().used();
+        let members: Vec<_> = (0..4).map(|_| "select a from t").collect();
+        let wider = format!(
+            "drop view v; create view v as {}",
+            members.join(" union all ")
+        );
+        other.count(&wider).await;
+        one.count("execute kept (1)").await;
+        let shared = other.prepared_plan(text, &[]).await;
+        assert!(Arc::ptr_eq(&prepared.plan().unwrap(), &shared));
+        let grown = one.memory().used();
+        assert!(grown > charged + 5_000, "{charged} to {grown} bytes");
+    });
+}
+
+/// The parameters keep the types that the client was told.
+#[test]
+fn a_plan_that_is_made_anew_has_the_parameters_that_the_client_was_told() {
+    with_session(async |session| {
+        session.count("create table t (a int, b int)").await;
+        let text = "select b from t where a = $1";
+        let prepared = Rc::new(session.prepare(text, &[]).await.unwrap());
+        session.keep_prepared("kept", prepared.clone()).unwrap();
+        session
+            .count("alter table t alter column a type bigint; insert into t values (1, 2)")
+            .await;
+        assert_eq!(session.count("execute kept (1)").await, 1.0);
+        let int = Type::Scalar(Scalar::Int4);
+        assert_eq!(*prepared.plan().unwrap().parameters, [int]);
+        assert_eq!(prepared.parameter_types(), [int]);
+    });
+}
+
+/// COPY and CREATE TABLE AS planned their query by themselves each time. The query of SELECT INTO, which begins as other
+/// queries do, must not be taken for the whole statement.
+#[test]
+fn queries_within_other_statements_are_planned_once() {
+    with_session(async |session| {
+        session.count("create table t (a int)").await;
+        for text in [
+            "copy (select a from t) to stdout",
+            "create table if not exists t as select a from t",
+        ] {
+            let sources = syntax::split(text).unwrap();
+            let statement = sources[0].statement().unwrap();
+            let within = match &*statement {
+                Statement::Copy(copy) => match &copy.relation {
+                    syntax::copy::Copied::Query(Some(query)) => query,
+                    _ => panic!("{text} has no query"),
+                },
+                Statement::CreateTableAs(new) => new.query.statement(),
+                _ => panic!("{text} is another statement"),
+            };
+            let first = session.plan_within(&sources[0], within).await.unwrap();
+            let again = session.plan_within(&sources[0], within).await.unwrap();
+            assert!(Arc::ptr_eq(&first, &again), "{text}");
+        }
+        let into = "select 1 as a into u";
+        for _ in 0..2 {
+            assert_eq!(session.count(into).await, 0.0);
+            assert_eq!(session.count("select * from u").await, 1.0);
+            session.count("drop table u").await;
+        }
+    });
+}
+
+/// A sink whose client takes its rows late.
+struct Late;
+
+impl Sink for Late {
+    fn fields(&mut self, _: &[Field]) -> Result<()> {
+        Ok(())
+    }
+
+    fn row(&mut self, _: &ResultRow<'_>) -> Result<()> {
+        Ok(())
+    }
+
+    fn complete(&mut self, _: Tag) -> Result<()> {
+        Ok(())
+    }
+
+    async fn drain(&mut self) -> Result<()> {
+        interleave::sleep(std::time::Duration::from_secs(5)).await;
+        Ok(())
+    }
+}
+
+/// FETCH had a limit for reading it and one for computing rows, and none for handing them over.
+#[test]
+fn one_time_limit_covers_all_of_a_fetch() {
+    with_session(async |session| {
+        session
+            .count("begin; declare c cursor for select 1; savepoint s; set statement_timeout = 50")
+            .await;
+        let error = session.execute("fetch c", &mut Late).await.unwrap_err();
+        assert_eq!(error.state(), types::SqlState::QUERY_CANCELED);
+        session.count("rollback to s").await;
+        // The cursor is there still, and cannot be run on.
+        let error = session.execute("fetch c", &mut ()).await.unwrap_err();
+        let state = types::SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE;
+        assert_eq!(error.state(), state);
+    });
+}
