@@ -388,9 +388,14 @@ impl PlanCache {
         let Some(key) = key.filter(|_| version == newest) else {
             return;
         };
+        let light = self.shard(key.hash);
         let shard = match key.weight > self.light_bytes_max {
-            true => &self.heavy,
-            false => self.shard(key.hash),
+            true => {
+                // Lookups come to the light shard first, and must not find the plan that this one replaces.
+                light.cache.remove(&key);
+                &self.heavy
+            }
+            false => light,
         };
         shard.sweep(newest);
         shard.cache.insert(key, cached_plan.clone());
