@@ -8,7 +8,7 @@
 //! | expressions, names in them, long chains; calls; conversions | `scalar.rs`, `column_name.rs`, `chain.rs`; `call.rs`; `convert.rs` |
 //! | FROM, what names mean | `from.rs`, `scope.rs`, `stored.rs` |
 //! | SELECT, names of its columns; GROUP BY; ORDER BY and LIMIT | `select.rs`, `output_name.rs`; `group.rs`; `order.rs` |
-//! | parentheses around queries; VALUES, set operations; WITH | `parentheses.rs`; `query.rs`, `set_operation.rs`; `common_table.rs`, `common_tables.rs` |
+//! | VALUES, set operations; WITH | `query.rs`, `set_operation.rs`; `common_table.rs`, `common_tables.rs` |
 //! | queries within expressions; fields of records; sequences | `subquery.rs`; `field.rs`; `sequence.rs` |
 //! | expressions of indexes; what definitions refer to | `index.rs`; `uses.rs` |
 //! | INSERT; UPDATE, DELETE, MERGE | `insert.rs`; `change.rs`; `write.rs` |
@@ -36,7 +36,6 @@ mod literal;
 mod order;
 mod output_name;
 mod parameters;
-mod parentheses;
 mod query;
 mod rewrite;
 mod scalar;
@@ -58,7 +57,6 @@ use std::{
     sync::Arc,
 };
 
-use sqlparser::ast::{self, Expr, Spanned, Statement as Tree};
 use types::{Result, Settings, SqlError, Type, TypeModifier};
 
 use self::{common_tables::CommonTables, field::RecordField, uses::Uses};
@@ -72,9 +70,10 @@ use crate::{
 };
 use catalog::{Catalog, Dependency, ObjectId, SearchPath, View};
 use syntax::{
-    overriding::Overriding,
-    position::Lines,
-    statement::{Query, RowStatement, TypeName},
+    change::Overriding,
+    expression::{Expr, NamedWindow},
+    position::{Lines, Span},
+    statement::{DefiningQuery, RowStatement, TypeName},
 };
 
 /// All that binding depends on besides the statement, its catalog and, for words like `now`, the
@@ -144,7 +143,7 @@ pub struct Binder<'b> {
     /// Visible ones, the innermost last.
     common_tables: CommonTables,
     /// `WINDOW name AS ...` of the query block that is being bound.
-    named_windows: Vec<ast::NamedWindowDefinition>,
+    named_windows: Arc<[NamedWindow]>,
     /// The fields of the columns that are records of known fields.
     records: HashMap<ColumnId, Vec<RecordField>>,
     /// The columns of relations whose rows an outer join may replace by NULLs.
@@ -188,7 +187,7 @@ impl<'b> Binder<'b> {
     pub fn bind_definition(
         bind_context: &BindContext<'b>,
         lines: &'b Lines<'b>,
-        query: &Query,
+        query: &DefiningQuery,
         parameters: &'b mut Parameters,
     ) -> Result<Bound> {
         let mut binder = Binder::new(bind_context, lines, parameters);
@@ -197,13 +196,9 @@ impl<'b> Binder<'b> {
     }
 
     fn rows(&mut self, statement: &RowStatement) -> Result<(Relation, Vec<Output>)> {
-        match statement.tree() {
-            Tree::Query(query) => self.whole_query(query),
-            Tree::Insert(insert) => self.insert(insert),
-            Tree::Update(update) => self.update(update),
-            Tree::Delete(delete) => self.delete(delete),
-            Tree::Merge(merge) => self.merge(merge),
-            _ => Err(SqlError::unsupported("this statement")),
+        match statement {
+            RowStatement::Query(query) => self.whole_query(query),
+            RowStatement::Change(change) => self.change(change),
         }
     }
 
@@ -262,7 +257,7 @@ impl<'b> Binder<'b> {
             wanted: Vec::new(),
             is_statement: false,
             common_tables: CommonTables::default(),
-            named_windows: Vec::new(),
+            named_windows: Arc::default(),
             records: HashMap::new(),
             null_extended: HashSet::new(),
             depth: 0,
@@ -321,22 +316,20 @@ impl<'b> Binder<'b> {
         ty.name(self.catalog).into_owned()
     }
 
-    /// The character where an expression begins; `None` for a long chain, whose begin would be
-    /// looked for anew for each of its links.
+    /// The character where an expression begins.
     fn position(&self, expr: &Expr) -> Option<u32> {
-        match chain::is_long(expr) {
-            true => None,
-            false => self.at(expr.span()),
-        }
+        self.at(expr.span)
     }
 
-    /// Where an operator stands; the parser does not say, so the first side's place has to do.
+    /// The character where a piece of syntax begins.
+    fn at(&self, span: Span) -> Option<u32> {
+        self.lines.of(span)
+    }
+
+    /// Where an operator stands; where the text does not tell, the first side's place has to do.
     fn operator_position(&self, left: &Expr, right: &Expr) -> Option<u32> {
-        if chain::is_long(left) || chain::is_long(right) {
-            return None;
-        }
         self.lines
-            .between(left.span(), right.span())
+            .between(left.span, right.span)
             .or_else(|| self.position(left))
     }
 
@@ -345,18 +338,18 @@ impl<'b> Binder<'b> {
     }
 
     /// A type as written, with what is attached to it.
-    fn data_type(&mut self, data_type: &ast::DataType) -> Result<(Type, TypeModifier)> {
+    fn data_type(&mut self, data_type: &TypeName) -> Result<(Type, TypeModifier)> {
         let (ty, modifier) = self.named_type(data_type)?;
         self.note_type(ty);
         Ok((ty, modifier))
     }
 
-    fn named_type(&self, data_type: &ast::DataType) -> Result<(Type, TypeModifier)> {
-        crate::data_type::resolve(&TypeName::of(data_type), self.catalog, &self.search_path)
+    fn named_type(&self, data_type: &TypeName) -> Result<(Type, TypeModifier)> {
+        crate::data_type::resolve(data_type, self.catalog, &self.search_path)
     }
 
     /// Returns the name that PostgreSQL gives the result of a cast.
-    fn cast_name(&self, data_type: &ast::DataType) -> String {
+    fn cast_name(&self, data_type: &TypeName) -> String {
         match self.named_type(data_type) {
             Ok((Type::Scalar(scalar) | Type::Array(scalar), _)) => match scalar {
                 types::Scalar::Enum(_) => scalar.name(self.catalog).into_owned(),

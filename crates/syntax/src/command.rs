@@ -17,11 +17,7 @@ use engine::TableLockMode;
 use types::{Result, SqlError};
 
 use self::reader::Reader;
-use super::{
-    Source,
-    name::DottedName,
-    statement::{Expression, TypeName},
-};
+use super::{Source, expression::Expr, name::DottedName, statement::TypeName};
 
 pub use self::{
     cursor::{Declared, Direction, Scroll},
@@ -31,7 +27,7 @@ pub use self::{
 };
 
 /// A statement about the session.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Command {
     /// BEGIN, or with the longer name START TRANSACTION.
     Begin {
@@ -99,7 +95,7 @@ pub enum Command {
         /// The name of the prepared statement.
         name: String,
         /// The values of the parameters, in order; empty without a list.
-        arguments: Vec<Expression>,
+        arguments: Vec<Expr>,
     },
     /// `DEALLOCATE [PREPARE] name`.
     Deallocate(String),

@@ -183,7 +183,7 @@ impl Syntax<'_, '_> {
     /// Reads `name [value]`.
     fn option(&mut self) -> Parsed<CopyOption> {
         let position = self.position();
-        let name = crate::name::fold(&self.parser.parse_identifier()?);
+        let name = crate::name::fold(self.parser.parse_identifier()?);
         let value = match &self.parser.peek_token_ref().token {
             Token::Comma | Token::RParen => Argument::Absent,
             Token::Mul => {
@@ -201,7 +201,7 @@ impl Syntax<'_, '_> {
                 self.parser.next_token();
                 Argument::Word(digits)
             }
-            Token::Word(_) => Argument::Word(crate::name::fold(&self.parser.parse_identifier()?)),
+            Token::Word(_) => Argument::Word(crate::name::fold(self.parser.parse_identifier()?)),
             _ => Argument::Word(self.parser.parse_literal_string()?),
         };
         Ok(CopyOption {

@@ -55,7 +55,7 @@ fn places(tokens: &[TokenWithSpan], column: &str) -> Vec<Span> {
 
 /// Returns the name that a word is.
 fn folded(word: &Word) -> String {
-    name::fold(&word.to_ident(Span::empty()))
+    name::fold(word.to_ident(Span::empty()))
 }
 
 /// Returns the text of an expression with a column named otherwise.

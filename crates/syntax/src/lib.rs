@@ -1,7 +1,8 @@
 //! From text to statements, with PostgreSQL's errors and positions.
 //!
-//! Statements are this crate's own types ([`statement`]). The library that parses them, `sqlparser`,
-//! is behind this crate: its trees are seen by the binder alone, where expressions and queries are.
+//! Statements are this crate's own types ([`statement`]), down to the [`query`]s and [`expression`]s in
+//! them. The library that parses them, `sqlparser`, is behind this crate: its trees are taken apart as soon
+//! as it has made them (`convert.rs`).
 //!
 //! A text is cut into tokens once. They are divided at semicolons, so that each statement has its
 //! own text and errors point into the whole, and from them [`fingerprint`] makes what a
@@ -11,11 +12,14 @@
 //! The crate knows what statements look like. It never knows a catalog: whether a name stands for
 //! anything is its readers' question.
 
+pub mod change;
 pub mod command;
 pub mod constraints;
+mod convert;
 pub mod copy;
 pub mod depth;
 mod dialect;
+pub mod expression;
 pub mod fingerprint;
 mod forms;
 mod identity;
@@ -25,9 +29,10 @@ mod lock_order;
 pub mod lock_strength;
 pub mod maintenance;
 pub mod name;
-pub mod overriding;
+mod overriding;
 pub mod phase;
 pub mod position;
+pub mod query;
 mod refusal;
 pub mod statement;
 pub mod table_like;
@@ -44,9 +49,9 @@ use sqlparser::{
 use types::{Result, SqlError, SqlState};
 
 use self::{
+    change::Overriding,
     constraints::SetConstraints,
     dialect::Postgres,
-    overriding::Overriding,
     position::Lines,
     refusal::{Misplaced, not_parsed, unexpected, unfinished},
     statement::definition,
@@ -293,8 +298,7 @@ impl<'t> Source<'t> {
     pub fn shape(&self) -> Result<Tree<Statement>> {
         let tokens = self.without_literals();
         let length = tokens.len();
-        let statement = self.taken(parse_tokens(&self.lines, tokens)?)?;
-        Ok(Tree::new(statement, length))
+        Ok(Tree::new(self.parsed(tokens)?, length))
     }
 
     fn session_statement(&self) -> Result<Option<Statement>> {
@@ -328,16 +332,23 @@ impl<'t> Source<'t> {
         if concurrently {
             tokens.remove(2);
         }
-        let mut statement = self.taken(parse_tokens(&self.lines, tokens)?)?;
+        let mut statement = self.parsed(tokens)?;
         if let Statement::Drop(dropped) = &mut statement {
             dropped.concurrently = concurrently;
         }
         Ok(statement)
     }
 
-    /// Takes the statement from the parser's tree of it.
-    fn taken(&self, tree: ast::Statement) -> Result<Statement> {
-        Statement::of(tree).map_err(|misplaced: Misplaced| misplaced.told(self))
+    /// Has the parser read the statement, of which these are the tokens.
+    fn parsed(&self, mut tokens: Vec<TokenWithSpan>) -> Result<Statement> {
+        let overriding = Overriding::take(&mut tokens)?;
+        let tree = parse_tokens(&self.lines, tokens)?;
+        let statement = Statement::of(tree);
+        let mut statement = statement.map_err(|misplaced: Misplaced| misplaced.told(self))?;
+        if let Some(overriding) = overriding {
+            overriding.note(&mut statement)?;
+        }
+        Ok(statement)
     }
 
     /// Reads a definition that the parser does not know whole, if the statement is one.
@@ -419,19 +430,13 @@ fn parse_tokens(lines: &Lines<'_>, mut tokens: Vec<TokenWithSpan>) -> Result<ast
     lock_order::arrange(&mut tokens);
     identity::arrange(&mut tokens);
     insert_source::arrange(&mut tokens);
-    let overriding = Overriding::take(&mut tokens)?;
     let dialect = Postgres::new(tokens.len());
     let mut parser = Parser::new(&dialect)
         .with_recursion_limit(DEPTH_MAX)
         .with_tokens_with_locations(tokens);
     let statement = parser.parse_statement();
     match statement {
-        Ok(mut statement) if parser.peek_token_ref().token == Token::EOF => {
-            if let Some(overriding) = overriding {
-                overriding.note(&mut statement)?;
-            }
-            Ok(statement)
-        }
+        Ok(statement) if parser.peek_token_ref().token == Token::EOF => Ok(statement),
         Ok(_) => Err(unexpected(lines, parser.peek_token_ref())),
         Err(error) => Err(not_parsed(lines, error, &parser)),
     }
@@ -452,7 +457,7 @@ pub fn parse_expression(text: &str) -> Result<Expression> {
     let expression = parser.parse_expr();
     match expression {
         Ok(expression) if parser.peek_token_ref().token == Token::EOF => {
-            Ok(Expression::new(expression))
+            Ok(Expression::of(expression))
         }
         Ok(_) => Err(unexpected(&lines, parser.peek_token_ref())),
         Err(error) => Err(not_parsed(&lines, error, &parser)),

@@ -5,7 +5,7 @@
 
 use engine::Strength;
 use sqlparser::{
-    ast::{Ident, LockClause, LockType, ObjectName, ObjectNamePart},
+    ast::{Ident, LockClause, LockType, NonBlock, ObjectName, ObjectNamePart},
     keywords::Keyword,
     tokenizer::{Token, TokenWithSpan, Word},
 };
@@ -81,29 +81,30 @@ fn quoted(value: &str) -> Token {
     })
 }
 
-/// How strongly rows are to be locked, and of which relation.
-pub fn of(lock: &LockClause) -> (Strength, Option<ObjectName>) {
+/// Returns how strongly rows are to be locked, of which relation, and what becomes of rows that others have locked.
+pub(crate) fn of(lock: LockClause) -> (Strength, Option<ObjectName>, Option<NonBlock>) {
     let known = match lock.lock_type {
         LockType::Update => Strength::Update,
         LockType::Share => Strength::Share,
     };
-    let Some(ObjectName(parts)) = &lock.of else {
-        return (known, None);
+    let Some(ObjectName(mut parts)) = lock.of else {
+        return (known, None, lock.nonblock);
     };
-    let is = |at: usize, value: &str| {
-        let part = parts.get(at).and_then(ObjectNamePart::as_ident);
+    let is = |part: Option<&ObjectNamePart>, value: &str| {
+        let part = part.and_then(ObjectNamePart::as_ident);
         part.is_some_and(|Ident { value: own, .. }| own == value)
     };
     let meant = match known {
-        Strength::Share if is(0, KEY_SHARE) => Strength::KeyShare,
-        Strength::Update if is(0, NO_KEY_UPDATE) => Strength::NoKeyUpdate,
-        _ => return (known, lock.of.clone()),
+        Strength::Share if is(parts.first(), KEY_SHARE) => Some(Strength::KeyShare),
+        Strength::Update if is(parts.first(), NO_KEY_UPDATE) => Some(Strength::NoKeyUpdate),
+        _ => None,
     };
-    match parts.get(1..) {
-        None | Some([]) => (known, lock.of.clone()),
-        Some([_]) if is(1, ALL) => (meant, None),
-        Some(rest) => (meant, Some(ObjectName(rest.to_vec()))),
-    }
+    let Some(meant) = meant.filter(|_| parts.len() > 1) else {
+        return (known, Some(ObjectName(parts)), lock.nonblock);
+    };
+    parts.remove(0);
+    let is_all = parts.len() == 1 && is(parts.first(), ALL);
+    (meant, (!is_all).then_some(ObjectName(parts)), lock.nonblock)
 }
 
 /// As PostgreSQL writes it.

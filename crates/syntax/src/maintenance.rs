@@ -204,7 +204,7 @@ impl Argument {
 /// Reads an option in parentheses: its name, its value, and the place of its name.
 fn option(parser: &mut Parser<'_>) -> std::result::Result<(String, Argument, Span), ParserError> {
     let span = parser.peek_token_ref().span;
-    let name = name::fold(&parser.parse_identifier()?);
+    let name = name::fold(parser.parse_identifier()?);
     Ok((name, Argument::read(parser)?, span))
 }
 

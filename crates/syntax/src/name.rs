@@ -5,52 +5,84 @@ use std::fmt;
 use sqlparser::{
     ast::{Ident, ObjectName, ObjectNamePart},
     parser::{Parser, ParserError},
-    tokenizer::Span,
 };
 use types::{Result, SqlError, SqlState};
+
+use crate::position::Span;
 
 /// Bytes of the longest name; longer ones are cut, as PostgreSQL does.
 const NAME_BYTES_MAX: usize = 63;
 
-/// A name, folded and cut.
-pub fn fold(ident: &Ident) -> String {
-    let mut name = match ident.quote_style {
-        Some(_) => ident.value.clone(),
-        None => ident.value.to_lowercase(),
-    };
-    if name.len() > NAME_BYTES_MAX {
-        let mut end = NAME_BYTES_MAX;
-        while !name.is_char_boundary(end) {
-            end -= 1;
-        }
-        name.truncate(end);
-    }
-    name
+/// Returns a name folded and cut.
+pub(crate) fn fold(ident: Ident) -> String {
+    Name::from(ident).folded
 }
 
 /// A name as it stands in a statement.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Eq)]
 pub struct Name {
     /// The name itself, folded and cut.
     folded: String,
-    /// The name with its quotes, as messages repeat it.
-    written: String,
+    /// The name as messages repeat it, without quotes, where it is written otherwise than folded.
+    written: Option<Box<str>>,
+    is_quoted: bool,
     span: Span,
+}
+
+/// Names are equal if they are written alike but for letters' case, wherever they stand.
+impl PartialEq for Name {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.folded, self.is_quoted) == (&other.folded, other.is_quoted)
+    }
+}
+
+/// Takes a name from the parser.
+impl From<Ident> for Name {
+    fn from(ident: Ident) -> Self {
+        let is_quoted = ident.quote_style.is_some();
+        let is_folded = |name: &str| {
+            let mut bytes = name.bytes();
+            bytes.all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase())
+        };
+        let cut = match is_quoted {
+            true => cut(&ident.value).map(str::to_owned),
+            false if is_folded(&ident.value) => cut(&ident.value).map(str::to_owned),
+            false => {
+                let lower = ident.value.to_lowercase();
+                Some(cut(&lower).map(str::to_owned).unwrap_or(lower))
+            }
+        };
+        let (folded, written) = match cut {
+            Some(folded) => (folded, Some(ident.value.into())),
+            None => (ident.value, None),
+        };
+        Self {
+            folded,
+            written,
+            is_quoted,
+            span: ident.span.into(),
+        }
+    }
+}
+
+/// Returns the first bytes of a name that is too long.
+fn cut(name: &str) -> Option<&str> {
+    if name.len() <= NAME_BYTES_MAX {
+        return None;
+    }
+    let mut ends = (0..=NAME_BYTES_MAX).rev();
+    ends.find_map(|end| name.get(..end))
 }
 
 impl Name {
     /// Takes a name from the parser.
-    pub fn of(ident: &Ident) -> Self {
-        Self {
-            folded: fold(ident),
-            written: ident.to_string(),
-            span: ident.span,
-        }
+    pub(crate) fn of(ident: &Ident) -> Self {
+        Self::from(ident.clone())
     }
 
     /// Reads a name.
     pub(crate) fn parse(parser: &mut Parser<'_>) -> std::result::Result<Self, ParserError> {
-        parser.parse_identifier().map(|ident| Self::of(&ident))
+        parser.parse_identifier().map(Self::from)
     }
 
     /// Returns the name, folded to lower case unless it is quoted, and cut.
@@ -60,7 +92,7 @@ impl Name {
 
     /// Returns whether the name stands in quotes.
     pub fn is_quoted(&self) -> bool {
-        self.written.starts_with('"')
+        self.is_quoted
     }
 
     /// Returns the place of the name in the text.
@@ -72,17 +104,27 @@ impl Name {
 /// The name as it was written.
 impl fmt::Display for Name {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.written)
+        let written = self.written.as_deref().unwrap_or(&self.folded);
+        match self.is_quoted {
+            true => write!(formatter, "\"{}\"", written.replace('"', "\"\"")),
+            false => formatter.write_str(written),
+        }
     }
 }
 
 /// A name with others before it, as that of a schema; dots stand between them.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DottedName(Vec<Name>);
+
+impl From<Vec<Name>> for DottedName {
+    fn from(parts: Vec<Name>) -> Self {
+        Self(parts)
+    }
+}
 
 impl DottedName {
     /// Takes a name from the parser, which makes no other parts than names in PostgreSQL's dialect.
-    pub fn of(name: &ObjectName) -> Self {
+    pub(crate) fn of(name: &ObjectName) -> Self {
         let idents = name.0.iter().filter_map(ObjectNamePart::as_ident);
         Self(idents.map(Name::of).collect())
     }
@@ -95,6 +137,16 @@ impl DottedName {
     /// Returns the parts from left to right.
     pub fn parts(&self) -> &[Name] {
         &self.0
+    }
+
+    /// Returns the parts from left to right.
+    pub(crate) fn into_parts(self) -> Vec<Name> {
+        self.0
+    }
+
+    /// Returns the place of the first part.
+    pub fn span(&self) -> Span {
+        self.0.first().map(Name::span).unwrap_or_default()
     }
 
     /// Returns the last part, and the name that the parts before it are; `None` if there are none.
@@ -198,30 +250,6 @@ pub fn written(text: &str) -> Vec<String> {
             None => return Vec::new(),
         }
     }
-}
-
-/// The parts of a dotted name.
-///
-/// # Errors
-/// 42601 for what is not a name.
-pub fn parts(name: &ObjectName) -> Result<Vec<&Ident>> {
-    let ident = |part: &'_ ObjectNamePart| match part {
-        ObjectNamePart::Identifier(_) => Ok(()),
-        ObjectNamePart::Function(_) => Err(SqlError::new(
-            SqlState::SYNTAX_ERROR,
-            format!("\"{name}\" is not a name"),
-        )),
-    };
-    name.0.iter().try_for_each(ident)?;
-    Ok(name.0.iter().filter_map(ObjectNamePart::as_ident).collect())
-}
-
-/// Returns a name with at most a schema before it, as [`DottedName::qualified`].
-///
-/// # Errors
-/// 42601 for more parts, 0A000 for another database.
-pub fn qualified(name: &ObjectName, database: &str) -> Result<QualifiedName> {
-    DottedName::of(name).qualified(database)
 }
 
 /// A name as it has to be written to mean itself.

@@ -1,31 +1,15 @@
 //! `INSERT ... OVERRIDING {SYSTEM | USER} VALUE`, which the parser does not know: it is taken out of
-//! the tokens, and noted in the tree, where MySQL's priority of an INSERT would be.
+//! the tokens, and noted in the statement.
 
-use sqlparser::{
-    ast::{Insert, MysqlInsertPriority, Statement},
-    tokenizer::{Token, TokenWithSpan},
-};
+use sqlparser::tokenizer::{Token, TokenWithSpan};
 use types::{Result, SqlError};
 
-/// What becomes of values that are given for identity columns.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Overriding {
-    /// They are taken.
-    System,
-    /// They are not: the sequence's are.
-    User,
-}
+use crate::{
+    change::{Change, Overriding},
+    statement::{RowStatement, Statement},
+};
 
 impl Overriding {
-    /// What an INSERT says.
-    pub fn of(insert: &Insert) -> Option<Self> {
-        match insert.priority? {
-            MysqlInsertPriority::LowPriority => Some(Self::System),
-            MysqlInsertPriority::Delayed => Some(Self::User),
-            MysqlInsertPriority::HighPriority => None,
-        }
-    }
-
     /// Takes it out of a statement.
     ///
     /// # Errors
@@ -59,13 +43,10 @@ impl Overriding {
     /// # Errors
     /// 0A000 if that is no INSERT itself.
     pub(super) fn note(self, statement: &mut Statement) -> Result<()> {
-        let Statement::Insert(insert) = statement else {
+        let Statement::Rows(RowStatement::Change(Change::Insert(insert))) = statement else {
             return Err(SqlError::unsupported("OVERRIDING within a query"));
         };
-        insert.priority = Some(match self {
-            Self::System => MysqlInsertPriority::LowPriority,
-            Self::User => MysqlInsertPriority::Delayed,
-        });
+        insert.overriding = Some(self);
         Ok(())
     }
 }

@@ -1,7 +1,61 @@
 //! Places in a text: the parser's lines and columns, bytes, and the characters from 1 that
 //! clients expect.
 
-use sqlparser::tokenizer::{Location, Span};
+use sqlparser::tokenizer::{self, Location};
+
+/// The place of a piece of syntax: lines and columns from 1. Lines of 0 stand for what is in no text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Span {
+    start: Point,
+    /// Behind the last character.
+    end: Point,
+}
+
+/// A place between two characters. Numbers that are greater than 32 bits hold are cut: texts are shorter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+struct Point {
+    line: u32,
+    column: u32,
+}
+
+impl Span {
+    /// Returns the place from where the first of two pieces begins to where the last ends.
+    pub(crate) fn union(self, other: Self) -> Self {
+        match (self.start.line, other.start.line) {
+            (0, _) => other,
+            (_, 0) => self,
+            _ => Self {
+                start: self.start.min(other.start),
+                end: self.end.max(other.end),
+            },
+        }
+    }
+}
+
+impl From<tokenizer::Span> for Span {
+    fn from(span: tokenizer::Span) -> Self {
+        Self {
+            start: span.start.into(),
+            end: span.end.into(),
+        }
+    }
+}
+
+impl From<Location> for Point {
+    fn from(location: Location) -> Self {
+        let number = |number| u32::try_from(number).unwrap_or(u32::MAX);
+        Self {
+            line: number(location.line),
+            column: number(location.column),
+        }
+    }
+}
+
+impl From<Point> for Location {
+    fn from(point: Point) -> Self {
+        Location::new(point.line.into(), point.column.into())
+    }
+}
 
 /// A text by its lines: made once for a text, since all of it is looked at for that, and asked
 /// about each of its literals.
@@ -78,7 +132,7 @@ impl<'t> Lines<'t> {
     }
 
     /// The byte at a location; the text's end for what is beyond it.
-    pub fn byte(&self, location: Location) -> usize {
+    pub(crate) fn byte(&self, location: Location) -> usize {
         let Some(start) = self.start(location) else {
             return self.text.len();
         };
@@ -98,7 +152,7 @@ impl<'t> Lines<'t> {
     }
 
     /// The character at a location, from 1.
-    pub fn position(&self, location: Location) -> u32 {
+    pub(crate) fn position(&self, location: Location) -> u32 {
         let before = self.start(location).map_or(self.characters, |start| {
             let before = start.characters.saturating_add(column(location));
             before.min(self.characters)
@@ -114,8 +168,9 @@ impl<'t> Lines<'t> {
     }
 
     /// The character where a piece of syntax begins, from 1; `None` for what was not in the text.
-    pub fn of(&self, span: Span) -> Option<u32> {
-        (span.start.line > 0 && !self.starts.is_empty()).then(|| self.position(span.start))
+    pub fn of(&self, span: impl Into<Span>) -> Option<u32> {
+        let Span { start, .. } = span.into();
+        (start.line > 0 && !self.starts.is_empty()).then(|| self.position(start.into()))
     }
 
     /// The character where a symbol stands between two pieces of syntax.
@@ -123,11 +178,12 @@ impl<'t> Lines<'t> {
         if left.end.line == 0 || right.start.line == 0 {
             return None;
         }
-        let gap = self.text.get(self.byte(left.end)..self.byte(right.start))?;
+        let (begin, end) = (left.end.into(), right.start.into());
+        let gap = self.text.get(self.byte(begin)..self.byte(end))?;
         let symbol = gap
             .chars()
             .position(|c| !c.is_whitespace() && !matches!(c, '(' | ')'))?;
-        Some(self.position(left.end) + u32::try_from(symbol).ok()?)
+        Some(self.position(begin) + u32::try_from(symbol).ok()?)
     }
 
     /// What stands at a location, up to the end of a word or of a symbol.
@@ -194,15 +250,15 @@ mod tests {
     fn a_symbol_is_found_between_two_sides() {
         let text = "select (\u{e4}) + (1)";
         let span = |from, to| Span {
-            start: location(1, from),
-            end: location(1, to),
+            start: location(1, from).into(),
+            end: location(1, to).into(),
         };
         assert_eq!(
             Lines::new(text).between(span(9, 10), span(15, 16)),
             Some(12)
         );
         assert_eq!(Lines::new(text).of(span(9, 10)), Some(9));
-        assert_eq!(Lines::new(text).of(Span::empty()), None);
+        assert_eq!(Lines::new(text).of(Span::default()), None);
     }
 
     /// A place in a long line was found by a walk from the line's begin, for each statement and each operator in it.
@@ -226,8 +282,8 @@ mod tests {
     #[test]
     fn no_text_has_no_places() {
         let span = Span {
-            start: location(1, 1),
-            end: location(1, 2),
+            start: location(1, 1).into(),
+            end: location(1, 2).into(),
         };
         assert_eq!(Lines::none().of(span), None);
         assert_eq!(Lines::new("").of(span), Some(1));

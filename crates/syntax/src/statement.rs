@@ -1,21 +1,20 @@
 //! Statements, in types of this crate's own.
 //!
 //! [`Statement`] says once what a statement is. Names in it are folded and types have a form, but
-//! nothing in it was looked up. Expressions, queries and statements that change rows are the
-//! parser's trees, within types ([`Expression`], [`Query`], [`RowStatement`]) that the binder alone
-//! looks into. A clause that there is not is kept as the error that refuses it by its name, which is
-//! raised when the statement is carried out: only errors of grammar are raised where a statement is
-//! read.
+//! nothing in it was looked up. Queries, their expressions and changes of rows are trees
+//! ([`crate::query`], [`crate::expression`], [`crate::change`]). A clause that there is not is kept as
+//! the error that refuses it by its name, which is raised when the statement is carried out: only
+//! errors of grammar are raised where a statement is read.
 //!
 //! | statement | file |
 //! | --- | --- |
-//! | what reads or changes rows | `rows.rs` |
+//! | what reads or changes rows | `rows.rs`, `../query.rs`, `../change.rs` |
 //! | transactions, settings, prepared statements, cursors, roles, locks | `../command.rs` |
 //! | tables, their columns and constraints | `create_table.rs`, `column.rs`, `constraint.rs`, `foreign_key.rs`; `create_table_as.rs`; `alter_table.rs` |
 //! | other objects | `create_index.rs`, `create_view.rs`, `create_schema.rs`, `enumeration.rs`, `sequence.rs` |
 //! | what is done to objects of all kinds | `drop.rs`, `alter_object.rs`, `comment.rs` |
 //! | TRUNCATE; EXPLAIN | `truncate.rs`; `explain.rs` |
-//! | expressions and types in them | `expression.rs`, `type_name.rs` |
+//! | expressions of definitions; types | `expression.rs`; `type_name.rs` |
 //! | what is read without the parser's own trees | `definition.rs` |
 
 mod alter_object;
@@ -58,7 +57,7 @@ pub use self::{
     explain::{Explain, ExplainOption},
     expression::Expression,
     foreign_key::{ForeignKey, ReferentialAction, Timing},
-    rows::{Query, RowKind, RowStatement},
+    rows::{DefiningQuery, RowKind, RowStatement},
     sequence::{AlterSequence, CreateSequence, Integer, SequenceClauses},
     truncate::Truncate,
     type_name::{TypeForm, TypeName},

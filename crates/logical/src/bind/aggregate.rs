@@ -1,12 +1,11 @@
 //! Aggregates, and functions that return sets.
 
 use functions::Body;
-use sqlparser::ast;
 use types::{Result, SqlError, SqlState, Type, TypeModifier};
 
 use super::{
     Binder,
-    call::{Arguments, arguments, function_name},
+    call::function_name,
     clause::{Aggregates, Clause},
     scalar::place,
     scope::Scope,
@@ -15,13 +14,13 @@ use crate::{
     expression::{ColumnId, Expression, Function},
     relation::{AggregateCall, Applied, FunctionCall, SortKey},
 };
+use syntax::{expression::FunctionCall as Call, query::OrderKey};
 
 impl Binder<'_> {
     pub(super) fn aggregate(
         &mut self,
-        function: &ast::Function,
+        written: &Call,
         name: &str,
-        arguments: &Arguments<'_>,
         position: Option<u32>,
         scope: &Scope<'_>,
         clause: &mut Clause<'_>,
@@ -29,7 +28,7 @@ impl Binder<'_> {
         let call = {
             // Within an aggregate there is none, nor a window.
             let mut inner = Clause::plain("aggregate function calls");
-            let call = self.aggregate_call(function, name, arguments, position, scope, &mut inner);
+            let call = self.aggregate_call(written, name, position, scope, &mut inner);
             let call = call.map_err(|error| nested(error, position))?;
             let columns = columns_of_call(&call.0, &inner.subqueries);
             if let Some(home) = scope.home(&columns) {
@@ -53,29 +52,28 @@ impl Binder<'_> {
 
     pub(super) fn aggregate_call(
         &mut self,
-        function: &ast::Function,
+        written: &Call,
         name: &str,
-        arguments: &Arguments<'_>,
         position: Option<u32>,
         scope: &Scope<'_>,
         inner: &mut Clause<'_>,
     ) -> Result<(AggregateCall, Type)> {
         let refused = |state, message: String| place(SqlError::new(state, message), position);
-        let is_ordered_set = !function.within_group.is_empty();
-        if is_ordered_set && !arguments.order.is_empty() {
+        let is_ordered_set = !written.within_group.is_empty();
+        if is_ordered_set && !written.order.is_empty() {
             let message = "cannot use multiple ORDER BY clauses with WITHIN GROUP";
             return Err(refused(SqlState::SYNTAX_ERROR, message.to_owned()));
         }
-        if is_ordered_set && arguments.distinct {
+        if is_ordered_set && written.distinct {
             let message = "cannot use DISTINCT with WITHIN GROUP";
             return Err(refused(SqlState::SYNTAX_ERROR, message.to_owned()));
         }
-        let mut values = Vec::with_capacity(arguments.expressions.len());
-        for argument in &arguments.expressions {
+        let mut values = Vec::with_capacity(written.arguments.len());
+        for argument in &written.arguments {
             values.push(self.scalar(argument, scope, inner)?);
         }
-        let mut order = self.keys(arguments.order, scope, inner)?;
-        if arguments.distinct && order.iter().any(|key| !values.contains(&key.expression)) {
+        let mut order = self.keys(&written.order, scope, inner)?;
+        if written.distinct && order.iter().any(|key| !values.contains(&key.expression)) {
             let message =
                 "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list";
             return Err(refused(
@@ -84,19 +82,19 @@ impl Binder<'_> {
             ));
         }
         // What stands in WITHIN GROUP comes after the direct arguments.
-        for key in &function.within_group {
-            let expression = self.scalar(&key.expr, scope, inner)?;
+        for key in &written.within_group {
+            let expression = self.scalar(&key.value, scope, inner)?;
             values.push(expression);
         }
-        let filter = match &function.filter {
+        let filter = match &written.filter {
             Some(filter) => {
                 inner.name = "FILTER";
                 Some(self.condition(filter, scope, inner)?)
             }
             None => None,
         };
-        let is_parameterless = values.is_empty() && !arguments.star;
-        let (entry, values, result) = self.resolved(name, values, arguments.variadic, position)?;
+        let is_parameterless = values.is_empty() && !written.star;
+        let (entry, values, result) = self.resolved(name, values, position)?;
         let Body::Aggregate(aggregate) = entry.0.body else {
             let message = format!("{name} is not an aggregate function");
             return Err(refused(SqlState::WRONG_OBJECT_TYPE, message));
@@ -117,15 +115,15 @@ impl Binder<'_> {
         if is_parameterless {
             return Err(place(parameterless(name), position));
         }
-        let direct = values.len() - function.within_group.len().min(values.len());
-        for (key, value) in function.within_group.iter().zip(&values[direct..]) {
-            order.push(self.sort_key(value.clone(), &key.options, &key.expr)?);
+        let direct = values.len() - written.within_group.len().min(values.len());
+        for (key, value) in written.within_group.iter().zip(&values[direct..]) {
+            order.push(self.sort_key(value.clone(), key)?);
         }
         let call = AggregateCall {
             column: self.new_column(),
             function: entry,
             arguments: values,
-            distinct: arguments.distinct,
+            distinct: written.distinct,
             order,
             filter,
         };
@@ -135,14 +133,14 @@ impl Binder<'_> {
     /// Sort keys that are expressions only.
     pub(super) fn keys(
         &mut self,
-        order: &[ast::OrderByExpr],
+        order: &[OrderKey],
         scope: &Scope<'_>,
         clause: &mut Clause<'_>,
     ) -> Result<Vec<SortKey>> {
         let mut keys = Vec::with_capacity(order.len());
         for key in order {
-            let expression = self.typed(&key.expr, scope, clause)?;
-            keys.push(self.sort_key(expression, &key.options, &key.expr)?);
+            let expression = self.typed(&key.value, scope, clause)?;
+            keys.push(self.sort_key(expression, key)?);
         }
         Ok(keys)
     }
@@ -152,12 +150,11 @@ impl Binder<'_> {
         &mut self,
         name: &str,
         arguments: Vec<Expression>,
-        variadic: bool,
         position: Option<u32>,
         clause: &mut Clause<'_>,
     ) -> Result<Expression> {
         let types: Vec<Type> = arguments.iter().map(|value| value.ty).collect();
-        let (function, arguments, result) = self.resolved(name, arguments, variadic, position)?;
+        let (function, arguments, result) = self.resolved(name, arguments, position)?;
         let columns = columns_of(&function, name, &types, result);
         let sets = clause.sets().map_err(|error| place(error, position))?;
         // A call that is there already has the rows, side by side.
@@ -195,22 +192,18 @@ impl Binder<'_> {
     /// A function in FROM; the names and types of its columns.
     pub(super) fn table_function(
         &mut self,
-        function: &ast::Function,
+        written: &Call,
         scope: &Scope<'_>,
         clause: &mut Clause<'_>,
     ) -> Result<(FunctionCall, Vec<(String, Type)>)> {
-        let position = self.function_position(function);
-        let name = function_name(function).map_err(|error| place(error, position))?;
-        let found = arguments(function).map_err(|error| place(error, position))?;
-        let values = found
-            .expressions
-            .iter()
-            .map(|argument| self.scalar(argument, scope, clause));
+        let position = self.at(written.name.span());
+        let name = function_name(written).map_err(|error| place(error, position))?;
+        let arguments = written.arguments.iter();
+        let values = arguments.map(|argument| self.scalar(argument, scope, clause));
         let values = values.collect::<Result<Vec<_>>>()?;
         let types: Vec<Type> = values.iter().map(|value| value.ty).collect();
-        let (function, arguments, result) =
-            self.resolved(&name, values, found.variadic, position)?;
-        let columns = columns_of(&function, &name, &types, result);
+        let (function, arguments, result) = self.resolved(name, values, position)?;
+        let columns = columns_of(&function, name, &types, result);
         let ids = columns.iter().map(|_| self.new_column()).collect();
         Ok((
             FunctionCall {

@@ -4,21 +4,17 @@ use types::{Result, SqlError, SqlState, Type, TypeModifier};
 
 use super::{Binder, clause::Clause, scalar::place, scope::Scope};
 use crate::expression::Expression;
+use syntax::expression::Expr;
 
 impl Binder<'_> {
     /// Binds values for parameters of these types; there are as many.
     ///
     /// # Errors
     /// 42804 if a value cannot be assigned to its parameter; 0A000 for subqueries.
-    pub fn arguments(
-        &mut self,
-        arguments: &[syntax::Expression],
-        types: &[Type],
-    ) -> Result<Vec<Expression>> {
+    pub fn arguments(&mut self, arguments: &[Expr], types: &[Type]) -> Result<Vec<Expression>> {
         let pairs = arguments.iter().zip(types).enumerate();
         let bound = pairs.map(|(at, (argument, ty))| {
             let mut clause = Clause::plain("EXECUTE parameters");
-            let argument = argument.tree();
             let position = self.position(argument);
             let value = self.scalar_for(argument, *ty, false, &Scope::default(), &mut clause)?;
             if !clause.subqueries.is_empty() {

@@ -1,13 +1,7 @@
 //! Calls: plain functions, aggregates, window functions, functions that return sets, and the few
 //! that are syntax.
 
-use std::borrow::Cow;
-
 use functions::Body;
-use sqlparser::ast::{
-    self, DuplicateTreatment, Expr, FunctionArg, FunctionArgExpr, FunctionArguments,
-    helpers::attached_token::AttachedToken,
-};
 use types::{Result, Scalar, SqlError, SqlState, Type, TypeModifier};
 
 use super::{
@@ -19,58 +13,34 @@ use super::{
     sequence::sequence_function,
 };
 use crate::expression::{Expression, Function, Kind};
-use syntax::name;
-
-/// What a call has in its parentheses.
-pub(super) struct Arguments<'f> {
-    /// `relation.*` is one too: the whole row.
-    pub(super) expressions: Vec<Cow<'f, Expr>>,
-    pub(super) star: bool,
-    pub(super) variadic: bool,
-    pub(super) distinct: bool,
-    pub(super) order: &'f [ast::OrderByExpr],
-}
+use syntax::expression::{Expr, ExprKind, FunctionCall, Literal};
 
 impl Binder<'_> {
     pub(super) fn function(
         &mut self,
-        function: &ast::Function,
+        call: &FunctionCall,
         scope: &Scope<'_>,
         clause: &mut Clause<'_>,
     ) -> Result<Expression> {
-        let position = self.function_position(function);
-        let name = function_name(function).map_err(|error| place(error, position))?;
-        if let FunctionArguments::Subquery(query) = &function.args
-            && name == "array"
-        {
-            return self.array_subquery(query, scope, clause);
-        }
-        let arguments = arguments(function).map_err(|error| place(error, position))?;
-        if let Some(bound) = self.syntax(&name, &arguments, position, scope, clause)? {
+        let position = self.at(call.name.span());
+        let name = function_name(call).map_err(|error| place(error, position))?;
+        if let Some(bound) = self.syntax(name, &call.arguments, position, scope, clause)? {
             return Ok(bound);
         }
-        if let Some(over) = &function.over {
-            return self.over(
-                function,
-                &name,
-                &arguments.expressions,
-                arguments.star,
-                over,
-                scope,
-                clause,
-            );
+        if let Some(over) = &call.over {
+            return self.over(call, name, over, scope, clause);
         }
         // Aggregates are told by name: their arguments are bound by other rules.
-        if functions::functions(&name)
+        if functions::functions(name)
             .iter()
             .any(|entry| matches!(entry.body, Body::Aggregate(_)))
         {
-            return self.aggregate(function, &name, &arguments, position, scope, clause);
+            return self.aggregate(call, name, position, scope, clause);
         }
-        if arguments.distinct
-            || function.filter.is_some()
-            || !function.within_group.is_empty()
-            || !arguments.order.is_empty()
+        if call.distinct
+            || call.filter.is_some()
+            || !call.within_group.is_empty()
+            || !call.order.is_empty()
         {
             let message = format!(
                 "DISTINCT, ORDER BY, FILTER or WITHIN GROUP specified, but {name} is not an aggregate function"
@@ -80,44 +50,41 @@ impl Binder<'_> {
                 position,
             ));
         }
-        if arguments.star {
+        if call.star {
             let message = format!("{name}(*) specified, but {name} is not an aggregate function");
             return Err(place(
                 SqlError::new(SqlState::WRONG_OBJECT_TYPE, message),
                 position,
             ));
         }
-        let values = arguments
-            .expressions
-            .iter()
-            .map(|argument| self.scalar(argument, scope, clause));
+        let values = call.arguments.iter();
+        let values = values.map(|argument| self.scalar(argument, scope, clause));
         let values = values.collect::<Result<Vec<_>>>()?;
-        if let Some(function) = sequence_function(&name, clause) {
-            return self.sequence_call(function, &name, values, position, clause);
+        if let Some(function) = sequence_function(name, clause) {
+            return self.sequence_call(function, name, values, position, clause);
         }
-        let values = match self.waiting_call(&name, values, position, clause)? {
+        let values = match self.waiting_call(name, values, position, clause)? {
             Ok(called) => return Ok(called),
             Err(values) => values,
         };
-        let is_set = functions::functions(&name)
+        let is_set = functions::functions(name)
             .iter()
             .any(|entry| matches!(entry.body, Body::Set(_)));
         if is_set {
-            return self.set_in_list(&name, values, arguments.variadic, position, clause);
+            return self.set_in_list(name, values, position, clause);
         }
-        self.call_with(&name, values, arguments.variadic, position)
+        self.call(name, values, position)
     }
 
     /// What looks like a call but is not: nothing is looked up for these.
     fn syntax(
         &mut self,
         name: &str,
-        arguments: &Arguments<'_>,
+        items: &[Expr],
         position: Option<u32>,
         scope: &Scope<'_>,
         clause: &mut Clause<'_>,
     ) -> Result<Option<Expression>> {
-        let items = &arguments.expressions;
         let mut bind = |binder: &mut Self| -> Result<Vec<Expression>> {
             items
                 .iter()
@@ -135,12 +102,9 @@ impl Binder<'_> {
             // `current_timestamp(3)`: rounded as a cast does it.
             ("current_timestamp" | "localtimestamp" | "current_time" | "localtime", 1) => {
                 let now = self.call(name, Vec::new(), position)?;
-                let Expr::Value(digits) = &*items[0] else {
-                    return Ok(None);
-                };
-                let digits = match &digits.value {
-                    ast::Value::Number(digits, _) => digits.parse::<i32>().ok(),
-                    ast::Value::Placeholder(name) => {
+                let digits = match &items[0].kind {
+                    ExprKind::Literal(Literal::Number(digits)) => digits.parse::<i32>().ok(),
+                    ExprKind::Literal(Literal::Parameter(name)) => {
                         self.needs_literal_parameter(name)?;
                         None
                     }
@@ -185,19 +149,6 @@ impl Binder<'_> {
                     Ok(Expression::new(kind, ty))
                 })?
             }
-            ("row", _) => {
-                let mut values = Vec::with_capacity(items.len());
-                for item in items {
-                    match &**item {
-                        Expr::QualifiedWildcard(name, _) => {
-                            let columns = self.columns_of(name, scope)?;
-                            values.extend(columns.map(|column| column.value.clone()));
-                        }
-                        item => values.push(self.typed(item, scope, clause)?),
-                    }
-                }
-                Expression::row(values)
-            }
             ("grouping", 1..) => return self.grouping(items, position, scope, clause).map(Some),
             _ => return Ok(None),
         }))
@@ -212,7 +163,7 @@ impl Binder<'_> {
 
     fn grouping(
         &mut self,
-        items: &[Cow<'_, Expr>],
+        items: &[Expr],
         position: Option<u32>,
         scope: &Scope<'_>,
         clause: &mut Clause<'_>,
@@ -255,16 +206,6 @@ impl Binder<'_> {
         arguments: Vec<Expression>,
         position: Option<u32>,
     ) -> Result<Expression> {
-        self.call_with(name, arguments, false, position)
-    }
-
-    fn call_with(
-        &mut self,
-        name: &str,
-        arguments: Vec<Expression>,
-        variadic: bool,
-        position: Option<u32>,
-    ) -> Result<Expression> {
         // `type(value)` is a cast where there is no such function.
         if let [argument] = arguments.as_slice()
             && functions::functions(name).is_empty()
@@ -272,7 +213,7 @@ impl Binder<'_> {
         {
             return self.cast(argument.clone(), ty, TypeModifier::NONE, position);
         }
-        let (function, arguments, result) = self.resolved(name, arguments, variadic, position)?;
+        let (function, arguments, result) = self.resolved(name, arguments, position)?;
         if !matches!(function.0.body, Body::Scalar(_)) {
             let message = format!("{name} cannot be used here");
             return Err(place(
@@ -294,11 +235,10 @@ impl Binder<'_> {
         &mut self,
         name: &str,
         arguments: Vec<Expression>,
-        variadic: bool,
         position: Option<u32>,
     ) -> Result<(Function, Vec<Expression>, Type)> {
         let types: Vec<Type> = arguments.iter().map(|argument| argument.ty).collect();
-        let resolved = functions::resolve_function(name, &types, variadic, self.catalog)
+        let resolved = functions::resolve_function(name, &types, false, self.catalog)
             .map_err(|error| place(error, position))?;
         let function = Function(resolved.function);
         let arguments = self.fitted(arguments, &resolved, position)?;
@@ -321,11 +261,6 @@ impl Binder<'_> {
             fitted.push(Expression::new(Kind::Array(items), Type::Array(element)));
         }
         Ok(fitted)
-    }
-
-    pub(super) fn function_position(&self, function: &ast::Function) -> Option<u32> {
-        let ident = function.name.0.first().and_then(|part| part.as_ident())?;
-        self.at(ident.span)
     }
 
     /// An operator over what was bound.
@@ -409,59 +344,22 @@ impl Binder<'_> {
 }
 
 /// The name of a function, which may have `pg_catalog` before it.
-pub(super) fn function_name(function: &ast::Function) -> Result<String> {
-    match name::parts(&function.name)?.as_slice() {
-        [name] => Ok(name::fold(name)),
-        [schema, name] if name::fold(schema) == "pg_catalog" => Ok(name::fold(name)),
+///
+/// # Errors
+/// 42883 for other schemas; 0A000 for an argument that there is not.
+pub(super) fn function_name(call: &FunctionCall) -> Result<&str> {
+    let name = match call.name.parts() {
+        [name] => name.as_str(),
+        [schema, name] if schema.as_str() == "pg_catalog" => name.as_str(),
         [schema, name]
-            if name::fold(schema) == "information_schema"
-                && name::fold(name).starts_with("_pg_") =>
+            if schema.as_str() == "information_schema" && name.as_str().starts_with("_pg_") =>
         {
-            Ok(name::fold(name))
+            name.as_str()
         }
         _ => {
-            let message = format!("function {} does not exist", function.name);
-            Err(SqlError::new(SqlState::UNDEFINED_FUNCTION, message))
+            let message = format!("function {} does not exist", call.name);
+            return Err(SqlError::new(SqlState::UNDEFINED_FUNCTION, message));
         }
-    }
-}
-
-pub(super) fn arguments(function: &ast::Function) -> Result<Arguments<'_>> {
-    let mut found = Arguments {
-        expressions: Vec::new(),
-        star: false,
-        variadic: false,
-        distinct: false,
-        order: &[],
     };
-    let list = match &function.args {
-        FunctionArguments::None => return Ok(found),
-        FunctionArguments::Subquery(_) => {
-            return Err(SqlError::unsupported(
-                "a subquery as the arguments of a function",
-            ));
-        }
-        FunctionArguments::List(list) => list,
-    };
-    found.distinct = list.duplicate_treatment == Some(DuplicateTreatment::Distinct);
-    for argument in &list.args {
-        match argument {
-            FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) => {
-                found.expressions.push(Cow::Borrowed(expr));
-            }
-            FunctionArg::Unnamed(FunctionArgExpr::QualifiedWildcard(name)) => {
-                let row = Expr::QualifiedWildcard(name.clone(), AttachedToken::empty());
-                found.expressions.push(Cow::Owned(row));
-            }
-            FunctionArg::Unnamed(FunctionArgExpr::Wildcard) => found.star = true,
-            _ => return Err(SqlError::unsupported(format_args!("argument {argument}"))),
-        }
-    }
-    for clause in &list.clauses {
-        match clause {
-            ast::FunctionArgumentClause::OrderBy(order) => found.order = order,
-            _ => return Err(SqlError::unsupported(format_args!("{clause} in a call"))),
-        }
-    }
-    Ok(found)
+    call.supported().map(|()| name)
 }

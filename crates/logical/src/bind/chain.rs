@@ -5,13 +5,13 @@
 //! become. The result is not deep either: conjunctions and disjunctions are flat, and of others,
 //! [`STEP_LINKS`] at a time become a step of [`Kind::Steps`], which the next step takes up.
 
-use sqlparser::ast::{BinaryOperator, Expr};
 use types::{Result, Type};
 
 use super::{Binder, clause::Clause, scope::Scope};
 use crate::expression::{Expression, Kind};
 use syntax::{
     depth::too_deep,
+    expression::{Expr, ExprKind},
     phase::{self, DEPTH_MAX},
 };
 
@@ -82,7 +82,7 @@ impl Binder<'_> {
         let outer = self.found.take();
         let mut links = Vec::new();
         let mut at = expr;
-        while let Some(left) = left_operand(at) {
+        while let Some(left) = at.left_operand() {
             links.push(at);
             at = left;
         }
@@ -165,56 +165,17 @@ fn is_step(expression: &Expression) -> bool {
 
 /// Whether a link is put beside those before it, and not around them.
 fn is_flat(link: &Expr) -> bool {
-    matches!(
-        link,
-        Expr::Nested(_)
-            | Expr::BinaryOp {
-                op: BinaryOperator::And | BinaryOperator::Or,
-                ..
-            }
-    )
+    matches!(link.kind, ExprKind::Connected { .. })
 }
 
 /// Whether a chain is bound in a loop.
-pub(super) fn is_long(expr: &Expr) -> bool {
+fn is_long(expr: &Expr) -> bool {
     let mut at = expr;
     for _ in 0..PLAIN_LINKS {
-        match left_operand(at) {
+        match at.left_operand() {
             Some(left) => at = left,
             None => return false,
         }
     }
     true
-}
-
-/// The operand that an operator has been put behind.
-fn left_operand(expr: &Expr) -> Option<&Expr> {
-    match expr {
-        Expr::BinaryOp { left, .. }
-        | Expr::AnyOp { left, .. }
-        | Expr::AllOp { left, .. }
-        | Expr::IsDistinctFrom(left, _)
-        | Expr::IsNotDistinctFrom(left, _)
-        | Expr::Nested(left)
-        | Expr::IsNull(left)
-        | Expr::IsNotNull(left)
-        | Expr::IsTrue(left)
-        | Expr::IsNotTrue(left)
-        | Expr::IsFalse(left)
-        | Expr::IsNotFalse(left)
-        | Expr::IsUnknown(left)
-        | Expr::IsNotUnknown(left)
-        | Expr::Cast { expr: left, .. }
-        | Expr::Collate { expr: left, .. }
-        | Expr::InList { expr: left, .. }
-        | Expr::InSubquery { expr: left, .. }
-        | Expr::Between { expr: left, .. }
-        | Expr::Like { expr: left, .. }
-        | Expr::ILike { expr: left, .. }
-        | Expr::SimilarTo { expr: left, .. }
-        | Expr::AtTimeZone {
-            timestamp: left, ..
-        } => Some(left),
-        _ => None,
-    }
 }

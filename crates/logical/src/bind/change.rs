@@ -1,6 +1,5 @@
 //! UPDATE and DELETE.
 
-use sqlparser::ast;
 use types::{Result, SqlError, SqlState};
 
 use super::{
@@ -16,7 +15,11 @@ use crate::{
     expression::ColumnId,
     relation::{Applied, Change, ChangeKind, Join, JoinKind, Output, Relation, Scan},
 };
-use syntax::name;
+use syntax::{
+    change::{self, MergeValues},
+    expression::{Expr, Refused},
+    query::FromItem,
+};
 
 /// The rows that a statement changes, before it does.
 struct Target {
@@ -29,28 +32,25 @@ struct Target {
 }
 
 impl Binder<'_> {
-    /// Binds an UPDATE; its outputs are those of RETURNING.
-    pub(super) fn update(&mut self, update: &ast::Update) -> Result<(Relation, Vec<Output>)> {
-        if !update.order_by.is_empty() || update.limit.is_some() || update.or.is_some() {
-            return Err(SqlError::unsupported("UPDATE with ORDER BY or LIMIT"));
+    /// Binds a statement that changes rows; its outputs are those of RETURNING.
+    pub(super) fn change(&mut self, change: &change::Change) -> Result<(Relation, Vec<Output>)> {
+        change.supported()?;
+        match change {
+            change::Change::Insert(insert) => self.insert(insert),
+            change::Change::Update(update) => self.update(update),
+            change::Change::Delete(delete) => self.delete(delete),
+            change::Change::Merge(merge) => self.merge(merge),
         }
-        if !update.table.joins.is_empty() {
-            return Err(SqlError::unsupported("UPDATE of a join").hint("Use UPDATE ... FROM."));
-        }
-        let from = match &update.from {
-            None => [].as_slice(),
-            Some(
-                ast::UpdateTableFromKind::AfterSet(from)
-                | ast::UpdateTableFromKind::BeforeSet(from),
-            ) => from,
-        };
+    }
+
+    fn update(&mut self, update: &change::Update) -> Result<(Relation, Vec<Output>)> {
         let mut scope = Scope::default();
-        let (target, mut input) = self.changed(&update.table.relation, from, &mut scope)?;
+        let (target, mut input) = self.changed(&update.target, &update.from, &mut scope)?;
         let mut clause = Clause::plain("UPDATE");
         let table = target.table.clone();
         let assignments = self.assignments(&table, &update.assignments, &scope, &mut clause)?;
         let subqueries = std::mem::take(&mut clause.subqueries);
-        input = self.restricted(input, update.selection.as_ref(), &scope)?;
+        input = self.restricted(input, update.condition.as_ref(), &scope)?;
         input = applied(input, subqueries);
         let NewRow {
             columns: new,
@@ -68,28 +68,10 @@ impl Binder<'_> {
         self.returning(relation, update.returning.as_deref(), &scope)
     }
 
-    /// Binds a DELETE; its outputs are those of RETURNING.
-    pub(super) fn delete(&mut self, delete: &ast::Delete) -> Result<(Relation, Vec<Output>)> {
-        if !delete.order_by.is_empty() || delete.limit.is_some() || !delete.tables.is_empty() {
-            return Err(SqlError::unsupported(
-                "DELETE with ORDER BY, LIMIT or several tables",
-            ));
-        }
-        let ast::FromTable::WithFromKeyword(from) = &delete.from else {
-            return Err(SqlError::new(SqlState::SYNTAX_ERROR, "DELETE needs FROM"));
-        };
-        let [item] = from.as_slice() else {
-            return Err(
-                SqlError::unsupported("DELETE from several tables").hint("Use DELETE ... USING.")
-            );
-        };
-        if !item.joins.is_empty() {
-            return Err(SqlError::unsupported("DELETE from a join").hint("Use DELETE ... USING."));
-        }
+    fn delete(&mut self, delete: &change::Delete) -> Result<(Relation, Vec<Output>)> {
         let mut scope = Scope::default();
-        let using = delete.using.as_deref().unwrap_or_default();
-        let (target, mut input) = self.changed(&item.relation, using, &mut scope)?;
-        input = self.restricted(input, delete.selection.as_ref(), &scope)?;
+        let (target, mut input) = self.changed(&delete.target, &delete.using, &mut scope)?;
+        input = self.restricted(input, delete.condition.as_ref(), &scope)?;
         let relation = change(target, input, ChangeKind::Delete);
         self.returning(relation, delete.returning.as_deref(), &scope)
     }
@@ -97,20 +79,14 @@ impl Binder<'_> {
     /// The scan of the table that is changed, joined with what the statement adds.
     fn changed(
         &mut self,
-        factor: &ast::TableFactor,
-        others: &[ast::TableWithJoins],
+        target: &change::Target,
+        others: &[FromItem],
         scope: &mut Scope<'_>,
     ) -> Result<(Target, Relation)> {
-        let ast::TableFactor::Table { name, alias, .. } = factor else {
-            return Err(SqlError::new(
-                SqlState::WRONG_OBJECT_TYPE,
-                "only a table can be changed",
-            ));
-        };
-        let table = self.target(name)?;
+        let table = self.target(&target.name)?;
         let (scan, mut source) = self.scan(&table);
-        if let Some(alias) = alias {
-            source.name = Some(name::fold(&alias.name));
+        if let Some(alias) = &target.alias {
+            source.name = Some(alias.as_str().to_owned());
             source.schema = None;
         }
         let target = self.target_of(&scan, source.name.clone().unwrap_or_default());
@@ -157,15 +133,15 @@ impl Binder<'_> {
     fn restricted(
         &mut self,
         input: Relation,
-        selection: Option<&ast::Expr>,
+        condition: Option<&Expr>,
         scope: &Scope<'_>,
     ) -> Result<Relation> {
-        let Some(selection) = selection else {
+        let Some(condition) = condition else {
             return Ok(input);
         };
         let mut clause = Clause::plain("WHERE");
         scope.part.set(Part::Where);
-        let predicate = self.condition(selection, scope, &mut clause)?;
+        let predicate = self.condition(condition, scope, &mut clause)?;
         Ok(filter(applied(input, clause.subqueries), predicate))
     }
 
@@ -177,19 +153,11 @@ impl Binder<'_> {
         }
     }
 
-    /// Binds a MERGE.
-    pub(super) fn merge(&mut self, merge: &ast::Merge) -> Result<(Relation, Vec<Output>)> {
-        if merge.output.is_some() {
-            return Err(SqlError::unsupported("MERGE ... RETURNING"));
-        }
+    fn merge(&mut self, merge: &change::Merge) -> Result<(Relation, Vec<Output>)> {
         let mut scope = Scope::default();
-        let (target, scan) = self.changed(&merge.table, &[], &mut scope)?;
-        let source = ast::TableWithJoins {
-            relation: merge.source.clone(),
-            joins: Vec::new(),
-        };
+        let (target, scan) = self.changed(&merge.target, &[], &mut scope)?;
         let mut own = Scope::default();
-        let left = self.from(std::slice::from_ref(&source), &mut own)?;
+        let left = self.from(std::slice::from_ref(&merge.source), &mut own)?;
         let source_only = own.sources.clone();
         own.sources
             .into_iter()
@@ -205,15 +173,8 @@ impl Binder<'_> {
         });
         let mut actions = Vec::with_capacity(merge.clauses.len());
         for when in &merge.clauses {
-            let matched = match when.clause_kind {
-                ast::MergeClauseKind::Matched => true,
-                ast::MergeClauseKind::NotMatched | ast::MergeClauseKind::NotMatchedByTarget => {
-                    false
-                }
-                ast::MergeClauseKind::NotMatchedBySource => {
-                    return Err(SqlError::unsupported("WHEN NOT MATCHED BY SOURCE"));
-                }
-            };
+            when.supported()?;
+            let matched = when.matched;
             let visible = if matched {
                 scope.sources.clone()
             } else {
@@ -224,7 +185,7 @@ impl Binder<'_> {
                 ..Scope::default()
             };
             let before = clause.subqueries.len();
-            actions.push(self.merge_action(&target.table, when, matched, &visible, &mut clause)?);
+            actions.push(self.merge_action(&target.table, when, &visible, &mut clause)?);
             let own = clause.subqueries.get_mut(before..).unwrap_or_default();
             only_where(own, target.key, !matched);
         }
@@ -257,44 +218,39 @@ impl Binder<'_> {
     fn merge_action(
         &mut self,
         table: &std::sync::Arc<catalog::Table>,
-        when: &ast::MergeClause,
-        matched: bool,
+        when: &change::MergeClause,
         scope: &Scope<'_>,
         clause: &mut Clause<'_>,
     ) -> Result<crate::relation::MergeAction> {
         use crate::relation::{MergeAction, MergeKind};
         let predicate = when
-            .predicate
+            .condition
             .as_ref()
             .map(|predicate| self.condition(predicate, scope, clause))
             .transpose()?;
         let kind = match &when.action {
-            ast::MergeAction::Delete { .. } => MergeKind::Delete,
-            ast::MergeAction::Update(update) => {
-                MergeKind::Update(self.assignments(table, &update.assignments, scope, clause)?)
+            change::MergeAction::Delete => MergeKind::Delete,
+            change::MergeAction::Update(assignments) => {
+                MergeKind::Update(self.assignments(table, assignments, scope, clause)?)
             }
-            ast::MergeAction::Insert(insert) => {
-                let targets = self.insert_columns(table, &insert.columns)?;
-                let ast::MergeInsertKind::Values(values) = &insert.kind else {
-                    return Err(SqlError::unsupported("INSERT ROW"));
+            change::MergeAction::Insert { columns, values } => {
+                let targets = self.insert_columns(table, columns)?;
+                let row = match values {
+                    MergeValues::Row(row) => row,
+                    MergeValues::Refused(Refused(error)) => return Err(error.clone()),
                 };
-                let [row] = values.rows.as_slice() else {
-                    return Err(SqlError::new(
-                        SqlState::SYNTAX_ERROR,
-                        "MERGE inserts a single row",
-                    ));
-                };
-                if row.content.len() > targets.len() {
+                if row.len() > targets.len() {
                     let message = "INSERT has more expressions than target columns";
                     return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
                 }
-                let mut given = Vec::with_capacity(row.content.len());
-                for (&at, value) in targets.iter().zip(&row.content) {
+                let mut given = Vec::with_capacity(row.len());
+                for (&at, value) in targets.iter().zip(row) {
                     given.push((at, self.new_value(table, at, value, scope, clause)?));
                 }
                 MergeKind::Insert(self.filled(table, given, clause)?)
             }
         };
+        let matched = when.matched;
         if matched == matches!(kind, MergeKind::Insert(_)) {
             return Err(place(
                 SqlError::new(
@@ -309,20 +265,6 @@ impl Binder<'_> {
             predicate,
             kind,
         })
-    }
-
-    /// A statement with RETURNING within WITH.
-    pub(super) fn returning_statement(
-        &mut self,
-        statement: &ast::Statement,
-    ) -> Result<(Relation, Vec<Output>)> {
-        match statement {
-            ast::Statement::Insert(insert) => self.insert(insert),
-            ast::Statement::Update(update) => self.update(update),
-            ast::Statement::Delete(delete) => self.delete(delete),
-            ast::Statement::Merge(merge) => self.merge(merge),
-            _ => Err(SqlError::unsupported("this statement within a query")),
-        }
     }
 }
 

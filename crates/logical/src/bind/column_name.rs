@@ -1,37 +1,31 @@
 //! Names in expressions: columns, and rows as a whole.
 
-use sqlparser::ast;
 use types::{Result, Scalar, SqlError, SqlState, Type, Value};
 
-use super::{Binder, clause::Clause, scalar::place, scope::Scope};
+use super::{Binder, scalar::place, scope::Scope};
 use crate::expression::Expression;
 use batch::OwnedValue;
-use syntax::name;
+use syntax::name::{DottedName, Name};
 
 impl Binder<'_> {
     /// Binds a name alone: a column, a value such as `current_date`, or a whole row.
-    pub(super) fn identifier(
-        &mut self,
-        ident: &ast::Ident,
-        scope: &Scope<'_>,
-        clause: &mut Clause<'_>,
-    ) -> Result<Expression> {
-        let folded = name::fold(ident);
-        let position = self.at(ident.span);
+    pub(super) fn identifier(&mut self, name: &Name, scope: &Scope<'_>) -> Result<Expression> {
+        let folded = name.as_str();
+        let position = self.at(name.span());
         if let Some(column) = scope
-            .column(&folded)
+            .column(folded)
             .map_err(|error| place(error, position))?
         {
             self.note_columns(&column.value);
             return Ok(column.value.clone());
         }
-        if ident.quote_style.is_none()
-            && let Some(value) = self.special_value(&folded, clause)?
+        if !name.is_quoted()
+            && let Some(value) = self.special_value(folded)?
         {
             return Ok(value);
         }
         if let Some(source) = scope
-            .source(None, &folded)
+            .source(None, folded)
             .map_err(|error| place(error, position))?
         {
             let source = source.clone();
@@ -45,18 +39,14 @@ impl Binder<'_> {
     }
 
     /// Binds a name with dots: a column of a table.
-    pub(super) fn compound(
-        &mut self,
-        parts: &[ast::Ident],
-        scope: &Scope<'_>,
-    ) -> Result<Expression> {
-        let position = self.at(parts[0].span);
-        let folded: Vec<String> = parts.iter().map(name::fold).collect();
-        let (schema, table, column) = match folded.as_slice() {
+    pub(super) fn compound(&mut self, name: &DottedName, scope: &Scope<'_>) -> Result<Expression> {
+        let position = self.at(name.span());
+        let folded: Vec<&str> = name.parts().iter().map(Name::as_str).collect();
+        let (schema, table, column) = match *folded.as_slice() {
             [table, column] => (None, table, column),
-            [schema, table, column] => (Some(schema.as_str()), table, column),
-            [database, schema, table, column] if *database == self.database() => {
-                (Some(schema.as_str()), table, column)
+            [schema, table, column] => (Some(schema), table, column),
+            [database, schema, table, column] if database == self.database() => {
+                (Some(schema), table, column)
             }
             _ => {
                 let message = format!(
@@ -81,7 +71,7 @@ impl Binder<'_> {
         };
         let mut found = source
             .named_columns()
-            .filter(|candidate| candidate.name == *column);
+            .filter(|candidate| candidate.name == column);
         match (found.next(), found.next()) {
             (Some(column), None) => {
                 self.note_columns(&column.value);

@@ -3,22 +3,22 @@
 //! One that is used once, and may be, takes the place of its use; others are asked once and
 //! shared. PostgreSQL does the same.
 
-use sqlparser::ast::{self, SetExpr, SetOperator};
 use types::{Result, Scalar, SqlError, SqlState, Type, TypeModifier};
 
 use super::{
     Binder,
-    parentheses::Unwrapped,
-    query::{has_literals, is_list_of_values},
     scalar::place,
     scope::{Scope, Source, SourceColumn},
-    set_operation::{operation, types_of, unequal},
+    set_operation::{types_of, unequal},
 };
 use crate::{
     expression::{ColumnId, Expression},
     relation::{Output, Relation, SetKind, Shared, SharedBody, SharedId},
 };
-use syntax::name;
+use syntax::{
+    change::Change,
+    query::{self, QueryBody},
+};
 
 /// What a name in a WITH clause stands for.
 #[derive(Debug, Clone)]
@@ -106,66 +106,69 @@ impl Binder<'_> {
     /// itself may have definitions that change rows.
     pub(super) fn with(
         &mut self,
-        with: &ast::With,
+        with: &query::With,
         is_of_statement: bool,
         scope: &Scope<'_>,
     ) -> Result<Vec<Shared>> {
         if with.recursive {
             // Each is known as soon as it is bound, and then hides that it comes later.
-            for cte in &with.cte_tables {
-                let name = name::fold(&cte.alias.name);
+            for cte in &with.tables {
+                let name = cte.name.as_str().to_owned();
                 let later = CommonTable::refused(name, Named::Later);
                 self.common_tables.push(later);
             }
         }
         let first = self.common_tables.len();
-        let mut definitions = Vec::with_capacity(with.cte_tables.len());
-        for cte in &with.cte_tables {
-            let folded = name::fold(&cte.alias.name);
-            if self.common_tables.find(&folded) >= Some(first) {
+        let mut definitions = Vec::with_capacity(with.tables.len());
+        for cte in &with.tables {
+            let folded = cte.name.as_str();
+            if self.common_tables.find(folded) >= Some(first) {
                 let message = format!("WITH query name \"{folded}\" specified more than once");
                 let error = SqlError::new(SqlState::DUPLICATE_ALIAS, message);
-                return Err(place(error, self.at(cte.alias.name.span)));
+                return Err(place(error, self.at(cte.name.span())));
             }
-            if matches!(*cte.query.body, SetExpr::Merge(_)) {
+            if matches!(cte.query.body, QueryBody::Change(Change::Merge(_))) {
                 let message = "MERGE not supported in WITH query";
                 let error = SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message);
-                return Err(place(error, self.at(cte.alias.name.span)));
+                return Err(place(error, self.at(cte.name.span())));
             }
             let number = self.new_shared();
             let own = Scope::within(scope.parent);
             let (body, mut outputs) = if with.recursive {
                 let depth = self.common_tables.len();
-                let bound = self.deeper(|binder| {
-                    binder.recursive(cte, &folded, number, &own, &mut definitions)
-                });
+                let bound = self
+                    .deeper(|binder| binder.recursive(cte, folded, number, &own, &mut definitions));
                 self.common_tables.truncate(depth);
                 bound?
             } else {
                 let (relation, outputs) = self.query(&cte.query, &own)?;
                 (SharedBody::Query(Box::new(relation)), outputs)
             };
-            if !is_of_statement && changes_rows(&cte.query.body) {
+            let change = match &cte.query.body {
+                QueryBody::Change(change) => Some(change),
+                _ => None,
+            };
+            if !is_of_statement && change.is_some() {
                 let message =
                     "WITH clause containing a data-modifying statement must be at the top level";
                 let error = SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message);
-                return Err(place(error, self.at(cte.alias.name.span)));
+                return Err(place(error, self.at(cte.name.span())));
             }
             self.known_outputs(&outputs)?;
             self.rename(&mut outputs, cte)?;
             let columns = outputs.iter().map(|output| output.column).collect();
             definitions.push(Shared {
                 number,
-                name: folded.clone(),
+                name: folded.to_owned(),
                 columns,
                 body,
             });
-            let named = match changes_rows(&cte.query.body) && !returns(&cte.query.body) {
+            let named = match change.is_some_and(|change| !change.returns()) {
                 true => Named::Silent,
                 false => Named::Known,
             };
             self.common_tables.push(CommonTable {
-                name: folded,
+                name: folded.to_owned(),
                 number,
                 columns: outputs,
                 named,
@@ -178,31 +181,32 @@ impl Binder<'_> {
     /// itself is added to `definitions`, and the names that it makes known remain.
     fn recursive(
         &mut self,
-        cte: &ast::Cte,
+        cte: &query::CommonTable,
         folded: &str,
         number: SharedId,
         scope: &Scope<'_>,
         definitions: &mut Vec<Shared>,
     ) -> Result<(SharedBody, Vec<Output>)> {
-        let query = Unwrapped::of(&cte.query)?;
-        let SetExpr::SetOperation {
-            op: SetOperator::Union,
-            set_quantifier,
-            left,
-            right,
-        } = query.body
-        else {
-            self.common_tables
-                .push(CommonTable::refused(folded.to_owned(), Named::Whole));
-            let (relation, outputs) = self.query(&cte.query, scope)?;
-            return Ok((SharedBody::Query(Box::new(relation)), outputs));
+        let query = &cte.query;
+        query.supported()?;
+        let union = match &query.body {
+            QueryBody::SetOperation(operation) if operation.kind == query::SetKind::Union => {
+                operation
+            }
+            _ => {
+                self.common_tables
+                    .push(CommonTable::refused(folded.to_owned(), Named::Whole));
+                let (relation, outputs) = self.query(query, scope)?;
+                return Ok((SharedBody::Query(Box::new(relation)), outputs));
+            }
         };
-        let (_, all) = operation(SetOperator::Union, *set_quantifier)?;
+        union.supported()?;
+        let (all, left, right) = (union.all, &union.left, &union.right);
         // Names that the query defines for itself come behind its own, which they may hide.
         let at = self.common_tables.len();
         self.common_tables
             .push(CommonTable::refused(folded.to_owned(), Named::Own));
-        if let Some(with) = query.with {
+        if let Some(with) = &query.with {
             definitions.extend(self.with(with, false, scope)?);
         }
         self.common_tables[at].named = Named::Initial;
@@ -237,16 +241,18 @@ impl Binder<'_> {
             // the first has made them. Only a list of values is bound again: a query within it would be
             // twice at each of its levels.
             let is_settled = !untyped.is_empty() && self.parameters.uses() > parameters_used;
-            if !is_settled && has_literals(left) && is_list_of_values(left) && !has_literals(right)
+            if !is_settled
+                && left.has_untyped_literals()
+                && left.is_list_of_values()
+                && !right.has_untyped_literals()
             {
                 self.parameters.forget(&untyped);
                 (initial, outputs) = self.side(left, types_of(&step_outputs), scope)?;
             }
             let sides = ((initial, outputs), (step, step_outputs));
             let bound = self.set_operation(SetKind::Union, all, sides.0, sides.1)?;
-            let (relation, outputs) =
-                self.sorted_outputs(query.body, &query.ordering, bound, scope)?;
-            let relation = self.cut(relation, &query, scope)?;
+            let (relation, outputs) = self.sorted_outputs(query, bound, scope)?;
+            let relation = self.cut(relation, query, scope)?;
             return Ok((SharedBody::Query(Box::new(relation)), outputs));
         }
         let within = match step.misplaced(number) {
@@ -259,7 +265,7 @@ impl Binder<'_> {
                 format!("recursive reference to query \"{folded}\" must not appear {within}");
             return Err(SqlError::new(SqlState::INVALID_RECURSION, message));
         }
-        let clause = if !query.ordering.0.is_empty() {
+        let clause = if !query.order.is_empty() {
             Some("ORDER BY")
         } else if query.offset.is_some() {
             Some("OFFSET")
@@ -278,7 +284,7 @@ impl Binder<'_> {
         let mut converted = Vec::new();
         let mut step_columns: Vec<ColumnId> = Vec::new();
         for (at, (output, of_step)) in outputs.iter().zip(&step_outputs).enumerate() {
-            let is_literal = has_literals(left) && output.ty == Type::Scalar(Scalar::Text);
+            let is_literal = left.has_untyped_literals() && output.ty == Type::Scalar(Scalar::Text);
             let (ty, modifier) = self.overall(output, of_step, is_literal)?;
             if (output.ty, output.modifier) != (ty, modifier) {
                 let names = self.catalog;
@@ -347,20 +353,20 @@ impl Binder<'_> {
         Ok((ty, modifier))
     }
 
-    fn rename(&self, outputs: &mut [Output], cte: &ast::Cte) -> Result<()> {
-        let names = &cte.alias.columns;
+    fn rename(&self, outputs: &mut [Output], cte: &query::CommonTable) -> Result<()> {
+        let names = &cte.columns;
         if names.len() > outputs.len() {
             let message = format!(
                 "WITH query \"{}\" has {} columns available but {} columns specified",
-                name::fold(&cte.alias.name),
+                cte.name.as_str(),
                 outputs.len(),
                 names.len()
             );
             let error = SqlError::new(SqlState::INVALID_COLUMN_REFERENCE, message);
-            return Err(place(error, self.at(cte.alias.name.span)));
+            return Err(place(error, self.at(cte.name.span())));
         }
         for (output, name) in outputs.iter_mut().zip(names) {
-            output.name = name::fold(&name.name);
+            output.name = name.as_str().to_owned();
         }
         Ok(())
     }
@@ -413,23 +419,5 @@ impl Binder<'_> {
             },
             source,
         )))
-    }
-}
-
-/// Whether a query is a statement that changes rows, with RETURNING or not.
-fn changes_rows(body: &SetExpr) -> bool {
-    matches!(
-        body,
-        SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_)
-    )
-}
-
-/// Whether a statement that changes rows has RETURNING.
-fn returns(body: &SetExpr) -> bool {
-    match body {
-        SetExpr::Insert(ast::Statement::Insert(insert)) => insert.returning.is_some(),
-        SetExpr::Update(ast::Statement::Update(update)) => update.returning.is_some(),
-        SetExpr::Delete(ast::Statement::Delete(delete)) => delete.returning.is_some(),
-        _ => false,
     }
 }

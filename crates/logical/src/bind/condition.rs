@@ -1,6 +1,5 @@
 //! Conditions: what is true, false or unknown.
 
-use sqlparser::ast::{self, BinaryOperator, Expr};
 use types::{Result, SqlError, SqlState, Type};
 
 use super::{
@@ -11,6 +10,7 @@ use super::{
     scope::Scope,
 };
 use crate::expression::{Expression, Kind};
+use syntax::expression::{Connective, Expr};
 
 impl Binder<'_> {
     pub(super) fn is_null(
@@ -120,61 +120,46 @@ impl Binder<'_> {
         self.shared(operand, |binder, operand| {
             let low = binder.operator(first, Some(operand.clone()), low, position)?;
             let high = binder.operator(second, Some(operand), high, position)?;
-            let op = match negated {
-                true => BinaryOperator::Or,
-                false => BinaryOperator::And,
+            let connective = match negated {
+                true => Connective::Or,
+                false => Connective::And,
             };
-            Ok(connect(&op, [low, high]))
+            Ok(connect(connective, [low, high]))
         })
     }
 
-    pub(super) fn like(
+    /// Binds LIKE and its relatives: `translation` makes the operator's pattern of the written one.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the parts of one piece of syntax"
+    )]
+    pub(super) fn pattern_match(
         &mut self,
-        operator: &str,
         left: &Expr,
+        operator: &str,
         pattern: &Expr,
-        escape: Option<&ast::ValueWithSpan>,
+        translation: Option<&str>,
+        escape: Option<&Expr>,
         scope: &Scope<'_>,
         clause: &mut Clause<'_>,
     ) -> Result<Expression> {
         let position = self.operator_position(left, pattern);
         let left = self.scalar(left, scope, clause)?;
         let mut pattern = self.scalar(pattern, scope, clause)?;
-        if let Some(escape) = escape {
-            let escape = self.literal(escape)?;
-            pattern = self.call("like_escape", vec![pattern, escape], position)?;
+        if let Some(translation) = translation {
+            let mut arguments = vec![pattern];
+            if let Some(escape) = escape {
+                arguments.push(self.scalar(escape, scope, clause)?);
+            }
+            pattern = self.call(translation, arguments, position)?;
         }
         self.operator(operator, Some(left), pattern, position)
-    }
-
-    pub(super) fn similar(
-        &mut self,
-        left: &Expr,
-        pattern: &Expr,
-        escape: Option<&ast::ValueWithSpan>,
-        negated: bool,
-        scope: &Scope<'_>,
-        clause: &mut Clause<'_>,
-    ) -> Result<Expression> {
-        let position = self.operator_position(left, pattern);
-        let left = self.scalar(left, scope, clause)?;
-        let mut arguments = vec![self.scalar(pattern, scope, clause)?];
-        if let Some(escape) = escape {
-            arguments.push(self.literal(escape)?);
-        }
-        let pattern = self.call("similar_to_escape", arguments, position)?;
-        self.operator(
-            if negated { "!~" } else { "~" },
-            Some(left),
-            pattern,
-            position,
-        )
     }
 
     pub(super) fn case(
         &mut self,
         operand: Option<&Expr>,
-        conditions: &[ast::CaseWhen],
+        written: &[(Expr, Expr)],
         otherwise: Option<&Expr>,
         scope: &Scope<'_>,
         clause: &mut Clause<'_>,
@@ -183,42 +168,37 @@ impl Binder<'_> {
             .map(|operand| self.typed(operand, scope, clause))
             .transpose()?;
         let Some(operand) = operand else {
-            return self.branches(None, conditions, otherwise, scope, clause);
+            return self.branches(None, written, otherwise, scope, clause);
         };
         self.shared(operand, |binder, operand| {
-            binder.branches(Some(operand), conditions, otherwise, scope, clause)
+            binder.branches(Some(operand), written, otherwise, scope, clause)
         })
     }
 
     fn branches(
         &mut self,
         operand: Option<Expression>,
-        conditions: &[ast::CaseWhen],
+        written: &[(Expr, Expr)],
         otherwise: Option<&Expr>,
         scope: &Scope<'_>,
         clause: &mut Clause<'_>,
     ) -> Result<Expression> {
-        let mut tests = Vec::with_capacity(conditions.len());
-        let mut results = Vec::with_capacity(conditions.len() + 1);
-        for when in conditions {
+        let mut tests = Vec::with_capacity(written.len());
+        let mut results = Vec::with_capacity(written.len() + 1);
+        for (condition, result) in written {
             tests.push(match &operand {
                 Some(operand) => {
-                    let value = self.scalar(&when.condition, scope, clause)?;
-                    self.operator(
-                        "=",
-                        Some(operand.clone()),
-                        value,
-                        self.position(&when.condition),
-                    )?
+                    let value = self.scalar(condition, scope, clause)?;
+                    self.operator("=", Some(operand.clone()), value, self.position(condition))?
                 }
                 None => {
                     let name = std::mem::replace(&mut clause.name, "CASE/WHEN");
-                    let condition = self.condition(&when.condition, scope, clause);
+                    let condition = self.condition(condition, scope, clause);
                     clause.name = name;
                     condition?
                 }
             });
-            results.push(self.scalar(&when.result, scope, clause)?);
+            results.push(self.scalar(result, scope, clause)?);
         }
         results.push(match otherwise {
             Some(otherwise) => self.scalar(otherwise, scope, clause)?,

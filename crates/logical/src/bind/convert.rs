@@ -15,6 +15,7 @@ use super::{
 use crate::expression::{Conversion, Expression, Kind};
 use batch::OwnedValue;
 use catalog::Searched;
+use syntax::expression::{Expr, Refused, Subscript};
 
 /// From one time to another that every word for a time means something else at: more than a day,
 /// in microseconds.
@@ -249,7 +250,7 @@ impl Binder<'_> {
     /// `ARRAY[a, b, ...]`, whose items are cast to `element` if the array as a whole is cast.
     pub(super) fn array(
         &mut self,
-        items: &[sqlparser::ast::Expr],
+        items: &[Expr],
         element: Option<Scalar>,
         scope: &Scope<'_>,
         clause: &mut Clause<'_>,
@@ -289,64 +290,18 @@ impl Binder<'_> {
     }
 
     /// `array[index]`, `array[lower:upper]`.
-    pub(super) fn access(
+    pub(super) fn subscripted(
         &mut self,
-        root: &sqlparser::ast::Expr,
-        chain: &[sqlparser::ast::AccessExpr],
+        array: &Expr,
+        subscripts: &[Subscript],
         scope: &Scope<'_>,
         clause: &mut Clause<'_>,
     ) -> Result<Expression> {
-        use sqlparser::ast::{AccessExpr, Subscript};
-        let position = self.position(root);
-        // `alias.column[1]` comes as a chain too.
-        let dotted = chain
-            .iter()
-            .take_while(|access| matches!(access, AccessExpr::Dot(_)))
-            .count();
-        if let (sqlparser::ast::Expr::Nested(_) | sqlparser::ast::Expr::Function(_), [access]) =
-            (root, chain)
-            && dotted == 1
-        {
-            return self.field(root, access, scope, clause);
-        }
-        let base = if dotted > 0 {
-            let mut parts = match root {
-                sqlparser::ast::Expr::Identifier(ident) => vec![ident.clone()],
-                sqlparser::ast::Expr::CompoundIdentifier(parts) => parts.clone(),
-                _ => {
-                    return Err(place(
-                        SqlError::unsupported("a field of an expression"),
-                        position,
-                    ));
-                }
-            };
-            for access in &chain[..dotted] {
-                match access {
-                    AccessExpr::Dot(sqlparser::ast::Expr::Identifier(ident)) => {
-                        parts.push(ident.clone())
-                    }
-                    _ => {
-                        return Err(place(
-                            SqlError::unsupported("a field of an expression"),
-                            position,
-                        ));
-                    }
-                }
-            }
-            self.scalar(
-                &sqlparser::ast::Expr::CompoundIdentifier(parts),
-                scope,
-                clause,
-            )?
-        } else {
-            self.scalar(root, scope, clause)?
-        };
+        let position = self.position(array);
+        let base = self.scalar(array, scope, clause)?;
         let Some(element) = base.ty.element() else {
-            if chain.len() == dotted {
-                return Ok(base);
-            }
             if base.ty == Type::Scalar(Scalar::Jsonb) {
-                return self.part_of_json(base, &chain[dotted..], position, scope, clause);
+                return self.part_of_json(base, subscripts, position, scope, clause);
             }
             let message = format!(
                 "cannot subscript type {} because it does not support subscripting",
@@ -360,37 +315,20 @@ impl Binder<'_> {
         let int4 = super::scalar::INT4;
         let mut indexes = Vec::new();
         let mut bounds = Vec::new();
-        for access in &chain[dotted..] {
-            let AccessExpr::Subscript(subscript) = access else {
-                return Err(place(
-                    SqlError::unsupported("a field of an array"),
-                    position,
-                ));
-            };
-            let mut number = |binder: &mut Self, expr: &sqlparser::ast::Expr| {
+        for subscript in subscripts {
+            let mut number = |binder: &mut Self, expr: &Expr| {
                 let bound = binder.scalar(expr, scope, clause)?;
                 binder.assign(bound, int4, TypeModifier::NONE, "subscript", position)
             };
             match subscript {
-                Subscript::Index { index } => indexes.push(number(self, index)?),
-                Subscript::Slice {
-                    lower_bound,
-                    upper_bound,
-                    stride: None,
-                } => {
-                    let lower = lower_bound
-                        .as_ref()
-                        .map(|bound| number(self, bound))
-                        .transpose()?;
-                    let upper = upper_bound
-                        .as_ref()
-                        .map(|bound| number(self, bound))
-                        .transpose()?;
-                    bounds.push((lower, upper));
+                Subscript::Index(index) => indexes.push(number(self, index)?),
+                Subscript::Slice { lower, upper } => {
+                    let lower = lower.as_ref().map(|bound| number(self, bound));
+                    let lower = lower.transpose()?;
+                    let upper = upper.as_ref().map(|bound| number(self, bound));
+                    bounds.push((lower, upper.transpose()?));
                 }
-                Subscript::Slice { .. } => {
-                    return Err(place(SqlError::unsupported("a stride"), position));
-                }
+                Subscript::Refused(Refused(error)) => return Err(place(error.clone(), position)),
             }
         }
         let subscripts = indexes.len().max(bounds.len());
@@ -427,16 +365,15 @@ impl Binder<'_> {
     fn part_of_json(
         &mut self,
         document: Expression,
-        chain: &[sqlparser::ast::AccessExpr],
+        subscripts: &[Subscript],
         position: Option<u32>,
         scope: &Scope<'_>,
         clause: &mut Clause<'_>,
     ) -> Result<Expression> {
-        use sqlparser::ast::{AccessExpr, Subscript};
         let text = Type::Scalar(Scalar::Text);
-        let mut path = Vec::with_capacity(chain.len());
-        for access in chain {
-            let AccessExpr::Subscript(Subscript::Index { index }) = access else {
+        let mut path = Vec::with_capacity(subscripts.len());
+        for subscript in subscripts {
+            let Subscript::Index(index) = subscript else {
                 let message = "jsonb subscript does not support slices";
                 let error = SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message);
                 return Err(place(error, position));

@@ -16,7 +16,7 @@ use catalog::{Generation, Table, TableKind};
 use syntax::{
     name::{DottedName, Name},
     position::Lines,
-    statement::Query,
+    statement::DefiningQuery,
 };
 
 /// The columns of a table that are copied, by position.
@@ -60,7 +60,7 @@ impl<'b> Binder<'b> {
     pub fn bind_rows_of(
         bind_context: &BindContext<'b>,
         lines: &'b Lines<'b>,
-        query: &Query,
+        query: &DefiningQuery,
         table: &Arc<Table>,
         parameters: &'b mut Parameters,
     ) -> Result<Bound> {

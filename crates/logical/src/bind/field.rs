@@ -5,7 +5,6 @@
 
 use std::sync::Arc;
 
-use sqlparser::ast::{AccessExpr, Expr};
 use types::{Result, SqlError, SqlState, Type, TypeModifier};
 
 use super::{
@@ -18,7 +17,7 @@ use crate::{
     expression::{ColumnId, Expression, Kind},
     relation::JoinKind,
 };
-use syntax::name;
+use syntax::{expression::Expr, name::Name};
 
 /// A field of a record.
 #[derive(Debug, Clone)]
@@ -120,20 +119,14 @@ impl Binder<'_> {
     /// The field of what is in parentheses.
     pub(super) fn field(
         &mut self,
-        root: &Expr,
-        access: &AccessExpr,
+        record: &Expr,
+        field: &Name,
         scope: &Scope<'_>,
         clause: &mut Clause<'_>,
     ) -> Result<Expression> {
-        let position = self.position(root);
-        let AccessExpr::Dot(Expr::Identifier(ident)) = access else {
-            return Err(place(
-                SqlError::unsupported("this field of an expression"),
-                position,
-            ));
-        };
-        let field = name::fold(ident);
-        let value = self.scalar(root, scope, clause)?;
+        let position = self.position(record);
+        let field = field.as_str();
+        let value = self.scalar(record, scope, clause)?;
         if value.ty != Type::Record {
             let message = format!(
                 "column notation .{field} applied to type {}, which is not a composite type",
@@ -148,7 +141,7 @@ impl Binder<'_> {
                 position,
             ));
         };
-        let Some(at) = fields.iter().position(|known| *known.name == field) else {
+        let Some(at) = fields.iter().position(|known| *known.name == *field) else {
             let message = format!("could not identify column \"{field}\" in record data type");
             return Err(place(
                 SqlError::new(SqlState::UNDEFINED_COLUMN, message),

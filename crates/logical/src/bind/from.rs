@@ -1,6 +1,5 @@
 //! FROM clauses: tables, views, subqueries, functions, and their joins.
 
-use sqlparser::ast::{self, JoinConstraint, JoinOperator, TableFactor, TableWithJoins};
 use types::{Result, Scalar, SqlError, SqlState, Type, TypeModifier};
 
 use super::{
@@ -13,7 +12,11 @@ use crate::{
     expression::{ColumnId, Expression, Kind},
     relation::{Join, JoinKind, Output, Relation, Scan},
 };
-use syntax::name;
+use syntax::{
+    expression::{self, Refused},
+    name::{DottedName, Name},
+    query::{self, Alias, FromItem, JoinCondition, Query, TableReference},
+};
 
 /// What a join requires, and columns that it makes.
 #[derive(Default)]
@@ -25,14 +28,10 @@ struct Joined {
 impl Binder<'_> {
     /// The rows of a FROM clause; a single one without columns where there is none. What it names
     /// is added to the scope.
-    pub(super) fn from(
-        &mut self,
-        from: &[TableWithJoins],
-        scope: &mut Scope<'_>,
-    ) -> Result<Relation> {
+    pub(super) fn from(&mut self, from: &[FromItem], scope: &mut Scope<'_>) -> Result<Relation> {
         let mut bound: Option<Relation> = None;
         for item in from {
-            let (relation, lateral) = self.table_with_joins(item, scope)?;
+            let (relation, lateral) = self.item_of_from(item, scope)?;
             bound = Some(match bound {
                 None => relation,
                 Some(left) => join(JoinKind::Inner, left, relation, Vec::new(), lateral),
@@ -42,19 +41,16 @@ impl Binder<'_> {
     }
 
     /// A factor and what is joined to it; whether it refers to what stands left of it.
-    fn table_with_joins(
-        &mut self,
-        item: &TableWithJoins,
-        scope: &mut Scope<'_>,
-    ) -> Result<(Relation, bool)> {
+    fn item_of_from(&mut self, item: &FromItem, scope: &mut Scope<'_>) -> Result<(Relation, bool)> {
         // Names within a join are those of its own parts; others see them all.
         let first = scope.sources.len();
         let merged = scope.merged.len();
-        let (mut left, mut lateral) = self.factor(&item.relation, scope)?;
+        let (mut left, mut lateral) = self.table_reference(&item.first, scope)?;
         for next in &item.joins {
             let middle = scope.sources.len();
-            let (right, refers) = self.factor(&next.relation, scope)?;
-            let (kind, constraint) = join_kind(&next.join_operator)?;
+            let (right, refers) = self.table_reference(&next.table, scope)?;
+            next.supported()?;
+            let kind = join_kind(next.kind);
             // It may refer to this join's left side, and to what stands left of all of it.
             let right_lateral = refers && refers_to(&right, &scope.sources[first..middle]);
             lateral |= refers && refers_to(&right, &scope.sources[..first]);
@@ -65,7 +61,7 @@ impl Binder<'_> {
                 ));
             }
             let Joined { on, computed } =
-                self.constraint(kind, constraint, scope, first..middle, merged)?;
+                self.join_condition(kind, &next.condition, scope, first..middle, merged)?;
             self.note_null_extended(kind, &scope.sources[first..], middle - first);
             left = join(kind, left, right, on, right_lateral);
             if !computed.is_empty() {
@@ -78,72 +74,42 @@ impl Binder<'_> {
         Ok((left, lateral))
     }
 
-    fn factor(&mut self, factor: &TableFactor, scope: &mut Scope<'_>) -> Result<(Relation, bool)> {
-        match factor {
-            TableFactor::Table {
-                name,
-                alias,
-                args: None,
-                sample,
-                ..
-            } => {
-                if sample.is_some() {
-                    return Err(SqlError::unsupported("TABLESAMPLE"));
-                }
+    fn table_reference(
+        &mut self,
+        table: &TableReference,
+        scope: &mut Scope<'_>,
+    ) -> Result<(Relation, bool)> {
+        match table {
+            TableReference::Named { name, alias } => {
                 let relation = self.named(name, alias.as_ref(), scope)?;
                 Ok((relation, false))
             }
-            TableFactor::Table {
-                name,
+            TableReference::Functions {
+                calls,
                 alias,
-                args: Some(arguments),
-                with_ordinality,
-                ..
-            } => {
-                let call = function_call(name, arguments.args.clone());
-                self.table_functions(&[call], alias.as_ref(), *with_ordinality, scope)
-            }
-            TableFactor::Function {
-                name,
-                args,
+                ordinality,
+            } => self.table_functions(calls, alias.as_ref(), *ordinality, scope),
+            TableReference::Subquery {
+                query,
                 alias,
-                with_ordinality,
-                ..
-            } => {
-                let call = function_call(name, args.clone());
-                self.table_functions(&[call], alias.as_ref(), *with_ordinality, scope)
-            }
-            TableFactor::UNNEST {
-                alias,
-                array_exprs,
-                with_ordinality,
-                ..
-            } => self.unnest(array_exprs, alias.as_ref(), *with_ordinality, scope),
-            TableFactor::Derived {
                 lateral,
-                subquery,
-                alias,
-                ..
-            } => self.derived(*lateral, subquery, alias.as_ref(), scope),
-            TableFactor::NestedJoin {
-                table_with_joins,
-                alias,
-            } => self.nested_join(table_with_joins, alias.as_ref(), scope),
-            _ => Err(SqlError::unsupported(format_args!("{factor} in FROM"))),
+            } => self.derived(*lateral, query, alias.as_ref(), scope),
+            TableReference::Joined { item, alias } => self.nested_join(item, alias.as_ref(), scope),
+            TableReference::Refused(Refused(error)) => Err(error.clone()),
         }
     }
 
     fn nested_join(
         &mut self,
-        inner: &TableWithJoins,
-        alias: Option<&ast::TableAlias>,
+        inner: &FromItem,
+        alias: Option<&Alias>,
         scope: &mut Scope<'_>,
     ) -> Result<(Relation, bool)> {
         let Some(alias) = alias else {
-            return self.table_with_joins(inner, scope);
+            return self.item_of_from(inner, scope);
         };
         let mut own = Scope::within(scope.parent);
-        let (relation, lateral) = self.table_with_joins(inner, &mut own)?;
+        let (relation, lateral) = self.item_of_from(inner, &mut own)?;
         let columns = own.all_columns().cloned().collect();
         let source = self.aliased(
             Source {
@@ -161,17 +127,13 @@ impl Binder<'_> {
     /// A table, a view, or a common table expression.
     fn named(
         &mut self,
-        name: &ast::ObjectName,
-        alias: Option<&ast::TableAlias>,
+        name: &DottedName,
+        alias: Option<&Alias>,
         scope: &mut Scope<'_>,
     ) -> Result<Relation> {
-        let position = name
-            .0
-            .first()
-            .and_then(|part| part.as_ident())
-            .and_then(|ident| self.at(ident.span));
-        let qualified =
-            name::qualified(name, self.database()).map_err(|error| place(error, position))?;
+        let position = self.at(name.span());
+        let qualified = name.qualified(self.database());
+        let qualified = qualified.map_err(|error| place(error, position))?;
         if qualified.schema.is_none()
             && let Some((relation, source)) = self.common_table(&qualified.name, position)?
         {
@@ -224,8 +186,8 @@ impl Binder<'_> {
     fn derived(
         &mut self,
         lateral: bool,
-        query: &ast::Query,
-        alias: Option<&ast::TableAlias>,
+        query: &Query,
+        alias: Option<&Alias>,
         scope: &mut Scope<'_>,
     ) -> Result<(Relation, bool)> {
         let own = if lateral {
@@ -250,8 +212,8 @@ impl Binder<'_> {
     /// Functions in FROM can always refer to what stands left of them.
     fn table_functions(
         &mut self,
-        calls: &[ast::Function],
-        alias: Option<&ast::TableAlias>,
+        calls: &[expression::FunctionCall],
+        alias: Option<&Alias>,
         ordinality: bool,
         scope: &mut Scope<'_>,
     ) -> Result<(Relation, bool)> {
@@ -268,7 +230,7 @@ impl Binder<'_> {
                 // A function that returns one column without a name gives it the alias.
                 let name = match alias {
                     Some(alias) if single && calls.len() == 1 && !is_named => {
-                        name::fold(&alias.name)
+                        alias.name.as_str().to_owned()
                     }
                     _ => name,
                 };
@@ -291,9 +253,8 @@ impl Binder<'_> {
                 TypeModifier::NONE,
             ));
         }
-        let name = calls
-            .first()
-            .and_then(|call| call.name.0.last()?.as_ident().map(name::fold));
+        let name = calls.first().and_then(|call| call.name.parts().last());
+        let name = name.map(|name| name.as_str().to_owned());
         let relation = Relation::Functions {
             calls: bound,
             ordinality,
@@ -309,40 +270,22 @@ impl Binder<'_> {
         Ok((relation, lateral))
     }
 
-    fn unnest(
-        &mut self,
-        arrays: &[ast::Expr],
-        alias: Option<&ast::TableAlias>,
-        ordinality: bool,
-        scope: &mut Scope<'_>,
-    ) -> Result<(Relation, bool)> {
-        let name = ast::ObjectName::from(vec![ast::Ident::new("unnest")]);
-        let calls: Vec<_> = arrays
-            .iter()
-            .map(|array| {
-                let argument = ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(array.clone()));
-                function_call(&name, vec![argument])
-            })
-            .collect();
-        self.table_functions(&calls, alias, ordinality, scope)
-    }
-
     /// A source under its alias.
-    fn aliased(&mut self, mut source: Source, alias: Option<&ast::TableAlias>) -> Result<Source> {
+    fn aliased(&mut self, mut source: Source, alias: Option<&Alias>) -> Result<Source> {
         let Some(alias) = alias else {
             return Ok(source);
         };
-        source.name = Some(name::fold(&alias.name));
+        source.name = Some(alias.name.as_str().to_owned());
         source.schema = None;
         let available = source.named_columns().count();
         if alias.columns.len() > available {
             let message = format!(
                 "table \"{}\" has {available} columns available but {} columns specified",
-                name::fold(&alias.name),
+                alias.name.as_str(),
                 alias.columns.len()
             );
             let error = SqlError::new(SqlState::INVALID_COLUMN_REFERENCE, message);
-            return Err(place(error, self.at(alias.name.span)));
+            return Err(place(error, self.at(alias.name.span())));
         }
         // Other names are given by position, which columns that are dropped would change.
         if !alias.columns.is_empty() {
@@ -351,23 +294,23 @@ impl Binder<'_> {
         let columns = source.columns.iter_mut();
         let named = columns.filter(|column| column.reach <= Reach::Relation);
         for (column, alias) in named.zip(&alias.columns) {
-            column.name = name::fold(&alias.name);
+            column.name = alias.as_str().to_owned();
         }
         Ok(source)
     }
 
     /// What a join requires, and the columns that `USING` makes of two.
-    fn constraint(
+    fn join_condition(
         &mut self,
         kind: JoinKind,
-        constraint: &JoinConstraint,
+        condition: &JoinCondition,
         scope: &mut Scope<'_>,
         left: std::ops::Range<usize>,
         merged_before: usize,
     ) -> Result<Joined> {
-        match constraint {
-            JoinConstraint::None => Ok(Joined::default()),
-            JoinConstraint::On(on) => {
+        match condition {
+            JoinCondition::None => Ok(Joined::default()),
+            JoinCondition::On(on) => {
                 let mut clause = Clause::plain("JOIN/ON");
                 let own = Scope {
                     parent: scope.parent,
@@ -385,14 +328,12 @@ impl Binder<'_> {
                     ..Joined::default()
                 })
             }
-            JoinConstraint::Using(names) => {
-                let names = names
-                    .iter()
-                    .map(|name| Ok(name::fold(name::parts(name)?[0])));
-                let names = names.collect::<Result<Vec<_>>>()?;
+            JoinCondition::Using(names) => {
+                let names = names.iter().map(Name::as_str).map(str::to_owned);
+                let names: Vec<String> = names.collect();
                 self.using(kind, &names, scope, left, merged_before)
             }
-            JoinConstraint::Natural => {
+            JoinCondition::Natural => {
                 let right = &scope.sources[left.end..];
                 let right: Vec<_> = right.iter().flat_map(|source| &source.columns).collect();
                 let is_common = |column: &&SourceColumn| {
@@ -525,20 +466,13 @@ pub(super) fn output_columns(outputs: &[Output]) -> Vec<SourceColumn> {
     outputs.iter().map(column).collect()
 }
 
-fn join_kind(operator: &JoinOperator) -> Result<(JoinKind, &JoinConstraint)> {
-    Ok(match operator {
-        JoinOperator::Join(constraint)
-        | JoinOperator::Inner(constraint)
-        | JoinOperator::CrossJoin(constraint) => (JoinKind::Inner, constraint),
-        JoinOperator::Left(constraint) | JoinOperator::LeftOuter(constraint) => {
-            (JoinKind::Left, constraint)
-        }
-        JoinOperator::Right(constraint) | JoinOperator::RightOuter(constraint) => {
-            (JoinKind::Right, constraint)
-        }
-        JoinOperator::FullOuter(constraint) => (JoinKind::Full, constraint),
-        _ => return Err(SqlError::unsupported("this kind of join")),
-    })
+fn join_kind(kind: query::JoinKind) -> JoinKind {
+    match kind {
+        query::JoinKind::Inner => JoinKind::Inner,
+        query::JoinKind::Left => JoinKind::Left,
+        query::JoinKind::Right => JoinKind::Right,
+        query::JoinKind::Full => JoinKind::Full,
+    }
 }
 
 /// Whether a relation names columns of these sources.
@@ -547,23 +481,6 @@ fn refers_to(relation: &Relation, sources: &[Source]) -> bool {
     let columns = sources.iter().flat_map(|source| &source.columns);
     let mut columns = columns.flat_map(|column| column.value.columns());
     columns.any(|id| outer.contains(&id))
-}
-
-fn function_call(name: &ast::ObjectName, arguments: Vec<ast::FunctionArg>) -> ast::Function {
-    ast::Function {
-        name: name.clone(),
-        uses_odbc_syntax: false,
-        parameters: ast::FunctionArguments::None,
-        args: ast::FunctionArguments::List(ast::FunctionArgumentList {
-            duplicate_treatment: None,
-            args: arguments,
-            clauses: Vec::new(),
-        }),
-        filter: None,
-        null_treatment: None,
-        over: None,
-        within_group: Vec::new(),
-    }
 }
 
 /// The scans of a part of FROM are called as that is.

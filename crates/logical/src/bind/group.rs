@@ -2,20 +2,23 @@
 
 use std::collections::HashSet;
 
-use sqlparser::ast::{self, Expr, GroupByExpr, SelectItem};
 use types::{Result, Scalar, SqlError, SqlState, Type, TypeModifier};
 
 use super::{
     Binder,
     clause::Clause,
     scope::Scope,
-    select::{List, applied, expanded, unnested},
+    select::{List, applied, expanded},
 };
 use crate::{
     expression::{ColumnId, Expression, Kind},
     relation::{Aggregate, Applied, FunctionCall, Relation, SortKey},
 };
 use catalog::ObjectId;
+use syntax::{
+    expression::{Expr, ExprKind},
+    query::{GroupingElement, Select, SelectItem},
+};
 
 /// Grouping sets beyond this many are refused, as PostgreSQL does.
 const SETS_MAX: usize = 4096;
@@ -61,28 +64,18 @@ impl Binder<'_> {
     /// Binds a GROUP BY clause. Names of outputs stand for them where no column has the name.
     pub(super) fn groups(
         &mut self,
-        select: &ast::Select,
+        select: &Select,
         list: &mut List,
         scope: &Scope<'_>,
     ) -> Result<Groups> {
         let mut groups = Groups::default();
-        let GroupByExpr::Expressions(expressions, modifiers) = &select.group_by else {
-            return Err(SqlError::unsupported("GROUP BY ALL"));
-        };
-        if !modifiers.is_empty() {
-            return Err(SqlError::unsupported("WITH ROLLUP").hint("Write GROUP BY ROLLUP (...)."));
-        }
-        if expressions.is_empty() {
+        select.supported_grouping()?;
+        if select.grouping.is_empty() {
             return Ok(groups);
         }
-        let is_set = |expr: &Expr| {
-            matches!(
-                expr,
-                Expr::Rollup(_) | Expr::Cube(_) | Expr::GroupingSets(_)
-            )
-        };
+        let is_set = |element: &GroupingElement| !matches!(element, GroupingElement::Keys(_));
         let mut keys = GroupKeys {
-            has_sets: expressions.iter().any(is_set),
+            has_sets: select.grouping.iter().any(is_set),
             binder: self,
             select,
             list,
@@ -91,8 +84,8 @@ impl Binder<'_> {
         };
         // Several items of a GROUP BY are combined each with each.
         let mut sets: Vec<Vec<usize>> = vec![Vec::new()];
-        for expr in expressions {
-            let alternatives = keys.grouping_sets(expr)?;
+        for element in &select.grouping {
+            let alternatives = keys.grouping_sets(element)?;
             let mut combined = Vec::with_capacity(sets.len() * alternatives.len());
             for set in &sets {
                 for more in &alternatives {
@@ -127,7 +120,7 @@ impl Binder<'_> {
 /// The keys of a GROUP BY clause while they are bound.
 struct GroupKeys<'k, 'b, 's> {
     binder: &'k mut Binder<'b>,
-    select: &'k ast::Select,
+    select: &'k Select,
     list: &'k mut List,
     scope: &'k Scope<'s>,
     groups: &'k mut Groups,
@@ -136,29 +129,24 @@ struct GroupKeys<'k, 'b, 's> {
 }
 
 impl GroupKeys<'_, '_, '_> {
-    fn grouping_sets(&mut self, expr: &Expr) -> Result<Vec<Vec<usize>>> {
-        match expr {
-            Expr::GroupingSets(sets) => {
+    fn grouping_sets(&mut self, element: &GroupingElement) -> Result<Vec<Vec<usize>>> {
+        match element {
+            GroupingElement::Keys(keys) => Ok(vec![self.group_keys(keys)?]),
+            GroupingElement::Sets(sets) => {
                 let mut alternatives = Vec::new();
                 for set in sets {
-                    match set.as_slice() {
-                        // Sets may be nested: `GROUPING SETS (ROLLUP (a, b), c)`.
-                        [inner @ (Expr::Rollup(_) | Expr::Cube(_) | Expr::GroupingSets(_))] => {
-                            alternatives.extend(self.grouping_sets(inner)?);
-                        }
-                        set => alternatives.push(self.group_keys(set)?),
-                    }
+                    alternatives.extend(self.grouping_sets(set)?);
                 }
                 Ok(alternatives)
             }
-            Expr::Rollup(parts) => {
+            GroupingElement::Rollup(parts) => {
                 let parts = self.group_parts(parts)?;
                 Ok((0..=parts.len())
                     .rev()
                     .map(|end| parts[..end].concat())
                     .collect())
             }
-            Expr::Cube(parts) => {
+            GroupingElement::Cube(parts) => {
                 let parts = self.group_parts(parts)?;
                 if parts.len() > 12 {
                     return Err(SqlError::new(
@@ -178,9 +166,6 @@ impl GroupKeys<'_, '_, '_> {
                     })
                     .collect())
             }
-            // `GROUP BY (a, b)` is `GROUP BY a, b`.
-            Expr::Tuple(items) => Ok(vec![self.group_keys(items)?]),
-            _ => Ok(vec![self.group_keys(std::slice::from_ref(expr))?]),
         }
     }
 
@@ -204,10 +189,9 @@ impl GroupKeys<'_, '_, '_> {
             return self.item(at);
         }
         // Columns go before outputs here, other than in ORDER BY.
-        if let Expr::Identifier(ident) = unnested(expr) {
-            let folded = syntax::name::fold(ident);
-            let named = |item: &super::select::Item| item.name == folded;
-            if self.scope.column(&folded)?.is_none()
+        if let ExprKind::Name(name) = &expr.kind {
+            let named = |item: &super::select::Item| item.name == name.as_str();
+            if self.scope.column(name.as_str())?.is_none()
                 && let Some(at) = self.list.items.iter().position(named)
             {
                 return self.item(at);
@@ -253,21 +237,11 @@ impl GroupKeys<'_, '_, '_> {
             let mut subqueries = self.list.subqueries.iter();
             subqueries.any(|applied| columns.contains(&applied.column()))
         };
-        let is_it = |item: &super::select::Item| match &self.select.projection[item.place] {
-            SelectItem::UnnamedExpr(other) | SelectItem::ExprWithAlias { expr: other, .. } => {
-                bare(other) == bare(expr) && has_subquery(item)
-            }
+        let is_it = |item: &super::select::Item| match &self.select.items[item.place] {
+            SelectItem::Value { value, .. } => value == expr && has_subquery(item),
             _ => false,
         };
         self.list.items.iter().position(is_it)
-    }
-}
-
-/// An expression without brackets around it.
-fn bare(expr: &Expr) -> &Expr {
-    match expr {
-        Expr::Nested(inner) => bare(inner),
-        other => other,
     }
 }
 

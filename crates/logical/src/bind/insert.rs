@@ -2,13 +2,11 @@
 
 use std::sync::Arc;
 
-use sqlparser::ast::{self, SetExpr};
 use types::{Result, SqlError, SqlState};
 
 use super::{
     Binder,
     clause::Clause,
-    parentheses::Unwrapped,
     query::listed,
     scalar::place,
     scope::{Reach, Scope, Source},
@@ -21,25 +19,21 @@ use crate::{
 };
 use catalog::{Generation, RowKey, Table};
 use syntax::{
-    name::{self, Name},
-    overriding::Overriding,
+    change::{self, ConflictTarget, Overriding},
+    expression::Expr,
+    name::DottedName,
+    query::{Query, QueryBody},
 };
 
 impl Binder<'_> {
     /// Binds an INSERT; its outputs are those of RETURNING.
-    pub(super) fn insert(&mut self, insert: &ast::Insert) -> Result<(Relation, Vec<Output>)> {
-        refuse_foreign(insert)?;
-        let ast::TableObject::TableName(name) = &insert.table else {
-            return Err(SqlError::unsupported("INSERT into this"));
-        };
-        let table = self.target(name)?;
-        let alias = insert
-            .table_alias
-            .as_ref()
-            .map(|alias| name::fold(&alias.alias));
+    pub(super) fn insert(&mut self, insert: &change::Insert) -> Result<(Relation, Vec<Output>)> {
+        let table = self.target(&insert.target.name)?;
+        let alias = insert.target.alias.as_ref();
+        let alias = alias.map(|alias| alias.as_str().to_owned());
         let alias = alias.unwrap_or_else(|| table.name.to_string());
         let targets = self.insert_columns(&table, &insert.columns)?;
-        let outer = std::mem::replace(&mut self.overriding, Overriding::of(insert));
+        let outer = std::mem::replace(&mut self.overriding, insert.overriding);
         let (input, given) = match &insert.source {
             None => (super::from::no_columns(), Vec::new()),
             Some(query) => {
@@ -55,20 +49,12 @@ impl Binder<'_> {
             checks,
             generated,
         } = self.new_row(&table)?;
-        let on_conflict = match &insert.on {
-            None => None,
-            Some(ast::OnInsert::OnConflict(on_conflict)) => {
-                Some(self.on_conflict(&table, &alias, on_conflict)?)
-            }
-            Some(_) => {
-                return Err(
-                    SqlError::unsupported("ON DUPLICATE KEY UPDATE").hint("Use ON CONFLICT.")
-                );
-            }
-        };
+        let on_conflict = insert.on_conflict.as_ref();
+        let on_conflict = on_conflict.map(|written| self.on_conflict(&table, &alias, written));
+        let on_conflict = on_conflict.transpose()?;
         let mut scope = Scope::default();
         let mut shown = self.source_of(&table, &alias, &new);
-        if insert.table_alias.is_none() {
+        if insert.target.alias.is_none() {
             shown.schema = Some(self.catalog.schema_name(table.schema).to_owned());
         }
         scope.add(shown)?;
@@ -88,7 +74,7 @@ impl Binder<'_> {
     pub(super) fn insert_columns(
         &mut self,
         table: &Table,
-        names: &[ast::ObjectName],
+        names: &[DottedName],
     ) -> Result<Vec<usize>> {
         if names.is_empty() {
             let live = table
@@ -100,18 +86,17 @@ impl Binder<'_> {
         }
         let mut targets = Vec::with_capacity(names.len());
         for name in names {
-            let parts = name::parts(name)?;
-            let [ident] = parts.as_slice() else {
+            let [column] = name.parts() else {
                 return Err(SqlError::unsupported(format_args!("column name {name}")));
             };
-            let at = self.column_of(table, &Name::of(ident))?;
+            let at = self.column_of(table, column)?;
             if targets.contains(&at) {
                 let message = format!(
                     "column \"{}\" specified more than once",
                     table.columns[at].name
                 );
                 let error = SqlError::new(SqlState::DUPLICATE_COLUMN, message);
-                return Err(place(error, self.at(ident.span)));
+                return Err(place(error, self.at(column.span())));
             }
             targets.push(at);
         }
@@ -122,18 +107,17 @@ impl Binder<'_> {
     fn insert_source(
         &mut self,
         table: &Arc<Table>,
-        query: &ast::Query,
+        query: &Query,
         targets: &[usize],
         all: bool,
     ) -> Result<(Relation, Vec<(usize, Expression)>)> {
-        let unwrapped = Unwrapped::of(query)?;
-        if let SetExpr::Values(values) = unwrapped.body
-            && unwrapped.is_bare()
+        if let QueryBody::Values(rows) = &query.body
+            && query.is_bare()
         {
-            return self.insert_values(table, values, targets, all);
+            return self.insert_values(table, rows, targets, all);
         }
         // Literals without a type are of the columns that they go into.
-        if let SetExpr::Select(select) = unwrapped.body
+        if let QueryBody::Select(select) = &query.body
             && select.distinct.is_none()
         {
             self.wanted = targets.iter().map(|at| table.columns[*at].ty).collect();
@@ -158,22 +142,22 @@ impl Binder<'_> {
     fn insert_values(
         &mut self,
         table: &Arc<Table>,
-        values: &ast::Values,
+        written: &[Vec<Expr>],
         targets: &[usize],
         all: bool,
     ) -> Result<(Relation, Vec<(usize, Expression)>)> {
-        let width = values.rows.first().map_or(0, |row| row.content.len());
+        let width = written.first().map_or(0, Vec::len);
         let targets = self.matching(targets, width, all)?.to_vec();
         let scope = Scope::default();
         let mut clause = Clause::plain("VALUES");
-        let mut rows = Vec::with_capacity(values.rows.len());
-        for row in &values.rows {
-            if row.content.len() != width {
+        let mut rows = Vec::with_capacity(written.len());
+        for row in written {
+            if row.len() != width {
                 let message = "VALUES lists must all be the same length";
                 return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
             }
             let mut bound = Vec::with_capacity(width);
-            for (&at, value) in targets.iter().zip(&row.content) {
+            for (&at, value) in targets.iter().zip(row) {
                 bound.push(self.new_value(table, at, value, &scope, &mut clause)?);
             }
             rows.push(bound);
@@ -263,18 +247,16 @@ impl Binder<'_> {
         &mut self,
         table: &Arc<Table>,
         alias: &str,
-        on_conflict: &ast::OnConflict,
+        on_conflict: &change::OnConflict,
     ) -> Result<OnConflict> {
-        let arbiters = match &on_conflict.conflict_target {
+        let arbiters = match &on_conflict.target {
             None => Vec::new(),
-            Some(ast::ConflictTarget::Columns(columns)) => {
-                let columns = columns
-                    .iter()
-                    .map(|ident| self.column_of(table, &Name::of(ident)));
+            Some(ConflictTarget::Columns(columns)) => {
+                let columns = columns.iter().map(|name| self.column_of(table, name));
                 unique_over(table, &columns.collect::<Result<Vec<_>>>()?)
             }
-            Some(ast::ConflictTarget::OnConstraint(name)) => {
-                let name = name::qualified(name, self.database())?.name;
+            Some(ConflictTarget::Constraint(name)) => {
+                let name = name.qualified(self.database())?.name;
                 let constraint = unique_named(table, &name);
                 constraint.map(|found| vec![found]).ok_or_else(|| {
                     let message = format!(
@@ -285,16 +267,16 @@ impl Binder<'_> {
                 })?
             }
         };
-        if arbiters.is_empty() && on_conflict.conflict_target.is_some() {
+        if arbiters.is_empty() && on_conflict.target.is_some() {
             return Err(SqlError::new(
                 SqlState::INVALID_COLUMN_REFERENCE,
                 "there is no unique or exclusion constraint matching the ON CONFLICT specification",
             ));
         }
-        let update = match &on_conflict.action {
-            ast::OnConflictAction::DoNothing => None,
-            ast::OnConflictAction::DoUpdate(update) => {
-                if on_conflict.conflict_target.is_none() {
+        let update = match &on_conflict.update {
+            None => None,
+            Some(update) => {
+                if on_conflict.target.is_none() {
                     return Err(SqlError::new(
                         SqlState::SYNTAX_ERROR,
                         "ON CONFLICT DO UPDATE requires inference specification or constraint name",
@@ -311,7 +293,7 @@ impl Binder<'_> {
         &mut self,
         table: &Arc<Table>,
         alias: &str,
-        update: &ast::DoUpdate,
+        update: &change::ConflictUpdate,
     ) -> Result<ConflictUpdate> {
         let (old, source) = self.row_of(table, alias);
         let (excluded, excluded_source) = self.row_of(table, "excluded");
@@ -322,10 +304,10 @@ impl Binder<'_> {
         let mut clause = Clause::plain("UPDATE");
         let own = Preferred::over(&scope);
         let assignments = self.assignments(table, &update.assignments, &own.0, &mut clause)?;
-        let predicate = match &update.selection {
-            Some(selection) => {
+        let predicate = match &update.condition {
+            Some(condition) => {
                 clause.name = "WHERE";
-                Some(self.condition(selection, &own.0, &mut clause)?)
+                Some(self.condition(condition, &own.0, &mut clause)?)
             }
             None => None,
         };
@@ -400,20 +382,4 @@ fn unique_named(table: &Table, name: &str) -> Option<Option<usize>> {
         .iter()
         .position(|index| index.id == id)
         .map(Some)
-}
-
-fn refuse_foreign(insert: &ast::Insert) -> Result<()> {
-    let foreign = [
-        (insert.or.is_some(), "INSERT OR"),
-        (insert.ignore, "INSERT IGNORE"),
-        (insert.overwrite, "INSERT OVERWRITE"),
-        (insert.partitioned.is_some(), "PARTITION"),
-        (insert.replace_into, "REPLACE INTO"),
-        (!insert.assignments.is_empty(), "INSERT ... SET"),
-        (insert.insert_alias.is_some(), "an alias for the new row"),
-    ];
-    match foreign.iter().find(|(is_there, _)| *is_there) {
-        Some((_, what)) => Err(SqlError::unsupported(what)),
-        None => Ok(()),
-    }
 }

@@ -1,6 +1,5 @@
 //! Literals, and the words that stand for values.
 
-use sqlparser::ast;
 use types::{Result, Scalar, SqlError, SqlState, Type, TypeModifier, Value};
 
 use super::{
@@ -11,14 +10,14 @@ use super::{
 };
 use crate::{data_type, expression::Expression};
 use batch::OwnedValue;
+use syntax::{
+    expression::{Expr, Literal, Refused},
+    statement::TypeName,
+};
 
 impl Binder<'_> {
     /// Words that the standard has for functions without parentheses.
-    pub(super) fn special_value(
-        &mut self,
-        word: &str,
-        _clause: &mut Clause<'_>,
-    ) -> Result<Option<Expression>> {
+    pub(super) fn special_value(&mut self, word: &str) -> Result<Option<Expression>> {
         let name = match word {
             "current_date" | "current_timestamp" | "current_time" | "localtime"
             | "localtimestamp" | "current_user" | "session_user" | "current_role" | "user"
@@ -28,23 +27,18 @@ impl Binder<'_> {
         self.call(name, Vec::new(), None).map(Some)
     }
 
-    pub(super) fn literal(&mut self, value: &ast::ValueWithSpan) -> Result<Expression> {
-        use ast::Value as Literal;
-        let position = self.at(value.span);
-        match &value.value {
-            Literal::Number(digits, _) => number(digits).map_err(|error| place(error, position)),
-            Literal::SingleQuotedString(text)
-            | Literal::EscapedStringLiteral(text)
-            | Literal::UnicodeStringLiteral(text)
-            | Literal::NationalStringLiteral(text) => self.unknown(text, position),
-            Literal::DollarQuotedString(text) => self.unknown(&text.value, position),
+    pub(super) fn literal(
+        &mut self,
+        literal: &Literal,
+        position: Option<u32>,
+    ) -> Result<Expression> {
+        match literal {
+            Literal::Number(digits) => number(digits).map_err(|error| place(error, position)),
+            Literal::String(text) => self.unknown(text, position),
             Literal::Boolean(value) => Ok(Expression::bool(*value)),
             Literal::Null => Ok(Expression::null(Type::Unknown)),
-            Literal::Placeholder(name) => self.parameter(name, position),
-            _ => Err(place(
-                SqlError::unsupported(format_args!("literal {value}")),
-                position,
-            )),
+            Literal::Parameter(name) => self.parameter(name, position),
+            Literal::Refused(Refused(error)) => Err(place(error.clone(), position)),
         }
     }
 
@@ -60,10 +54,14 @@ impl Binder<'_> {
         Ok(Expression::constant(OwnedValue::text(text), Type::Unknown))
     }
 
-    pub(super) fn typed_string(&mut self, typed: &ast::TypedString) -> Result<Expression> {
-        let (ty, modifier) = self.data_type(&typed.data_type)?;
-        let position = self.at(typed.value.span);
-        let literal = self.literal(&typed.value)?;
+    pub(super) fn typed_literal(
+        &mut self,
+        data_type: &TypeName,
+        literal: &Literal,
+        position: Option<u32>,
+    ) -> Result<Expression> {
+        let (ty, modifier) = self.data_type(data_type)?;
+        let literal = self.literal(literal, position)?;
         self.needs_literal(&literal)?;
         self.cast(literal, ty, modifier, position)
     }
@@ -71,24 +69,19 @@ impl Binder<'_> {
     /// `interval '1:30' hour to minute`: the fields say what units bare numbers have.
     pub(super) fn interval(
         &mut self,
-        interval: &ast::Interval,
+        value: &Expr,
+        fields: Option<&str>,
+        precision: Option<u64>,
         scope: &Scope<'_>,
         clause: &mut Clause<'_>,
     ) -> Result<Expression> {
-        let operand = self.scalar(&interval.value, scope, clause)?;
+        let operand = self.scalar(value, scope, clause)?;
         self.needs_literal(&operand)?;
-        let position = self.position(&interval.value);
-        let (ty, modifier) = match (&interval.leading_field, &interval.last_field) {
-            (None, _) => (Type::Scalar(Scalar::Interval), TypeModifier::NONE),
-            // The digits of a second that stands alone are what the parser calls leading.
-            (Some(field), None) => {
-                data_type::interval(&field.to_string(), interval.leading_precision)
-                    .map_err(|error| place(error, position))?
-            }
-            (Some(first), Some(last)) => {
-                let fields = format!("{first} to {last}");
-                data_type::interval(&fields, interval.fractional_seconds_precision)
-                    .map_err(|error| place(error, position))?
+        let position = self.position(value);
+        let (ty, modifier) = match fields {
+            None => (Type::Scalar(Scalar::Interval), TypeModifier::NONE),
+            Some(fields) => {
+                data_type::interval(fields, precision).map_err(|error| place(error, position))?
             }
         };
         self.cast(operand, ty, modifier, position)

@@ -1,53 +1,53 @@
 //! ORDER BY, LIMIT, OFFSET, FETCH.
 
-use sqlparser::ast::{self, Expr};
+use std::sync::Arc;
+
 use types::{Result, Scalar, SqlError, SqlState, Type, TypeModifier};
 
 use super::{
     Binder,
     clause::Clause,
-    parentheses::Unwrapped,
     scope::{Part, Scope, Source, SourceColumn},
-    select::{Item, List, sorted, unnested},
+    select::{Item, List, sorted},
 };
 use crate::{
     expression::Expression,
     relation::{Output, Relation, SortKey},
 };
-
-/// What a query says about the order of its rows.
-pub(super) struct Ordering<'q>(pub(super) &'q [ast::OrderByExpr]);
+use syntax::{
+    expression::{Expr, ExprKind, Literal, NamedWindow},
+    query::{OrderKey, Query, QueryBody},
+};
 
 impl Binder<'_> {
     /// Sort keys of a query block: outputs by position or name, or expressions over its sources.
     pub(super) fn sort_keys(
         &mut self,
-        ordering: &Ordering<'_>,
+        order: &[OrderKey],
         list: &mut List,
-        windows: &[ast::NamedWindowDefinition],
+        windows: &Arc<[NamedWindow]>,
         scope: &Scope<'_>,
     ) -> Result<Vec<SortKey>> {
-        let key = |key: &ast::OrderByExpr| {
-            let expression = self.item_or_output(&key.expr, list, windows, scope, "ORDER BY")?;
+        let key = |key: &OrderKey| {
+            let expression = self.item_or_output(&key.value, list, windows, scope, "ORDER BY")?;
             let expression = self.known(expression)?;
-            self.sort_key(expression, &key.options, &key.expr)
+            self.sort_key(expression, key)
         };
-        ordering.0.iter().map(key).collect()
+        order.iter().map(key).collect()
     }
 
     /// Puts the rows of a query that is no query block into its order. A set operation can be ordered
     /// by its columns alone, VALUES by expressions over its columns too.
     pub(super) fn sorted_outputs(
         &mut self,
-        body: &ast::SetExpr,
-        ordering: &Ordering<'_>,
+        query: &Query,
         (relation, outputs): (Relation, Vec<Output>),
         outer: &Scope<'_>,
     ) -> Result<(Relation, Vec<Output>)> {
-        if ordering.0.is_empty() {
+        if query.order.is_empty() {
             return Ok((relation, outputs));
         }
-        let is_listed = matches!(body, ast::SetExpr::Values(_));
+        let is_listed = matches!(query.body, QueryBody::Values(_));
         let mut scope = Scope::within(outer.parent);
         scope.part.set(Part::List);
         let column = |output: &Output| {
@@ -69,19 +69,19 @@ impl Binder<'_> {
             items: items.collect(),
             ..List::default()
         };
-        let keys = self.sort_keys(ordering, &mut list, &[], &scope)?;
+        let keys = self.sort_keys(&query.order, &mut list, &Arc::default(), &scope)?;
         let is_item = |key: &SortKey| {
             let kind = &key.expression.kind;
             list.items.iter().any(|item| item.value.kind == *kind)
         };
-        let is_collated = |key: &ast::OrderByExpr| is_collated(&key.expr);
+        let is_collated = |key: &OrderKey| is_collated(&key.value);
         let refused = keys.iter().position(|key| !is_item(key));
-        let refused = refused.or_else(|| ordering.0.iter().position(is_collated));
+        let refused = refused.or_else(|| query.order.iter().position(is_collated));
         if !is_listed && let Some(at) = refused {
             let error = SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, "invalid UNION/INTERSECT/EXCEPT ORDER BY clause")
                 .detail("Only result column names can be used, not expressions or functions.")
                 .hint("Add the expression/function to every SELECT, or move the UNION into a FROM clause.");
-            return Err(self.error_at(&ordering.0[at].expr, error));
+            return Err(self.error_at(&query.order[at].value, error));
         }
         if !list.needs_nothing() || !scope.aggregates.take().is_empty() {
             return Err(SqlError::unsupported(
@@ -92,12 +92,7 @@ impl Binder<'_> {
     }
 
     /// A key with its direction; NULLs are greatest unless the query says otherwise.
-    pub(super) fn sort_key(
-        &self,
-        expression: Expression,
-        options: &ast::OrderByOptions,
-        place: &Expr,
-    ) -> Result<SortKey> {
+    pub(super) fn sort_key(&self, expression: Expression, written: &OrderKey) -> Result<SortKey> {
         if !expression.ty.is_ordered() {
             let message = format!(
                 "could not identify an ordering operator for type {}",
@@ -105,10 +100,10 @@ impl Binder<'_> {
             );
             let error = SqlError::new(SqlState::UNDEFINED_FUNCTION, message)
                 .hint("Use an explicit ordering operator or modify the query.");
-            return Err(self.error_at(place, error));
+            return Err(self.error_at(&written.value, error));
         }
-        let descending = options.asc == Some(false);
-        let nulls_first = options.nulls_first.unwrap_or(descending);
+        let descending = written.descending;
+        let nulls_first = written.nulls_first.unwrap_or(descending);
         Ok(SortKey {
             expression,
             descending,
@@ -120,22 +115,22 @@ impl Binder<'_> {
     pub(super) fn limited(
         &mut self,
         relation: Relation,
-        query: &Unwrapped<'_>,
+        query: &Query,
         scope: &Scope<'_>,
     ) -> Result<Relation> {
         if query.with_ties
-            && let Some(Expr::Value(value)) = query.limit.as_deref().map(unnested)
-            && value.value == ast::Value::Null
+            && let Some(ExprKind::Literal(Literal::Null)) =
+                query.limit.as_ref().map(|limit| &limit.kind)
         {
             let message = "row count cannot be null in FETCH FIRST ... WITH TIES clause";
             return Err(SqlError::new(SqlState::INVALID_ROW_COUNT_IN_LIMIT, message));
         }
-        let limit = query.limit.as_deref();
+        let limit = query.limit.as_ref();
         let limit = limit
             .map(|limit| self.row_count(limit, "LIMIT", scope))
             .transpose()?;
-        let offset = query
-            .offset
+        let offset = query.offset.as_ref();
+        let offset = offset
             .map(|offset| self.row_count(offset, "OFFSET", scope))
             .transpose()?;
         if limit.is_none() && offset.is_none() {
@@ -192,8 +187,8 @@ impl Binder<'_> {
 
 /// Whether an expression is a column that it gives a collation, which leaves no trace when it is bound.
 fn is_collated(mut expr: &Expr) -> bool {
-    while let Expr::Nested(inner) | Expr::Cast { expr: inner, .. } = expr {
-        expr = inner;
+    while let ExprKind::Cast { operand, .. } = &expr.kind {
+        expr = operand;
     }
-    matches!(expr, Expr::Collate { .. })
+    matches!(expr.kind, ExprKind::Collate { .. })
 }

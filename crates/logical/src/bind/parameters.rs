@@ -1,14 +1,10 @@
 //! The parameters of a statement, and the types that their uses give them.
 
-use sqlparser::ast::{self, SetExpr};
 use types::{Result, SqlError, SqlState, Type, TypeModifier};
 
-use super::{
-    Binder,
-    query::{is_list_of_values, literals_of},
-    scalar::place,
-};
+use super::{Binder, scalar::place};
 use crate::expression::{Expression, Kind};
+use syntax::{expression::Literal, query::QueryBody};
 
 /// Parameters from `$1` on. By default there are none, and a statement that names one is refused.
 #[derive(Debug, Clone, Default)]
@@ -113,11 +109,11 @@ impl Binder<'_> {
     ///
     /// # Errors
     /// As for [`Binder::parameter`].
-    pub(super) fn untyped_parameters(&mut self, list: &SetExpr) -> Result<Vec<u32>> {
+    pub(super) fn untyped_parameters(&mut self, list: &QueryBody) -> Result<Vec<u32>> {
         let mut untyped = Vec::new();
-        let listed = is_list_of_values(list).then(|| literals_of(list));
-        for value in listed.into_iter().flatten() {
-            let ast::Value::Placeholder(name) = value else {
+        let listed = list.is_list_of_values().then(|| list.untyped_literals());
+        for literal in listed.into_iter().flatten() {
+            let Literal::Parameter(name) = literal else {
                 continue;
             };
             let parameter = self.parameter(name, None)?;

@@ -1,15 +1,12 @@
 //! Whole queries: WITH, two queries that a set operation combines, VALUES, and what comes after
 //! them.
 
-use sqlparser::ast::{self, SetExpr};
 use types::{Result, SqlError, SqlState, Type};
 
 use super::{
     Binder,
     clause::Clause,
     convert::common_modifier,
-    order::Ordering,
-    parentheses::Unwrapped,
     scalar::place,
     scope::Scope,
     select::applied,
@@ -19,11 +16,15 @@ use crate::{
     expression::{ColumnId, Expression},
     relation::{Applied, Output, Relation, SetKind, SetOperation},
 };
-use syntax::phase;
+use syntax::{
+    expression::Expr,
+    phase,
+    query::{Query, QueryBody},
+};
 
 impl Binder<'_> {
     /// Binds a query that is a statement of its own.
-    pub(super) fn whole_query(&mut self, query: &ast::Query) -> Result<Bound> {
+    pub(super) fn whole_query(&mut self, query: &Query) -> Result<Bound> {
         self.is_statement = true;
         self.query(query, &Scope::default())
     }
@@ -31,7 +32,7 @@ impl Binder<'_> {
     /// Binds a query; `scope` has the queries around it as its parent, and nothing of its own.
     pub(super) fn query(
         &mut self,
-        query: &ast::Query,
+        query: &Query,
         scope: &Scope<'_>,
     ) -> Result<(Relation, Vec<Output>)> {
         self.deeper(|binder| binder.query_within(query, scope))
@@ -39,15 +40,15 @@ impl Binder<'_> {
 
     fn query_within(
         &mut self,
-        query: &ast::Query,
+        query: &Query,
         scope: &Scope<'_>,
     ) -> Result<(Relation, Vec<Output>)> {
-        let query = &Unwrapped::of(query)?;
+        query.supported()?;
         let depth = self.common_tables.len();
         // Of this query's outputs, not of those of what it defines.
         let wanted = std::mem::take(&mut self.wanted);
         let is_statement = std::mem::take(&mut self.is_statement);
-        let definitions = match query.with {
+        let definitions = match &query.with {
             Some(with) => self.with(with, is_statement, scope)?,
             None => Vec::new(),
         };
@@ -69,7 +70,7 @@ impl Binder<'_> {
     pub(super) fn cut(
         &mut self,
         relation: Relation,
-        query: &Unwrapped<'_>,
+        query: &Query,
         scope: &Scope<'_>,
     ) -> Result<Relation> {
         // Rows that are passed over because of their locks do not count towards the limit, and rows
@@ -81,51 +82,38 @@ impl Binder<'_> {
         self.limited(relation, query, scope)
     }
 
-    fn ordered(
-        &mut self,
-        query: &Unwrapped<'_>,
-        scope: &Scope<'_>,
-    ) -> Result<(Relation, Vec<Output>)> {
-        match query.body {
-            SetExpr::Select(select) => self.select(select, &query.ordering, scope),
+    fn ordered(&mut self, query: &Query, scope: &Scope<'_>) -> Result<(Relation, Vec<Output>)> {
+        match &query.body {
+            QueryBody::Select(select) => self.select(select, &query.order, scope),
             body => {
                 let bound = self.body(body, scope)?;
-                self.sorted_outputs(body, &query.ordering, bound, scope)
+                self.sorted_outputs(query, bound, scope)
             }
         }
     }
 
     pub(super) fn body(
         &mut self,
-        body: &SetExpr,
+        body: &QueryBody,
         scope: &Scope<'_>,
     ) -> Result<(Relation, Vec<Output>)> {
         match body {
-            SetExpr::Select(select) => self.select(select, &Ordering(&[]), scope),
-            SetExpr::Query(query) => self.query(query, scope),
-            SetExpr::Values(values) => self.values(values, scope),
-            SetExpr::SetOperation { .. } => self.set_operations(body, scope),
-            SetExpr::Table(table) => {
-                let mut name = Vec::new();
-                name.extend(table.schema_name.as_deref().map(ast::Ident::new));
-                name.extend(table.table_name.as_deref().map(ast::Ident::new));
-                self.whole_table(&ast::ObjectName::from(name), scope)
-            }
-            SetExpr::Insert(statement)
-            | SetExpr::Update(statement)
-            | SetExpr::Delete(statement)
-            | SetExpr::Merge(statement) => self.returning_statement(statement),
+            QueryBody::Select(select) => self.select(select, &[], scope),
+            QueryBody::Query(query) => self.query(query, scope),
+            QueryBody::Values(rows) => self.values(rows, scope),
+            QueryBody::SetOperation(operation) => self.set_operations(operation, scope),
+            QueryBody::Change(change) => self.change(change),
         }
     }
 
     /// Both sides of a set operation; literals on one have the type of what is on the other.
     pub(super) fn sides(
         &mut self,
-        left: &SetExpr,
-        right: &SetExpr,
+        left: &QueryBody,
+        right: &QueryBody,
         scope: &Scope<'_>,
     ) -> Result<(Bound, Bound)> {
-        if has_literals(left) && !has_literals(right) {
+        if left.has_untyped_literals() && !right.has_untyped_literals() {
             let right = self.body(right, scope)?;
             let left = self.side(left, types_of(&right.1), scope)?;
             return Ok((left, right));
@@ -138,11 +126,11 @@ impl Binder<'_> {
     /// A side of a set operation, whose literals have these types.
     pub(super) fn side(
         &mut self,
-        body: &SetExpr,
+        body: &QueryBody,
         types: Vec<Type>,
         scope: &Scope<'_>,
     ) -> Result<Bound> {
-        if let SetExpr::Select(_) = body {
+        if let QueryBody::Select(_) = body {
             self.wanted = types;
         }
         self.body(body, scope)
@@ -150,18 +138,16 @@ impl Binder<'_> {
 
     fn values(
         &mut self,
-        values: &ast::Values,
+        written: &[Vec<Expr>],
         outer: &Scope<'_>,
     ) -> Result<(Relation, Vec<Output>)> {
         let scope = Scope::within(outer.parent);
-        let mut rows: Vec<Vec<Expression>> = Vec::with_capacity(values.rows.len());
+        let mut rows: Vec<Vec<Expression>> = Vec::with_capacity(written.len());
         let mut clause = Clause::plain("VALUES");
-        for row in &values.rows {
+        for row in written {
             phase::pause();
-            let row = row
-                .content
-                .iter()
-                .map(|expr| self.scalar(expr, &scope, &mut clause));
+            let row = row.iter();
+            let row = row.map(|expr| self.scalar(expr, &scope, &mut clause));
             let row = row.collect::<Result<Vec<_>>>()?;
             if rows.first().is_some_and(|first| first.len() != row.len()) {
                 let message = "VALUES lists must all be the same length";
@@ -257,40 +243,6 @@ impl Binder<'_> {
         ))
     }
 
-    /// `TABLE name`
-    fn whole_table(
-        &mut self,
-        name: &ast::ObjectName,
-        outer: &Scope<'_>,
-    ) -> Result<(Relation, Vec<Output>)> {
-        let mut scope = Scope::within(outer.parent);
-        let factor = ast::TableFactor::Table {
-            name: name.clone(),
-            alias: None,
-            args: None,
-            with_hints: Vec::new(),
-            version: None,
-            with_ordinality: false,
-            partitions: Vec::new(),
-            json_path: None,
-            sample: None,
-            index_hints: Vec::new(),
-        };
-        let item = ast::TableWithJoins {
-            relation: factor,
-            joins: Vec::new(),
-        };
-        let relation = self.from(std::slice::from_ref(&item), &mut scope)?;
-        self.note_all(scope.all_columns());
-        let items = scope.all_columns().map(|column| super::select::Item {
-            name: column.name.clone(),
-            value: column.value.clone(),
-            place: 0,
-        });
-        let (columns, outputs) = self.outputs(items.collect(), &scope);
-        Ok((computed(relation, columns), outputs))
-    }
-
     /// A subquery's outputs as they are, but for literals: these are text.
     pub(super) fn known_outputs(&self, outputs: &[Output]) -> Result<()> {
         match outputs.iter().find(|output| output.ty == Type::Unknown) {
@@ -308,58 +260,6 @@ impl Binder<'_> {
 
 /// A query that was bound, and its columns.
 type Bound = (Relation, Vec<Output>);
-
-/// Whether strings, NULL or parameters are in the list of a query block, as they are.
-pub(super) fn has_literals(body: &SetExpr) -> bool {
-    literals_of(body).next().is_some()
-}
-
-/// Items of a query block's list that have no type of their own: strings, NULL and parameters.
-pub(super) fn literals_of(body: &SetExpr) -> impl Iterator<Item = &ast::Value> {
-    let items = match body {
-        SetExpr::Select(select) => select.projection.as_slice(),
-        _ => &[],
-    };
-    items.iter().filter_map(|item| {
-        let (ast::SelectItem::UnnamedExpr(ast::Expr::Value(value))
-        | ast::SelectItem::ExprWithAlias {
-            expr: ast::Expr::Value(value),
-            ..
-        }) = item
-        else {
-            return None;
-        };
-        matches!(
-            value.value,
-            ast::Value::SingleQuotedString(_) | ast::Value::Null | ast::Value::Placeholder(_)
-        )
-        .then_some(&value.value)
-    })
-}
-
-/// Whether a query block selects values as they are written, from nothing.
-pub(super) fn is_list_of_values(body: &SetExpr) -> bool {
-    let SetExpr::Select(select) = body else {
-        return false;
-    };
-    let is_value = |item: &ast::SelectItem| {
-        matches!(
-            item,
-            ast::SelectItem::UnnamedExpr(ast::Expr::Value(_))
-                | ast::SelectItem::ExprWithAlias {
-                    expr: ast::Expr::Value(_),
-                    ..
-                }
-        )
-    };
-    // A query in any other clause would be one within it.
-    let has_more = select.selection.is_some()
-        || select.having.is_some()
-        || select.distinct.is_some()
-        || select.group_by != ast::GroupByExpr::Expressions(Vec::new(), Vec::new())
-        || !select.named_window.is_empty();
-    select.from.is_empty() && !has_more && select.projection.iter().all(is_value)
-}
 
 fn output_value(output: &Output) -> Expression {
     Expression::column(output.column, output.ty, output.modifier)

@@ -1,10 +1,6 @@
 //! Expressions: names become columns, operators become functions, literals get their types.
 
-use sqlparser::{
-    ast::{self, BinaryOperator, Expr, UnaryOperator},
-    tokenizer::Span,
-};
-use types::{Result, Scalar, SqlError, SqlState, Type, TypeModifier, Value};
+use types::{Result, Scalar, SqlError, SqlState, Type, TypeModifier};
 
 use super::{Binder, clause::Clause, scope::Scope};
 use crate::{
@@ -12,7 +8,10 @@ use crate::{
     expression::{Expression, Kind},
 };
 use batch::OwnedValue;
-use syntax::name::{self, DottedName};
+use syntax::{
+    expression::{Connective, Expr, ExprKind, Refused},
+    name::DottedName,
+};
 
 /// Items of a row, as in PostgreSQL.
 pub(super) const ROW_ITEMS_MAX: usize = 1664;
@@ -32,225 +31,163 @@ impl Binder<'_> {
         scope: &Scope<'_>,
         clause: &mut Clause<'_>,
     ) -> Result<Expression> {
-        match expr {
-            Expr::Nested(inner) => self.scalar(inner, scope, clause),
-            Expr::Identifier(ident) => self.identifier(ident, scope, clause),
-            Expr::CompoundIdentifier(parts) => self.compound(parts, scope),
-            Expr::Value(value) => self.literal(value),
-            Expr::TypedString(typed) => self.typed_string(typed),
-            Expr::Interval(interval) => self.interval(interval, scope, clause),
-            Expr::BinaryOp { left, op, right } => self.binary(left, op, right, scope, clause),
-            Expr::UnaryOp { op, expr: operand } => self.unary(op, operand, expr, scope, clause),
-            Expr::Cast {
-                expr: operand,
-                data_type,
-                ..
+        match &expr.kind {
+            ExprKind::Name(name) => self.identifier(name, scope),
+            ExprKind::QualifiedName(name) => self.compound(name, scope),
+            ExprKind::RelationStar(relation) => self.relation_star(relation, scope),
+            ExprKind::Literal(literal) => self.literal(literal, self.position(expr)),
+            ExprKind::TypedLiteral { data_type, literal } => {
+                self.typed_literal(data_type, literal, self.position(expr))
+            }
+            ExprKind::Interval {
+                value,
+                fields,
+                precision,
+            } => self.interval(value, fields.as_deref(), *precision, scope, clause),
+            ExprKind::Connected {
+                connective,
+                left,
+                right,
+            } => self.connected(*connective, left, right, scope, clause),
+            ExprKind::Not(operand) => {
+                let name = std::mem::replace(&mut clause.name, "NOT");
+                let operand = self.condition(operand, scope, clause);
+                clause.name = name;
+                Ok(Expression::new(Kind::Not(Box::new(operand?)), BOOL))
+            }
+            ExprKind::Operator {
+                operator,
+                left,
+                right,
             } => {
+                let position = self.operator_position(left, right);
+                if let Some(rows) = self.row_comparison(left, operator, right, scope, clause)? {
+                    return Ok(rows);
+                }
+                let name = operator.name().map_err(|error| place(error, position))?;
+                let left = self.scalar(left, scope, clause)?;
+                let right = self.scalar(right, scope, clause)?;
+                self.operator(name, Some(left), right, position)
+            }
+            ExprKind::Prefix { operator, operand } => {
+                let operand = self.scalar(operand, scope, clause)?;
+                self.operator(operator, None, operand, self.position(expr))
+            }
+            ExprKind::Quantified {
+                left,
+                operator,
+                array,
+                is_all,
+            } => {
+                let position = self.operator_position(left, array);
+                let name = operator.name().map_err(|error| place(error, position))?;
+                let left = self.scalar(left, scope, clause)?;
+                let array = self.scalar(array, scope, clause)?;
+                self.quantified_array(left, name, array, *is_all, position)
+            }
+            ExprKind::QuantifiedQuery {
+                left,
+                operator,
+                quantifier,
+                query,
+            } => self.quantified_subquery(left, operator, query, *quantifier, scope, clause),
+            ExprKind::PatternMatch {
+                left,
+                operator,
+                pattern,
+                translation,
+                escape,
+            } => {
+                let escape = escape.as_deref();
+                self.pattern_match(left, operator, pattern, *translation, escape, scope, clause)
+            }
+            ExprKind::IsNull { operand, negated } => self.is_null(operand, *negated, scope, clause),
+            ExprKind::IsTruth {
+                operand,
+                value,
+                negated,
+            } => self.is(operand, *value, *negated, scope, clause),
+            ExprKind::IsDistinct {
+                left,
+                right,
+                negated,
+            } => self.distinct(left, right, *negated, scope, clause),
+            ExprKind::InList {
+                left,
+                list,
+                negated,
+            } => self.in_list(left, list, *negated, scope, clause),
+            ExprKind::Between {
+                operand,
+                low,
+                high,
+                negated,
+            } => self.between(operand, low, high, *negated, scope, clause),
+            ExprKind::Cast { operand, data_type } => {
                 let (ty, modifier) = self.data_type(data_type)?;
                 let operand = self.scalar_for(operand, ty, true, scope, clause)?;
                 self.cast(operand, ty, modifier, self.position(expr))
             }
-            Expr::IsNull(operand) => self.is_null(operand, false, scope, clause),
-            Expr::IsNotNull(operand) => self.is_null(operand, true, scope, clause),
-            Expr::IsTrue(operand) => self.is(operand, Some(true), false, scope, clause),
-            Expr::IsNotTrue(operand) => self.is(operand, Some(true), true, scope, clause),
-            Expr::IsFalse(operand) => self.is(operand, Some(false), false, scope, clause),
-            Expr::IsNotFalse(operand) => self.is(operand, Some(false), true, scope, clause),
-            Expr::IsUnknown(operand) => self.is(operand, None, false, scope, clause),
-            Expr::IsNotUnknown(operand) => self.is(operand, None, true, scope, clause),
-            Expr::IsDistinctFrom(left, right) => self.distinct(left, right, false, scope, clause),
-            Expr::IsNotDistinctFrom(left, right) => self.distinct(left, right, true, scope, clause),
-            Expr::InList {
-                expr: left,
-                list,
-                negated,
-            } => self.in_list(left, list, *negated, scope, clause),
-            Expr::InSubquery {
-                expr: left,
-                subquery,
-                negated,
-            } => self.quantified_subquery(
-                left,
-                "=",
-                subquery,
-                Quantifier::in_(*negated),
-                scope,
-                clause,
-            ),
-            Expr::Between {
-                expr: operand,
-                negated,
-                low,
-                high,
-            } => self.between(operand, low, high, *negated, scope, clause),
-            Expr::Like {
-                negated,
-                any: false,
-                expr: left,
-                pattern,
-                escape_char,
-            } => {
-                let operator = if *negated { "!~~" } else { "~~" };
-                self.like(operator, left, pattern, escape_char.as_ref(), scope, clause)
-            }
-            Expr::ILike {
-                negated,
-                any: false,
-                expr: left,
-                pattern,
-                escape_char,
-            } => {
-                let operator = if *negated { "!~~*" } else { "~~*" };
-                self.like(operator, left, pattern, escape_char.as_ref(), scope, clause)
-            }
-            Expr::Like {
-                negated,
-                any: true,
-                expr: left,
-                pattern,
-                escape_char: None,
-            } => {
-                let operator = match negated {
-                    true => BinaryOperator::PGNotLikeMatch,
-                    false => BinaryOperator::PGLikeMatch,
-                };
-                self.quantified(left, &operator, pattern, false, scope, clause)
-            }
-            Expr::ILike {
-                negated,
-                any: true,
-                expr: left,
-                pattern,
-                escape_char: None,
-            } => {
-                let operator = match negated {
-                    true => BinaryOperator::PGNotILikeMatch,
-                    false => BinaryOperator::PGILikeMatch,
-                };
-                self.quantified(left, &operator, pattern, false, scope, clause)
-            }
-            Expr::SimilarTo {
-                negated,
-                expr: left,
-                pattern,
-                escape_char,
-            } => self.similar(left, pattern, escape_char.as_ref(), *negated, scope, clause),
-            Expr::AnyOp {
-                left,
-                compare_op,
-                right,
-                ..
-            } => self.quantified(left, compare_op, right, false, scope, clause),
-            Expr::AllOp {
-                left,
-                compare_op,
-                right,
-            } => self.quantified(left, compare_op, right, true, scope, clause),
-            Expr::Case {
-                operand,
-                conditions,
-                else_result,
-                ..
-            } => self.case(
-                operand.as_deref(),
-                conditions,
-                else_result.as_deref(),
-                scope,
-                clause,
-            ),
-            Expr::Function(function) => self.function(function, scope, clause),
-            Expr::Exists { subquery, negated } => self.exists(subquery, *negated, scope, clause),
-            Expr::Subquery(query) => self.scalar_subquery(query, scope, clause),
-            Expr::Tuple(items) => self.row(items, scope, clause),
-            Expr::Array(array) => self.array(&array.elem, None, scope, clause),
-            Expr::CompoundFieldAccess { root, access_chain } => {
-                self.access(root, access_chain, scope, clause)
-            }
-            Expr::Extract {
-                field,
-                expr: operand,
-                ..
-            } => {
-                let field =
-                    Expression::constant(OwnedValue::text(&field.to_string().to_lowercase()), TEXT);
+            ExprKind::Collate { operand, collation } => {
                 let operand = self.scalar(operand, scope, clause)?;
-                self.call("extract", vec![field, operand], self.position(expr))
-            }
-            Expr::Ceil { expr: operand, .. } => {
-                self.call_of("ceil", &[operand], expr, scope, clause)
-            }
-            Expr::Floor { expr: operand, .. } => {
-                self.call_of("floor", &[operand], expr, scope, clause)
-            }
-            Expr::Position {
-                expr: needle,
-                r#in: hay,
-            } => self.call_of("position", &[hay, needle], expr, scope, clause),
-            Expr::Substring {
-                expr: operand,
-                substring_from,
-                substring_for,
-                ..
-            } => self.substring(
-                operand,
-                substring_from.as_deref(),
-                substring_for.as_deref(),
-                expr,
-                scope,
-                clause,
-            ),
-            Expr::Trim {
-                trim_where,
-                trim_what,
-                expr: operand,
-                trim_characters,
-            } => {
-                let name = match trim_where {
-                    Some(ast::TrimWhereField::Leading) => "ltrim",
-                    Some(ast::TrimWhereField::Trailing) => "rtrim",
-                    _ => "btrim",
-                };
-                let others = trim_characters.iter().flatten().chain(trim_what.as_deref());
-                let arguments: Vec<_> = std::iter::once(&**operand).chain(others).collect();
-                self.call_of(name, &arguments, expr, scope, clause)
-            }
-            Expr::Overlay {
-                expr: operand,
-                overlay_what,
-                overlay_from,
-                overlay_for,
-            } => {
-                let mut arguments = vec![&**operand, &**overlay_what, &**overlay_from];
-                arguments.extend(overlay_for.as_deref());
-                self.call_of("overlay", &arguments, expr, scope, clause)
-            }
-            Expr::AtTimeZone {
-                timestamp,
-                time_zone,
-            } => self.call_of("timezone", &[time_zone, timestamp], expr, scope, clause),
-            Expr::QualifiedWildcard(name, _) => {
-                let qualified = name::qualified(name, self.database())?;
-                match scope.source(qualified.schema.as_deref(), &qualified.name)? {
-                    Some(source) => {
-                        let source = source.clone();
-                        Ok(self.whole_row(&source))
-                    }
-                    None => Err(missing_relation(&qualified.name)),
-                }
-            }
-            Expr::Collate {
-                expr: operand,
-                collation,
-            } => {
-                let operand = self.scalar(operand, scope, clause)?;
-                collation::check(&DottedName::of(collation), operand.ty, self.catalog)
+                collation::check(collation, operand.ty, self.catalog)
                     .map_err(|error| self.error_at(expr, error))?;
                 Ok(operand)
             }
-            _ => Err(self.error_at(
-                expr,
-                SqlError::unsupported(format_args!("expression {expr}")),
-            )),
+            ExprKind::AtTimeZone { operand, zone } => {
+                let arguments =
+                    [zone, operand].map(|argument| self.scalar(argument, scope, clause));
+                let arguments = arguments.into_iter().collect::<Result<_>>()?;
+                self.call("timezone", arguments, self.position(expr))
+            }
+            ExprKind::Case {
+                operand,
+                branches,
+                otherwise,
+            } => self.case(
+                operand.as_deref(),
+                branches,
+                otherwise.as_deref(),
+                scope,
+                clause,
+            ),
+            ExprKind::Call(call) => self.function(call, scope, clause),
+            ExprKind::SpecialCall {
+                function,
+                arguments,
+            } => {
+                let arguments = arguments.iter();
+                let arguments = arguments.map(|argument| self.scalar(argument, scope, clause));
+                let arguments = arguments.collect::<Result<_>>()?;
+                self.call(function, arguments, self.position(expr))
+            }
+            ExprKind::Extract { field, operand } => {
+                let field = Expression::constant(OwnedValue::text(field), TEXT);
+                let operand = self.scalar(operand, scope, clause)?;
+                self.call("extract", vec![field, operand], self.position(expr))
+            }
+            ExprKind::Exists { query, negated } => self.exists(query, *negated, scope, clause),
+            ExprKind::Subquery(query) => self.scalar_subquery(query, scope, clause),
+            ExprKind::ArrayQuery(query) => self.array_subquery(query, scope, clause),
+            ExprKind::Array(items) => self.array(items, None, scope, clause),
+            ExprKind::Row { items, .. } => self.row(items, scope, clause),
+            ExprKind::Field { record, field } => self.field(record, field, scope, clause),
+            ExprKind::Subscripted { array, subscripts } => {
+                self.subscripted(array, subscripts, scope, clause)
+            }
+            ExprKind::Refused(Refused(error)) => Err(self.error_at(expr, error.clone())),
+        }
+    }
+
+    /// `relation.*` as one value.
+    fn relation_star(&mut self, relation: &DottedName, scope: &Scope<'_>) -> Result<Expression> {
+        let qualified = relation.qualified(self.database())?;
+        match scope.source(qualified.schema.as_deref(), &qualified.name)? {
+            Some(source) => {
+                let source = source.clone();
+                Ok(self.whole_row(&source))
+            }
+            None => Err(missing_relation(&qualified.name)),
         }
     }
 
@@ -300,95 +237,31 @@ impl Binder<'_> {
         if let Some(found) = self.take_found(expr) {
             return Ok(found);
         }
-        match (expr, ty) {
-            (Expr::Nested(inner), _) => self.scalar_for(inner, ty, is_cast, scope, clause),
-            (Expr::Array(array), Type::Array(_)) if array.elem.is_empty() => {
+        match (&expr.kind, ty) {
+            (ExprKind::Array(items), Type::Array(_)) if items.is_empty() => {
                 Ok(Expression::new(Kind::Array(Vec::new()), ty))
             }
-            (Expr::Array(array), Type::Array(element)) if is_cast => {
-                self.array(&array.elem, Some(element), scope, clause)
+            (ExprKind::Array(items), Type::Array(element)) if is_cast => {
+                self.array(items, Some(element), scope, clause)
             }
             _ => self.scalar(expr, scope, clause),
         }
     }
 
-    fn unary(
+    fn connected(
         &mut self,
-        op: &UnaryOperator,
-        operand: &Expr,
-        whole: &Expr,
-        scope: &Scope<'_>,
-        clause: &mut Clause<'_>,
-    ) -> Result<Expression> {
-        if let UnaryOperator::Not = op {
-            let name = std::mem::replace(&mut clause.name, "NOT");
-            let operand = self.condition(operand, scope, clause);
-            clause.name = name;
-            return Ok(Expression::new(Kind::Not(Box::new(operand?)), BOOL));
-        }
-        // The smallest integers have no positive counterpart.
-        if let (UnaryOperator::Minus, Expr::Value(value)) = (op, operand)
-            && let ast::Value::Number(digits, _) = &value.value
-        {
-            return super::literal::number(&format!("-{digits}"))
-                .map_err(|error| self.error_at(whole, error));
-        }
-        let name = match op {
-            UnaryOperator::Plus => "+",
-            UnaryOperator::Minus => "-",
-            UnaryOperator::BitwiseNot => "~",
-            UnaryOperator::PGAbs => "@",
-            UnaryOperator::PGSquareRoot => "|/",
-            UnaryOperator::PGCubeRoot => "||/",
-            _ => {
-                return Err(
-                    self.error_at(whole, SqlError::unsupported(format_args!("operator {op}")))
-                );
-            }
-        };
-        let operand = self.scalar(operand, scope, clause)?;
-        self.operator(name, None, operand, self.position(whole))
-    }
-
-    fn binary(
-        &mut self,
+        connective: Connective,
         left: &Expr,
-        op: &BinaryOperator,
         right: &Expr,
         scope: &Scope<'_>,
         clause: &mut Clause<'_>,
     ) -> Result<Expression> {
-        match op {
-            BinaryOperator::And | BinaryOperator::Or => {
-                let name = std::mem::replace(
-                    &mut clause.name,
-                    if *op == BinaryOperator::And {
-                        "AND"
-                    } else {
-                        "OR"
-                    },
-                );
-                let parts = self
-                    .condition(left, scope, clause)
-                    .and_then(|left| Ok([left, self.condition(right, scope, clause)?]));
-                clause.name = name;
-                return Ok(connect(op, parts?));
-            }
-            _ => {}
-        }
-        let position = self.operator_position(left, right);
-        if let Some(rows) = self.row_comparison(left, op, right, scope, clause)? {
-            return Ok(rows);
-        }
-        let name = operator_name(op).ok_or_else(|| {
-            place(
-                SqlError::unsupported(format_args!("operator {op}")),
-                position,
-            )
-        })?;
-        let left = self.scalar(left, scope, clause)?;
-        let right = self.scalar(right, scope, clause)?;
-        self.operator(&name, Some(left), right, position)
+        let name = std::mem::replace(&mut clause.name, connective.word());
+        let parts = self
+            .condition(left, scope, clause)
+            .and_then(|left| Ok([left, self.condition(right, scope, clause)?]));
+        clause.name = name;
+        Ok(connect(connective, parts?))
     }
 
     fn row(
@@ -401,76 +274,27 @@ impl Binder<'_> {
             let message = format!("ROW expressions can have at most {ROW_ITEMS_MAX} entries");
             return Err(SqlError::new(SqlState::TOO_MANY_COLUMNS, message));
         }
-        let items = items
-            .iter()
-            .map(|item| self.typed(item, scope, clause))
-            .collect::<Result<_>>()?;
-        Ok(Expression::row(items))
-    }
-
-    fn substring(
-        &mut self,
-        operand: &Expr,
-        from: Option<&Expr>,
-        length: Option<&Expr>,
-        whole: &Expr,
-        scope: &Scope<'_>,
-        clause: &mut Clause<'_>,
-    ) -> Result<Expression> {
-        let mut arguments = vec![self.scalar(operand, scope, clause)?];
-        arguments.push(match from {
-            Some(from) => self.scalar(from, scope, clause)?,
-            None => Expression::constant(OwnedValue::new(Value::Int4(1)), INT4),
-        });
-        if let Some(length) = length {
-            arguments.push(self.scalar(length, scope, clause)?);
+        let mut values = Vec::with_capacity(items.len());
+        for item in items {
+            match &item.kind {
+                ExprKind::RelationStar(relation) => {
+                    let columns = self.columns_of(relation, scope)?;
+                    values.extend(columns.map(|column| column.value.clone()));
+                }
+                _ => values.push(self.typed(item, scope, clause)?),
+            }
         }
-        self.call("substring", arguments, self.position(whole))
-    }
-
-    fn call_of(
-        &mut self,
-        name: &str,
-        arguments: &[&Expr],
-        whole: &Expr,
-        scope: &Scope<'_>,
-        clause: &mut Clause<'_>,
-    ) -> Result<Expression> {
-        let arguments = arguments
-            .iter()
-            .map(|argument| self.scalar(argument, scope, clause))
-            .collect::<Result<_>>()?;
-        self.call(name, arguments, self.position(whole))
-    }
-
-    /// The character where a piece of syntax begins.
-    pub(super) fn at(&self, span: Span) -> Option<u32> {
-        self.lines.of(span)
+        Ok(Expression::row(values))
     }
 }
 
-/// Which subqueries and arrays satisfy a comparison.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Quantifier {
-    Any,
-    All,
-    /// `NOT IN`: all differ.
-    None,
-}
-
-impl Quantifier {
-    fn in_(negated: bool) -> Self {
-        if negated { Self::None } else { Self::Any }
-    }
-}
-
-/// An error with a position, if there is one to give.
 /// 42P01: `relation.*` of a relation that FROM has not.
 pub(super) fn missing_relation(name: &str) -> SqlError {
     let message = format!("missing FROM-clause entry for table \"{name}\"");
     SqlError::new(SqlState::UNDEFINED_TABLE, message)
 }
 
+/// An error with a position, if there is one to give.
 pub(super) fn place(error: SqlError, position: Option<u32>) -> SqlError {
     match position {
         Some(position) => error.at(position),
@@ -479,8 +303,8 @@ pub(super) fn place(error: SqlError, position: Option<u32>) -> SqlError {
 }
 
 /// The conjunction or disjunction, flat.
-pub(super) fn connect(op: &BinaryOperator, parts: [Expression; 2]) -> Expression {
-    let is_and = *op == BinaryOperator::And;
+pub(super) fn connect(connective: Connective, parts: [Expression; 2]) -> Expression {
+    let is_and = connective == Connective::And;
     let flat = |part: Expression| match part.kind {
         Kind::And(inner) if is_and => inner,
         Kind::Or(inner) if !is_and => inner,
@@ -498,54 +322,4 @@ pub(super) fn connect(op: &BinaryOperator, parts: [Expression; 2]) -> Expression
         },
         BOOL,
     )
-}
-
-/// Returns the name that PostgreSQL gives an operator.
-pub(super) fn operator_name(op: &BinaryOperator) -> Option<String> {
-    let name = match op {
-        BinaryOperator::Plus => "+",
-        BinaryOperator::Minus => "-",
-        BinaryOperator::Multiply => "*",
-        BinaryOperator::Divide => "/",
-        BinaryOperator::Modulo => "%",
-        BinaryOperator::StringConcat => "||",
-        BinaryOperator::Gt => ">",
-        BinaryOperator::Lt => "<",
-        BinaryOperator::GtEq => ">=",
-        BinaryOperator::LtEq => "<=",
-        BinaryOperator::Eq => "=",
-        BinaryOperator::NotEq => "<>",
-        BinaryOperator::BitwiseOr => "|",
-        BinaryOperator::BitwiseAnd => "&",
-        BinaryOperator::PGBitwiseXor => "#",
-        BinaryOperator::PGBitwiseShiftLeft => "<<",
-        BinaryOperator::PGBitwiseShiftRight => ">>",
-        BinaryOperator::PGExp => "^",
-        BinaryOperator::PGOverlap => "&&",
-        BinaryOperator::PGRegexMatch => "~",
-        BinaryOperator::PGRegexIMatch => "~*",
-        BinaryOperator::PGRegexNotMatch => "!~",
-        BinaryOperator::PGRegexNotIMatch => "!~*",
-        BinaryOperator::PGLikeMatch => "~~",
-        BinaryOperator::PGILikeMatch => "~~*",
-        BinaryOperator::PGNotLikeMatch => "!~~",
-        BinaryOperator::PGNotILikeMatch => "!~~*",
-        BinaryOperator::PGStartsWith => "^@",
-        BinaryOperator::Arrow => "->",
-        BinaryOperator::LongArrow => "->>",
-        BinaryOperator::HashArrow => "#>",
-        BinaryOperator::HashLongArrow => "#>>",
-        BinaryOperator::AtArrow => "@>",
-        BinaryOperator::ArrowAt => "<@",
-        BinaryOperator::HashMinus => "#-",
-        BinaryOperator::AtQuestion => "@?",
-        BinaryOperator::AtAt => "@@",
-        BinaryOperator::Question => "?",
-        BinaryOperator::QuestionAnd => "?&",
-        BinaryOperator::QuestionPipe => "?|",
-        BinaryOperator::PGCustomBinaryOperator(parts) => return parts.last().cloned(),
-        BinaryOperator::Custom(name) => return Some(name.clone()),
-        _ => return None,
-    };
-    Some(name.to_owned())
 }

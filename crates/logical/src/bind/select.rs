@@ -1,15 +1,13 @@
 //! `SELECT ... FROM ... WHERE ... GROUP BY ... HAVING ...`, in the order in which it is computed.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
-use sqlparser::ast::{self, Distinct, Expr, SelectItem};
 use types::{Result, SqlError, SqlState, Type, TypeModifier};
 
 use super::{
     Binder,
     clause::{Aggregates, Clause},
     group::AboveGroups,
-    order::Ordering,
     scalar::{missing_relation, place},
     scope::{Part, Scope, SourceColumn},
 };
@@ -17,7 +15,11 @@ use crate::{
     expression::{ColumnId, Expression, Kind},
     relation::{Applied, FunctionCall, Output, Relation, SortKey, WindowCall},
 };
-use syntax::name;
+use syntax::{
+    expression::{Expr, ExprKind, Literal, NamedWindow, Refused},
+    name::DottedName,
+    query::{Distinct, OrderKey, Select, SelectItem},
+};
 
 /// One item of a select list.
 pub(super) struct Item {
@@ -52,27 +54,27 @@ impl Binder<'_> {
     /// A query block, ordered.
     pub(super) fn select(
         &mut self,
-        select: &ast::Select,
-        ordering: &Ordering<'_>,
+        select: &Select,
+        order: &[OrderKey],
         outer: &Scope<'_>,
     ) -> Result<(Relation, Vec<Output>)> {
-        refuse_foreign(select)?;
-        if select.distinct.is_some() && select.projection.is_empty() {
+        select.supported()?;
+        if select.distinct.is_some() && select.items.is_empty() {
             let message = "SELECT DISTINCT must have at least one column";
             return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
         }
-        self.refuse_second_windows(&select.named_window)?;
+        self.refuse_second_windows(&select.windows)?;
         let wanted = std::mem::take(&mut self.wanted);
         let mut scope = Scope::within(outer.parent);
         let mut relation = self.from(&select.from, &mut scope)?;
-        if let Some(selection) = &select.selection {
+        if let Some(condition) = &select.condition {
             let mut clause = Clause::plain("WHERE");
             scope.part.set(Part::Where);
-            let predicate = self.condition(selection, &scope, &mut clause)?;
+            let predicate = self.condition(condition, &scope, &mut clause)?;
             relation = filter(applied(relation, clause.subqueries), predicate);
         }
         scope.part.set(Part::List);
-        let mut list = self.list(&select.projection, &select.named_window, &scope)?;
+        let mut list = self.list(&select.items, &select.windows, &scope)?;
         let groups = self.groups(select, &mut list, &scope)?;
         let having = match &select.having {
             Some(having) => {
@@ -86,7 +88,7 @@ impl Binder<'_> {
             None => None,
         };
         let mut on = self.distinct_on(select.distinct.as_ref(), &mut list, &scope)?;
-        let mut keys = self.sort_keys(ordering, &mut list, &select.named_window, &scope)?;
+        let mut keys = self.sort_keys(order, &mut list, &select.windows, &scope)?;
         self.known_items(&mut list.items, &wanted)?;
         list.aggregates.extend(scope.aggregates.take());
         if scope.reads_itself && !list.aggregates.calls.is_empty() {
@@ -148,35 +150,27 @@ impl Binder<'_> {
     /// Binds a select list; stars are written out.
     fn list(
         &mut self,
-        projection: &[SelectItem],
-        windows: &[ast::NamedWindowDefinition],
+        written: &[SelectItem],
+        windows: &Arc<[NamedWindow]>,
         scope: &Scope<'_>,
     ) -> Result<List> {
         let mut list = List::default();
-        for (place, item) in projection.iter().enumerate() {
+        for (place, item) in written.iter().enumerate() {
             let whole = |column: &SourceColumn| Item {
                 name: column.name.clone(),
                 value: column.value.clone(),
                 place,
             };
             match item {
-                SelectItem::UnnamedExpr(expr) => {
-                    let value = self.item(expr, &mut list, windows, scope)?;
+                SelectItem::Value { value, alias } => {
+                    let bound = self.item(value, &mut list, windows, scope)?;
                     list.items.push(Item {
-                        name: self.output_name(expr),
-                        value,
+                        name: self.item_name(value, alias.as_ref()),
+                        value: bound,
                         place,
                     });
                 }
-                SelectItem::ExprWithAlias { expr, alias } => {
-                    let value = self.item(expr, &mut list, windows, scope)?;
-                    list.items.push(Item {
-                        name: name::fold(alias),
-                        value,
-                        place,
-                    });
-                }
-                SelectItem::Wildcard(_) => {
+                SelectItem::Star => {
                     if scope.sources.is_empty() {
                         let message = "SELECT * with no tables specified is not valid";
                         return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
@@ -184,17 +178,11 @@ impl Binder<'_> {
                     self.note_all(scope.all_columns());
                     list.items.extend(scope.all_columns().map(whole));
                 }
-                SelectItem::QualifiedWildcard(
-                    ast::SelectItemQualifiedWildcardKind::ObjectName(name),
-                    _,
-                ) => {
-                    list.items.extend(self.columns_of(name, scope)?.map(whole));
+                SelectItem::RelationStar(relation) => {
+                    list.items
+                        .extend(self.columns_of(relation, scope)?.map(whole));
                 }
-                _ => {
-                    return Err(SqlError::unsupported(format_args!(
-                        "{item} in a select list"
-                    )));
-                }
+                SelectItem::Refused(Refused(error)) => return Err(error.clone()),
             }
         }
         Ok(list)
@@ -205,10 +193,10 @@ impl Binder<'_> {
         &mut self,
         expr: &Expr,
         list: &mut List,
-        windows: &[ast::NamedWindowDefinition],
+        windows: &Arc<[NamedWindow]>,
         scope: &Scope<'_>,
     ) -> Result<Expression> {
-        let outer = std::mem::replace(&mut self.named_windows, windows.to_vec());
+        let outer = std::mem::replace(&mut self.named_windows, Arc::clone(windows));
         let mut clause = Clause {
             name: "SELECT",
             subqueries: Vec::new(),
@@ -226,10 +214,10 @@ impl Binder<'_> {
     /// The columns that `relation.*` stands for.
     pub(super) fn columns_of<'s>(
         &mut self,
-        name: &ast::ObjectName,
+        relation: &DottedName,
         scope: &'s Scope<'_>,
     ) -> Result<impl Iterator<Item = &'s SourceColumn> + use<'s>> {
-        let qualified = name::qualified(name, self.database())?;
+        let qualified = relation.qualified(self.database())?;
         match scope.source(qualified.schema.as_deref(), &qualified.name)? {
             Some(source) => {
                 self.note_all(source.named_columns());
@@ -263,7 +251,7 @@ impl Binder<'_> {
         };
         let on = expressions
             .iter()
-            .map(|expr| self.item_or_output(expr, list, &[], scope, "DISTINCT ON"));
+            .map(|expr| self.item_or_output(expr, list, &Arc::default(), scope, "DISTINCT ON"));
         on.collect::<Result<_>>().map(Some)
     }
 
@@ -324,7 +312,7 @@ impl Binder<'_> {
             _ => keys,
         };
         match (distinct, on) {
-            (Some(Distinct::Distinct), _) => {
+            (Some(Distinct::Rows), _) => {
                 if keys
                     .iter()
                     .any(|key| !shown.iter().any(|shown| shown.kind == key.expression.kind))
@@ -360,22 +348,22 @@ impl Binder<'_> {
         &mut self,
         expr: &Expr,
         list: &mut List,
-        windows: &[ast::NamedWindowDefinition],
+        windows: &Arc<[NamedWindow]>,
         scope: &Scope<'_>,
         clause: &str,
     ) -> Result<Expression> {
         if let Some(at) = self.output_position(expr, list.items.len(), clause)? {
             return Ok(list.items[at].value.clone());
         }
-        if let Expr::Identifier(ident) = unnested(expr) {
-            let folded = name::fold(ident);
+        if let ExprKind::Name(name) = &expr.kind {
+            let folded = name.as_str();
             let mut named = list.items.iter().filter(|item| item.name == folded);
             if let Some(item) = named.next() {
                 if named.any(|other| other.value != item.value) {
                     let message = format!("{clause} \"{folded}\" is ambiguous");
                     return Err(place(
                         SqlError::new(SqlState::AMBIGUOUS_COLUMN, message),
-                        self.at(ident.span),
+                        self.at(name.span()),
                     ));
                 }
                 return Ok(item.value.clone());
@@ -392,28 +380,23 @@ impl Binder<'_> {
         outputs: usize,
         clause: &str,
     ) -> Result<Option<usize>> {
-        let whole = expr;
-        // `-1` and `- -1` are constants too.
-        let (mut signs, mut expr) = (0, unnested(expr));
-        while let Expr::UnaryOp {
-            op: ast::UnaryOperator::Minus,
-            expr: inner,
-        } = expr
+        // A minus before a number is part of it; before what stands for a literal, it is not.
+        let mut operand = expr;
+        while let ExprKind::Prefix {
+            operator: "-",
+            operand: inner,
+        } = &operand.kind
         {
-            (signs, expr) = (signs + 1, unnested(inner));
+            operand = inner;
         }
-        let Expr::Value(value) = expr else {
-            return Ok(None);
-        };
-        let sign = if signs % 2 == 1 { "-" } else { "" };
-        let number = match &value.value {
-            ast::Value::Number(digits, _) => format!("{sign}{digits}").parse::<i32>().ok(),
-            ast::Value::Placeholder(name) => {
+        let number = match &operand.kind {
+            ExprKind::Literal(Literal::Parameter(name)) => {
                 self.needs_literal_parameter(name)?;
                 return Ok(None);
             }
-            _ if signs > 0 => return Ok(None),
-            _ => None,
+            ExprKind::Literal(Literal::Number(digits)) => digits.parse::<i32>().ok(),
+            ExprKind::Literal(_) if std::ptr::eq(operand, expr) => None,
+            _ => return Ok(None),
         };
         let (state, message) = match number {
             Some(at) => match usize::try_from(at) {
@@ -428,16 +411,8 @@ impl Binder<'_> {
                 format!("non-integer constant in {clause}"),
             ),
         };
-        Err(self.error_at(whole, SqlError::new(state, message)))
+        Err(self.error_at(expr, SqlError::new(state, message)))
     }
-}
-
-/// An expression without the parentheses around it.
-pub(super) fn unnested(mut expr: &Expr) -> &Expr {
-    while let Expr::Nested(inner) = expr {
-        expr = inner;
-    }
-    expr
 }
 
 /// Takes out the calls of functions that wait, or take what is not given back, and what is computed from their answers,
@@ -570,27 +545,4 @@ pub(super) fn expanded(mut relation: Relation, mut calls: Vec<FunctionCall>) -> 
         calls = later;
     }
     relation
-}
-
-/// Clauses of other dialects that the parser knows.
-fn refuse_foreign(select: &ast::Select) -> Result<()> {
-    if select.into.is_some() {
-        let message = "SELECT ... INTO is not allowed here";
-        return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
-    }
-    let foreign = [
-        (select.top.is_some(), "TOP"),
-        (!select.lateral_views.is_empty(), "LATERAL VIEW"),
-        (select.prewhere.is_some(), "PREWHERE"),
-        (!select.connect_by.is_empty(), "CONNECT BY"),
-        (select.qualify.is_some(), "QUALIFY"),
-        (!select.cluster_by.is_empty(), "CLUSTER BY"),
-        (!select.distribute_by.is_empty(), "DISTRIBUTE BY"),
-        (!select.sort_by.is_empty(), "SORT BY"),
-        (select.value_table_mode.is_some(), "AS VALUE"),
-    ];
-    match foreign.iter().find(|(is_there, _)| *is_there) {
-        Some((_, what)) => Err(SqlError::unsupported(what)),
-        None => Ok(()),
-    }
 }

@@ -43,7 +43,7 @@ impl Binder<'_> {
         position: Option<u32>,
         clause: &mut Clause<'_>,
     ) -> Result<Expression> {
-        let (_, arguments, _) = self.resolved(name, arguments, false, position)?;
+        let (_, arguments, _) = self.resolved(name, arguments, position)?;
         Ok(self.advanced(function, arguments, clause))
     }
 

@@ -5,7 +5,6 @@
 //! a balanced tree: its depth is the logarithm of their number. That is the same for UNION and
 //! INTERSECT, which are associative, and for EXCEPT once all that is taken away is united.
 
-use sqlparser::ast::{SetExpr, SetOperator, SetQuantifier};
 use types::{Result, SqlError, SqlState, Type, TypeModifier};
 
 use super::{Binder, query::computed, scope::Scope};
@@ -13,33 +12,37 @@ use crate::{
     expression::{ColumnId, Expression},
     relation::{Output, Relation, SetKind, SetOperation},
 };
-use syntax::phase;
+use syntax::{
+    phase,
+    query::{self, QueryBody},
+};
 
 /// So many queries are combined as they are written.
 const PLAIN_RUN: usize = 16;
 
 /// Queries, and what combines each with those before it.
-type Chain<'q> = Vec<(SetKind, bool, &'q SetExpr)>;
+type Chain<'q> = Vec<(SetKind, bool, &'q QueryBody)>;
 
 type Bound = (Relation, Vec<Output>);
 
 impl Binder<'_> {
     /// Binds a chain of set operations.
-    pub(super) fn set_operations(&mut self, body: &SetExpr, scope: &Scope<'_>) -> Result<Bound> {
+    pub(super) fn set_operations(
+        &mut self,
+        last: &query::SetOperation,
+        scope: &Scope<'_>,
+    ) -> Result<Bound> {
         let mut chain: Chain<'_> = Vec::new();
-        let mut first = body;
-        while let SetExpr::SetOperation {
-            op,
-            set_quantifier,
-            left,
-            right,
-        } = first
-        {
+        let mut operation = last;
+        let first = loop {
             phase::pause();
-            let (kind, all) = operation(*op, *set_quantifier)?;
-            chain.push((kind, all, right));
-            first = left;
-        }
+            operation.supported()?;
+            chain.push((set_kind(operation.kind), operation.all, &operation.right));
+            match &operation.left {
+                QueryBody::SetOperation(before) => operation = before,
+                first => break first,
+            }
+        };
         chain.reverse();
         // The first two may take the types of each other's literals.
         let Some(((kind, all, second), others)) = chain.split_first() else {
@@ -175,24 +178,12 @@ pub(super) fn types_of(outputs: &[Output]) -> Vec<Type> {
     outputs.iter().map(|output| output.ty).collect()
 }
 
-pub(super) fn operation(op: SetOperator, quantifier: SetQuantifier) -> Result<(SetKind, bool)> {
-    let all = match quantifier {
-        SetQuantifier::All => true,
-        SetQuantifier::None | SetQuantifier::Distinct => false,
-        _ => {
-            let message = "syntax error at or near \"by\"";
-            return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
-        }
-    };
-    let kind = match op {
-        SetOperator::Union => SetKind::Union,
-        SetOperator::Intersect => SetKind::Intersect,
-        SetOperator::Except => SetKind::Except,
-        SetOperator::Minus => {
-            return Err(SqlError::unsupported("MINUS").hint("Use EXCEPT."));
-        }
-    };
-    Ok((kind, all))
+fn set_kind(kind: query::SetKind) -> SetKind {
+    match kind {
+        query::SetKind::Union => SetKind::Union,
+        query::SetKind::Intersect => SetKind::Intersect,
+        query::SetKind::Except => SetKind::Except,
+    }
 }
 
 /// What messages call an operation.

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use sqlparser::ast::Statement;
 use types::{Result, SqlError, SqlState};
 
 use super::{
@@ -12,7 +11,13 @@ use super::{
 };
 use crate::relation::{IfLocked, Relation, RowLock, SystemScan};
 use catalog::{NameClass, ObjectId, Table, TableKind, View};
-use syntax::{lock_strength, name::QualifiedName, position::Lines};
+use syntax::{
+    lock_strength,
+    name::QualifiedName,
+    position::Lines,
+    query::{self, Lock},
+    statement::RowStatement,
+};
 
 /// Views within views, at most.
 const DEPTH_MAX: u32 = 64;
@@ -155,10 +160,7 @@ impl Binder<'_> {
         self.note_use(view.id);
         let text = view.text.clone();
         let statement = syntax::kept(&text)?.statement()?;
-        let syntax::Statement::Rows(rows) = &*statement else {
-            return Err(not_a_query());
-        };
-        let Statement::Query(query) = rows.tree() else {
+        let syntax::Statement::Rows(RowStatement::Query(query)) = &*statement else {
             return Err(not_a_query());
         };
         // Names in it are its own: neither common tables nor positions of this statement count.
@@ -226,28 +228,21 @@ impl Binder<'_> {
     }
 
     /// `FOR UPDATE` and its relatives: the rows of tables that the query reads itself.
-    pub(super) fn locked(
-        &mut self,
-        relation: Relation,
-        locks: &[&sqlparser::ast::LockClause],
-    ) -> Result<Relation> {
-        use sqlparser::ast::NonBlock;
+    pub(super) fn locked(&mut self, relation: Relation, locks: &[Lock]) -> Result<Relation> {
         let mut scans = Vec::new();
         let mut bound: Vec<RowLock> = Vec::new();
         for lock in locks {
-            let (strength, of) = lock_strength::of(lock);
+            let strength = lock.strength;
             let shown = lock_strength::shown(strength);
             scans.clear();
             lockable(&relation, shown, &mut scans)?;
-            let if_locked = match lock.nonblock {
-                None => IfLocked::Wait,
-                Some(NonBlock::Nowait) => IfLocked::Fail,
-                Some(NonBlock::SkipLocked) => IfLocked::Skip,
+            let if_locked = match lock.if_locked {
+                query::IfLocked::Wait => IfLocked::Wait,
+                query::IfLocked::Fail => IfLocked::Fail,
+                query::IfLocked::Skip => IfLocked::Skip,
             };
-            let of = of
-                .as_ref()
-                .map(|of| syntax::name::qualified(of, self.database))
-                .transpose()?;
+            let of = lock.of.as_ref();
+            let of = of.map(|of| of.qualified(self.database)).transpose()?;
             let mut any = false;
             for scan in &scans {
                 if of

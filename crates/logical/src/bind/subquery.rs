@@ -1,25 +1,26 @@
 //! Queries within expressions: each becomes a column that is applied to the rows around it.
 
-use std::borrow::Cow;
-
-use sqlparser::ast::{self, BinaryOperator, Expr};
 use types::{Result, SqlError, SqlState, Type};
 
 use super::{
     Binder,
     clause::Clause,
-    scalar::{BOOL, Quantifier, ROW_ITEMS_MAX, connect, operator_name, place},
+    scalar::{BOOL, ROW_ITEMS_MAX, connect, place},
     scope::Scope,
 };
 use crate::{
     expression::{ColumnId, Expression, Kind},
     relation::{Applied, Output, Relation, Subquery, SubqueryKind},
 };
+use syntax::{
+    expression::{Connective, Expr, ExprKind, Operator, Quantifier},
+    query::Query,
+};
 
 impl Binder<'_> {
     pub(super) fn exists(
         &mut self,
-        query: &ast::Query,
+        query: &Query,
         negated: bool,
         scope: &Scope<'_>,
         clause: &mut Clause<'_>,
@@ -31,7 +32,7 @@ impl Binder<'_> {
 
     pub(super) fn scalar_subquery(
         &mut self,
-        query: &ast::Query,
+        query: &Query,
         scope: &Scope<'_>,
         clause: &mut Clause<'_>,
     ) -> Result<Expression> {
@@ -60,7 +61,7 @@ impl Binder<'_> {
     /// `ARRAY(SELECT ...)`
     pub(super) fn array_subquery(
         &mut self,
-        query: &ast::Query,
+        query: &Query,
         scope: &Scope<'_>,
         clause: &mut Clause<'_>,
     ) -> Result<Expression> {
@@ -86,7 +87,7 @@ impl Binder<'_> {
         &mut self,
         left: &Expr,
         operator: &str,
-        query: &ast::Query,
+        query: &Query,
         quantifier: Quantifier,
         scope: &Scope<'_>,
         clause: &mut Clause<'_>,
@@ -94,7 +95,7 @@ impl Binder<'_> {
         let position = self.position(left);
         let left = match row_items(left) {
             Some(items) => items
-                .into_iter()
+                .iter()
                 .map(|item| self.scalar(item, scope, clause))
                 .collect::<Result<_>>()?,
             None => vec![self.scalar(left, scope, clause)?],
@@ -141,40 +142,6 @@ impl Binder<'_> {
         Ok(if negated { not(found) } else { found })
     }
 
-    /// `left operator ANY (array)`, or over a subquery.
-    pub(super) fn quantified(
-        &mut self,
-        left: &Expr,
-        operator: &BinaryOperator,
-        right: &Expr,
-        all: bool,
-        scope: &Scope<'_>,
-        clause: &mut Clause<'_>,
-    ) -> Result<Expression> {
-        let position = self.operator_position(left, right);
-        let name = operator_name(operator).ok_or_else(|| {
-            place(
-                SqlError::unsupported(format_args!("operator {operator}")),
-                position,
-            )
-        })?;
-        let mut right = right;
-        while let Expr::Nested(inner) = right {
-            right = inner;
-        }
-        if let Expr::Subquery(query) = right {
-            let quantifier = if all {
-                Quantifier::All
-            } else {
-                Quantifier::Any
-            };
-            return self.quantified_subquery(left, &name, query, quantifier, scope, clause);
-        }
-        let left = self.scalar(left, scope, clause)?;
-        let array = self.scalar(right, scope, clause)?;
-        self.quantified_array(left, &name, array, all, position)
-    }
-
     /// Has a subquery computed for the rows of the clause; its column.
     fn apply(
         &mut self,
@@ -203,7 +170,7 @@ impl Binder<'_> {
     ) -> Result<Expression> {
         if row_items(left).is_some() {
             let equal = list.iter().map(|item| {
-                match self.row_comparison(left, &BinaryOperator::Eq, item, scope, clause)? {
+                match self.row_comparison(left, &Operator::EQUAL, item, scope, clause)? {
                     Some(equal) => Ok(equal),
                     None => {
                         let row = self.scalar(left, scope, clause)?;
@@ -250,7 +217,7 @@ impl Binder<'_> {
     pub(super) fn row_comparison(
         &mut self,
         left: &Expr,
-        op: &BinaryOperator,
+        operator: &Operator,
         right: &Expr,
         scope: &Scope<'_>,
         clause: &mut Clause<'_>,
@@ -262,9 +229,9 @@ impl Binder<'_> {
         let position = self.operator_position(left, right);
         let (left, right) = match (left_items, right_items) {
             (Some(left), Some(right)) => (left, right),
-            (Some(_), None) if let Expr::Subquery(query) = right => {
+            (Some(_), None) if let ExprKind::Subquery(query) = &right.kind => {
                 return self
-                    .row_and_subquery(left, op, query, position, scope, clause)
+                    .row_and_subquery(left, operator, query, position, scope, clause)
                     .map(Some);
             }
             _ => return Ok(None),
@@ -281,26 +248,26 @@ impl Binder<'_> {
             ));
         }
         let mut sides = Vec::with_capacity(left.len());
-        for (left, right) in left.into_iter().zip(right) {
+        for (left, right) in left.iter().zip(right) {
             sides.push((
                 self.scalar(left, scope, clause)?,
                 self.scalar(right, scope, clause)?,
             ));
         }
-        self.compare_rows(sides, op, position).map(Some)
+        self.compare_rows(sides, operator, position).map(Some)
     }
 
     /// `(a, b) = (SELECT x, y ...)`
     fn row_and_subquery(
         &mut self,
         left: &Expr,
-        op: &BinaryOperator,
-        query: &ast::Query,
+        operator: &Operator,
+        query: &Query,
         position: Option<u32>,
         scope: &Scope<'_>,
         clause: &mut Clause<'_>,
     ) -> Result<Expression> {
-        if *op != BinaryOperator::Eq {
+        if operator.symbol() != "=" {
             return Err(place(
                 SqlError::unsupported("a comparison of a row with a subquery"),
                 position,
@@ -312,27 +279,27 @@ impl Binder<'_> {
     fn compare_rows(
         &mut self,
         sides: Vec<(Expression, Expression)>,
-        op: &BinaryOperator,
+        operator: &Operator,
         position: Option<u32>,
     ) -> Result<Expression> {
-        let strict = match op {
-            BinaryOperator::Eq => {
+        let strict = match operator.symbol() {
+            "=" => {
                 let equal = sides
                     .into_iter()
                     .map(|(left, right)| self.operator("=", Some(left), right, position));
                 return Ok(Expression::all(equal.collect::<Result<_>>()?));
             }
-            BinaryOperator::NotEq => {
+            "<>" => {
                 let differ = sides
                     .into_iter()
                     .map(|(left, right)| self.operator("<>", Some(left), right, position));
                 return Ok(any(differ.collect::<Result<_>>()?));
             }
-            BinaryOperator::Lt | BinaryOperator::LtEq => "<",
-            BinaryOperator::Gt | BinaryOperator::GtEq => ">",
-            _ => {
+            "<" | "<=" => "<",
+            ">" | ">=" => ">",
+            symbol => {
                 return Err(place(
-                    SqlError::unsupported(format_args!("operator {op} over rows")),
+                    SqlError::unsupported(format_args!("operator {symbol} over rows")),
                     position,
                 ));
             }
@@ -348,10 +315,9 @@ impl Binder<'_> {
         };
         let mut result: Option<Expression> = None;
         for (left, right) in sides.into_iter().rev() {
-            let operator = match (&result, op) {
-                (None, BinaryOperator::LtEq) => "<=",
-                (None, BinaryOperator::GtEq) => ">=",
-                _ => strict,
+            let operator = match &result {
+                None => operator.symbol(),
+                Some(_) => strict,
             };
             let before = self.operator(operator, Some(left.clone()), right.clone(), position)?;
             result = Some(match result {
@@ -359,14 +325,14 @@ impl Binder<'_> {
                 Some(later) => {
                     let equal = self.operator("=", Some(left), right, position)?;
                     connect(
-                        &BinaryOperator::Or,
-                        [before, connect(&BinaryOperator::And, [equal, later])],
+                        Connective::Or,
+                        [before, connect(Connective::And, [equal, later])],
                     )
                 }
             });
         }
         let result = match (bound, result) {
-            (Some(bound), Some(result)) => Some(connect(&BinaryOperator::And, [bound, result])),
+            (Some(bound), Some(result)) => Some(connect(Connective::And, [bound, result])),
             (_, result) => result,
         };
         result.ok_or_else(|| {
@@ -378,24 +344,11 @@ impl Binder<'_> {
     }
 }
 
-/// The columns of a row that is written out: `(a, b)`, `ROW(a)`.
-fn row_items(expr: &Expr) -> Option<Vec<&Expr>> {
-    match expr {
-        Expr::Tuple(items) => Some(items.iter().collect()),
-        Expr::Nested(inner) => row_items(inner),
-        Expr::Function(function) if function.over.is_none() => {
-            let name = super::call::function_name(function).ok()?;
-            let arguments = super::call::arguments(function).ok()?;
-            if name != "row" || arguments.star {
-                return None;
-            }
-            let items = arguments.expressions.into_iter().map(|item| match item {
-                Cow::Borrowed(item) => Some(item),
-                // Columns of `relation.*` are not written out.
-                Cow::Owned(_) => None,
-            });
-            items.collect()
-        }
+/// The columns of a row that is written out: `(a, b)`, `ROW(a)`. Columns of `relation.*` are not.
+fn row_items(expr: &Expr) -> Option<&[Expr]> {
+    let is_star = |item: &Expr| matches!(item.kind, ExprKind::RelationStar(_));
+    match &expr.kind {
+        ExprKind::Row { items, .. } if !items.iter().any(is_star) => Some(items),
         _ => None,
     }
 }

@@ -25,7 +25,7 @@ impl Binder<'_> {
             (_, Some(function)) => WaitingFunction::Advisory(function),
             _ => return Ok(Err(arguments)),
         };
-        let (_, mut arguments, result) = self.resolved(name, arguments, false, position)?;
+        let (_, mut arguments, result) = self.resolved(name, arguments, position)?;
         if name == "pg_sleep_for" || name == "pg_sleep_until" {
             let given = arguments.pop().unwrap_or(Expression::null(Type::Unknown));
             arguments.push(self.seconds_from_now(name, given, position)?);

@@ -1,9 +1,8 @@
 //! `function(...) OVER (...)`
 
-use std::borrow::Cow;
+use std::sync::Arc;
 
 use functions::Body;
-use sqlparser::ast::{self, Expr, WindowFrameBound, WindowFrameUnits, WindowType};
 use types::{Result, Scalar, SqlError, SqlState, Type, TypeModifier};
 
 use super::{Binder, aggregate::parameterless, clause::Clause, scalar::place, scope::Scope};
@@ -11,26 +10,23 @@ use crate::{
     expression::Expression,
     relation::{Frame, FrameBound, FrameUnits, SortKey, Window, WindowCall},
 };
-use syntax::name;
+use syntax::{
+    expression::{self, FunctionCall, NamedWindow, Over},
+    name::Name,
+};
 
 impl Binder<'_> {
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "the parts of one piece of syntax"
-    )]
     pub(super) fn over(
         &mut self,
-        function: &ast::Function,
+        call: &FunctionCall,
         name: &str,
-        arguments: &[Cow<'_, Expr>],
-        star: bool,
-        over: &WindowType,
+        over: &Over,
         scope: &Scope<'_>,
         clause: &mut Clause<'_>,
     ) -> Result<Expression> {
-        let position = self.function_position(function);
+        let position = self.at(call.name.span());
         clause.windows().map_err(|error| place(error, position))?;
-        if !function.within_group.is_empty() {
+        if !call.within_group.is_empty() {
             let message = format!("OVER is not supported for ordered-set aggregate {name}");
             return Err(place(
                 SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message),
@@ -45,25 +41,25 @@ impl Binder<'_> {
             windows: None,
             sets: None,
         };
-        let mut values = Vec::with_capacity(arguments.len());
-        for argument in arguments {
+        let mut values = Vec::with_capacity(call.arguments.len());
+        for argument in &call.arguments {
             values.push(self.scalar(argument, scope, &mut inner)?);
         }
-        let filter = match &function.filter {
+        let filter = match &call.filter {
             Some(filter) => Some(self.condition(filter, scope, &mut inner)?),
             None => None,
         };
         let window = self.window(over, scope, &mut inner)?;
         let subqueries = inner.subqueries;
         clause.subqueries.extend(subqueries);
-        if star && !values.is_empty() {
+        if call.star && !values.is_empty() {
             return Err(place(
                 SqlError::new(SqlState::SYNTAX_ERROR, "* goes with nothing else"),
                 position,
             ));
         }
-        let is_parameterless = values.is_empty() && !star;
-        let (entry, values, result) = self.resolved(name, values, false, position)?;
+        let is_parameterless = values.is_empty() && !call.star;
+        let (entry, values, result) = self.resolved(name, values, position)?;
         match entry.0.body {
             Body::Aggregate(aggregate) if aggregate.direct.is_some() => {
                 let message = format!("WITHIN GROUP is required for ordered-set aggregate {name}");
@@ -107,58 +103,49 @@ impl Binder<'_> {
 
     fn window(
         &mut self,
-        over: &WindowType,
+        over: &Over,
         scope: &Scope<'_>,
         clause: &mut Clause<'_>,
     ) -> Result<Window> {
         match over {
-            WindowType::NamedWindow(name) => {
-                let spec = self.named_window(name)?;
-                self.window_spec(&spec, scope, clause, 0)
-            }
-            WindowType::WindowSpec(spec) => self.window_spec(spec, scope, clause, 0),
+            Over::Named(name) => self.named_window(name, scope, clause, 0),
+            Over::Specified(window) => self.window_spec(window, scope, clause, 0),
         }
     }
 
     /// # Errors
     /// 42P20 for a window that is defined twice.
-    pub(super) fn refuse_second_windows(
-        &self,
-        windows: &[ast::NamedWindowDefinition],
-    ) -> Result<()> {
+    pub(super) fn refuse_second_windows(&self, windows: &[NamedWindow]) -> Result<()> {
         for (at, window) in windows.iter().enumerate() {
-            let folded = name::fold(&window.0);
+            let name = window.name.as_str();
             if windows[..at]
                 .iter()
-                .any(|other| name::fold(&other.0) == folded)
+                .any(|other| other.name.as_str() == name)
             {
-                let message = format!("window \"{folded}\" is already defined");
+                let message = format!("window \"{name}\" is already defined");
                 let error = SqlError::new(SqlState::WINDOWING_ERROR, message);
-                return Err(place(error, self.at(window.0.span)));
+                return Err(place(error, self.at(window.name.span())));
             }
         }
         Ok(())
     }
 
-    fn named_window(&self, ident: &ast::Ident) -> Result<ast::WindowSpec> {
-        let folded = name::fold(ident);
-        let found = self
-            .named_windows
-            .iter()
-            .find(|definition| name::fold(&definition.0) == folded);
-        match found.map(|definition| &definition.1) {
-            Some(ast::NamedWindowExpr::WindowSpec(spec)) => Ok(spec.clone()),
-            Some(ast::NamedWindowExpr::NamedWindow(other)) => Ok(ast::WindowSpec {
-                window_name: Some(other.clone()),
-                partition_by: Vec::new(),
-                order_by: Vec::new(),
-                window_frame: None,
-            }),
+    fn named_window(
+        &mut self,
+        name: &Name,
+        scope: &Scope<'_>,
+        clause: &mut Clause<'_>,
+        depth: usize,
+    ) -> Result<Window> {
+        let windows = Arc::clone(&self.named_windows);
+        let mut windows = windows.iter();
+        match windows.find(|window| window.name.as_str() == name.as_str()) {
+            Some(found) => self.window_spec(&found.window, scope, clause, depth),
             None => {
-                let message = format!("window \"{folded}\" does not exist");
+                let message = format!("window \"{}\" does not exist", name.as_str());
                 Err(place(
                     SqlError::new(SqlState::UNDEFINED_OBJECT, message),
-                    self.at(ident.span),
+                    self.at(name.span()),
                 ))
             }
         }
@@ -166,29 +153,26 @@ impl Binder<'_> {
 
     fn window_spec(
         &mut self,
-        spec: &ast::WindowSpec,
+        spec: &expression::Window,
         scope: &Scope<'_>,
         clause: &mut Clause<'_>,
         depth: usize,
     ) -> Result<Window> {
-        let base = match &spec.window_name {
+        let base = match &spec.base {
             Some(_) if depth > 16 => {
                 return Err(SqlError::new(
                     SqlState::WINDOWING_ERROR,
                     "windows refer to each other",
                 ));
             }
-            Some(name) => {
-                let base = self.named_window(name)?;
-                Some(self.window_spec(&base, scope, clause, depth + 1)?)
-            }
+            Some(name) => Some(self.named_window(name, scope, clause, depth + 1)?),
             None => None,
         };
-        let mut partition = Vec::with_capacity(spec.partition_by.len());
-        for expr in &spec.partition_by {
+        let mut partition = Vec::with_capacity(spec.partition.len());
+        for expr in &spec.partition {
             partition.push(self.typed(expr, scope, clause)?);
         }
-        let mut order = self.keys(&spec.order_by, scope, clause)?;
+        let mut order = self.keys(&spec.order, scope, clause)?;
         if let Some(base) = base {
             if !partition.is_empty() {
                 return Err(SqlError::new(
@@ -207,7 +191,7 @@ impl Binder<'_> {
                 order = base.order;
             }
         }
-        let frame = match &spec.window_frame {
+        let frame = match &spec.frame {
             Some(frame) => self.frame(frame, &order, scope, clause)?,
             None => Frame {
                 units: FrameUnits::Range,
@@ -224,22 +208,22 @@ impl Binder<'_> {
 
     fn frame(
         &mut self,
-        frame: &ast::WindowFrame,
+        frame: &expression::Frame,
         order: &[SortKey],
         scope: &Scope<'_>,
         clause: &mut Clause<'_>,
     ) -> Result<Frame> {
         let units = match frame.units {
-            WindowFrameUnits::Rows => FrameUnits::Rows,
-            WindowFrameUnits::Range => FrameUnits::Range,
-            WindowFrameUnits::Groups if order.is_empty() => {
+            expression::FrameUnits::Rows => FrameUnits::Rows,
+            expression::FrameUnits::Range => FrameUnits::Range,
+            expression::FrameUnits::Groups if order.is_empty() => {
                 let message = "GROUPS mode requires an ORDER BY clause";
                 return Err(SqlError::new(SqlState::WINDOWING_ERROR, message));
             }
-            WindowFrameUnits::Groups => FrameUnits::Groups,
+            expression::FrameUnits::Groups => FrameUnits::Groups,
         };
-        let start = self.frame_bound(&frame.start_bound, units, order, scope, clause)?;
-        let end = match &frame.end_bound {
+        let start = self.frame_bound(&frame.start, units, order, scope, clause)?;
+        let end = match &frame.end {
             Some(end) => self.frame_bound(end, units, order, scope, clause)?,
             None => FrameBound::CurrentRow,
         };
@@ -264,18 +248,18 @@ impl Binder<'_> {
 
     fn frame_bound(
         &mut self,
-        bound: &WindowFrameBound,
+        bound: &expression::FrameBound,
         units: FrameUnits,
         order: &[SortKey],
         scope: &Scope<'_>,
         clause: &mut Clause<'_>,
     ) -> Result<FrameBound> {
         let (expr, preceding) = match bound {
-            WindowFrameBound::CurrentRow => return Ok(FrameBound::CurrentRow),
-            WindowFrameBound::Preceding(None) => return Ok(FrameBound::UnboundedPreceding),
-            WindowFrameBound::Following(None) => return Ok(FrameBound::UnboundedFollowing),
-            WindowFrameBound::Preceding(Some(expr)) => (expr, true),
-            WindowFrameBound::Following(Some(expr)) => (expr, false),
+            expression::FrameBound::CurrentRow => return Ok(FrameBound::CurrentRow),
+            expression::FrameBound::Preceding(None) => return Ok(FrameBound::UnboundedPreceding),
+            expression::FrameBound::Following(None) => return Ok(FrameBound::UnboundedFollowing),
+            expression::FrameBound::Preceding(Some(expr)) => (expr, true),
+            expression::FrameBound::Following(Some(expr)) => (expr, false),
         };
         // The rows of the query itself cannot be named here.
         let own = Scope::within(scope.parent);

@@ -3,7 +3,6 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use sqlparser::ast::{self, SelectItem};
 use types::{Result, SqlError, SqlState};
 
 use super::{
@@ -20,9 +19,11 @@ use crate::{
 };
 use catalog::{Column, Dependency, Generation, IdentityMode, StoredExpression, Table};
 use syntax::{
-    name::{self, Name},
-    overriding::Overriding,
+    change::{AssignedRow, Assignment, Overriding},
+    expression::{Expr, Refused},
+    name::{DottedName, Name},
     position::Lines,
+    query::{Query, SelectItem},
 };
 
 /// The columns of a row that is about to be written, as checks and RETURNING name them.
@@ -45,14 +46,10 @@ pub struct WrittenColumn {
 
 impl Binder<'_> {
     /// The table that a statement writes to, and its name there.
-    pub(super) fn target(&mut self, name: &ast::ObjectName) -> Result<Arc<Table>> {
-        let position = name
-            .0
-            .first()
-            .and_then(|part| part.as_ident())
-            .and_then(|ident| self.at(ident.span));
-        let qualified =
-            name::qualified(name, self.database()).map_err(|error| place(error, position))?;
+    pub(super) fn target(&mut self, name: &DottedName) -> Result<Arc<Table>> {
+        let position = self.at(name.span());
+        let qualified = name.qualified(self.database());
+        let qualified = qualified.map_err(|error| place(error, position))?;
         self.writable(&qualified, position)
     }
 
@@ -312,28 +309,29 @@ impl Binder<'_> {
     pub(super) fn assignments(
         &mut self,
         table: &Arc<Table>,
-        assignments: &[ast::Assignment],
+        assignments: &[Assignment],
         scope: &Scope<'_>,
         clause: &mut Clause<'_>,
     ) -> Result<Vec<(usize, Expression)>> {
         let mut bound = Vec::with_capacity(assignments.len());
         for assignment in assignments {
-            match &assignment.target {
-                ast::AssignmentTarget::ColumnName(name) => {
-                    let at = self.assigned_column(table, name)?;
-                    let value = self.new_value(table, at, &assignment.value, scope, clause)?;
+            match assignment {
+                Assignment::Column { column, value } => {
+                    let at = self.assigned_column(table, column)?;
+                    let value = self.new_value(table, at, value, scope, clause)?;
                     bound.push((at, value));
                 }
-                ast::AssignmentTarget::Tuple(names) => {
-                    let columns = names.iter().map(|name| self.assigned_column(table, name));
+                Assignment::Columns { columns, row } => {
+                    let columns = columns.iter().map(|name| self.assigned_column(table, name));
                     let columns: Vec<usize> = columns.collect::<Result<_>>()?;
-                    let values = match &assignment.value {
-                        ast::Expr::Subquery(query) => {
+                    let values = match row {
+                        AssignedRow::Query(query) => {
                             let values = self.values_of(query, table, &columns, scope, clause)?;
                             bound.extend(columns.into_iter().zip(values));
                             continue;
                         }
-                        value => row_values(value)?,
+                        AssignedRow::Values(values) => values,
+                        AssignedRow::Refused(Refused(error)) => return Err(error.clone()),
                     };
                     refuse_other_number(columns.len(), values.len())?;
                     for (at, value) in columns.into_iter().zip(values) {
@@ -354,20 +352,16 @@ impl Binder<'_> {
         Ok(bound)
     }
 
-    fn assigned_column(&self, table: &Table, name: &ast::ObjectName) -> Result<usize> {
-        let parts = name::parts(name)?;
-        match parts.as_slice() {
-            [column] => self.column_of(table, &Name::of(column)),
+    fn assigned_column(&self, table: &Table, name: &DottedName) -> Result<usize> {
+        match name.parts() {
+            [column] => self.column_of(table, column),
             _ => {
                 let message = format!(
-                    "column \"{}\" of relation \"{}\" does not exist",
-                    name, table.name
+                    "column \"{name}\" of relation \"{}\" does not exist",
+                    table.name
                 );
                 let error = SqlError::new(SqlState::UNDEFINED_COLUMN, message);
-                Err(place(
-                    error,
-                    parts.first().and_then(|part| self.at(part.span)),
-                ))
+                Err(place(error, self.at(name.span())))
             }
         }
     }
@@ -375,7 +369,7 @@ impl Binder<'_> {
     /// `SET (a, b) = (SELECT ...)`: the subquery's row is one value, whose fields the columns get.
     fn values_of(
         &mut self,
-        query: &ast::Query,
+        query: &Query,
         table: &Arc<Table>,
         columns: &[usize],
         scope: &Scope<'_>,
@@ -419,14 +413,14 @@ impl Binder<'_> {
         &mut self,
         table: &Arc<Table>,
         at: usize,
-        value: &ast::Expr,
+        value: &Expr,
         scope: &Scope<'_>,
         clause: &mut Clause<'_>,
     ) -> Result<Expression> {
         let column = &table.columns[at];
         let is_replaced = self.overriding == Some(Overriding::User)
             && matches!(column.generation, Some(Generation::Identity { .. }));
-        if is_default(value) || is_replaced {
+        if value.is_default() || is_replaced {
             return self.default_of(column, clause);
         }
         self.writable_column(column, clause.name, self.position(value))?;
@@ -495,72 +489,25 @@ impl Binder<'_> {
                 place,
             };
             match item {
-                SelectItem::UnnamedExpr(expr) => {
-                    let value = self.typed(expr, scope, &mut clause)?;
+                SelectItem::Value { value, alias } => {
+                    let bound = self.typed(value, scope, &mut clause)?;
                     items.push(Item {
-                        name: self.output_name(expr),
-                        value,
+                        name: self.item_name(value, alias.as_ref()),
+                        value: bound,
                         place,
                     });
                 }
-                SelectItem::ExprWithAlias { expr, alias } => {
-                    let value = self.typed(expr, scope, &mut clause)?;
-                    items.push(Item {
-                        name: name::fold(alias),
-                        value,
-                        place,
-                    });
+                SelectItem::Star => items.extend(scope.all_columns().map(item_of)),
+                SelectItem::RelationStar(relation) => {
+                    items.extend(self.columns_of(relation, scope)?.map(item_of));
                 }
-                SelectItem::Wildcard(_) => items.extend(scope.all_columns().map(item_of)),
-                SelectItem::QualifiedWildcard(
-                    ast::SelectItemQualifiedWildcardKind::ObjectName(name),
-                    _,
-                ) => {
-                    items.extend(self.columns_of(name, scope)?.map(item_of));
-                }
-                _ => return Err(SqlError::unsupported(format_args!("{item} in RETURNING"))),
+                SelectItem::Refused(Refused(error)) => return Err(error.clone()),
             }
         }
         let relation = super::select::applied(relation, clause.subqueries);
         let (columns, outputs) = self.outputs(items, scope);
         Ok((super::query::computed(relation, columns), outputs))
     }
-}
-
-/// The parser takes `DEFAULT` for a name.
-pub(super) fn is_default(expr: &ast::Expr) -> bool {
-    matches!(expr, ast::Expr::Identifier(ident)
-        if ident.quote_style.is_none() && ident.value.eq_ignore_ascii_case("default"))
-}
-
-/// The values of `SET (a, b) = (1, 2)` and `SET (a, b) = ROW (1, 2)`.
-///
-/// # Errors
-/// 0A000 for what is no row.
-fn row_values(value: &ast::Expr) -> Result<Vec<&ast::Expr>> {
-    use ast::{FunctionArg, FunctionArgExpr, FunctionArguments};
-    let row = match value {
-        ast::Expr::Tuple(values) => Some(values.iter().collect()),
-        ast::Expr::Nested(single) => Some(vec![&**single]),
-        ast::Expr::Function(function) if function.name.to_string().eq_ignore_ascii_case("row") => {
-            match &function.args {
-                FunctionArguments::List(list) => {
-                    let items = list.args.iter().map(|argument| match argument {
-                        FunctionArg::Unnamed(FunctionArgExpr::Expr(value)) => Some(value),
-                        _ => None,
-                    });
-                    items.collect()
-                }
-                _ => None,
-            }
-        }
-        _ => None,
-    };
-    row.ok_or_else(|| {
-        let message =
-            "source for a multiple-column UPDATE item must be a sub-SELECT or ROW() expression";
-        SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message)
-    })
 }
 
 fn refuse_other_number(columns: usize, values: usize) -> Result<()> {

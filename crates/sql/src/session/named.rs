@@ -16,7 +16,7 @@ use logical::{
     data_type,
 };
 use planner::program::{Layout, Outer, compile};
-use syntax::{Expression, Source, phase, statement::TypeName};
+use syntax::{Source, expression::Expr, phase, statement::TypeName};
 
 /// Maximum number of named statements that a session keeps.
 const STATEMENTS_MAX: usize = 10_000;
@@ -183,7 +183,7 @@ impl Session {
     pub(super) async fn execute_named(
         &mut self,
         name: &str,
-        arguments: &[Expression],
+        arguments: &[Expr],
         source: &Source<'_>,
         limits: &mut Limits,
         sink: &mut impl Sink,
@@ -216,7 +216,7 @@ impl Session {
         &self,
         name: &str,
         prepared: &PreparedStatement,
-        arguments: &[Expression],
+        arguments: &[Expr],
         source: &Source<'_>,
     ) -> Result<Rows> {
         let types = prepared.parameter_types();

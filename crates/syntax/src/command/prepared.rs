@@ -4,7 +4,7 @@ use sqlparser::{parser::Parser, tokenizer::Token};
 use types::Result;
 
 use super::{Command, Reader};
-use crate::statement::{Expression, TypeName};
+use crate::{convert, statement::TypeName};
 
 pub(super) fn read(reader: &mut Reader<'_, '_>) -> Result<Option<Command>> {
     if reader.eat(&["prepare"]) {
@@ -32,7 +32,7 @@ pub(super) fn read(reader: &mut Reader<'_, '_>) -> Result<Option<Command>> {
         if reader.eat_token(&Token::LParen) {
             let written =
                 reader.parsed(|parser| parser.parse_comma_separated(Parser::parse_expr))?;
-            arguments = written.into_iter().map(Expression::new).collect();
+            arguments = written.into_iter().map(convert::expression).collect();
             if !reader.eat_token(&Token::RParen) {
                 return Err(reader.unexpected());
             }

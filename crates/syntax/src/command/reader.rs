@@ -75,7 +75,7 @@ impl<'s, 't> Reader<'s, 't> {
     pub(super) fn name(&mut self) -> Result<String> {
         match self.token() {
             Some(Token::Word(word)) => {
-                let name = name::fold(&word.to_ident(sqlparser::tokenizer::Span::empty()));
+                let name = name::fold(word.to_ident(sqlparser::tokenizer::Span::empty()));
                 self.at += 1;
                 Ok(name)
             }

@@ -288,7 +288,7 @@ impl ColumnChange {
                 false => None,
             };
             let using = match parser.parse_keyword(Keyword::USING) {
-                true => Some(Expression::new(parser.parse_expr()?)),
+                true => Some(Expression::of(parser.parse_expr()?)),
                 false => None,
             };
             return Ok(Self::Type {
@@ -298,7 +298,7 @@ impl ColumnChange {
             });
         }
         if parser.parse_keywords(&[Keyword::SET, Keyword::DEFAULT]) {
-            let value = Expression::new(parser.parse_expr()?);
+            let value = Expression::of(parser.parse_expr()?);
             return Ok(Self::SetDefault(value));
         }
         if parser.parse_keywords(&[Keyword::SET, Keyword::NOT, Keyword::NULL]) {

@@ -109,7 +109,7 @@ impl ColumnOptionKind {
         let kind = match written {
             ast::ColumnOption::Null => Ok(Self::Null),
             ast::ColumnOption::NotNull => Ok(Self::NotNull),
-            ast::ColumnOption::Default(value) => Ok(Self::Default(Expression::new(value))),
+            ast::ColumnOption::Default(value) => Ok(Self::Default(Expression::of(value))),
             ast::ColumnOption::PrimaryKey(key) => {
                 refuse_deferrable(key.characteristics.as_ref()).map(|()| Self::PrimaryKey)
             }
@@ -117,13 +117,13 @@ impl ColumnOptionKind {
                 refuse_deferrable(unique.characteristics.as_ref()).map(|()| Self::Unique)
             }
             ast::ColumnOption::Check(check) => {
-                refuse_enforced(check.enforced).map(|()| Self::Check(Expression::new(check.expr)))
+                refuse_enforced(check.enforced).map(|()| Self::Check(Expression::of(*check.expr)))
             }
             ast::ColumnOption::Generated {
                 generated_as: GeneratedAs::ExpStored,
                 generation_expr: Some(value),
                 ..
-            } => Ok(Self::Generated(Expression::new(value))),
+            } => Ok(Self::Generated(Expression::of(value))),
             ast::ColumnOption::Generated {
                 generated_as,
                 sequence_options,

@@ -102,7 +102,7 @@ impl TableConstraint {
 /// Takes a check from the parser.
 fn check_kind(check: ast::CheckConstraint) -> Result<ConstraintKind> {
     refuse_enforced(check.enforced)?;
-    Ok(ConstraintKind::Check(Expression::new(check.expr)))
+    Ok(ConstraintKind::Check(Expression::of(*check.expr)))
 }
 
 /// Takes the columns of a key from the parser, which reads them as those of an index.

@@ -59,7 +59,7 @@ impl CreateIndex {
             operator_class: column.operator_class.as_ref().map(DottedName::of),
             descending: column.column.options.asc == Some(false),
             nulls_first: column.column.options.nulls_first,
-            key: Expression::new(column.column.expr),
+            key: Expression::of(column.column.expr),
         });
         Ok(Self {
             name: written.name.as_ref().map(DottedName::of),
@@ -70,7 +70,7 @@ impl CreateIndex {
             if_not_exists: written.if_not_exists,
             columns: columns.collect(),
             included: written.include.iter().map(Name::of).collect(),
-            predicate: written.predicate.map(Expression::new),
+            predicate: written.predicate.map(Expression::of),
             supported,
         })
     }

@@ -11,7 +11,7 @@ use sqlparser::{
 
 use super::{
     definition::{Parsed, word},
-    rows::Query,
+    rows::DefiningQuery,
 };
 use crate::name::{DottedName, Name};
 
@@ -27,7 +27,7 @@ pub struct TableAs {
     /// Names in place of the first columns' own.
     pub columns: Vec<Name>,
     /// The query that gives the columns and rows; an `INTO` clause is taken out of it.
-    pub query: Query,
+    pub query: DefiningQuery,
     /// Whether the rows are put in too.
     pub with_data: bool,
     /// The clause that there is not.
@@ -84,7 +84,7 @@ impl TableAs {
         }
         let unsupported = pass_over_storage(parser)?;
         parser.expect_keyword_is(Keyword::AS)?;
-        let query = Query::new(parser.parse_query()?);
+        let query = DefiningQuery::of(parser.parse_query()?);
         let mut with_data = true;
         if parser.parse_keyword(Keyword::WITH) {
             with_data = !parser.parse_keyword(Keyword::NO);
@@ -116,7 +116,7 @@ impl TableAs {
             if_not_exists: false,
             temporary,
             columns: Vec::new(),
-            query: Query::new(query),
+            query: DefiningQuery::of(query),
             with_data: true,
             unsupported: None,
             is_into: true,
@@ -125,18 +125,19 @@ impl TableAs {
 }
 
 /// Returns whether a query makes a table of its rows.
-pub(super) fn has_into(body: &SetExpr) -> bool {
-    match body {
-        SetExpr::Select(select) => select.into.is_some(),
-        SetExpr::SetOperation { left, .. } => has_into(left),
-        _ => false,
+pub(super) fn has_into(mut body: &SetExpr) -> bool {
+    while let SetExpr::SetOperation { left, .. } = body {
+        body = left;
     }
+    matches!(body, SetExpr::Select(select) if select.into.is_some())
 }
 
-fn take_into(body: &mut SetExpr) -> Option<SelectInto> {
+fn take_into(mut body: &mut SetExpr) -> Option<SelectInto> {
+    while let SetExpr::SetOperation { left, .. } = body {
+        body = left;
+    }
     match body {
         SetExpr::Select(select) => select.into.take(),
-        SetExpr::SetOperation { left, .. } => take_into(left),
         _ => None,
     }
 }

@@ -3,7 +3,7 @@
 use sqlparser::{ast, keywords::Keyword};
 use types::{Result, SqlError, SqlState};
 
-use super::rows::Query;
+use super::rows::DefiningQuery;
 use crate::{
     name::{DottedName, Name},
     refusal::{Misplaced, refuse_keywords},
@@ -19,7 +19,7 @@ pub struct CreateView {
     /// Names in place of the first columns' own.
     pub columns: Vec<Name>,
     /// The query whose rows the view has.
-    pub query: Query,
+    pub query: DefiningQuery,
     /// 0A000 for a clause that there is not.
     pub supported: Result<()>,
 }
@@ -37,7 +37,7 @@ impl CreateView {
             name: DottedName::of(&written.name),
             or_replace: written.or_replace,
             columns: columns.map(|column| Name::of(&column.name)).collect(),
-            query: Query::new(written.query),
+            query: DefiningQuery::of(written.query),
             supported,
         })
     }

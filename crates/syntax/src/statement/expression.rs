@@ -1,34 +1,45 @@
-//! Expressions of statements, whose trees `logical` alone looks into.
+//! Expressions of definitions.
 
 use std::fmt;
 
-use sqlparser::ast::Expr;
+use sqlparser::ast;
 
-/// An expression, as a default or the condition of a check.
+use crate::{
+    convert,
+    expression::{Expr, ExprKind},
+};
+
+/// An expression of a definition, as a default or the condition of a check.
 ///
 /// Its text, as the catalog keeps it, is what [`fmt::Display`] writes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Expression(Box<Expr>);
+#[derive(Debug, Clone)]
+pub struct Expression {
+    text: String,
+    tree: Expr,
+}
 
 impl Expression {
-    /// Wraps the parser's tree of an expression.
-    pub(crate) fn new(tree: impl Into<Box<Expr>>) -> Self {
-        Self(tree.into())
+    /// Takes an expression from the parser.
+    pub(crate) fn of(tree: ast::Expr) -> Self {
+        Self {
+            text: tree.to_string(),
+            tree: convert::expression(tree),
+        }
     }
 
-    /// Returns the parser's tree, for the binder.
+    /// Returns the expression itself.
     pub fn tree(&self) -> &Expr {
-        &self.0
+        &self.tree
     }
 
     /// Returns whether the expression is a name without a qualifier, and nothing else.
     pub fn is_name(&self) -> bool {
-        matches!(*self.0, Expr::Identifier(_))
+        matches!(self.tree.kind, ExprKind::Name(_))
     }
 }
 
 impl fmt::Display for Expression {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(formatter)
+        formatter.write_str(&self.text)
     }
 }

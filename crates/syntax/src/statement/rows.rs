@@ -1,34 +1,43 @@
-//! Statements that read or change rows: queries, INSERT, UPDATE, DELETE and MERGE. Their trees are
-//! the binder's alone to look into.
+//! Statements that read or change rows: queries, INSERT, UPDATE, DELETE and MERGE.
 
 use std::fmt;
 
-use sqlparser::ast::{self, SetExpr};
+use sqlparser::ast;
 
 use super::create_table_as::has_into;
+use crate::{
+    change::Change,
+    convert,
+    query::{Query, QueryBody},
+};
 
-/// A query whose rows a view or a new table has.
+/// A query of a definition: a view or a new table has its rows.
+///
+/// Its text, as the catalog keeps it, is what [`fmt::Display`] writes.
 #[derive(Debug, Clone)]
-pub struct Query(RowStatement);
+pub struct DefiningQuery {
+    text: String,
+    statement: RowStatement,
+}
 
-impl Query {
-    /// Wraps the parser's tree of a query.
-    pub(crate) fn new(tree: Box<ast::Query>) -> Self {
-        Self(RowStatement {
-            kind: RowKind::Select,
-            tree: Box::new(ast::Statement::Query(tree)),
-        })
+impl DefiningQuery {
+    /// Takes a query from the parser.
+    pub(crate) fn of(tree: Box<ast::Query>) -> Self {
+        Self {
+            text: tree.to_string(),
+            statement: RowStatement::Query(Box::new(convert::query(*tree))),
+        }
     }
 
     /// Returns the query as a statement by itself.
     pub fn statement(&self) -> &RowStatement {
-        &self.0
+        &self.statement
     }
 }
 
-impl fmt::Display for Query {
+impl fmt::Display for DefiningQuery {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.tree.fmt(formatter)
+        formatter.write_str(&self.text)
     }
 }
 
@@ -70,48 +79,39 @@ impl RowKind {
 
 /// A statement that reads or changes rows.
 #[derive(Debug, Clone)]
-pub struct RowStatement {
-    kind: RowKind,
-    tree: Box<ast::Statement>,
+pub enum RowStatement {
+    /// A query, also one in whose place a statement stands that changes rows, behind a WITH clause.
+    Query(Box<Query>),
+    /// A statement that changes rows.
+    Change(Change),
 }
 
 impl RowStatement {
-    /// Takes a parser's tree, or gives it back if it is one of another statement.
+    /// Takes a statement from the parser, or gives it back if it does not just read or change rows, as
+    /// `SELECT INTO`.
     pub(crate) fn of(tree: Box<ast::Statement>) -> Result<Self, Box<ast::Statement>> {
-        match kind_of(&tree) {
-            Some(kind) => Ok(Self { kind, tree }),
-            None => Err(tree),
+        match *tree {
+            ast::Statement::Query(query) if !has_into(&query.body) => {
+                Ok(Self::Query(Box::new(convert::query(*query))))
+            }
+            tree @ (ast::Statement::Insert(_)
+            | ast::Statement::Update(_)
+            | ast::Statement::Delete(_)
+            | ast::Statement::Merge(_)) => Ok(Self::Change(convert::change(tree))),
+            tree => Err(Box::new(tree)),
         }
     }
 
     /// Returns the kind of the statement.
     pub fn kind(&self) -> RowKind {
-        self.kind
+        let change = match self {
+            Self::Query(query) => match &query.body {
+                // WITH before a statement that changes rows is read as a query whose body it is.
+                QueryBody::Change(change) => change,
+                _ => return RowKind::Select,
+            },
+            Self::Change(change) => change,
+        };
+        change.kind()
     }
-
-    /// Returns the parser's tree, for the binder.
-    pub fn tree(&self) -> &ast::Statement {
-        &self.tree
-    }
-}
-
-/// Returns the kind of a statement; `None` for one that does not just read or change rows, as
-/// `SELECT INTO`.
-fn kind_of(statement: &ast::Statement) -> Option<RowKind> {
-    Some(match statement {
-        ast::Statement::Query(query) if has_into(&query.body) => return None,
-        // WITH before a statement that changes rows is read as a query whose body it is.
-        ast::Statement::Query(query) => match &*query.body {
-            SetExpr::Insert(statement)
-            | SetExpr::Update(statement)
-            | SetExpr::Delete(statement)
-            | SetExpr::Merge(statement) => return kind_of(statement),
-            _ => RowKind::Select,
-        },
-        ast::Statement::Insert(_) => RowKind::Insert,
-        ast::Statement::Update(_) => RowKind::Update,
-        ast::Statement::Delete(_) => RowKind::Delete,
-        ast::Statement::Merge(_) => RowKind::Merge,
-        _ => return None,
-    })
 }

@@ -72,7 +72,7 @@ const NO_FLOAT: u64 = 0;
 
 impl TypeName {
     /// Takes a type from the parser.
-    pub fn of(data_type: &DataType) -> Self {
+    pub(crate) fn of(data_type: &DataType) -> Self {
         let mut element = data_type;
         // Dimensions are as many as a text has brackets: neither a level of the stack nor a text for each.
         while let DataType::Array(

@@ -1,0 +1,137 @@
+//! From the parser's trees to trees of this crate's own: expressions, queries, and statements that change rows.
+//!
+//! A tree is taken apart by value, so that strings move, and each of its nodes is seen once. Nothing fails: a form that
+//! there is not becomes an error within the own tree, which the binder raises where it comes to it.
+//!
+//! | part | file |
+//! | --- | --- |
+//! | expressions; operators; calls and windows | `expression.rs`; `operator.rs`; `call.rs` |
+//! | queries, their clauses and bodies | `query.rs` |
+//! | relations of FROM | `table.rs` |
+//! | INSERT, UPDATE, DELETE, MERGE | `change.rs` |
+//!
+//! # Places
+//! [`Conversion::span`] grows with each word that is seen, and is set aside where an expression begins: the place of an
+//! expression is that of all words in it, which no node has to look for among those below it.
+//!
+//! # Depth
+//! Chains are taken apart in loops. Elsewhere the conversion recurses as deep as the parser did, on the same stack.
+
+mod call;
+mod change;
+mod expression;
+mod operator;
+mod query;
+mod table;
+
+#[cfg(test)]
+mod tests;
+
+use sqlparser::ast::{self, ObjectName, ObjectNamePart, Spanned};
+use types::SqlError;
+
+use crate::{
+    change::Change,
+    expression::{Expr, Refused},
+    name::{DottedName, Name},
+    position::Span,
+    query::Query,
+};
+
+/// A form that is refused is shown in the error as it was written, and its place is told unless the form is longer than
+/// this: the parser looks for the place by recursion.
+const PLACED_BYTES_MAX: usize = 4096;
+
+/// Converts an expression.
+pub(crate) fn expression(tree: ast::Expr) -> Expr {
+    Conversion::default().expr(tree)
+}
+
+/// Converts a query.
+pub(crate) fn query(tree: ast::Query) -> Query {
+    Conversion::default().query(tree)
+}
+
+/// Converts a statement that changes rows.
+pub(crate) fn change(tree: ast::Statement) -> Change {
+    Conversion::default().change(tree)
+}
+
+/// A conversion on its way through a tree.
+#[derive(Default)]
+struct Conversion {
+    /// The place of the words that were seen since the innermost expression began.
+    span: Span,
+}
+
+impl Conversion {
+    /// Takes note of the place of a word.
+    fn see(&mut self, span: impl Into<Span>) {
+        self.span = self.span.union(span.into());
+    }
+
+    fn name(&mut self, ident: ast::Ident) -> Name {
+        self.see(ident.span);
+        Name::from(ident)
+    }
+
+    fn names(&mut self, idents: Vec<ast::Ident>) -> Vec<Name> {
+        idents.into_iter().map(|ident| self.name(ident)).collect()
+    }
+
+    fn dotted_name(&mut self, name: ObjectName) -> DottedName {
+        let idents = name.0.into_iter().filter_map(|part| match part {
+            ObjectNamePart::Identifier(ident) => Some(ident),
+            ObjectNamePart::Function(_) => None,
+        });
+        DottedName::from(self.names(idents.collect()))
+    }
+
+    fn dotted_names(&mut self, names: Vec<ObjectName>) -> Vec<DottedName> {
+        names
+            .into_iter()
+            .map(|name| self.dotted_name(name))
+            .collect()
+    }
+
+    fn exprs(&mut self, trees: Vec<ast::Expr>) -> Vec<Expr> {
+        trees.into_iter().map(|tree| self.expr(tree)).collect()
+    }
+
+    fn boxed(&mut self, tree: Box<ast::Expr>) -> Box<Expr> {
+        Box::new(self.expr(*tree))
+    }
+
+    fn optional(&mut self, tree: Option<ast::Expr>) -> Option<Expr> {
+        tree.map(|tree| self.expr(tree))
+    }
+
+    fn optional_boxed(&mut self, tree: Option<Box<ast::Expr>>) -> Option<Box<Expr>> {
+        tree.map(|tree| self.boxed(tree))
+    }
+
+    /// Returns the error for an expression of another system.
+    fn refused(&mut self, tree: &ast::Expr) -> Refused {
+        let shown = tree.to_string();
+        if shown.len() <= PLACED_BYTES_MAX {
+            self.see(tree.span());
+        }
+        Refused(SqlError::unsupported(format_args!("expression {shown}")))
+    }
+}
+
+/// Returns the error for a form of another system.
+fn unsupported(what: impl std::fmt::Display) -> Refused {
+    Refused(SqlError::unsupported(what))
+}
+
+/// Refuses the first clause that is there.
+fn refuse_first(clauses: &[(bool, &str)]) -> Option<Refused> {
+    let found = clauses.iter().find(|(is_there, _)| *is_there);
+    found.map(|(_, what)| unsupported(what))
+}
+
+/// Returns the number that stands for one that is not written. It has no place.
+fn one() -> ast::Expr {
+    ast::Expr::Value(ast::Value::Number("1".to_owned(), false).with_empty_span())
+}
