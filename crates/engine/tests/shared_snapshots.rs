@@ -22,16 +22,19 @@ const READ_ONLY: TransactionOptions = TransactionOptions {
     read_only: true,
 };
 
+/// Work for a session's thread.
+type Job = Box<dyn FnOnce(&Rc<Session>) + Send>;
+
 /// A second worker: a thread with a session of its own, which runs closures one after the other.
 struct Other {
-    jobs: mpsc::Sender<Box<dyn FnOnce(&Rc<Session>) + Send>>,
+    jobs: mpsc::Sender<Job>,
     thread: thread::JoinHandle<()>,
 }
 
 impl Other {
     fn new(database: &Arc<Database>) -> Other {
         let database = database.clone();
-        let (jobs, next) = mpsc::channel::<Box<dyn FnOnce(&Rc<Session>) + Send>>();
+        let (jobs, next) = mpsc::channel::<Job>();
         let thread = thread::spawn(move || {
             let session = Session::new(&database).unwrap();
             next.iter().for_each(|job| job(&session));

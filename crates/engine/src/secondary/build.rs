@@ -380,7 +380,7 @@ impl IndexBuild {
                     division.add(Piece { after, up_to });
                     return Ok(BuildStep::Advanced);
                 }
-                Next::Piece(taken) => *own = Some(Box::new(taken)),
+                Next::Piece(taken) => *own = Some(taken),
                 Next::Wait => return Ok(BuildStep::Waits),
                 Next::Done => {
                     division.let_go_of_snapshot();

@@ -112,7 +112,7 @@ pub(super) struct Piece {
 /// Next thing for the builder to do.
 pub(super) enum Next {
     Cut,
-    Piece(Taken),
+    Piece(Box<Taken>),
     /// Other workers have the last pieces.
     Wait,
     Done,
@@ -170,7 +170,7 @@ impl Division {
             return Next::Cut;
         }
         match self.take(&mut work) {
-            Some(taken) => Next::Piece(taken),
+            Some(taken) => Next::Piece(Box::new(taken)),
             None if work.taken > 0 => Next::Wait,
             None => Next::Done,
         }
