@@ -253,6 +253,21 @@ fn batches_of_changed_rows_end_by_their_bytes() {
     );
 }
 
+/// FETCH of rows that a cursor keeps, 256 at a time however large they were, filled the buffer of a client that did not
+/// read: with 1 MB each, 238 MB that nothing was charged for, without a turn for others.
+#[test]
+fn kept_rows_wait_for_their_client() {
+    let mut bed = Bed::with_memory(4 * MEMORY);
+    bed.within(async |session| {
+        let mut widest = Widest::default();
+        let texts = "begin; declare c scroll cursor for select repeat('x', 100000) from generate_series(1, 100);
+                     move last in c; move absolute 0 in c; fetch all from c; commit";
+        session.execute(texts, &mut widest).await.unwrap();
+        let most = widest.most;
+        assert!((1..2 << 20).contains(&most), "{most} bytes at once");
+    });
+}
+
 /// A row that does not end was once kept up to a gigabyte.
 #[test]
 fn a_line_of_copy_that_does_not_end_is_refused() {

@@ -116,6 +116,40 @@ fn a_return_to_a_savepoint_ends_the_portals_from_after_it() {
     });
 }
 
+/// Rows of an INSERT that was undone were once handed over to a client that took them bit by bit.
+#[test]
+fn rows_of_an_undone_statement_are_not_handed_over() {
+    const INSERT: &str = "insert into item select i, 0 from generate_series(10, 14) i returning id";
+    Bed::new().within(async |session| {
+        items(session).await;
+        for undo in [
+            "rollback to s",
+            "rollback and chain",
+            "commit and chain",
+            "rollback; begin",
+            "rollback to s; release s",
+        ] {
+            run(session, "begin; savepoint s").await;
+            let mut inserted = portal(session, INSERT, &[]).await;
+            let some = take(session, &mut inserted, Some(2)).await;
+            assert_eq!(some.unwrap(), more("10;11"));
+            run(session, undo).await;
+            let refused = take(session, &mut inserted, Some(2)).await.unwrap_err();
+            assert_eq!(refused.state().code(), "55000", "{undo}");
+            run(session, "rollback; delete from item where id > 9").await;
+        }
+        // A savepoint that is released takes nothing with it.
+        run(session, "begin; savepoint s").await;
+        let mut inserted = portal(session, INSERT, &[]).await;
+        let some = take(session, &mut inserted, Some(2)).await;
+        assert_eq!(some.unwrap(), more("10;11"));
+        run(session, "release s").await;
+        let rest = take(session, &mut inserted, None).await;
+        assert_eq!(rest.unwrap(), last("12;13;14"));
+        run(session, "rollback").await;
+    });
+}
+
 #[test]
 fn a_portal_does_not_outlive_its_transaction() {
     Bed::new().within(async |session| {

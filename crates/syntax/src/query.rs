@@ -91,6 +91,20 @@ pub enum QueryBody {
 }
 
 impl QueryBody {
+    /// Returns the first item of the query block that the columns are named after: the first block of set operations.
+    /// `None` for anything else.
+    pub fn first_item(&self) -> Option<&SelectItem> {
+        let mut body = self;
+        loop {
+            body = match body {
+                Self::Select(select) => return select.items.first(),
+                Self::SetOperation(operation) => &operation.left,
+                Self::Query(query) => &query.body,
+                Self::Values(_) | Self::Change(_) => return None,
+            };
+        }
+    }
+
     /// Returns the literals of a query block's list that have no type of their own.
     pub fn untyped_literals(&self) -> impl Iterator<Item = &Literal> {
         let items = match self {

@@ -107,12 +107,9 @@ pub(crate) fn unexpected(lines: &Lines<'_>, token: &TokenWithSpan) -> SqlError {
     .at(lines.position(token.span.start))
 }
 
-/// Returns the parser's error as PostgreSQL would tell it. The parser names the place in its sentence;
-/// without one, the place is the one that the parser had come to.
+/// Returns the error for a sentence of the parser's, which names the place; without one, the place is the one
+/// that the parser had come to.
 fn refused(lines: &Lines<'_>, message: &str, parser: &Parser<'_>) -> SqlError {
-    let message = message
-        .strip_prefix("sql parser error: ")
-        .unwrap_or(message);
     let Some((expected, location)) = position::in_sentence(message) else {
         let token = parser.peek_token_ref();
         return unexpected(lines, token).detail(format!("{message}."));

@@ -1,4 +1,4 @@
-//! Names in expressions: columns, and rows as a whole.
+//! Names in expressions: columns, and rows as a whole by a table's name alone.
 
 use types::{Result, Scalar, SqlError, SqlState, Type, Value};
 

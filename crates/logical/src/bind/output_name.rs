@@ -2,9 +2,9 @@
 
 use super::Binder;
 use syntax::{
-    expression::{Expr, ExprKind, Literal},
+    expression::{Expr, ExprKind},
     name::{DottedName, Name},
-    query::{QueryBody, SelectItem},
+    query::SelectItem,
 };
 
 /// The name that an expression suggests for its column.
@@ -56,29 +56,25 @@ impl Binder<'_> {
                 SuggestedName::Weak(self.cast_name(data_type))
             }
             ExprKind::Interval { .. } => SuggestedName::Weak("interval".to_owned()),
-            ExprKind::Literal(Literal::Boolean(_)) => SuggestedName::Weak("bool".to_owned()),
             ExprKind::Case { otherwise, .. } => {
                 match otherwise.as_deref().map(|e| self.suggested_name(e)) {
                     Some(SuggestedName::Strong(name)) => SuggestedName::Strong(name),
                     _ => SuggestedName::Weak("case".to_owned()),
                 }
             }
-            ExprKind::Exists { .. } => word("exists"),
+            ExprKind::Exists { negated: false, .. } => word("exists"),
             ExprKind::Array(_) | ExprKind::ArrayQuery(_) => word("array"),
             ExprKind::Row { .. } => word("row"),
             ExprKind::Extract { .. } => word("extract"),
             ExprKind::SpecialCall { function, .. } => word(function),
             ExprKind::AtTimeZone { .. } => word("timezone"),
-            ExprKind::Subquery(query) => match &query.body {
-                QueryBody::Select(select) => match select.items.first() {
-                    Some(SelectItem::Value { value, alias: None }) => {
-                        SuggestedName::Strong(self.output_name(value))
-                    }
-                    Some(SelectItem::Value {
-                        alias: Some(alias), ..
-                    }) => name(alias),
-                    _ => SuggestedName::No,
-                },
+            ExprKind::Subquery(query) => match query.body.first_item() {
+                Some(SelectItem::Value { value, alias: None }) => {
+                    SuggestedName::Strong(self.output_name(value))
+                }
+                Some(SelectItem::Value {
+                    alias: Some(alias), ..
+                }) => name(alias),
                 _ => SuggestedName::No,
             },
             _ => SuggestedName::No,

@@ -1,4 +1,4 @@
-//! Expressions: names become columns, operators become functions, literals get their types.
+//! Expressions: operators become functions, literals get their types. Names are in `column_name.rs`.
 
 use types::{Result, Scalar, SqlError, SqlState, Type, TypeModifier};
 

@@ -342,30 +342,12 @@ impl Session {
         self.compute(cursor, cursor.needed(direction)).await?;
         let range = cursor.go(direction)?;
         if !is_move {
-            self.send_rows(cursor, range, sink).await?;
+            sink.fields(&cursor.fields)?;
+            let sent = numbers(range).map(|number| number - 1);
+            self.send_kept(&cursor.rows, sent, &cursor.fields, sink)
+                .await?;
         }
         Ok(range.map_or(0, |(first, last)| first.abs_diff(last) as u64 + 1))
-    }
-
-    async fn send_rows(
-        &self,
-        cursor: &Cursor,
-        range: Option<(usize, usize)>,
-        sink: &mut impl Sink,
-    ) -> Result<()> {
-        sink.fields(&cursor.fields)?;
-        let catalog = self.transaction.catalog();
-        for (sent, number) in numbers(range).enumerate() {
-            sink.row(&ResultRow {
-                fields: &cursor.fields,
-                values: cursor.rows.row(number - 1),
-                context: self.context(&self.names(&catalog)),
-            })?;
-            if sent % executor::execute::BATCH_ROWS == 0 {
-                sink.drain().await?;
-            }
-        }
-        Ok(())
     }
 
     /// Carries out CLOSE.

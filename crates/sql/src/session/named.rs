@@ -128,7 +128,7 @@ impl Session {
     /// Keeps a statement under a name, in place of the one that had it.
     ///
     /// # Errors
-    /// 53200 if the session keeps too many.
+    /// 53200 if the session keeps too many, or too much memory with them.
     pub fn keep_prepared(&mut self, name: &str, prepared: Rc<PreparedStatement>) -> Result<()> {
         self.prepared_statements.note_plan(&prepared);
         match name {

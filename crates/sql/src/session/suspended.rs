@@ -15,7 +15,9 @@
 //! comes to that row; the statement that writes goes on. Other errors are the writing statement's.
 //!
 //! A query that has failed, or was given up, cannot be run on. Neither can a query that was opened
-//! after a savepoint to which its transaction has returned.
+//! after a savepoint to which its transaction has returned. The same holds for rows of a statement
+//! that has run to its end, as of INSERT .. RETURNING, which a client has not taken yet: they would be
+//! rows that are not there.
 
 use std::{
     cell::{Cell, RefCell},
@@ -31,7 +33,6 @@ use super::{
     query::CachedPlan,
 };
 use batch::Rows;
-use executor::execute::BATCH_ROWS;
 
 /// Rows that were computed before they were asked for.
 #[derive(Default)]
@@ -57,6 +58,8 @@ pub(super) struct Suspended {
     name: Box<str>,
     /// The query; `None` while it runs, and after it has failed.
     query: RefCell<Option<Box<Query>>>,
+    /// Rows in place of a query, of a statement that has run to its end.
+    rest: RefCell<Option<Rest>>,
     /// Memory that its execution, and rows that were computed early, are charged to.
     memory: Rc<Memory>,
     /// Number of savepoints that were open when the query was opened.
@@ -85,6 +88,15 @@ impl Suspended {
     /// Gives the query up: it cannot be run on.
     pub(super) fn give_up(&self) {
         self.query.take();
+        self.rest.take();
+    }
+
+    /// # Errors
+    /// 55000.
+    fn cannot_be_run<T>(&self) -> Result<T> {
+        let message = format!("portal \"{}\" cannot be run", self.name);
+        let state = SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE;
+        Err(SqlError::new(state, message))
     }
 }
 
@@ -135,16 +147,32 @@ impl Session {
             parameters,
             rest: None,
         };
-        let suspended = Rc::new(Suspended {
+        Ok(self.note_suspended(Suspended {
             name: name.into(),
             query: RefCell::new(Some(Box::new(query))),
+            rest: RefCell::default(),
             memory,
             depth: Cell::new(self.transaction.depth()),
-        });
+        }))
+    }
+
+    /// Keeps the rows of a statement that has run to its end, charged to `memory`, for a portal.
+    pub(super) fn suspend_rows(&mut self, rows: Rows, memory: Rc<Memory>) -> Rc<Suspended> {
+        self.note_suspended(Suspended {
+            name: Box::default(),
+            query: RefCell::default(),
+            rest: RefCell::new(Some(Rest::new(rows))),
+            memory,
+            depth: Cell::new(self.transaction.depth()),
+        })
+    }
+
+    fn note_suspended(&mut self, suspended: Suspended) -> Rc<Suspended> {
+        let suspended = Rc::new(suspended);
         let all = &mut self.suspended.0;
         all.retain(|other| other.strong_count() > 0);
         all.push(Rc::downgrade(&suspended));
-        Ok(suspended)
+        suspended
     }
 
     /// Runs a query on: all rows that are left, or a limited number. Returns its tag if there were
@@ -159,14 +187,31 @@ impl Session {
         sink: &mut impl Sink,
     ) -> Result<Option<Tag>> {
         let Some(mut query) = suspended.query.take() else {
-            let message = format!("portal \"{}\" cannot be run", suspended.name);
-            let state = SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE;
-            return Err(SqlError::new(state, message));
+            return suspended.cannot_be_run();
         };
         let end = self.advance(&mut query, rows_max, sink).await?;
         suspended.query.replace(Some(query));
         self.set_pending(sink)?;
         Ok(end)
+    }
+
+    /// Hands over rows of [`Session::suspend_rows`]; returns as [`Session::hand_over`] does.
+    ///
+    /// # Errors
+    /// Those of `sink`; 55000 if the transaction has ended, or has returned to a savepoint before.
+    pub(super) async fn resume_rows(
+        &self,
+        suspended: &Suspended,
+        fields: &[Field],
+        rows_max: Option<usize>,
+        sink: &mut impl Sink,
+    ) -> Result<(u64, bool)> {
+        let Some(mut rest) = suspended.rest.take() else {
+            return suspended.cannot_be_run();
+        };
+        let outcome = self.hand_over(&mut rest, fields, rows_max, sink).await?;
+        suspended.rest.replace(Some(rest));
+        Ok(outcome)
     }
 
     async fn advance(
@@ -195,7 +240,7 @@ impl Session {
     ///
     /// # Errors
     /// Errors of `sink`, and the error of computing the rows.
-    pub(super) async fn hand_over(
+    async fn hand_over(
         &self,
         rest: &mut Rest,
         fields: &[Field],
@@ -205,17 +250,8 @@ impl Session {
         let left = rest.rows.len() - rest.next;
         let most = rows_max.unwrap_or(usize::MAX);
         let until = rest.next + left.min(most);
-        let catalog = self.transaction.catalog();
-        for at in rest.next..until {
-            sink.row(&ResultRow {
-                fields,
-                values: rest.rows.row(at),
-                context: self.context(&self.names(&catalog)),
-            })?;
-            if at % BATCH_ROWS == 0 {
-                sink.drain().await?;
-            }
-        }
+        self.send_kept(&rest.rows, rest.next..until, fields, sink)
+            .await?;
         rest.next = until;
         match rest.failure.take() {
             Some(failure) if left < most => Err(failure),
@@ -224,6 +260,33 @@ impl Session {
                 Ok((left.min(most) as u64, left < most))
             }
         }
+    }
+
+    /// Hands over rows that are kept, by their numbers. Each may be large: the client is waited for, and others have
+    /// their turn, after any of them.
+    ///
+    /// # Errors
+    /// Errors of `sink`.
+    pub(super) async fn send_kept(
+        &self,
+        rows: &Rows,
+        numbers: impl Iterator<Item = usize>,
+        fields: &[Field],
+        sink: &mut impl Sink,
+    ) -> Result<()> {
+        let catalog = self.transaction.catalog();
+        for number in numbers {
+            sink.row(&ResultRow {
+                fields,
+                values: rows.row(number),
+                context: self.context(&self.names(&catalog)),
+            })?;
+            sink.drain().await?;
+            if interleave::turn_is_over() {
+                interleave::yield_now().await;
+            }
+        }
+        Ok(())
     }
 
     /// Computes the remaining rows of suspended queries before the transaction writes, so that they

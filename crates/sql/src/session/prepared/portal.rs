@@ -8,7 +8,7 @@ use super::{Kind, PreparedStatement, check_told};
 use crate::session::{
     CopyForm, CopyTarget, Field, Notice, ResultRow, Session, Sink, Tag,
     interrupt::{Limits, interruptible},
-    suspended::{Rest, Suspended},
+    suspended::Suspended,
 };
 use batch::Rows;
 use executor::execute::Budget;
@@ -37,16 +37,22 @@ enum Stage {
     Open(Rc<Suspended>),
     /// The statement has run to its end, and these rows are left. A statement that writes always
     /// does so: its effect does not depend on a client that takes its rows. A query does so if it is asked for all
-    /// of its rows, and none are left.
-    Rest { rest: Rest, tag: Tag },
+    /// of its rows, and none are left: `None`.
+    Rest {
+        rest: Option<Rc<Suspended>>,
+        tag: Tag,
+    },
 }
 
 /// The outcome of beginning a portal's statement.
 enum Begun {
     /// The statement is a query that computes the rows that it is asked for.
     Open(Rc<Suspended>),
-    /// The statement has run to its end. Its rows are kept unless all were asked for.
-    Complete { rows: Rows, tag: Tag },
+    /// The statement has run to its end. Its rows are kept unless all were asked for, or there are none.
+    Complete {
+        rest: Option<Rc<Suspended>>,
+        tag: Tag,
+    },
 }
 
 impl Portal {
@@ -143,10 +149,9 @@ impl Session {
                 .await?
             {
                 Begun::Open(query) => portal.progress = Stage::Open(query),
-                Begun::Complete { rows, tag } => {
+                Begun::Complete { rest, tag } => {
                     let gives_rows = portal.prepared.fields().is_some();
                     if gives_rows {
-                        let rest = Rest::new(rows);
                         portal.progress = Stage::Rest { rest, tag };
                     }
                     if !gives_rows || rows_max.is_none() {
@@ -168,7 +173,10 @@ impl Session {
             }
             Stage::Rest { rest, tag } => {
                 let fields = portal.prepared.fields().unwrap_or_default();
-                let (rows, is_over) = self.hand_over(rest, fields, rows_max, sink).await?;
+                let (rows, is_over) = match rest {
+                    Some(rest) => self.resume_rows(rest, fields, rows_max, sink).await?,
+                    None => (0, true),
+                };
                 Ok(match is_over {
                     true => Progress::Complete(tag.with_rows(rows)),
                     false => Progress::Suspended,
@@ -213,8 +221,10 @@ impl Session {
         self.spare_rows.give_back(parameters);
         let Kept { rows, tag, .. } = kept;
         let tag = tag.ok_or_else(|| SqlError::new(SqlState::INTERNAL_ERROR, "no tag"))?;
-        let rows = rows.map_or_else(Rows::default, |(rows, _)| rows);
-        Ok(Begun::Complete { rows, tag })
+        let rest = rows
+            .filter(|(rows, _)| !rows.is_empty())
+            .map(|(rows, budget)| self.suspend_rows(rows, budget.memory().clone()));
+        Ok(Begun::Complete { rest, tag })
     }
 }
 
