@@ -305,7 +305,7 @@ pub struct Experiment {
 
 /// Returns every experiment, in the order of the papers.
 pub fn all() -> impl Iterator<Item = &'static Experiment> {
-    corobase::EXPERIMENTS.iter().chain(mosaicdb::EXPERIMENTS)
+    corobase::experiments().chain(mosaicdb::EXPERIMENTS)
 }
 
 /// Returns the experiments of the given ids, in the order of the papers, each once; all of them for
