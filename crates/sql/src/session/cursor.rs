@@ -11,7 +11,7 @@ use std::{collections::BTreeMap, pin::pin, rc::Rc};
 use types::{Charge, Result, SqlError, SqlState};
 
 use super::{
-    Field, ResultRow, Session, Sink, Tag,
+    Field, Session, Sink, Tag,
     interrupt::{Limits, interruptible},
     suspended::{Kept, Suspended},
 };
