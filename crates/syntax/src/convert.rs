@@ -28,7 +28,7 @@ mod table;
 mod tests;
 
 use sqlparser::ast::{self, ObjectName, ObjectNamePart, Spanned};
-use types::SqlError;
+use types::{SqlError, SqlState};
 
 use crate::{
     change::Change,
@@ -123,6 +123,11 @@ impl Conversion {
 /// Returns the error for a form of another system.
 fn unsupported(what: impl std::fmt::Display) -> Refused {
     Refused(SqlError::unsupported(what))
+}
+
+/// Returns the error for a form that PostgreSQL's grammar does not have, or that it refuses as an error of syntax.
+fn misplaced(message: &'static str) -> Refused {
+    Refused(SqlError::new(SqlState::SYNTAX_ERROR, message))
 }
 
 /// Refuses the first clause that is there.

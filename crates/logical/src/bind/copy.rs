@@ -16,7 +16,7 @@ use catalog::{Generation, Table, TableKind};
 use syntax::{
     name::{DottedName, Name},
     position::Lines,
-    statement::DefiningQuery,
+    statement::RowStatement,
 };
 
 /// The columns of a table that are copied, by position.
@@ -60,12 +60,12 @@ impl<'b> Binder<'b> {
     pub fn bind_rows_of(
         bind_context: &BindContext<'b>,
         lines: &'b Lines<'b>,
-        query: &DefiningQuery,
+        query: &RowStatement,
         table: &Arc<Table>,
         parameters: &'b mut Parameters,
     ) -> Result<Bound> {
         let mut binder = Binder::new(bind_context, lines, parameters);
-        let (relation, outputs) = binder.rows(query.statement())?;
+        let (relation, outputs) = binder.rows(query)?;
         let given = outputs
             .iter()
             .map(|output| Expression::column(output.column, output.ty, output.modifier));

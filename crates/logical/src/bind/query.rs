@@ -101,7 +101,9 @@ impl Binder<'_> {
             QueryBody::Select(select) => self.select(select, &[], scope),
             QueryBody::Query(query) => self.query(query, scope),
             QueryBody::Values(rows) => self.values(rows, scope),
-            QueryBody::SetOperation(operation) => self.set_operations(operation, scope),
+            QueryBody::SetOperation(operation) => {
+                self.deeper(|binder| binder.set_operations(operation, scope))
+            }
             QueryBody::Change(change) => self.change(change),
         }
     }

@@ -270,11 +270,7 @@ impl Binder<'_> {
         scope: &Scope<'_>,
         clause: &mut Clause<'_>,
     ) -> Result<Expression> {
-        if items.len() > ROW_ITEMS_MAX {
-            let message = format!("ROW expressions can have at most {ROW_ITEMS_MAX} entries");
-            return Err(SqlError::new(SqlState::TOO_MANY_COLUMNS, message));
-        }
-        let mut values = Vec::with_capacity(items.len());
+        let mut values = Vec::with_capacity(items.len().min(ROW_ITEMS_MAX));
         for item in items {
             match &item.kind {
                 ExprKind::RelationStar(relation) => {
@@ -282,6 +278,10 @@ impl Binder<'_> {
                     values.extend(columns.map(|column| column.value.clone()));
                 }
                 _ => values.push(self.typed(item, scope, clause)?),
+            }
+            if values.len() > ROW_ITEMS_MAX {
+                let message = format!("ROW expressions can have at most {ROW_ITEMS_MAX} entries");
+                return Err(SqlError::new(SqlState::TOO_MANY_COLUMNS, message));
             }
         }
         Ok(Expression::row(values))

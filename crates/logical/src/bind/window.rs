@@ -33,6 +33,20 @@ impl Binder<'_> {
                 position,
             ));
         }
+        let refused = [
+            (
+                call.distinct,
+                "DISTINCT is not implemented for window functions",
+            ),
+            (
+                !call.order.is_empty(),
+                "aggregate ORDER BY is not implemented for window functions",
+            ),
+        ];
+        if let Some((_, message)) = refused.iter().find(|(is_there, _)| *is_there) {
+            let error = SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, *message);
+            return Err(place(error, position));
+        }
         // Aggregates may stand in a window's parts, other windows may not.
         let mut inner = Clause {
             name: "window definitions",

@@ -29,7 +29,7 @@ impl Session {
             return Err(SqlError::unsupported("a temporary table"));
         }
         let find = async || {
-            let cached_plan = self.plan_within(source, new.query.statement()).await?;
+            let cached_plan = self.plan_within(source, &new.query).await?;
             Ok(Some((cached_plan, ())))
         };
         let Some((query, ())) = self.runnable(find).await? else {

@@ -21,7 +21,11 @@ impl Conversion {
         let mut call = FunctionCall::new(name);
         match function.args {
             FunctionArguments::None => {}
-            FunctionArguments::Subquery(query) if is_word(&call.name, "array") => {
+            FunctionArguments::Subquery(query)
+                if is_word(&call.name, "array")
+                    && function.over.is_none()
+                    && function.filter.is_none() =>
+            {
                 return ExprKind::ArrayQuery(Box::new(self.query(*query)));
             }
             FunctionArguments::Subquery(_) => {
@@ -39,6 +43,9 @@ impl Conversion {
                     }
                 }
             }
+        }
+        if let Some(nulls) = function.null_treatment {
+            call.refuse(unsupported(nulls));
         }
         call.within_group = self.order_keys(function.within_group);
         call.filter = function.filter.map(|filter| self.expr(*filter));

@@ -6,7 +6,7 @@ use sqlparser::ast::{
 };
 use types::{SqlError, SqlState};
 
-use super::{Conversion, refuse_first, unsupported};
+use super::{Conversion, misplaced, refuse_first, unsupported};
 use crate::{
     change::{
         AssignedRow, Assignment, Change, ConflictTarget, ConflictUpdate, Delete, Insert, Merge,
@@ -145,6 +145,13 @@ impl Conversion {
 
     fn merge_clause(&mut self, clause: ast::MergeClause) -> MergeClause {
         let is_of_target = clause.clause_kind == MergeClauseKind::NotMatchedBySource;
+        let has_condition = match &clause.action {
+            ast::MergeAction::Update(update) => {
+                update.update_predicate.is_some() || update.delete_predicate.is_some()
+            }
+            ast::MergeAction::Insert(insert) => insert.insert_predicate.is_some(),
+            ast::MergeAction::Delete { .. } => false,
+        };
         MergeClause {
             matched: clause.clause_kind == MergeClauseKind::Matched,
             condition: self.optional(clause.predicate),
@@ -158,7 +165,10 @@ impl Conversion {
                     values: self.merge_values(insert.kind),
                 },
             },
-            refused: refuse_first(&[(is_of_target, "WHEN NOT MATCHED BY SOURCE")]),
+            refused: refuse_first(&[
+                (is_of_target, "WHEN NOT MATCHED BY SOURCE"),
+                (has_condition, "WHERE behind an action of MERGE"),
+            ]),
         }
     }
 
@@ -169,20 +179,41 @@ impl Conversion {
         let mut rows = self.rows(values);
         match (rows.pop(), rows.is_empty()) {
             (Some(row), true) => MergeValues::Row(row),
-            _ => {
-                let message = "MERGE inserts a single row";
-                MergeValues::Refused(Refused(SqlError::new(SqlState::SYNTAX_ERROR, message)))
-            }
+            _ => MergeValues::Refused(misplaced("MERGE inserts a single row")),
         }
     }
 
     /// Converts the table that a statement changes.
     fn target(&mut self, factor: TableFactor, refused: &mut Option<Refused>) -> Target {
         match factor {
-            TableFactor::Table { name, alias, .. } => Target {
-                name: self.dotted_name(name),
-                alias: alias.map(|alias| self.name(alias.name)),
-            },
+            TableFactor::Table {
+                name,
+                alias,
+                args,
+                with_ordinality,
+                sample,
+                ..
+            } => {
+                let names_columns = alias
+                    .as_ref()
+                    .is_some_and(|alias| !alias.columns.is_empty());
+                let foreign = refuse_first(&[
+                    (args.is_some(), "arguments of a table"),
+                    (with_ordinality, "WITH ORDINALITY of a table"),
+                    (sample.is_some(), "TABLESAMPLE"),
+                    (
+                        names_columns,
+                        "names for the columns of a table that is changed",
+                    ),
+                ]);
+                if let Some(foreign) = foreign {
+                    refused.get_or_insert(foreign);
+                }
+                Target {
+                    name: self.dotted_name(name),
+                    alias: alias.map(|alias| self.name(alias.name)),
+                }
+            }
             _ => {
                 let message = "only a table can be changed";
                 let error = SqlError::new(SqlState::WRONG_OBJECT_TYPE, message);

@@ -2,7 +2,7 @@
 
 use sqlparser::ast::{self, AccessExpr, UnaryOperator, Value};
 
-use super::{Conversion, one, unsupported};
+use super::{Conversion, misplaced, one, unsupported};
 use crate::{
     expression::{Expr, ExprKind, Literal, Refused, Subscript},
     name::DottedName,
@@ -60,6 +60,10 @@ impl Conversion {
             },
             ast::Expr::CompoundFieldAccess { root, access_chain } => {
                 self.access(*root, access_chain)
+            }
+            // A chain's conversion leaves these alone around the word DEFAULT.
+            ast::Expr::Nested(_) => {
+                ExprKind::Refused(misplaced("DEFAULT is not allowed in this context"))
             }
             other => self.special(other),
         }
@@ -180,7 +184,10 @@ impl Conversion {
     fn access(&mut self, root: ast::Expr, chain: Vec<AccessExpr>) -> ExprKind {
         let mut chain = chain.into_iter().peekable();
         let is_record = matches!(root, ast::Expr::Nested(_) | ast::Expr::Function(_));
-        if is_record && chain.len() == 1 && matches!(chain.peek(), Some(AccessExpr::Dot(_))) {
+        if is_record && matches!(chain.peek(), Some(AccessExpr::Dot(_))) {
+            if chain.len() > 1 {
+                return ExprKind::Refused(a_field());
+            }
             let record = Box::new(self.expr(root));
             return match chain.next() {
                 Some(AccessExpr::Dot(ast::Expr::Identifier(field))) => ExprKind::Field {

@@ -148,6 +148,8 @@ impl Conversion {
 /// Takes the last operator off a chain and goes on with what it was put behind; breaks where there is none.
 fn last_link(tree: ast::Expr, links: &mut Vec<Link>) -> ControlFlow<ast::Expr, ast::Expr> {
     let (left, link) = match tree {
+        // Parentheses leave no trace, but the word DEFAULT does not stand in them.
+        tree @ ast::Expr::Nested(_) if holds_default(&tree) => return ControlFlow::Break(tree),
         ast::Expr::Nested(inner) => return ControlFlow::Continue(*inner),
         ast::Expr::BinaryOp { left, op, right } => {
             let link = match op {
@@ -371,4 +373,15 @@ impl Operator {
         };
         Self::known(symbol)
     }
+}
+
+/// Returns whether parentheses hold the word DEFAULT alone, which the parser takes for a name.
+fn holds_default(tree: &ast::Expr) -> bool {
+    let ast::Expr::Nested(inner) = tree else {
+        return false;
+    };
+    let ast::Expr::Identifier(name) = &**inner else {
+        return false;
+    };
+    name.quote_style.is_none() && name.value.eq_ignore_ascii_case("default")
 }

@@ -2,7 +2,7 @@
 
 use sqlparser::ast::{self, JoinConstraint, JoinOperator, TableFactor};
 
-use super::{Conversion, unsupported};
+use super::{Conversion, misplaced, unsupported};
 use crate::{
     name::DottedName,
     query::{Alias, FromItem, Join, JoinCondition, JoinKind, TableReference},
@@ -46,11 +46,16 @@ impl Conversion {
                 };
             }
         };
+        let mut refused = None;
         let condition = match constraint {
             JoinConstraint::None => JoinCondition::None,
             JoinConstraint::On(on) => JoinCondition::On(self.expr(on)),
             JoinConstraint::Using(names) => {
-                let names = self.dotted_names(names).into_iter();
+                let names = self.dotted_names(names);
+                if names.iter().any(|name| name.parts().len() != 1) {
+                    refused = Some(misplaced("a column of USING has a name without dots"));
+                }
+                let names = names.into_iter();
                 JoinCondition::Using(names.flat_map(DottedName::into_parts).collect())
             }
             JoinConstraint::Natural => JoinCondition::Natural,
@@ -59,7 +64,7 @@ impl Conversion {
             table,
             kind,
             condition,
-            refused: None,
+            refused,
         }
     }
 
@@ -67,10 +72,18 @@ impl Conversion {
     pub(super) fn table_reference(&mut self, factor: TableFactor) -> TableReference {
         match factor {
             TableFactor::Table {
-                args: None,
-                sample: Some(_),
-                ..
+                sample: Some(_), ..
+            }
+            | TableFactor::Derived {
+                sample: Some(_), ..
             } => TableReference::Refused(unsupported("TABLESAMPLE")),
+            TableFactor::Table {
+                args: None,
+                with_ordinality: true,
+                ..
+            } => {
+                TableReference::Refused(misplaced("WITH ORDINALITY stands behind functions alone"))
+            }
             TableFactor::Table {
                 name,
                 alias,

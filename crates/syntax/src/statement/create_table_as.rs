@@ -11,7 +11,7 @@ use sqlparser::{
 
 use super::{
     definition::{Parsed, word},
-    rows::DefiningQuery,
+    rows::RowStatement,
 };
 use crate::name::{DottedName, Name};
 
@@ -27,7 +27,7 @@ pub struct TableAs {
     /// Names in place of the first columns' own.
     pub columns: Vec<Name>,
     /// The query that gives the columns and rows; an `INTO` clause is taken out of it.
-    pub query: DefiningQuery,
+    pub query: RowStatement,
     /// Whether the rows are put in too.
     pub with_data: bool,
     /// The clause that there is not.
@@ -84,7 +84,7 @@ impl TableAs {
         }
         let unsupported = pass_over_storage(parser)?;
         parser.expect_keyword_is(Keyword::AS)?;
-        let query = DefiningQuery::of(parser.parse_query()?);
+        let query = RowStatement::of_query(parser.parse_query()?);
         let mut with_data = true;
         if parser.parse_keyword(Keyword::WITH) {
             with_data = !parser.parse_keyword(Keyword::NO);
@@ -116,7 +116,7 @@ impl TableAs {
             if_not_exists: false,
             temporary,
             columns: Vec::new(),
-            query: DefiningQuery::of(query),
+            query: RowStatement::of_query(query),
             with_data: true,
             unsupported: None,
             is_into: true,

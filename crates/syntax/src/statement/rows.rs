@@ -11,7 +11,7 @@ use crate::{
     query::{Query, QueryBody},
 };
 
-/// A query of a definition: a view or a new table has its rows.
+/// The query of a view.
 ///
 /// Its text, as the catalog keeps it, is what [`fmt::Display`] writes.
 #[derive(Debug, Clone)]
@@ -25,7 +25,7 @@ impl DefiningQuery {
     pub(crate) fn of(tree: Box<ast::Query>) -> Self {
         Self {
             text: tree.to_string(),
-            statement: RowStatement::Query(Box::new(convert::query(*tree))),
+            statement: RowStatement::of_query(tree),
         }
     }
 
@@ -87,13 +87,16 @@ pub enum RowStatement {
 }
 
 impl RowStatement {
+    /// Takes a query from the parser.
+    pub(crate) fn of_query(tree: Box<ast::Query>) -> Self {
+        Self::Query(Box::new(convert::query(*tree)))
+    }
+
     /// Takes a statement from the parser, or gives it back if it does not just read or change rows, as
     /// `SELECT INTO`.
     pub(crate) fn of(tree: Box<ast::Statement>) -> Result<Self, Box<ast::Statement>> {
         match *tree {
-            ast::Statement::Query(query) if !has_into(&query.body) => {
-                Ok(Self::Query(Box::new(convert::query(*query))))
-            }
+            ast::Statement::Query(query) if !has_into(&query.body) => Ok(Self::of_query(query)),
             tree @ (ast::Statement::Insert(_)
             | ast::Statement::Update(_)
             | ast::Statement::Delete(_)

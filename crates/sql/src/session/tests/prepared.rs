@@ -92,7 +92,7 @@ fn queries_within_other_statements_are_planned_once() {
                     syntax::copy::Copied::Query(Some(query)) => query,
                     _ => panic!("{text} has no query"),
                 },
-                Statement::CreateTableAs(new) => new.query.statement(),
+                Statement::CreateTableAs(new) => &new.query,
                 _ => panic!("{text} is another statement"),
             };
             let first = session.plan_within(&sources[0], within).await.unwrap();
