@@ -13,7 +13,7 @@ use types::{Result, SqlError, SqlState};
 
 use crate::phase::{self, CHAIN_MAX, DEPTH_MAX};
 
-/// What stands between two brackets, or between CASE and END, as far as it was looked at.
+/// A part between two brackets, or between CASE and END, as far as it was looked at.
 #[derive(Default)]
 struct Level {
     is_case: bool,

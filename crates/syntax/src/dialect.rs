@@ -146,7 +146,7 @@ fn sided_trim(parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
     Some(rest_of_trim(parser, side))
 }
 
-/// What follows the side.
+/// Reads the rest of a TRIM behind its side.
 fn rest_of_trim(parser: &mut Parser<'_>, side: TrimWhereField) -> Result<Expr, ParserError> {
     let mut expr = parser.parse_expr()?;
     let mut trim_what = None;

@@ -222,7 +222,7 @@ pub enum ExprKind {
     Case {
         /// The operand that each WHEN is compared with.
         operand: Option<Box<Expr>>,
-        /// What stands behind WHEN and THEN.
+        /// The expressions behind WHEN and THEN.
         branches: Vec<(Expr, Expr)>,
         /// The expression behind ELSE.
         otherwise: Option<Box<Expr>>,
@@ -274,7 +274,7 @@ pub enum ExprKind {
     Subscripted {
         /// The array.
         array: Box<Expr>,
-        /// What stands in the brackets; never empty.
+        /// The subscripts in the brackets; never empty.
         subscripts: Vec<Subscript>,
     },
     /// A form that there is not, by the error that refuses it.
@@ -385,7 +385,7 @@ pub enum Quantifier {
     None,
 }
 
-/// What stands in the brackets behind an array.
+/// The contents of a pair of brackets behind an array.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Subscript {
     /// `[index]`.
@@ -443,7 +443,7 @@ pub enum Over {
     Specified(Window),
 }
 
-/// What stands in the parentheses of a window.
+/// The parts of a window in its parentheses.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Window {
     /// The window whose partition and order this one takes over.

@@ -112,14 +112,14 @@ pub(super) fn arrange(tokens: &mut Vec<TokenWithSpan>) {
     }
 }
 
-/// What is written in the place of some tokens.
+/// The text that takes the place of some tokens.
 struct Form {
     tokens: Vec<TokenWithSpan>,
     /// How many tokens it takes the place of, from where it begins.
     taken: usize,
     /// And how many of those before.
     before: usize,
-    /// What is written at the end of the statement.
+    /// The text that is added at the end of the statement.
     closing: Vec<TokenWithSpan>,
 }
 
@@ -223,7 +223,7 @@ impl Given<'_> {
         }
     }
 
-    /// What stands in the parentheses that begin here, if it is not longer than such forms have it.
+    /// Returns the tokens in the parentheses that begin here, if they are no more than such forms have.
     fn brackets(&self, begin: usize) -> Option<&[TokenWithSpan]> {
         if self.token(begin) != Some(&Token::LParen) {
             return None;

@@ -186,7 +186,7 @@ impl<'t> Lines<'t> {
         Some(self.position(begin) + u32::try_from(symbol).ok()?)
     }
 
-    /// What stands at a location, up to the end of a word or of a symbol.
+    /// Returns the text at a location, up to the end of a word or of a symbol.
     pub(crate) fn token_at(&self, location: Location) -> &'t str {
         let rest = &self.text[self.byte(location)..];
         let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
@@ -205,7 +205,7 @@ fn column(location: Location) -> usize {
     usize::try_from(location.column.saturating_sub(1)).unwrap_or(usize::MAX)
 }
 
-/// What the parser expected, and where, from one of its sentences.
+/// Returns the form that the parser expected, and its place, from one of its sentences.
 pub(super) fn in_sentence(message: &str) -> Option<(Option<&str>, Location)> {
     let (rest, column) = message.rsplit_once(", Column: ")?;
     let (rest, line) = rest.rsplit_once(" at Line: ")?;

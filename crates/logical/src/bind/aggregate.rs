@@ -81,7 +81,7 @@ impl Binder<'_> {
                 message.to_owned(),
             ));
         }
-        // What stands in WITHIN GROUP comes after the direct arguments.
+        // The values of WITHIN GROUP come after the direct arguments.
         for key in &written.within_group {
             let expression = self.scalar(&key.value, scope, inner)?;
             values.push(expression);

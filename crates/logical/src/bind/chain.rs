@@ -28,7 +28,7 @@ const LEVELS_MAX: usize = 4 * DEPTH_MAX;
 /// Expressions with fewer parts are copied where they are needed twice.
 const COPIED_PARTS: usize = 32;
 
-/// What a link of a chain has become, for the link around it to find.
+/// The bound form of a link of a chain, for the link around it to find.
 pub(super) struct Found {
     /// Where the syntax of the link is, which is told apart by that alone.
     syntax: *const Expr,
@@ -67,7 +67,7 @@ impl Binder<'_> {
         bound
     }
 
-    /// What a link has become, if it is the one before the link that is being bound.
+    /// Takes the bound form of a link, if it is the one before the link that is being bound.
     pub(super) fn take_found(&mut self, expr: &Expr) -> Option<Expression> {
         let found = self.found.take_if(|found| std::ptr::eq(found.syntax, expr));
         found.map(|found| found.expression)
@@ -110,8 +110,8 @@ impl Binder<'_> {
         Ok(after(steps, bound))
     }
 
-    /// What is made of an expression that is needed more than once: a copy for each place if it is
-    /// small, else it is computed once.
+    /// Readies an expression that is needed more than once: there is a copy for each place if it is small, else it is
+    /// computed once.
     pub(super) fn shared(
         &mut self,
         expression: Expression,

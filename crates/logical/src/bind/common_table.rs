@@ -20,7 +20,7 @@ use syntax::{
     query::{self, QueryBody},
 };
 
-/// What a name in a WITH clause stands for.
+/// The meaning of a name in a WITH clause.
 #[derive(Debug, Clone)]
 pub(super) struct CommonTable {
     pub(super) name: String,
@@ -29,7 +29,7 @@ pub(super) struct CommonTable {
     named: Named,
 }
 
-/// What it means to read a common table by its name.
+/// The outcome of reading a common table by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Named {
     /// Its rows.
@@ -40,7 +40,7 @@ enum Named {
     Initial,
     /// It is being bound, and has no recursive part.
     Whole,
-    /// What it defines for itself is being bound.
+    /// The part that it defines for itself is being bound.
     Own,
     /// It comes later in its clause.
     Later,

@@ -18,7 +18,7 @@ use syntax::{
     query::{self, Alias, FromItem, JoinCondition, Query, TableReference},
 };
 
-/// What a join requires, and columns that it makes.
+/// The condition of a join, and columns that it makes.
 #[derive(Default)]
 struct Joined {
     on: Vec<Expression>,
@@ -299,7 +299,7 @@ impl Binder<'_> {
         Ok(source)
     }
 
-    /// What a join requires, and the columns that `USING` makes of two.
+    /// Binds the condition of a join, and the columns that `USING` makes of two.
     fn join_condition(
         &mut self,
         kind: JoinKind,

@@ -32,7 +32,7 @@ struct GroupKey {
     item: Option<usize>,
 }
 
-/// What a GROUP BY clause says.
+/// The contents of a GROUP BY clause.
 #[derive(Debug, Default)]
 pub(super) struct Groups {
     /// Each once.
@@ -245,7 +245,7 @@ impl GroupKeys<'_, '_, '_> {
     }
 }
 
-/// What the keys of a select list's groups are computed from beside the rows of its sources.
+/// Operands of the keys of a select list's groups beside the rows of its sources.
 struct Beneath {
     subqueries: Vec<Applied>,
     sets: Vec<FunctionCall>,
@@ -444,7 +444,7 @@ impl Binder<'_> {
     }
 }
 
-/// What expressions above the groups may be made of.
+/// The columns that expressions above the groups may be made of.
 struct Above {
     /// Columns that are there besides the keys.
     given: HashSet<ColumnId>,

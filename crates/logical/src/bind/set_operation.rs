@@ -186,7 +186,7 @@ fn set_kind(kind: query::SetKind) -> SetKind {
     }
 }
 
-/// What messages call an operation.
+/// Returns the name of an operation in messages.
 pub(super) fn name(kind: SetKind) -> &'static str {
     match kind {
         SetKind::Union => "UNION",

@@ -306,7 +306,7 @@ impl Binder<'_> {
     }
 }
 
-/// What distances between values of a type are; `None` if there are none.
+/// Returns the type of distances between values of a type; `None` if there are none.
 fn distance_type(ty: Type) -> Option<Type> {
     let Type::Scalar(scalar) = ty else {
         return None;

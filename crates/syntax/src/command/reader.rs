@@ -111,7 +111,7 @@ impl<'s, 't> Reader<'s, 't> {
         Some(number)
     }
 
-    /// What the parser reads from here.
+    /// Returns the result of the parser from here.
     pub(super) fn parsed<T>(
         &mut self,
         read: impl FnOnce(&mut Parser<'_>) -> std::result::Result<T, ParserError>,
@@ -150,7 +150,7 @@ impl<'s, 't> Reader<'s, 't> {
         }
     }
 
-    /// What comes next is not what may come.
+    /// Returns the error for a next word that may not come.
     pub(super) fn unexpected(&self) -> SqlError {
         let end = TokenWithSpan::wrap(Token::EOF);
         let token = self.source.tokens.get(self.at).unwrap_or(&end);

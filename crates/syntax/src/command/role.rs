@@ -17,7 +17,7 @@ impl fmt::Debug for Password {
     }
 }
 
-/// What a statement says about a role; `None` where it says nothing.
+/// The attributes that a statement gives a role; `None` where it says nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RoleOptions {
     /// NULL takes the password away.

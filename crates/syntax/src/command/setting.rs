@@ -17,7 +17,7 @@ pub enum Scope {
     Local,
 }
 
-/// What a setting is to be.
+/// The value that a setting is given.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Assigned {
     /// `DEFAULT`, or a form without a value, as `SET NAMES`: the setting is reset.

@@ -1,4 +1,4 @@
-//! What is read, and where errors are.
+//! The forms that are read, and the places of errors.
 
 use super::{Assigned, Command, Level, Modes, Scope};
 use crate::split;

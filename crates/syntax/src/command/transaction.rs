@@ -43,7 +43,7 @@ impl Level {
     }
 }
 
-/// What a statement says about a transaction; `None` where it says nothing.
+/// The modes that a statement gives a transaction; `None` where it says nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Modes {
     /// The isolation level.

@@ -28,7 +28,7 @@ enum Link {
     AtTimeZone(Box<ast::Expr>),
 }
 
-/// What stands behind LIKE and its relatives.
+/// The operands behind LIKE and its relatives.
 struct Pattern {
     operator: &'static str,
     pattern: Box<ast::Expr>,

@@ -71,7 +71,7 @@ fn what_is_cut_off_is_no_message() {
 /// Names of any length were kept, and charged to no connection.
 #[test]
 fn names_are_bounded() {
-    // What stands before the name, and behind it.
+    // The bytes before the name, and those behind it.
     let messages: [(u8, &[u8], &[u8]); 6] = [
         (b'P', b"", b"\0text\0\0\0"),
         (b'B', b"", b"\0s\0\0\0\0\0\0\0"),

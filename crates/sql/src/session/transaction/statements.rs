@@ -1,6 +1,6 @@
 //! BEGIN, COMMIT, ROLLBACK and savepoints, and the end of a transaction that none of them has opened.
 //!
-//! What ends with the transaction in the session's other parts ends here: cursors, suspended queries, settings.
+//! Cursors, suspended queries and settings, which are in other parts of the session, end with the transaction here.
 
 use std::pin::pin;
 
