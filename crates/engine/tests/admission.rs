@@ -46,13 +46,20 @@ fn commit_and_rest(durable: &Durable, session: &Rc<Session>) -> Timestamp {
     }
 }
 
-#[test]
-fn a_commit_that_gives_up_its_wait_admits_a_transaction() {
+/// Makes a database, and a session of it that has committed and written nothing yet. Returns both, and the commit's
+/// timestamp.
+fn with_resting_commit() -> (Durable, Rc<Session>, Timestamp) {
     let disk = SimulatedDisk::new(1, Faults::default());
     let mut durable = open(disk.directory()).unwrap();
     durable.create_table("t", b"").unwrap();
     let other = Session::new(&durable.database).expect("a session");
     let timestamp = commit_and_rest(&durable, &other);
+    (durable, other, timestamp)
+}
+
+#[test]
+fn a_commit_that_gives_up_its_wait_admits_a_transaction() {
+    let (durable, _other, timestamp) = with_resting_commit();
     let session = durable.session();
     let mut waits: Vec<_> = (0..WAITING_MAX)
         .map(|_| Stepped::new(session.durable(timestamp)))
@@ -111,11 +118,7 @@ fn wait_that_ends_another(session: &Rc<Session>, timestamp: Timestamp) -> Wait {
 
 #[test]
 fn a_waker_that_ends_another_wait_is_dropped_when_nothing_is_borrowed() {
-    let disk = SimulatedDisk::new(1, Faults::default());
-    let mut durable = open(disk.directory()).unwrap();
-    durable.create_table("t", b"").unwrap();
-    let other = Session::new(&durable.database).expect("a session");
-    let timestamp = commit_and_rest(&durable, &other);
+    let (durable, _other, timestamp) = with_resting_commit();
     let session = durable.session();
     // The waker goes with its wait.
     drop(wait_that_ends_another(&session, timestamp));

@@ -1,6 +1,7 @@
 //! Indexes that are attached after an opening, by all workers of the database.
 
 use crate::durable::{Durable, open};
+use crate::index_kinds::{UNIQUE, by_value};
 use crate::steps::Stepped;
 
 use std::{
@@ -23,15 +24,6 @@ use io::{Faults, SimulatedDisk};
 
 /// Records of the table: more than four pieces.
 const RECORDS: u32 = 5000;
-
-const UNIQUE: IndexOptions = IndexOptions {
-    unique: true,
-    prefix_free: false,
-};
-
-fn by_value() -> Extractor {
-    Arc::new(|_, value, keys| keys.push(value))
-}
 
 /// A database that was opened again, with an index `i` that is to be attached.
 struct Setup {

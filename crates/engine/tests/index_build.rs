@@ -2,6 +2,7 @@
 //! index agrees with its table in the end.
 
 use crate::in_memory;
+use crate::index_kinds::{UNIQUE, by_value};
 use crate::stepping;
 
 use std::{
@@ -31,12 +32,6 @@ struct Setup {
     table: Arc<Table>,
 }
 
-fn whole_value() -> Extractor {
-    Arc::new(|_, value, keys| keys.push(value))
-}
-
-const UNIQUE: IndexOptions = unique(true);
-
 const fn unique(unique: bool) -> IndexOptions {
     IndexOptions {
         unique,
@@ -59,7 +54,7 @@ impl Setup {
     fn begin(&self, options: IndexOptions) -> IndexBuild {
         let build = self
             .session
-            .begin_index(&self.table, "i", options, whole_value());
+            .begin_index(&self.table, "i", options, by_value());
         build.unwrap()
     }
 
@@ -162,7 +157,7 @@ fn a_build_that_is_dropped_drops_the_index() {
     setup.step_to_claim(&mut build);
     let again = setup
         .session
-        .begin_index(&setup.table, "i", UNIQUE, whole_value());
+        .begin_index(&setup.table, "i", UNIQUE, by_value());
     assert_eq!(again.unwrap_err(), BuildError::Exists);
     drop(build);
     setup.put(b"j", b"a");
@@ -381,7 +376,7 @@ fn transactions_and_a_builder_share_a_worker_whatever_it_keeps_in_flight() {
         }));
         let (send, receive) = std::sync::mpsc::channel();
         let task = worker.handle().submit(move |session: &Rc<Session>| {
-            let build = session.begin_index(&table, "i", UNIQUE, whole_value());
+            let build = session.begin_index(&table, "i", UNIQUE, by_value());
             let build = build.unwrap();
             build.run(move |_| send.send(commits.load(Relaxed)).unwrap())
         });

@@ -1,6 +1,7 @@
 //! Indexes that are created and dropped as parts of transactions.
 
 use crate::by_hand;
+use crate::index_kinds::{UNIQUE, by_value};
 use crate::steps;
 
 use std::{
@@ -10,24 +11,16 @@ use std::{
 
 use by_hand::Setup;
 use engine::{
-    BuildError, Direction, Error, Extractor, IfLocked, Index, IndexOptions, IndexState, Isolation,
-    OnConflict, Table, TableLockMode::RowExclusive, Transaction,
+    BuildError, Direction, Error, IfLocked, Index, IndexOptions, IndexState, Isolation, OnConflict,
+    Table, TableLockMode::RowExclusive, Transaction,
 };
 use interleave::{Sequential, run_inline};
 use steps::Stepped;
 
-const UNIQUE: IndexOptions = IndexOptions {
-    unique: true,
-    prefix_free: false,
-};
 const PLAIN: IndexOptions = IndexOptions {
     unique: false,
     prefix_free: false,
 };
-
-fn by_value() -> Extractor {
-    Arc::new(|_, value, keys| keys.push(value))
-}
 
 fn setup() -> Setup {
     Setup {

@@ -7,6 +7,8 @@ mod by_hand;
 mod durable;
 #[path = "common/in_memory.rs"]
 mod in_memory;
+#[path = "common/index_kinds.rs"]
+mod index_kinds;
 #[path = "common/rng.rs"]
 mod rng;
 #[path = "common/stepping.rs"]

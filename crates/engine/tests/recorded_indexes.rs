@@ -2,6 +2,7 @@
 //! the indexes that it had, until they are attached or dropped.
 
 use crate::durable;
+use crate::index_kinds::{UNIQUE, by_value};
 
 use std::{future::Future, pin::pin, rc::Rc, sync::Arc, task::Poll};
 
@@ -12,15 +13,6 @@ use engine::{
 };
 use interleave::Interleaved;
 use io::{Faults, SimulatedDisk};
-
-const UNIQUE: IndexOptions = IndexOptions {
-    unique: true,
-    prefix_free: false,
-};
-
-fn by_value() -> Extractor {
-    Arc::new(|_, value, keys| keys.push(value))
-}
 
 /// A database whose disk can crash.
 struct Setup {
