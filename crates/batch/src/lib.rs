@@ -9,6 +9,6 @@ mod spare;
 
 pub use self::{
     owned::OwnedValue,
-    rows::{BATCH_ROWS, NO_ROW, NewRow, Rows},
+    rows::{BATCH_BYTES, BATCH_ROWS, NO_ROW, NewRow, Rows},
     spare::SpareRows,
 };

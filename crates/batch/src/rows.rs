@@ -27,7 +27,7 @@ pub const BATCH_ROWS: usize = 256;
 
 /// Bytes beyond the rows' own width that operators hand over at once, approximately: the last row
 /// may exceed them.
-const BYTES_MAX: usize = 1 << 20;
+pub const BATCH_BYTES: usize = 1 << 20;
 
 /// Number in place of a row's, meaning no row.
 pub const NO_ROW: u32 = u32::MAX;
@@ -204,7 +204,7 @@ impl Rows {
             let copied = pick(one_places, left, *one, &self.arena)
                 | pick(two_places, right, *two, &self.arena);
             added += 1;
-            if copied && self.arena.allocated_bytes() + put_by >= BYTES_MAX {
+            if copied && self.arena.allocated_bytes() + put_by >= BATCH_BYTES {
                 break;
             }
         }
@@ -368,7 +368,7 @@ impl Rows {
     /// handed on.
     #[inline]
     pub fn is_large(&self) -> bool {
-        self.arena.allocated_bytes() + self.put_by() >= BYTES_MAX && self.rows > 0
+        self.arena.allocated_bytes() + self.put_by() >= BATCH_BYTES && self.rows > 0
     }
 
     /// Returns the bytes of full arenas.
@@ -531,7 +531,7 @@ mod tests {
     fn rows_stay_large_when_they_are_charged() {
         let memory = Memory::new(&Allowance::unlimited(), usize::MAX);
         let mut rows = Rows::new(1);
-        let text = "x".repeat(BYTES_MAX / BATCH_ROWS);
+        let text = "x".repeat(BATCH_BYTES / BATCH_ROWS);
         for _ in 0..2 * BATCH_ROWS {
             rows.push([Value::Text(&text)]);
         }

@@ -80,7 +80,6 @@ use self::{
     transaction::SessionTransaction,
 };
 use crate::database::Database;
-use batch::SpareRows;
 use syntax::{self, Source, Statement, Tree, phase};
 
 pub use self::{
@@ -259,8 +258,6 @@ pub struct Session {
     cursors: Cursors,
     suspended: SuspendedQueries,
     memory: SessionMemory,
-    /// Memory that a short statement leaves for the next one.
-    spare_rows: Rc<SpareRows>,
 }
 
 impl Session {
@@ -277,7 +274,6 @@ impl Session {
             cursors: Cursors::default(),
             suspended: SuspendedQueries::default(),
             memory: SessionMemory::new(&database.memory),
-            spare_rows: Rc::default(),
         }
     }
 

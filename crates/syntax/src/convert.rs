@@ -36,6 +36,7 @@ use crate::{
     name::{DottedName, Name},
     position::Span,
     query::Query,
+    statement,
 };
 
 /// A form that is refused is shown in the error as it was written, and its place is told unless the form is longer than
@@ -132,8 +133,7 @@ fn misplaced(message: &'static str) -> Refused {
 
 /// Refuses the first clause that is there.
 fn refuse_first(clauses: &[(bool, &str)]) -> Option<Refused> {
-    let found = clauses.iter().find(|(is_there, _)| *is_there);
-    found.map(|(_, what)| unsupported(what))
+    statement::refuse_first(clauses).err().map(Refused)
 }
 
 /// Returns the number that stands for one that is not written. It has no place.

@@ -225,7 +225,7 @@ impl Statement {
 ///
 /// # Errors
 /// 0A000.
-fn refuse_first(clauses: &[(bool, &str)]) -> Result<()> {
+pub(crate) fn refuse_first(clauses: &[(bool, &str)]) -> Result<()> {
     match clauses.iter().find(|(is_there, _)| *is_there) {
         Some((_, what)) => Err(SqlError::unsupported(what)),
         None => Ok(()),

@@ -130,7 +130,7 @@ impl Session {
         );
         let decoder = Decoder::new(&copied.table, described(&copied), options)?;
         let (form, columns) = (decoder.format().into(), decoder.columns());
-        let opened = Opened::new(cached_plan.statement.plan.clone(), &self.spare_rows)?;
+        let opened = Opened::new(cached_plan.statement.plan.clone(), self.memory.spare_rows())?;
         let names = self.names(&cached_plan.catalog);
         let mut copy_from = CopyFrom {
             batch: Rows::new(columns),

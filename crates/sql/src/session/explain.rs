@@ -138,7 +138,7 @@ impl Session {
                 &shared,
                 &key_changes,
             );
-            let mut opened = Opened::new(planned.plan.clone(), &self.spare_rows)?;
+            let mut opened = Opened::new(planned.plan.clone(), self.memory.spare_rows())?;
             let mut batch = Rows::new(opened.width());
             while opened.next(&context, &mut batch).await? {
                 batch.clear();

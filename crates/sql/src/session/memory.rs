@@ -5,6 +5,7 @@ use std::{rc::Rc, sync::Arc};
 use types::{Allowance, Memory};
 
 use crate::memory::{FREE_BYTES, StatementMemory};
+use batch::SpareRows;
 use executor::execute::Budget;
 
 /// A session's share of the memory of all statements.
@@ -13,6 +14,8 @@ pub(super) struct SessionMemory {
     statements: Rc<Allowance>,
     /// Memory of plans, prepared statements and portals.
     kept: Rc<Memory>,
+    /// Lists of rows that a short statement leaves for the next one.
+    spare_rows: Rc<SpareRows>,
 }
 
 impl SessionMemory {
@@ -22,6 +25,7 @@ impl SessionMemory {
             all: all.clone(),
             statements: Allowance::new(all.clone(), FREE_BYTES),
             kept: Memory::new(&Allowance::new(all.clone(), 0), usize::MAX),
+            spare_rows: Rc::default(),
         }
     }
 
@@ -34,5 +38,10 @@ impl SessionMemory {
     /// Returns the memory that is charged for what outlives a statement.
     pub(super) fn kept(&self) -> &Rc<Memory> {
         &self.kept
+    }
+
+    /// Returns the lists that a statement may take, and gives back.
+    pub(super) fn spare_rows(&self) -> &Rc<SpareRows> {
+        &self.spare_rows
     }
 }

@@ -67,7 +67,11 @@ impl Session {
             self.lowered(bound, RowKind::Insert, Vec::new(), &catalog)
         })
         .await?;
-        let execution = Execution::new(&Arc::new(cached_plan), self.budget(), &self.spare_rows)?;
+        let execution = Execution::new(
+            &Arc::new(cached_plan),
+            self.budget(),
+            self.memory.spare_rows(),
+        )?;
         let rows = self.run_to_end(execution, &no_parameters(), sink).await?;
         sink.complete(Tag::Rows("SELECT", rows))
     }

@@ -377,7 +377,7 @@ impl Session {
         parameters: &Rows,
         sink: &mut impl Sink,
     ) -> Result<()> {
-        let execution = Execution::new(cached_plan, self.budget(), &self.spare_rows)?;
+        let execution = Execution::new(cached_plan, self.budget(), self.memory.spare_rows())?;
         let rows = self.run_to_end(execution, parameters, sink).await?;
         sink.complete(cached_plan.tag(rows))
     }

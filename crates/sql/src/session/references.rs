@@ -209,7 +209,7 @@ impl Session {
             reads,
             ..self.execution_context(transaction, &environment, parameters, &shared, changes)
         };
-        let mut opened = Opened::new(cached_plan.statement.plan.clone(), &self.spare_rows)?;
+        let mut opened = Opened::new(cached_plan.statement.plan.clone(), self.memory.spare_rows())?;
         let mut batch = Rows::new(opened.width());
         while opened.next(&context, &mut batch).await? && !cached_plan.shows_rows() {
             batch.clear();

@@ -140,7 +140,7 @@ impl Session {
         cached_plan: &Arc<CachedPlan>,
         parameters: Rc<Rows>,
     ) -> Result<Rc<Suspended>> {
-        let execution = Execution::new(cached_plan, self.budget(), &self.spare_rows)?;
+        let execution = Execution::new(cached_plan, self.budget(), self.memory.spare_rows())?;
         let memory = execution.memory();
         let query = Query {
             execution,

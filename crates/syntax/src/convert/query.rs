@@ -17,7 +17,7 @@ use crate::{
     name::Name,
     phase,
     query::{
-        CommonTable, Distinct, FromItem, GroupingElement, IfLocked, Lock, OrderKey, Query,
+        Alias, CommonTable, Distinct, FromItem, GroupingElement, IfLocked, Lock, OrderKey, Query,
         QueryBody, Select, SelectItem, SetKind, SetOperation, TableReference, With,
     },
 };
@@ -125,10 +125,10 @@ impl Conversion {
         self.see(with.with_token.0.span);
         let tables = with.cte_tables.into_iter().map(|table| {
             self.see(table.closing_paren_token.0.span);
-            let columns = table.alias.columns.into_iter();
+            let Alias { name, columns } = self.table_alias(table.alias);
             CommonTable {
-                name: self.name(table.alias.name),
-                columns: columns.map(|column| self.name(column.name)).collect(),
+                name,
+                columns,
                 query: self.query(*table.query),
             }
         });

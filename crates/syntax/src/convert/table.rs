@@ -153,11 +153,15 @@ impl Conversion {
     }
 
     fn alias(&mut self, alias: Option<ast::TableAlias>) -> Option<Alias> {
-        let alias = alias?;
+        alias.map(|alias| self.table_alias(alias))
+    }
+
+    /// Converts the name of a relation, with those of its columns.
+    pub(super) fn table_alias(&mut self, alias: ast::TableAlias) -> Alias {
         let columns = alias.columns.into_iter();
-        Some(Alias {
+        Alias {
             name: self.name(alias.name),
             columns: columns.map(|column| self.name(column.name)).collect(),
-        })
+        }
     }
 }

@@ -11,11 +11,9 @@ use interleave::{Interleaved, together};
 use types::{Charge, Memory, Result, Value};
 
 use super::super::{BATCH_ROWS, ExecutionContext, new_row};
+use batch::BATCH_BYTES;
 use catalog::RowKey;
 use planner::plan::NewRow;
-
-/// Bytes of records after which a batch ends: one more record than they are in memory at once.
-const BYTES_MAX: usize = 1 << 20;
 
 /// Keys and records of new rows, one behind the other.
 #[derive(Default)]
@@ -36,9 +34,9 @@ impl Encoded {
         self.ends.len()
     }
 
-    /// Returns whether there are as many rows, or bytes, as are put in at once.
+    /// Returns whether there are as many rows, or bytes, as are put in at once: one more record than that is in memory.
     pub(super) fn is_full(&self) -> bool {
-        self.len() >= BATCH_ROWS || self.bytes.len() >= BYTES_MAX
+        self.len() >= BATCH_ROWS || self.bytes.len() >= BATCH_BYTES
     }
 
     /// Charges the memory to the statement.

@@ -107,7 +107,7 @@ impl Session {
                 types::text::read(text, *ty, &context, &scratch)
             }
         };
-        let mut parameters = self.spare_rows.take(prepared.types.len());
+        let mut parameters = self.memory.spare_rows().take(prepared.types.len());
         parameters.push_with(|row| {
             for (value, ty) in values.zip(&*prepared.types) {
                 row.take(read(value, ty)?);
@@ -218,7 +218,7 @@ impl Session {
         };
         self.run_prepared(prepared, &parameters, limits, &mut kept)
             .await?;
-        self.spare_rows.give_back(parameters);
+        self.memory.spare_rows().give_back(parameters);
         let Kept { rows, tag, .. } = kept;
         let tag = tag.ok_or_else(|| SqlError::new(SqlState::INTERNAL_ERROR, "no tag"))?;
         let rest = rows
