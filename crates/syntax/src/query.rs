@@ -155,7 +155,7 @@ impl SetOperation {
     /// Passes if the operation is one that there is.
     ///
     /// # Errors
-    /// 0A000 or 42601.
+    /// 0A000.
     pub fn supported(&self) -> Result<()> {
         refusal(&self.refused)
     }

@@ -6,8 +6,8 @@
 //! # Safety argument
 //! The values of the rows that are handed over borrow from their own arenas. All of these belong to the taking rows
 //! before the first value is moved, and live as long as those: the taking rows reset or drop no arena before
-//! [`Rows::clear`], which forgets all of their values. The rows that are handed over forget theirs at the end, and are
-//! borrowed mutably until then: nothing reads them in between.
+//! [`Rows::clear`], which forgets all of their values. The rows that are handed over are taken out of their owner's hands
+//! before that, and come back empty: nothing else reads them in between, also where a panic ends the taking over.
 
 use types::{Scratch, Value};
 
@@ -28,14 +28,16 @@ impl Rows {
         stay: impl ExactSizeIterator<Item = usize>,
         apart: &Rows,
     ) {
-        let is_moved = 2 * stay.len() >= from.len();
+        let width = from.width();
+        let mut handed = std::mem::replace(from, Rows::new(width));
+        let is_moved = 2 * stay.len() >= handed.len();
         if is_moved {
-            self.adopt_arenas(from);
+            self.adopt_arenas(&mut handed);
         }
         for (number, at) in stay.enumerate() {
             let before = self.values.len();
             let arena = &self.arena;
-            let row = from.row(at).iter().map(|value| match is_moved {
+            let row = handed.row(at).iter().map(|value| match is_moved {
                 // SAFETY: the value borrows nothing, or borrows from an arena of these rows. See the module's header.
                 true => unsafe { std::mem::transmute::<Value<'_>, Value<'static>>(*value) },
                 false => kept(value, arena),
@@ -44,11 +46,12 @@ impl Rows {
             self.values.extend(row.chain(apart));
             self.count_row(before);
         }
-        from.clear();
+        handed.clear();
         if !is_moved {
             // Memory that the arena has kept would come along with the next rows, which may be small.
-            from.arena = Scratch::new();
+            handed.arena = Scratch::new();
         }
+        *from = handed;
     }
 
     fn adopt_arenas(&mut self, from: &mut Rows) {
@@ -68,6 +71,8 @@ impl Rows {
 
 #[cfg(test)]
 mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
     use types::{Allowance, Memory, Value};
 
     use crate::Rows;
@@ -110,6 +115,19 @@ mod tests {
         assert!(memory.used() >= to.bytes());
         drop(to);
         assert_eq!(memory.used(), 0);
+    }
+
+    /// A panic between the move of the arenas and that of the rows once left rows behind whose memory belonged to the
+    /// taking rows.
+    #[test]
+    fn a_panic_leaves_no_rows_without_their_memory() {
+        let mut to = Rows::new(2);
+        let mut from = texts(10);
+        let beyond = [0, 1, 2, 3, 4, 10].into_iter();
+        let adopting = AssertUnwindSafe(|| to.adopt(&mut from, beyond, &Rows::default()));
+        assert!(catch_unwind(adopting).is_err());
+        drop(to);
+        assert!(from.is_empty() && from.width() == 2);
     }
 
     /// A few rows of many are copied, and hold no memory of the others.

@@ -169,8 +169,8 @@ impl Session {
         Ok(true)
     }
 
-    /// Returns a plan that can be run now, with what `find` finds beside it: the way of every statement from its text
-    /// to its execution. The plan's tables are locked in the open transaction, and their definitions are those that it
+    /// Returns a plan that can be run now, with what `find` finds beside it: the way of clients' statements from
+    /// their texts to their execution, but for EXPLAIN. The caller has begun a transaction. The plan's tables are locked in the open transaction, and their definitions are those that it
     /// was made from. `find` is asked again whenever a definition has changed meanwhile, or more is known of the tables
     /// by now.
     ///

@@ -22,9 +22,10 @@
 //! end late: a build takes minutes, in which old versions of other tables are to be collected.
 //!
 //! # Helpers decide nothing
-//! A helper that cannot go on, for whatever reason (a duplicate, exhausted memory, a panic of the
-//! extractor, the end of its worker), gives the rest of its piece back and ends. The builder takes
-//! that rest, and meets the reason itself if there still is one. Errors of a divided build are
+//! A helper that cannot go on, for whatever reason (a duplicate, room that it has waited for in vain, a
+//! panic of the extractor, the end of its worker), gives the rest of its piece back and ends. The
+//! builder takes that rest, and meets the reason itself if there still is one. A helper that waits for
+//! room, or tries again after an abort, keeps its piece meanwhile. Errors of a divided build are
 //! therefore those of one that is not divided, except that of several duplicates another one may be
 //! met first. Helpers whose builder has ended find that the index is not being built any more.
 //!
