@@ -8,7 +8,6 @@
 
 #![warn(missing_docs)]
 
-mod copy;
 mod database;
 pub mod fuzz;
 mod memory;

@@ -10,9 +10,9 @@ use std::sync::Arc;
 use types::{Charge, Context, Result, SqlError, SqlState};
 
 use super::{Field, Notice, ResultRow, Session, Sink, Tag, query::CachedPlan};
-use crate::copy::{Column, Decoder, Encoder, Format, Options};
 use batch::Rows;
 use catalog::{Table, from_engine};
+use copy_formats::{Column, Decoder, Encoder, Format, Options};
 use executor::execute::{ExecutionContext, KeyChanges, Opened, SharedRows};
 use logical::bind::{Binder, CopiedColumns, Parameters};
 use syntax::{
@@ -38,7 +38,7 @@ pub enum CopyForm {
     reason = "sessions and their sinks stay on one thread"
 )]
 pub trait CopyTarget {
-    /// The next bytes, cut anywhere. Who hands them over does not go on before it is ready.
+    /// Takes the next bytes, cut anywhere. The caller waits until they are taken.
     ///
     /// # Errors
     /// The error that ends the statement.

@@ -23,7 +23,7 @@ use catalog::Table;
 const ROW_BYTES_MAX: usize = 0x3fff_ffff;
 
 /// A decoder of a client's data: see the module's text.
-pub(crate) struct Decoder {
+pub struct Decoder {
     table: Arc<str>,
     columns: Vec<Column>,
     options: Options,
@@ -47,7 +47,7 @@ impl Decoder {
     ///
     /// # Errors
     /// 42703 and 42P10 if options name columns that are not among them.
-    pub(crate) fn new(table: &Table, columns: Vec<Column>, options: Options) -> Result<Self> {
+    pub fn new(table: &Table, columns: Vec<Column>, options: Options) -> Result<Self> {
         Ok(Self {
             table: table.name.clone(),
             forced: options.forced(table, &columns)?,
@@ -66,11 +66,13 @@ impl Decoder {
         })
     }
 
-    pub(crate) fn format(&self) -> Format {
+    /// Returns the format of the data.
+    pub fn format(&self) -> Format {
         self.options.format
     }
 
-    pub(crate) fn columns(&self) -> usize {
+    /// Returns the number of columns of a row.
+    pub fn columns(&self) -> usize {
         self.columns.len()
     }
 
@@ -78,7 +80,7 @@ impl Decoder {
     ///
     /// # Errors
     /// 54000 for a row that is too long; 22P04 for binary data after its end.
-    pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<()> {
+    pub fn push(&mut self, bytes: &[u8]) -> Result<()> {
         if self.is_over {
             // A client may go on after the end of its text.
             return match self.options.format {
@@ -101,12 +103,12 @@ impl Decoder {
     }
 
     /// Returns the size of the buffer of bytes that wait to become rows.
-    pub(crate) fn waiting_bytes(&self) -> usize {
+    pub fn waiting_bytes(&self) -> usize {
         self.bytes.capacity()
     }
 
     /// Notes that there are no more bytes.
-    pub(crate) fn end(&mut self) {
+    pub fn end(&mut self) {
         self.is_all = true;
     }
 
@@ -115,7 +117,7 @@ impl Decoder {
     /// # Errors
     /// 22P04 for data that is no row, 22P02 and others for text that is no value; each with the
     /// place.
-    pub(crate) fn next(&mut self, context: &Context<'_>, batch: &mut Rows) -> Result<bool> {
+    pub fn next(&mut self, context: &Context<'_>, batch: &mut Rows) -> Result<bool> {
         if self.is_over {
             return Ok(false);
         }
@@ -129,7 +131,7 @@ impl Decoder {
     }
 
     /// Returns an error over a row of the batch with the row's place.
-    pub(crate) fn explained(&self, at: usize, error: SqlError) -> SqlError {
+    pub fn explained(&self, at: usize, error: SqlError) -> SqlError {
         let has_text = self.options.format != Format::Binary;
         self.places.explained(at, &self.table, has_text, error)
     }

@@ -8,9 +8,12 @@ use syntax::copy::{Argument, CopyOption};
 
 /// The form in which rows are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Format {
+pub enum Format {
+    /// Lines, with backslashes before special characters.
     Text,
+    /// Lines, with quotes around values that need them.
     Csv,
+    /// PostgreSQL's binary format.
     Binary,
 }
 
@@ -25,7 +28,7 @@ pub(crate) enum Header {
 
 /// All options. Except for the format, they are for text and CSV only.
 #[derive(Debug, Clone)]
-pub(crate) struct Options {
+pub struct Options {
     pub(crate) format: Format,
     pub(crate) header: Header,
     pub(crate) delimiter: u8,
@@ -65,11 +68,11 @@ struct Given<'o> {
 }
 
 impl Options {
-    /// Reads options.
+    /// Reads the options of a COPY, from a client or to it, and completes them by their defaults.
     ///
     /// # Errors
     /// 42601, 22023 and 0A000, as in PostgreSQL.
-    pub(crate) fn of(options: &[CopyOption], is_from: bool) -> Result<Options> {
+    pub fn of(options: &[CopyOption], is_from: bool) -> Result<Options> {
         let mut given = Given::default();
         for option in options {
             given.take(option, is_from).map_err(|error| {

@@ -9,7 +9,7 @@ use super::{
 use catalog::Table;
 
 /// A writer of rows in a format, each into memory that is used again for the next.
-pub(crate) struct Encoder {
+pub struct Encoder {
     options: Options,
     columns: Vec<Column>,
     force_quote: Vec<bool>,
@@ -22,11 +22,7 @@ impl Encoder {
     ///
     /// # Errors
     /// 42703 and 42P10 if options name columns that are not among them.
-    pub(crate) fn new(
-        table: Option<&Table>,
-        columns: Vec<Column>,
-        options: Options,
-    ) -> Result<Self> {
+    pub fn new(table: Option<&Table>, columns: Vec<Column>, options: Options) -> Result<Self> {
         Ok(Self {
             force_quote: options.force_quote.among(table, &columns, "FORCE_QUOTE")?,
             columns,
@@ -35,16 +31,18 @@ impl Encoder {
         })
     }
 
-    pub(crate) fn format(&self) -> Format {
+    /// Returns the format of the data.
+    pub fn format(&self) -> Format {
         self.options.format
     }
 
-    pub(crate) fn columns(&self) -> usize {
+    /// Returns the number of columns of a row.
+    pub fn columns(&self) -> usize {
         self.columns.len()
     }
 
     /// Appends the format's header, if it has one.
-    pub(crate) fn begin(&mut self, out: &mut Vec<u8>) {
+    pub fn begin(&mut self, out: &mut Vec<u8>) {
         match self.options.format {
             Format::Binary => {
                 out.extend_from_slice(SIGNATURE);
@@ -70,7 +68,7 @@ impl Encoder {
     ///
     /// # Errors
     /// Errors of writing values.
-    pub(crate) fn row(
+    pub fn row(
         &mut self,
         values: &[Value<'_>],
         context: &Context<'_>,
@@ -99,7 +97,7 @@ impl Encoder {
     }
 
     /// Appends the format's trailer, if it has one.
-    pub(crate) fn end(&self, out: &mut Vec<u8>) {
+    pub fn end(&self, out: &mut Vec<u8>) {
         if self.options.format == Format::Binary {
             out.extend_from_slice(&(-1_i16).to_be_bytes());
         }

@@ -1,7 +1,8 @@
 //! The formats of COPY: rows as text, CSV or binary, as PostgreSQL 15 reads and writes them.
 //!
-//! This module is about bytes and values. The execution of a COPY is in `session/copy.rs`, its
-//! syntax in `syntax/copy.rs`.
+//! The crate knows bytes, values and definitions of tables: a [`Decoder`] makes rows of a client's bytes, an
+//! [`Encoder`] bytes of rows. It never knows a session, a plan or a record: sessions of crate `sql` execute COPY, and
+//! `syntax` reads its text.
 //!
 //! | part | file |
 //! | --- | --- |
@@ -12,9 +13,12 @@
 //! | rows on their way to the client: [`Encoder`] | `encode.rs` |
 //! | lines of rows, for messages | `place.rs` |
 
+#![warn(missing_docs)]
+
 mod decode;
 mod encode;
 mod fields;
+pub mod fuzz;
 mod lines;
 mod options;
 mod place;
@@ -24,7 +28,7 @@ use std::sync::Arc;
 
 use types::{Type, TypeModifier};
 
-pub(crate) use self::{
+pub use self::{
     decode::Decoder,
     encode::Encoder,
     options::{Format, Options},
@@ -32,10 +36,13 @@ pub(crate) use self::{
 
 /// A column that is copied.
 #[derive(Debug, Clone)]
-pub(crate) struct Column {
-    pub(crate) name: Arc<str>,
-    pub(crate) ty: Type,
-    pub(crate) modifier: TypeModifier,
+pub struct Column {
+    /// Name, in the header and in messages.
+    pub name: Arc<str>,
+    /// Type of its values.
+    pub ty: Type,
+    /// Modifier of the type, which values of a client are converted to.
+    pub modifier: TypeModifier,
 }
 
 /// First bytes of binary data.
