@@ -13,7 +13,8 @@
 //! # Many rows
 //! Operators that hold rows may hold millions. Their values lie in parts of the same number of
 //! rows, which avoids copying them when rows are added, and their arenas are of about
-//! [`ARENA_BYTES`], or those of the batches that they were taken over with. Both are given back in steps ([`Gradual`]). A batch has one part and one arena.
+//! [`ARENA_BYTES`], or those of the batches that they were taken over with. Both are given back in
+//! steps ([`Gradual`]). A batch has one part and one arena.
 
 mod adopt;
 

@@ -157,8 +157,8 @@ fn every_way_to_a_plan_bears_it() {
     });
 }
 
-/// Statements of a text are read before the first is carried out, each with the one within it: a PREPARE within a PREPARE
-/// was read with all within that again, so that 8,000 of them took half a minute.
+/// Statements of a text are read before the first is carried out, each with the one within it: a PREPARE within a
+/// PREPARE was read with all within that again, so that 8,000 of them took half a minute.
 #[test]
 fn statements_within_statements_are_read_one_level_deep() {
     on_a_workers_stack(|| {

@@ -6,8 +6,8 @@
 //! # Safety argument
 //! The values of the rows that are handed over borrow from their own arenas. All of these belong to the taking rows
 //! before the first value is moved, and live as long as those: the taking rows reset or drop no arena before
-//! [`Rows::clear`], which forgets all of their values. The rows that are handed over are taken out of their owner's hands
-//! before that, and come back empty: nothing else reads them in between, also where a panic ends the taking over.
+//! [`Rows::clear`], which forgets all of their values. The rows that are handed over are taken out of their owner's
+//! hands before that, and come back empty: nothing else reads them in between, also where a panic ends the taking over.
 
 use types::{Scratch, Value};
 

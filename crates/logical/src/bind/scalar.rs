@@ -224,8 +224,8 @@ impl Binder<'_> {
         self.coerce(bound, BOOL, TypeModifier::NONE, self.position(expr))
     }
 
-    /// Binds what is about to become `ty`: a literal or an empty array constructor takes that type. Of one with items, each is
-    /// cast if the whole `is_cast`.
+    /// Binds an expression that is about to become `ty`: a literal or an empty array constructor takes that type. Each
+    /// item of another constructor is cast if the whole `is_cast`.
     pub(super) fn scalar_for(
         &mut self,
         expr: &Expr,

@@ -161,8 +161,8 @@ fn lock_mode(action: &TableAction) -> TableLockMode {
     }
 }
 
-/// Returns the order in which an action is carried out: drops come first, then types, then new columns, what columns are
-/// otherwise, and constraints. Constraints that Weft does not have are refused before anything is done.
+/// Returns the order in which an action is carried out: drops come first, then types, then new columns, other changes
+/// of columns, and constraints. Constraints that Weft does not have are refused before anything is done.
 fn pass(action: &TableAction) -> u8 {
     match action {
         TableAction::DropColumn { .. } | TableAction::DropConstraint { .. } => 0,

@@ -170,9 +170,9 @@ impl Session {
     }
 
     /// Returns a plan that can be run now, with what `find` finds beside it: the way of clients' statements from
-    /// their texts to their execution, but for EXPLAIN. The caller has begun a transaction. The plan's tables are locked in the open transaction, and their definitions are those that it
-    /// was made from. `find` is asked again whenever a definition has changed meanwhile, or more is known of the tables
-    /// by now.
+    /// their texts to their execution, but for EXPLAIN. The caller has begun a transaction. The plan's tables are
+    /// locked in the open transaction, and their definitions are those that it was made from. `find` is asked again
+    /// whenever a definition has changed meanwhile, or more is known of the tables by now.
     ///
     /// # Errors
     /// 25006 if the plan writes and the transaction does not; errors of `find` and of locking.

@@ -8,8 +8,8 @@ use syntax::statement::{Integer, SequenceClauses};
 /// Returns the options of a sequence; `before` has its former options, and its last value.
 ///
 /// # Errors
-/// 42601 for a clause that is written twice, 22023 for options that do not go together, 22003 and 22P02 for numbers that
-/// are no `bigint`.
+/// 42601 for a clause that is written twice, 22023 for options that do not go together, 22003 and 22P02 for numbers
+/// that are no `bigint`.
 pub(super) fn resolve(
     clauses: &SequenceClauses,
     ty: Type,

@@ -31,9 +31,9 @@ fn idle_statements_do_not_keep_old_catalogs() {
     });
 }
 
-/// A plan that was made anew was asked for with the types of all parameters, and so was kept a second time under another
-/// key; its statement was charged for the first one. A heavy plan was not found while there was a light one, of an older
-/// version of the catalog, under its key.
+/// A plan that was made anew was asked for with the types of all parameters, and so was kept a second time under
+/// another key; its statement was charged for the first one. A heavy plan was not found while there was a light one, of
+/// an older version of the catalog, under its key.
 #[test]
 fn a_plan_that_is_made_anew_is_shared_and_charged() {
     with_sessions(async |[one, other]| {
@@ -75,8 +75,8 @@ fn a_plan_that_is_made_anew_has_the_parameters_that_the_client_was_told() {
     });
 }
 
-/// COPY and CREATE TABLE AS planned their query by themselves each time. The query of SELECT INTO, which begins as other
-/// queries do, must not be taken for the whole statement.
+/// COPY and CREATE TABLE AS planned their query by themselves each time. The query of SELECT INTO, which begins as
+/// other queries do, must not be taken for the whole statement.
 #[test]
 fn queries_within_other_statements_are_planned_once() {
     with_session(async |session| {
