@@ -381,6 +381,7 @@ impl Session {
     /// A statement has failed: so has its transaction. One that was not begun explicitly is
     /// rolled back.
     pub async fn failed(&mut self) {
+        self.environment.forget_pending();
         if !self.transaction.fail().await {
             self.roll_back().await;
         }

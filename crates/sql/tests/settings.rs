@@ -240,3 +240,26 @@ fn roles_are_managed_by_who_may() {
     );
     bed.run("drop role if exists gone").unwrap();
 }
+
+/// A value that a failed statement had given a setting was in force from the next statement on.
+#[test]
+fn a_setting_of_a_failed_statement_stays_as_it_was() {
+    let mut bed = Bed::new();
+    let fails = "select set_config('a.b', 'lost', false), 1 / (i - 1) from generate_series(1, 1) i";
+    let held = format!("declare c cursor with hold for {fails}; commit");
+    let kept = "select current_setting('a.b')";
+    bed.run("set a.b = 'kept'").unwrap();
+    for (begin, fails, end) in [
+        ("select 1", fails, "select 1"),
+        ("begin; savepoint s", fails, "rollback to s"),
+        ("rollback; begin", fails, "rollback"),
+        ("begin", &held, "select 1"),
+    ] {
+        bed.run(begin).unwrap();
+        assert_eq!(bed.run(fails).unwrap_err().state().code(), "22012");
+        bed.run(end).unwrap();
+        for _ in 0..2 {
+            assert_eq!(bed.run(kept).unwrap().rows, [["kept"]], "{begin}");
+        }
+    }
+}

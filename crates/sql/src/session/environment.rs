@@ -76,6 +76,11 @@ impl SessionEnvironment {
         self.pending.take()
     }
 
+    /// Forgets the settings that a statement has set which has failed.
+    pub(super) fn forget_pending(&self) {
+        self.pending.borrow_mut().clear();
+    }
+
     pub(super) fn begin_transaction(&self) {
         self.transaction_time.set(now());
     }

@@ -177,6 +177,7 @@ impl Session {
         let began_with = self.transaction.leave();
         self.cursors.roll_back();
         self.suspended.end();
+        self.environment.forget_pending();
         self.forget_settings(began_with);
         self.transaction.roll_back().await;
     }
