@@ -158,6 +158,15 @@ pub struct ResultRow<'r> {
     reason = "sessions and their sinks stay on one thread"
 )]
 pub trait Sink {
+    /// Checks that rows of these columns can be taken, before a statement does what it cannot do again.
+    ///
+    /// # Errors
+    /// 0A000 if the client was told of other columns.
+    fn expects(&self, fields: &[Field]) -> Result<()> {
+        let _ = fields;
+        Ok(())
+    }
+
     /// The columns of the rows to come. Not told of statements that were prepared.
     ///
     /// # Errors

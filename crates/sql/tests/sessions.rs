@@ -540,3 +540,33 @@ fn waits_for_advisory_locks_end_by_deadlock_detection_and_by_timeouts() {
         .unwrap();
     assert_eq!(one(&mut bed, "select pg_try_advisory_lock(1)"), "t");
 }
+
+/// A cursor whose rows were computed went on after a failed FETCH, from wherever that had come to: one that outlived its
+/// transaction, and one that had come to its end. A cursor WITH HOLD that had failed kept its transaction from
+/// committing. As PostgreSQL 15 answers.
+#[test]
+fn a_cursor_that_has_failed_cannot_be_run_on() {
+    const BACK: &str = "fetch backward 1 from c";
+    let mut bed = accounts();
+    let declare = "declare c no scroll cursor with hold for select generate_series(1, 5)";
+    bed.run(declare).unwrap();
+    assert_eq!(one(&mut bed, "fetch 2 from c"), "1;2");
+    let failed = bed.run(BACK).unwrap_err();
+    assert_eq!(failed.message(), "cursor can only scan forward");
+    let refused = bed.run("fetch 1 from c").unwrap_err();
+    assert_eq!(refused.message(), "portal \"c\" cannot be run");
+    assert_eq!(state(&mut bed, "move 1 from c"), "55000");
+    bed.run("close c").unwrap();
+    for (fetch, rows) in [("fetch all from c", "1;2;3;4;5"), ("fetch 2 from c", "1;2")] {
+        bed.run(&format!("begin; {declare}")).unwrap();
+        assert_eq!(one(&mut bed, fetch), rows);
+        bed.run("savepoint s").unwrap();
+        assert_eq!(state(&mut bed, BACK), "55000");
+        bed.run("rollback to s").unwrap();
+        let refused = bed.run("fetch 1 from c").unwrap_err();
+        assert_eq!(refused.message(), "portal \"c\" cannot be run");
+        bed.run("rollback to s").unwrap();
+        assert_eq!(bed.run("commit").unwrap().tags, ["COMMIT"]);
+        assert_eq!(state(&mut bed, "fetch 1 from c"), "34000");
+    }
+}

@@ -13,7 +13,7 @@ use types::{Charge, Result, SqlError, SqlState};
 use super::{
     Field, Session, Sink, Tag,
     interrupt::{Limits, interruptible},
-    suspended::{Kept, Suspended},
+    suspended::{Kept, Suspended, cannot_be_run},
 };
 use batch::Rows;
 use syntax::{
@@ -35,6 +35,8 @@ struct Cursor {
     query: Option<Rc<Suspended>>,
     /// Whether there are no rows but those that were computed.
     is_complete: bool,
+    /// Whether a FETCH has failed: the position, and the rows before it, may be anything.
+    has_failed: bool,
     /// Charge for its name, columns, plan and operators; its rows have their own.
     charge: Charge,
 }
@@ -68,12 +70,14 @@ impl Cursors {
 
     /// Returns whether there is a cursor that outlives the transaction.
     pub(super) fn any_held(&self) -> bool {
-        self.0.values().any(|cursor| cursor.is_held)
+        self.0.values().any(Cursor::can_be_held)
     }
 
     /// Closes the cursors that do not outlive the transaction, which has committed.
     pub(super) fn commit(&mut self) {
-        self.0.retain(|_, cursor| cursor.is_held);
+        // One that has failed outlives its own transaction no more than in PostgreSQL.
+        self.0
+            .retain(|_, cursor| cursor.is_committed() || cursor.can_be_held());
         self.0
             .iter_mut()
             .for_each(|(name, cursor)| cursor.commit(name));
@@ -94,6 +98,20 @@ fn missing(name: &str) -> SqlError {
 }
 
 impl Cursor {
+    /// Returns whether the cursor can outlive the transaction that declared it.
+    fn can_be_held(&self) -> bool {
+        self.is_held && !self.has_failed
+    }
+
+    /// Gives the cursor up: it can only be closed.
+    fn give_up(&mut self) {
+        self.has_failed = true;
+        self.rows = Rows::default();
+        if let Some(query) = &self.query {
+            query.give_up();
+        }
+    }
+
     /// Returns whether the transaction that declared the cursor has committed.
     fn is_committed(&self) -> bool {
         self.query.is_none()
@@ -265,6 +283,7 @@ impl Session {
             fields,
             query: Some(query),
             is_complete: false,
+            has_failed: false,
             at: 0,
             scroll: declared.scroll,
             is_held: declared.is_held,
@@ -301,7 +320,7 @@ impl Session {
         let mut cursors = std::mem::take(&mut self.cursors);
         let mut limits = self.limits();
         let mut outcome = Ok(());
-        for cursor in cursors.0.values_mut().filter(|cursor| cursor.is_held) {
+        for cursor in cursors.0.values_mut().filter(|cursor| cursor.can_be_held()) {
             outcome = interruptible(&mut limits, pin!(self.compute(cursor, usize::MAX))).await;
             if outcome.is_err() {
                 break;
@@ -321,11 +340,18 @@ impl Session {
         limits: &mut Limits,
         sink: &mut impl Sink,
     ) -> Result<()> {
+        let known = self.cursors.get(name)?;
+        if known.has_failed {
+            return Err(cannot_be_run(name));
+        }
+        if !is_move {
+            sink.expects(&known.fields)?;
+        }
         let (name, mut cursor) = self.cursors.take(name)?;
         let fetching = self.fetch_from(&mut cursor, direction, is_move, sink);
         let fetched = interruptible(limits, pin!(fetching)).await;
-        if let (Err(_), Some(query)) = (&fetched, &cursor.query) {
-            query.give_up();
+        if fetched.is_err() {
+            cursor.give_up();
         }
         self.cursors.0.insert(name, cursor);
         sink.complete(Tag::Rows(if is_move { "MOVE" } else { "FETCH" }, fetched?))

@@ -90,14 +90,12 @@ impl Suspended {
         self.query.take();
         self.rest.take();
     }
+}
 
-    /// # Errors
-    /// 55000.
-    fn cannot_be_run<T>(&self) -> Result<T> {
-        let message = format!("portal \"{}\" cannot be run", self.name);
-        let state = SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE;
-        Err(SqlError::new(state, message))
-    }
+/// Returns the error for a query that cannot be run on: of a cursor of this name, or of a portal.
+pub(super) fn cannot_be_run(name: &str) -> SqlError {
+    let message = format!("portal \"{name}\" cannot be run");
+    SqlError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
 }
 
 /// The suspended queries of a session.
@@ -187,7 +185,7 @@ impl Session {
         sink: &mut impl Sink,
     ) -> Result<Option<Tag>> {
         let Some(mut query) = suspended.query.take() else {
-            return suspended.cannot_be_run();
+            return Err(cannot_be_run(&suspended.name));
         };
         let end = self.advance(&mut query, rows_max, sink).await?;
         suspended.query.replace(Some(query));
@@ -207,7 +205,7 @@ impl Session {
         sink: &mut impl Sink,
     ) -> Result<(u64, bool)> {
         let Some(mut rest) = suspended.rest.take() else {
-            return suspended.cannot_be_run();
+            return Err(cannot_be_run(&suspended.name));
         };
         let outcome = self.hand_over(&mut rest, fields, rows_max, sink).await?;
         suspended.rest.replace(Some(rest));

@@ -240,8 +240,12 @@ struct Kept<'s, S> {
 
 impl<S: Sink> Sink for Kept<'_, S> {
     /// Checks the columns of EXECUTE and FETCH: another statement may have the name, another cursor be open.
-    fn fields(&mut self, fields: &[Field]) -> Result<()> {
+    fn expects(&self, fields: &[Field]) -> Result<()> {
         check_told(Some(fields), self.told)
+    }
+
+    fn fields(&mut self, fields: &[Field]) -> Result<()> {
+        self.expects(fields)
     }
 
     fn row(&mut self, row: &ResultRow<'_>) -> Result<()> {
