@@ -174,7 +174,10 @@ impl Session {
             Stage::Rest { rest, tag } => {
                 let fields = portal.prepared.fields().unwrap_or_default();
                 let (rows, is_over) = match rest {
-                    Some(rest) => self.resume_rows(rest, fields, rows_max, sink).await?,
+                    Some(rest) => {
+                        let handing_over = pin!(self.resume_rows(rest, fields, rows_max, sink));
+                        interruptible(&mut limits, handing_over).await?
+                    }
                     None => (0, true),
                 };
                 Ok(match is_over {

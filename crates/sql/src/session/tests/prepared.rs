@@ -146,3 +146,19 @@ fn one_time_limit_covers_all_of_a_fetch() {
         assert_eq!(error.state(), state);
     });
 }
+
+/// Rows that a statement which writes has left for its client were handed over without a limit.
+#[test]
+fn a_time_limit_covers_the_rows_that_a_portal_has_kept() {
+    with_session(async |session| {
+        session
+            .count("create table t (a int); set statement_timeout = 50")
+            .await;
+        let text = "insert into t values (1), (2), (3) returning a";
+        let prepared = Rc::new(session.prepare(text, &[]).await.unwrap());
+        let mut portal = session.bind(&prepared, [].into_iter()).unwrap();
+        let run = session.run_portal(&mut portal, Some(2), &mut Late).await;
+        let error = run.unwrap_err();
+        assert_eq!(error.state(), types::SqlState::QUERY_CANCELED);
+    });
+}
