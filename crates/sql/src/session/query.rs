@@ -56,6 +56,8 @@ pub(super) struct CachedPlan {
     bytes: usize,
     /// Indexes that it may read by.
     indexes: Box<[engine::Index]>,
+    /// Indexes that it would read by if they were not newer than the snapshot of the transaction that made it.
+    hidden_indexes: Box<[engine::Index]>,
     /// When the tables that it reads are looked at next, for want of statistics: in milliseconds of
     /// the database's plans ([`PlanCache::now`](plan_cache::PlanCache::now)), or [`NEVER`].
     next_look: AtomicU64,
@@ -78,6 +80,7 @@ impl CachedPlan {
             catalog: catalog.clone(),
             inputs: inputs.clone(),
             indexes: Box::default(),
+            hidden_indexes: Box::default(),
             next_look: AtomicU64::new(NEVER),
             is_passing: false,
             bytes: 0,
@@ -280,18 +283,24 @@ impl Session {
         cached_plan.is_of(self.settings.inputs())
             && self.transaction.is_current(&cached_plan.catalog)
             && cached_plan.statement.dependencies.holds()
-            && self.can_read_by(&cached_plan.indexes)
+            && self.reads_by_indexes_of(cached_plan)
     }
 
-    /// Whether the transaction can read by the indexes of a plan that another transaction may have
-    /// made: not if they are newer than its snapshot. Under read committed each statement has a
-    /// snapshot that is as new as the catalog.
-    fn can_read_by(&self, indexes: &[engine::Index]) -> bool {
+    /// Returns whether the transaction can read by the indexes of a plan that another transaction may have
+    /// made, and by none that were hidden from that one: an index that is newer than a snapshot is not read by.
+    /// Under read committed each statement has a snapshot that is as new as the catalog.
+    fn reads_by_indexes_of(&self, cached_plan: &CachedPlan) -> bool {
+        let CachedPlan {
+            indexes,
+            hidden_indexes,
+            ..
+        } = cached_plan;
         let Some(transaction) = self.transaction.begun() else {
-            return true;
+            return hidden_indexes.is_empty();
         };
-        transaction.isolation() == Isolation::ReadCommitted
-            || indexes.iter().all(|index| transaction.can_read_by(index))
+        let can_read_by = |index| transaction.can_read_by(index);
+        (transaction.isolation() == Isolation::ReadCommitted || indexes.iter().all(can_read_by))
+            && !hidden_indexes.iter().any(can_read_by)
     }
 
     /// Keeps a plan, unless it is of no use to later transactions.

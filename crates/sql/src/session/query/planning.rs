@@ -140,7 +140,8 @@ impl Session {
         catalog: &Arc<Catalog>,
         lower: impl FnOnce(Relation, &[ColumnId]) -> Result<plan::PlannedStatement>,
     ) -> Result<CachedPlan> {
-        let is_passing = self.hide_indexes(&mut bound.relation) || bound.reads_now;
+        let (hides_any, hidden_indexes) = self.hide_indexes(&mut bound.relation);
+        let is_passing = hides_any || bound.reads_now;
         let indexes = indexes_of(&mut bound.relation);
         let types_bytes = types.len() * size_of::<Type>();
         let bytes = bound.parts * PART_BYTES + constants_bytes(&mut bound.relation) + types_bytes;
@@ -167,28 +168,32 @@ impl Session {
             is_passing,
             bytes,
             indexes,
+            hidden_indexes,
             next_look: AtomicU64::new(0),
         })
     }
 
     /// Takes the indexes from scans that the transaction cannot read by, as they are newer than its
-    /// snapshot; whether there were some. A plan that was made before the transaction began
-    /// needs no second look: its indexes were there then.
-    fn hide_indexes(&self, relation: &mut Relation) -> bool {
+    /// snapshot; returns whether there were some, and those of them that are built. A plan that was made before the
+    /// transaction began needs no second look: its indexes were there then.
+    fn hide_indexes(&self, relation: &mut Relation) -> (bool, Box<[engine::Index]>) {
+        let (mut any, mut hidden) = (false, Vec::new());
         let Some(transaction) = self.transaction.begun() else {
-            return false;
+            return (any, Box::default());
         };
-        let mut any = false;
         relation.for_each_scan_mut(&mut |scan| {
             let table = &scan.table;
             scan.indexes.retain(|index| {
                 let handle = table.indexes[index.at].handle.as_ref();
                 let is_readable = handle.is_some_and(|handle| transaction.can_read_by(handle));
-                any |= !is_readable;
+                if !is_readable {
+                    any = true;
+                    hidden.extend(handle.cloned());
+                }
                 is_readable
             });
         });
-        any
+        (any, hidden.into())
     }
 }
 

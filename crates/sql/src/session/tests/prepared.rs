@@ -162,3 +162,30 @@ fn a_time_limit_covers_the_rows_that_a_portal_has_kept() {
         assert_eq!(error.state(), types::SqlState::QUERY_CANCELED);
     });
 }
+
+/// A prepared statement kept the plan of a transaction that could not read by a newer index, and ran it ever after.
+#[test]
+fn a_plan_without_a_newer_index_lasts_as_long_as_its_transaction() {
+    with_sessions(async |[old, new]| {
+        new.count(
+            "create table t (a int, b int);
+             insert into t select i, i from generate_series(1, 2000) i;
+             analyze t",
+        )
+        .await;
+        old.count("begin isolation level repeatable read; select count(*) from t")
+            .await;
+        new.count("create index on t (b)").await;
+        let text = "select a from t where b = $1";
+        let prepared = Rc::new(old.prepare(text, &[]).await.unwrap());
+        old.keep_prepared("kept", prepared.clone()).unwrap();
+        assert_eq!(old.count("execute kept (7)").await, 1.0);
+        let cached_plan = prepared.plan().unwrap();
+        assert!(cached_plan.reads_by_no_index());
+        assert_eq!(old.count("execute kept (8)").await, 1.0);
+        assert!(Arc::ptr_eq(&cached_plan, &prepared.plan().unwrap()));
+        old.count("commit").await;
+        assert_eq!(old.count("execute kept (7)").await, 1.0);
+        assert!(!prepared.plan().unwrap().reads_by_no_index());
+    });
+}
