@@ -352,13 +352,14 @@ impl Session {
 
     /// Locks the tables of a plan; returns false if one of them has changed since it was made. Suspended queries are
     /// ready for what is written afterwards.
+    ///
+    /// # Errors
+    /// XX000 if no transaction has begun; 40P01, 55P03 and others of the engine; errors of suspended queries.
     pub(super) async fn lock(&self, cached_plan: &CachedPlan) -> Result<bool> {
         let CachedPlan {
             tables, catalog, ..
         } = cached_plan;
-        let Some(transaction) = self.transaction.begun() else {
-            return Ok(false);
-        };
+        let transaction = self.transaction.open()?;
         for (table, writes) in tables {
             let mode = if *writes {
                 TableLockMode::RowExclusive

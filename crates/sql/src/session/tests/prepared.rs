@@ -1,5 +1,7 @@
 //! Prepared statements, cursors and queries within other statements: their plans and their time.
 
+use std::cell::Cell;
+
 use super::*;
 
 /// The plan of an idle prepared statement kept the version of the catalog that it was made from: a session with many of
@@ -187,5 +189,21 @@ fn a_plan_without_a_newer_index_lasts_as_long_as_its_transaction() {
         old.count("commit").await;
         assert_eq!(old.count("execute kept (7)").await, 1.0);
         assert!(!prepared.plan().unwrap().reads_by_no_index());
+    });
+}
+
+/// A plan was asked for again and again where no transaction had begun.
+#[test]
+fn a_plan_is_not_asked_for_again_without_a_transaction() {
+    with_session(async |session| {
+        let sources = syntax::split("select 1").unwrap();
+        let asked = Cell::new(0);
+        let find = async || {
+            asked.set(asked.get() + 1);
+            assert_eq!(asked.get(), 1);
+            session.plan(&sources[0], None).await
+        };
+        let error = session.runnable(find).await.err().unwrap();
+        assert_eq!(error.state(), types::SqlState::INTERNAL_ERROR);
     });
 }
