@@ -348,7 +348,9 @@ impl Session {
     }
 
     async fn all(&mut self, text: &str, sink: &mut impl Sink) -> Result<()> {
-        let sources = self.interruptibly(pin!(split(text))).await?;
+        // The time of the first statement begins with its text, as in PostgreSQL; each other one has its own.
+        let mut limits = self.limits();
+        let sources = interruptible(&mut limits, pin!(split(text))).await?;
         if sources.is_empty() {
             sink.empty();
         }
@@ -358,14 +360,16 @@ impl Session {
             for source in &sources {
                 if !self.has_plan(source) {
                     self.give_way().await?;
-                    self.interruptibly(pin!(phase::run(|| self.read(source))))
-                        .await?;
+                    let reading = pin!(phase::run(|| self.read(source)));
+                    interruptible(&mut limits, reading).await?;
                 }
             }
         }
-        for source in sources {
+        for (at, source) in sources.into_iter().enumerate() {
             self.give_way().await?;
-            let mut limits = self.limits();
+            if at > 0 {
+                limits = self.limits();
+            }
             self.statement(&source, &mut limits, sink).await?;
         }
         self.transaction.set_batch(false);

@@ -55,14 +55,6 @@ impl Session {
             self.settings.effects().statement_limit,
         )
     }
-
-    /// Awaits a phase beside the statements, unless its client wants it given up.
-    pub(super) async fn interruptibly<T>(
-        &self,
-        phase: Pin<&mut impl Future<Output = Result<T>>>,
-    ) -> Result<T> {
-        interruptible(&mut self.limits(), phase).await
-    }
 }
 
 /// Awaits a statement or a part of it, unless it is to be given up. The statement is pinned by the caller: moving a

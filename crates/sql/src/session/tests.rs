@@ -20,9 +20,14 @@ fn with_session(test: impl AsyncFnOnce(&mut Session) + Send + 'static) {
 
 /// Runs a test within two sessions of a new database.
 fn with_sessions(test: impl AsyncFnOnce([&mut Session; 2]) + Send + 'static) {
+    with_sessions_by(Clock::real(), test);
+}
+
+/// Runs a test within two sessions of a new database on a worker with this clock.
+fn with_sessions_by(clock: Clock, test: impl AsyncFnOnce([&mut Session; 2]) + Send + 'static) {
     let database = engine::Database::new(DatabaseConfig::with_memory(256 << 20)).unwrap();
     let session = engine::Session::new(&database).unwrap();
-    let mut worker = Worker::new(WorkerConfig::default(), session, Clock::real());
+    let mut worker = Worker::new(WorkerConfig::default(), session, clock);
     let task = worker.handle().submit(|engine: &Rc<engine::Session>| {
         let engine = engine.clone();
         async move {

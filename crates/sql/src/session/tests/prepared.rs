@@ -1,8 +1,9 @@
 //! Prepared statements, cursors and queries within other statements: their plans and their time.
 
-use std::cell::Cell;
+use std::{cell::Cell, task, time::Duration};
 
 use super::*;
+use crate::Interrupt;
 
 /// The plan of an idle prepared statement kept the version of the catalog that it was made from: a session with many of
 /// them kept as many versions, which nothing was charged for.
@@ -205,5 +206,74 @@ fn a_plan_is_not_asked_for_again_without_a_transaction() {
         };
         let error = session.runnable(find).await.err().unwrap();
         assert_eq!(error.state(), types::SqlState::INTERNAL_ERROR);
+    });
+}
+
+/// A client that takes a second for the tokens of its text, and another one for its rows.
+#[derive(Clone, Default)]
+struct Slow {
+    now: Rc<Cell<Duration>>,
+    polls: Rc<Cell<u32>>,
+}
+
+impl Slow {
+    fn pass_a_second(&self) {
+        self.now.set(self.now.get() + Duration::from_secs(1));
+    }
+}
+
+impl Interrupt for Slow {
+    fn poll(&self, _: &mut task::Context<'_>) -> task::Poll<types::SqlError> {
+        // The time of a statement begins where the statement waits for the first time.
+        self.polls.set(self.polls.get() + 1);
+        if self.polls.get() == 2 {
+            self.pass_a_second();
+        }
+        task::Poll::Pending
+    }
+}
+
+impl Sink for Slow {
+    fn fields(&mut self, _: &[Field]) -> Result<()> {
+        Ok(())
+    }
+
+    fn row(&mut self, _: &ResultRow<'_>) -> Result<()> {
+        Ok(())
+    }
+
+    fn complete(&mut self, _: Tag) -> Result<()> {
+        Ok(())
+    }
+
+    async fn drain(&mut self) -> Result<()> {
+        self.pass_a_second();
+        interleave::yield_now().await;
+        Ok(())
+    }
+}
+
+/// The time of a text's first statement began anew when the text had been cut into statements.
+#[test]
+fn the_time_of_the_first_statement_begins_with_its_text() {
+    thread_local! {
+        static NOW: Rc<Cell<Duration>> = Rc::default();
+    }
+    let clock = Clock::Manual(NOW.with(Rc::clone));
+    with_sessions_by(clock, async |[session, _]| {
+        let slow = Slow {
+            now: NOW.with(Rc::clone),
+            ..Slow::default()
+        };
+        session.count("set statement_timeout = 1500").await;
+        let long = "/**/ ".repeat(100_000);
+        session.attach(1, Rc::new(slow.clone()));
+        let text = format!("{long} select 1");
+        let error = session.execute(&text, &mut slow.clone()).await.unwrap_err();
+        assert!(slow.polls.get() > 2);
+        assert_eq!(error.state(), types::SqlState::QUERY_CANCELED);
+        // Each statement has its own time.
+        let text = "select 1; select 2; select 3";
+        session.execute(text, &mut slow.clone()).await.unwrap();
     });
 }

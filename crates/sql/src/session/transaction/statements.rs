@@ -7,7 +7,7 @@ use std::pin::pin;
 use types::{Result, SqlError, SqlState};
 
 use super::Characteristics;
-use crate::session::{Notice, Session, Sink, Tag};
+use crate::session::{Notice, Session, Sink, Tag, interrupt::interruptible};
 use syntax::command::{Command, Modes};
 
 impl Session {
@@ -152,7 +152,7 @@ impl Session {
         }
         if kept.is_ok() && self.transaction.deferred().is_any() {
             let keeping = pin!(self.keep_deferred(None));
-            kept = self.interruptibly(keeping).await;
+            kept = interruptible(&mut self.limits(), keeping).await;
         }
         // The commit itself follows, which cannot be given up.
         if kept.is_ok() {
