@@ -150,6 +150,24 @@ fn rows_of_an_undone_statement_are_not_handed_over() {
     });
 }
 
+/// Rows of an INSERT .. RETURNING were handed over in a block that had failed, which undoes the INSERT.
+#[test]
+fn rows_are_not_handed_over_in_a_failed_block() {
+    Bed::new().within(async |session| {
+        items(session).await;
+        run(session, "begin").await;
+        let text = "insert into item values (6, 0), (7, 0), (8, 0) returning id";
+        let mut inserted = portal(session, text, &[]).await;
+        let some = take(session, &mut inserted, Some(1)).await;
+        assert_eq!(some.unwrap(), more("6"));
+        let mut fails = portal(session, "select 1 / ($1::int - 5)", &["5"]).await;
+        take(session, &mut fails, None).await.unwrap_err();
+        let refused = take(session, &mut inserted, Some(1)).await.unwrap_err();
+        assert_eq!(refused.state().code(), "25P02");
+        run(session, "rollback").await;
+    });
+}
+
 #[test]
 fn a_portal_does_not_outlive_its_transaction() {
     Bed::new().within(async |session| {
@@ -264,6 +282,13 @@ fn statements_are_charged_for_as_long_as_something_holds_them() {
             drop(portal);
             assert_eq!(used(), 0);
         }
+        // The name is charged beside the statement.
+        keep(session, "n", "select 1").await;
+        let short = used();
+        keep(session, &"n".repeat(1000), "select 1").await;
+        assert!(used() >= 2 * short + 999, "{short}, {}", used());
+        run(session, "deallocate all").await;
+        assert_eq!(used(), 0);
         let types = vec![Some(types::Type::Scalar(types::Scalar::Int4)); 65_535];
         let prepared = session.prepare("select $1 + 1", &types).await.unwrap();
         assert!(used() >= size_of_val(&*types), "{}", used());
@@ -291,9 +316,12 @@ fn a_portal_that_has_failed_is_not_run_again() {
             for (portal, state) in [(&mut fails, "23505"), (&mut divides, "22012")] {
                 let failed = take(session, portal, rows).await.unwrap_err();
                 assert_eq!(failed.state().code(), state);
-                // The transaction has failed: the portal that was not run yet is not begun.
-                let refused = take(session, &mut waits, rows).await.unwrap_err();
-                assert_eq!(refused.state().code(), "25P02");
+                // The transaction has failed: the portal that was not run yet is not begun, and the one that was is
+                // refused for that first.
+                for portal in [&mut waits, &mut *portal] {
+                    let refused = take(session, portal, rows).await.unwrap_err();
+                    assert_eq!(refused.state().code(), "25P02");
+                }
                 run(session, "rollback to s").await;
                 let refused = take(session, portal, rows).await.unwrap_err();
                 assert_eq!(refused.state().code(), "55000");
