@@ -14,7 +14,7 @@
 //! | new tables, indexes, views; enum types | `new_table.rs`, `column_options.rs`, `new_table_as.rs`, `new_table_like.rs`, `new_index.rs`, `new_view.rs`; `enumeration.rs` |
 //! | CREATE, DROP, TRUNCATE; ALTER | `define.rs`; `alter_table.rs` |
 //! | foreign keys: defined; kept; put off | `foreign_key.rs`; `references.rs`; `deferred.rs`, `set_constraints.rs` |
-//! | COPY | `copy.rs` |
+//! | COPY; rows that an INSERT is handed | `copy.rs`; `insertion.rs` |
 //! | sequences | `sequence.rs` |
 //! | EXPLAIN | `explain.rs` |
 //! | VACUUM and ANALYZE, by order and by themselves | `maintenance.rs` |
@@ -39,6 +39,7 @@ mod environment;
 mod execution;
 mod explain;
 mod foreign_key;
+mod insertion;
 mod interrupt;
 mod lock;
 mod maintenance;

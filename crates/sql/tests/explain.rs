@@ -528,3 +528,50 @@ fn without_timing_there_are_no_times_of_operators() {
     assert_eq!(plan["Actual Rows"], 1);
     assert!(json["Time"].is_null() && json["Execution Time"].is_number());
 }
+
+/// EXPLAIN knew no EXECUTE. The plan of a prepared statement is shown with its parameters, and measured with their
+/// values.
+#[test]
+fn a_prepared_statement_is_explained() {
+    let mut bed = tables();
+    bed.run("prepare p(int, text) as select total from orders where customer = $1 and total::text <> $2")
+        .unwrap();
+    let execute = "execute p(2 + 1, 'x')";
+    let lines = told(&mut bed, &format!("explain (costs off) {execute}"));
+    assert_eq!(
+        lines,
+        [
+            "Index Scan using orders_customer on orders",
+            "  Index Cond: (customer = $1)",
+            "  Filter: ((total)::text <> $2)",
+        ]
+    );
+    for analyze in ["explain analyze", "explain (analyze, verbose)"] {
+        let lines = told(&mut bed, &format!("{analyze} {execute}"));
+        assert!(lines[0].contains("rows=10 loops=1"), "{lines:?}");
+    }
+    let plan = json(
+        &mut bed,
+        &format!("explain (analyze, format json) {execute}"),
+    );
+    assert_eq!(number(&plan["Plan"]["Actual Rows"]), 10.0);
+    // Literals of a statement without parameters stand in their places.
+    bed.run("prepare literal as select total from orders where id = 7")
+        .unwrap();
+    let lines = told(&mut bed, "explain (costs off) execute literal");
+    assert_eq!(lines[1].trim(), "Key Cond: (id = 7)");
+}
+
+/// EXPLAIN planned by what was known of the tables, while the statement itself looks at them first.
+#[test]
+fn explain_looks_at_the_tables_first() {
+    let mut bed = Bed::new();
+    bed.run(
+        "create table grown (id int primary key, kind int);
+         create index on grown (kind);
+         insert into grown select i, i % 2 from generate_series(1, 20000) i",
+    )
+    .unwrap();
+    let lines = told(&mut bed, "explain select * from grown where kind = 1");
+    assert!(lines[0].starts_with("Seq Scan on grown"), "{lines:?}");
+}

@@ -17,7 +17,11 @@ use engine::TableLockMode;
 use types::{Result, SqlError};
 
 use self::reader::Reader;
-use super::{Source, expression::Expr, name::DottedName, statement::TypeName};
+use super::{
+    Source,
+    name::DottedName,
+    statement::{Execute, TypeName},
+};
 
 pub use self::{
     cursor::{Declared, Direction, Scroll},
@@ -90,13 +94,8 @@ pub enum Command {
         /// The index in [`Source::tokens`] of the first token behind `AS`, for [`Source::part`].
         begins: usize,
     },
-    /// `EXECUTE name (arguments)`.
-    Execute {
-        /// The name of the prepared statement.
-        name: String,
-        /// The values of the parameters, in order; empty without a list.
-        arguments: Vec<Expr>,
-    },
+    /// `EXECUTE`.
+    Execute(Execute),
     /// `DEALLOCATE [PREPARE] name`.
     Deallocate(String),
     /// `DEALLOCATE [PREPARE] ALL`.
@@ -197,7 +196,7 @@ impl Command {
             Self::AlterRole { .. } | Self::RenameRole { .. } => "ALTER ROLE",
             Self::DropRoles { .. } => "DROP ROLE",
             Self::Lock { .. } => "LOCK TABLE",
-            Self::Execute { .. } | Self::Fetch { .. } => return None,
+            Self::Execute(_) | Self::Fetch { .. } => return None,
         })
     }
 

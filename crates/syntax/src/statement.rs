@@ -13,7 +13,7 @@
 //! | tables, their columns and constraints | `create_table.rs`, `column.rs`, `constraint.rs`, `foreign_key.rs`; `create_table_as.rs`; `alter_table.rs` |
 //! | other objects | `create_index.rs`, `create_view.rs`, `create_schema.rs`, `enumeration.rs`, `sequence.rs` |
 //! | what is done to objects of all kinds | `drop.rs`, `alter_object.rs`, `comment.rs` |
-//! | TRUNCATE; EXPLAIN | `truncate.rs`; `explain.rs` |
+//! | TRUNCATE; EXPLAIN; the statements within others | `truncate.rs`; `explain.rs`; `inner.rs` |
 //! | expressions of definitions; types | `expression.rs`; `type_name.rs` |
 //! | what is read without the parser's own trees | `definition.rs` |
 
@@ -33,6 +33,7 @@ mod enumeration;
 mod explain;
 mod expression;
 mod foreign_key;
+mod inner;
 mod rows;
 mod sequence;
 mod truncate;
@@ -57,6 +58,7 @@ pub use self::{
     explain::{Explain, ExplainOption},
     expression::Expression,
     foreign_key::{ForeignKey, ReferentialAction, Timing},
+    inner::{Execute, InnerStatement},
     rows::{DefiningQuery, RowKind, RowStatement},
     sequence::{AlterSequence, CreateSequence, Integer, SequenceClauses},
     truncate::Truncate,

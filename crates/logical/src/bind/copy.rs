@@ -1,5 +1,5 @@
-//! COPY and CREATE TABLE AS: a table's rows from the client, or from a query that it is made of, are
-//! those of an INSERT, its rows to the client those of a query.
+//! COPY and CREATE TABLE AS: a table's rows from the client, or from a query that it is made of, are those of an INSERT
+//! that is handed them in batches; its rows to the client are those of a query.
 
 use std::sync::Arc;
 
@@ -16,7 +16,6 @@ use catalog::{Generation, Table, TableKind};
 use syntax::{
     name::{DottedName, Name},
     position::Lines,
-    statement::RowStatement,
 };
 
 /// The columns of a table that are copied, by position.
@@ -41,45 +40,34 @@ impl<'b> Binder<'b> {
     ) -> Result<(Bound, CopiedColumns)> {
         let mut binder = Binder::new(bind_context, lines, parameters);
         let copied = binder.copied(name, columns, "copy to")?;
-        let table = &copied.table;
-        let received: Vec<_> = copied.columns.iter().map(|_| binder.new_column()).collect();
-        let given = copied.columns.iter().zip(&received).map(|(&at, &id)| {
+        let bound = binder.put_into(&copied.table, &copied.columns)?;
+        Ok((bound, copied))
+    }
+
+    /// Binds an INSERT into all columns of a table, whose rows are handed over in batches.
+    ///
+    /// # Errors
+    /// Errors of the table's definition.
+    pub fn bind_rows_into(
+        bind_context: &BindContext<'b>,
+        lines: &'b Lines<'b>,
+        table: &Arc<Table>,
+        parameters: &'b mut Parameters,
+    ) -> Result<Bound> {
+        let columns: Vec<_> = (0..table.columns.len()).collect();
+        Binder::new(bind_context, lines, parameters).put_into(table, &columns)
+    }
+
+    /// Binds an INSERT whose rows are handed over in batches and give some columns, by position; the others have
+    /// their defaults.
+    fn put_into(mut self, table: &Arc<Table>, columns: &[usize]) -> Result<Bound> {
+        let received: Vec<_> = columns.iter().map(|_| self.new_column()).collect();
+        let given = columns.iter().zip(&received).map(|(&at, &id)| {
             let column = &table.columns[at];
             (at, Expression::column(id, column.ty, column.modifier))
         });
         let given = given.collect();
         let rows = Relation::CopySource { columns: received };
-        let bound = binder.put_into(table, rows, given)?;
-        Ok((bound, copied))
-    }
-
-    /// Rows of a query, put into a table that has just its columns.
-    ///
-    /// # Errors
-    /// Those of the query.
-    pub fn bind_rows_of(
-        bind_context: &BindContext<'b>,
-        lines: &'b Lines<'b>,
-        query: &RowStatement,
-        table: &Arc<Table>,
-        parameters: &'b mut Parameters,
-    ) -> Result<Bound> {
-        let mut binder = Binder::new(bind_context, lines, parameters);
-        let (relation, outputs) = binder.rows(query)?;
-        let given = outputs
-            .iter()
-            .map(|output| Expression::column(output.column, output.ty, output.modifier));
-        let given = given.enumerate().collect();
-        binder.put_into(table, relation, given)
-    }
-
-    /// An INSERT of rows that give some columns, by position; the others have their defaults.
-    fn put_into(
-        mut self,
-        table: &Arc<Table>,
-        rows: Relation,
-        given: Vec<(usize, Expression)>,
-    ) -> Result<Bound> {
         let mut clause = Clause::plain("DEFAULT");
         let values = self.filled(table, given, &mut clause)?;
         let NewRow {

@@ -52,8 +52,12 @@ pub fn plan(
 ///
 /// # Errors
 /// Errors of [`plan`].
-pub fn plan_to_explain(relation: Relation, outputs: &[ColumnId]) -> Result<PlannedStatement> {
-    planned_statement(relation, outputs, 0, true)
+pub fn plan_to_explain(
+    relation: Relation,
+    outputs: &[ColumnId],
+    parameters: usize,
+) -> Result<PlannedStatement> {
+    planned_statement(relation, outputs, parameters, true)
 }
 
 fn planned_statement(

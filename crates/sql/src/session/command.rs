@@ -51,10 +51,8 @@ impl Session {
                 let preparing = self.prepare_named(name, types, &source);
                 interruptible(limits, pin!(preparing)).await?;
             }
-            Command::Execute { name, arguments } => {
-                return self
-                    .execute_named(name, arguments, source, limits, sink)
-                    .await;
+            Command::Execute(execute) => {
+                return self.execute_named(execute, source, limits, sink).await;
             }
             Command::Deallocate(name) => self.deallocate(name)?,
             Command::DeallocateAll => self.forget_all_prepared(),

@@ -9,11 +9,15 @@ use std::sync::Arc;
 
 use types::{Charge, Context, Result, SqlError, SqlState};
 
-use super::{Field, Notice, ResultRow, Session, Sink, Tag, query::CachedPlan};
+use super::{
+    Field, Notice, ResultRow, Session, Sink, Tag,
+    insertion::Insertion,
+    query::{CachedPlan, no_plan},
+};
 use batch::Rows;
 use catalog::{Table, from_engine};
 use copy_formats::{Column, Decoder, Encoder, Format, Options};
-use executor::execute::{ExecutionContext, KeyChanges, Opened, SharedRows};
+use executor::execute::{KeyChanges, SharedRows};
 use logical::bind::{Binder, CopiedColumns, Parameters};
 use syntax::{
     self, Source,
@@ -112,7 +116,7 @@ impl Session {
             Ok(Some((Arc::new(cached_plan), copied)))
         };
         let Some((cached_plan, copied)) = self.runnable(find).await? else {
-            return Err(SqlError::new(SqlState::INTERNAL_ERROR, "no plan"));
+            return Err(no_plan());
         };
         let transaction = self.transaction.open()?;
         self.environment.begin_statement();
@@ -130,17 +134,13 @@ impl Session {
         );
         let decoder = Decoder::new(&copied.table, described(&copied), options)?;
         let (form, columns) = (decoder.format().into(), decoder.columns());
-        let opened = Opened::new(cached_plan.statement.plan.clone(), self.memory.spare_rows())?;
         let names = self.names(&cached_plan.catalog);
         let mut copy_from = CopyFrom {
             batch: Rows::new(columns),
             decoder,
-            out: Rows::new(opened.width()),
-            opened,
+            insertion: Insertion::new(&cached_plan, self.memory.spare_rows(), &context)?,
             charge: Charge::default(),
-            context: &context,
             value_context: self.context(&names),
-            count: 0,
         };
         sink.copy_in(form, columns, &mut copy_from).await?;
         let count = copy_from.finish().await?;
@@ -159,7 +159,7 @@ impl Session {
     ) -> Result<()> {
         let find = async || self.plan_to_copy(source, copy).await.map(Some);
         let Some((cached_plan, table)) = self.runnable(find).await? else {
-            return Err(SqlError::new(SqlState::INTERNAL_ERROR, "no plan"));
+            return Err(no_plan());
         };
         let columns = cached_plan.fields.iter().map(|field| Column {
             name: field.name.as_str().into(),
@@ -251,14 +251,10 @@ pub(super) fn no_parameters() -> Rows {
 struct CopyFrom<'l, 'r> {
     decoder: Decoder,
     batch: Rows,
-    opened: Opened,
-    context: &'l ExecutionContext<'r>,
+    insertion: Insertion<'l, 'r>,
     value_context: Context<'l>,
-    /// The rows that the INSERT gives, which nobody wants.
-    out: Rows,
     /// For bytes that wait to become rows.
     charge: Charge,
-    count: u64,
 }
 
 impl CopyFrom<'_, '_> {
@@ -266,7 +262,7 @@ impl CopyFrom<'_, '_> {
     async fn read(&mut self) -> Result<()> {
         while self.decoder.next(&self.value_context, &mut self.batch)? {
             // Data that is there already would keep the worker's other tasks waiting.
-            self.context.pause(1).await;
+            self.insertion.context().pause(1).await;
             if self.batch.is_full() {
                 self.put().await?;
             }
@@ -275,24 +271,13 @@ impl CopyFrom<'_, '_> {
     }
 
     async fn put(&mut self) -> Result<()> {
-        self.batch.settle(self.context.memory())?;
-        let source = &self.context.shared.copy_source;
-        self.count += self.batch.len() as u64;
-        source.hand_over(&mut self.batch);
-        self.opened.rewind();
-        loop {
-            self.out.clear();
-            match self.opened.next(self.context, &mut self.out).await {
-                Ok(true) => self.out.settle(self.context.memory())?,
-                Ok(false) => return Ok(()),
-                Err(error) => {
-                    return Err(match source.failed() {
-                        Some(at) => self.decoder.explained(at, error),
-                        None => error,
-                    });
-                }
-            }
-        }
+        let put = self.insertion.put(&mut self.batch).await;
+        put.map_err(
+            |error| match self.insertion.context().shared.copy_source.failed() {
+                Some(at) => self.decoder.explained(at, error),
+                None => error,
+            },
+        )
     }
 
     /// Puts the last rows in; returns how many they were in all.
@@ -300,17 +285,17 @@ impl CopyFrom<'_, '_> {
         self.decoder.end();
         self.read().await?;
         self.put().await?;
-        Ok(self.count)
+        Ok(self.insertion.count())
     }
 }
 
 impl CopyTarget for CopyFrom<'_, '_> {
     async fn take(&mut self, data: &[u8]) -> Result<()> {
         // A row that does not end grows by doubling.
-        self.context.memory().ask(data.len())?;
+        let memory = self.insertion.context().memory();
+        memory.ask(data.len())?;
         self.decoder.push(data)?;
-        let waiting = self.decoder.waiting_bytes();
-        self.charge.set(self.context.memory(), waiting)?;
+        self.charge.set(memory, self.decoder.waiting_bytes())?;
         self.read().await
     }
 }

@@ -54,7 +54,7 @@ impl Execution {
     ///
     /// # Errors
     /// XX000 for a plan that no operator can run.
-    pub(super) fn new(
+    fn new(
         cached_plan: &Arc<CachedPlan>,
         budget: Budget,
         spare_rows: &Rc<SpareRows>,
@@ -234,6 +234,14 @@ impl Session {
             key_changes,
             is_sequential: self.settings.effects().is_sequential,
         }
+    }
+
+    /// Opens a planned statement.
+    ///
+    /// # Errors
+    /// XX000 for a plan that no operator can run.
+    pub(super) fn execution(&self, cached_plan: &Arc<CachedPlan>) -> Result<Execution> {
+        Execution::new(cached_plan, self.budget(), self.memory.spare_rows())
     }
 
     /// Returns the budget of an execution that is about to begin.

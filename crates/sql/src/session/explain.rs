@@ -1,21 +1,24 @@
 //! EXPLAIN: a statement is planned, and with ANALYZE carried out, and the plan is told.
 
-use std::{sync::Arc, time::Instant};
+use std::{rc::Rc, sync::Arc, time::Instant};
 
 use types::{Result, Scalar, SqlError, SqlState, Type, TypeModifier, Value};
 
-use super::{Field, ResultRow, Session, Sink, Tag};
+use super::{
+    Field, PreparedStatement, ResultRow, Session, Sink, Tag,
+    copy::no_parameters,
+    query::{CachedPlan, no_plan},
+};
 use batch::Rows;
-use catalog::{Catalog, from_engine};
+use catalog::from_engine;
 use executor::{
     execute::{BATCH_ROWS, KeyChanges, Measurements, Opened, SharedRows},
-    explain::{ExplainOptions, Names, describe, json, lines},
+    explain::{ExplainOptions, describe, json, lines},
 };
-use logical::bind::{Binder, Parameters};
-use planner::plan;
+use logical::bind::Parameters;
 use syntax::{
     Source, phase,
-    statement::{Explain, ExplainOption},
+    statement::{Explain, ExplainOption, InnerStatement, RowStatement},
 };
 
 /// The options, with their defaults.
@@ -27,6 +30,12 @@ struct Options {
     timing: Option<bool>,
     summary: Option<bool>,
     json: bool,
+}
+
+/// A statement whose plan is shown.
+enum Explained<'s> {
+    Rows(&'s RowStatement),
+    Prepared(Rc<PreparedStatement>),
 }
 
 impl Session {
@@ -41,27 +50,30 @@ impl Session {
             return Err(SqlError::unsupported("EXPLAIN of this statement"));
         };
         let begun = Instant::now();
-        let (cached_plan, names) = loop {
-            self.begin()?;
-            let catalog = self.transaction.catalog();
-            let (cached_plan, names) = phase::run(|| {
-                let mut parameters = Parameters::default();
-                let bind_context = self.bind_context(&catalog);
-                let lines = source.lines();
-                let bound = Binder::bind(&bind_context, lines, statement, &mut parameters)?;
-                let names = Names::of(&bound.relation);
-                let (kind, lower) = (statement.kind(), plan::plan_to_explain);
-                let cached_plan = self.lowered_by(bound, kind, Vec::new(), &catalog, lower)?;
-                Ok((cached_plan, names))
-            })
-            .await?;
-            if options.analyze {
-                cached_plan.may_run(self.characteristics())?;
-            }
-            if self.lock(&cached_plan).await? {
-                break (cached_plan, names);
+        self.begin()?;
+        let (explained, parameters) = match statement {
+            InnerStatement::Rows(rows) => (Explained::Rows(rows), no_parameters()),
+            InnerStatement::Execute(execute) => {
+                let (prepared, parameters) = self.executed(execute, source).await?;
+                (Explained::Prepared(prepared), parameters)
             }
         };
+        let find = async || {
+            let catalog = self.transaction.catalog();
+            let (cached_plan, names) = phase::run(|| match &explained {
+                Explained::Rows(rows) => {
+                    self.explained(source, rows, Parameters::default(), &catalog)
+                }
+                Explained::Prepared(prepared) => self.explained_prepared(prepared, &catalog),
+            })
+            .await?;
+            Ok(Some((Arc::new(cached_plan), names)))
+        };
+        let found = match options.analyze {
+            true => self.runnable(find).await?,
+            false => self.locked_plan(find).await?,
+        };
+        let (cached_plan, names) = found.ok_or_else(no_plan)?;
         let (planned, catalog) = (&cached_plan.statement, &cached_plan.catalog);
         let planning = begun.elapsed();
         let mut measured = None;
@@ -69,7 +81,8 @@ impl Session {
         if options.analyze {
             let begun = Instant::now();
             let timing = options.timing.unwrap_or(true);
-            let measurements = self.run_measured(planned, catalog, timing, sink).await?;
+            let running = self.run_measured(&cached_plan, &parameters, timing, sink);
+            let measurements = running.await?;
             // By the same clock as that of its operators, if there is one.
             let timed = measurements.execution().map(|measured| measured.total);
             execution = Some(timed.unwrap_or_else(|| begun.elapsed()));
@@ -110,11 +123,12 @@ impl Session {
     /// Runs a plan whose operators are measured, and lets its rows go.
     async fn run_measured(
         &self,
-        planned: &plan::PlannedStatement,
-        catalog: &Arc<Catalog>,
+        cached_plan: &CachedPlan,
+        parameters: &Rows,
         timing: bool,
         sink: &mut impl Sink,
     ) -> Result<Measurements> {
+        let (planned, catalog) = (&cached_plan.statement, &cached_plan.catalog);
         let transaction = self.transaction.open()?;
         self.environment.begin_statement();
         let snapshot = transaction.statement_snapshot().map_err(from_engine)?;
@@ -123,8 +137,6 @@ impl Session {
             false => None,
         };
         let environment = self.statement_environment(catalog);
-        let mut parameters = Rows::new(0);
-        parameters.push([]);
         let shared = match timing {
             true => SharedRows::timed(self.budget()),
             false => SharedRows::new(self.budget()),
@@ -134,7 +146,7 @@ impl Session {
             let context = self.execution_context(
                 transaction,
                 &environment,
-                &parameters,
+                parameters,
                 &shared,
                 &key_changes,
             );

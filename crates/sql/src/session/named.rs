@@ -16,7 +16,10 @@ use logical::{
     data_type,
 };
 use planner::program::{Layout, Outer, compile};
-use syntax::{Source, expression::Expr, phase, statement::TypeName};
+use syntax::{
+    Source, phase,
+    statement::{Execute, TypeName},
+};
 
 /// Maximum number of named statements that a session keeps.
 const STATEMENTS_MAX: usize = 10_000;
@@ -179,18 +182,37 @@ impl Session {
         self.keep_prepared(name, Rc::new(prepared))
     }
 
+    /// Returns the statement that EXECUTE names and the values that it gives, in a transaction that has begun.
+    ///
+    /// # Errors
+    /// 26000 if there is no such statement; errors of the arguments.
+    pub(super) async fn executed(
+        &mut self,
+        execute: &Execute,
+        source: &Source<'_>,
+    ) -> Result<(Rc<PreparedStatement>, Rows)> {
+        let name = execute.name.as_str();
+        let prepared = self.prepared(name).cloned().ok_or_else(|| missing(name))?;
+        self.begin()?;
+        let this = &*self;
+        let arguments = phase::run(|| this.arguments(&prepared, execute, source));
+        let parameters = arguments.await?;
+        Ok((prepared, parameters))
+    }
+
     /// EXECUTE.
     pub(super) async fn execute_named(
         &mut self,
-        name: &str,
-        arguments: &[Expr],
+        execute: &Execute,
         source: &Source<'_>,
         limits: &mut Limits,
         sink: &mut impl Sink,
     ) -> Result<()> {
-        let prepared = self.prepared(name).cloned().ok_or_else(|| missing(name))?;
+        let (prepared, parameters) =
+            interruptible(limits, pin!(self.executed(execute, source))).await?;
         // The protocol may have prepared an EXECUTE under this name, of this name itself even.
         if prepared.is_execute() {
+            let name = &execute.name;
             let message = format!("EXECUTE of \"{name}\", which is an EXECUTE itself");
             let error = SqlError::unsupported(&message);
             return Err(error.hint("Execute the statement that it names."));
@@ -198,10 +220,6 @@ impl Session {
         if prepared.is_empty() {
             return sink.complete(Tag::Word("EXECUTE"));
         }
-        self.begin()?;
-        let this = &*self;
-        let arguments = phase::run(|| this.arguments(name, &prepared, arguments, source));
-        let parameters = interruptible(limits, pin!(arguments)).await?;
         if let Some(fields) = prepared.fields()
             && !prepared.tells_fields()
         {
@@ -214,9 +232,8 @@ impl Session {
     /// The values that a statement is given.
     fn arguments(
         &self,
-        name: &str,
         prepared: &PreparedStatement,
-        arguments: &[Expr],
+        Execute { name, arguments }: &Execute,
         source: &Source<'_>,
     ) -> Result<Rows> {
         let types = prepared.parameter_types();

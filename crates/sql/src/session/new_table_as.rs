@@ -1,23 +1,30 @@
 //! CREATE TABLE AS and SELECT INTO: a table of the columns, and as a rule the rows, of a query.
 //!
-//! The query is planned before there is the table, so a name in it is never the new one's; for its
-//! rows it is bound once more under the same catalog version, below an INSERT into the table.
+//! The query is planned before there is the table, so a name in it is never the new one's. Its rows are handed to an
+//! INSERT into the table, a batch at a time. In the query's place EXECUTE may stand.
 
 use std::sync::Arc;
 
 use types::{Result, SqlError, SqlState, Type};
 
-use super::{Field, Notice, Session, Sink, Tag, copy::no_parameters, execution::Execution};
-use catalog::{Catalog, Column, NameClass, NewTable};
+use super::{
+    Field, Notice, ResultRow, Session, Sink, Tag,
+    copy::no_parameters,
+    insertion::Insertion,
+    query::{CachedPlan, no_plan},
+};
+use batch::Rows;
+use catalog::{Catalog, Column, NameClass, NewTable, Table};
+use executor::execute::{KeyChanges, SharedRows};
 use logical::bind::{Binder, Parameters};
 use syntax::{
     Source, phase,
-    statement::{RowKind, TableAs},
+    statement::{InnerStatement, RowKind, TableAs},
 };
 
 impl Session {
     /// # Errors
-    /// 42P07, 42701, 42601, 42P16; those of the query; 0A000.
+    /// 42P07, 42701, 42601, 42P16; those of the query, and of EXECUTE; 0A000.
     pub(super) async fn create_table_as(
         &mut self,
         new: &TableAs,
@@ -28,52 +35,112 @@ impl Session {
         if new.temporary {
             return Err(SqlError::unsupported("a temporary table"));
         }
-        let find = async || {
-            let cached_plan = self.plan_within(source, &new.query).await?;
-            Ok(Some((cached_plan, ())))
+        // As in PostgreSQL, errors of a query come before that of the name, and those of EXECUTE behind it.
+        let planned = match &new.query {
+            InnerStatement::Rows(query) => {
+                let find = async || Ok(Some((self.plan_within(source, query).await?, ())));
+                self.runnable(find).await?
+            }
+            InnerStatement::Execute(_) => None,
         };
-        let Some((query, ())) = self.runnable(find).await? else {
-            return Err(SqlError::new(SqlState::INTERNAL_ERROR, "no plan"));
-        };
-        let catalog = query.catalog.clone();
+        let catalog = self.transaction.catalog();
         let (schema, name) = self.place(&catalog, &new.name)?;
-        if new.if_not_exists && catalog.named(NameClass::Relation, schema, &name).is_some() {
-            self.tell(sink, &Notice::exists_already("relation", &name));
-            return sink.complete(Tag::Word(TableAs::TAG));
+        if catalog.named(NameClass::Relation, schema, &name).is_some() {
+            if new.if_not_exists {
+                self.tell(sink, &Notice::exists_already("relation", &name));
+                return sink.complete(Tag::Word(TableAs::TAG));
+            }
+            let message = format!("relation \"{name}\" already exists");
+            return Err(SqlError::new(SqlState::DUPLICATE_TABLE, message));
         }
         if let Some(what) = new.unsupported {
             return Err(SqlError::unsupported(what));
         }
+        let (query, parameters) = match (planned, &new.query) {
+            (Some((query, ())), _) => (query, no_parameters()),
+            (None, InnerStatement::Execute(execute)) => {
+                let (prepared, given) = self.executed(execute, source).await?;
+                self.prepared_query(&prepared, given).await?
+            }
+            (None, InnerStatement::Rows(_)) => return Err(no_plan()),
+        };
         let table = NewTable {
             schema,
             name,
-            columns: columns(new, &query.fields, &catalog)?,
+            columns: columns(new, &query.fields, &query.catalog)?,
             ..NewTable::default()
         };
         let table = self.transaction.ddl()?.create_table(table).await?;
-        if !new.with_data {
-            return sink.complete(Tag::Word(TableAs::TAG));
-        }
-        let cached_plan = phase::run(|| {
-            let mut parameters = Parameters::default();
-            let bind_context = self.bind_context(&catalog);
-            let bound = Binder::bind_rows_of(
-                &bind_context,
-                source.lines(),
-                &new.query,
-                &table,
-                &mut parameters,
-            )?;
-            self.lowered(bound, RowKind::Insert, Vec::new(), &catalog)
+        let rows = match (&new.query, new.with_data) {
+            (_, true) => self.fill(&table, &query, &parameters, source, sink).await?,
+            (InnerStatement::Execute(_), false) => 0,
+            (InnerStatement::Rows(_), false) => {
+                return sink.complete(Tag::Word(TableAs::TAG));
+            }
+        };
+        sink.complete(Tag::Rows("SELECT", rows))
+    }
+
+    /// Puts the rows of a query into a table that has just its columns; returns how many.
+    async fn fill(
+        &self,
+        table: &Arc<Table>,
+        query: &Arc<CachedPlan>,
+        parameters: &Rows,
+        source: &Source<'_>,
+        sink: &mut impl Sink,
+    ) -> Result<u64> {
+        let catalog = &query.catalog;
+        let insert = phase::run(|| {
+            let mut none = Parameters::default();
+            let bind_context = self.bind_context(catalog);
+            let bound = Binder::bind_rows_into(&bind_context, source.lines(), table, &mut none)?;
+            self.lowered(bound, RowKind::Insert, Vec::new(), catalog)
         })
         .await?;
-        let execution = Execution::new(
-            &Arc::new(cached_plan),
-            self.budget(),
-            self.memory.spare_rows(),
-        )?;
-        let rows = self.run_to_end(execution, &no_parameters(), sink).await?;
-        sink.complete(Tag::Rows("SELECT", rows))
+        let environment = self.statement_environment(catalog);
+        let (shared, none) = (SharedRows::new(self.budget()), no_parameters());
+        let key_changes = KeyChanges::new(catalog, &shared.budget);
+        let transaction = self.transaction.open()?;
+        let context =
+            self.execution_context(transaction, &environment, &none, &shared, &key_changes);
+        let mut filling = Filling {
+            batch: Rows::new(query.fields.len()),
+            insertion: Insertion::new(&insert, self.memory.spare_rows(), &context)?,
+            sink,
+        };
+        let execution = self.execution(query)?;
+        self.run_to_end(execution, parameters, &mut filling).await
+    }
+}
+
+/// A sink that puts a query's rows into a table, a batch at a time.
+struct Filling<'l, 'r, 's, S> {
+    batch: Rows,
+    insertion: Insertion<'l, 'r>,
+    sink: &'s mut S,
+}
+
+impl<S: Sink> Sink for Filling<'_, '_, '_, S> {
+    fn fields(&mut self, _: &[Field]) -> Result<()> {
+        Ok(())
+    }
+
+    fn row(&mut self, row: &ResultRow<'_>) -> Result<()> {
+        self.batch.push(row.values.iter().copied());
+        Ok(())
+    }
+
+    fn complete(&mut self, _: Tag) -> Result<()> {
+        Ok(())
+    }
+
+    fn notice(&mut self, notice: &Notice) {
+        self.sink.notice(notice);
+    }
+
+    async fn drain(&mut self) -> Result<()> {
+        self.insertion.put(&mut self.batch).await
     }
 }
 

@@ -22,12 +22,13 @@ use super::{
     explain::explained,
     interrupt::{Limits, interruptible},
     plan_cache::PlanKey,
-    query::CachedPlan,
+    query::{CachedPlan, no_plan},
     settings::shown_fields,
     split,
 };
 use batch::Rows;
-use catalog::ObjectId;
+use catalog::{Catalog, ObjectId};
+use executor::explain::Names;
 use syntax::{Source, Statement, command::Command, fingerprint::Literal, phase};
 
 pub use self::portal::{Portal, Progress};
@@ -314,7 +315,7 @@ impl Session {
         };
         self.transaction.check()?;
         let parameters = cached_plan.parameters.clone();
-        let fields = cached_plan.shows_rows().then(|| cached_plan.fields.clone());
+        let fields = cached_plan.told_fields().cloned();
         let ready = Ready::new((cached_plan, Vec::new()));
         let kind = Kind::Planned(Planned::new(ready, Some(types)));
         PreparedStatement::new(text, parameters, fields, kind, self.memory.kept()).map(Some)
@@ -343,7 +344,7 @@ impl Session {
             Some(_) => Arc::default(),
             None => cached_plan.parameters.clone(),
         };
-        let fields = cached_plan.shows_rows().then(|| cached_plan.fields.clone());
+        let fields = cached_plan.told_fields().cloned();
         let kind = Kind::Planned(Planned::new(ready, types));
         PreparedStatement::new(source.text(), parameters, fields, kind, self.memory.kept())
     }
@@ -357,7 +358,7 @@ impl Session {
             _ => None,
         };
         let kind = match &*statement {
-            Statement::Session(Command::Execute { .. }) => Kind::Execute,
+            Statement::Session(Command::Execute(_)) => Kind::Execute,
             _ => Kind::Other {
                 heals: statement.heals(),
             },
@@ -393,15 +394,53 @@ impl Session {
         };
         self.transaction.check()?;
         self.enter();
-        let ready = self.lock_prepared(prepared, planned).await?;
-        if !ready.cached_plan.only_reads() {
+        let (cached_plan, literals) = self.lock_prepared(prepared, planned).await?;
+        if !cached_plan.only_reads() {
             return Ok(None);
         }
-        let parameters = match self.values_of(&ready.cached_plan, ready.literals.as_deref())? {
-            Some(literals) => Rc::new(literals),
-            None => given.clone(),
+        let parameters = literals.map_or_else(|| given.clone(), Rc::new);
+        Ok(Some((cached_plan, parameters)))
+    }
+
+    /// Locks the tables of a query, and returns its plan and that plan's parameters.
+    ///
+    /// # Errors
+    /// 42809 for another statement; errors of planning and locking.
+    pub(super) async fn prepared_query(
+        &mut self,
+        prepared: &PreparedStatement,
+        given: Rows,
+    ) -> Result<(Arc<CachedPlan>, Rows)> {
+        match &prepared.kind {
+            Kind::Planned(planned) if planned.is_query => {
+                let (cached_plan, literals) = self.lock_prepared(prepared, planned).await?;
+                Ok((cached_plan, literals.unwrap_or(given)))
+            }
+            _ => {
+                let message = "prepared statement is not a SELECT";
+                Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, message))
+            }
+        }
+    }
+
+    /// Plans a prepared statement for EXPLAIN, and returns the names in it besides.
+    ///
+    /// # Errors
+    /// 0A000 for a statement that has no plan, or gives other columns than the client was told; errors of planning.
+    pub(super) fn explained_prepared(
+        &self,
+        prepared: &PreparedStatement,
+        catalog: &Arc<Catalog>,
+    ) -> Result<(CachedPlan, Names)> {
+        let Kind::Planned(_) = &prepared.kind else {
+            return Err(SqlError::unsupported("EXPLAIN of this statement"));
         };
-        Ok(Some((ready.cached_plan, parameters)))
+        let explained = self.explained_text(&prepared.text, &prepared.types, catalog)?;
+        check_told(
+            explained.0.told_fields().map(|fields| &**fields),
+            prepared.fields(),
+        )?;
+        Ok(explained)
     }
 
     /// Returns the parameters of a plan that has a statement's literals as parameters.
@@ -417,7 +456,7 @@ impl Session {
     /// Returns the columns that a statement about the session gives, if it gives any.
     fn fields_of(&self, command: &Command) -> Option<Vec<Field>> {
         let fields = match command {
-            Command::Execute { name, .. } => self.prepared(name)?.fields()?,
+            Command::Execute(execute) => self.prepared(&execute.name)?.fields()?,
             Command::Fetch {
                 name,
                 is_move: false,
@@ -446,22 +485,21 @@ impl Session {
         self.transaction.check()?;
         self.enter();
         let running = async {
-            let ready = self.lock_prepared(prepared, planned).await?;
-            let literals = self.values_of(&ready.cached_plan, ready.literals.as_deref())?;
+            let (cached_plan, literals) = self.lock_prepared(prepared, planned).await?;
             let parameters = literals.as_ref().unwrap_or(parameters);
-            self.run(&ready.cached_plan, parameters, &mut *sink).await
+            self.run(&cached_plan, parameters, &mut *sink).await
         };
         interruptible(limits, pin!(running)).await?;
         self.set_pending(sink)
     }
 
-    /// Returns the plan of a statement, whose tables are locked, in a transaction. It is the statement's newest one, or
-    /// made anew.
+    /// Returns the plan of a statement, whose tables are locked, in a transaction, and the literals of the statement
+    /// where they are the plan's parameters. The plan is the statement's newest one, or made anew.
     async fn lock_prepared(
         &mut self,
         prepared: &PreparedStatement,
         planned: &Planned,
-    ) -> Result<Ready> {
+    ) -> Result<(Arc<CachedPlan>, Option<Rows>)> {
         self.begin()?;
         let this = &*self;
         let find = async || {
@@ -481,13 +519,9 @@ impl Session {
             };
             Ok(Some((ready.cached_plan, ready.literals)))
         };
-        let Some((cached_plan, literals)) = this.runnable(find).await? else {
-            return Err(SqlError::new(SqlState::INTERNAL_ERROR, "no plan"));
-        };
-        Ok(Ready {
-            cached_plan,
-            literals,
-        })
+        let (cached_plan, literals) = this.runnable(find).await?.ok_or_else(no_plan)?;
+        let literals = this.values_of(&cached_plan, literals.as_deref())?;
+        Ok((cached_plan, literals))
     }
 
     /// Plans a statement again after a dependency of its plan has changed. Its plan is asked for as it was at first, so
@@ -508,11 +542,11 @@ impl Session {
             let types: Vec<_> = prepared.types.iter().map(|ty| Some(*ty)).collect();
             found = self.plan(source, Some(&types)).await;
         }
-        let Some((cached_plan, literals)) = found? else {
-            return Err(SqlError::new(SqlState::INTERNAL_ERROR, "no plan"));
-        };
-        let fields = cached_plan.shows_rows().then_some(&*cached_plan.fields);
-        check_told(fields, prepared.fields())?;
+        let (cached_plan, literals) = found?.ok_or_else(no_plan)?;
+        check_told(
+            cached_plan.told_fields().map(|fields| &**fields),
+            prepared.fields(),
+        )?;
         Ok(Ready::new((cached_plan, literals)))
     }
 }

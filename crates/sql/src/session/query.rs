@@ -8,11 +8,10 @@ use std::sync::{
 };
 
 use engine::{IfLocked, Isolation, TableLockMode};
-use types::{Result, Scratch, Type, Value};
+use types::{Result, Scratch, SqlError, SqlState, Type, Value};
 
 use super::{
     Field, Session, Sink, Tag,
-    execution::Execution,
     maintenance::is_out_of_date,
     plan_cache::{self, PlanKey},
     transaction::Characteristics,
@@ -109,6 +108,11 @@ impl CachedPlan {
         self.indexes.is_empty()
     }
 
+    /// Returns the columns that a client is told of, if it is shown rows.
+    pub(super) fn told_fields(&self) -> Option<&Arc<[Field]>> {
+        self.shows_rows().then_some(&self.fields)
+    }
+
     /// Whether a client is shown rows.
     pub(super) fn shows_rows(&self) -> bool {
         self.kind == RowKind::Select || !self.fields.is_empty()
@@ -149,6 +153,11 @@ impl CachedPlan {
     }
 }
 
+/// Returns the error for a plan that is not there where there always is one.
+pub(super) fn no_plan() -> SqlError {
+    SqlError::new(SqlState::INTERNAL_ERROR, "no plan")
+}
+
 impl Session {
     /// Carries a statement out if it is one that has a plan; whether it is.
     pub(super) async fn execute_planned(
@@ -172,14 +181,32 @@ impl Session {
         Ok(true)
     }
 
-    /// Returns a plan that can be run now, with what `find` finds beside it: the way of clients' statements from
-    /// their texts to their execution, but for EXPLAIN. The caller has begun a transaction. The plan's tables are
-    /// locked in the open transaction, and their definitions are those that it was made from. `find` is asked again
-    /// whenever a definition has changed meanwhile, or more is known of the tables by now.
+    /// Returns a plan that a client's statement can run now, as [`Session::locked_plan`] does.
     ///
     /// # Errors
-    /// 25006 if the plan writes and the transaction does not; errors of `find` and of locking.
+    /// 25006 if the plan writes and the transaction does not; those of [`Session::locked_plan`].
     pub(super) async fn runnable<T>(
+        &self,
+        find: impl AsyncFn() -> Result<Option<(Arc<CachedPlan>, T)>>,
+    ) -> Result<Option<(Arc<CachedPlan>, T)>> {
+        let permitted = async || {
+            let found = find().await?;
+            if let Some((cached_plan, _)) = &found {
+                cached_plan.may_run(self.characteristics())?;
+            }
+            Ok(found)
+        };
+        self.locked_plan(permitted).await
+    }
+
+    /// Returns a plan whose tables are locked in the open transaction, with what `find` finds beside it: the one way
+    /// from a text to a plan, of clients' statements, EXPLAIN and questions of foreign keys. The tables' definitions are
+    /// those that the plan was made from. `find` is asked again whenever a definition has changed meanwhile, or more is
+    /// known of the tables by now.
+    ///
+    /// # Errors
+    /// XX000 if no transaction has begun; errors of `find` and of locking.
+    pub(super) async fn locked_plan<T>(
         &self,
         find: impl AsyncFn() -> Result<Option<(Arc<CachedPlan>, T)>>,
     ) -> Result<Option<(Arc<CachedPlan>, T)>> {
@@ -187,7 +214,6 @@ impl Session {
             let Some((cached_plan, beside)) = find().await? else {
                 return Ok(None);
             };
-            cached_plan.may_run(self.characteristics())?;
             if self.is_well_founded(&cached_plan).await && self.lock(&cached_plan).await? {
                 return Ok(Some((cached_plan, beside)));
             }
@@ -341,7 +367,8 @@ impl Session {
         cached_plan
             .next_look
             .store(now.saturating_add(LOOK_EVERY_MS), Ordering::Relaxed);
-        if self.refresh_statistics(dependencies).await {
+        // Each statement's future has room for the questions of its foreign keys, and looks are rare.
+        if Box::pin(self.refresh_statistics(dependencies)).await {
             return false;
         }
         if !dependencies.tables().any(|table| is_out_of_date(table)) {
@@ -387,7 +414,7 @@ impl Session {
         parameters: &Rows,
         sink: &mut impl Sink,
     ) -> Result<()> {
-        let execution = Execution::new(cached_plan, self.budget(), self.memory.spare_rows())?;
+        let execution = self.execution(cached_plan)?;
         let rows = self.run_to_end(execution, parameters, sink).await?;
         sink.complete(cached_plan.tag(rows))
     }

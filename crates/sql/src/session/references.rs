@@ -75,7 +75,12 @@ pub(super) use self::{
     question::{column, qualified},
     violation::{missing, mixed},
 };
-use super::{Session, copy::no_parameters, plan_cache::PlanKey, query::CachedPlan};
+use super::{
+    Session,
+    copy::no_parameters,
+    plan_cache::PlanKey,
+    query::{CachedPlan, no_plan},
+};
 use batch::Rows;
 use catalog::{Catalog, ObjectId, ReferentialAction, from_engine};
 use executor::execute::{
@@ -174,16 +179,15 @@ impl Session {
     /// Returns the plan of a question, with its tables locked.
     async fn question(&self, reference: &Reference, question: Question) -> Result<Arc<CachedPlan>> {
         let plan_key = PlanKey::Reference(reference.key.id, question);
-        loop {
+        let find = async || {
             let make = |catalog: &Arc<Catalog>| {
                 let (text, types) = question.text(reference, catalog)?;
                 self.bound_text(&text, types, catalog)
             };
-            let cached_plan = self.keyed_plan(plan_key, make).await?;
-            if self.lock(&cached_plan).await? {
-                return Ok(cached_plan);
-            }
-        }
+            Ok(Some((self.keyed_plan(plan_key, make).await?, ())))
+        };
+        let (cached_plan, ()) = self.locked_plan(find).await?.ok_or_else(no_plan)?;
+        Ok(cached_plan)
     }
 
     /// Returns the plan of an internal statement, with parameters of these types. No other statement asks for it, so it

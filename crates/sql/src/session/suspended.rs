@@ -138,7 +138,7 @@ impl Session {
         cached_plan: &Arc<CachedPlan>,
         parameters: Rc<Rows>,
     ) -> Result<Rc<Suspended>> {
-        let execution = Execution::new(cached_plan, self.budget(), self.memory.spare_rows())?;
+        let execution = self.execution(cached_plan)?;
         let memory = execution.memory();
         let query = Query {
             execution,

@@ -98,7 +98,7 @@ impl Session {
         // it adds.
         let bound = self.newly_bound(&sources[0], statement);
         let outputs: Vec<_> = bound.outputs.iter().map(|output| output.column).collect();
-        let explained = plan_to_explain(bound.relation, &outputs).unwrap();
+        let explained = plan_to_explain(bound.relation, &outputs, 0).unwrap();
         assert_eq!(shown(&explained.plan), shown_plan, "{text}");
         shown_plan
     }

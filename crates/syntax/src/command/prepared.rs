@@ -4,7 +4,7 @@ use sqlparser::{parser::Parser, tokenizer::Token};
 use types::Result;
 
 use super::{Command, Reader};
-use crate::{convert, statement::TypeName};
+use crate::statement::{Execute, TypeName};
 
 pub(super) fn read(reader: &mut Reader<'_, '_>) -> Result<Option<Command>> {
     if reader.eat(&["prepare"]) {
@@ -27,17 +27,7 @@ pub(super) fn read(reader: &mut Reader<'_, '_>) -> Result<Option<Command>> {
         }));
     }
     let command = if reader.eat(&["execute"]) {
-        let name = reader.name()?;
-        let mut arguments = Vec::new();
-        if reader.eat_token(&Token::LParen) {
-            let written =
-                reader.parsed(|parser| parser.parse_comma_separated(Parser::parse_expr))?;
-            arguments = written.into_iter().map(convert::expression).collect();
-            if !reader.eat_token(&Token::RParen) {
-                return Err(reader.unexpected());
-            }
-        }
-        Command::Execute { name, arguments }
+        Command::Execute(reader.parsed(Execute::parse)?)
     } else if reader.eat(&["deallocate"]) {
         reader.eat(&["prepare"]);
         match reader.eat(&["all"]) {

@@ -11,6 +11,7 @@ use sqlparser::{
 
 use super::{
     definition::{Parsed, word},
+    inner::{Execute, InnerStatement},
     rows::RowStatement,
 };
 use crate::name::{DottedName, Name};
@@ -26,8 +27,8 @@ pub struct TableAs {
     pub temporary: bool,
     /// Names in place of the first columns' own.
     pub columns: Vec<Name>,
-    /// The query that gives the columns and rows; an `INTO` clause is taken out of it.
-    pub query: RowStatement,
+    /// The query that gives the columns and rows, without an `INTO` clause, or the EXECUTE of one.
+    pub query: InnerStatement,
     /// Whether the rows are put in too.
     pub with_data: bool,
     /// The clause that there is not.
@@ -84,7 +85,10 @@ impl TableAs {
         }
         let unsupported = pass_over_storage(parser)?;
         parser.expect_keyword_is(Keyword::AS)?;
-        let query = RowStatement::of_query(parser.parse_query()?);
+        let query = match parser.parse_keyword(Keyword::EXECUTE) {
+            true => InnerStatement::Execute(Execute::parse(parser)?),
+            false => InnerStatement::Rows(RowStatement::of_query(parser.parse_query()?)),
+        };
         let mut with_data = true;
         if parser.parse_keyword(Keyword::WITH) {
             with_data = !parser.parse_keyword(Keyword::NO);
@@ -116,7 +120,7 @@ impl TableAs {
             if_not_exists: false,
             temporary,
             columns: Vec::new(),
-            query: RowStatement::of_query(query),
+            query: InnerStatement::Rows(RowStatement::of_query(query)),
             with_data: true,
             unsupported: None,
             is_into: true,

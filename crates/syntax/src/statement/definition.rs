@@ -1,5 +1,5 @@
 //! Definitions that the parser does not know, or not whole: sequences, tables from queries,
-//! comments, and everything that alters.
+//! comments, and everything that alters; and `EXPLAIN EXECUTE`.
 //!
 //! They are read with the parser's own tools, from the same tokens, so that expressions, types and
 //! columns in them are what they are elsewhere.
@@ -11,7 +11,7 @@ use sqlparser::{
 };
 
 use super::{
-    AlterObject, AlterSequence, AlterTable, CreateSequence, ObjectChange, ObjectKind,
+    AlterObject, AlterSequence, AlterTable, CreateSequence, Explain, ObjectChange, ObjectKind,
     SequenceClauses, Statement, TableAction, TableAs, comment, create_table_as::is_table_as,
 };
 use crate::{name::DottedName, refusal::Refusal};
@@ -30,6 +30,7 @@ pub(crate) fn is_definition(tokens: &[TokenWithSpan]) -> bool {
             Keyword::TABLE | Keyword::INDEX | Keyword::VIEW | Keyword::SEQUENCE | Keyword::SCHEMA
         ),
         Keyword::COMMENT => true,
+        Keyword::EXPLAIN => tokens.iter().any(is_execute),
         Keyword::CREATE => {
             word(1) == Keyword::SEQUENCE
                 || matches!(word(1), Keyword::TEMPORARY | Keyword::TEMP)
@@ -40,6 +41,10 @@ pub(crate) fn is_definition(tokens: &[TokenWithSpan]) -> bool {
     }
 }
 
+fn is_execute(token: &TokenWithSpan) -> bool {
+    matches!(&token.token, Token::Word(word) if word.keyword == Keyword::EXECUTE)
+}
+
 /// Reads a definition; `None` if it is one that is better left to the parser.
 pub(crate) fn parse(parser: &mut Parser<'_>) -> Result<Option<Statement>, Refusal> {
     if parser.parse_keyword(Keyword::CREATE) {
@@ -47,6 +52,9 @@ pub(crate) fn parse(parser: &mut Parser<'_>) -> Result<Option<Statement>, Refusa
             Some(new) => Statement::CreateTableAs(Box::new(new)),
             None => Statement::CreateSequence(CreateSequence::parse(parser)?),
         }));
+    }
+    if parser.parse_keyword(Keyword::EXPLAIN) {
+        return Ok(Explain::parse_execute(parser)?.map(Statement::Explain));
     }
     if parser.parse_keyword(Keyword::COMMENT) {
         return Ok(Some(Statement::Comment(comment::parse(parser)?)));

@@ -1,11 +1,17 @@
 //! `EXPLAIN`; the meaning of its options is `sql`'s to tell.
 
 use sqlparser::{
-    ast::{self, AnalyzeFormatKind, DescribeAlias, Expr, Value},
+    ast::{self, AnalyzeFormatKind, DescribeAlias, Expr, UtilityOption, Value},
     keywords::Keyword,
+    parser::Parser,
+    tokenizer::Token,
 };
 
-use super::rows::RowStatement;
+use super::{
+    definition::Parsed,
+    inner::{Execute, InnerStatement},
+    rows::RowStatement,
+};
 use crate::{
     name::Name,
     refusal::{Misplaced, refuse_keywords},
@@ -23,7 +29,7 @@ pub struct Explain {
     /// The options in parentheses, in the order in which they were written.
     pub options: Vec<ExplainOption>,
     /// The statement; `None` for one that neither reads nor changes rows.
-    pub statement: Option<RowStatement>,
+    pub statement: Option<InnerStatement>,
 }
 
 /// An option in parentheses.
@@ -65,17 +71,48 @@ impl Explain {
                 format.to_string()
             }
         });
-        let options = options.into_iter().flatten().map(|option| ExplainOption {
-            name: Name::of(&option.name),
-            value: option.arg.as_ref().map(word),
-        });
         Ok(Self {
             analyze,
             verbose,
             format,
-            options: options.collect(),
-            statement: RowStatement::of(statement).ok(),
+            options: options.map_or_else(Vec::new, ExplainOption::of),
+            statement: RowStatement::of(statement).ok().map(InnerStatement::Rows),
         })
+    }
+
+    /// Reads `EXPLAIN EXECUTE` behind EXPLAIN, since the parser reads an EXECUTE of other systems; `None` if it is
+    /// another statement.
+    pub(super) fn parse_execute(parser: &mut Parser<'_>) -> Parsed<Option<Self>> {
+        let mut options = Vec::new();
+        let (mut analyze, mut verbose) = (false, false);
+        match parser.peek_token_ref().token {
+            Token::LParen => options = ExplainOption::of(parser.parse_utility_options()?),
+            _ => {
+                analyze = parser.parse_keyword(Keyword::ANALYZE);
+                verbose = parser.parse_keyword(Keyword::VERBOSE);
+            }
+        }
+        if !parser.parse_keyword(Keyword::EXECUTE) {
+            return Ok(None);
+        }
+        Ok(Some(Self {
+            analyze,
+            verbose,
+            format: None,
+            options,
+            statement: Some(InnerStatement::Execute(Execute::parse(parser)?)),
+        }))
+    }
+}
+
+impl ExplainOption {
+    /// Takes options from the parser.
+    fn of(options: Vec<UtilityOption>) -> Vec<Self> {
+        let options = options.into_iter().map(|option| Self {
+            name: Name::of(&option.name),
+            value: option.arg.as_ref().map(word),
+        });
+        options.collect()
     }
 }
 

@@ -7,6 +7,7 @@ use types::{Result, Scalar, SqlError, SqlState, Type};
 use super::CachedPlan;
 use crate::session::{Field, Session, plan_cache::PlanKey};
 use catalog::Catalog;
+use executor::explain::Names;
 use logical::{
     bind::{Binder, Bound, Parameters},
     expression::{ColumnId, Kind as ExpressionKind},
@@ -106,15 +107,41 @@ impl Session {
         types: Vec<Type>,
         catalog: &Arc<Catalog>,
     ) -> Result<CachedPlan> {
-        let sources = syntax::split(text)?;
-        let [source] = sources.as_slice() else {
-            return Err(SqlError::new(SqlState::INTERNAL_ERROR, "not one statement"));
-        };
         let mut parameters = Parameters::declared(types.into_iter().map(Some).collect());
-        match &*source.statement()? {
-            Statement::Rows(statement) => self.bound(source, statement, &mut parameters, catalog),
-            _ => Err(SqlError::unsupported("this statement")),
-        }
+        with_statement(text, |source, statement| {
+            self.bound(source, statement, &mut parameters, catalog)
+        })
+    }
+
+    /// Binds a statement that reads or changes rows, and plans it for EXPLAIN; returns the names in it besides.
+    pub(in crate::session) fn explained(
+        &self,
+        source: &Source<'_>,
+        statement: &RowStatement,
+        mut parameters: Parameters,
+        catalog: &Arc<Catalog>,
+    ) -> Result<(CachedPlan, Names)> {
+        let bind_context = self.bind_context(catalog);
+        let lines = source.lines();
+        let bound = Binder::bind(&bind_context, lines, statement, &mut parameters)?;
+        let names = Names::of(&bound.relation);
+        let (kind, types) = (statement.kind(), parameters.types()?);
+        let lower = plan::plan_to_explain;
+        let cached_plan = self.lowered_by(bound, kind, types, catalog, lower)?;
+        Ok((cached_plan, names))
+    }
+
+    /// Binds the text of a prepared statement, whose parameters have these types, and plans it for EXPLAIN.
+    pub(in crate::session) fn explained_text(
+        &self,
+        text: &str,
+        types: &[Type],
+        catalog: &Arc<Catalog>,
+    ) -> Result<(CachedPlan, Names)> {
+        let parameters = Parameters::declared(types.iter().copied().map(Some).collect());
+        with_statement(text, |source, statement| {
+            self.explained(source, statement, parameters, catalog)
+        })
     }
 
     /// Returns the plan of what has been bound.
@@ -125,20 +152,17 @@ impl Session {
         types: Vec<Type>,
         catalog: &Arc<Catalog>,
     ) -> Result<CachedPlan> {
-        let parameters = types.len();
-        self.lowered_by(bound, kind, types, catalog, |relation, columns| {
-            plan::plan(relation, columns, parameters)
-        })
+        self.lowered_by(bound, kind, types, catalog, plan::plan)
     }
 
     /// Returns the plan of what has been bound, as `lower` chooses its operators.
-    pub(in crate::session) fn lowered_by(
+    fn lowered_by(
         &self,
         mut bound: Bound,
         kind: RowKind,
         types: Vec<Type>,
         catalog: &Arc<Catalog>,
-        lower: impl FnOnce(Relation, &[ColumnId]) -> Result<plan::PlannedStatement>,
+        lower: impl FnOnce(Relation, &[ColumnId], usize) -> Result<plan::PlannedStatement>,
     ) -> Result<CachedPlan> {
         let (hides_any, hidden_indexes) = self.hide_indexes(&mut bound.relation);
         let is_passing = hides_any || bound.reads_now;
@@ -155,7 +179,7 @@ impl Session {
         let tables = plan::tables(&bound.relation);
         let locks_rows = plan::locks_rows(&bound.relation);
         let columns: Vec<_> = bound.outputs.iter().map(|output| output.column).collect();
-        let statement = lower(bound.relation, &columns)?;
+        let statement = lower(bound.relation, &columns, types.len())?;
         Ok(CachedPlan {
             statement,
             fields,
@@ -194,6 +218,21 @@ impl Session {
             });
         });
         (any, hidden.into())
+    }
+}
+
+/// Reads the one statement of a text, which reads or changes rows, and returns what `plan` makes of it.
+fn with_statement<T>(
+    text: &str,
+    plan: impl FnOnce(&Source<'_>, &RowStatement) -> Result<T>,
+) -> Result<T> {
+    let sources = syntax::split(text)?;
+    let [source] = sources.as_slice() else {
+        return Err(SqlError::new(SqlState::INTERNAL_ERROR, "not one statement"));
+    };
+    match &*source.statement()? {
+        Statement::Rows(statement) => plan(source, statement),
+        _ => Err(SqlError::unsupported("this statement")),
     }
 }
 

@@ -4,6 +4,7 @@ use std::{cell::Cell, task, time::Duration};
 
 use super::*;
 use crate::Interrupt;
+use syntax::statement::InnerStatement;
 
 /// The plan of an idle prepared statement kept the version of the catalog that it was made from: a session with many of
 /// them kept as many versions, which nothing was charged for.
@@ -95,7 +96,10 @@ fn queries_within_other_statements_are_planned_once() {
                     syntax::copy::Copied::Query(Some(query)) => query,
                     _ => panic!("{text} has no query"),
                 },
-                Statement::CreateTableAs(new) => &new.query,
+                Statement::CreateTableAs(new) => match &new.query {
+                    InnerStatement::Rows(query) => query,
+                    InnerStatement::Execute(_) => panic!("{text} has no query"),
+                },
                 _ => panic!("{text} is another statement"),
             };
             let first = session.plan_within(&sources[0], within).await.unwrap();

@@ -1,0 +1,66 @@
+//! An INSERT whose rows come from outside of its plan: those of a client (COPY), or of a query (CREATE TABLE AS).
+
+use std::rc::Rc;
+
+use types::Result;
+
+use super::query::CachedPlan;
+use batch::{Rows, SpareRows};
+use executor::execute::{ExecutionContext, Opened};
+
+/// An INSERT under way.
+pub(super) struct Insertion<'l, 'r> {
+    opened: Opened,
+    context: &'l ExecutionContext<'r>,
+    /// Rows that the INSERT gives, which nobody takes.
+    out: Rows,
+    count: u64,
+}
+
+impl<'l, 'r> Insertion<'l, 'r> {
+    /// Opens the plan of an INSERT that is handed its rows.
+    ///
+    /// # Errors
+    /// XX000 for a plan that no operator can run.
+    pub(super) fn new(
+        cached_plan: &CachedPlan,
+        spare_rows: &Rc<SpareRows>,
+        context: &'l ExecutionContext<'r>,
+    ) -> Result<Self> {
+        let opened = Opened::new(cached_plan.statement.plan.clone(), spare_rows)?;
+        Ok(Self {
+            out: Rows::new(opened.width()),
+            opened,
+            context,
+            count: 0,
+        })
+    }
+
+    /// Returns the context that the INSERT is carried out in.
+    pub(super) fn context(&self) -> &'l ExecutionContext<'r> {
+        self.context
+    }
+
+    /// Returns how many rows were put in.
+    pub(super) fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Puts the rows of a batch in, which is empty afterwards.
+    ///
+    /// # Errors
+    /// Errors of the rows; 53200 if there is no memory for the batch.
+    pub(super) async fn put(&mut self, batch: &mut Rows) -> Result<()> {
+        batch.settle(self.context.memory())?;
+        self.count += batch.len() as u64;
+        self.context.shared.copy_source.hand_over(batch);
+        self.opened.rewind();
+        loop {
+            self.out.clear();
+            match self.opened.next(self.context, &mut self.out).await? {
+                true => self.out.settle(self.context.memory())?,
+                false => return Ok(()),
+            }
+        }
+    }
+}
