@@ -273,17 +273,18 @@ pub struct Session {
 impl Session {
     /// A session of a user, within a session of the engine's.
     pub fn new(database: &Arc<Database>, engine: &Rc<engine::Session>, user: &str) -> Session {
+        let memory = SessionMemory::new(&database.memory);
         Session {
             database: database.clone(),
             transaction: SessionTransaction::new(database, engine),
             settings: SessionSettings::new(database, user),
             interrupt: None,
             passwords: None,
-            environment: SessionEnvironment::new(&database.name),
+            environment: SessionEnvironment::new(&database.name, memory.kept()),
             prepared_statements: PreparedStatements::default(),
             cursors: Cursors::default(),
             suspended: SuspendedQueries::default(),
-            memory: SessionMemory::new(&database.memory),
+            memory,
         }
     }
 
@@ -428,7 +429,7 @@ impl Session {
         if source.may_have_plan() {
             self.transaction.check()?;
             interruptible(limits, pin!(self.on_rows(source, sink))).await?;
-            return self.set_pending(sink);
+            return self.set_pending(sink).await;
         }
         // Errors of the limits are told whatever the transaction's state.
         let reading = pin!(async { Ok(source.read().await) });
@@ -442,7 +443,7 @@ impl Session {
             Box::pin(self.without_plan(&statement, source, sink)).as_mut(),
         )
         .await?;
-        self.set_pending(sink)
+        self.set_pending(sink).await
     }
 
     /// Returns a utility statement that was read, if the transaction lets it through. Errors that

@@ -52,6 +52,8 @@ const HUNGRY: &[&str] = &[
      on c.id = d.id",
     "select count(*) from item c left join (select a.id + b.id as id from item a, item b) d on c.id < -d.id",
     "select count(*) from item c full join (select a.id + b.id as id from item a, item b) d on c.id < -d.id",
+    // Settings that wait for the end of their statement.
+    "select count(set_config('a.b' || i, repeat('x', 100000), false)) from generate_series(1, 1000) i",
     // Windows, sets, relations of WITH.
     "select count(*) from (select row_number() over () as n from item a, item b) c where n > 0",
     "select max(l) from (select length(lag(x) over (order by x, id)) as l
@@ -363,4 +365,32 @@ fn portals_and_prepared_statements_are_within_the_limit() {
         session.keep_prepared("again", Rc::new(again)).unwrap();
     });
     assert_eq!(bed.statement_bytes(), before);
+}
+
+/// A session's savepoints, and settings that it reset, were charged to nothing: short statements filled the server.
+#[test]
+fn state_that_outlives_statements_is_charged() {
+    let mut bed = Bed::with_memory(MEMORY);
+    let mut until_refused = |statement: &dyn Fn(usize) -> String| {
+        let texts = (0..2000).map(|text| {
+            let statements = (0..200).map(|at| statement(200 * text + at));
+            statements.collect::<String>()
+        });
+        let mut refused = texts.filter_map(|text| bed.run(&text).err());
+        let error = refused.next().expect("there is no memory for all of them");
+        assert_eq!(error.state().code(), "53200");
+        bed.run("rollback").unwrap();
+        bed.run("discard all").unwrap();
+    };
+    // Twice: the first round's memory was given back.
+    for _ in 0..2 {
+        until_refused(&|at| format!("{} savepoint a;", if at == 0 { "begin;" } else { "" }));
+        until_refused(&|at| format!("reset a.n{at};"));
+        until_refused(&|at| {
+            format!(
+                "{} set local a.n{at} to default;",
+                if at == 0 { "begin;" } else { "" }
+            )
+        });
+    }
 }

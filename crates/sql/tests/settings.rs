@@ -263,3 +263,22 @@ fn a_setting_of_a_failed_statement_stays_as_it_was() {
         }
     }
 }
+
+/// Custom settings whose class begins as the settings of transactions do were taken, and not set.
+#[test]
+fn custom_settings_have_any_class() {
+    let mut bed = Bed::new();
+    bed.run("set transaction_a.b = 'x'").unwrap();
+    assert_eq!(bed.run("show transaction_a.b").unwrap().rows, [["x"]]);
+    let many = "select count(set_config('a.b' || i, '', false)) from generate_series(1, 10001) i";
+    assert_eq!(bed.run(many).unwrap_err().state().code(), "54000");
+    // The last value of a name in its scope counts, and one of the transaction hides that of the session.
+    let text = "begin; select set_config('a.c', 'session', false), set_config('a.c', 'local', true),
+        current_setting('a.c'); select current_setting('a.c'); commit; select current_setting('a.c')";
+    assert_eq!(bed.run(text).unwrap().rows, [["session"]]);
+    let text = "select set_config('a.c', 'local', true), set_config('a.c', 'newer', false),
+        current_setting('a.c')";
+    assert_eq!(bed.run(text).unwrap().rows, [["local", "newer", "newer"]]);
+    bed.run("discard all").unwrap();
+    assert_eq!(bed.run("show a.c").unwrap_err().state().code(), "42704");
+}

@@ -2,14 +2,15 @@
 
 use std::{
     cell::{Cell, RefCell},
+    rc::Rc,
     time::{SystemTime, UNIX_EPOCH},
 };
 
 use functions::{Environment, Objects, Patterns};
-use types::{Names, Result};
+use types::{Memory, Names, Result};
 
 use super::settings::{
-    Asked,
+    Asked, PendingSettings,
     known::{DEFINITIONS, Definition},
 };
 use catalog::{Catalog, ObjectId, Searched, SessionValues};
@@ -27,7 +28,9 @@ pub(super) struct SessionEnvironment {
     database: String,
     process_id: i32,
     /// Settings that functions have set; they are set for the session after the statement.
-    pending: RefCell<Vec<Pending>>,
+    pending: RefCell<PendingSettings>,
+    /// Memory that these are charged to.
+    memory: Rc<Memory>,
     transaction_time: Cell<i64>,
     statement_time: Cell<i64>,
     random: RefCell<fastrand::Rng>,
@@ -37,19 +40,13 @@ pub(super) struct SessionEnvironment {
     sequences: SessionValues,
 }
 
-/// A setting that a function has set.
-pub(super) struct Pending {
-    pub(super) name: String,
-    pub(super) scope: Scope,
-    pub(super) value: String,
-}
-
 impl SessionEnvironment {
-    pub(super) fn new(database: &str) -> Self {
+    pub(super) fn new(database: &str, memory: &Rc<Memory>) -> Self {
         Self {
             database: database.to_owned(),
             process_id: i32::try_from(std::process::id()).unwrap_or(0),
             pending: RefCell::default(),
+            memory: memory.clone(),
             transaction_time: Cell::new(now()),
             statement_time: Cell::new(now()),
             random: RefCell::new(fastrand::Rng::new()),
@@ -72,13 +69,13 @@ impl SessionEnvironment {
     }
 
     /// Returns the settings that functions have set since the last call.
-    pub(super) fn take_pending(&self) -> Vec<Pending> {
+    pub(super) fn take_pending(&self) -> PendingSettings {
         self.pending.take()
     }
 
     /// Forgets the settings that a statement has set which has failed.
     pub(super) fn forget_pending(&self) {
-        self.pending.borrow_mut().clear();
+        self.pending.take();
     }
 
     pub(super) fn begin_transaction(&self) {
@@ -194,25 +191,26 @@ impl Environment for StatementEnvironment<'_> {
         let definition = Definition::named(name)?;
         let kept = definition.kept_name(name);
         let pending = self.session.pending.borrow();
-        let newest = pending.iter().rev().find(|pending| pending.name == kept);
-        match newest {
-            Some(pending) => Some(pending.value.clone()),
+        match pending.get(&kept) {
+            Some(value) => Some(value.to_owned()),
             None => self.asked.get(definition, name),
         }
     }
 
     fn set_setting(&self, name: &str, value: &str, until_end_of_transaction: bool) -> Result<()> {
         let definition = Definition::expect(name)?;
-        let pending = Pending {
-            name: definition.kept_name(name),
-            scope: match until_end_of_transaction {
-                true => Scope::Local,
-                false => Scope::Session,
-            },
-            value: self.asked.check(definition, name, value)?,
+        let scope = match until_end_of_transaction {
+            true => Scope::Local,
+            false => Scope::Session,
         };
-        self.session.pending.borrow_mut().push(pending);
-        Ok(())
+        let value = self.asked.check(definition, name, value)?;
+        let mut pending = self.session.pending.borrow_mut();
+        pending.set(
+            definition.kept_name(name),
+            scope,
+            value,
+            &self.session.memory,
+        )
     }
 
     fn process_id(&self) -> i32 {

@@ -238,7 +238,7 @@ impl Session {
     ) -> Result<Rows> {
         let types = prepared.parameter_types();
         let mut values = Rows::new(types.len());
-        // As in PostgreSQL, nobody looks at arguments for a statement without parameters.
+        // PostgreSQL ignores arguments of a statement without parameters.
         if types.is_empty() {
             values.push([]);
             return Ok(values);
@@ -281,6 +281,7 @@ impl Session {
             .map(|program| program.run(&mut evaluator, &[]));
         let computed: Vec<_> = computed.collect::<Result<_>>()?;
         values.push(computed);
+        values.settle(self.memory.kept())?;
         Ok(values)
     }
 

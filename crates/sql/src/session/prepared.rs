@@ -490,7 +490,7 @@ impl Session {
             self.run(&cached_plan, parameters, &mut *sink).await
         };
         interruptible(limits, pin!(running)).await?;
-        self.set_pending(sink)
+        self.set_pending(sink).await
     }
 
     /// Returns the plan of a statement, whose tables are locked, in a transaction, and the literals of the statement

@@ -8,11 +8,13 @@
 //! | part | file |
 //! | --- | --- |
 //! | known settings, and their values | `settings/known.rs`, `settings/value.rs` |
+//! | settings of functions, until the statement ends | `settings/pending.rs` |
 //! | effects; the users among them | `settings/effect.rs`; `settings/users.rs` |
 //! | SET, SHOW, RESET, DISCARD | `settings/statements.rs` |
 
 mod effect;
 pub(crate) mod known;
+mod pending;
 mod statements;
 mod users;
 mod value;
@@ -24,6 +26,7 @@ use types::{Charge, Memory, Result, SqlError, SqlState};
 
 pub(super) use self::{
     effect::{Asked, Effects},
+    pending::PendingSettings,
     statements::shown_fields,
 };
 use self::{
@@ -43,6 +46,30 @@ struct Setting {
     session: Option<String>,
     /// Value for the rest of the transaction.
     local: Option<String>,
+}
+
+impl Setting {
+    /// Sets the value of the session, which ends that of the transaction, or the latter alone.
+    fn set(&mut self, scope: Scope, value: String) {
+        match scope {
+            Scope::Session => {
+                self.session = Some(value);
+                self.local = None;
+            }
+            Scope::Local => self.local = Some(value),
+        }
+    }
+
+    /// Returns the value that is in force, if one was set.
+    fn shown(&self) -> Option<&String> {
+        self.local.as_ref().or(self.session.as_ref())
+    }
+
+    /// Returns the estimated bytes of the setting and its name.
+    fn bytes(&self, name: &str) -> usize {
+        let values = self.session.iter().chain(&self.local);
+        SETTING_BYTES + name.len() + values.map(String::len).sum::<usize>()
+    }
 }
 
 /// Bytes of a setting in the map beside its texts, with the nodes that are copied on the way to it.
@@ -93,13 +120,18 @@ impl Values {
     pub(super) fn get(&self, definition: &Definition, name: &str) -> Option<String> {
         let name = definition.kept_name(name);
         let set = self.set.get(&name);
-        if let Some(value) = set.and_then(|set| set.local.as_ref().or(set.session.as_ref())) {
+        if let Some(value) = set.and_then(Setting::shown) {
             return Some(value.clone());
         }
         let initial = self.initial.get(&name).cloned();
         // A custom setting that was reset is empty.
         let is_known = !definition.name.is_empty() || set.is_some();
         initial.or_else(|| is_known.then(|| definition.default.to_owned()))
+    }
+
+    /// Returns whether nothing has set a setting, which is no custom one: RESET leaves it as it is.
+    fn is_initial(&self, definition: &Definition, kept_name: &str) -> bool {
+        !definition.name.is_empty() && !self.set.contains_key(kept_name)
     }
 
     /// Sets a setting, or with `None` resets it.
@@ -117,11 +149,8 @@ impl Values {
 
     /// Returns the estimated bytes of the values.
     fn bytes(&self) -> usize {
-        let bytes = |(name, set): (&String, &Setting)| {
-            let values = set.session.iter().chain(&set.local);
-            SETTING_BYTES + name.len() + values.map(String::len).sum::<usize>()
-        };
-        self.set.iter().map(bytes).sum()
+        let bytes = self.set.iter().map(|(name, set)| set.bytes(name));
+        bytes.sum()
     }
 
     /// Forgets the values that were set for the transaction; returns their names.
@@ -214,21 +243,36 @@ impl SessionSettings {
         &self.users
     }
 
-    /// Sets a setting, or with `None` resets it. Its memory is charged to `memory`.
+    /// Charges the memory of a value that is about to be set, or with `None` reset, in a transaction with `savepoints`.
     ///
     /// # Errors
-    /// 53200 if there is no memory for the value; errors of its effect.
+    /// 53200 if there is no memory for it. A reset that frees memory needs none.
+    fn charge(
+        &mut self,
+        name: &str,
+        value: Option<&str>,
+        savepoints: usize,
+        memory: &Rc<Memory>,
+    ) -> Result<()> {
+        // A savepoint keeps the map as it was. A custom setting that is reset is there from then on.
+        if value.is_none() && savepoints == 0 && self.values.set.contains_key(name) {
+            return Ok(());
+        }
+        let texts = 2 * name.len() + value.map_or(0, str::len);
+        self.held.grow(memory, texts)
+    }
+
+    /// Sets a setting, or with `None` resets it.
+    ///
+    /// # Errors
+    /// Errors of its effect.
     fn put(
         &mut self,
         definition: &Definition,
         name: &str,
         scope: Scope,
         value: Option<String>,
-        memory: &Rc<Memory>,
     ) -> Result<()> {
-        if let Some(value) = &value {
-            self.held.grow(memory, 2 * name.len() + value.len())?;
-        }
         self.values
             .put(name.to_owned(), scope, value, definition.default);
         self.take_effect(name)
@@ -238,6 +282,12 @@ impl SessionSettings {
     fn put_initial(&mut self, name: &str, value: String) -> Result<()> {
         Rc::make_mut(&mut self.values.initial).insert(name.to_owned(), value);
         self.take_effect(name)
+    }
+
+    /// Forgets the names of custom settings, all of which were reset: they would be there still, and empty.
+    fn forget_custom(&mut self) {
+        self.values.set = Rc::default();
+        self.held.count(&self.values, None);
     }
 
     /// Restores settings to earlier values.
@@ -321,16 +371,21 @@ impl Session {
             Some(value) => Some(self.check(definition, name, value)?),
             None => changeable(definition).map(|()| None)?,
         };
-        if kept.starts_with("transaction_") {
+        if definition.name.starts_with("transaction_") {
             let values = self.settings.values();
             let default = values.get(definition, name).unwrap_or_default();
             return self.set_transaction_setting(&kept, &shown.unwrap_or(default));
         }
-        if shown.is_some() && self.transaction.depth() == 0 {
+        if shown.is_none() && self.settings.values.is_initial(definition, &kept) {
+            return Ok(());
+        }
+        let savepoints = self.transaction.depth();
+        if savepoints == 0 {
             self.settings.count(self.transaction.began_with());
         }
         self.settings
-            .put(definition, &kept, scope, shown, self.memory.kept())?;
+            .charge(&kept, shown.as_deref(), savepoints, self.memory.kept())?;
+        self.settings.put(definition, &kept, scope, shown)?;
         self.follow_settings();
         Ok(())
     }
@@ -363,12 +418,15 @@ impl Session {
     }
 
     /// Sets the settings that functions have set.
-    pub(super) fn set_pending(&mut self, sink: &mut impl Sink) -> Result<()> {
+    pub(super) async fn set_pending(&mut self, sink: &mut impl Sink) -> Result<()> {
         for warning in self.transaction.advisory().take_warnings() {
             self.tell(sink, &Notice::warning(SqlState::WARNING, warning));
         }
-        for pending in self.environment.take_pending() {
-            self.assign(&pending.name, pending.scope, Some(&pending.value))?;
+        for (name, scope, value) in self.environment.take_pending().into_values() {
+            if interleave::turn_is_over() {
+                interleave::yield_now().await;
+            }
+            self.assign(&name, scope, Some(&value))?;
         }
         Ok(())
     }

@@ -189,7 +189,7 @@ impl Session {
         };
         let end = self.advance(&mut query, rows_max, sink).await?;
         suspended.query.replace(Some(query));
-        self.set_pending(sink)?;
+        self.set_pending(sink).await?;
         Ok(end)
     }
 

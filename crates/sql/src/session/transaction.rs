@@ -16,7 +16,7 @@ mod statements;
 use std::{cell::RefCell, rc::Rc, sync::Arc};
 
 use engine::{IfLocked, TableLockMode, Transaction};
-use types::{Memory, Result, SqlError, SqlState};
+use types::{Charge, Memory, Result, SqlError, SqlState};
 
 pub(super) use self::block::Characteristics;
 use self::block::{Savepoint, TransactionBlock};
@@ -291,9 +291,16 @@ impl SessionTransaction {
         self.forget_private_plans();
     }
 
-    /// Makes a savepoint.
-    fn save(&mut self, name: &str, settings: &SessionSettings) -> Result<()> {
+    /// Makes a savepoint, charged to `memory`.
+    ///
+    /// # Errors
+    /// 53200 if there is no memory for it.
+    fn save(&mut self, name: &str, settings: &SessionSettings, memory: &Rc<Memory>) -> Result<()> {
+        let mut charge = Charge::default();
+        // The list of savepoints may be twice as long as it is full.
+        charge.set(memory, 2 * size_of::<Savepoint>() + name.len())?;
         let savepoint = Savepoint {
+            _charge: charge,
             name: name.to_owned(),
             mark: self.changes.mark(self.open()?)?,
             read_only: self.characteristics(settings).read_only,

@@ -118,6 +118,7 @@ impl Session {
         self.reset_all()?;
         self.reset("role")?;
         self.reset("session_authorization")?;
+        self.settings.forget_custom();
         self.cursors.clear();
         self.transaction.advisory().unlock_all();
         self.forget_all_prepared();

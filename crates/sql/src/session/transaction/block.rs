@@ -1,7 +1,7 @@
 //! The state of a transaction block: opened by BEGIN, failed by the error of a statement, with its savepoints.
 
 use engine::{Isolation, TransactionOptions};
-use types::{Result, SqlError, SqlState};
+use types::{Charge, Result, SqlError, SqlState};
 
 use crate::session::{deferred, settings::Values};
 use catalog::Mark;
@@ -87,6 +87,8 @@ pub(super) struct Savepoint {
     pub(super) constraints: deferred::Mark,
     /// Whether the transaction only read then.
     pub(super) read_only: bool,
+    /// Charge for the savepoint and its name.
+    pub(super) _charge: Charge,
 }
 
 impl TransactionBlock {

@@ -51,7 +51,8 @@ impl Session {
             Command::Savepoint(name) => {
                 self.transaction.in_block("SAVEPOINT")?;
                 self.begin()?;
-                self.transaction.save(name, &self.settings)
+                self.transaction
+                    .save(name, &self.settings, self.memory.kept())
             }
             Command::Release(name) => {
                 self.transaction.in_block("RELEASE SAVEPOINT")?;
