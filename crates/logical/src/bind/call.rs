@@ -76,7 +76,7 @@ impl Binder<'_> {
         self.call(name, values, position)
     }
 
-    /// Binds a form that looks like a call but is none: nothing is looked up for these.
+    /// Binds a form that looks like a call but is none: nothing is looked up for it.
     fn syntax(
         &mut self,
         name: &str,

@@ -12,7 +12,7 @@ use executor::execute::Budget;
 pub(super) struct SessionMemory {
     all: Arc<StatementMemory>,
     statements: Rc<Allowance>,
-    /// Memory of plans, prepared statements and portals.
+    /// Memory of plans, prepared statements, portals, cursors, savepoints and settings.
     kept: Rc<Memory>,
     /// Lists of rows that a short statement leaves for the next one.
     spare_rows: Rc<SpareRows>,

@@ -1,9 +1,9 @@
-//! Caches of plans, by all that the plans depend on.
+//! Caches of plans, by their statements and by the inputs of their binding.
 //!
-//! A plan is found again by its statement and by the [`Inputs`] of its binding. Its third
-//! dependency is a version of the catalog: a plan of another version is replaced by the new one
-//! ([`Session::is_current`](super::Session::is_current)), because no statement can use the old one
-//! again. Lookups compare the statement itself, token by token (`syntax/fingerprint.rs`) or as a
+//! A plan is found again by its statement and by the [`Inputs`] of its binding. No key has the
+//! plan's other dependencies, which [`Session::is_current`](super::Session::is_current) compares: the
+//! version of the catalog, sizes and statistics of tables, and the age of indexes. A plan of another
+//! version is replaced by the new one, because no statement can use the old one again. Lookups compare the statement itself, token by token (`syntax/fingerprint.rs`) or as a
 //! whole text, and the inputs themselves; hashes only find the place.
 //!
 //! | cache | plans | sessions |
@@ -69,7 +69,7 @@ const LIGHT_PART: usize = 32;
 /// Least weight of a plan in bytes. It bounds the number of plans in a shard.
 const WEIGHT_MIN: usize = 2 << 10;
 
-/// Bytes of a statement's text beyond which its plan is not kept.
+/// Bytes of a key, declared types included, beyond which its plan is not kept.
 const TEXT_BYTES_MAX: usize = 256 << 10;
 
 /// Most bytes of plans that a transaction with changes of the catalog keeps.

@@ -56,7 +56,7 @@ struct Query {
 pub(super) struct Suspended {
     /// Name of the cursor; empty for a portal.
     name: Box<str>,
-    /// The query; `None` while it runs, and after it has failed.
+    /// The query; `None` while it runs, after it has failed or was given up, and in place of rows that are kept.
     query: RefCell<Option<Box<Query>>>,
     /// Rows in place of a query, of a statement that has run to its end.
     rest: RefCell<Option<Rest>>,
@@ -196,7 +196,8 @@ impl Session {
     /// Hands over rows of [`Session::suspend_rows`]; returns as [`Session::hand_over`] does.
     ///
     /// # Errors
-    /// Those of `sink`; 55000 if the transaction has ended, or has returned to a savepoint before.
+    /// Those of `sink`; 55000 if the transaction has ended, has returned to a savepoint before, or if a hand-over has
+    /// failed.
     pub(super) async fn resume_rows(
         &self,
         suspended: &Suspended,
