@@ -1,12 +1,13 @@
 //! PREPARE, EXECUTE and DEALLOCATE: prepared statements by name, those of the protocol among them.
 
-use std::{cell::Cell, collections::HashMap, pin::pin, rc::Rc};
+use std::{cell::Cell, collections::BTreeMap, ops::Bound, pin::pin, rc::Rc};
 
-use types::{Charge, Memory, Result, Scratch, SqlError, SqlState};
+use types::{Allowance, Charge, Memory, Result, Scratch, SqlError, SqlState};
 
 use super::{
     PreparedStatement, Session, Sink, Tag,
     interrupt::{Limits, interruptible},
+    query::CachedPlan,
 };
 use batch::Rows;
 use catalog::Changes;
@@ -28,53 +29,94 @@ const STATEMENTS_MAX: usize = 10_000;
 /// statement without a name is one more.
 const STATEMENTS_BYTES_MAX: usize = 64 << 20;
 
-/// Prepared statements by name. The one without a name is used most and is found without hashing.
-#[derive(Default)]
+/// Named statements whose plans are looked at when a transaction begins: dropping a plan takes some microseconds.
+const SWEPT_AT_ONCE: usize = 32;
+
+/// Prepared statements by name. The one without a name is used most and is found without a search.
 pub(super) struct PreparedStatements {
     unnamed: Option<Rc<PreparedStatement>>,
-    named: HashMap<Box<str>, NamedPreparedStatement>,
-    /// The size of the named ones.
-    bytes: usize,
-    /// Version of the catalog: plans of earlier ones have been dropped.
+    named: BTreeMap<Box<str>, NamedPreparedStatement>,
+    /// Count of the named ones' bytes, up to [`STATEMENTS_BYTES_MAX`]; the database's memory is charged apart from it.
+    bytes: Rc<Memory>,
+    /// Version of the catalog: plans of earlier ones have been dropped, or are about to be.
     version: u64,
     /// Whether there may be plans that were made with a transaction's own changes of the catalog.
     has_private_plans: Cell<bool>,
+    /// Number of named statements whose plans may be old: those from `swept_to` on, in a circle.
+    unswept: usize,
+    swept_to: Box<str>,
+}
+
+impl Default for PreparedStatements {
+    fn default() -> Self {
+        Self {
+            unnamed: None,
+            named: BTreeMap::new(),
+            bytes: Memory::new(&Allowance::unlimited(), STATEMENTS_BYTES_MAX),
+            version: 0,
+            has_private_plans: Cell::new(false),
+            unswept: 0,
+            swept_to: Box::default(),
+        }
+    }
 }
 
 struct NamedPreparedStatement {
     prepared: Rc<PreparedStatement>,
     /// Charge for the name and the place of the statement, which has its own.
     _charge: Charge,
-    /// Its size when it was prepared.
-    bytes: usize,
 }
 
 impl PreparedStatements {
     /// Drops the plans that the session's next transaction cannot use, after a change of the catalog: they would keep
-    /// their version of it for as long as their statements are idle. Looks at each statement, once for each change.
+    /// their version of it for as long as their statements are idle. Each transaction that begins looks at some of the
+    /// named statements, until all have been looked at after the change.
     pub(super) fn forget_old_plans(&mut self, changes: &Changes) {
         let version = changes.catalogs().version();
-        if version == self.version && !self.has_private_plans.get() {
+        let is_of_use = |cached_plan: &CachedPlan| changes.is_current(&cached_plan.catalog);
+        if version != self.version || self.has_private_plans.take() {
+            self.version = version;
+            self.unswept = self.named.len();
+            if let Some(unnamed) = &self.unnamed {
+                unnamed.forget_plan(is_of_use);
+            }
+        }
+        if self.unswept == 0 {
             return;
         }
-        self.version = version;
-        self.has_private_plans.set(false);
-        let named = self.named.values().map(|known| &known.prepared);
-        for prepared in self.unnamed.iter().chain(named) {
-            prepared.forget_plan(|cached_plan| changes.is_current(&cached_plan.catalog));
+        let behind = (Bound::Excluded(&*self.swept_to), Bound::Unbounded);
+        let around = (Bound::Unbounded, Bound::Included(&*self.swept_to));
+        let circle = self.named.range::<str, _>(behind);
+        let circle = circle.chain(self.named.range::<str, _>(around));
+        let swept = self.unswept.min(SWEPT_AT_ONCE);
+        let mut last = None;
+        for (name, known) in circle.take(swept) {
+            known.prepared.forget_plan(is_of_use);
+            last = Some(name.clone());
         }
+        self.unswept -= swept;
+        self.swept_to = last.unwrap_or_default();
     }
 
-    /// Notes that a statement has been planned.
-    pub(super) fn note_plan(&self, prepared: &PreparedStatement) {
+    /// Notes that a statement has been planned; returns whether there is room for the plan of a named one.
+    pub(super) fn note_plan(&self, prepared: &PreparedStatement) -> bool {
         if prepared.has_private_plan() {
             self.has_private_plans.set(true);
         }
+        prepared.recount(&self.bytes)
+    }
+
+    /// Returns the bytes of the named statements.
+    #[cfg(test)]
+    pub(super) fn named_bytes(&self) -> usize {
+        self.bytes.used()
     }
 
     fn forget(&mut self, name: &str) -> bool {
         let known = self.named.remove(name);
-        self.bytes -= known.as_ref().map_or(0, |known| known.bytes);
+        if let Some(known) = &known {
+            known.prepared.uncount();
+        }
         known.is_some()
     }
 
@@ -88,8 +130,9 @@ impl PreparedStatements {
         memory: &Rc<Memory>,
     ) -> Result<()> {
         self.forget(name);
-        let bytes = prepared.bytes() + name.len();
-        if self.named.len() >= STATEMENTS_MAX || self.bytes + bytes > STATEMENTS_BYTES_MAX {
+        let mut charge = Charge::default();
+        charge.set(memory, size_of::<NamedPreparedStatement>() + name.len())?;
+        if self.named.len() >= STATEMENTS_MAX || !prepared.count(&self.bytes) {
             let message = "too many prepared statements";
             let detail = format!(
                 "A session keeps at most {STATEMENTS_MAX} of them, in at most {} MB.",
@@ -98,14 +141,12 @@ impl PreparedStatements {
             let error = SqlError::new(SqlState::OUT_OF_MEMORY, message).detail(detail);
             return Err(error.hint("DEALLOCATE those that are not used any more."));
         }
-        let mut charge = Charge::default();
-        charge.set(memory, size_of::<NamedPreparedStatement>() + name.len())?;
-        self.bytes += bytes;
         let statement = NamedPreparedStatement {
             prepared,
             _charge: charge,
-            bytes,
         };
+        // A name within the part of the circle that is still to be looked at makes it longer.
+        self.unswept += usize::from(self.unswept > 0);
         self.named.insert(name.into(), statement);
         Ok(())
     }
@@ -152,8 +193,8 @@ impl Session {
     }
 
     pub(super) fn forget_all_prepared(&mut self) {
-        self.prepared_statements.named.clear();
-        self.prepared_statements.bytes = 0;
+        let named = std::mem::take(&mut self.prepared_statements.named);
+        named.values().for_each(|known| known.prepared.uncount());
     }
 
     /// PREPARE.

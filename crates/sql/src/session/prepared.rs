@@ -43,6 +43,8 @@ pub struct PreparedStatement {
     description: OnceCell<Rc<dyn Any>>,
     /// Charge for the statement, for as long as a name, a portal or a cursor holds it.
     charge: RefCell<Charge>,
+    /// Part of the session's named statements, while it is one.
+    counted: RefCell<Charge>,
 }
 
 enum Kind {
@@ -123,6 +125,7 @@ impl PreparedStatement {
             kind,
             description: OnceCell::new(),
             charge: RefCell::default(),
+            counted: RefCell::default(),
         };
         prepared.charge(memory)?;
         Ok(prepared)
@@ -136,6 +139,22 @@ impl PreparedStatement {
         self.charge.borrow_mut().set(memory, self.bytes())
     }
 
+    /// Counts the statement among those that have names, if there is room; returns whether there is.
+    pub(super) fn count(&self, named: &Rc<Memory>) -> bool {
+        let mut counted = self.counted.borrow_mut();
+        counted.set(named, self.bytes()).is_ok()
+    }
+
+    /// Counts the statement anew if it has a name; returns whether there is room.
+    pub(super) fn recount(&self, named: &Rc<Memory>) -> bool {
+        self.counted.borrow().bytes() == 0 || self.count(named)
+    }
+
+    /// Notes that the statement has no name any more.
+    pub(super) fn uncount(&self) {
+        self.counted.borrow_mut().lower(0);
+    }
+
     /// Drops the plan of an idle statement unless `is_of_use`; it is made anew when the statement is run.
     pub(super) fn forget_plan(&self, is_of_use: impl FnOnce(&CachedPlan) -> bool) {
         let Kind::Planned(planned) = &self.kind else {
@@ -143,7 +162,9 @@ impl PreparedStatement {
         };
         let is_old = |ready: &mut Ready| !is_of_use(&ready.cached_plan);
         if planned.newest.borrow_mut().take_if(is_old).is_some() {
-            self.charge.borrow_mut().lower(self.bytes());
+            let bytes = self.bytes();
+            self.charge.borrow_mut().lower(bytes);
+            self.counted.borrow_mut().lower(bytes);
         }
     }
 
@@ -509,11 +530,13 @@ impl Session {
                 None => {
                     let renewed = this.again(prepared, planned).await?;
                     planned.newest.replace(Some(renewed.clone()));
-                    this.prepared_statements.note_plan(prepared);
-                    if let Err(error) = prepared.charge(this.memory.kept()) {
+                    let charged = prepared.charge(this.memory.kept());
+                    // A plan without room runs once: the statement has been taken, and others have grown.
+                    let has_room = this.prepared_statements.note_plan(prepared);
+                    if charged.is_err() || !has_room {
                         prepared.forget_plan(|_| false);
-                        return Err(error);
                     }
+                    charged?;
                     renewed
                 }
             };

@@ -61,6 +61,67 @@ fn a_plan_that_is_made_anew_is_shared_and_charged() {
     });
 }
 
+/// A plan that was made anew was not among the bytes that a session may have in named statements.
+#[test]
+fn a_plan_that_grows_is_counted_among_the_named_statements() {
+    with_session(async |session| {
+        session
+            .count("create table t (a int); create view v as select a from t")
+            .await;
+        let prepared = Rc::new(session.prepare("select a from v", &[]).await.unwrap());
+        session.keep_prepared("kept", prepared.clone()).unwrap();
+        let few = session.prepared_statements.named_bytes();
+        assert_eq!(few, prepared.bytes());
+        session
+            .count("drop view v; create view v as select a from t union all select a from t")
+            .await;
+        session.count("execute kept").await;
+        let many = session.prepared_statements.named_bytes();
+        assert_eq!(many, prepared.bytes());
+        assert!(many > few, "{few} to {many} bytes");
+        session.count("deallocate kept").await;
+        assert_eq!(session.prepared_statements.named_bytes(), 0);
+        session.keep_prepared("kept", prepared.clone()).unwrap();
+        session.count("deallocate all").await;
+        assert_eq!(session.prepared_statements.named_bytes(), 0);
+    });
+}
+
+/// The first transaction after a change of the catalog looked at all prepared statements, 10,000 at most, and dropped
+/// their plans in one slice.
+#[test]
+fn old_plans_are_dropped_a_few_at_a_time() {
+    const STATEMENTS: usize = 200;
+    with_sessions(async |[one, other]| {
+        let mut all = Vec::new();
+        for at in 0..STATEMENTS {
+            let text = format!("select $1::int + {at}");
+            let prepared = Rc::new(one.prepare(&text, &[]).await.unwrap());
+            one.keep_prepared(&format!("kept{at}"), prepared.clone())
+                .unwrap();
+            all.push(prepared);
+        }
+        let left = || {
+            all.iter()
+                .filter(|prepared| prepared.plan().is_some())
+                .count()
+        };
+        one.count("select 1").await;
+        assert_eq!(left(), STATEMENTS);
+        other.count("create table u (a int)").await;
+        let mut before = STATEMENTS;
+        while before > 0 {
+            one.count("select 1").await;
+            let now = left();
+            assert!(
+                (1..=STATEMENTS / 4).contains(&(before - now)),
+                "{before} to {now}"
+            );
+            before = now;
+        }
+    });
+}
+
 /// The parameters keep the types that the client was told.
 #[test]
 fn a_plan_that_is_made_anew_has_the_parameters_that_the_client_was_told() {
