@@ -369,7 +369,13 @@ impl Rows {
     /// handed on.
     #[inline]
     pub fn is_large(&self) -> bool {
-        self.arena.allocated_bytes() + self.put_by() >= BATCH_BYTES && self.rows > 0
+        self.arena_bytes() >= BATCH_BYTES && self.rows > 0
+    }
+
+    /// Returns the bytes of all arenas.
+    #[inline]
+    fn arena_bytes(&self) -> usize {
+        self.arena.allocated_bytes() + self.put_by()
     }
 
     /// Returns the bytes of full arenas.

@@ -293,7 +293,7 @@ impl<'p> Input<'p> {
         let mut rows = Rows::new(self.batch.width());
         while self.more(context).await? {
             let left = self.taken..self.batch.len();
-            rows.adopt(&mut self.batch, left, &Rows::default());
+            rows.adopt(&mut self.batch, left, &mut Rows::default());
             self.taken = 0;
             rows.settle(context.memory())?;
         }

@@ -3,69 +3,144 @@
 //! A value that is handed on by several operators would be copied by each of them. An operator that keeps rows as they
 //! are takes over their arenas instead.
 //!
+//! # Bound of the memory
+//! An arena comes along as a whole, with the values that are left out and the room that it has left. The arenas of a
+//! batch are taken over if the values that are moved make up [a third](ARENA_TO_MOVED) of them, and the values are
+//! copied otherwise: rows never hold more than three times the bytes of their values. An arena doubles when it is full,
+//! and therefore takes about twice the bytes of its values at most, so that a batch that stays as a whole is moved; and
+//! a batch in whose arena larger rows were before, whose memory it has kept, is copied.
+//!
 //! # Safety argument
 //! The values of the rows that are handed over borrow from their own arenas. All of these belong to the taking rows
 //! before the first value is moved, and live as long as those: the taking rows reset or drop no arena before
-//! [`Rows::clear`], which forgets all of their values. The rows that are handed over are taken out of their owner's
-//! hands before that, and come back empty: nothing else reads them in between, also where a panic ends the taking over.
+//! [`Rows::clear`], which forgets all of their values. Rows that have no values give their own arena in exchange, from
+//! which nothing borrows. The rows that are handed over are taken out of their owner's hands before that, and come back
+//! empty: nothing else reads them in between, also where a panic ends the taking over.
 
-use types::{Scratch, Value};
+use types::Value;
 
 use super::{Rows, kept};
 
+/// Most bytes of arenas for each byte of the values that are moved with them.
+const ARENA_TO_MOVED: usize = 3;
+
 impl Rows {
     /// Moves the rows of `from` at the positions `stay` here, each followed by the values of a row of `apart`, which
-    /// has one for each of them, or rows of no values. `from` is empty afterwards.
-    ///
-    /// Values are moved with the arenas that they borrow from, unless few rows stay: these are copied, so that they do
-    /// not hold the memory of the others.
+    /// has one for each of them, or rows of no values. `from` and `apart` are empty afterwards. Their arenas stay
+    /// charged as they were when the caller [settled](Rows::settle) them last.
     ///
     /// # Panics
     /// If the rows then have another width than those that are here.
     pub fn adopt(
         &mut self,
         from: &mut Rows,
-        stay: impl ExactSizeIterator<Item = usize>,
-        apart: &Rows,
+        stay: impl ExactSizeIterator<Item = usize> + Clone,
+        apart: &mut Rows,
     ) {
-        let width = from.width();
+        let columns = 0..from.width + apart.width;
+        self.adopt_columns(from, stay, apart, columns);
+    }
+
+    /// Moves rows as [`Rows::adopt`] does, but of each row and the values that follow it only the `columns`.
+    ///
+    /// Values are moved with the arenas that they borrow from, unless these have many other bytes (see the module
+    /// text): then they are copied, and do not hold the memory of the others. The values of `apart` are moved in any
+    /// case.
+    ///
+    /// # Panics
+    /// If the rows then have another width than those that are here.
+    pub fn adopt_columns(
+        &mut self,
+        from: &mut Rows,
+        stay: impl ExactSizeIterator<Item = usize> + Clone,
+        apart: &mut Rows,
+        columns: impl Iterator<Item = usize> + Clone,
+    ) {
+        let width = from.width;
         let mut handed = std::mem::replace(from, Rows::new(width));
-        let is_moved = 2 * stay.len() >= handed.len();
+        let mut beside = std::mem::replace(apart, Rows::new(apart.width));
+        let is_moved = handed.is_worth_its_arenas(stay.clone(), columns.clone());
+        let mut is_spare = self.rows == 0 && self.full.is_none();
         if is_moved {
-            self.adopt_arenas(&mut handed);
+            self.adopt_arenas(&mut handed, &mut is_spare);
         }
+        self.adopt_arenas(&mut beside, &mut is_spare);
         for (number, at) in stay.enumerate() {
             let before = self.values.len();
             let arena = &self.arena;
-            let row = handed.row(at).iter().map(|value| match is_moved {
-                // SAFETY: the value borrows nothing, or borrows from an arena of these rows. See the module's header.
-                true => unsafe { std::mem::transmute::<Value<'_>, Value<'static>>(*value) },
-                false => kept(value, arena),
+            let (row, beside) = (handed.row(at), beside.row(number));
+            let values = columns.clone().map(|column| {
+                let (value, is_moved) = match row.get(column) {
+                    Some(value) => (value, is_moved),
+                    None => (&beside[column - width], true),
+                };
+                match is_moved {
+                    // SAFETY: the value borrows nothing, or borrows from an arena of these rows. See the module's
+                    // header.
+                    true => unsafe { std::mem::transmute::<Value<'_>, Value<'static>>(*value) },
+                    false => kept(value, arena),
+                }
             });
-            let apart = apart.row(number).iter().map(|value| kept(value, arena));
-            self.values.extend(row.chain(apart));
+            self.values.extend(values);
             self.count_row(before);
         }
         handed.clear();
-        if !is_moved {
-            // Memory that the arena has kept would come along with the next rows, which may be small.
-            handed.arena = Scratch::new();
-        }
-        *from = handed;
+        beside.clear();
+        (*from, *apart) = (handed, beside);
     }
 
-    fn adopt_arenas(&mut self, from: &mut Rows) {
+    /// Returns whether values are to be moved together with the arenas of these rows: see the module text.
+    fn is_worth_its_arenas(
+        &self,
+        stay: impl Iterator<Item = usize>,
+        columns: impl Iterator<Item = usize> + Clone,
+    ) -> bool {
+        let most = self.arena_bytes();
+        if most == 0 {
+            return true;
+        }
+        let mut moved = 0;
+        for at in stay {
+            let row = self.row(at);
+            let values = columns.clone().filter_map(|column| row.get(column));
+            moved += values.map(bytes_of).sum::<usize>();
+            if ARENA_TO_MOVED * moved >= most {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Takes over the arenas that the values of other rows borrow from. If the own arena `is_spare`, that is, no value
+    /// borrows from it, the first of the arenas takes its place, and it is not spare any more.
+    fn adopt_arenas(&mut self, from: &mut Rows, is_spare: &mut bool) {
         let put_by = from.full.as_mut().map(|full| {
             full.arena_bytes = 0;
             std::mem::take(&mut full.arenas)
         });
-        let last = std::mem::take(&mut from.arena);
-        for arena in put_by.into_iter().flatten().chain([last]) {
-            // Numbers have taken no memory of their arena.
-            if arena.allocated_bytes() > 0 {
+        for arena in put_by.into_iter().flatten() {
+            self.put_by_arena(arena);
+        }
+        // Numbers have taken no memory of their arena.
+        if from.arena.allocated_bytes() == 0 {
+            return;
+        }
+        match std::mem::take(is_spare) {
+            // A batch that is handed on gets an arena in exchange, and asks for no new memory.
+            true => std::mem::swap(&mut self.arena, &mut from.arena),
+            false => {
+                let arena = std::mem::take(&mut from.arena);
                 self.put_by_arena(arena);
             }
         }
+    }
+}
+
+/// Returns the bytes of an arena that a value takes, or fewer: records count as nothing.
+fn bytes_of(value: &Value<'_>) -> usize {
+    match value {
+        Value::Uuid(uuid) => uuid.len(),
+        other => other.borrowed_bytes(),
     }
 }
 
@@ -96,12 +171,13 @@ mod tests {
         from.settle(&memory).unwrap();
         let mut apart = Rows::new(1);
         (0..150).for_each(|_| apart.push([Value::Text("apart")]));
+        apart.settle(&memory).unwrap();
         let address = |value: Value<'_>| match value {
             Value::Text(text) => text.as_ptr(),
             _ => std::ptr::null(),
         };
         let before = address(from.row(50)[1]);
-        to.adopt(&mut from, 50..200, &apart);
+        to.adopt(&mut from, 50..200, &mut apart);
         assert_eq!(address(to.row(0)[1]), before);
         to.settle(&memory).unwrap();
         from.push([Value::Int8(0), Value::Text("another")]);
@@ -124,7 +200,7 @@ mod tests {
         let mut to = Rows::new(2);
         let mut from = texts(10);
         let beyond = [0, 1, 2, 3, 4, 10].into_iter();
-        let adopting = AssertUnwindSafe(|| to.adopt(&mut from, beyond, &Rows::default()));
+        let adopting = AssertUnwindSafe(|| to.adopt(&mut from, beyond, &mut Rows::default()));
         assert!(catch_unwind(adopting).is_err());
         drop(to);
         assert!(from.is_empty() && from.width() == 2);
@@ -136,8 +212,59 @@ mod tests {
         let mut to = Rows::new(2);
         let mut from = texts(1000);
         let bytes = from.bytes();
-        to.adopt(&mut from, [7].into_iter(), &Rows::default());
+        to.adopt(&mut from, [7].into_iter(), &mut Rows::default());
         assert!(to.bytes() < bytes / 10 && from.is_empty());
         assert!(to.row(0)[0].is_same(&Value::Int8(7)));
+    }
+
+    /// Half the rows once decided, not half the bytes: short rows held the memory of long ones that were left out.
+    #[test]
+    fn rows_hold_three_times_their_bytes_at_most() {
+        let mut from = Rows::new(1);
+        for number in 0..250 {
+            let length = if number < 200 { 100 } else { 20_000 };
+            from.push([Value::Text(&"x".repeat(length))]);
+        }
+        let mut to = Rows::new(1);
+        to.adopt(&mut from, 0..200, &mut Rows::default());
+        let values = to.values_bytes();
+        assert!(to.bytes() - values <= 3 * 200 * 100, "{}", to.bytes());
+        // The arena that is left has room for much; few values that come later do not take it along.
+        from.push([Value::Text("short")]);
+        to.adopt(&mut from, 0..1, &mut Rows::default());
+        assert!(to.bytes() - to.values_bytes() <= 3 * 200 * 100);
+        assert_eq!(to.len(), 201);
+    }
+
+    /// Columns that are left out count among the bytes that a move would hold, and values that were computed beside
+    /// the rows are moved with theirs, also where the arena that they lie in is the only one that is taken over.
+    #[test]
+    fn columns_are_moved_and_left_out() {
+        for (columns, is_moved) in [([1, 2], true), ([0, 2], false)] {
+            let (mut from, mut apart) = (Rows::new(2), Rows::new(1));
+            for number in 0..100 {
+                let text = format!("{number}: {}", "x".repeat(100));
+                from.push([Value::Text(&text[..2]), Value::Text(&text)]);
+                apart.push([Value::Text(&text)]);
+            }
+            let address = |rows: &Rows, at: usize| match rows.row(50)[at] {
+                Value::Text(text) => text.as_ptr(),
+                _ => std::ptr::null(),
+            };
+            let before = (address(&from, columns[0]), address(&apart, 0));
+            let mut to = Rows::new(2);
+            to.adopt_columns(&mut from, 0..100, &mut apart, columns.into_iter());
+            assert_eq!(address(&to, 0) == before.0, is_moved);
+            assert_eq!(address(&to, 1), before.1);
+            from.push([Value::Text("another"), Value::Null]);
+            apart.push([Value::Text(&"another".repeat(100))]);
+            drop((from, apart));
+            for (number, row) in to.iter().enumerate() {
+                let text = format!("{number}: {}", "x".repeat(100));
+                let first = if columns[0] == 0 { &text[..2] } else { &text };
+                assert!(row[0].is_same(&Value::Text(first)));
+                assert!(row[1].is_same(&Value::Text(&text)));
+            }
+        }
     }
 }

@@ -131,7 +131,8 @@ impl<'p> HashJoinOperator<'p> {
                 }
                 context.pause(1).await;
             }
-            rows.adopt(&mut self.build.batch, stay.iter().copied(), &apart);
+            apart.settle(context.memory())?;
+            rows.adopt(&mut self.build.batch, stay.iter().copied(), &mut apart);
             self.build.taken = 0;
             rows.settle(context.memory())?;
         }
