@@ -255,6 +255,59 @@ fn batches_of_changed_rows_end_by_their_bytes() {
     );
 }
 
+/// Keys and records of new rows were charged in batches alone, not with ON CONFLICT or MERGE, and changed rows that are
+/// made beside the output never: each of these held one large row more than the statement was charged for.
+#[test]
+fn rows_on_their_way_into_a_table_are_charged() {
+    let mut bed = Bed::with_memory(8 * MEMORY);
+    bed.run(
+        "create table wide (id int primary key, note text);
+         set weft.statement_memory = '100MB';
+         create view large as select repeat('x', 8000000) as note;
+         insert into wide values (1, 'short'), (2, repeat('x', 8000000))",
+    )
+    .unwrap();
+    let mut wrong = Vec::new();
+    for (statement, least) in [
+        ("insert into wide select 3, note from large", 20_000),
+        (
+            "insert into wide select 4, note from large on conflict do nothing",
+            20_000,
+        ),
+        (
+            "insert into wide select 2, note from large on conflict (id) do update set note = excluded.note",
+            28_000,
+        ),
+        (
+            "merge into wide using (select 5 as id) s on wide.id = s.id
+             when not matched then insert values (s.id, repeat('x', 8000000))",
+            14_000,
+        ),
+        (
+            "merge into wide using (select 1 as id, note from large) s on wide.id = s.id
+             when matched then update set note = s.note",
+            20_000,
+        ),
+        ("update wide set note = note || 'y' where id < 3", 50_000),
+        ("delete from wide where id < 3 returning note", 20_000),
+    ] {
+        let analyzed = format!("begin; explain (analyze, timing off) {statement}; rollback");
+        let answer = bed.run(&analyzed).unwrap().rows.concat();
+        let peak = answer
+            .iter()
+            .find_map(|line| line.strip_prefix("Peak Memory: "));
+        let peak = peak.and_then(|peak| peak.strip_suffix("kB")?.trim().parse().ok());
+        let peak: u64 = peak.unwrap_or_else(|| panic!("no peak: {answer:?}"));
+        if peak < least {
+            wrong.push((statement, peak, least));
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "too little is charged for these: {wrong:#?}"
+    );
+}
+
 /// FETCH of rows that a cursor keeps, 256 at a time however large they were, filled the buffer of a client that did not
 /// read: with 1 MB each, 238 MB that nothing was charged for, without a turn for others.
 #[test]

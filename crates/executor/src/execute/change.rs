@@ -1,9 +1,11 @@
 //! UPDATE, DELETE, FOR UPDATE: rows that were found are changed or locked, each in its present
 //! state (`change_row.rs`).
 
+use std::rc::Rc;
+
 use engine::IfLocked as EngineIfLocked;
 use interleave::Interleaved;
-use types::{Result, Scratch, SqlError, SqlState, Value};
+use types::{Memory, Result, Scratch, SqlError, SqlState, Value};
 
 use super::{
     ExecutionContext, Input, Operator, Step,
@@ -37,12 +39,21 @@ fn list_of<'r>(out: &'r mut Rows, beside: &'r mut Rows) -> &'r mut Rows {
     }
 }
 
-/// Moves a changed row that was made beside the output to it.
-fn hand_on(out: &mut Rows, beside: &mut Rows) {
+/// Copies a changed row that was made beside the output to it, and charges the row that there is twice meanwhile.
+///
+/// # Errors
+/// 53200 if the statement may not hold as much.
+fn hand_on(out: &mut Rows, beside: &mut Rows, memory: &Rc<Memory>) -> Result<()> {
+    if beside.is_empty() {
+        return Ok(());
+    }
+    beside.settle(memory)?;
     for row in beside.iter() {
         out.push(row.iter().copied());
     }
+    out.settle(memory)?;
     beside.clear();
+    Ok(())
 }
 
 pub(super) struct UpdateOperator<'p> {
@@ -92,7 +103,7 @@ impl<'p> UpdateOperator<'p> {
                 changing
                     .change(verdict, self.recheck.as_mut(), list)
                     .await?;
-                hand_on(out, &mut self.beside);
+                hand_on(out, &mut self.beside, context.memory())?;
                 self.input.taken += 1;
             }
         }
@@ -160,7 +171,7 @@ impl<'p> DeleteOperator<'p> {
                 changing
                     .change(Verdict::Delete, self.recheck.as_mut(), list)
                     .await?;
-                hand_on(out, &mut self.beside);
+                hand_on(out, &mut self.beside, context.memory())?;
                 self.input.taken += 1;
             }
         }

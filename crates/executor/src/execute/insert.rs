@@ -204,6 +204,7 @@ pub(super) async fn put(
 ) -> Result<std::result::Result<(), engine::Error>> {
     let mut encoded = Encoded::default();
     encoded.push(new, row)?;
+    encoded.settle(context.memory())?;
     let (key, record) = encoded.row(0);
     let put = put_record(new, context, key, record).await;
     if put.is_ok() {
@@ -414,6 +415,7 @@ fn changed_row(
     let mut kept = Rows::new(2 * new.len());
     let old = both[..new.len()].iter().copied();
     kept.push(old.chain(new));
+    kept.settle(context.memory())?;
     Ok(Changed::Row(kept))
 }
 

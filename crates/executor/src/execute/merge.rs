@@ -52,6 +52,7 @@ impl<'p> MergeOperator<'p> {
                 // Rows are counted, not shown.
                 out.push([]);
             }
+            self.changed.settle(context.memory())?;
             self.input.taken += 1;
         }
         Ok(!out.is_empty())
