@@ -288,13 +288,25 @@ impl<'p> Input<'p> {
         !self.batch.is_empty() && self.taken == self.batch.len() && self.operator.is_over()
     }
 
+    /// Hands on the batch's rows at the positions `stay`, and leaves out the others.
+    pub(crate) fn hand_on(&mut self, stay: impl ExactSizeIterator<Item = usize>, out: &mut Rows) {
+        let columns = 0..self.batch.width();
+        out.take_batch(&mut self.batch, stay, &mut Rows::default(), columns);
+        self.taken = 0;
+    }
+
+    /// Adds the batch's rows that are left to `kept`.
+    pub(crate) fn keep(&mut self, kept: &mut Rows) {
+        let left = self.taken..self.batch.len();
+        kept.adopt(&mut self.batch, left, &mut Rows::default());
+        self.taken = 0;
+    }
+
     /// Returns all rows that are left.
     pub async fn all(&mut self, context: &ExecutionContext<'_>) -> Result<Rows> {
         let mut rows = Rows::new(self.batch.width());
         while self.more(context).await? {
-            let left = self.taken..self.batch.len();
-            rows.adopt(&mut self.batch, left, &mut Rows::default());
-            self.taken = 0;
+            self.keep(&mut rows);
             rows.settle(context.memory())?;
         }
         Ok(rows)

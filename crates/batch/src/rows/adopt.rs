@@ -4,11 +4,14 @@
 //! are takes over their arenas instead.
 //!
 //! # Bound of the memory
-//! An arena comes along as a whole, with the values that are left out and the room that it has left. The arenas of a
-//! batch are taken over if the values that are moved make up [a third](ARENA_TO_MOVED) of them, and the values are
-//! copied otherwise: rows never hold more than three times the bytes of their values. An arena doubles when it is full,
-//! and therefore takes about twice the bytes of its values at most, so that a batch that stays as a whole is moved; and
-//! a batch in whose arena larger rows were before, whose memory it has kept, is copied.
+//! An arena comes along as a whole, with the values that are left out and the room that it has left. Rows that are kept
+//! ([`Rows::adopt`]) take over the arenas of a batch if the values that are moved make up [a third](ARENA_TO_MOVED) of
+//! them, and copy the values otherwise: they never hold more than three times the bytes of their values. An arena doubles
+//! when it is full, and therefore takes about twice the bytes of its values at most, so that a batch that stays as a
+//! whole is moved; and a batch in whose arena larger rows were before, whose memory it has kept, is copied.
+//!
+//! Rows that are handed on as a batch ([`Rows::take_batch`]) take over all arenas: these are in memory in any case until
+//! the next batch, when they are used again.
 //!
 //! # Safety argument
 //! The values of the rows that are handed over borrow from their own arenas. All of these belong to the taking rows
@@ -29,6 +32,10 @@ impl Rows {
     /// has one for each of them, or rows of no values. `from` and `apart` are empty afterwards. Their arenas stay
     /// charged as they were when the caller [settled](Rows::settle) them last.
     ///
+    /// Values are moved with the arenas that they borrow from, unless these have many other bytes (see the module
+    /// text): then they are copied, and do not hold the memory of the others. The values of `apart` are moved in any
+    /// case.
+    ///
     /// # Panics
     /// If the rows then have another width than those that are here.
     pub fn adopt(
@@ -38,28 +45,41 @@ impl Rows {
         apart: &mut Rows,
     ) {
         let columns = 0..from.width + apart.width;
-        self.adopt_columns(from, stay, apart, columns);
+        let those = stay.clone();
+        self.take(from, stay, apart, columns, |from| {
+            from.is_worth_its_arenas(those)
+        });
     }
 
-    /// Moves rows as [`Rows::adopt`] does, but of each row and the values that follow it only the `columns`.
-    ///
-    /// Values are moved with the arenas that they borrow from, unless these have many other bytes (see the module
-    /// text): then they are copied, and do not hold the memory of the others. The values of `apart` are moved in any
-    /// case.
+    /// Moves the rows of a batch at the positions `stay` here, where no rows are: of each row, followed by the values of
+    /// a row of `apart`, the `columns`. `from` and `apart` are empty afterwards. All values are moved.
     ///
     /// # Panics
-    /// If the rows then have another width than those that are here.
-    pub fn adopt_columns(
+    /// If there are rows here, or they then have another width than they should have.
+    pub fn take_batch(
         &mut self,
         from: &mut Rows,
-        stay: impl ExactSizeIterator<Item = usize> + Clone,
+        stay: impl ExactSizeIterator<Item = usize>,
         apart: &mut Rows,
         columns: impl Iterator<Item = usize> + Clone,
+    ) {
+        assert!(self.is_empty(), "a batch is handed on as a whole");
+        self.take(from, stay, apart, columns, |_| true);
+    }
+
+    /// Moves rows; copies the values of `from` unless `is_moved` says that they are to be moved with their arenas.
+    fn take(
+        &mut self,
+        from: &mut Rows,
+        stay: impl ExactSizeIterator<Item = usize>,
+        apart: &mut Rows,
+        columns: impl Iterator<Item = usize> + Clone,
+        is_moved: impl FnOnce(&Rows) -> bool,
     ) {
         let width = from.width;
         let mut handed = std::mem::replace(from, Rows::new(width));
         let mut beside = std::mem::replace(apart, Rows::new(apart.width));
-        let is_moved = handed.is_worth_its_arenas(stay.clone(), columns.clone());
+        let is_moved = is_moved(&handed);
         let mut is_spare = self.rows == 0 && self.full.is_none();
         if is_moved {
             self.adopt_arenas(&mut handed, &mut is_spare);
@@ -90,20 +110,14 @@ impl Rows {
     }
 
     /// Returns whether values are to be moved together with the arenas of these rows: see the module text.
-    fn is_worth_its_arenas(
-        &self,
-        stay: impl Iterator<Item = usize>,
-        columns: impl Iterator<Item = usize> + Clone,
-    ) -> bool {
+    fn is_worth_its_arenas(&self, stay: impl Iterator<Item = usize>) -> bool {
         let most = self.arena_bytes();
         if most == 0 {
             return true;
         }
         let mut moved = 0;
         for at in stay {
-            let row = self.row(at);
-            let values = columns.clone().filter_map(|column| row.get(column));
-            moved += values.map(bytes_of).sum::<usize>();
+            moved += self.row(at).iter().map(bytes_of).sum::<usize>();
             if ARENA_TO_MOVED * moved >= most {
                 return true;
             }
@@ -236,35 +250,33 @@ mod tests {
         assert_eq!(to.len(), 201);
     }
 
-    /// Columns that are left out count among the bytes that a move would hold, and values that were computed beside
-    /// the rows are moved with theirs, also where the arena that they lie in is the only one that is taken over.
+    /// All values of a batch are moved, those that were computed beside its rows with theirs, also where the arena of
+    /// one side is the only one.
     #[test]
-    fn columns_are_moved_and_left_out() {
-        for (columns, is_moved) in [([1, 2], true), ([0, 2], false)] {
+    fn columns_of_a_batch_are_moved() {
+        for columns in [[1, 2], [0, 2]] {
             let (mut from, mut apart) = (Rows::new(2), Rows::new(1));
             for number in 0..100 {
                 let text = format!("{number}: {}", "x".repeat(100));
-                from.push([Value::Text(&text[..2]), Value::Text(&text)]);
+                from.push([Value::Int4(number), Value::Text(&text)]);
                 apart.push([Value::Text(&text)]);
             }
-            let address = |rows: &Rows, at: usize| match rows.row(50)[at] {
+            let address = |rows: &Rows, row: usize, at: usize| match rows.row(row)[at] {
                 Value::Text(text) => text.as_ptr(),
                 _ => std::ptr::null(),
             };
-            let before = (address(&from, columns[0]), address(&apart, 0));
+            let before = (address(&from, 50, columns[0]), address(&apart, 0, 0));
             let mut to = Rows::new(2);
-            to.adopt_columns(&mut from, 0..100, &mut apart, columns.into_iter());
-            assert_eq!(address(&to, 0) == before.0, is_moved);
-            assert_eq!(address(&to, 1), before.1);
-            from.push([Value::Text("another"), Value::Null]);
+            to.take_batch(&mut from, 50..51, &mut apart, columns.into_iter());
+            assert_eq!((address(&to, 0, 0), address(&to, 0, 1)), before);
+            from.push([Value::Null, Value::Text(&"another".repeat(100))]);
             apart.push([Value::Text(&"another".repeat(100))]);
             drop((from, apart));
-            for (number, row) in to.iter().enumerate() {
-                let text = format!("{number}: {}", "x".repeat(100));
-                let first = if columns[0] == 0 { &text[..2] } else { &text };
-                assert!(row[0].is_same(&Value::Text(first)));
-                assert!(row[1].is_same(&Value::Text(&text)));
-            }
+            let text = |number: i32| format!("{number}: {}", "x".repeat(100));
+            let (own, computed) = (text(50), text(0));
+            let first = [Value::Int4(50), Value::Text(&own)][columns[0]];
+            let row = to.row(0);
+            assert!(row[0].is_same(&first) && row[1].is_same(&Value::Text(&computed)));
         }
     }
 }

@@ -87,11 +87,7 @@ async fn gather(
 ) -> Result<Rows> {
     let mut rows = Rows::new(query.batch.width());
     while query.more(context).await? {
-        query
-            .batch
-            .iter()
-            .for_each(|row| rows.push(row.iter().copied()));
-        query.taken = query.batch.len();
+        query.keep(&mut rows);
         rows.settle(context.memory())?;
         match apply.kind {
             ApplyKind::Exists => break,

@@ -73,6 +73,8 @@ pub(super) struct Distinct<'p> {
     input: Input<'p>,
     on: &'p [Program],
     seen: Seen,
+    /// Positions of the batch's rows that were not met before: as many as a batch has at most.
+    stay: Vec<usize>,
     scratch: Scratch,
 }
 
@@ -82,6 +84,7 @@ impl<'p> Distinct<'p> {
             input,
             on,
             seen: Seen::new(types),
+            stay: Vec::new(),
             scratch: Scratch::new(),
         }
     }
@@ -90,6 +93,7 @@ impl<'p> Distinct<'p> {
         while out.is_empty() && self.input.more(context).await? {
             self.seen.make_room(self.input.batch.len(), context).await?;
             self.scratch.reset();
+            self.stay.clear();
             let mut evaluator = context.evaluator(&self.scratch);
             let mut keys = Vec::with_capacity(self.on.len());
             for at in self.input.taken..self.input.batch.len() {
@@ -100,10 +104,10 @@ impl<'p> Distinct<'p> {
                     keys.push(program.run(&mut evaluator, row)?);
                 }
                 if self.seen.is_new(&keys)? {
-                    out.push(row.iter().copied());
+                    self.stay.push(at);
                 }
             }
-            self.input.taken = self.input.batch.len();
+            self.input.hand_on(self.stay.iter().copied(), out);
             self.seen.charge(context.memory())?;
         }
         Ok(!out.is_empty())

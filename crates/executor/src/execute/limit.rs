@@ -62,33 +62,37 @@ impl<'p> LimitOperator<'p> {
             && self.input.more(context).await?
         {
             self.scratch.reset();
-            while self.input.taken < self.input.batch.len() {
-                let row = self.input.batch.row(self.input.taken);
-                if skip > 0 {
-                    skip -= 1;
-                } else if give > 0 {
-                    give -= 1;
-                    out.push(row.iter().copied());
-                    if let (0, Some(keys)) = (give, self.with_ties) {
-                        self.last = Some(keys_of(keys, context, &self.scratch, row)?);
-                    }
-                } else {
-                    let (Some(last), Some(keys)) = (&self.last, self.with_ties) else {
-                        break;
-                    };
-                    let own = keys_of(keys, context, &self.scratch, row)?;
-                    if compare_keys(keys, last.row(0), own.row(0)) != Ordering::Equal {
-                        self.last = None;
-                        break;
-                    }
-                    out.push(row.iter().copied());
-                }
-                self.input.taken += 1;
+            let batch = &self.input.batch;
+            let skipped = (batch.len() - self.input.taken).min(at_most(skip));
+            skip -= skipped as u64;
+            let first = self.input.taken + skipped;
+            let given = (batch.len() - first).min(at_most(give));
+            give -= given as u64;
+            let mut end = first + given;
+            if let (1.., 0, Some(keys)) = (given, give, self.with_ties) {
+                let last = batch.row(end - 1);
+                self.last = Some(keys_of(keys, context, &self.scratch, last)?);
             }
+            while end < batch.len()
+                && let (Some(last), Some(keys)) = (&self.last, self.with_ties)
+            {
+                let own = keys_of(keys, context, &self.scratch, batch.row(end))?;
+                match compare_keys(keys, last.row(0), own.row(0)) {
+                    Ordering::Equal => end += 1,
+                    _ => self.last = None,
+                }
+            }
+            // Rows behind the last one are not asked for again.
+            self.input.hand_on(first..end, out);
         }
         self.rest = Some((skip, give));
         Ok(!out.is_empty())
     }
+}
+
+/// Returns a number of rows of a batch: `rows`, or more than a batch has.
+fn at_most(rows: u64) -> usize {
+    usize::try_from(rows).unwrap_or(usize::MAX)
 }
 
 fn keys_of(

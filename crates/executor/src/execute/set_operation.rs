@@ -60,6 +60,8 @@ pub(super) struct SetOperation<'p> {
     hash_table: JoinHashTable,
     counts: Gradual<Vec<u64>>,
     is_read: bool,
+    /// Positions of the rows of the left's batch that are given: as many as a batch has at most.
+    stay: Vec<usize>,
     /// Charge for the counts.
     charge: Charge,
 }
@@ -80,6 +82,7 @@ impl<'p> SetOperation<'p> {
             hash_table: JoinHashTable::new(0, types),
             counts: Gradual::default(),
             is_read: false,
+            stay: Vec::new(),
             charge: Charge::default(),
         }
     }
@@ -106,15 +109,16 @@ impl<'p> SetOperation<'p> {
         while out.is_empty() && self.left.more(context).await? {
             let rows = self.left.batch.len();
             self.hash_table.make_room(rows, context).await?;
+            self.stay.clear();
             for at in self.left.taken..rows {
                 context.pause(1).await;
                 let row = self.left.batch.row(at);
                 let number = number(&mut self.hash_table, &mut self.counts, row)?;
                 if gives(self.kind, self.all, &mut self.counts[number]) {
-                    out.push(row.iter().copied());
+                    self.stay.push(at);
                 }
             }
-            self.left.taken = self.left.batch.len();
+            self.left.hand_on(self.stay.iter().copied(), out);
             self.hold(context)?;
             debug_assert!(out.len() <= 2 * BATCH_ROWS);
         }

@@ -104,10 +104,7 @@ impl Producer<'_> {
                 if !input.more(context).await? {
                     return Ok(false);
                 }
-                for at in input.taken..input.batch.len() {
-                    out.push(input.batch.row(at).iter().copied());
-                }
-                input.taken = input.batch.len();
+                input.hand_on(input.taken..input.batch.len(), out);
                 Ok(true)
             }
             Producer::Recursive(recursion) => recursion.next(context, out).await,

@@ -1,6 +1,6 @@
 //! Operators that look at each row by itself.
 
-use types::{Result, Scratch, Value};
+use types::{Result, Scratch};
 
 use super::{ExecutionContext, Input, Operator, Step};
 use batch::Rows;
@@ -52,6 +52,8 @@ impl Operator for ValuesScanOperator<'_> {
 pub(super) struct FilterOperator<'p> {
     input: Input<'p>,
     predicate: &'p Program,
+    /// Positions of the batch's rows for which the program holds: as many as a batch has at most.
+    stay: Vec<usize>,
     scratch: Scratch,
 }
 
@@ -60,6 +62,7 @@ impl<'p> FilterOperator<'p> {
         Self {
             input,
             predicate,
+            stay: Vec::new(),
             scratch: Scratch::new(),
         }
     }
@@ -67,15 +70,16 @@ impl<'p> FilterOperator<'p> {
     async fn advance(&mut self, context: &ExecutionContext<'_>, out: &mut Rows) -> Result<bool> {
         while out.is_empty() && self.input.more(context).await? {
             self.scratch.reset();
+            self.stay.clear();
             let mut evaluator = context.evaluator(&self.scratch);
             for at in self.input.taken..self.input.batch.len() {
                 context.pause(1).await;
                 let row = self.input.batch.row(at);
                 if self.predicate.holds(&mut evaluator, row)? {
-                    out.push(row.iter().copied());
+                    self.stay.push(at);
                 }
             }
-            self.input.taken = self.input.batch.len();
+            self.input.hand_on(self.stay.iter().copied(), out);
         }
         Ok(!out.is_empty())
     }
@@ -95,42 +99,77 @@ impl Operator for FilterOperator<'_> {
     }
 }
 
-/// The operator that computes rows of other values.
+/// The operator that computes rows of other values. Columns that it hands on as they are move to the output with their
+/// batch; the rows of a batch that is handed on in several portions, since the computed values are large, are copied
+/// but for the last ones.
 pub(super) struct ProjectionOperator<'p> {
     input: Input<'p>,
-    values: &'p [Program],
+    /// Programs that compute values.
+    programs: Vec<&'p Program>,
+    /// Position of each of the output's values in a row of the input that is followed by the computed values.
+    columns: Vec<usize>,
+    /// Computed values of some rows of the input's batch; empty in between.
+    computed: Rows,
     scratch: Scratch,
 }
 
 impl<'p> ProjectionOperator<'p> {
     pub(super) fn new(input: Input<'p>, values: &'p [Program]) -> Self {
+        let mut programs = Vec::new();
+        let columns = values.iter().map(|value| match value.as_column() {
+            Some(column) => column,
+            None => {
+                programs.push(value);
+                input.batch.width() + programs.len() - 1
+            }
+        });
         Self {
+            columns: columns.collect(),
+            computed: Rows::new(programs.len()),
+            programs,
             input,
-            values,
             scratch: Scratch::new(),
         }
     }
 
+    /// Computes the values of the batch's next rows, until they have many bytes; `columns` of them and the rows are
+    /// handed on.
+    ///
+    /// The output has the bytes of the input's batch and about [`BATCH_BYTES`](batch::BATCH_BYTES) of computed values
+    /// at most. As many more come with each projection above another, of which a statement has no more than nested
+    /// queries; the reader of each charges them.
     async fn advance(&mut self, context: &ExecutionContext<'_>, out: &mut Rows) -> Result<bool> {
         if !self.input.more(context).await? {
             return Ok(false);
         }
         self.scratch.reset();
         let mut evaluator = context.evaluator(&self.scratch);
-        let mut values: Vec<Value<'_>> = Vec::with_capacity(self.values.len());
-        for at in self.input.taken..self.input.batch.len() {
+        let (batch, computed) = (&self.input.batch, &mut self.computed);
+        let first = self.input.taken;
+        let mut until = first;
+        while until < batch.len() && !computed.is_large() {
             context.pause(1).await;
-            let row = self.input.batch.row(at);
-            values.clear();
-            for program in self.values {
-                values.push(program.run(&mut evaluator, row)?);
-            }
-            out.push(values.iter().copied());
-            self.input.taken = at + 1;
-            if out.is_large() {
-                break;
-            }
+            let row = batch.row(until);
+            let programs = self.programs.iter();
+            computed.try_push(programs.map(|program| program.run(&mut evaluator, row)))?;
+            until += 1;
         }
+        computed.settle(context.memory())?;
+        let columns = self.columns.iter().copied();
+        if until == batch.len() {
+            self.input.taken = 0;
+            out.take_batch(&mut self.input.batch, first..until, computed, columns);
+            return Ok(true);
+        }
+        for (row, computed) in (first..until).zip(computed.iter()) {
+            let (row, width) = (batch.row(row), batch.width());
+            out.push(columns.clone().map(|at| match row.get(at) {
+                Some(value) => *value,
+                None => computed[at - width],
+            }));
+        }
+        computed.clear();
+        self.input.taken = until;
         Ok(true)
     }
 }

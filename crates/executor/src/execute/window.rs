@@ -51,14 +51,7 @@ impl<'p> WindowOperator<'p> {
 
     async fn advance(&mut self, context: &ExecutionContext<'_>, out: &mut Rows) -> Result<bool> {
         if self.values.is_none() {
-            while self.input.more(context).await? {
-                self.input
-                    .batch
-                    .iter()
-                    .for_each(|row| self.rows.push(row.iter().copied()));
-                self.input.taken = self.input.batch.len();
-                self.rows.settle(context.memory())?;
-            }
+            self.rows = self.input.all(context).await?;
             self.values = Some(self.compute(context).await?);
         }
         let Some(values) = &self.values else {
