@@ -219,9 +219,10 @@ fn estimates_stand_beside_the_operators() {
         let (startup, total) = (number(&plan["Startup Cost"]), number(&plan["Total Cost"]));
         assert!(0.0 <= startup && startup <= total, "{plan}");
         assert!(number(&plan["Plan Rows"]) >= 1.0, "{plan}");
-        // The cost of the inputs is part of the operator's.
+        // The cost of the inputs is part of the operator's, but for rows that a limit does not ask for.
         for input in plan["Plans"].as_array().into_iter().flatten() {
-            assert!(number(&input["Total Cost"]) <= total, "{plan}");
+            let is_part = number(&input["Total Cost"]) <= total;
+            assert!(is_part || plan["Node Type"] == "Limit", "{plan}");
         }
         assert!(plan["Actual Rows"].is_null() && plan["Self Time"].is_null());
     }
@@ -234,6 +235,27 @@ fn estimates_stand_beside_the_operators() {
     // A sort gives no row before all rows went in.
     let (sort, input) = (find("Sort"), &find("Sort")["Plans"][0]);
     assert!(number(&sort["Startup Cost"]) >= number(&input["Total Cost"]));
+}
+
+/// A limit was shown with the cost of all rows below it, and with more for handing them on.
+#[test]
+fn a_limit_costs_what_it_asks_for() {
+    let mut bed = tables();
+    bed.run("analyze").unwrap();
+    let mut costs = |query: &str| {
+        let json = json(&mut bed, &format!("explain (format json) {query}"));
+        let limit = &json["Plan"];
+        assert_eq!(limit["Node Type"], "Limit", "{json}");
+        let total = |plan: &Value| number(&plan["Total Cost"]);
+        (total(limit), total(&limit["Plans"][0]))
+    };
+    let (few, all) = costs("select * from orders limit 30");
+    assert!((few - all / 10.0).abs() < 0.1, "{few} of {all}");
+    let (few, all) = costs("select * from orders limit 1000");
+    assert_eq!(few, all);
+    // The rows of a sort are there once the first is.
+    let (few, all) = costs("select total, id from orders order by total offset 3 limit 2");
+    assert!(0.9 * all < few && few <= all, "{few} of {all}");
 }
 
 #[test]

@@ -7,7 +7,9 @@
 //! Rows and total costs are those of the relation that an operator was made from, by which the plan
 //! was chosen. An operator without a relation of its own, such as one that puts columns in order,
 //! costs as much as handing rows on. The cost before the first row is not needed for planning: it
-//! is derived from the kinds of the operators, once the plan is made.
+//! is derived from the kinds of the operators, once the plan is made. The cost of a limit, which
+//! leaves a part of the rows below it unread, is derived from it then; plans are chosen as if all
+//! rows were read.
 
 use std::collections::HashMap;
 
@@ -203,6 +205,9 @@ impl Plan {
         let mut below = Vec::new();
         input.for_each_input_mut(&mut |plan| below.push(plan.explain(next)));
         let mut estimate = known.unwrap_or_else(|| handed_on(&below));
+        if let (Plan::Limit { .. }, Some(first)) = (&input, below.first()) {
+            estimate.total = limited(estimate.rows, *first);
+        }
         estimate.startup = startup(&input, estimate, &below).min(estimate.total);
         *self = Plan::Explained(Box::new(Explained {
             number,
@@ -222,6 +227,12 @@ fn handed_on(below: &[Estimate]) -> Estimate {
         rows: rows.max(1.0),
         width: below.iter().map(|input| input.width).fold(0.0, f64::max),
     }
+}
+
+/// Returns the cost of the first `rows` rows of an operator, each of which costs as much as the others.
+fn limited(rows: f64, input: Estimate) -> f64 {
+    let part = (rows / input.rows.max(1.0)).min(1.0);
+    input.startup + (input.total - input.startup) * part
 }
 
 fn total(inputs: &[Estimate]) -> f64 {
