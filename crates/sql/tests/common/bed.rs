@@ -158,6 +158,19 @@ impl Bed {
         self.worker.run_until(task).unwrap()
     }
 
+    /// Returns how often transactions have begun to wait for the end of others.
+    pub(crate) fn lock_waits(&mut self) -> u64 {
+        let task = self
+            .worker
+            .handle()
+            .submit(|session: &Rc<engine::Session>| {
+                session.tend();
+                let stats = session.database().stats();
+                async move { stats.lock_waits }
+            });
+        self.worker.run_until(task).unwrap()
+    }
+
     /// Makes a database on a simulated disk, with a tier for records that leave memory.
     pub(crate) fn on_disk() -> Bed {
         let config = DatabaseConfig {
