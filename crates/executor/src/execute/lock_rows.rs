@@ -73,12 +73,12 @@ pub async fn lock_rows(
 }
 
 /// Returns the scan, the range and the strength of a plan that locks one row by its key, where a
-/// row that has the key satisfies every condition of the scan.
+/// row that has the key satisfies every condition of the scan: the callers lock by keys alone.
 fn locked_point(plan: &Plan) -> Option<(&Scan, &KeyRange, Strength)> {
     match plan {
         Plan::Project { input, .. } => locked_point(input),
         Plan::LockRows { input, locks, .. } => match (&**input, locks.as_slice()) {
-            (Plan::Scan(scan), [lock]) if scan.filter.is_none() => match &scan.access {
+            (Plan::Scan(scan), [lock]) if is_by_access_alone(scan) => match &scan.access {
                 AccessPath::Key(range) if range.is_point => Some((scan, range, lock.strength)),
                 _ => None,
             },
@@ -86,4 +86,9 @@ fn locked_point(plan: &Plan) -> Option<(&Scan, &KeyRange, Strength)> {
         },
         _ => None,
     }
+}
+
+/// Returns whether a scan gives all records that its access path leads to.
+fn is_by_access_alone(scan: &Scan) -> bool {
+    scan.filter.is_none() && scan.tests.is_empty()
 }
