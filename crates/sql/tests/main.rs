@@ -25,3 +25,4 @@ mod sessions;
 mod settings;
 mod sorting;
 mod turns;
+mod volatile;

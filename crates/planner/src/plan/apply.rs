@@ -20,7 +20,7 @@ use super::{
 use crate::program::{Layout, comparison};
 use logical::{
     expression::{ColumnId, Expression},
-    relation::{Relation, Subquery, SubqueryKind},
+    relation::{FunctionCall, Relation, Subquery, SubqueryKind},
 };
 
 /// A subquery that is answered by hash: conditions over rows of its input and rows of its query.
@@ -72,7 +72,7 @@ impl ByHash {
         let (tests, others) = split(tests, &own);
         // If there are no conditions, any row of the query will do.
         let has_keys = !filters.is_empty() || !tests.is_empty();
-        let is_repeatable = conditions.is_empty() || query.clone().gives_the_same_again();
+        let is_repeatable = conditions.is_empty() || is_repeatable(&query);
         (has_keys && is_repeatable).then_some(ByHash {
             query,
             filters,
@@ -234,9 +234,7 @@ impl Lowering {
 
     /// Returns whether a relation that may be read several times has the same rows each time.
     pub(super) fn is_fixed(&self, relation: &Relation) -> bool {
-        self.rereads > 0
-            && relation.outer_columns().is_empty()
-            && relation.clone().gives_the_same_again()
+        self.rereads > 0 && relation.outer_columns().is_empty() && is_repeatable(relation)
     }
 
     fn keys(&self, equal: &Equalities, outer: &Layout, inner: &Layout) -> Result<HashedKeys> {
@@ -246,6 +244,28 @@ impl Lowering {
             types: equal.input.iter().map(|key| key.ty).collect(),
         })
     }
+}
+
+/// Returns whether a relation has the same rows each time that it is read with the same rows around it.
+fn is_repeatable(relation: &Relation) -> bool {
+    let mut is_repeatable = true;
+    relation.clone().walk(&mut |part| {
+        if let Relation::Functions { calls, .. } = part {
+            is_repeatable &= is_called_once(calls) || calls.iter().all(is_stable);
+        }
+    });
+    is_repeatable && relation.clone().gives_the_same_again()
+}
+
+/// Returns whether functions in FROM are called for the first reading alone: their arguments are the same for all rows.
+pub(super) fn is_called_once(calls: &[FunctionCall]) -> bool {
+    let mut arguments = calls.iter().flat_map(|call| &call.arguments);
+    arguments.all(|argument| argument.columns().is_empty())
+}
+
+/// Returns whether a function returns the same rows whenever it is called for the same row.
+fn is_stable(call: &FunctionCall) -> bool {
+    !call.function.is_volatile() && call.arguments.iter().all(Expression::is_stable)
 }
 
 fn only(node: Node, id: ColumnId) -> Result<Plan> {

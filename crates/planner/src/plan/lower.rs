@@ -9,7 +9,8 @@ use std::{
 use types::{Result, SqlError, SqlState, Type, row::RowLayout};
 
 use super::{
-    Call, Plan, PlanDependencies, effects::is_command, estimate::Estimator, explained::ColumnTypes,
+    Call, Plan, PlanDependencies, apply::is_called_once, effects::is_command, estimate::Estimator,
+    explained::ColumnTypes,
 };
 use crate::program::{Layout, Outer, Program, compile};
 use catalog::Table;
@@ -218,8 +219,7 @@ impl Lowering {
                     .flat_map(|call| call.columns.iter().copied())
                     .chain(ordinality);
                 let layout = Layout::new(columns);
-                let mut arguments = calls.iter().flat_map(|call| &call.arguments);
-                let is_fixed = arguments.all(|argument| argument.columns().is_empty());
+                let is_fixed = is_called_once(&calls);
                 let calls = self.calls(&calls, &Layout::default())?;
                 Ok(Node {
                     plan: Plan::Functions {

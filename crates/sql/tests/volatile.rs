@@ -1,0 +1,35 @@
+//! Volatile functions are called for each reading of the relation that they are part of, whatever its plan.
+
+use crate::bed::Bed;
+
+/// Rows that a join reads again for each row of a query around it are kept from one reading to the next where they are
+/// the same. Functions in FROM were taken to have the same rows, also where they were called anew with volatile
+/// arguments, since others of them are columns beside them: a join by hash kept the first reading's rows, and one by
+/// nesting had others each time.
+#[test]
+fn functions_beside_their_arguments_are_called_for_each_reading() {
+    let mut bed = Bed::new();
+    // The table of many rows is looked up in the rows of the functions, not the other way round.
+    bed.run(
+        "create table t (i int); insert into t values (1), (2), (3);
+         create table many (i int); insert into many select i from generate_series(1, 10000) i;
+         analyze t, many",
+    )
+    .unwrap();
+    let distinct = |bed: &mut Bed, items: &str, on: &str| {
+        let query = format!(
+            "select count(distinct (
+                 select max(s.u) from many c join (select b.i, f.u from {items} offset 0) s on {on}
+                 where c.i + a.i > 0
+             )) from t a"
+        );
+        bed.run(&query).unwrap().rows[0][0].clone()
+    };
+    for on in ["s.i = c.i", "s.i <= c.i and s.i >= c.i"] {
+        let anew = "t b, unnest(array[random() + b.i]) f(u)";
+        assert_eq!(distinct(&mut bed, anew, on), "3", "{on}");
+        // Functions whose arguments are no columns are called once for the statement.
+        let once = "t b, unnest(array[random() + 1]) f(u)";
+        assert_eq!(distinct(&mut bed, once, on), "1", "{on}");
+    }
+}
