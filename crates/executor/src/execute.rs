@@ -64,7 +64,7 @@ use std::{future::Future, pin::Pin, rc::Rc};
 
 use ::functions::{Context, Environment, Patterns};
 use engine::Transaction;
-use interleave::Turn;
+use interleave::{Turn, yield_now};
 use types::{Memory, Result, Scratch, Settings, Value};
 
 use crate::advisory::SessionLocks;
@@ -135,6 +135,12 @@ impl ExecutionContext<'_> {
     #[inline]
     pub async fn pause(&self, rows: usize) {
         self.turn().pause(rows).await;
+    }
+
+    /// Gives other tasks a turn, as [`ExecutionContext::pause`] does, after the execution's turn has said that it is over
+    /// ([`Turn::spend`]): in a visitor of records, which cannot wait itself.
+    pub(crate) async fn end_turn(&self) {
+        yield_now().await;
     }
 
     /// Gives other tasks a turn if work on large values has used up this one. A caller that counts

@@ -2,7 +2,7 @@
 //! cache misses overlap (paper 003).
 
 use engine::{Direction, IndexPosition};
-use interleave::{GroupChoice, Interleaved, Sequential, yield_now};
+use interleave::{GroupChoice, Interleaved, Sequential};
 use std::ops::{Bound, ControlFlow, Range};
 use types::{Charge, Result, Scratch};
 
@@ -214,7 +214,7 @@ impl<'p> IndexJoinOperator<'p> {
                     self.goes_on = Some(rest);
                     return Ok(at + 1);
                 }
-                yield_now().await;
+                context.end_turn().await;
             }
             self.found.settle(context.memory())?;
         }

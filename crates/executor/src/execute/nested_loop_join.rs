@@ -98,7 +98,7 @@ impl<'p> NestedLoopJoinOperator<'p> {
         }
         while out.is_empty() && self.outer.more(context).await? {
             if self.look_on(context, out)? {
-                interleave::yield_now().await;
+                context.end_turn().await;
             }
         }
         if out.is_empty() && self.join.kind == JoinKind::Full {

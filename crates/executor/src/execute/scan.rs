@@ -8,7 +8,7 @@
 use std::ops::{Bound, ControlFlow};
 
 use engine::{Direction, IndexPosition, ScanPosition};
-use interleave::{Interleaved, Turn, yield_now};
+use interleave::{Interleaved, Turn};
 use types::{
     Result, Scratch, SqlError, SqlState, Value,
     row::{Row, Taking, integer_of},
@@ -208,7 +208,7 @@ impl<'p> ScanOperator<'p> {
             };
             match end {
                 End::Range => self.progress = Progress::End,
-                End::Turn => yield_now().await,
+                End::Turn => context.end_turn().await,
                 End::Batch => {}
             }
             if !out.is_empty() {
