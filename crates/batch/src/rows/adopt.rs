@@ -6,12 +6,12 @@
 //! # Bound of the memory
 //! An arena comes along as a whole, with the values that are left out and the room that it has left. Rows that are kept
 //! ([`Rows::adopt`]) take over the arenas of a batch if the values that are moved make up [a third](ARENA_TO_MOVED) of
-//! them, and copy the values otherwise: they never hold more than three times the bytes of their values. An arena doubles
-//! when it is full, and therefore takes about twice the bytes of its values at most, so that a batch that stays as a
-//! whole is moved; and a batch in whose arena larger rows were before, whose memory it has kept, is copied.
+//! them, and copy the values otherwise: they never hold more than three times the bytes of their values. An arena
+//! doubles when it is full, and therefore takes about twice the bytes of its values at most, so that a batch that stays
+//! as a whole is moved; and a batch in whose arena larger rows were before, whose memory it has kept, is copied.
 //!
-//! Rows that are handed on as a batch ([`Rows::take_batch`]) take over all arenas: these are in memory in any case until
-//! the next batch, when they are used again.
+//! Rows that are handed on as a batch ([`Rows::take_batch`]) take over all arenas: these are in memory in any case
+//! until the next batch, when they are used again.
 //!
 //! # Safety argument
 //! The values of the rows that are handed over borrow from their own arenas. All of these belong to the taking rows
@@ -51,8 +51,8 @@ impl Rows {
         });
     }
 
-    /// Moves the rows of a batch at the positions `stay` here, where no rows are: of each row, followed by the values of
-    /// a row of `apart`, the `columns`. `from` and `apart` are empty afterwards. All values are moved.
+    /// Moves the rows of a batch at the positions `stay` here, where no rows are: of each row, followed by the values
+    /// of a row of `apart`, the `columns`. `from` and `apart` are empty afterwards. All values are moved.
     ///
     /// # Panics
     /// If there are rows here, or they then have another width than they should have.
