@@ -12,7 +12,7 @@
 //! | relations of the system's | `system.rs` |
 //! | filters, computed columns | `simple.rs` |
 //! | joins: by hash, by lookup, by nesting; output of the first two | `hash_join.rs`, `index_join.rs`, `nested_loop_join.rs`; `matches.rs` |
-//! | rows by their keys: by hash, in an array | `join_hash_table.rs`, `dense.rs` |
+//! | rows by their keys: by hash, in an array | `tuple_hash_table.rs`, `perfect_hash_table.rs` |
 //! | subqueries, their rows by hash; functions that wait; sequences; shared relations | `apply.rs`, `subplan_hash_table.rs`; `waiting_calls.rs`; `sequences.rs`; `shared.rs` |
 //! | sorting, limits; set operations | `sort.rs`, `merge_sort.rs`, `limit.rs`; `set_operation.rs`, `distinct.rs` |
 //! | memory and time of an execution; its measurement | `budget.rs`; `measure.rs` |
@@ -27,14 +27,12 @@ mod budget;
 mod change;
 mod change_row;
 mod copy_source;
-mod dense;
 mod distinct;
 mod errors;
 mod functions;
 mod hash_join;
 mod index_join;
 mod insert;
-mod join_hash_table;
 mod key;
 mod key_changes;
 mod limit;
@@ -48,6 +46,7 @@ mod new_row;
 mod node;
 mod open;
 mod opened;
+mod perfect_hash_table;
 mod row_numbers;
 mod scan;
 mod sequences;
@@ -57,6 +56,7 @@ mod simple;
 mod sort;
 mod subplan_hash_table;
 mod system;
+mod tuple_hash_table;
 mod waiting_calls;
 mod window;
 

@@ -15,6 +15,7 @@ mod access;
 mod apply;
 mod column_pruning;
 mod column_test;
+mod common_table;
 mod cost;
 mod decorrelate;
 mod dependencies;
@@ -31,7 +32,6 @@ mod ordering;
 mod points;
 mod predicate_pushdown;
 mod recheck;
-mod shared;
 #[cfg(feature = "shown")]
 mod shown;
 mod summary;
@@ -103,11 +103,11 @@ pub enum Plan {
         /// the volatile ones, as in PostgreSQL.
         is_fixed: bool,
     },
-    /// The rows of a shared relation, by its number among the execution's.
-    Shared {
-        /// Number of the shared relation, as in [`Shared::number`].
+    /// The rows of a common table, by its number among the execution's.
+    CteScan {
+        /// Number of the common table, as in [`CommonTable::number`].
         number: usize,
-        /// Positions of the columns in the shared relation, in the order of the output.
+        /// Positions of the columns in the common table, in the order of the output.
         columns: Vec<usize>,
     },
     /// Rows for which the program holds.
@@ -199,10 +199,10 @@ pub enum Plan {
         /// Types of the columns, by which rows are compared.
         types: Vec<Type>,
     },
-    /// `WITH`: a query and the shared relations that it reads.
+    /// `WITH`: a query and the common tables that it reads.
     With {
-        /// Shared relations, each of which may read those before it.
-        definitions: Vec<Shared>,
+        /// Common tables, each of which may read those before it.
+        definitions: Vec<CommonTable>,
         /// Query whose rows are given.
         body: Box<Plan>,
     },
@@ -416,20 +416,20 @@ pub struct SortKey {
 
 /// A relation that is read in several places, or reads itself.
 #[derive(Debug)]
-pub struct Shared {
-    /// Number of the relation among the execution's shared relations, from 0 on.
+pub struct CommonTable {
+    /// Number of the relation among the execution's common tables, from 0 on.
     pub number: usize,
     /// Number of columns of the relation's rows.
     pub width: usize,
     /// Whether the relation changes rows.
     pub writes: bool,
     /// Query or recursion that gives the rows.
-    pub body: SharedBody,
+    pub body: CommonTableBody,
 }
 
-/// The forms of a shared relation.
+/// The forms of a common table.
 #[derive(Debug)]
-pub enum SharedBody {
+pub enum CommonTableBody {
     /// Query whose rows are computed once and shared by all readers.
     Query(Box<Plan>),
     /// `WITH RECURSIVE`.
@@ -471,5 +471,5 @@ pub struct RowLock {
     /// program.
     pub computed: Vec<(usize, Program)>,
     /// Condition that has to hold for the row when it is locked.
-    pub recheck: Option<Program>,
+    pub recheck_condition: Option<Program>,
 }

@@ -12,9 +12,9 @@ use types::{
 use super::{
     ExecutionContext, Input, Operator, Step,
     distinct::Seen,
-    join_hash_table::JoinHashTable,
     merge_sort::{Order, bytes_of},
     sort::compare_keys,
+    tuple_hash_table::TupleHashTable,
 };
 use batch::Rows;
 use planner::{
@@ -44,7 +44,7 @@ const RECENT: usize = 256;
 
 struct Groups {
     /// Groups by their keys.
-    keys: JoinHashTable,
+    keys: TupleHashTable,
     /// Groups that were found lately, with the hash of their keys, by its last bits: where there
     /// are few groups, no other lookup is made.
     recent: Vec<(u64, u32)>,
@@ -79,7 +79,7 @@ impl<'p> AggregateOperator<'p> {
         });
         let definitions = definitions.collect::<Result<Vec<_>>>()?;
         let sets = plan.sets.iter().map(|_| Groups {
-            keys: JoinHashTable::new(0, &plan.key_types),
+            keys: TupleHashTable::new(0, &plan.key_types),
             recent: vec![(0, NONE); RECENT],
             recent_integers: match &plan.key_types[..] {
                 [ty] if is_integer(*ty) => vec![(0, NONE); RECENT],

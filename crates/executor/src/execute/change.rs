@@ -9,7 +9,7 @@ use types::{Memory, Result, Scratch, SqlError, SqlState, Value};
 
 use super::{
     ExecutionContext, Input, Operator, Step,
-    change_row::{Changing, Recheck, Verdict, is_same, kept, refreshed},
+    change_row::{Changing, RecheckInput, RowAction, is_same, kept, refreshed},
     errors::of_engine,
 };
 use batch::Rows;
@@ -59,7 +59,7 @@ fn hand_on(out: &mut Rows, beside: &mut Rows, memory: &Rc<Memory>) -> Result<()>
 pub(super) struct UpdateOperator<'p> {
     plan: &'p Update,
     input: Input<'p>,
-    recheck: Option<Recheck<'p>>,
+    recheck_query: Option<RecheckInput<'p>>,
     is_read: bool,
     scratch: Scratch,
     /// Changed row that is not the output's first; empty in between.
@@ -67,11 +67,15 @@ pub(super) struct UpdateOperator<'p> {
 }
 
 impl<'p> UpdateOperator<'p> {
-    pub(super) fn new(plan: &'p Update, input: Input<'p>, recheck: Option<Recheck<'p>>) -> Self {
+    pub(super) fn new(
+        plan: &'p Update,
+        input: Input<'p>,
+        recheck_query: Option<RecheckInput<'p>>,
+    ) -> Self {
         Self {
             plan,
             input,
-            recheck,
+            recheck_query,
             is_read: false,
             scratch: Scratch::new(),
             beside: Rows::default(),
@@ -89,19 +93,19 @@ impl<'p> UpdateOperator<'p> {
                 self.scratch.reset();
                 let row = self.input.batch.row(self.input.taken);
                 let plan = self.plan;
-                let verdict = Verdict::Update(&plan.new, &plan.assignments);
+                let action = RowAction::Update(&plan.new, &plan.assignments);
                 let changing = Changing {
                     target: &plan.target,
                     context,
                     scratch: &self.scratch,
                     row,
                     key: key_in(row, plan.target.key)?,
-                    decide: &|_| Ok(verdict),
+                    decide: &|_| Ok(action),
                 };
                 // A row that a join has found twice is changed once.
                 let list = list_of(out, &mut self.beside);
                 changing
-                    .change(verdict, self.recheck.as_mut(), list)
+                    .change(action, self.recheck_query.as_mut(), list)
                     .await?;
                 hand_on(out, &mut self.beside, context.memory())?;
                 self.input.taken += 1;
@@ -129,7 +133,7 @@ impl Operator for UpdateOperator<'_> {
 pub(super) struct DeleteOperator<'p> {
     plan: &'p Delete,
     input: Input<'p>,
-    recheck: Option<Recheck<'p>>,
+    recheck_query: Option<RecheckInput<'p>>,
     is_read: bool,
     scratch: Scratch,
     /// Changed row that is not the output's first; empty in between.
@@ -137,11 +141,15 @@ pub(super) struct DeleteOperator<'p> {
 }
 
 impl<'p> DeleteOperator<'p> {
-    pub(super) fn new(plan: &'p Delete, input: Input<'p>, recheck: Option<Recheck<'p>>) -> Self {
+    pub(super) fn new(
+        plan: &'p Delete,
+        input: Input<'p>,
+        recheck_query: Option<RecheckInput<'p>>,
+    ) -> Self {
         Self {
             plan,
             input,
-            recheck,
+            recheck_query,
             is_read: false,
             scratch: Scratch::new(),
             beside: Rows::default(),
@@ -165,11 +173,11 @@ impl<'p> DeleteOperator<'p> {
                     scratch: &self.scratch,
                     row,
                     key: key_in(row, target.key)?,
-                    decide: &|_| Ok(Verdict::Delete),
+                    decide: &|_| Ok(RowAction::Delete),
                 };
                 let list = list_of(out, &mut self.beside);
                 changing
-                    .change(Verdict::Delete, self.recheck.as_mut(), list)
+                    .change(RowAction::Delete, self.recheck_query.as_mut(), list)
                     .await?;
                 hand_on(out, &mut self.beside, context.memory())?;
                 self.input.taken += 1;
@@ -198,7 +206,7 @@ impl Operator for DeleteOperator<'_> {
 pub(super) struct LockRowsOperator<'p> {
     input: Input<'p>,
     locks: &'p [RowLock],
-    recheck: Option<Recheck<'p>>,
+    recheck_query: Option<RecheckInput<'p>>,
     /// Whether all rows that are left are in the input's batch.
     is_settled: bool,
     scratch: Scratch,
@@ -208,12 +216,12 @@ impl<'p> LockRowsOperator<'p> {
     pub(super) fn new(
         input: Input<'p>,
         locks: &'p [RowLock],
-        recheck: Option<Recheck<'p>>,
+        recheck_query: Option<RecheckInput<'p>>,
     ) -> Self {
         Self {
             input,
             locks,
-            recheck,
+            recheck_query,
             is_settled: false,
             scratch: Scratch::new(),
         }
@@ -245,10 +253,10 @@ impl<'p> LockRowsOperator<'p> {
                         }
                     }
                 }
-                if let Some(recheck) = self.recheck.as_mut().filter(|_| keeps)
+                if let Some(recheck_query) = self.recheck_query.as_mut().filter(|_| keeps)
                     && has_changed(self.locks, found, row.row(0), &self.scratch)?
                 {
-                    match recheck.find(context, row.row(0)).await? {
+                    match recheck_query.find(context, row.row(0)).await? {
                         Some(now) => row = now,
                         None => keeps = false,
                     }
@@ -324,7 +332,7 @@ async fn locked(
                 &lock.table,
                 &lock.rows,
                 &lock.columns,
-                lock.recheck.as_ref(),
+                lock.recheck_condition.as_ref(),
                 context,
                 scratch,
                 values,

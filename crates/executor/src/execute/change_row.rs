@@ -3,8 +3,8 @@
 //!
 //! Between finding a row and changing it another transaction may have changed it, or its key. Under
 //! read committed the row as it is now counts (PostgreSQL's `EvalPlanQual`): if the statement's
-//! conditions hold for it, the verdict on it is reached again from its present values
-//! ([`Verdict`]); otherwise it is left alone. The engine hands the row over at the moment of the
+//! conditions hold for it, the action on it is chosen again from its present values
+//! ([`RowAction`]); otherwise it is left alone. The engine hands the row over at the moment of the
 //! change, so that no other transaction comes in between, and follows it to its new key
 //! (`engine/transaction/row.rs`). On a snapshot the engine aborts instead (40001).
 
@@ -34,7 +34,7 @@ use planner::{
 
 /// The action that is to be taken on a row.
 #[derive(Clone, Copy)]
-pub(super) enum Verdict<'p> {
+pub(super) enum RowAction<'p> {
     Update(&'p NewRow, &'p Assignments),
     Delete,
     /// The row stays as it is.
@@ -43,7 +43,7 @@ pub(super) enum Verdict<'p> {
 
 /// The outcome for a row.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Became {
+pub(super) enum ChangeOutcome {
     /// The row was updated: the caller's list has the statement's row with the record as it was, and then the new
     /// record.
     Updated,
@@ -65,7 +65,7 @@ pub(super) fn refreshed<'a>(
     table: &'a Table,
     rows: &RowLayout,
     columns: &[(usize, usize)],
-    recheck: Option<&'a Program>,
+    recheck_condition: Option<&'a Program>,
     context: &'a ExecutionContext<'_>,
     scratch: &'a Scratch,
     row: &[Value<'a>],
@@ -76,8 +76,8 @@ pub(super) fn refreshed<'a>(
     for &(at, attribute) in columns {
         fresh[at] = column(table, &record, attribute)?;
     }
-    match recheck {
-        Some(recheck) if !recheck.holds(&mut context.evaluator(scratch), fresh)? => Ok(None),
+    match recheck_condition {
+        Some(condition) if !condition.holds(&mut context.evaluator(scratch), fresh)? => Ok(None),
         _ => Ok(Some(fresh)),
     }
 }
@@ -129,23 +129,23 @@ fn assigned<'a>(
     Ok(made)
 }
 
-/// The outcome of one attempt, which followed one verdict.
+/// The outcome of one attempt, to take one action.
 enum Attempt<'p> {
-    Became(Became),
-    /// The row as it is now calls for this verdict instead.
-    Otherwise(Verdict<'p>),
+    Done(ChangeOutcome),
+    /// The row as it is now calls for this action instead.
+    Otherwise(RowAction<'p>),
     /// The statement's row with the record as it is now, which has to be found again.
     Changed(Rows),
 }
 
 /// A query that finds rows again that have changed, where conditions alone do not tell
 /// (`planner/plan/recheck.rs`).
-pub(super) struct Recheck<'p> {
+pub(super) struct RecheckInput<'p> {
     plan: &'p RecheckQuery,
     query: Input<'p>,
 }
 
-impl<'p> Recheck<'p> {
+impl<'p> RecheckInput<'p> {
     pub(super) fn new(plan: &'p RecheckQuery, query: Input<'p>) -> Self {
         Self { plan, query }
     }
@@ -207,52 +207,53 @@ pub(super) struct Changing<'c, 'p> {
     /// Key of the row's record, when it was found.
     pub(super) key: &'c [u8],
     /// Decision about a row for which the statement's conditions hold.
-    pub(super) decide: &'c dyn Fn(&[Value<'_>]) -> Result<Verdict<'p>>,
+    pub(super) decide: &'c dyn Fn(&[Value<'_>]) -> Result<RowAction<'p>>,
 }
 
 impl<'p> Changing<'_, 'p> {
-    /// Changes the row; `first` is the verdict on it when it was found. `recheck` finds it again if
-    /// it has changed, where the target says so. `changed` is a list of the caller's, which has one row afterwards if
-    /// the row was [updated](Became::Updated) or [deleted](Became::Deleted), and is empty otherwise: it is of no
+    /// Changes the row; `first` is the action for it as it was found. `recheck_query` finds it again if it has
+    /// changed, where the target says so. `changed` is a list of the caller's, which has one row afterwards if the row
+    /// was [updated](ChangeOutcome::Updated) or [deleted](ChangeOutcome::Deleted), and is empty otherwise: it is of no
     /// particular width, and its memory serves row after row.
     ///
     /// # Errors
     /// Errors of programs, of constraints, and of the engine.
     pub(super) async fn change(
         &self,
-        first: Verdict<'p>,
-        mut recheck: Option<&mut Recheck<'p>>,
+        first: RowAction<'p>,
+        mut recheck_query: Option<&mut RecheckInput<'p>>,
         changed: &mut Rows,
-    ) -> Result<Became> {
-        let mut verdict = first;
+    ) -> Result<ChangeOutcome> {
+        let mut action = first;
         let mut found: Option<Rows> = None;
         loop {
             let row = found.as_ref().map_or(self.row, |found| found.row(0));
-            let attempt = match verdict {
-                Verdict::Leave => return Ok(Became::Left),
-                Verdict::Delete => self.delete(row, changed).await?,
-                Verdict::Update(new, assignments) if assignments.may_move => {
+            let attempt = match action {
+                RowAction::Leave => return Ok(ChangeOutcome::Left),
+                RowAction::Delete => self.delete(row, changed).await?,
+                RowAction::Update(new, assignments) if assignments.may_move => {
                     // The future is boxed: an update of other columns should not carry the frame
                     // along.
                     Box::pin(self.update_key(row, new, assignments, changed)).await?
                 }
-                Verdict::Update(new, assignments) => {
+                RowAction::Update(new, assignments) => {
                     self.update(row, new, assignments, changed).await?
                 }
             };
-            match (attempt, &mut recheck) {
-                (Attempt::Became(became), _) => return Ok(became),
-                (Attempt::Otherwise(other), _) => verdict = other,
-                (Attempt::Changed(fresh), Some(recheck)) => {
+            match (attempt, &mut recheck_query) {
+                (Attempt::Done(outcome), _) => return Ok(outcome),
+                (Attempt::Otherwise(other), _) => action = other,
+                (Attempt::Changed(fresh), Some(recheck_query)) => {
                     // The future is boxed, since it is seldom needed.
-                    let Some(row) = Box::pin(recheck.find(self.context, fresh.row(0))).await?
+                    let Some(row) =
+                        Box::pin(recheck_query.find(self.context, fresh.row(0))).await?
                     else {
-                        return Ok(Became::Unmatched);
+                        return Ok(ChangeOutcome::Unmatched);
                     };
-                    verdict = (self.decide)(row.row(0))?;
+                    action = (self.decide)(row.row(0))?;
                     found = Some(row);
                 }
-                (Attempt::Changed(_), None) => return Ok(Became::Unmatched),
+                (Attempt::Changed(_), None) => return Ok(ChangeOutcome::Unmatched),
             }
         }
     }
@@ -266,8 +267,11 @@ impl<'p> Changing<'_, 'p> {
     ) -> Result<ControlFlow<Option<Attempt<'p>>, &'a mut [Value<'a>]>> {
         let target = self.target;
         let (table, rows, columns) = (&target.table, &target.rows, &target.columns);
-        let (recheck, context, scratch) = (target.recheck.as_ref(), self.context, self.scratch);
-        let fresh = refreshed(table, rows, columns, recheck, context, scratch, row, record)?;
+        let condition = target.recheck_condition.as_ref();
+        let (context, scratch) = (self.context, self.scratch);
+        let fresh = refreshed(
+            table, rows, columns, condition, context, scratch, row, record,
+        )?;
         let Some(fresh) = fresh else {
             return Ok(ControlFlow::Break(None));
         };
@@ -281,9 +285,9 @@ impl<'p> Changing<'_, 'p> {
     /// Returns the outcome for a row that the engine did not write, although it may have been computed.
     fn untouched(found: &RowFound, changed: &mut Rows) -> Attempt<'p> {
         changed.clear();
-        Attempt::Became(match found.outcome {
-            RowOutcome::Already => Became::Already,
-            RowOutcome::Done | RowOutcome::Left | RowOutcome::Absent => Became::Unmatched,
+        Attempt::Done(match found.outcome {
+            RowOutcome::Already => ChangeOutcome::Already,
+            RowOutcome::Done | RowOutcome::Left | RowOutcome::Absent => ChangeOutcome::Unmatched,
         })
     }
 
@@ -304,7 +308,7 @@ impl<'p> Changing<'_, 'p> {
             |old, record| {
                 let made = self.made(row, new, assignments, old, record, changed);
                 let flow = match &made {
-                    Ok(Some(Attempt::Became(Became::Updated))) => {
+                    Ok(Some(Attempt::Done(ChangeOutcome::Updated))) => {
                         ControlFlow::Continue(self.strength(assignments, changed.row(0)))
                     }
                     _ => ControlFlow::Break(()),
@@ -325,7 +329,7 @@ impl<'p> Changing<'_, 'p> {
         let Some(attempt) = decided(&found, outcome)? else {
             return Ok(Self::untouched(&found, changed));
         };
-        if let Attempt::Became(Became::Updated) = &attempt {
+        if let Attempt::Done(ChangeOutcome::Updated) = &attempt {
             self.note_update(changed.row(0))?;
         }
         Ok(attempt)
@@ -347,7 +351,7 @@ impl<'p> Changing<'_, 'p> {
             ControlFlow::Break(attempt) => return Ok(attempt),
         };
         match (self.decide)(fresh)? {
-            Verdict::Update(_, other) if std::ptr::eq(other, assignments) => {}
+            RowAction::Update(_, other) if std::ptr::eq(other, assignments) => {}
             other => return Ok(Some(Attempt::Otherwise(other))),
         }
         let made = assigned(
@@ -361,7 +365,7 @@ impl<'p> Changing<'_, 'p> {
         new_row::record(new, made, record)?;
         changed.restart(fresh.len() + made.len());
         changed.push(fresh.iter().chain(&*made).copied());
-        Ok(Some(Attempt::Became(Became::Updated)))
+        Ok(Some(Attempt::Done(ChangeOutcome::Updated)))
     }
 
     /// Returns how strongly an update locks a row; `both` is the record as it was, and the new one.
@@ -420,7 +424,7 @@ impl<'p> Changing<'_, 'p> {
         let Some(attempt) = attempt else {
             return Ok(Self::untouched(&locked.found, changed));
         };
-        let Attempt::Became(Became::Updated) = &attempt else {
+        let Attempt::Done(ChangeOutcome::Updated) = &attempt else {
             return Ok(attempt);
         };
         let key = locked.found.moved_to.as_deref().unwrap_or(self.key);
@@ -462,7 +466,7 @@ impl<'p> Changing<'_, 'p> {
             Some(context.reads),
             |old| {
                 let made = self.unmade(row, old, changed);
-                let is_made = matches!(made, Ok(Some(Attempt::Became(_))));
+                let is_made = matches!(made, Ok(Some(Attempt::Done(_))));
                 outcome = made;
                 match is_made {
                     true => ControlFlow::Continue(()),
@@ -474,14 +478,14 @@ impl<'p> Changing<'_, 'p> {
         let Some(attempt) = decided(&found, outcome)? else {
             return Ok(Self::untouched(&found, changed));
         };
-        if let Attempt::Became(Became::Deleted) = &attempt {
+        if let Attempt::Done(ChangeOutcome::Deleted) = &attempt {
             let old = || &*old_record(target, changed.row(0), self.scratch);
             context.key_changes.deleted(table, old)?;
         }
         Ok(attempt)
     }
 
-    /// Returns the verdict on the row as it is now: deleted, if that is still to be done; `changed` has the row then.
+    /// Returns the outcome for the row as it is now: deleted, if that is still to be done; `changed` has the row then.
     fn unmade<'a>(
         &'a self,
         row: &[Value<'a>],
@@ -494,17 +498,17 @@ impl<'p> Changing<'_, 'p> {
             ControlFlow::Break(attempt) => return Ok(attempt),
         };
         Ok(Some(match (self.decide)(fresh)? {
-            Verdict::Delete => {
+            RowAction::Delete => {
                 changed.restart(fresh.len());
                 changed.push(fresh.iter().copied());
-                Attempt::Became(Became::Deleted)
+                Attempt::Done(ChangeOutcome::Deleted)
             }
             other => Attempt::Otherwise(other),
         }))
     }
 }
 
-/// Returns the verdict on the row as it is, if it is there: it may have gone after it was looked
+/// Returns the outcome for the row as it is, if it is there: it may have gone after it was looked
 /// at.
 fn decided<'p>(
     found: &RowFound,

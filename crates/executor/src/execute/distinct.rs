@@ -4,16 +4,16 @@ use std::rc::Rc;
 
 use types::{Memory, Result, Scratch, Type, Value};
 
-use super::{ExecutionContext, Input, Operator, Step, join_hash_table::JoinHashTable};
+use super::{ExecutionContext, Input, Operator, Step, tuple_hash_table::TupleHashTable};
 use batch::Rows;
 use planner::program::Program;
 
 /// Rows that were met before.
-pub(super) struct Seen(JoinHashTable);
+pub(super) struct Seen(TupleHashTable);
 
 impl Seen {
     pub(super) fn new(types: &[Type]) -> Self {
-        Self(JoinHashTable::new(0, types))
+        Self(TupleHashTable::new(0, types))
     }
 
     /// Returns whether `keys` were not met before; they count as met from now on.
@@ -39,10 +39,10 @@ impl Seen {
         Ok(!found)
     }
 
-    /// Makes room for `rows` more rows: see [`JoinHashTable::make_room`].
+    /// Makes room for `rows` more rows: see [`TupleHashTable::make_room`].
     ///
     /// # Errors
-    /// Errors of [`JoinHashTable::make_room`].
+    /// Errors of [`TupleHashTable::make_room`].
     pub(super) async fn make_room(
         &mut self,
         rows: usize,

@@ -6,8 +6,8 @@ use types::{Charge, Result, Scratch, Value, row::integer_of};
 
 use super::{
     BATCH_ROWS, ExecutionContext, Input, Operator, ROWS_AT_ONCE, Step,
-    join_hash_table::JoinHashTable,
     matches::{self, Matches, Sides},
+    tuple_hash_table::TupleHashTable,
 };
 use batch::{NO_ROW, Rows};
 use logical::relation::JoinKind;
@@ -27,7 +27,7 @@ pub(super) struct HashJoinOperator<'p> {
     has_key_columns: bool,
     probe: Input<'p>,
     build: Input<'p>,
-    hash_table: JoinHashTable,
+    hash_table: TupleHashTable,
     is_built: bool,
     /// Rows of the build side that had a match, for a full join.
     matched: Vec<bool>,
@@ -55,8 +55,8 @@ impl<'p> HashJoinOperator<'p> {
         let key_columns: Option<Vec<usize>> = keys.collect();
         let has_key_columns = key_columns.is_some();
         let hash_table = match key_columns {
-            Some(keys) => JoinHashTable::with_keys_at(join.build_width, keys, &join.key_types),
-            None => JoinHashTable::new(join.build_width, &join.key_types),
+            Some(keys) => TupleHashTable::with_keys_at(join.build_width, keys, &join.key_types),
+            None => TupleHashTable::new(join.build_width, &join.key_types),
         };
         Self {
             join,
@@ -185,8 +185,8 @@ impl<'p> HashJoinOperator<'p> {
         self.candidates.clear();
         let mut evaluator = context.evaluator(&self.scratch);
         let batch = &self.probe.batch;
-        match (self.hash_table.dense(), &self.join.probe_keys[..]) {
-            (Some(dense), [program]) => {
+        match (self.hash_table.perfect(), &self.join.probe_keys[..]) {
+            (Some(perfect), [program]) => {
                 self.keys.clear();
                 for at in rows {
                     let row = batch.row(at);
@@ -201,7 +201,7 @@ impl<'p> HashJoinOperator<'p> {
                         self.keys.push((at as u32, key));
                     }
                 }
-                dense.find(&self.keys, CANDIDATES_MAX, &mut self.candidates);
+                perfect.find(&self.keys, CANDIDATES_MAX, &mut self.candidates);
                 self.hash_table.prefetch(&self.candidates);
                 Ok(())
             }
@@ -301,7 +301,7 @@ impl<'p> HashJoinOperator<'p> {
 /// there are more than [`CANDIDATES_MAX`] candidates.
 async fn equal<'a>(
     (programs, batch, looked_up): (&'a [Program], &'a Rows, Range<usize>),
-    hash_table: &mut JoinHashTable,
+    hash_table: &mut TupleHashTable,
     (context, evaluator): (&ExecutionContext<'_>, &mut Evaluator<'a>),
     candidates: &mut Vec<(u32, u32)>,
 ) -> Result<()> {

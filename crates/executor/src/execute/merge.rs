@@ -10,7 +10,7 @@ use types::{Result, Scratch, SqlError, SqlState, Value};
 
 use super::{
     ExecutionContext, Input, Operator, Step,
-    change_row::{Became, Changing, Verdict},
+    change_row::{ChangeOutcome, Changing, RowAction},
     errors::of_write,
     insert::put,
     new_row,
@@ -84,17 +84,17 @@ fn chosen<'p>(
 }
 
 /// Decides what becomes of the target row that `row` has matched.
-fn verdict<'p>(
+fn row_action<'p>(
     plan: &'p Merge,
     context: &ExecutionContext<'_>,
     scratch: &Scratch,
     row: &[Value<'_>],
-) -> Result<Verdict<'p>> {
+) -> Result<RowAction<'p>> {
     let action = chosen(plan, context, scratch, row, true)?;
     Ok(match action.map(|action| &action.kind) {
-        Some(MergeKind::Update(assignments)) => Verdict::Update(&plan.new, assignments),
-        Some(MergeKind::Delete) => Verdict::Delete,
-        Some(MergeKind::Insert(_)) | None => Verdict::Leave,
+        Some(MergeKind::Update(assignments)) => RowAction::Update(&plan.new, assignments),
+        Some(MergeKind::Delete) => RowAction::Delete,
+        Some(MergeKind::Insert(_)) | None => RowAction::Leave,
     })
 }
 
@@ -109,7 +109,7 @@ async fn merge(
     let Value::Bytea(key) = row[plan.target.key] else {
         return insert(plan, context, scratch, row).await;
     };
-    let decide = |row: &[Value<'_>]| verdict(plan, context, scratch, row);
+    let decide = |row: &[Value<'_>]| row_action(plan, context, scratch, row);
     let changing = Changing {
         target: &plan.target,
         context,
@@ -119,18 +119,18 @@ async fn merge(
         decide: &decide,
     };
     match changing.change(decide(row)?, None, changed).await? {
-        Became::Updated | Became::Deleted => Ok(true),
-        Became::Left => Ok(false),
-        Became::Already => {
+        ChangeOutcome::Updated | ChangeOutcome::Deleted => Ok(true),
+        ChangeOutcome::Left => Ok(false),
+        ChangeOutcome::Already => {
             let message = "MERGE command cannot affect row a second time";
             Err(SqlError::new(SqlState::CARDINALITY_VIOLATION, message)
                 .hint("Ensure that not more than one source row matches any one target row."))
         }
-        Became::Unmatched if plan.inserts_called => {
+        ChangeOutcome::Unmatched if plan.inserts_called => {
             // Functions that wait were not called for this row, and their answers are missing.
             Err(from_engine(context.transaction.abort(Abort::WriteConflict)))
         }
-        Became::Unmatched => {
+        ChangeOutcome::Unmatched => {
             // The new row is computed from the source's columns alone.
             insert(plan, context, scratch, row).await
         }

@@ -9,7 +9,7 @@ use super::{
     aggregate::AggregateOperator,
     apply::ApplyOperator,
     change::{DeleteOperator, LockRowsOperator, UpdateOperator},
-    change_row::Recheck,
+    change_row::RecheckInput,
     copy_source::CopySourceOperator,
     distinct::Distinct,
     functions::{FunctionScanOperator, ProjectSetOperator},
@@ -31,7 +31,7 @@ use super::{
     window::WindowOperator,
 };
 use batch::SpareRows;
-use planner::plan::{Plan, RecheckQuery, Shared, SharedBody};
+use planner::plan::{CommonTable, CommonTableBody, Plan, RecheckQuery};
 
 /// Returns the running side of a plan.
 ///
@@ -74,7 +74,7 @@ impl<'p> Opening<'p, '_> {
                 ordinality,
                 is_fixed,
             } => Box::new(FunctionScanOperator::new(calls, *ordinality, *is_fixed)),
-            Plan::Shared { number, columns } => {
+            Plan::CteScan { number, columns } => {
                 Box::new(CteScanOperator::new(self.source(*number)?, columns))
             }
             Plan::Filter { input, predicate } => {
@@ -165,26 +165,30 @@ impl<'p> Opening<'p, '_> {
                 locks,
                 recheck_query,
             } => {
-                let recheck = self.recheck(recheck_query.as_deref())?;
-                Box::new(LockRowsOperator::new(self.input(input)?, locks, recheck))
+                let recheck_query = self.recheck_query(recheck_query.as_deref())?;
+                Box::new(LockRowsOperator::new(
+                    self.input(input)?,
+                    locks,
+                    recheck_query,
+                ))
             }
             Plan::Insert(insert) => {
                 Box::new(InsertOperator::new(insert, self.input(&insert.input)?))
             }
             Plan::Update(update) => {
-                let recheck = self.recheck(update.target.recheck_query.as_deref())?;
+                let recheck_query = self.recheck_query(update.target.recheck_query.as_deref())?;
                 Box::new(UpdateOperator::new(
                     update,
                     self.input(&update.input)?,
-                    recheck,
+                    recheck_query,
                 ))
             }
             Plan::Delete(delete) => {
-                let recheck = self.recheck(delete.target.recheck_query.as_deref())?;
+                let recheck_query = self.recheck_query(delete.target.recheck_query.as_deref())?;
                 Box::new(DeleteOperator::new(
                     delete,
                     self.input(&delete.input)?,
-                    recheck,
+                    recheck_query,
                 ))
             }
             Plan::Merge(merge) => Box::new(MergeOperator::new(merge, self.input(&merge.input)?)),
@@ -204,12 +208,15 @@ impl<'p> Opening<'p, '_> {
     }
 
     /// Opens the query that finds rows again.
-    fn recheck(&mut self, query: Option<&'p RecheckQuery>) -> Result<Option<Recheck<'p>>> {
+    fn recheck_query(
+        &mut self,
+        query: Option<&'p RecheckQuery>,
+    ) -> Result<Option<RecheckInput<'p>>> {
         let Some(plan) = query else {
             return Ok(None);
         };
         let query = self.repeated(&plan.plan)?;
-        Ok(Some(Recheck::new(plan, query)))
+        Ok(Some(RecheckInput::new(plan, query)))
     }
 
     /// Returns the source that a reference to a shared relation reads.
@@ -223,10 +230,10 @@ impl<'p> Opening<'p, '_> {
         Ok(source)
     }
 
-    fn definition(&mut self, shared: &'p Shared) -> Result<Definition<'p>> {
+    fn definition(&mut self, shared: &'p CommonTable) -> Result<Definition<'p>> {
         let producer = match &shared.body {
-            SharedBody::Query(query) => Producer::Query(Box::new(self.input(query)?)),
-            SharedBody::Recursive {
+            CommonTableBody::Query(query) => Producer::Query(Box::new(self.input(query)?)),
+            CommonTableBody::Recursive {
                 initial,
                 step,
                 distinct,
@@ -263,7 +270,7 @@ pub(super) fn width(plan: &Plan) -> usize {
         Plan::Functions {
             calls, ordinality, ..
         } => columns(calls) + usize::from(*ordinality),
-        Plan::Shared { columns, .. } => columns.len(),
+        Plan::CteScan { columns, .. } => columns.len(),
         Plan::Explained(explained) => width(&explained.input),
         Plan::Filter { input, .. }
         | Plan::Distinct { input, .. }

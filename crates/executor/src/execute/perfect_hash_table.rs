@@ -1,5 +1,5 @@
-//! Rows by an integer key, where the keys lie close together: an array of row numbers, which takes
-//! neither hashes nor comparisons. Keys taken from a counter are like that, and so are most keys
+//! Rows by an integer key, where the keys lie close together: an array of row numbers, a hash table whose hash is the
+//! key, which takes neither hashes nor comparisons. Keys taken from a counter are like that, and so are most keys
 //! that joins refer to.
 
 use interleave::{Gradual, Policy as _, Prefetching};
@@ -18,7 +18,7 @@ const CACHED_PLACES: usize = 64 * 1024;
 
 /// The numbers of rows by their keys. A number is noted plus one, and a place without a row has 0:
 /// the system gives memory that is 0 without a write to it.
-pub(super) struct Dense {
+pub(super) struct PerfectHashTable {
     /// The least key.
     first: i64,
     /// The first row of each key, from the least key on.
@@ -64,7 +64,7 @@ impl DenseKeys {
         }
         Some(Filling {
             keys: self.keys,
-            dense: Dense {
+            table: PerfectHashTable {
                 first,
                 heads: Gradual::from(vec![0; places as usize]),
                 next: Gradual::default(),
@@ -78,7 +78,7 @@ impl DenseKeys {
 pub(super) struct Filling {
     /// Keys of rows that are not in the array yet.
     keys: Gradual<Vec<Option<i64>>>,
-    dense: Dense,
+    table: PerfectHashTable,
     /// Number of rows that are in the array.
     rows: usize,
 }
@@ -87,7 +87,7 @@ impl Filling {
     /// Puts `rows` further rows in; returns whether all are in. The last row goes first, so that
     /// the first row of a key comes first.
     pub(super) fn step(&mut self, rows: usize) -> bool {
-        let Dense { first, heads, next } = &mut self.dense;
+        let PerfectHashTable { first, heads, next } = &mut self.table;
         let left = self.keys.len().saturating_sub(rows);
         let all = self.keys.len() + self.rows;
         self.rows += self.keys.len() - left;
@@ -109,12 +109,12 @@ impl Filling {
     }
 
     /// Returns the array.
-    pub(super) fn finish(self) -> Dense {
-        self.dense
+    pub(super) fn finish(self) -> PerfectHashTable {
+        self.table
     }
 }
 
-impl Dense {
+impl PerfectHashTable {
     /// Bytes for each row that making an array takes at most: its key, its places and its
     /// successor.
     pub(super) const BYTES_PER_ROW: usize = size_of::<Option<i64>>() + 5 * size_of::<u32>();
@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     /// Returns the array for rows with these keys, filled in steps.
-    fn dense(keys: &[Option<i64>]) -> Option<Dense> {
+    fn filled(keys: &[Option<i64>]) -> Option<PerfectHashTable> {
         let mut all = DenseKeys::with_capacity(keys.len());
         keys.iter().for_each(|key| all.push(*key));
         let mut filling = all.fill()?;
@@ -193,17 +193,17 @@ mod tests {
         Some(filling.finish())
     }
 
-    fn found(dense: &Dense, keys: &[i64]) -> Vec<(u32, u32)> {
+    fn found(table: &PerfectHashTable, keys: &[i64]) -> Vec<(u32, u32)> {
         let keys: Vec<(u32, i64)> = (0..).zip(keys.iter().copied()).collect();
         let mut found = Vec::new();
-        dense.find(&keys, usize::MAX, &mut found);
+        table.find(&keys, usize::MAX, &mut found);
         found
     }
 
     #[test]
     fn rows_of_a_key_come_in_their_order() {
         let keys = [Some(5), None, Some(3), Some(5), Some(5), Some(4)];
-        let made = dense(&keys).unwrap();
+        let made = filled(&keys).unwrap();
         let expected = [(0, 0), (0, 3), (0, 4), (2, 2), (3, 5)];
         assert_eq!(found(&made, &[5, 6, 3, 4, 2, i64::MIN, i64::MAX]), expected);
     }
@@ -211,7 +211,7 @@ mod tests {
     #[test]
     fn rows_of_a_key_come_in_portions() {
         let keys: Vec<Option<i64>> = (0..1000).map(|at| Some(at % 2)).collect();
-        let made = dense(&keys).unwrap();
+        let made = filled(&keys).unwrap();
         for most in [1, 7, 499, 500, 501] {
             let (mut numbers, mut from, mut portions) = (Vec::new(), None, 0);
             loop {
@@ -229,27 +229,27 @@ mod tests {
 
     #[test]
     fn keys_at_the_ends_of_all_integers() {
-        let greatest = dense(&[Some(i64::MAX), Some(i64::MAX - 1)]).unwrap();
+        let greatest = filled(&[Some(i64::MAX), Some(i64::MAX - 1)]).unwrap();
         assert_eq!(
             found(&greatest, &[i64::MAX, i64::MIN, i64::MIN + 1, 0]),
             [(0, 0)]
         );
-        let least = dense(&[Some(i64::MIN)]).unwrap();
+        let least = filled(&[Some(i64::MIN)]).unwrap();
         assert_eq!(found(&least, &[i64::MAX, i64::MIN, -1]), [(1, 0)]);
     }
 
     #[test]
     fn keys_far_apart_are_not_dense() {
-        assert!(dense(&[Some(0), Some(1 << 20)]).is_none());
-        assert!(dense(&[Some(i64::MIN), Some(i64::MAX)]).is_none());
-        let nobody = dense(&[None, None]).unwrap();
+        assert!(filled(&[Some(0), Some(1 << 20)]).is_none());
+        assert!(filled(&[Some(i64::MIN), Some(i64::MAX)]).is_none());
+        let nobody = filled(&[None, None]).unwrap();
         assert_eq!(found(&nobody, &[0, 1]), []);
     }
 
     #[test]
     fn many_keys_are_found_through_prefetches() {
         let keys: Vec<Option<i64>> = (0..2 * CACHED_PLACES as i64).map(|at| Some(-at)).collect();
-        let made = dense(&keys).unwrap();
+        let made = filled(&keys).unwrap();
         let wanted: Vec<i64> = (0..1000).map(|at| -at * 131).collect();
         let expected: Vec<(u32, u32)> = (0..1000).map(|at| (at, at * 131)).collect();
         assert_eq!(found(&made, &wanted), expected);

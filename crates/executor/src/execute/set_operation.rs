@@ -4,8 +4,8 @@ use interleave::Gradual;
 use types::{Charge, Result, Type};
 
 use super::{
-    BATCH_ROWS, ExecutionContext, Input, Operator, Step, join_hash_table::JoinHashTable,
-    node::OperatorNode,
+    BATCH_ROWS, ExecutionContext, Input, Operator, Step, node::OperatorNode,
+    tuple_hash_table::TupleHashTable,
 };
 use batch::Rows;
 use logical::relation::SetKind;
@@ -57,7 +57,7 @@ pub(super) struct SetOperation<'p> {
     right: Input<'p>,
     /// Distinct rows of the right, and how often each is there; then the rows that were given
     /// already.
-    hash_table: JoinHashTable,
+    hash_table: TupleHashTable,
     counts: Gradual<Vec<u64>>,
     is_read: bool,
     /// Positions of the rows of the left's batch that are given: as many as a batch has at most.
@@ -79,7 +79,7 @@ impl<'p> SetOperation<'p> {
             all,
             left,
             right,
-            hash_table: JoinHashTable::new(0, types),
+            hash_table: TupleHashTable::new(0, types),
             counts: Gradual::default(),
             is_read: false,
             stay: Vec::new(),
@@ -162,7 +162,7 @@ fn gives(kind: SetKind, all: bool, count: &mut u64) -> bool {
 
 /// Returns the number of a row among distinct ones.
 fn number(
-    hash_table: &mut JoinHashTable,
+    hash_table: &mut TupleHashTable,
     counts: &mut Vec<u64>,
     row: &[types::Value<'_>],
 ) -> Result<usize> {

@@ -16,7 +16,7 @@ use types::{
 
 use super::{
     ExecutionContext, Input,
-    join_hash_table::{grow, refused},
+    tuple_hash_table::{grow, refused},
 };
 use batch::{NO_ROW, Rows};
 use planner::{

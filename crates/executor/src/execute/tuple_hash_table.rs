@@ -2,7 +2,7 @@
 //!
 //! Hashes are looked up in batches, so that their cache misses overlap (paper 003); rows with an
 //! equal hash are compared. If all rows are there before the first is looked up, and each has one
-//! integer as its key, the keys may lie so close together that an array does as well (`dense.rs`).
+//! integer as its key, the keys may lie so close together that an array does as well (`perfect_hash_table.rs`).
 
 use std::rc::Rc;
 
@@ -16,7 +16,7 @@ use types::{
 
 use super::{
     ExecutionContext,
-    dense::{Dense, DenseKeys},
+    perfect_hash_table::{DenseKeys, PerfectHashTable},
 };
 use batch::{NO_ROW, Rows};
 
@@ -33,7 +33,7 @@ const MOVED_AT_ONCE: usize = 1024;
 const SEED: u64 = 0;
 
 /// A hash table of rows by their keys, which joins, groups and set operations build and probe.
-pub(super) struct JoinHashTable {
+pub(super) struct TupleHashTable {
     /// Each row, followed by its keys if they are not among its columns.
     pub(super) rows: Rows,
     /// Positions of the keys in a row.
@@ -41,7 +41,7 @@ pub(super) struct JoinHashTable {
     types: Vec<Type>,
     table: Gradual<ChainedTable<u64, u32>>,
     /// Array that stands in place of the table.
-    dense: Option<Dense>,
+    perfect: Option<PerfectHashTable>,
     /// Rows that are not in the table yet.
     pending: Vec<(u64, u32)>,
     interleaver: Interleaver,
@@ -49,7 +49,7 @@ pub(super) struct JoinHashTable {
     charge: Charge,
 }
 
-impl JoinHashTable {
+impl TupleHashTable {
     /// Makes an empty table for rows of `width` values without their keys, which are of these types
     /// and come after them.
     pub(super) fn new(width: usize, types: &[Type]) -> Self {
@@ -65,7 +65,7 @@ impl JoinHashTable {
             keys,
             types: types.to_vec(),
             table: Gradual::default(),
-            dense: None,
+            perfect: None,
             pending: Vec::new(),
             interleaver: Interleaver::auto(),
             charge: Charge::default(),
@@ -76,7 +76,7 @@ impl JoinHashTable {
         hash_values(&self.types, keys, SEED)
     }
 
-    /// Adds a row; returns its number. The row is found after [`JoinHashTable::settle`].
+    /// Adds a row; returns its number. The row is found after [`TupleHashTable::settle`].
     pub(super) fn push<'v>(
         &mut self,
         row: impl IntoIterator<Item = Value<'v>>,
@@ -103,8 +103,8 @@ impl JoinHashTable {
     }
 
     fn table_bytes(&self) -> usize {
-        let dense = self.dense.as_ref().map_or(0, Dense::bytes);
-        self.table.bytes() + dense + self.pending.capacity() * size_of::<(u64, u32)>()
+        let perfect = self.perfect.as_ref().map_or(0, PerfectHashTable::bytes);
+        self.table.bytes() + perfect + self.pending.capacity() * size_of::<(u64, u32)>()
     }
 
     /// Makes room for `rows` more rows: a large table grows step by step, and other tasks have
@@ -137,7 +137,10 @@ impl JoinHashTable {
             && is_integer(*ty)
         {
             let mut charge = Charge::default();
-            charge.set(context.memory(), self.rows.len() * Dense::BYTES_PER_ROW)?;
+            charge.set(
+                context.memory(),
+                self.rows.len() * PerfectHashTable::BYTES_PER_ROW,
+            )?;
             let mut keys = DenseKeys::with_capacity(self.rows.len());
             for row in self.rows.iter() {
                 keys.push(integer_of(row[*at]));
@@ -147,7 +150,7 @@ impl JoinHashTable {
                 while !filling.step(SETTLED_AT_ONCE) {
                     context.pause(SETTLED_AT_ONCE).await;
                 }
-                self.dense = Some(filling.finish());
+                self.perfect = Some(filling.finish());
                 drop(charge);
                 return self.charge(context.memory());
             }
@@ -179,8 +182,8 @@ impl JoinHashTable {
     }
 
     /// Returns the array that stands for the table, if there is one.
-    pub(super) fn dense(&self) -> Option<&Dense> {
-        self.dense.as_ref()
+    pub(super) fn perfect(&self) -> Option<&PerfectHashTable> {
+        self.perfect.as_ref()
     }
 
     /// Makes all rows findable.
@@ -199,7 +202,7 @@ impl JoinHashTable {
         }
     }
 
-    /// Finds as [`JoinHashTable::find`], until `found` says that it takes no more.
+    /// Finds as [`TupleHashTable::find`], until `found` says that it takes no more.
     pub(super) fn find_while(&mut self, hashes: &[u64], found: impl FnMut(usize, u32) -> bool) {
         if !self.table.is_empty() {
             self.table.find_while(&mut self.interleaver, hashes, found);
@@ -216,8 +219,8 @@ impl JoinHashTable {
         most: usize,
         mut found: impl FnMut(u32),
     ) -> Option<u32> {
-        match &self.dense {
-            Some(dense) => dense.find_some(integer_of(*keys.first()?)?, from, most, found),
+        match &self.perfect {
+            Some(perfect) => perfect.find_some(integer_of(*keys.first()?)?, from, most, found),
             None => self.table.find_some(self.hash(keys), from, most, |number| {
                 if self.has_keys(number, keys) {
                     found(number);
@@ -259,13 +262,13 @@ impl JoinHashTable {
     pub(super) fn clear(&mut self) {
         self.rows.clear();
         self.table = Gradual::default();
-        self.dense = None;
+        self.perfect = None;
         self.pending.clear();
     }
 }
 
 /// Grows a table step by step, if it has no room for a total of entries. See
-/// [`JoinHashTable::make_room`].
+/// [`TupleHashTable::make_room`].
 pub(super) async fn grow(
     table: &mut ChainedTable<u64, u32>,
     all: usize,

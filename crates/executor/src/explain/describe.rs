@@ -8,8 +8,8 @@ use catalog::{RowKey, Table};
 use logical::relation::{JoinKind, SetKind, WaitingFunction};
 use planner::{
     plan::{
-        AccessPath, AggregateCall, ApplyKind, Call, HashedSubplan, KeyRange, MergeKind, Plan, Scan,
-        Shared, SharedBody, SortKey, Target, WaitingCall, WaitingCalls,
+        AccessPath, AggregateCall, ApplyKind, Call, CommonTable, CommonTableBody, HashedSubplan,
+        KeyRange, MergeKind, Plan, Scan, SortKey, Target, WaitingCall, WaitingCalls,
     },
     program::Program,
 };
@@ -68,7 +68,7 @@ impl Describing<'_> {
                 }
             }
             Plan::Functions { calls, .. } => node(format!("Function Scan on {}", called(calls))),
-            Plan::Shared { number, .. } => node(format!("Scan of WITH Query {number}")),
+            Plan::CteScan { number, .. } => node(format!("Scan of WITH Query {number}")),
             Plan::Filter { input, predicate } => Node {
                 properties: vec![("Filter", self.program(predicate))],
                 ..self.over("Filter", input)
@@ -291,7 +291,7 @@ impl Describing<'_> {
         }
     }
 
-    fn definition(&self, shared: &Shared, inputs: &mut Vec<(Option<&'static str>, Node)>) {
+    fn definition(&self, shared: &CommonTable, inputs: &mut Vec<(Option<&'static str>, Node)>) {
         let part = |of: &Plan, part, title: String| {
             let described = Node {
                 inputs: vec![(None, self.node(of))],
@@ -301,8 +301,8 @@ impl Describing<'_> {
         };
         let title = format!("WITH Query {}", shared.number);
         match &shared.body {
-            SharedBody::Query(query) => inputs.push(part(query, "Defined as:", title)),
-            SharedBody::Recursive { initial, step, .. } => {
+            CommonTableBody::Query(query) => inputs.push(part(query, "Defined as:", title)),
+            CommonTableBody::Recursive { initial, step, .. } => {
                 inputs.push(part(initial, "Begins with:", title.clone()));
                 inputs.push(part(step, "Goes on with:", title));
             }

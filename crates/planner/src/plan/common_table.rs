@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use types::{Result, SqlError, SqlState};
 
 use super::{
-    Plan, Shared, SharedBody,
+    CommonTable, CommonTableBody, Plan,
     effects::writes,
     lower::{Lowering, Node, arranged},
 };
@@ -34,7 +34,7 @@ impl Lowering {
         }
         let layout = Layout::new(columns.iter().map(|(id, _)| *id));
         Ok(Node {
-            plan: Plan::Shared {
+            plan: Plan::CteScan {
                 number: *number,
                 columns: positions,
             },
@@ -64,7 +64,7 @@ impl Lowering {
             let body = match shared.body {
                 relation::SharedBody::Query(relation) => {
                     let plan = in_order(self, *relation, &shared.columns)?;
-                    SharedBody::Query(Box::new(plan))
+                    CommonTableBody::Query(Box::new(plan))
                 }
                 relation::SharedBody::Recursive {
                     initial,
@@ -82,7 +82,7 @@ impl Lowering {
                     let step = in_order(self, *step, &step_columns);
                     self.rereads -= 1;
                     let step = step?;
-                    SharedBody::Recursive {
+                    CommonTableBody::Recursive {
                         initial: Box::new(initial),
                         step: Box::new(step),
                         distinct,
@@ -90,7 +90,7 @@ impl Lowering {
                 }
             };
             self.shared.insert(shared.number, (number, shared.columns));
-            lowered.push(Shared {
+            lowered.push(CommonTable {
                 number,
                 width,
                 writes,

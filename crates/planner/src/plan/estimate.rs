@@ -50,7 +50,7 @@ pub(super) enum Asked {
 type Answers = RefCell<HashMap<(*const Relation, Asked), f64>>;
 
 /// Rows of shared relations, by their numbers.
-type SharedRows = RefCell<HashMap<SharedId, f64>>;
+type CommonTableRows = RefCell<HashMap<SharedId, f64>>;
 
 impl Estimator {
     /// Returns the rows of a relation, at least one.

@@ -251,7 +251,7 @@ fn startup(plan: &Plan, own: Estimate, below: &[Estimate]) -> f64 {
         | Plan::Scan(_)
         | Plan::System { .. }
         | Plan::Functions { .. }
-        | Plan::Shared { .. } => 0.0,
+        | Plan::CteScan { .. } => 0.0,
         Plan::Explained(_)
         | Plan::Filter { .. }
         | Plan::Project { .. }

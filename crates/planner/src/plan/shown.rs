@@ -62,7 +62,7 @@ fn show(plan: &Plan, text: &mut String) {
         Plan::System { .. } => text.push_str("system"),
         Plan::Rows(_) => text.push_str("rows"),
         Plan::Functions { .. } => text.push_str("functions"),
-        Plan::Shared { .. } => text.push_str("shared"),
+        Plan::CteScan { .. } => text.push_str("shared"),
         Plan::CopySource { .. } => text.push_str("copy source"),
     }
 }

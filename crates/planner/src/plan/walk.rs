@@ -1,6 +1,6 @@
 //! Walks over the parts of plans.
 
-use super::{Plan, SharedBody};
+use super::{CommonTableBody, Plan};
 
 impl Plan {
     /// Calls `visit` with each plan whose rows this one reads.
@@ -11,7 +11,7 @@ impl Plan {
             | Plan::Scan(_)
             | Plan::System { .. }
             | Plan::Functions { .. }
-            | Plan::Shared { .. } => {}
+            | Plan::CteScan { .. } => {}
             Plan::Explained(explained) => visit(&mut explained.input),
             Plan::Filter { input, .. }
             | Plan::Project { input, .. }
@@ -43,8 +43,8 @@ impl Plan {
             Plan::With { definitions, body } => {
                 for shared in definitions {
                     match &mut shared.body {
-                        SharedBody::Query(query) => visit(query),
-                        SharedBody::Recursive { initial, step, .. } => {
+                        CommonTableBody::Query(query) => visit(query),
+                        CommonTableBody::Recursive { initial, step, .. } => {
                             visit(initial);
                             visit(step);
                         }

@@ -141,11 +141,11 @@ impl Lowering {
             ChangeKind::Delete => Vec::new(),
         };
         let needs_recheck = recheck::is_needed(&change.input);
-        let recheck = match needs_recheck {
+        let recheck_conditions = match needs_recheck {
             true => Vec::new(),
             false => conditions_on(&change.input, &change.old),
         };
-        let mut wanted = with(needed, values.into_iter().chain(&recheck));
+        let mut wanted = with(needed, values.into_iter().chain(&recheck_conditions));
         wanted.insert(change.key);
         if needs_recheck {
             wanted.extend(recheck::wanted(&change.input));
@@ -169,7 +169,7 @@ impl Lowering {
             &change.table,
             change.key,
             &change.old,
-            recheck,
+            recheck_conditions,
             &input,
             reads_others,
         )?;
@@ -220,7 +220,7 @@ impl Lowering {
         table: &Arc<Table>,
         key: ColumnId,
         old: &[ColumnId],
-        recheck: Vec<Expression>,
+        recheck_conditions: Vec<Expression>,
         input: &Node,
         reads_others: bool,
     ) -> Result<Target> {
@@ -233,7 +233,7 @@ impl Lowering {
             rows: row_layout(table)?,
             key: input.at(key)?,
             columns: columns.collect(),
-            recheck: self.conjunction(recheck, &input.layout)?,
+            recheck_condition: self.conjunction(recheck_conditions, &input.layout)?,
             recheck_query: None,
             // A scan must not meet rows that the statement has written.
             read_first: reads_others || !is_point(&input.plan),
@@ -252,8 +252,8 @@ impl Lowering {
                 relation::MergeKind::Delete => {}
             }
         }
-        let recheck = match_conditions(&merge.input, &merge.old);
-        used.extend(&recheck);
+        let recheck_conditions = match_conditions(&merge.input, &merge.old);
+        used.extend(&recheck_conditions);
         let mut wanted = with(&BTreeSet::new(), used);
         wanted.insert(merge.key);
         wanted.extend(
@@ -266,7 +266,14 @@ impl Lowering {
         let inserts_called = matches!(merge.input, Relation::Calls { .. })
             && merge.actions.iter().any(|action| !action.matched);
         let input = self.lower(merge.input, &wanted)?;
-        let target = self.target(&merge.table, merge.key, &merge.old, recheck, &input, true)?;
+        let target = self.target(
+            &merge.table,
+            merge.key,
+            &merge.old,
+            recheck_conditions,
+            &input,
+            true,
+        )?;
         let mut actions = Vec::with_capacity(merge.actions.len());
         for action in &merge.actions {
             let predicate = action
@@ -328,11 +335,11 @@ impl Lowering {
                 continue;
             }
             let ids: Vec<ColumnId> = own.iter().map(|(id, _)| *id).collect();
-            let recheck = conditions_on(&input, &ids);
-            wanted = with(&wanted, &recheck);
+            let recheck_conditions = conditions_on(&input, &ids);
+            wanted = with(&wanted, &recheck_conditions);
             let computed = computed_from(&input, ids);
             wanted.extend(computed.iter().flat_map(|(_, value)| value.columns()));
-            rechecks.push((own, recheck, computed));
+            rechecks.push((own, recheck_conditions, computed));
         }
         let relation = needs_recheck.then(|| input.clone());
         let node = self.lower(input, &wanted)?;
@@ -345,7 +352,7 @@ impl Lowering {
             None => None,
         };
         let mut lowered = Vec::with_capacity(locks.len());
-        for (lock, (own, recheck, computed)) in locks.iter().zip(rechecks) {
+        for (lock, (own, recheck_conditions, computed)) in locks.iter().zip(rechecks) {
             let computed = computed.into_iter().filter_map(|(id, value)| {
                 let at = node.layout.position(id)?;
                 Some(
@@ -365,7 +372,7 @@ impl Lowering {
                 if_locked: lock.if_locked,
                 columns: columns.collect(),
                 computed,
-                recheck: self.conjunction(recheck, &node.layout)?,
+                recheck_condition: self.conjunction(recheck_conditions, &node.layout)?,
             });
         }
         let plan = Plan::LockRows {

@@ -115,9 +115,9 @@ pub struct Target {
     /// The record's columns: position in the row, position in the table.
     pub columns: Vec<(usize, usize)>,
     /// Condition that has to hold for the row as it is when it is changed.
-    pub recheck: Option<Program>,
+    pub recheck_condition: Option<Program>,
     /// Query that finds a row again after its record has changed; if there is one, it replaces
-    /// `recheck`.
+    /// `recheck_condition`.
     pub recheck_query: Option<Box<RecheckQuery>>,
     /// Whether all rows are read before the first is changed.
     pub read_first: bool,

@@ -8,7 +8,7 @@ use std::{
 
 use types::Type;
 
-use super::{Answers, SharedRows};
+use super::{Answers, CommonTableRows};
 use crate::program::comparison;
 use catalog::{ColumnStatistics, IndexKey, RowKey, Table, TableKind, TableStatistics};
 use logical::{
@@ -26,7 +26,7 @@ const SYSTEM_ROWS: f64 = 500.0;
 pub(in crate::plan) struct Estimator {
     tables: Vec<Known>,
     columns: HashMap<ColumnId, Origin>,
-    pub(super) shared: SharedRows,
+    pub(super) shared: CommonTableRows,
     pub(super) answers: Answers,
     /// Number of questions that are being answered, each for the one before.
     pub(super) asked: Cell<usize>,
