@@ -139,6 +139,20 @@ pub enum IdentityMode {
 }
 
 impl Column {
+    /// Makes a column that may be NULL and has no default.
+    pub fn new(name: impl Into<Arc<str>>, ty: Type, modifier: TypeModifier) -> Self {
+        Self {
+            name: name.into(),
+            ty,
+            modifier,
+            not_null: false,
+            default: None,
+            generation: None,
+            dropped: false,
+            missing: None,
+        }
+    }
+
     /// Adds dependencies to the column's expression, if it has one.
     pub fn refers_to(&mut self, others: impl IntoIterator<Item = Dependency>) {
         if let Some(expression) = self.expression_mut() {

@@ -26,7 +26,7 @@ mod tuples;
 
 use std::sync::Arc;
 
-use types::{Type, TypeModifier};
+use types::{SqlError, SqlState, Type, TypeModifier};
 
 pub use self::{
     decode::Decoder,
@@ -47,3 +47,8 @@ pub struct Column {
 
 /// First bytes of binary data.
 const SIGNATURE: &[u8; 11] = b"PGCOPY\n\xff\r\n\0";
+
+/// Returns the error for data that are not in the format of the COPY.
+fn bad(message: impl Into<std::borrow::Cow<'static, str>>) -> SqlError {
+    SqlError::new(SqlState::BAD_COPY_FILE_FORMAT, message)
+}

@@ -9,9 +9,12 @@
 
 use std::ops::Range;
 
-use types::{Result, SqlError, SqlState};
+use types::{Result, SqlError};
 
-use super::options::{Format, Options};
+use super::{
+    bad,
+    options::{Format, Options},
+};
 
 /// The ways in which lines end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -232,8 +235,4 @@ impl Lines {
                 .hint(format!("Use \"{written}\" to represent {what}.")),
         }
     }
-}
-
-fn bad(message: impl Into<std::borrow::Cow<'static, str>>) -> SqlError {
-    SqlError::new(SqlState::BAD_COPY_FILE_FORMAT, message)
 }

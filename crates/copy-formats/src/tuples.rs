@@ -3,9 +3,9 @@
 
 use std::ops::Range;
 
-use types::{Result, SqlError, SqlState};
+use types::Result;
 
-use super::SIGNATURE;
+use super::{SIGNATURE, bad};
 
 /// Bytes of the header before its extension, and of a length.
 const HEADER_BYTES: usize = SIGNATURE.len() + 8;
@@ -122,8 +122,4 @@ impl Tuples {
 fn length(bytes: &[u8], at: usize) -> Option<i32> {
     let length = bytes.get(at..at + LENGTH_BYTES)?;
     Some(i32::from_be_bytes(length.try_into().ok()?))
-}
-
-fn bad(message: impl Into<std::borrow::Cow<'static, str>>) -> SqlError {
-    SqlError::new(SqlState::BAD_COPY_FILE_FORMAT, message)
 }

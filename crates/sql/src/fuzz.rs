@@ -27,7 +27,7 @@ use engine::{Database as Engine, DatabaseConfig};
 use interleave::{Clock, Worker, WorkerConfig};
 use types::{Result, SqlError, SqlState};
 
-use crate::{CopyForm, Database, Field, Interrupt, Notice, ResultRow, Session, Sink, Tag};
+use crate::{CopyForm, Database, Interrupt, ResultRow, Session, Sink};
 
 /// Statement that sets the limit of each statement of the input, unless an earlier one has set
 /// another.
@@ -155,10 +155,6 @@ impl Interrupt for Impatient {
 struct Nowhere;
 
 impl Sink for Nowhere {
-    fn fields(&mut self, _: &[Field]) -> Result<()> {
-        Ok(())
-    }
-
     fn row(&mut self, row: &ResultRow<'_>) -> Result<()> {
         let mut bytes = Vec::new();
         for (value, field) in row.values.iter().zip(row.fields) {
@@ -169,12 +165,6 @@ impl Sink for Nowhere {
         }
         Ok(())
     }
-
-    fn complete(&mut self, _: Tag) -> Result<()> {
-        Ok(())
-    }
-
-    fn notice(&mut self, _: &Notice) {}
 
     fn begin_copy_out(&mut self, _: CopyForm, _: usize) -> Result<()> {
         Ok(())

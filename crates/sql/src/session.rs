@@ -68,7 +68,7 @@ mod transaction;
 
 use std::{fmt, pin::pin, rc::Rc, sync::Arc, time::Duration};
 
-use types::{Memory, Result, SqlError, SqlState, Type, TypeModifier, Value};
+use types::{Memory, Result, Scalar, SqlError, SqlState, Type, TypeModifier, Value};
 
 use self::{
     cursor::Cursors,
@@ -105,6 +105,16 @@ pub struct Field {
 }
 
 impl Field {
+    /// Makes a column of no table.
+    fn of_scalar(name: &str, scalar: Scalar) -> Self {
+        Self {
+            name: name.to_owned(),
+            ty: Type::Scalar(scalar),
+            modifier: TypeModifier::NONE,
+            origin: None,
+        }
+    }
+
     /// Whether rows look the same in both, wherever the column comes from.
     fn is_like(&self, other: &Field) -> bool {
         (&self.name, self.ty, self.modifier) == (&other.name, other.ty, other.modifier)
@@ -172,7 +182,10 @@ pub trait Sink {
     ///
     /// # Errors
     /// Whatever ends the statement. So of the others.
-    fn fields(&mut self, fields: &[Field]) -> Result<()>;
+    fn fields(&mut self, fields: &[Field]) -> Result<()> {
+        let _ = fields;
+        Ok(())
+    }
 
     /// A row.
     ///
@@ -184,7 +197,10 @@ pub trait Sink {
     ///
     /// # Errors
     /// As above.
-    fn complete(&mut self, tag: Tag) -> Result<()>;
+    fn complete(&mut self, tag: Tag) -> Result<()> {
+        let _ = tag;
+        Ok(())
+    }
 
     /// There was no statement in the text.
     fn empty(&mut self) {}
@@ -239,15 +255,7 @@ pub trait Sink {
 
 /// Drops results.
 impl Sink for () {
-    fn fields(&mut self, _: &[Field]) -> Result<()> {
-        Ok(())
-    }
-
     fn row(&mut self, _: &ResultRow<'_>) -> Result<()> {
-        Ok(())
-    }
-
-    fn complete(&mut self, _: Tag) -> Result<()> {
         Ok(())
     }
 }

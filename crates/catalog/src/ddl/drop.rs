@@ -29,6 +29,16 @@ pub enum Behavior {
     Cascade,
 }
 
+impl Behavior {
+    /// Returns the treatment that a statement asks for, with CASCADE or without.
+    pub fn of(cascade: bool) -> Self {
+        match cascade {
+            true => Self::Cascade,
+            false => Self::Restrict,
+        }
+    }
+}
+
 /// The objects that a drop has taken along, as messages call them: `NOTICE: drop cascades to ...`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Dropped {

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use engine::TableLockMode;
 use types::{Result, SqlError, SqlState};
 
-use super::Session;
+use super::{Session, define::no_table, role::no_role};
 use catalog::{Object, ObjectId, Relation, Table};
 use syntax::{
     name::{DottedName, Name},
@@ -86,19 +86,14 @@ impl Session {
     fn table_to_alter(&self, written: &DottedName, if_exists: bool) -> Result<Option<ObjectId>> {
         let catalog = self.transaction.catalog();
         let named = written.qualified(&self.database.name)?;
-        let schema = named.schema.as_deref();
-        if if_exists
-            && catalog
-                .find_relation(self.settings.search_path(), schema, &named.name)
-                .is_none()
-        {
-            return Ok(None);
-        }
-        match catalog.expect_relation(self.settings.search_path(), schema, &named.name)? {
-            Relation::Table(table) => Ok(Some(table.id)),
-            _ => {
-                let message = format!("\"{}\" is not a table", named.name);
-                Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, message))
+        let (path, schema) = (self.settings.search_path(), named.schema.as_deref());
+        match catalog.find_relation(path, schema, &named.name) {
+            Some(Relation::Table(table)) => Ok(Some(table.id)),
+            Some(_) => Err(no_table(&named.name)),
+            None if if_exists => Ok(None),
+            None => {
+                let found = catalog.expect_relation(path, schema, &named.name);
+                found.map(|found| Some(found.id()))
             }
         }
     }
@@ -123,8 +118,7 @@ impl Session {
         if self.transaction.catalog().role_named(name).is_some() {
             return Err(SqlError::unsupported("an owner other than the user"));
         }
-        let message = format!("role \"{name}\" does not exist");
-        Err(SqlError::new(SqlState::UNDEFINED_OBJECT, message))
+        Err(no_role(name))
     }
 
     /// # Errors

@@ -2,7 +2,11 @@
 
 use types::{Result, SqlError, SqlState};
 
-use super::Session;
+use super::{
+    Session,
+    define::{no_constraint, no_such_column, no_table},
+    role::no_role,
+};
 use catalog::{Catalog, ObjectId, Part, Relation, TableKind};
 use syntax::{
     name::DottedName,
@@ -21,10 +25,8 @@ impl Session {
             let message = format!("permission denied: \"{}\" is a system catalog", table.name);
             return Err(SqlError::new(SqlState::INSUFFICIENT_PRIVILEGE, message));
         }
-        self.transaction
-            .ddl()?
-            .comment(id, part, comment.text.as_deref())
-            .await
+        let ddl = self.transaction.ddl()?;
+        ddl.comment(id, part, comment.text.as_deref()).await
     }
 
     /// The object, and what of it is meant.
@@ -38,43 +40,21 @@ impl Session {
             Commented::Column(written) => self.commented_column(catalog, written),
             Commented::Constraint(constraint, written) => {
                 let constraint = constraint.as_str();
-                let Relation::Table(table) = self.relation_written(catalog, written)? else {
-                    let message = format!("\"{written}\" is not a table");
-                    return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, message));
+                let (Relation::Table(table), _) = self.relation_written(catalog, written)? else {
+                    return Err(no_table(&written.to_string()));
                 };
-                let found = table.constraint(constraint).ok_or_else(|| {
-                    let message = format!(
-                        "constraint \"{constraint}\" for table \"{}\" does not exist",
-                        table.name
-                    );
-                    SqlError::new(SqlState::UNDEFINED_OBJECT, message)
-                })?;
+                let found = table.constraint(constraint);
+                let found = found.ok_or_else(|| no_constraint(&table.name, constraint))?;
                 Ok((table.id, Part::Constraint(found)))
             }
             Commented::Type(written) => Ok((self.enum_named(catalog, written)?, Part::Whole)),
             Commented::Role(role) => {
                 let role = role.as_str();
-                let found = catalog.role_named(role).ok_or_else(|| {
-                    let message = format!("role \"{role}\" does not exist");
-                    SqlError::new(SqlState::UNDEFINED_OBJECT, message)
-                })?;
+                let found = catalog.role_named(role).ok_or_else(|| no_role(role))?;
                 Ok((found.id, Part::Whole))
             }
             Commented::Other(what) => Err(SqlError::unsupported(format_args!("COMMENT ON {what}"))),
         }
-    }
-
-    fn relation_written<'c>(
-        &self,
-        catalog: &'c Catalog,
-        written: &DottedName,
-    ) -> Result<Relation<'c>> {
-        let named = written.qualified(&self.database.name)?;
-        catalog.expect_relation(
-            self.settings.search_path(),
-            named.schema.as_deref(),
-            &named.name,
-        )
     }
 
     fn commented_relation(
@@ -83,7 +63,8 @@ impl Session {
         kind: ObjectKind,
         written: &DottedName,
     ) -> Result<(ObjectId, Part)> {
-        match (kind, self.relation_written(catalog, written)?) {
+        let (found, name) = self.relation_written(catalog, written)?;
+        match (kind, found) {
             (ObjectKind::Table, Relation::Table(table)) => Ok((table.id, Part::Whole)),
             (ObjectKind::View, Relation::View(view)) => Ok((view.id, Part::Whole)),
             (ObjectKind::Sequence, Relation::Sequence(sequence)) => Ok((sequence.id, Part::Whole)),
@@ -91,7 +72,6 @@ impl Session {
                 Ok((table.id, Part::Index(index.id)))
             }
             _ => {
-                let name = written.qualified(&self.database.name)?.name;
                 let article = if kind == ObjectKind::Index { "an" } else { "a" };
                 let message = format!("\"{name}\" is not {article} {}", kind.noun());
                 Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, message))
@@ -109,7 +89,7 @@ impl Session {
             return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
         };
         let column = column.as_str();
-        let (id, name, position) = match self.relation_written(catalog, &relation)? {
+        let (id, name, position) = match self.relation_written(catalog, &relation)?.0 {
             Relation::Table(table) => {
                 let found = table.column(column).map(|(at, _)| at);
                 (table.id, &table.name, found)
@@ -125,10 +105,7 @@ impl Session {
             }
         };
         let position = position.and_then(|at| u16::try_from(at).ok());
-        let position = position.ok_or_else(|| {
-            let message = format!("column \"{column}\" of relation \"{name}\" does not exist");
-            SqlError::new(SqlState::UNDEFINED_COLUMN, message)
-        })?;
+        let position = position.ok_or_else(|| no_such_column(name, column))?;
         Ok((id, Part::Column(position)))
     }
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use types::{Charge, Context, Result, SqlError, SqlState};
 
 use super::{
-    Field, Notice, ResultRow, Session, Sink, Tag,
+    Notice, ResultRow, Session, Sink, Tag,
     insertion::Insertion,
     query::{CachedPlan, no_plan},
 };
@@ -22,7 +22,7 @@ use logical::bind::{Binder, CopiedColumns, Parameters};
 use syntax::{
     self, Source,
     copy::{Copied, Copy, Target},
-    name::{DottedName, Name},
+    name::{DottedName, Name, quoted},
     phase,
     statement::RowKind,
 };
@@ -136,9 +136,8 @@ impl Session {
         let (form, columns) = (decoder.format().into(), decoder.columns());
         let names = self.names(&cached_plan.catalog);
         let mut copy_from = CopyFrom {
-            batch: Rows::new(columns),
             decoder,
-            insertion: Insertion::new(&cached_plan, self.memory.spare_rows(), &context)?,
+            insertion: Insertion::new(&cached_plan, columns, self.memory.spare_rows(), &context)?,
             charge: Charge::default(),
             value_context: self.context(&names),
         };
@@ -219,7 +218,6 @@ impl Session {
 
 /// Returns the query whose rows are those columns of a table.
 fn query_over(copied: &CopiedColumns, name: &DottedName) -> String {
-    let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
     let columns = copied
         .columns
         .iter()
@@ -250,7 +248,6 @@ pub(super) fn no_parameters() -> Rows {
 /// A client's rows on their way into a table.
 struct CopyFrom<'l, 'r> {
     decoder: Decoder,
-    batch: Rows,
     insertion: Insertion<'l, 'r>,
     value_context: Context<'l>,
     /// For bytes that wait to become rows.
@@ -260,10 +257,13 @@ struct CopyFrom<'l, 'r> {
 impl CopyFrom<'_, '_> {
     /// Reads what rows there are, and puts in those that fill a batch.
     async fn read(&mut self) -> Result<()> {
-        while self.decoder.next(&self.value_context, &mut self.batch)? {
+        while self
+            .decoder
+            .next(&self.value_context, &mut self.insertion.batch)?
+        {
             // Data that is there already would keep the worker's other tasks waiting.
             self.insertion.context().pause(1).await;
-            if self.batch.is_full() {
+            if self.insertion.batch.is_full() {
                 self.put().await?;
             }
         }
@@ -271,7 +271,7 @@ impl CopyFrom<'_, '_> {
     }
 
     async fn put(&mut self) -> Result<()> {
-        let put = self.insertion.put(&mut self.batch).await;
+        let put = self.insertion.put().await;
         put.map_err(
             |error| match self.insertion.context().shared.copy_source.failed() {
                 Some(at) => self.decoder.explained(at, error),
@@ -329,10 +329,6 @@ impl<S: Sink> CopyTo<'_, S> {
 }
 
 impl<S: Sink> Sink for CopyTo<'_, S> {
-    fn fields(&mut self, _: &[Field]) -> Result<()> {
-        Ok(())
-    }
-
     fn row(&mut self, row: &ResultRow<'_>) -> Result<()> {
         self.encoder.row(row.values, &row.context, &mut self.out)?;
         self.send()

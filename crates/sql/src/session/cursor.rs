@@ -12,6 +12,7 @@ use types::{Charge, Result, SqlError, SqlState};
 
 use super::{
     Field, Session, Sink, Tag,
+    copy::no_parameters,
     interrupt::{Limits, interruptible},
     suspended::{Kept, Suspended, cannot_be_run},
 };
@@ -269,10 +270,8 @@ impl Session {
                 return Err(SqlError::unsupported(kind));
             }
         }
-        let mut no_parameters = Rows::new(0);
-        no_parameters.push([]);
-        let Some((cached_plan, parameters)) = self.open(&prepared, &Rc::new(no_parameters)).await?
-        else {
+        let given = Rc::new(no_parameters());
+        let Some((cached_plan, parameters)) = self.open(&prepared, &given).await? else {
             let message = "DECLARE CURSOR must not contain data-modifying statements in WITH";
             return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message));
         };

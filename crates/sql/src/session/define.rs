@@ -106,6 +106,36 @@ impl Session {
         }
     }
 
+    /// Returns the relation that a statement names, and its name without a schema.
+    ///
+    /// # Errors
+    /// 42P01 if there is none.
+    pub(super) fn relation_written<'c>(
+        &self,
+        catalog: &'c Catalog,
+        written: &DottedName,
+    ) -> Result<(Relation<'c>, String)> {
+        let QualifiedName { schema, name } = written.qualified(&self.database.name)?;
+        let path = self.settings.search_path();
+        let found = catalog.expect_relation(path, schema.as_deref(), &name)?;
+        Ok((found, name))
+    }
+
+    /// Returns whether a relation has a name already, and tells the client if it has.
+    pub(super) fn is_taken(
+        &self,
+        catalog: &Catalog,
+        schema: ObjectId,
+        name: &str,
+        sink: &mut impl Sink,
+    ) -> bool {
+        let is_taken = catalog.named(NameClass::Relation, schema, name).is_some();
+        if is_taken {
+            self.tell(sink, &Notice::exists_already("relation", name));
+        }
+        is_taken
+    }
+
     /// Returns the schema and the name of something to be created.
     pub(super) fn place(
         &self,
@@ -162,19 +192,12 @@ impl Session {
                 }
             }
         }
-        let behavior = if dropped.cascade {
-            Behavior::Cascade
-        } else {
-            Behavior::Restrict
-        };
+        let behavior = Behavior::of(dropped.cascade);
         if targets.is_empty() {
             return Ok(());
         }
-        self.transaction
-            .ddl()?
-            .drop(&targets, behavior)
-            .await
-            .map(drop)
+        let ddl = self.transaction.ddl()?;
+        ddl.drop(&targets, behavior).await.map(drop)
     }
 
     fn dropped(
@@ -188,22 +211,12 @@ impl Session {
                 .schema_named(&written.name)
                 .map(|schema| Target::Object(schema.id)));
         }
+        let (path, schema) = (self.settings.search_path(), written.schema.as_deref());
         if *kind == DropKind::Type {
-            let schema = written.schema.as_deref();
-            let found = catalog.find(
-                NameClass::Type,
-                self.settings.search_path(),
-                schema,
-                &written.name,
-            );
+            let found = catalog.find(NameClass::Type, path, schema, &written.name);
             return Ok(found.map(Target::Object));
         }
-        let found = catalog.find_relation(
-            self.settings.search_path(),
-            written.schema.as_deref(),
-            &written.name,
-        );
-        let target = match (kind, found) {
+        let target = match (kind, catalog.find_relation(path, schema, &written.name)) {
             (_, None) => return Ok(None),
             (DropKind::Table, Some(Relation::Table(table))) => Target::Object(table.id),
             (DropKind::View, Some(Relation::View(view))) => Target::Object(view.id),
@@ -225,27 +238,34 @@ impl Session {
         let catalog = self.transaction.catalog();
         let mut tables = Vec::with_capacity(truncate.tables.len());
         for table in &truncate.tables {
-            let written = table.qualified(&self.database.name)?;
-            match catalog.expect_relation(
-                self.settings.search_path(),
-                written.schema.as_deref(),
-                &written.name,
-            )? {
-                Relation::Table(table) => tables.push(table.id),
-                _ => {
-                    let message = format!("\"{}\" is not a table", written.name);
-                    return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, message));
-                }
+            match self.relation_written(&catalog, table)? {
+                (Relation::Table(table), _) => tables.push(table.id),
+                (_, name) => return Err(no_table(&name)),
             }
         }
-        let behavior = match truncate.cascade {
-            true => Behavior::Cascade,
-            false => Behavior::Restrict,
-        };
-        self.transaction
-            .ddl()?
-            .truncate(&tables, truncate.restarts, behavior)
-            .await
-            .map(drop)
+        let behavior = Behavior::of(truncate.cascade);
+        let ddl = self.transaction.ddl()?;
+        let truncating = ddl.truncate(&tables, truncate.restarts, behavior);
+        truncating.await.map(drop)
     }
+}
+
+pub(super) fn no_table(name: &str) -> SqlError {
+    let message = format!("\"{name}\" is not a table");
+    SqlError::new(SqlState::WRONG_OBJECT_TYPE, message)
+}
+
+pub(super) fn duplicate_relation(name: &str) -> SqlError {
+    let message = format!("relation \"{name}\" already exists");
+    SqlError::new(SqlState::DUPLICATE_TABLE, message)
+}
+
+pub(super) fn no_such_column(relation: &str, name: &str) -> SqlError {
+    let message = format!("column \"{name}\" of relation \"{relation}\" does not exist");
+    SqlError::new(SqlState::UNDEFINED_COLUMN, message)
+}
+
+pub(super) fn no_constraint(table: &str, name: &str) -> SqlError {
+    let message = format!("constraint \"{name}\" for table \"{table}\" does not exist");
+    SqlError::new(SqlState::UNDEFINED_OBJECT, message)
 }

@@ -16,11 +16,8 @@ impl Session {
         let catalog = self.transaction.catalog();
         let (schema, name) = self.place(&catalog, &create.name)?;
         create.supported.clone()?;
-        self.transaction
-            .ddl()?
-            .create_enum(schema, &name, &labels)
-            .await
-            .map(drop)
+        let ddl = self.transaction.ddl()?;
+        ddl.create_enum(schema, &name, &labels).await.map(drop)
     }
 
     pub(super) async fn alter_type(&self, alter: &AlterType) -> Result<()> {
@@ -86,10 +83,8 @@ impl Session {
                     }
                 };
                 let position = u16::try_from(at).unwrap_or(u16::MAX);
-                self.transaction
-                    .ddl()?
-                    .alter_column(table.id, position, edit)
-                    .await?;
+                let ddl = self.transaction.ddl()?;
+                ddl.alter_column(table.id, position, edit).await?;
             }
         }
         Ok(())

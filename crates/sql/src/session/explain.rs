@@ -1,11 +1,11 @@
 //! EXPLAIN: a statement is planned, and with ANALYZE carried out, and the plan is told.
 
-use std::{rc::Rc, sync::Arc, time::Instant};
+use std::{sync::Arc, time::Instant};
 
-use types::{Result, Scalar, SqlError, SqlState, Type, TypeModifier, Value};
+use types::{Result, Scalar, SqlError, SqlState, Value};
 
 use super::{
-    Field, PreparedStatement, ResultRow, Session, Sink, Tag,
+    Field, ResultRow, Session, Sink, Tag,
     copy::no_parameters,
     query::{CachedPlan, no_plan},
 };
@@ -18,7 +18,7 @@ use executor::{
 use logical::bind::Parameters;
 use syntax::{
     Source, phase,
-    statement::{Explain, ExplainOption, InnerStatement, RowStatement},
+    statement::{Explain, ExplainOption, InnerStatement},
 };
 
 /// The options, with their defaults.
@@ -30,12 +30,6 @@ struct Options {
     timing: Option<bool>,
     summary: Option<bool>,
     json: bool,
-}
-
-/// A statement whose plan is shown.
-enum Explained<'s> {
-    Rows(&'s RowStatement),
-    Prepared(Rc<PreparedStatement>),
 }
 
 impl Session {
@@ -51,20 +45,21 @@ impl Session {
         };
         let begun = Instant::now();
         self.begin()?;
-        let (explained, parameters) = match statement {
-            InnerStatement::Rows(rows) => (Explained::Rows(rows), no_parameters()),
+        let (prepared, parameters) = match statement {
+            InnerStatement::Rows(_) => (None, no_parameters()),
             InnerStatement::Execute(execute) => {
                 let (prepared, parameters) = self.executed(execute, source).await?;
-                (Explained::Prepared(prepared), parameters)
+                (Some(prepared), parameters)
             }
         };
         let find = async || {
             let catalog = self.transaction.catalog();
-            let (cached_plan, names) = phase::run(|| match &explained {
-                Explained::Rows(rows) => {
+            let (cached_plan, names) = phase::run(|| match (statement, &prepared) {
+                (InnerStatement::Rows(rows), _) => {
                     self.explained(source, rows, Parameters::default(), &catalog)
                 }
-                Explained::Prepared(prepared) => self.explained_prepared(prepared, &catalog),
+                (_, Some(prepared)) => self.explained_prepared(prepared, &catalog),
+                (_, None) => Err(no_plan()),
             })
             .await?;
             Ok(Some((Arc::new(cached_plan), names)))
@@ -175,12 +170,7 @@ pub(super) fn explained(explain: &Explain) -> Option<Vec<Field>> {
 
 fn query_plan(json: bool) -> [Field; 1] {
     let scalar = if json { Scalar::Json } else { Scalar::Text };
-    [Field {
-        name: "QUERY PLAN".to_owned(),
-        ty: Type::Scalar(scalar),
-        modifier: TypeModifier::NONE,
-        origin: None,
-    }]
+    [Field::of_scalar("QUERY PLAN", scalar)]
 }
 
 impl Options {

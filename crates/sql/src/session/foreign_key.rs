@@ -9,6 +9,7 @@ use types::{Result, Scalar, SqlError, SqlState, Type};
 use super::{
     Session,
     copy::no_parameters,
+    query::no_plan,
     references::{column, missing, mixed, qualified},
 };
 use batch::Rows;
@@ -142,11 +143,8 @@ impl Session {
             Ok(())
         };
         let mode = engine::TableLockMode::ShareUpdateExclusive;
-        let table = self
-            .transaction
-            .ddl()?
-            .alter_table(table, mode, validate)
-            .await?;
+        let ddl = self.transaction.ddl()?;
+        let table = ddl.alter_table(table, mode, validate).await?;
         let reference = self.reference(&table, name)?;
         self.look_at_rows(&reference).await
     }
@@ -159,12 +157,10 @@ impl Session {
     }
 
     fn referenced(&self, catalog: &Catalog, written: &DottedName) -> Result<Arc<Table>> {
-        let written = written.qualified(&self.database.name)?;
-        let schema = written.schema.as_deref();
-        match catalog.expect_relation(self.settings.search_path(), schema, &written.name)? {
-            Relation::Table(table) => Ok(table.clone()),
-            _ => {
-                let message = format!("referenced relation \"{}\" is not a table", written.name);
+        match self.relation_written(catalog, written)? {
+            (Relation::Table(table), _) => Ok(table.clone()),
+            (_, name) => {
+                let message = format!("referenced relation \"{name}\" is not a table");
                 Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, message))
             }
         }
@@ -188,12 +184,8 @@ impl Session {
 
     /// The first row of a query, in the present.
     async fn first_row(&self, text: &str) -> Result<Rows> {
-        let cached_plan = loop {
-            let cached_plan = self.internal(text, Vec::new()).await?;
-            if self.lock(&cached_plan).await? {
-                break cached_plan;
-            }
-        };
+        let find = async || Ok(Some((Arc::new(self.internal(text, Vec::new()).await?), ())));
+        let (cached_plan, ()) = self.locked_plan(find).await?.ok_or_else(no_plan)?;
         let transaction = self.transaction.open()?;
         let changes = KeyChanges::new(&cached_plan.catalog, &self.budget());
         let present = transaction.read_present().map_err(from_engine)?;

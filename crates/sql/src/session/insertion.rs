@@ -4,12 +4,14 @@ use std::rc::Rc;
 
 use types::Result;
 
-use super::query::CachedPlan;
+use super::{ResultRow, Sink, query::CachedPlan};
 use batch::{Rows, SpareRows};
 use executor::execute::{ExecutionContext, Opened};
 
-/// An INSERT under way.
+/// An INSERT under way. As a sink it takes the rows of a query, and puts them in between the query's batches.
 pub(super) struct Insertion<'l, 'r> {
+    /// Rows to be put in next.
+    pub(super) batch: Rows,
     opened: Opened,
     context: &'l ExecutionContext<'r>,
     /// Rows that the INSERT gives, which nobody takes.
@@ -18,17 +20,19 @@ pub(super) struct Insertion<'l, 'r> {
 }
 
 impl<'l, 'r> Insertion<'l, 'r> {
-    /// Opens the plan of an INSERT that is handed its rows.
+    /// Opens the plan of an INSERT that is handed rows of so many columns.
     ///
     /// # Errors
     /// XX000 for a plan that no operator can run.
     pub(super) fn new(
         cached_plan: &CachedPlan,
+        columns: usize,
         spare_rows: &Rc<SpareRows>,
         context: &'l ExecutionContext<'r>,
     ) -> Result<Self> {
         let opened = Opened::new(cached_plan.statement.plan.clone(), spare_rows)?;
         Ok(Self {
+            batch: Rows::new(columns),
             out: Rows::new(opened.width()),
             opened,
             context,
@@ -46,14 +50,14 @@ impl<'l, 'r> Insertion<'l, 'r> {
         self.count
     }
 
-    /// Puts the rows of a batch in, which is empty afterwards.
+    /// Puts the rows of the batch in, which is empty afterwards.
     ///
     /// # Errors
     /// Errors of the rows; 53200 if there is no memory for the batch.
-    pub(super) async fn put(&mut self, batch: &mut Rows) -> Result<()> {
-        batch.settle(self.context.memory())?;
-        self.count += batch.len() as u64;
-        self.context.shared.copy_source.hand_over(batch);
+    pub(super) async fn put(&mut self) -> Result<()> {
+        self.batch.settle(self.context.memory())?;
+        self.count += self.batch.len() as u64;
+        self.context.shared.copy_source.hand_over(&mut self.batch);
         self.opened.rewind();
         loop {
             self.out.clear();
@@ -62,5 +66,16 @@ impl<'l, 'r> Insertion<'l, 'r> {
                 false => return Ok(()),
             }
         }
+    }
+}
+
+impl Sink for Insertion<'_, '_> {
+    fn row(&mut self, row: &ResultRow<'_>) -> Result<()> {
+        self.batch.push(row.values.iter().copied());
+        Ok(())
+    }
+
+    async fn drain(&mut self) -> Result<()> {
+        self.put().await
     }
 }

@@ -88,39 +88,3 @@ pub(super) async fn interruptible<T>(
     })
     .await
 }
-
-#[cfg(test)]
-mod tests {
-    use std::{cell::Cell, pin::pin};
-
-    use interleave::{Clock, Worker, WorkerConfig, yield_now};
-
-    use super::*;
-
-    thread_local! {
-        static NOW: Rc<Cell<Duration>> = Rc::default();
-    }
-
-    /// A part of a statement that waits twice, with a second between.
-    async fn second() -> Result<()> {
-        yield_now().await;
-        NOW.with(|now| now.set(now.get() + Duration::from_secs(1)));
-        yield_now().await;
-        Ok(())
-    }
-
-    /// The time of a utility statement once began anew when it had been read.
-    #[test]
-    fn parts_of_a_statement_share_its_time() {
-        let clock = Clock::Manual(NOW.with(Rc::clone));
-        let mut worker = Worker::new(WorkerConfig::default(), Rc::new(()), clock);
-        let task = worker.handle().submit(|_: &Rc<()>| async {
-            let mut limits = Limits::new(None, Some(Duration::from_millis(1500)));
-            let first = interruptible(&mut limits, pin!(second())).await;
-            (first, interruptible(&mut limits, pin!(second())).await)
-        });
-        let (first, other) = worker.run_until(task).unwrap();
-        first.unwrap();
-        assert_eq!(other.unwrap_err().state(), SqlState::QUERY_CANCELED);
-    }
-}

@@ -21,18 +21,13 @@ impl Session {
             false => IfLocked::Fail,
         };
         for written in tables {
-            let written = written.qualified(&self.database.name)?;
             let catalog = self.transaction.catalog();
-            let found = catalog.expect_relation(
-                self.settings.search_path(),
-                written.schema.as_deref(),
-                &written.name,
-            )?;
+            let (found, name) = self.relation_written(&catalog, written)?;
             let id = match found {
                 Relation::Table(table) => table.id,
                 Relation::View(_) => return Err(SqlError::unsupported("LOCK TABLE of a view")),
-                Relation::Index(..) => return Err(refused(&written.name, "indexes")),
-                Relation::Sequence(_) => return Err(refused(&written.name, "sequences")),
+                Relation::Index(..) => return Err(refused(&name, "indexes")),
+                Relation::Sequence(_) => return Err(refused(&name, "sequences")),
             };
             let locked = self.transaction.lock_table(id, mode, if_locked);
             if locked.await?.is_none() {

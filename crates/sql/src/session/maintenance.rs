@@ -14,7 +14,7 @@ use std::sync::Arc;
 use engine::{IfLocked, Isolation, TableLockMode};
 use types::{Result, SqlError, SqlState};
 
-use super::{Session, Sink, Status, Tag};
+use super::{Session, Sink, Status, Tag, define::no_such_column};
 use catalog::{Changes, ObjectId, Relation, Table, TableKind, from_engine};
 use executor::statistics::{QUICK_SAMPLE_ROWS, SAMPLE_ROWS, gathered};
 use planner::plan::PlanDependencies;
@@ -82,13 +82,7 @@ impl Session {
         let catalog = self.transaction.catalog();
         let mut found = Vec::with_capacity(targets.len());
         for target in targets {
-            let written = target.name.qualified(&self.database.name)?;
-            let relation = catalog.expect_relation(
-                self.settings.search_path(),
-                written.schema.as_deref(),
-                &written.name,
-            )?;
-            let Relation::Table(table) = relation else {
+            let (Relation::Table(table), _) = self.relation_written(&catalog, &target.name)? else {
                 continue;
             };
             if table.kind != TableKind::Ordinary {
@@ -97,12 +91,8 @@ impl Session {
             let mut columns = Vec::with_capacity(target.columns.len());
             for column in &target.columns {
                 let folded = column.as_str();
-                let (at, _) = table.column(folded).ok_or_else(|| {
-                    let name = &table.name;
-                    let message =
-                        format!("column \"{folded}\" of relation \"{name}\" does not exist");
-                    SqlError::new(SqlState::UNDEFINED_COLUMN, message)
-                })?;
+                let found = table.column(folded);
+                let (at, _) = found.ok_or_else(|| no_such_column(&table.name, folded))?;
                 if columns.contains(&at) {
                     let name = &table.name;
                     let message = format!(

@@ -6,6 +6,7 @@ use types::{Allowance, Charge, Memory, Result, Scratch, SqlError, SqlState};
 
 use super::{
     PreparedStatement, Session, Sink, Tag,
+    copy::no_parameters,
     interrupt::{Limits, interruptible},
     query::CachedPlan,
 };
@@ -303,8 +304,7 @@ impl Session {
             .map(|argument| compile(argument, &Layout::new([]), &Outer::default()));
         let programs: Vec<_> = programs.collect::<Result<_>>()?;
         let transaction = self.transaction.open()?;
-        let mut no_parameters = Rows::new(0);
-        no_parameters.push([]);
+        let no_parameters = no_parameters();
         let environment = self.statement_environment(&catalog);
         let shared = SharedRows::new(self.budget());
         let key_changes = KeyChanges::new(&catalog, &shared.budget);

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use engine::TableLockMode;
 use types::{Result, SqlError, SqlState, Type};
 
-use super::{Notice, Session, Sink, Tag};
-use batch::Rows;
+use super::{
+    Notice, Session, Sink, Tag, copy::no_parameters, new_table::free_name, references::qualified,
+};
 use catalog::{
     Catalog, IndexColumn, IndexKey, NameClass, NewIndex, ObjectId, Relation, Table,
     create_index_concurrently,
@@ -76,12 +77,10 @@ impl Session {
     }
 
     fn indexed_table(&self, catalog: &Catalog, create: &CreateIndex) -> Result<Arc<Table>> {
-        let written = create.table.qualified(&self.database.name)?;
-        let schema = written.schema.as_deref();
-        match catalog.expect_relation(self.settings.search_path(), schema, &written.name)? {
-            Relation::Table(table) => Ok(table.clone()),
-            _ => {
-                let message = format!("cannot create index on relation \"{}\"", written.name);
+        match self.relation_written(catalog, &create.table)? {
+            (Relation::Table(table), _) => Ok(table.clone()),
+            (_, name) => {
+                let message = format!("cannot create index on relation \"{name}\"");
                 Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, message))
             }
         }
@@ -114,7 +113,7 @@ impl Session {
                 IndexKey::Column(at) => table.columns[usize::from(*at)].name.to_string(),
                 IndexKey::Expression(_) => binder.index_key_name(&column.key),
             };
-            names.push(free_name(&names, wanted));
+            names.push(other_name(&names, &wanted));
             columns.push(IndexColumn {
                 key,
                 ty,
@@ -130,7 +129,7 @@ impl Session {
                 return Err(SqlError::new(SqlState::UNDEFINED_COLUMN, message));
             };
             included.push(u16::try_from(at).unwrap_or(u16::MAX));
-            names.push(free_name(&names, folded.to_owned()));
+            names.push(other_name(&names, folded));
         }
         let predicate = create.predicate.as_ref();
         let predicate = predicate
@@ -176,18 +175,12 @@ impl Session {
             true => "count(*)".to_owned(),
             false => counted.join(", "),
         };
-        let mut text = format!(
-            "select {what} from {}.{}",
-            quoted(catalog.schema_name(table.schema)),
-            quoted(&table.name)
-        );
+        let mut text = format!("select {what} from {}", qualified(table, &catalog));
         if let Some(predicate) = predicate {
             text.push_str(&format!(" where {predicate}"));
         }
-        let cached_plan = self.internal(&text, Vec::new()).await?;
-        let mut none = Rows::new(0);
-        none.push([]);
-        self.run(&Arc::new(cached_plan), &none, &mut ()).await
+        let cached_plan = Arc::new(self.internal(&text, Vec::new()).await?);
+        self.run(&cached_plan, &no_parameters(), &mut ()).await
     }
 
     pub(super) fn not_in_block(&self, what: &str) -> Result<()> {
@@ -205,19 +198,9 @@ fn is_there(new: &NewIndex, create: &CreateIndex, catalog: &Catalog, schema: Obj
     create.if_not_exists && named.is_some()
 }
 
-fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
-}
-
-/// A name that none of the others has: with a number behind it, if need be.
-pub(super) fn free_name(names: &[String], wanted: String) -> String {
-    if !names.contains(&wanted) {
-        return wanted;
-    }
-    let mut numbered = (1..).map(|number| format!("{wanted}{number}"));
-    numbered
-        .find(|name| !names.contains(name))
-        .unwrap_or_default()
+/// Returns a name that none of the others has.
+pub(super) fn other_name(names: &[String], wanted: &str) -> String {
+    free_name(wanted, |name| !names.iter().any(|other| other == name))
 }
 
 /// Text is in the order of its bytes, which is what the classes for patterns ask for.

@@ -3,12 +3,12 @@
 use types::{Result, SqlError, SqlState};
 
 use super::{
-    Notice, Session, Sink,
+    Session, Sink,
     column_options::refuse_contradictions,
     foreign_key::Written,
     stored_text::{check_name, name_columns, stored, stored_default},
 };
-use catalog::{Catalog, Column, Generation, NameClass, NewCheck, NewTable, NewUnique, ObjectId};
+use catalog::{Catalog, Column, Generation, NewCheck, NewTable, NewUnique, ObjectId};
 use logical::{
     bind::{Binder, Parameters},
     collation, data_type,
@@ -31,8 +31,7 @@ impl Session {
         }
         let catalog = self.transaction.catalog();
         let (schema, name) = self.place(&catalog, &create.name)?;
-        if create.if_not_exists && catalog.named(NameClass::Relation, schema, &name).is_some() {
-            self.tell(sink, &Notice::exists_already("relation", &name));
+        if create.if_not_exists && self.is_taken(&catalog, schema, &name, sink) {
             return Ok(());
         }
         create.supported.clone()?;
@@ -88,16 +87,7 @@ impl Session {
         refuse_contradictions(definition, &new.name)?;
         let name = definition.name.as_str();
         let at = u16::try_from(new.columns.len()).unwrap_or(u16::MAX);
-        let mut column = Column {
-            name: name.into(),
-            ty,
-            modifier,
-            not_null: false,
-            default: None,
-            generation: None,
-            dropped: false,
-            missing: None,
-        };
+        let mut column = Column::new(name, ty, modifier);
         for option in &definition.options {
             let constraint = option.name.as_ref().map(|name| name.as_str().to_owned());
             match &option.kind {
@@ -120,8 +110,9 @@ impl Session {
                     });
                 }
                 ColumnOptionKind::Check(condition) => {
-                    let constraint = constraint
-                        .unwrap_or_else(|| free_name(new, &format!("{}_{name}_check", new.name)));
+                    let constraint = constraint.unwrap_or_else(|| {
+                        free_check_name(new, &format!("{}_{name}_check", new.name))
+                    });
                     new.checks.push(NewCheck {
                         name: constraint,
                         expression: stored(&self.names(catalog), condition),
@@ -176,7 +167,7 @@ impl Session {
                 let catalog = self.transaction.catalog();
                 let expression = stored(&self.names(&catalog), condition);
                 let unnamed =
-                    || free_name(new, &check_name(&new.name, &new.columns, &expression.text));
+                    || free_check_name(new, &check_name(&new.name, &new.columns, &expression.text));
                 let name = given.unwrap_or_else(unnamed);
                 new.checks.push(NewCheck {
                     name,
@@ -231,39 +222,52 @@ pub(super) fn unique_name(new: &NewTable, columns: &[u16]) -> String {
     format!("{}_{}_key", new.name, names.join("_"))
 }
 
+pub(super) fn multiple_primary_keys(table: &str) -> SqlError {
+    let message = format!("multiple primary keys for table \"{table}\" are not allowed");
+    SqlError::new(SqlState::INVALID_TABLE_DEFINITION, message)
+}
+
+pub(super) fn no_key_column(name: &str) -> SqlError {
+    let message = format!("column \"{name}\" named in key does not exist");
+    SqlError::new(SqlState::UNDEFINED_COLUMN, message)
+}
+
 pub(super) fn set_primary_key(new: &mut NewTable, name: String, columns: Vec<u16>) -> Result<()> {
     if new.primary_key.is_some() {
-        let message = format!(
-            "multiple primary keys for table \"{}\" are not allowed",
-            new.name
-        );
-        return Err(SqlError::new(SqlState::INVALID_TABLE_DEFINITION, message));
+        return Err(multiple_primary_keys(&new.name));
     }
     new.primary_key = Some((name, columns));
     Ok(())
 }
 
-fn free_name(new: &NewTable, wanted: &str) -> String {
-    let taken = |name: &str| new.checks.iter().any(|check| check.name == name);
-    if !taken(wanted) {
+fn free_check_name(new: &NewTable, wanted: &str) -> String {
+    free_name(wanted, |name| {
+        !new.checks.iter().any(|check| check.name == name)
+    })
+}
+
+/// Returns the columns that have not been dropped.
+pub(super) fn live_columns(columns: &[Column]) -> Vec<Column> {
+    let live = columns.iter().filter(|column| !column.dropped);
+    live.cloned().collect()
+}
+
+/// Returns a wanted name if it is free, or one with a number behind it.
+pub(super) fn free_name(wanted: &str, is_free: impl Fn(&str) -> bool) -> String {
+    if is_free(wanted) {
         return wanted.to_owned();
     }
     let mut numbered = (1..).map(|number| format!("{wanted}{number}"));
-    numbered.find(|name| !taken(name)).unwrap_or_default()
+    numbered.find(|name| is_free(name)).unwrap_or_default()
 }
 
 fn positions(new: &NewTable, columns: &[Name]) -> Result<Vec<u16>> {
     let mut found = Vec::with_capacity(columns.len());
     for column in columns {
         let folded = column.as_str();
-        let Some(at) = new
-            .columns
-            .iter()
-            .position(|column| *column.name == *folded)
-        else {
-            let message = format!("column \"{folded}\" named in key does not exist");
-            return Err(SqlError::new(SqlState::UNDEFINED_COLUMN, message));
-        };
+        let mut columns = new.columns.iter();
+        let at = columns.position(|column| *column.name == *folded);
+        let at = at.ok_or_else(|| no_key_column(folded))?;
         found.push(u16::try_from(at).unwrap_or(u16::MAX));
     }
     Ok(found)

@@ -8,8 +8,9 @@ use std::sync::Arc;
 use types::{Result, SqlError, SqlState, Type};
 
 use super::{
-    Field, Notice, ResultRow, Session, Sink, Tag,
+    Field, Session, Sink, Tag,
     copy::no_parameters,
+    define::duplicate_relation,
     insertion::Insertion,
     query::{CachedPlan, no_plan},
 };
@@ -45,13 +46,11 @@ impl Session {
         };
         let catalog = self.transaction.catalog();
         let (schema, name) = self.place(&catalog, &new.name)?;
+        if new.if_not_exists && self.is_taken(&catalog, schema, &name, sink) {
+            return sink.complete(Tag::Word(TableAs::TAG));
+        }
         if catalog.named(NameClass::Relation, schema, &name).is_some() {
-            if new.if_not_exists {
-                self.tell(sink, &Notice::exists_already("relation", &name));
-                return sink.complete(Tag::Word(TableAs::TAG));
-            }
-            let message = format!("relation \"{name}\" already exists");
-            return Err(SqlError::new(SqlState::DUPLICATE_TABLE, message));
+            return Err(duplicate_relation(&name));
         }
         if let Some(what) = new.unsupported {
             return Err(SqlError::unsupported(what));
@@ -72,7 +71,7 @@ impl Session {
         };
         let table = self.transaction.ddl()?.create_table(table).await?;
         let rows = match (&new.query, new.with_data) {
-            (_, true) => self.fill(&table, &query, &parameters, source, sink).await?,
+            (_, true) => self.fill(&table, &query, &parameters, source).await?,
             (InnerStatement::Execute(_), false) => 0,
             (InnerStatement::Rows(_), false) => {
                 return sink.complete(Tag::Word(TableAs::TAG));
@@ -88,7 +87,6 @@ impl Session {
         query: &Arc<CachedPlan>,
         parameters: &Rows,
         source: &Source<'_>,
-        sink: &mut impl Sink,
     ) -> Result<u64> {
         let catalog = &query.catalog;
         let insert = phase::run(|| {
@@ -104,43 +102,10 @@ impl Session {
         let transaction = self.transaction.open()?;
         let context =
             self.execution_context(transaction, &environment, &none, &shared, &key_changes);
-        let mut filling = Filling {
-            batch: Rows::new(query.fields.len()),
-            insertion: Insertion::new(&insert, self.memory.spare_rows(), &context)?,
-            sink,
-        };
+        let (columns, spare_rows) = (query.fields.len(), self.memory.spare_rows());
+        let mut insertion = Insertion::new(&insert, columns, spare_rows, &context)?;
         let execution = self.execution(query)?;
-        self.run_to_end(execution, parameters, &mut filling).await
-    }
-}
-
-/// A sink that puts a query's rows into a table, a batch at a time.
-struct Filling<'l, 'r, 's, S> {
-    batch: Rows,
-    insertion: Insertion<'l, 'r>,
-    sink: &'s mut S,
-}
-
-impl<S: Sink> Sink for Filling<'_, '_, '_, S> {
-    fn fields(&mut self, _: &[Field]) -> Result<()> {
-        Ok(())
-    }
-
-    fn row(&mut self, row: &ResultRow<'_>) -> Result<()> {
-        self.batch.push(row.values.iter().copied());
-        Ok(())
-    }
-
-    fn complete(&mut self, _: Tag) -> Result<()> {
-        Ok(())
-    }
-
-    fn notice(&mut self, notice: &Notice) {
-        self.sink.notice(notice);
-    }
-
-    async fn drain(&mut self) -> Result<()> {
-        self.insertion.put(&mut self.batch).await
+        self.run_to_end(execution, parameters, &mut insertion).await
     }
 }
 
@@ -166,14 +131,5 @@ fn column(field: &Field, name: String, catalog: &Catalog) -> Result<Column> {
         );
         return Err(SqlError::new(SqlState::INVALID_TABLE_DEFINITION, message));
     }
-    Ok(Column {
-        name: name.into(),
-        ty: field.ty,
-        modifier: field.modifier,
-        not_null: false,
-        default: None,
-        generation: None,
-        dropped: false,
-        missing: None,
-    })
+    Ok(Column::new(name, field.ty, field.modifier))
 }

@@ -64,8 +64,6 @@ impl Session {
         new: &mut NewTable,
         sequences: &mut Vec<ColumnSequence>,
     ) -> Result<Copied> {
-        let named = like.name.qualified(&self.database.name)?;
-        let schema = named.schema.as_deref();
         let mut copied = Copied {
             included: like.included,
             comments: Comments::default(),
@@ -73,7 +71,8 @@ impl Session {
             table: None,
             uniques: Vec::new(),
         };
-        match catalog.expect_relation(self.settings.search_path(), schema, &named.name)? {
+        let (found, name) = self.relation_written(catalog, &like.name)?;
+        match found {
             Relation::Table(table) => {
                 copied.comments = table.comments.clone();
                 copied.table = Some(table.clone());
@@ -94,16 +93,8 @@ impl Session {
                 copied.comments = view.comments.clone();
                 for (at, column) in view.columns.iter().enumerate() {
                     copied.positions.push((small(at), small(new.columns.len())));
-                    new.columns.push(Column {
-                        name: column.name.clone(),
-                        ty: column.ty,
-                        modifier: column.modifier,
-                        not_null: false,
-                        default: None,
-                        generation: None,
-                        dropped: false,
-                        missing: None,
-                    });
+                    let (name, modifier) = (column.name.clone(), column.modifier);
+                    new.columns.push(Column::new(name, column.ty, modifier));
                 }
             }
             other => {
@@ -111,7 +102,7 @@ impl Session {
                     Relation::Sequence(_) => "sequences",
                     _ => "indexes",
                 };
-                let message = format!("relation \"{}\" is invalid in LIKE clause", named.name);
+                let message = format!("relation \"{name}\" is invalid in LIKE clause");
                 return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, message)
                     .detail(format!("This operation is not supported for {kind}.")));
             }
@@ -195,7 +186,7 @@ impl Session {
                     (key, binder.index_key_name(&written))
                 }
             };
-            names.push(super::new_index::free_name(&names, wanted));
+            names.push(super::new_index::other_name(&names, &wanted));
             columns.push(IndexColumn {
                 key,
                 ..column.clone()
@@ -203,7 +194,7 @@ impl Session {
         }
         let included = copied.new_positions(&index.included)?;
         for at in &included {
-            names.push(super::new_index::free_name(&names, name_of(*at)));
+            names.push(super::new_index::other_name(&names, &name_of(*at)));
         }
         let predicate = match &index.predicate {
             None => None,

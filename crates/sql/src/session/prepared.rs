@@ -458,7 +458,7 @@ impl Session {
         };
         let explained = self.explained_text(&prepared.text, &prepared.types, catalog)?;
         check_told(
-            explained.0.told_fields().map(|fields| &**fields),
+            explained.0.told_fields().map(Arc::as_ref),
             prepared.fields(),
         )?;
         Ok(explained)
@@ -567,7 +567,7 @@ impl Session {
         }
         let (cached_plan, literals) = found?.ok_or_else(no_plan)?;
         check_told(
-            cached_plan.told_fields().map(|fields| &**fields),
+            cached_plan.told_fields().map(Arc::as_ref),
             prepared.fields(),
         )?;
         Ok(Ready::new((cached_plan, literals)))
@@ -577,16 +577,13 @@ impl Session {
 /// # Errors
 /// 0A000 if a statement's rows have other columns than its client was told.
 fn check_told(fields: Option<&[Field]>, told: Option<&[Field]>) -> Result<()> {
-    let is_as_told = match (fields, told) {
-        (Some(fields), Some(told)) => {
-            fields.len() == told.len() && fields.iter().zip(told).all(|(a, b)| a.is_like(b))
-        }
-        (None, None) => true,
-        _ => false,
+    let are_like = |fields: &[Field], told: &[Field]| {
+        fields.len() == told.len() && fields.iter().zip(told).all(|(a, b)| a.is_like(b))
     };
-    match is_as_told {
-        true => Ok(()),
-        false => {
+    match (fields, told) {
+        (Some(fields), Some(told)) if are_like(fields, told) => Ok(()),
+        (None, None) => Ok(()),
+        _ => {
             let message = "cached plan must not change result type";
             Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message))
         }

@@ -17,7 +17,7 @@ fn denied(message: impl Into<std::borrow::Cow<'static, str>>) -> SqlError {
     SqlError::new(SqlState::INSUFFICIENT_PRIVILEGE, message)
 }
 
-fn missing(name: &str) -> SqlError {
+pub(super) fn no_role(name: &str) -> SqlError {
     let message = format!("role \"{name}\" does not exist");
     SqlError::new(SqlState::UNDEFINED_OBJECT, message)
 }
@@ -40,14 +40,22 @@ fn check_name(name: &str) -> Result<()> {
 }
 
 impl Session {
+    /// Checks that a role can be given a name.
+    ///
+    /// # Errors
+    /// 42939 for names that mean something else; 42710 if another role has it.
+    fn check_new_role(&self, name: &str) -> Result<()> {
+        check_name(name)?;
+        if self.transaction.catalog().role_named(name).is_some() {
+            let message = format!("role \"{name}\" already exists");
+            return Err(SqlError::new(SqlState::DUPLICATE_OBJECT, message));
+        }
+        Ok(())
+    }
+
     /// Returns the role as which statements are carried out.
     fn acting(&self) -> Result<Arc<Role>> {
-        let name = self.settings.users().current();
-        let catalog = self.transaction.catalog();
-        catalog
-            .role_named(name)
-            .cloned()
-            .ok_or_else(|| missing(name))
+        self.role_of(&RoleName::CurrentUser)
     }
 
     fn role_of(&self, role: &RoleName) -> Result<Arc<Role>> {
@@ -60,7 +68,7 @@ impl Session {
         catalog
             .role_named(name)
             .cloned()
-            .ok_or_else(|| missing(name))
+            .ok_or_else(|| no_role(name))
     }
 
     /// Returns the verifier of a password; `None` for an empty one.
@@ -114,11 +122,7 @@ impl Session {
         if !acting.is_superuser && !acting.can_create_roles {
             return Err(denied("permission denied to create role"));
         }
-        check_name(name)?;
-        if self.transaction.catalog().role_named(name).is_some() {
-            let message = format!("role \"{name}\" already exists");
-            return Err(SqlError::new(SqlState::DUPLICATE_OBJECT, message));
-        }
+        self.check_new_role(name)?;
         let password = options.password.as_ref().and_then(Option::as_ref);
         let role = Role {
             id: ObjectId::default(),
@@ -210,11 +214,7 @@ impl Session {
         if *role.name == *self.settings.users().current() {
             return Err(SqlError::unsupported("renaming the current user"));
         }
-        check_name(name)?;
-        if self.transaction.catalog().role_named(name).is_some() {
-            let message = format!("role \"{name}\" already exists");
-            return Err(SqlError::new(SqlState::DUPLICATE_OBJECT, message));
-        }
+        self.check_new_role(name)?;
         self.transaction.ddl()?.rename(role.id, name).await
     }
 
@@ -235,7 +235,7 @@ impl Session {
             let catalog = self.transaction.catalog();
             let Some(role) = catalog.role_named(name) else {
                 if !if_exists {
-                    return Err(missing(name));
+                    return Err(no_role(name));
                 }
                 let message = format!("role \"{name}\" does not exist, skipping");
                 let report = SqlError::new(SqlState::SUCCESSFUL_COMPLETION, message);
@@ -267,12 +267,12 @@ impl Session {
             }
             targets.push(Target::Object(role.id));
         }
-        if !targets.is_empty() {
-            self.transaction
-                .ddl()?
-                .drop(&targets, Behavior::Restrict)
-                .await?;
+        match targets.is_empty() {
+            true => Ok(()),
+            false => {
+                let ddl = self.transaction.ddl()?;
+                ddl.drop(&targets, Behavior::Restrict).await.map(drop)
+            }
         }
-        Ok(())
     }
 }

@@ -5,10 +5,10 @@ mod options;
 use types::{Result, SqlError, SqlState, Type};
 
 use self::options::{resolve, value};
-use super::{Notice, Session, Sink};
+use super::{Session, Sink, define::no_such_column};
 use catalog::{
-    Catalog, Column, Comments, CounterState, Dependency, Generation, IdentityMode, NameClass,
-    NewTable, ObjectId, OwnedBy, Relation, Sequence, SequenceOptions, StoredExpression, Table,
+    Catalog, Column, Comments, CounterState, Dependency, Generation, IdentityMode, NewTable,
+    ObjectId, OwnedBy, Relation, Sequence, SequenceOptions, StoredExpression, Table,
 };
 use logical::data_type;
 use syntax::{
@@ -51,31 +51,22 @@ impl Session {
         let clauses = &create.clauses;
         let catalog = self.transaction.catalog();
         let (schema, name) = self.place(&catalog, &create.name)?;
-        if create.if_not_exists && catalog.named(NameClass::Relation, schema, &name).is_some() {
-            self.tell(sink, &Notice::exists_already("relation", &name));
+        if create.if_not_exists && self.is_taken(&catalog, schema, &name, sink) {
             return Ok(());
         }
         if clauses.restart.is_some() {
             let message = "RESTART is for ALTER SEQUENCE";
             return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
         }
-        let ty = match &clauses.data_type {
-            Some(data_type) => {
-                data_type::resolve(data_type, &catalog, self.settings.search_path())?.0
-            }
-            None => Type::Scalar(types::Scalar::Int8),
-        };
+        let ty = self.counted_type(clauses, &catalog, Type::Scalar(types::Scalar::Int8))?;
         let options = resolve(clauses, ty, None)?;
         let owned_by = match &clauses.owned_by {
             Some(Some(owner)) => Some(self.owner(&catalog, owner, schema)?),
             _ => None,
         };
         let sequence = new_sequence(schema, &name, options, owned_by);
-        self.transaction
-            .ddl()?
-            .create_sequence(sequence)
-            .await
-            .map(drop)
+        let ddl = self.transaction.ddl()?;
+        ddl.create_sequence(sequence).await.map(drop)
     }
 
     pub(super) async fn alter_sequence(&self, alter: &AlterSequence) -> Result<()> {
@@ -115,12 +106,7 @@ impl Session {
         ddl.hold_record(sequence.id).await?;
         let catalog = self.transaction.catalog();
         let sequence = catalog.expect_sequence(sequence.id)?;
-        let ty = match &clauses.data_type {
-            Some(data_type) => {
-                data_type::resolve(data_type, &catalog, self.settings.search_path())?.0
-            }
-            None => sequence.options.ty,
-        };
+        let ty = self.counted_type(clauses, &catalog, sequence.options.ty)?;
         let state = self.database.catalogs.state_of(transaction, sequence);
         let last = state.await?.last;
         let mut restart = None;
@@ -148,6 +134,18 @@ impl Session {
         Ok(())
     }
 
+    /// Returns the type that a sequence counts in, which is `otherwise` if the clauses name none.
+    fn counted_type(
+        &self,
+        clauses: &SequenceClauses,
+        catalog: &Catalog,
+        otherwise: Type,
+    ) -> Result<Type> {
+        let resolve = |ty| data_type::resolve(ty, catalog, self.settings.search_path());
+        let written = clauses.data_type.as_ref().map(resolve).transpose()?;
+        Ok(written.map_or(otherwise, |(ty, _)| ty))
+    }
+
     /// The column that a sequence is said to belong to.
     fn owner(&self, catalog: &Catalog, written: &DottedName, schema: ObjectId) -> Result<OwnedBy> {
         let Some((table, column)) = written.split_last() else {
@@ -155,14 +153,9 @@ impl Session {
             return Err(error.hint("Specify OWNED BY table.column or OWNED BY NONE."));
         };
         let column = column.as_str();
-        let named = table.qualified(&self.database.name)?;
-        let found = catalog.expect_relation(
-            self.settings.search_path(),
-            named.schema.as_deref(),
-            &named.name,
-        )?;
+        let (found, name) = self.relation_written(catalog, &table)?;
         let Relation::Table(table) = found else {
-            let message = format!("sequence cannot be owned by relation \"{}\"", named.name);
+            let message = format!("sequence cannot be owned by relation \"{name}\"");
             return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, message));
         };
         if table.schema != schema {
@@ -172,13 +165,8 @@ impl Session {
                 message,
             ));
         }
-        let Some((at, _)) = table.column(column) else {
-            let message = format!(
-                "column \"{column}\" of relation \"{}\" does not exist",
-                table.name
-            );
-            return Err(SqlError::new(SqlState::UNDEFINED_COLUMN, message));
-        };
+        let found = table.column(column);
+        let (at, _) = found.ok_or_else(|| no_such_column(&table.name, column))?;
         Ok(OwnedBy {
             table: table.id,
             column: u16::try_from(at).unwrap_or(u16::MAX),
@@ -286,10 +274,8 @@ impl Session {
                 });
                 Ok(())
             };
-            self.transaction
-                .ddl()?
-                .alter_sequence(*id, false, own)
-                .await?;
+            let ddl = self.transaction.ddl()?;
+            ddl.alter_sequence(*id, false, own).await?;
         }
         Ok(())
     }

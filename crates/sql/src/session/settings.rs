@@ -344,7 +344,8 @@ impl Session {
     /// Sets a value that a connection begins with, to which RESET will return.
     ///
     /// # Errors
-    /// 42704, 55P02, 22023 and 0A000, as with [`Session::set`].
+    /// 42704 if there is no setting with the name, 55P02 if it cannot be changed, 22023 if it
+    /// cannot have the value, 0A000 if it can have the value in PostgreSQL alone.
     pub fn set_initially(&mut self, name: &str, value: &str) -> Result<()> {
         let definition = Definition::expect(name)?;
         let shown = self.check(definition, name, value)?;
@@ -352,15 +353,6 @@ impl Session {
             .put_initial(&definition.kept_name(name), shown)?;
         self.follow_settings();
         Ok(())
-    }
-
-    /// Sets a setting, as SET does, for the rest of the session.
-    ///
-    /// # Errors
-    /// 42704 if there is no setting with the name, 55P02 if it cannot be changed, 22023 if it
-    /// cannot have the value, 0A000 if it can have the value in PostgreSQL alone.
-    pub fn set(&mut self, name: &str, value: &str) -> Result<()> {
-        self.assign(name, Scope::Session, Some(value))
     }
 
     /// Sets a setting; `None` resets it.

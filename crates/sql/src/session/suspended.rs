@@ -337,16 +337,8 @@ fn is_of_values(error: &SqlError) -> bool {
 pub(super) struct Kept<'r>(pub(super) &'r mut Rows, pub(super) Rc<Memory>);
 
 impl Sink for Kept<'_> {
-    fn fields(&mut self, _: &[Field]) -> Result<()> {
-        Ok(())
-    }
-
     fn row(&mut self, row: &ResultRow<'_>) -> Result<()> {
         self.0.push(row.values.iter().copied());
         self.0.settle(&self.1)
-    }
-
-    fn complete(&mut self, _: Tag) -> Result<()> {
-        Ok(())
     }
 }

@@ -78,11 +78,6 @@ impl SessionTransaction {
         self.block.is_explicit()
     }
 
-    /// Returns whether COMMIT would commit the transaction.
-    fn is_sound(&self) -> bool {
-        self.block.is_sound()
-    }
-
     /// Checks that the transaction has not failed.
     ///
     /// # Errors
@@ -113,16 +108,8 @@ impl SessionTransaction {
     pub(super) fn needs_block(&self, what: &str) -> Result<()> {
         match self.is_in_block() {
             true => Ok(()),
-            false => self.in_block(what),
+            false => self.block.in_block(what),
         }
-    }
-
-    /// Checks that BEGIN has opened a block, which a statement of this name needs.
-    ///
-    /// # Errors
-    /// 25P01 if there is none.
-    fn in_block(&self, what: &str) -> Result<()> {
-        self.block.in_block(what)
     }
 
     /// Returns the number of open savepoints.
@@ -149,10 +136,6 @@ impl SessionTransaction {
 
     fn set_modes(&mut self, modes: Modes) -> Result<()> {
         self.block.set_modes(modes, self.open.is_some())
-    }
-
-    fn open_block(&mut self) {
-        self.block.open();
     }
 
     /// Begins another block with the characteristics of the one that has ended.

@@ -133,6 +133,13 @@ impl Bed {
         Bed::of(Worker::new(config, session, Clock::Manual(Rc::default())))
     }
 
+    /// Makes a database on a worker with this clock.
+    pub(crate) fn on_clock(clock: Clock) -> Bed {
+        let database = Database::new(DatabaseConfig::with_memory(256 << 20)).unwrap();
+        let session = engine::Session::new(&database).unwrap();
+        Bed::of(Worker::new(WorkerConfig::default(), session, clock))
+    }
+
     /// Returns how often tasks have yielded, if they suspend nowhere else.
     pub(crate) fn turns(&self) -> u64 {
         self.worker.handle().stats().waits_memory

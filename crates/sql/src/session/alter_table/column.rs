@@ -5,8 +5,9 @@ use types::{Result, SqlError, SqlState};
 
 use super::super::{
     Session,
+    define::no_such_column,
     foreign_key::Written,
-    new_table::name_own_columns,
+    new_table::{live_columns, name_own_columns},
     sequence::{column_identity, identity_mode},
     stored_text::stored_default,
 };
@@ -60,12 +61,7 @@ impl Session {
             owned.push(created.await?);
         }
         let mut column = draft.columns[position].clone();
-        let live: Vec<Column> = draft
-            .columns
-            .iter()
-            .filter(|column| !column.dropped)
-            .cloned()
-            .collect();
+        let live = live_columns(&draft.columns);
         let missing = phase::run(|| {
             let catalog = self.transaction.catalog();
             let bind_context = self.bind_context(&catalog);
@@ -118,23 +114,17 @@ impl Session {
         let Some((position, _)) = table.column(name) else {
             return match if_exists {
                 true => Ok(()),
-                false => Err(no_such_column(&table, name)),
+                false => Err(no_such_column(&table.name, name)),
             };
         };
         let position = u16::try_from(position).unwrap_or(u16::MAX);
-        let behavior = match cascade {
-            true => Behavior::Cascade,
-            false => Behavior::Restrict,
-        };
+        let behavior = Behavior::of(cascade);
         let target = Target::Column(id, position);
         if matches!(&table.row_key, RowKey::Columns(key) if key.contains(&position)) {
             self.unkey(id, target, behavior).await?;
         }
-        self.transaction
-            .ddl()?
-            .drop(&[target], behavior)
-            .await
-            .map(drop)
+        let ddl = self.transaction.ddl()?;
+        ddl.drop(&[target], behavior).await.map(drop)
     }
 
     pub(super) async fn alter_column(
@@ -146,7 +136,7 @@ impl Session {
         let table = self.table_now(id)?;
         let name = name.as_str();
         let Some((at, column)) = table.column(name) else {
-            return Err(no_such_column(&table, name));
+            return Err(no_such_column(&table.name, name));
         };
         let position = u16::try_from(at).unwrap_or(u16::MAX);
         let of = format!("column \"{name}\" of relation \"{}\"", table.name);
@@ -189,19 +179,11 @@ impl Session {
                 })
                 .await?;
                 let set = |column: &mut Column| column.default = changed.default;
-                self.transaction
-                    .ddl()?
-                    .alter_column(id, position, set)
-                    .await
-                    .map(drop)
+                self.edit_column(id, position, set).await
             }
             ColumnChange::DropDefault => {
                 let unset = |column: &mut Column| column.default = None;
-                self.transaction
-                    .ddl()?
-                    .alter_column(id, position, unset)
-                    .await
-                    .map(drop)
+                self.edit_column(id, position, unset).await
             }
             ColumnChange::SetNotNull => {
                 if column.not_null {
@@ -212,11 +194,7 @@ impl Session {
                     return Err(contains_nulls(&table, name));
                 }
                 let set = |column: &mut Column| column.not_null = true;
-                self.transaction
-                    .ddl()?
-                    .alter_column(id, position, set)
-                    .await
-                    .map(drop)
+                self.edit_column(id, position, set).await
             }
             ColumnChange::DropNotNull => {
                 if is_identity {
@@ -228,11 +206,7 @@ impl Session {
                     return Err(SqlError::new(SqlState::INVALID_TABLE_DEFINITION, message));
                 }
                 let unset = |column: &mut Column| column.not_null = false;
-                self.transaction
-                    .ddl()?
-                    .alter_column(id, position, unset)
-                    .await
-                    .map(drop)
+                self.edit_column(id, position, unset).await
             }
             ColumnChange::DropExpression { if_exists } => {
                 if !is_computed {
@@ -244,11 +218,7 @@ impl Session {
                     };
                 }
                 let unset = |column: &mut Column| column.generation = None;
-                self.transaction
-                    .ddl()?
-                    .alter_column(id, position, unset)
-                    .await
-                    .map(drop)
+                self.edit_column(id, position, unset).await
             }
             ColumnChange::AddIdentity { mode, clauses } => {
                 let refused = match () {
@@ -269,11 +239,8 @@ impl Session {
                     .create_column_sequence(table.schema, &table.name, &mut changed, &sequence)
                     .await?;
                 let set = |column: &mut Column| column.generation = changed.generation;
-                let table = self
-                    .transaction
-                    .ddl()?
-                    .alter_column(id, position, set)
-                    .await?;
+                let ddl = self.transaction.ddl()?;
+                let table = ddl.alter_column(id, position, set).await?;
                 self.own_sequences(&table, &[owned]).await
             }
             ColumnChange::SetIdentity(change) => self.set_identity(&table, at, change).await,
@@ -317,15 +284,23 @@ impl Session {
                     sequence,
                 });
             };
-            self.transaction
-                .ddl()?
-                .alter_column(table.id, position, set)
-                .await?;
+            self.edit_column(table.id, position, set).await?;
         }
         let catalog = self.transaction.catalog();
         let sequence = catalog.expect_sequence(sequence)?;
         let owner: Option<Option<OwnedBy>> = None;
         self.change_sequence(sequence, &change.clauses, owner).await
+    }
+
+    /// Locks a table and changes what no row depends on in a column.
+    async fn edit_column(
+        &self,
+        id: ObjectId,
+        position: u16,
+        edit: impl FnOnce(&mut Column),
+    ) -> Result<()> {
+        let ddl = self.transaction.ddl()?;
+        ddl.alter_column(id, position, edit).await.map(drop)
     }
 
     /// Locks a table and changes what no row depends on.
@@ -334,21 +309,10 @@ impl Session {
         id: ObjectId,
         edit: impl FnOnce(&mut Table) -> Result<()>,
     ) -> Result<()> {
+        let ddl = self.transaction.ddl()?;
         let mode = TableLockMode::AccessExclusive;
-        self.transaction
-            .ddl()?
-            .alter_table(id, mode, edit)
-            .await
-            .map(drop)
+        ddl.alter_table(id, mode, edit).await.map(drop)
     }
-}
-
-pub(super) fn no_such_column(table: &Table, name: &str) -> SqlError {
-    let message = format!(
-        "column \"{name}\" of relation \"{}\" does not exist",
-        table.name
-    );
-    SqlError::new(SqlState::UNDEFINED_COLUMN, message)
 }
 
 pub(super) fn contains_nulls(table: &Table, column: &str) -> SqlError {

@@ -15,15 +15,17 @@ use types::{Result, SqlError, SqlState};
 use super::{
     super::{
         Session,
+        define::duplicate_relation,
         foreign_key::Written,
+        new_table::{free_name, live_columns, multiple_primary_keys, no_key_column},
         stored_text::{check_name, name_columns, stored},
     },
     column::contains_nulls,
     rewrite::violated_by_some,
 };
 use catalog::{
-    Behavior, Check, Column, Constraint, IndexColumn, IndexKey, NameClass, NewCheck, NewIndex,
-    NewTable, ObjectId, PrimaryKey, RowKey, StoredExpression, Table, Target, Unique,
+    Behavior, Check, Constraint, IndexColumn, IndexKey, NameClass, NewCheck, NewIndex, NewTable,
+    ObjectId, PrimaryKey, RowKey, StoredExpression, Table, Target, Unique,
 };
 use logical::bind::{Binder, Parameters};
 use syntax::{
@@ -109,11 +111,7 @@ impl Session {
     ) -> Result<()> {
         let table = self.table_now(id)?;
         if table.primary_key.is_some() {
-            let message = format!(
-                "multiple primary keys for table \"{}\" are not allowed",
-                table.name
-            );
-            return Err(SqlError::new(SqlState::INVALID_TABLE_DEFINITION, message));
+            return Err(multiple_primary_keys(&table.name));
         }
         let ddl = self.transaction.ddl()?;
         let name = match name {
@@ -141,10 +139,8 @@ impl Session {
     /// Takes the primary key from a table whose rows lie under it, because the key or one of its
     /// columns goes.
     pub(super) async fn unkey(&self, id: ObjectId, goes: Target, behavior: Behavior) -> Result<()> {
-        self.transaction
-            .ddl()?
-            .drop_dependents(goes, behavior)
-            .await?;
+        let ddl = self.transaction.ddl()?;
+        ddl.drop_dependents(goes, behavior).await?;
         let edit = |table: &mut Table| {
             let mut all = table.columns.to_vec();
             all.iter_mut().for_each(|column| column.missing = None);
@@ -203,10 +199,7 @@ impl Session {
             let bind_context = self.bind_context(&catalog);
             let mut parameters = Parameters::default();
             let mut binder = Binder::for_definitions(&bind_context, &mut parameters);
-            let live: Vec<Column> = table
-                .live_columns()
-                .map(|(_, column)| column.clone())
-                .collect();
+            let live = live_columns(&table.columns);
             let uses = binder.check_condition(&table.name, &live, &expression)?;
             expression.refers_to(uses);
             Ok(())
@@ -241,11 +234,7 @@ impl Session {
     /// A check's name if none was given.
     fn check_name(&self, table: &Table, expression: &Expression) -> String {
         let prefix = check_name(&table.name, &table.columns, &expression.to_string());
-        let numbered = (1..).map(|number| format!("{prefix}{number}"));
-        let mut names = std::iter::once(prefix.clone()).chain(numbered);
-        names
-            .find(|name| is_free(table, name).is_ok())
-            .unwrap_or_default()
+        free_name(&prefix, |name| is_free(table, name).is_ok())
     }
 
     pub(super) async fn add_index_constraint(
@@ -295,11 +284,7 @@ impl Session {
         }
         if is_primary {
             if table.primary_key.is_some() {
-                let message = format!(
-                    "multiple primary keys for table \"{}\" are not allowed",
-                    table.name
-                );
-                return Err(SqlError::new(SqlState::INVALID_TABLE_DEFINITION, message));
+                return Err(multiple_primary_keys(&table.name));
             }
             for position in &columns {
                 let column = &table.columns[usize::from(*position)];
@@ -348,10 +333,7 @@ impl Session {
         let table = self.table_now(id)?;
         let name = name.as_str();
         let key = table.primary_key.iter().find(|key| *key.name == *name);
-        let behavior = match cascade {
-            true => Behavior::Cascade,
-            false => Behavior::Restrict,
-        };
+        let behavior = Behavior::of(cascade);
         if let Some(key) = key.filter(|key| key.index.is_none()) {
             return self
                 .unkey(id, Target::Constraint(id, key.id), behavior)
@@ -365,16 +347,12 @@ impl Session {
         };
         let mut keys = table.foreign_keys.iter();
         if let Some(key) = keys.find(|key| key.id == constraint) {
-            self.transaction
-                .ddl()?
-                .not_pending("ALTER TABLE", key.referenced)?;
+            let ddl = self.transaction.ddl()?;
+            ddl.not_pending("ALTER TABLE", key.referenced)?;
         }
         let target = Target::Constraint(id, constraint);
-        self.transaction
-            .ddl()?
-            .drop(&[target], behavior)
-            .await
-            .map(drop)
+        let ddl = self.transaction.ddl()?;
+        ddl.drop(&[target], behavior).await.map(drop)
     }
 
     pub(super) async fn validate_constraint(&self, id: ObjectId, name: &Name) -> Result<()> {
@@ -409,11 +387,8 @@ impl Session {
             Ok(())
         };
         let mode = TableLockMode::ShareUpdateExclusive;
-        self.transaction
-            .ddl()?
-            .alter_table(id, mode, validate)
-            .await
-            .map(drop)
+        let ddl = self.transaction.ddl()?;
+        ddl.alter_table(id, mode, validate).await.map(drop)
     }
 
     /// A name for the index of a constraint, if no relation has it.
@@ -421,10 +396,7 @@ impl Session {
         let catalog = self.transaction.catalog();
         match catalog.named(NameClass::Relation, table.schema, &name) {
             None => Ok(name),
-            Some(_) => {
-                let message = format!("relation \"{name}\" already exists");
-                Err(SqlError::new(SqlState::DUPLICATE_TABLE, message))
-            }
+            Some(_) => Err(duplicate_relation(&name)),
         }
     }
 }
@@ -454,10 +426,7 @@ fn positions(table: &Table, columns: &[Name]) -> Result<Vec<u16>> {
     let mut found = Vec::with_capacity(columns.len());
     for column in columns {
         let folded = column.as_str();
-        let Some((at, _)) = table.column(folded) else {
-            let message = format!("column \"{folded}\" named in key does not exist");
-            return Err(SqlError::new(SqlState::UNDEFINED_COLUMN, message));
-        };
+        let (at, _) = table.column(folded).ok_or_else(|| no_key_column(folded))?;
         let at = u16::try_from(at).unwrap_or(u16::MAX);
         if found.contains(&at) {
             let message = format!("column \"{folded}\" appears twice in primary key constraint");

@@ -6,7 +6,11 @@
 
 use types::{Result, SqlError, SqlState};
 
-use super::super::{Session, text_names::names_relation};
+use super::super::{
+    Session,
+    define::{no_constraint, no_table},
+    text_names::names_relation,
+};
 use catalog::{Catalog, Generation, IndexKey, Object, ObjectId, Relation, StoredExpression, Table};
 use syntax::{
     kept_text::{names_schema, with_column_renamed},
@@ -80,9 +84,8 @@ impl Session {
                 self.no_text_names(id, "renaming what", |text| names_relation(text, id))?;
                 self.transaction.ddl()?.rename(id, new.as_str()).await
             }
-            (ObjectChange::Schema(schema), Relation::Index(..)) => {
+            (ObjectChange::Schema(_), Relation::Index(..)) => {
                 let message = format!("cannot set the schema of \"{}\" alone", named.name);
-                let _ = schema;
                 Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, message))
             }
             (ObjectChange::Schema(schema), found) => {
@@ -114,10 +117,7 @@ impl Session {
             (ObjectChange::ConstraintName(old, new), Relation::Table(table)) => {
                 self.rename_constraint(table, old, new).await
             }
-            (ObjectChange::ConstraintName(..), _) => {
-                let message = format!("\"{}\" is not a table", named.name);
-                Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, message))
-            }
+            (ObjectChange::ConstraintName(..), _) => Err(no_table(&named.name)),
         }
     }
 
@@ -177,11 +177,7 @@ impl Session {
             || table.checks.iter().any(|check| *check.name == *old)
             || table.foreign_keys.iter().any(|key| *key.name == *old);
         if !known {
-            let message = format!(
-                "constraint \"{old}\" for table \"{}\" does not exist",
-                table.name
-            );
-            return Err(SqlError::new(SqlState::UNDEFINED_OBJECT, message));
+            return Err(no_constraint(&table.name, old));
         }
         let rename = |table: &mut Table| {
             let name = std::sync::Arc::<str>::from(new);

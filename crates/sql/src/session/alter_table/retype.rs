@@ -2,7 +2,7 @@
 
 use types::{Result, SqlError, SqlState, TypeModifier};
 
-use super::super::Session;
+use super::super::{Session, new_table::live_columns};
 use catalog::{Column, Generation, IndexKey, Object, Table};
 use logical::{
     bind::{Binder, NewValue, Parameters},
@@ -44,10 +44,7 @@ impl Session {
             let bind_context = self.bind_context(&catalog);
             let mut parameters = Parameters::default();
             let mut binder = Binder::for_definitions(&bind_context, &mut parameters);
-            let live: Vec<Column> = table
-                .live_columns()
-                .map(|(_, column)| column.clone())
-                .collect();
+            let live = live_columns(&table.columns);
             let uses = binder
                 .check_column(&table.name, &live, &changed)
                 .map_err(|error| {

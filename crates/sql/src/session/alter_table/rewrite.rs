@@ -8,8 +8,9 @@ use types::{
     row::{RowLayout, RowWriter},
 };
 
-use super::super::{Field, ResultRow, Session, Sink, Tag, query::CachedPlan};
-use batch::Rows;
+use super::super::{
+    ResultRow, Session, Sink, copy::no_parameters, query::CachedPlan, references::qualified,
+};
 use catalog::{Index, ObjectId, Table};
 use logical::{
     bind::{Binder, NewValue},
@@ -17,7 +18,7 @@ use logical::{
     relation::Relation,
 };
 use planner::plan;
-use syntax::{name, phase, statement::RowKind};
+use syntax::{phase, statement::RowKind};
 
 impl Session {
     /// Copies a table's rows into a storage of another form: `edit` changes the table's definition,
@@ -57,9 +58,7 @@ impl Session {
         })
         .await?;
         let cached_plan = CachedPlan::own(plan, RowKind::Insert, &catalog, self.settings.inputs());
-        let mut parameters = Rows::new(0);
-        parameters.push([]);
-        let copied = self.run(&cached_plan, &parameters, &mut ()).await;
+        let copied = self.run(&cached_plan, &no_parameters(), &mut ()).await;
         copied.map_err(|error| not_copied(error, &new))?;
         ddl.replace_storage(new, &indexes).await
     }
@@ -67,17 +66,11 @@ impl Session {
     /// Returns whether a table has a row for which a condition holds, written as SQL.
     pub(super) async fn has_row(&self, table: &Table, condition: &str) -> Result<bool> {
         self.reads_newest()?;
-        let catalog = self.transaction.catalog();
-        let text = format!(
-            "select from {}.{} where {condition} limit 1",
-            name::quoted(catalog.schema_name(table.schema)),
-            name::quoted(&table.name)
-        );
+        let name = qualified(table, &self.transaction.catalog());
+        let text = format!("select from {name} where {condition} limit 1");
         let cached_plan = Arc::new(self.internal(&text, Vec::new()).await?);
-        let mut none = Rows::new(0);
-        none.push([]);
         let mut found = Found(false);
-        self.run(&cached_plan, &none, &mut found).await?;
+        self.run(&cached_plan, &no_parameters(), &mut found).await?;
         Ok(found.0)
     }
 
@@ -96,9 +89,7 @@ impl Session {
         };
         let plan = phase::run(|| plan::plan(relation, &[column], 0)).await?;
         let cached_plan = CachedPlan::own(plan, RowKind::Select, &catalog, self.settings.inputs());
-        let mut none = Rows::new(0);
-        none.push([]);
-        self.run(&cached_plan, &none, &mut kept).await?;
+        self.run(&cached_plan, &no_parameters(), &mut kept).await?;
         Ok(kept.bytes)
     }
 
@@ -164,10 +155,6 @@ struct Kept {
 }
 
 impl Sink for Kept {
-    fn fields(&mut self, _: &[Field]) -> Result<()> {
-        Ok(())
-    }
-
     fn row(&mut self, row: &ResultRow<'_>) -> Result<()> {
         if let [value] = row.values
             && !value.is_null()
@@ -178,26 +165,14 @@ impl Sink for Kept {
         }
         Ok(())
     }
-
-    fn complete(&mut self, _: Tag) -> Result<()> {
-        Ok(())
-    }
 }
 
 /// A sink that notes whether there was a row.
 struct Found(bool);
 
 impl Sink for Found {
-    fn fields(&mut self, _: &[Field]) -> Result<()> {
-        Ok(())
-    }
-
     fn row(&mut self, _: &ResultRow<'_>) -> Result<()> {
         self.0 = true;
-        Ok(())
-    }
-
-    fn complete(&mut self, _: Tag) -> Result<()> {
         Ok(())
     }
 }

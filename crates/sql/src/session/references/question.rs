@@ -1,11 +1,10 @@
 //! Questions about a key, and actions on it, as statements.
 
-use std::fmt::Write;
-
 use types::{Result, SqlError, SqlState, Type};
 
 use catalog::{Catalog, Table};
 use executor::execute::Reference;
+use syntax::name::quoted;
 
 /// A statement about one key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -161,11 +160,4 @@ pub(in crate::session) fn column(table: &Table, position: u16) -> String {
 pub(in crate::session) fn qualified(table: &Table, catalog: &Catalog) -> String {
     let schema = quoted(catalog.schema_name(table.schema));
     format!("{schema}.{}", quoted(&table.name))
-}
-
-fn quoted(name: &str) -> String {
-    let mut quoted = String::with_capacity(name.len() + 2);
-    // Writing to a string does not fail.
-    let _ = write!(quoted, "\"{}\"", name.replace('"', "\"\""));
-    quoted
 }

@@ -1,6 +1,7 @@
 //! SET, SHOW, RESET and DISCARD.
 
-use types::{Result, Scalar, SqlError, SqlState, Type, TypeModifier, Value};
+use functions::quoted_identifier;
+use types::{Result, Scalar, SqlError, SqlState, Value};
 
 use super::known::Definition;
 use crate::session::{Field, Notice, ResultRow, Session, Sink};
@@ -10,12 +11,7 @@ use syntax::command::{Assigned, Command, Modes, Scope};
 const LISTS: &[&str] = &["search_path", "DateStyle", "temp_tablespaces"];
 
 fn text_field(name: &str) -> Field {
-    Field {
-        name: name.to_owned(),
-        ty: Type::Scalar(Scalar::Text),
-        modifier: TypeModifier::NONE,
-        origin: None,
-    }
+    Field::of_scalar(name, Scalar::Text)
 }
 
 /// Returns the columns that a statement gives, if it is a form of SHOW.
@@ -109,12 +105,7 @@ impl Session {
     }
 
     pub(in crate::session) fn discard_all(&mut self) -> Result<()> {
-        if self.transaction.is_explicit() {
-            return Err(SqlError::new(
-                SqlState::ACTIVE_SQL_TRANSACTION,
-                "DISCARD ALL cannot run inside a transaction block",
-            ));
-        }
+        self.not_in_block("DISCARD ALL")?;
         self.reset_all()?;
         self.reset("role")?;
         self.reset("session_authorization")?;
@@ -134,8 +125,8 @@ fn joined(name: &str, values: &[String]) -> Result<String> {
     let is_quoted = name.eq_ignore_ascii_case("search_path");
     match values {
         values if is_quoted => {
-            let quoted: Vec<String> = values.iter().map(|value| quoted(value)).collect();
-            Ok(quoted.join(", "))
+            let quoted = values.iter().map(|value| quoted_identifier(value));
+            Ok(quoted.collect::<Vec<_>>().join(", "))
         }
         [value] => Ok(value.clone()),
         values if is_list => Ok(values.join(", ")),
@@ -144,11 +135,4 @@ fn joined(name: &str, values: &[String]) -> Result<String> {
             format!("SET {name} takes only one argument"),
         )),
     }
-}
-
-/// Returns a name, in quotes if it needs them.
-fn quoted(name: &str) -> String {
-    let mut quoted = Vec::new();
-    functions::write_identifier(name, &mut quoted);
-    String::from_utf8_lossy(&quoted).into_owned()
 }

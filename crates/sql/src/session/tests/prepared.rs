@@ -1,9 +1,8 @@
-//! Prepared statements, cursors and queries within other statements: their plans and their time.
+//! Prepared statements and queries within other statements: their plans.
 
-use std::{cell::Cell, task, time::Duration};
+use std::cell::Cell;
 
 use super::*;
-use crate::Interrupt;
 use syntax::statement::InnerStatement;
 
 /// The plan of an idle prepared statement kept the version of the catalog that it was made from: a session with many of
@@ -176,61 +175,6 @@ fn queries_within_other_statements_are_planned_once() {
     });
 }
 
-/// A sink whose client takes its rows late.
-struct Late;
-
-impl Sink for Late {
-    fn fields(&mut self, _: &[Field]) -> Result<()> {
-        Ok(())
-    }
-
-    fn row(&mut self, _: &ResultRow<'_>) -> Result<()> {
-        Ok(())
-    }
-
-    fn complete(&mut self, _: Tag) -> Result<()> {
-        Ok(())
-    }
-
-    async fn drain(&mut self) -> Result<()> {
-        interleave::sleep(std::time::Duration::from_secs(5)).await;
-        Ok(())
-    }
-}
-
-/// FETCH had a limit for reading it and one for computing rows, and none for handing them over.
-#[test]
-fn one_time_limit_covers_all_of_a_fetch() {
-    with_session(async |session| {
-        session
-            .count("begin; declare c cursor for select 1; savepoint s; set statement_timeout = 50")
-            .await;
-        let error = session.execute("fetch c", &mut Late).await.unwrap_err();
-        assert_eq!(error.state(), types::SqlState::QUERY_CANCELED);
-        session.count("rollback to s").await;
-        // The cursor is there still, and cannot be run on.
-        let error = session.execute("fetch c", &mut ()).await.unwrap_err();
-        let state = types::SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE;
-        assert_eq!(error.state(), state);
-    });
-}
-
-/// Rows that a statement which writes has left for its client were handed over without a limit.
-#[test]
-fn a_time_limit_covers_the_rows_that_a_portal_has_kept() {
-    with_session(async |session| {
-        session
-            .count("create table t (a int); set statement_timeout = 50")
-            .await;
-        let text = "insert into t values (1), (2), (3) returning a";
-        let prepared = Rc::new(session.prepare(text, &[]).await.unwrap());
-        let mut portal = session.bind(&prepared, [].into_iter()).unwrap();
-        let run = session.run_portal(&mut portal, Some(2), &mut Late).await;
-        let error = run.unwrap_err();
-        assert_eq!(error.state(), types::SqlState::QUERY_CANCELED);
-    });
-}
-
 /// A prepared statement kept the plan of a transaction that could not read by a newer index, and ran it ever after.
 #[test]
 fn a_plan_without_a_newer_index_lasts_as_long_as_its_transaction() {
@@ -271,74 +215,5 @@ fn a_plan_is_not_asked_for_again_without_a_transaction() {
         };
         let error = session.runnable(find).await.err().unwrap();
         assert_eq!(error.state(), types::SqlState::INTERNAL_ERROR);
-    });
-}
-
-/// A client that takes a second for the tokens of its text, and another one for its rows.
-#[derive(Clone, Default)]
-struct Slow {
-    now: Rc<Cell<Duration>>,
-    polls: Rc<Cell<u32>>,
-}
-
-impl Slow {
-    fn pass_a_second(&self) {
-        self.now.set(self.now.get() + Duration::from_secs(1));
-    }
-}
-
-impl Interrupt for Slow {
-    fn poll(&self, _: &mut task::Context<'_>) -> task::Poll<types::SqlError> {
-        // The time of a statement begins where the statement waits for the first time.
-        self.polls.set(self.polls.get() + 1);
-        if self.polls.get() == 2 {
-            self.pass_a_second();
-        }
-        task::Poll::Pending
-    }
-}
-
-impl Sink for Slow {
-    fn fields(&mut self, _: &[Field]) -> Result<()> {
-        Ok(())
-    }
-
-    fn row(&mut self, _: &ResultRow<'_>) -> Result<()> {
-        Ok(())
-    }
-
-    fn complete(&mut self, _: Tag) -> Result<()> {
-        Ok(())
-    }
-
-    async fn drain(&mut self) -> Result<()> {
-        self.pass_a_second();
-        interleave::yield_now().await;
-        Ok(())
-    }
-}
-
-/// The time of a text's first statement began anew when the text had been cut into statements.
-#[test]
-fn the_time_of_the_first_statement_begins_with_its_text() {
-    thread_local! {
-        static NOW: Rc<Cell<Duration>> = Rc::default();
-    }
-    let clock = Clock::Manual(NOW.with(Rc::clone));
-    with_sessions_by(clock, async |[session, _]| {
-        let slow = Slow {
-            now: NOW.with(Rc::clone),
-            ..Slow::default()
-        };
-        session.count("set statement_timeout = 1500").await;
-        let long = "/**/ ".repeat(100_000);
-        session.attach(1, Rc::new(slow.clone()));
-        let text = format!("{long} select 1");
-        let error = session.execute(&text, &mut slow.clone()).await.unwrap_err();
-        assert!(slow.polls.get() > 2);
-        assert_eq!(error.state(), types::SqlState::QUERY_CANCELED);
-        // Each statement has its own time.
-        let text = "select 1; select 2; select 3";
-        session.execute(text, &mut slow.clone()).await.unwrap();
     });
 }

@@ -41,21 +41,21 @@ impl Session {
                     let notice = Notice::warning(SqlState::ACTIVE_SQL_TRANSACTION, message);
                     self.tell(sink, &notice);
                 }
-                self.transaction.open_block();
+                self.transaction.block.open();
                 self.set_modes(*modes)
             }
             Command::RollbackTo(name) => {
-                self.transaction.in_block("ROLLBACK TO SAVEPOINT")?;
+                self.transaction.block.in_block("ROLLBACK TO SAVEPOINT")?;
                 self.return_to(name).await
             }
             Command::Savepoint(name) => {
-                self.transaction.in_block("SAVEPOINT")?;
+                self.transaction.block.in_block("SAVEPOINT")?;
                 self.begin()?;
                 self.transaction
                     .save(name, &self.settings, self.memory.kept())
             }
             Command::Release(name) => {
-                self.transaction.in_block("RELEASE SAVEPOINT")?;
+                self.transaction.block.in_block("RELEASE SAVEPOINT")?;
                 let depth = self.transaction.release(name)?;
                 self.suspended.release(depth);
                 Ok(())
@@ -73,7 +73,7 @@ impl Session {
         chains: bool,
         sink: &mut impl Sink,
     ) -> Result<()> {
-        let commits = self.transaction.is_sound();
+        let commits = self.transaction.block.is_sound();
         self.end_block("COMMIT", commits, chains, sink).await
     }
 
@@ -106,7 +106,9 @@ impl Session {
     ) -> Result<()> {
         if !self.transaction.is_explicit() {
             if chains {
-                self.transaction.in_block(&format!("{word} AND CHAIN"))?;
+                self.transaction
+                    .block
+                    .in_block(&format!("{word} AND CHAIN"))?;
             }
             let message = "there is no transaction in progress";
             self.tell(
