@@ -541,8 +541,8 @@ fn waits_for_advisory_locks_end_by_deadlock_detection_and_by_timeouts() {
     assert_eq!(one(&mut bed, "select pg_try_advisory_lock(1)"), "t");
 }
 
-/// A cursor whose rows were computed went on after a failed FETCH, from wherever that had come to: one that outlived its
-/// transaction, and one that had come to its end. A cursor WITH HOLD that had failed kept its transaction from
+/// A cursor whose rows were computed went on after a failed FETCH, from wherever that had come to: one that outlived
+/// its transaction, and one that had come to its end. A cursor WITH HOLD that had failed kept its transaction from
 /// committing. As PostgreSQL 15 answers.
 #[test]
 fn a_cursor_that_has_failed_cannot_be_run_on() {

@@ -200,9 +200,9 @@ impl Session {
     }
 
     /// Returns a plan whose tables are locked in the open transaction, with what `find` finds beside it: the one way
-    /// from a text to a plan, of clients' statements, EXPLAIN and questions of foreign keys. The tables' definitions are
-    /// those that the plan was made from. `find` is asked again whenever a definition has changed meanwhile, or more is
-    /// known of the tables by now.
+    /// from a text to a plan, for clients' statements, EXPLAIN and questions of foreign keys. The tables have the
+    /// definitions that the plan was made from. `find` is asked again whenever a definition has changed meanwhile, or
+    /// more is known of the tables by now.
     ///
     /// # Errors
     /// XX000 if no transaction has begun; errors of `find` and of locking.
