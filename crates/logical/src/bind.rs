@@ -71,8 +71,8 @@ use crate::{
 use catalog::{Catalog, Dependency, ObjectId, SearchPath, View};
 use syntax::{
     change::Overriding,
-    expression::{Expr, NamedWindow},
-    position::{Lines, Span},
+    expression::{Expr, ExprKind, NamedWindow},
+    position::{Lines, OperatorForm, Span},
     statement::{DefiningQuery, RowStatement, TypeName},
 };
 
@@ -326,11 +326,27 @@ impl<'b> Binder<'b> {
         self.lines.of(span)
     }
 
-    /// Where an operator stands; where the text does not tell, the first side's place has to do.
-    fn operator_position(&self, left: &Expr, right: &Expr) -> Option<u32> {
+    /// The character where an operator stands between its operands; where the text does not tell, the first one's place
+    /// has to do.
+    fn operator_position(&self, left: &Expr, right: &Expr, form: OperatorForm) -> Option<u32> {
         self.lines
-            .between(left.span, right.span)
+            .between(left.span, right.span, form)
             .or_else(|| self.position(left))
+    }
+
+    /// The character where an operator stands before its operand; where the text does not tell, the operand's place has
+    /// to do.
+    fn prefix_position(&self, operator: &str, operand: &Expr) -> Option<u32> {
+        // At most as many as stand in a row (`syntax::depth`).
+        let mut operators = vec![operator];
+        let mut innermost = operand;
+        while let ExprKind::Prefix { operator, operand } = &innermost.kind {
+            operators.push(operator);
+            innermost = operand;
+        }
+        self.lines
+            .prefix(innermost.span, operators.into_iter().rev())
+            .or_else(|| self.position(operand))
     }
 
     fn error_at(&self, expr: &Expr, error: SqlError) -> SqlError {

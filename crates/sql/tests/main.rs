@@ -19,6 +19,7 @@ mod memory;
 mod order_of_errors;
 mod plans;
 mod portals;
+mod positions;
 mod random_queries;
 mod sequences;
 mod sessions;

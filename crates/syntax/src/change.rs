@@ -170,7 +170,7 @@ pub struct Update {
 }
 
 /// `DELETE`.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Delete {
     /// The table.
     pub target: Target,

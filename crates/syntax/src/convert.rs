@@ -1,7 +1,8 @@
 //! From the parser's trees to trees of this crate's own: expressions, queries, and statements that change rows.
 //!
-//! A tree is taken apart by value, so that strings move, and each of its nodes is seen once. Nothing fails: a form that
-//! there is not becomes an error within the own tree, which the binder raises where it comes to it.
+//! A tree is taken apart by value, so that strings move, and each of its nodes is seen once. A form that there is not
+//! becomes an error within the own tree, which the binder raises where it comes to it. A form that PostgreSQL's grammar
+//! does not have is noted ([`Conversion::misplaced`]), and ends the reading of the statement.
 //!
 //! | part | file |
 //! | --- | --- |
@@ -27,7 +28,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use sqlparser::ast::{self, ObjectName, ObjectNamePart, Spanned};
+use sqlparser::ast::{self, ObjectName, ObjectNamePart};
 use types::{SqlError, SqlState};
 
 use crate::{
@@ -36,12 +37,9 @@ use crate::{
     name::{DottedName, Name},
     position::Span,
     query::Query,
+    refusal::Misplaced,
     statement,
 };
-
-/// A form that is refused is shown in the error as it was written, and its place is told unless the form is longer than
-/// this: the parser looks for the place by recursion.
-const PLACED_BYTES_MAX: usize = 4096;
 
 /// Converts an expression.
 pub(crate) fn expression(tree: ast::Expr) -> Expr {
@@ -49,13 +47,23 @@ pub(crate) fn expression(tree: ast::Expr) -> Expr {
 }
 
 /// Converts a query.
-pub(crate) fn query(tree: ast::Query) -> Query {
-    Conversion::default().query(tree)
+///
+/// # Errors
+/// Forms that PostgreSQL's grammar does not have.
+pub(crate) fn query(tree: ast::Query) -> Result<Query, Misplaced> {
+    let mut conversion = Conversion::default();
+    let query = conversion.query(tree);
+    conversion.done(query)
 }
 
 /// Converts a statement that changes rows.
-pub(crate) fn change(tree: ast::Statement) -> Change {
-    Conversion::default().change(tree)
+///
+/// # Errors
+/// Forms that PostgreSQL's grammar does not have.
+pub(crate) fn change(tree: ast::Statement) -> Result<Change, Misplaced> {
+    let mut conversion = Conversion::default();
+    let change = conversion.change(tree);
+    conversion.done(change)
 }
 
 /// A conversion on its way through a tree.
@@ -63,9 +71,32 @@ pub(crate) fn change(tree: ast::Statement) -> Change {
 struct Conversion {
     /// The place of the words that were seen since the innermost expression began.
     span: Span,
+    /// The first form that PostgreSQL's grammar does not have.
+    misplaced: Option<Misplaced>,
 }
 
 impl Conversion {
+    /// Returns what was converted, unless the grammar does not have it.
+    fn done<T>(self, converted: T) -> Result<T, Misplaced> {
+        match self.misplaced {
+            Some(misplaced) => Err(misplaced),
+            None => Ok(converted),
+        }
+    }
+
+    /// Notes a form that PostgreSQL's grammar does not have.
+    fn misplace(&mut self, misplaced: Misplaced) {
+        self.misplaced.get_or_insert(misplaced);
+    }
+
+    /// Notes that a message is the error of PostgreSQL's grammar for a form.
+    fn misplace_with(&mut self, message: &'static str) {
+        self.misplace(Misplaced::Told(SqlError::new(
+            SqlState::SYNTAX_ERROR,
+            message,
+        )));
+    }
+
     /// Takes note of the place of a word.
     fn see(&mut self, span: impl Into<Span>) {
         self.span = self.span.union(span.into());
@@ -110,25 +141,11 @@ impl Conversion {
     fn optional_boxed(&mut self, tree: Option<Box<ast::Expr>>) -> Option<Box<Expr>> {
         tree.map(|tree| self.boxed(tree))
     }
-
-    /// Returns the error for an expression of another system.
-    fn refused(&mut self, tree: &ast::Expr) -> Refused {
-        let shown = tree.to_string();
-        if shown.len() <= PLACED_BYTES_MAX {
-            self.see(tree.span());
-        }
-        Refused(SqlError::unsupported(format_args!("expression {shown}")))
-    }
 }
 
 /// Returns the error for a form of another system.
 fn unsupported(what: impl std::fmt::Display) -> Refused {
     Refused(SqlError::unsupported(what))
-}
-
-/// Returns the error for a form that PostgreSQL's grammar does not have, or that it refuses as an error of syntax.
-fn misplaced(message: &'static str) -> Refused {
-    Refused(SqlError::new(SqlState::SYNTAX_ERROR, message))
 }
 
 /// Refuses the first clause that is there.

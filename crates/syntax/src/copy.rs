@@ -14,7 +14,7 @@ use super::{
     dialect::Postgres,
     name::{DottedName, Name},
     position::Lines,
-    refusal::{not_parsed, unexpected},
+    refusal::{Refusal, unexpected},
     statement::RowStatement,
 };
 
@@ -110,7 +110,7 @@ pub(crate) fn parse(source: &Source<'_>) -> Result<Copy> {
             Err(position.into_iter().fold(error, SqlError::at))
         }
         Ok(_) => Err(unexpected(source.lines(), parser.peek_token_ref())),
-        Err(error) => Err(not_parsed(source.lines(), error, &parser)),
+        Err(refusal) => Err(refusal.told(source, &parser)),
     }
 }
 
@@ -122,13 +122,13 @@ struct Syntax<'s, 'p> {
 }
 
 impl Syntax<'_, '_> {
-    fn copy(&mut self) -> Parsed<Copy> {
+    fn copy(&mut self) -> std::result::Result<Copy, Refusal> {
         self.parser.expect_keyword(Keyword::COPY)?;
         let mut options = Vec::new();
         let relation = if self.parser.consume_token(&Token::LParen) {
             let query = self.parser.parse_statement()?;
             self.parser.expect_token(&Token::RParen)?;
-            Copied::Query(RowStatement::of(Box::new(query)).ok())
+            Copied::Query(RowStatement::of(Box::new(query))?.ok())
         } else {
             self.flag("binary", Keyword::BINARY, &mut options);
             let name = DottedName::parse(self.parser)?;

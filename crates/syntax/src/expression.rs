@@ -6,7 +6,8 @@
 //! [`ExprKind::Refused`], by the error that the binder raises where it comes to it.
 //!
 //! Trees are as deep as a chain of operators is long on their left sides alone; elsewhere their depth is that of the
-//! text's brackets and prefix operators (`depth.rs`). Only [`crate::Tree`] drops deep ones anywhere.
+//! text's brackets, its CASEs, and the prefix operators (`NOT`, `-`, ..) in a row, each at most `DEPTH_MAX`
+//! (`depth.rs`). Only [`crate::Tree`] drops deep ones anywhere.
 
 use std::borrow::Cow;
 

@@ -50,6 +50,7 @@ impl<'t> Literal<'t> {
             Token::Number(digits, false) if digits.parse::<i32>().is_ok() => {
                 (LiteralKind::Integer, digits)
             }
+            Token::Number(digits, false) if is_smallest_behind_sign(digits) => return None,
             Token::Number(digits, false) if digits.parse::<i64>().is_ok() => {
                 (LiteralKind::Bigint, digits)
             }
@@ -70,6 +71,14 @@ impl<'t> Literal<'t> {
             text: Cow::Owned(self.text.into_owned()),
         }
     }
+}
+
+/// Returns whether a number behind a minus is the smallest `integer` or `bigint`: its type depends on the sign, which
+/// a parameter in its place would not know of.
+fn is_smallest_behind_sign(digits: &str) -> bool {
+    [i32::MIN.unsigned_abs().into(), i64::MIN.unsigned_abs()]
+        .map(Ok)
+        .contains(&digits.parse::<u64>())
 }
 
 /// The part of a statement's literals that counts in its fingerprint.

@@ -421,7 +421,6 @@ impl Source<'_> {
 fn parse_tokens(lines: &Lines<'_>, mut tokens: Vec<TokenWithSpan>) -> Result<ast::Statement> {
     depth::check(&tokens)?;
     refuse_set_columns(lines, &tokens)?;
-    refuse_by_name(lines, &tokens)?;
     refuse_checked_recursion(lines, &tokens)?;
     if is_kept(&tokens) {
         requote(&mut tokens);
@@ -515,30 +514,6 @@ fn refuse_set_columns(lines: &Lines<'_>, tokens: &[TokenWithSpan]) -> Result<()>
                     .at(position),
             )
         }
-        None => Ok(()),
-    }
-}
-
-/// # Errors
-/// 42601 for `UNION BY NAME`, which the parser takes and PostgreSQL does not know.
-fn refuse_by_name(lines: &Lines<'_>, tokens: &[TokenWithSpan]) -> Result<()> {
-    let found = tokens.windows(3).find(|tokens| {
-        let [before, by, name] = tokens else {
-            return false;
-        };
-        let operators = [
-            Keyword::UNION,
-            Keyword::INTERSECT,
-            Keyword::EXCEPT,
-            Keyword::ALL,
-            Keyword::DISTINCT,
-        ];
-        is_keyword(before, &operators)
-            && is_keyword(by, &[Keyword::BY])
-            && is_keyword(name, &[Keyword::NAME])
-    });
-    match found {
-        Some(tokens) => Err(unexpected(lines, &tokens[1])),
         None => Ok(()),
     }
 }

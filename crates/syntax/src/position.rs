@@ -19,6 +19,11 @@ struct Point {
 }
 
 impl Span {
+    /// Returns whether a piece ends where another begins, or before it.
+    pub(crate) fn is_before(self, other: Self) -> bool {
+        self.end <= other.start
+    }
+
     /// Returns the place from where the first of two pieces begins to where the last ends.
     pub(crate) fn union(self, other: Self) -> Self {
         match (self.start.line, other.start.line) {
@@ -173,17 +178,34 @@ impl<'t> Lines<'t> {
         (start.line > 0 && !self.starts.is_empty()).then(|| self.position(start.into()))
     }
 
-    /// The character where a symbol stands between two pieces of syntax.
-    pub fn between(&self, left: Span, right: Span) -> Option<u32> {
+    /// Returns the character where the operator stands between its operands, of whose places closing brackets,
+    /// arguments in parentheses and types of casts are no parts.
+    pub fn between(&self, left: Span, right: Span, operator: OperatorForm) -> Option<u32> {
         if left.end.line == 0 || right.start.line == 0 {
             return None;
         }
         let (begin, end) = (left.end.into(), right.start.into());
         let gap = self.text.get(self.byte(begin)..self.byte(end))?;
-        let symbol = gap
-            .chars()
-            .position(|c| !c.is_whitespace() && !matches!(c, '(' | ')'))?;
-        Some(self.position(begin) + u32::try_from(symbol).ok()?)
+        let before = &gap[..operator.find(gap)?];
+        Some(self.position(begin) + u32::try_from(before.chars().count()).ok()?)
+    }
+
+    /// Returns the character where the outermost of the operators before an operand stands. `operators` begins with the
+    /// innermost. `None` if a comment is between them.
+    pub fn prefix<'o>(
+        &self,
+        operand: Span,
+        operators: impl Iterator<Item = &'o str>,
+    ) -> Option<u32> {
+        let at = self.of(operand)?;
+        let begin = self.byte(operand.start.into());
+        let mut before = &self.text[..begin];
+        for operator in operators {
+            let opened = before.trim_end_matches(|c: char| c.is_whitespace() || c == '(');
+            before = opened.strip_suffix(operator)?;
+        }
+        let between = self.text[before.len()..begin].chars().count();
+        at.checked_sub(u32::try_from(between).ok()?)
     }
 
     /// Returns the text at a location, up to the end of a word or of a symbol.
@@ -198,6 +220,97 @@ impl<'t> Lines<'t> {
         };
         &rest[..end]
     }
+}
+
+/// The form in which an operator is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OperatorForm {
+    /// Signs, or `OPERATOR (schema.name)`.
+    Signs,
+    /// Words, as `NOT IN`.
+    Words,
+}
+
+impl OperatorForm {
+    /// Returns the byte where the operator begins in the text between its operands. Brackets that close only there
+    /// are the left operand's, with all before them; those that open before the operator are skipped with what is in
+    /// them, and so are comments and names in quotes.
+    fn find(self, gap: &str) -> Option<usize> {
+        let mut found = None;
+        let mut depth = 0_usize;
+        let mut at = 0;
+        while let Some(c) = gap[at..].chars().next() {
+            let rest = &gap[at..];
+            at += match c {
+                '(' | '[' => {
+                    depth += 1;
+                    1
+                }
+                ')' | ']' if depth == 0 => {
+                    found = None;
+                    1
+                }
+                ')' | ']' => {
+                    depth -= 1;
+                    1
+                }
+                '"' => rest[1..].find('"').map_or(rest.len(), |end| end + 2),
+                _ if rest.starts_with("--") => rest.find('\n').unwrap_or(rest.len()),
+                _ if rest.starts_with("/*") => comment_bytes(rest),
+                c if is_sign(c) => {
+                    let end = rest.find(|c| !is_sign(c)).unwrap_or(rest.len());
+                    if depth == 0 && self == Self::Signs {
+                        found = found.or(Some(at));
+                    }
+                    end
+                }
+                c if c.is_alphanumeric() || c == '_' => {
+                    let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_'));
+                    let end = end.unwrap_or(rest.len());
+                    if depth == 0 && self.is_word(&rest[..end]) {
+                        found = found.or(Some(at));
+                    }
+                    end
+                }
+                other => other.len_utf8(),
+            };
+        }
+        found
+    }
+
+    /// Returns whether an operator of the form may begin with a word.
+    fn is_word(self, word: &str) -> bool {
+        let words: &[&str] = match self {
+            Self::Signs => &["operator"],
+            Self::Words => &["not", "in", "is", "between", "like", "ilike", "similar"],
+        };
+        words.iter().any(|known| word.eq_ignore_ascii_case(known))
+    }
+}
+
+/// Returns whether operators are made of a character.
+fn is_sign(c: char) -> bool {
+    "+-*/<>=~!@#%^&|`?".contains(c)
+}
+
+/// Returns the length of the comment that a text begins with, and of those within it.
+fn comment_bytes(text: &str) -> usize {
+    let mut depth = 0_usize;
+    let mut at = 0;
+    while let Some(mark) = text[at..].find(['/', '*']) {
+        at += mark;
+        let (change, length) = match &text.as_bytes()[at..] {
+            [b'/', b'*', ..] => (1, 2),
+            [b'*', b'/', ..] => (-1, 2),
+            _ => (0, 1),
+        };
+        at += length;
+        depth = depth.saturating_add_signed(change);
+        if depth == 0 {
+            return at;
+        }
+    }
+    text.len()
 }
 
 /// Characters of its line before a location.
@@ -254,7 +367,7 @@ mod tests {
             end: location(1, to).into(),
         };
         assert_eq!(
-            Lines::new(text).between(span(9, 10), span(15, 16)),
+            Lines::new(text).between(span(9, 10), span(15, 16), OperatorForm::Signs),
             Some(12)
         );
         assert_eq!(Lines::new(text).of(span(9, 10)), Some(9));

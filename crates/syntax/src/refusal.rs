@@ -13,8 +13,8 @@ use sqlparser::{
 use types::{SqlError, SqlState};
 
 use crate::{
-    Source, depth,
-    position::{self, Lines},
+    Source, depth, is_keyword,
+    position::{self, Lines, Span},
 };
 
 /// An error of grammar in a tree that the parser has made: its grammar has clauses of other systems.
@@ -22,23 +22,62 @@ use crate::{
 pub(crate) enum Misplaced {
     /// PostgreSQL's grammar does not have the keyword, the first of its kind in the statement, where it stands.
     Keyword(Keyword),
+    /// PostgreSQL's grammar wants something else behind this place.
+    Behind(Span),
+    /// `BY NAME` behind a set operation.
+    ByName,
     /// An error that says all.
     Told(SqlError),
 }
 
 impl Misplaced {
-    /// Returns the error, with the position of the keyword in the statement.
+    /// Returns the error, with the position of the token in the statement that should not be where it is.
     pub(crate) fn told(self, source: &Source<'_>) -> SqlError {
-        match self {
-            Self::Told(error) => error,
-            Self::Keyword(keyword) => {
-                let mut tokens = source.tokens().iter();
-                let found = tokens.find(|token| super::is_keyword(token, &[keyword]));
-                let end = TokenWithSpan::wrap(Token::EOF);
-                unexpected(source.lines(), found.unwrap_or(&end))
-            }
-        }
+        let tokens = source.tokens();
+        let found = match self {
+            Self::Told(error) => return error,
+            Self::Keyword(keyword) => tokens.iter().find(|token| is_keyword(token, &[keyword])),
+            Self::Behind(span) => behind(tokens, span),
+            Self::ByName => tokens.windows(3).find_map(|tokens| match tokens {
+                [before, by, name]
+                    if is_keyword(before, SET_OPERATIONS)
+                        && is_keyword(by, &[Keyword::BY])
+                        && is_keyword(name, &[Keyword::NAME]) =>
+                {
+                    Some(by)
+                }
+                _ => None,
+            }),
+        };
+        let end = TokenWithSpan::wrap(Token::EOF);
+        unexpected(source.lines(), found.unwrap_or(&end))
     }
+}
+
+/// The words that may stand before `BY NAME` in a set operation.
+const SET_OPERATIONS: &[Keyword] = &[
+    Keyword::UNION,
+    Keyword::INTERSECT,
+    Keyword::EXCEPT,
+    Keyword::ALL,
+    Keyword::DISTINCT,
+];
+
+/// Returns the first token behind a piece of syntax, of which the closing brackets are no part of the piece's place.
+fn behind(tokens: &[TokenWithSpan], span: Span) -> Option<&TokenWithSpan> {
+    let mut depth = 0_usize;
+    let from = tokens
+        .iter()
+        .skip_while(|token| Span::from(token.span).is_before(span));
+    from.into_iter().find(|token| {
+        let is_behind = depth == 0 && span.is_before(Span::from(token.span));
+        match token.token {
+            Token::LParen => depth += 1,
+            Token::RParen => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        is_behind
+    })
 }
 
 /// Refuses the first keyword whose clause is there.

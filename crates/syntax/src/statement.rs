@@ -39,6 +39,8 @@ mod sequence;
 mod truncate;
 mod type_name;
 
+use std::fmt::{self, Write as _};
+
 use sqlparser::{ast, keywords::Keyword};
 use types::{Result, SqlError};
 
@@ -125,12 +127,12 @@ impl Statement {
     /// # Errors
     /// Clauses that PostgreSQL's grammar does not have.
     pub(crate) fn of(tree: ast::Statement) -> std::result::Result<Self, Misplaced> {
-        let tree = match RowStatement::of(Box::new(tree)) {
+        let tree = match RowStatement::of(Box::new(tree))? {
             Ok(rows) => return Ok(Self::Rows(rows)),
             Err(tree) => tree,
         };
         Ok(match *tree {
-            ast::Statement::Query(query) => match TableAs::of_query(query) {
+            ast::Statement::Query(query) => match TableAs::of_query(query)? {
                 Ok(new) => Self::CreateTableAs(Box::new(new)),
                 Err(query) => Self::Unsupported(words(&ast::Statement::Query(query))),
             },
@@ -234,9 +236,24 @@ pub(crate) fn refuse_first(clauses: &[(bool, &str)]) -> Result<()> {
     }
 }
 
-/// Returns the name of a statement: its first two words.
+/// Returns the name of a statement: its first two words. No more of it is written than these.
 fn words(statement: &ast::Statement) -> String {
-    let text = statement.to_string();
-    let words: Vec<&str> = text.split_whitespace().take(2).collect();
+    let mut head = Head(String::new());
+    // The error says that there is more.
+    let _ = write!(head, "{statement}");
+    let words: Vec<&str> = head.0.split_whitespace().take(2).collect();
     words.join(" ")
+}
+
+/// The first two words of a text, which refuses what is written behind them.
+struct Head(String);
+
+impl fmt::Write for Head {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0.push_str(text);
+        match self.0.split_whitespace().nth(2) {
+            Some(_) => Err(fmt::Error),
+            None => Ok(()),
+        }
+    }
 }

@@ -12,6 +12,11 @@ impl Binder<'_> {
     pub(super) fn identifier(&mut self, name: &Name, scope: &Scope<'_>) -> Result<Expression> {
         let folded = name.as_str();
         let position = self.at(name.span());
+        if folded == TABLE_NUMBER
+            && let Some(table) = scope.own_table().map_err(|error| place(error, position))?
+        {
+            return Ok(table_number(table));
+        }
         if let Some(column) = scope
             .column(folded)
             .map_err(|error| place(error, position))?
@@ -47,6 +52,16 @@ impl Binder<'_> {
             [schema, table, column] => (Some(schema), table, column),
             [database, schema, table, column] if database == self.database() => {
                 (Some(schema), table, column)
+            }
+            [_, _, _, _] => {
+                let message = format!(
+                    "cross-database references are not implemented: {}",
+                    folded.join(".")
+                );
+                return Err(place(
+                    SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message),
+                    position,
+                ));
             }
             _ => {
                 let message = format!(
@@ -84,21 +99,25 @@ impl Binder<'_> {
                     position,
                 ))
             }
-            (None, _) if column == "tableoid" && source.table.is_some() => {
-                let number = source.table.as_ref().map_or(0, |table| table.id.0);
-                let ty = Type::Scalar(Scalar::Oid);
-                Ok(Expression::constant(
-                    OwnedValue::new(Value::Oid(number)),
-                    ty,
-                ))
-            }
-            (None, _) => {
-                let message = format!("column {table}.{column} does not exist");
-                Err(place(
-                    SqlError::new(SqlState::UNDEFINED_COLUMN, message),
-                    position,
-                ))
-            }
+            (None, _) => match &source.table {
+                Some(table) if column == TABLE_NUMBER => Ok(table_number(table)),
+                _ => {
+                    let message = format!("column {table}.{column} does not exist");
+                    Err(place(
+                        SqlError::new(SqlState::UNDEFINED_COLUMN, message),
+                        position,
+                    ))
+                }
+            },
         }
     }
+}
+
+/// The system column that every row of a table has.
+const TABLE_NUMBER: &str = "tableoid";
+
+/// Returns the number of a table, as its system column has it.
+fn table_number(table: &catalog::Table) -> Expression {
+    let number = OwnedValue::new(Value::Oid(table.id.0));
+    Expression::constant(number, Type::Scalar(Scalar::Oid))
 }

@@ -10,7 +10,10 @@ use super::{
     scope::Scope,
 };
 use crate::expression::{Expression, Kind};
-use syntax::expression::{Connective, Expr};
+use syntax::{
+    expression::{Connective, Expr},
+    position::OperatorForm,
+};
 
 impl Binder<'_> {
     pub(super) fn is_null(
@@ -63,7 +66,7 @@ impl Binder<'_> {
         scope: &Scope<'_>,
         clause: &mut Clause<'_>,
     ) -> Result<Expression> {
-        let position = self.operator_position(left, right);
+        let position = self.operator_position(left, right, OperatorForm::Words);
         let left = self.scalar(left, scope, clause)?;
         let right = self.scalar(right, scope, clause)?;
         if left.is_null() || right.is_null() {
@@ -113,7 +116,7 @@ impl Binder<'_> {
         clause: &mut Clause<'_>,
     ) -> Result<Expression> {
         let (first, second) = if negated { ("<", ">") } else { (">=", "<=") };
-        let position = self.operator_position(operand, low);
+        let position = self.operator_position(operand, low, OperatorForm::Words);
         let operand = self.scalar(operand, scope, clause)?;
         let low = self.scalar(low, scope, clause)?;
         let high = self.scalar(high, scope, clause)?;
@@ -143,7 +146,7 @@ impl Binder<'_> {
         scope: &Scope<'_>,
         clause: &mut Clause<'_>,
     ) -> Result<Expression> {
-        let position = self.operator_position(left, pattern);
+        let position = self.operator_position(left, pattern, OperatorForm::Words);
         let left = self.scalar(left, scope, clause)?;
         let mut pattern = self.scalar(pattern, scope, clause)?;
         if let Some(translation) = translation {

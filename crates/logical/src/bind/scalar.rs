@@ -11,6 +11,7 @@ use batch::OwnedValue;
 use syntax::{
     expression::{Connective, Expr, ExprKind, Refused},
     name::DottedName,
+    position::OperatorForm,
 };
 
 /// Items of a row, as in PostgreSQL.
@@ -60,8 +61,10 @@ impl Binder<'_> {
                 left,
                 right,
             } => {
-                let position = self.operator_position(left, right);
-                if let Some(rows) = self.row_comparison(left, operator, right, scope, clause)? {
+                let position = self.operator_position(left, right, OperatorForm::Signs);
+                if let Some(rows) =
+                    self.row_comparison(left, operator, right, position, scope, clause)?
+                {
                     return Ok(rows);
                 }
                 let name = operator.name().map_err(|error| place(error, position))?;
@@ -70,8 +73,9 @@ impl Binder<'_> {
                 self.operator(name, Some(left), right, position)
             }
             ExprKind::Prefix { operator, operand } => {
+                let position = self.prefix_position(operator, operand);
                 let operand = self.scalar(operand, scope, clause)?;
-                self.operator(operator, None, operand, self.position(expr))
+                self.operator(operator, None, operand, position)
             }
             ExprKind::Quantified {
                 left,
@@ -79,7 +83,7 @@ impl Binder<'_> {
                 array,
                 is_all,
             } => {
-                let position = self.operator_position(left, array);
+                let position = self.operator_position(left, array, OperatorForm::Signs);
                 let name = operator.name().map_err(|error| place(error, position))?;
                 let left = self.scalar(left, scope, clause)?;
                 let array = self.scalar(array, scope, clause)?;
@@ -181,13 +185,13 @@ impl Binder<'_> {
 
     /// `relation.*` as one value.
     fn relation_star(&mut self, relation: &DottedName, scope: &Scope<'_>) -> Result<Expression> {
-        let qualified = relation.qualified(self.database())?;
+        let qualified = self.qualified_relation(relation)?;
         match scope.source(qualified.schema.as_deref(), &qualified.name)? {
             Some(source) => {
                 let source = source.clone();
                 Ok(self.whole_row(&source))
             }
-            None => Err(missing_relation(&qualified.name)),
+            None => Err(self.missing_relation(relation)),
         }
     }
 
@@ -286,12 +290,6 @@ impl Binder<'_> {
         }
         Ok(Expression::row(values))
     }
-}
-
-/// 42P01: `relation.*` of a relation that FROM has not.
-pub(super) fn missing_relation(name: &str) -> SqlError {
-    let message = format!("missing FROM-clause entry for table \"{name}\"");
-    SqlError::new(SqlState::UNDEFINED_TABLE, message)
 }
 
 /// An error with a position, if there is one to give.

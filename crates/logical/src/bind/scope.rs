@@ -153,6 +153,33 @@ impl<'p> Scope<'p> {
         }
     }
 
+    /// Returns the table whose `tableoid` the name alone is: that of the innermost query with tables, unless a relation
+    /// of a query within that one has a column of the name.
+    ///
+    /// # Errors
+    /// 42702 if the query has several tables.
+    pub(super) fn own_table(&self) -> Result<Option<&Arc<Table>>> {
+        let mut scopes = std::iter::successors(Some(self), |scope| scope.parent);
+        let has_name = |scope: &Self| scope.all_columns().any(|column| column.name == "tableoid");
+        let is_home = |scope: &&Self| {
+            has_name(scope) || scope.sources.iter().any(|source| source.table.is_some())
+        };
+        let Some(home) = scopes.find(is_home).filter(|home| !has_name(home)) else {
+            return Ok(None);
+        };
+        let mut tables = home
+            .sources
+            .iter()
+            .filter_map(|source| source.table.as_ref());
+        match (tables.next(), tables.next()) {
+            (table, None) => Ok(table),
+            _ => Err(SqlError::new(
+                SqlState::AMBIGUOUS_COLUMN,
+                "column reference \"tableoid\" is ambiguous",
+            )),
+        }
+    }
+
     /// Returns a relation by its name, and by its schema if that was written.
     ///
     /// # Errors

@@ -8,7 +8,7 @@ use super::{
     Binder,
     clause::{Aggregates, Clause},
     group::AboveGroups,
-    scalar::{missing_relation, place},
+    scalar::place,
     scope::{Part, Scope, SourceColumn},
 };
 use crate::{
@@ -17,7 +17,7 @@ use crate::{
 };
 use syntax::{
     expression::{Expr, ExprKind, Literal, NamedWindow, Refused},
-    name::DottedName,
+    name::{DottedName, QualifiedName},
     query::{Distinct, OrderKey, Select, SelectItem},
 };
 
@@ -217,14 +217,28 @@ impl Binder<'_> {
         relation: &DottedName,
         scope: &'s Scope<'_>,
     ) -> Result<impl Iterator<Item = &'s SourceColumn> + use<'s>> {
-        let qualified = relation.qualified(self.database())?;
+        let qualified = self.qualified_relation(relation)?;
         match scope.source(qualified.schema.as_deref(), &qualified.name)? {
             Some(source) => {
                 self.note_all(source.named_columns());
                 Ok(source.named_columns())
             }
-            None => Err(missing_relation(&qualified.name)),
+            None => Err(self.missing_relation(relation)),
         }
+    }
+
+    /// Returns the name of a relation, of which the schema may be left out.
+    pub(super) fn qualified_relation(&self, relation: &DottedName) -> Result<QualifiedName> {
+        let qualified = relation.qualified(self.database());
+        qualified.map_err(|error| place(error, self.at(relation.span())))
+    }
+
+    /// 42P01: `relation.*` of a relation that FROM has not.
+    pub(super) fn missing_relation(&self, relation: &DottedName) -> SqlError {
+        let name = relation.parts().last().map_or("", |name| name.as_str());
+        let message = format!("missing FROM-clause entry for table \"{name}\"");
+        let error = SqlError::new(SqlState::UNDEFINED_TABLE, message);
+        place(error, self.at(relation.span()))
     }
 
     /// Literals of a select list are of the type that is wanted there; those that nothing gives a

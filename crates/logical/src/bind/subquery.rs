@@ -14,6 +14,7 @@ use crate::{
 };
 use syntax::{
     expression::{Connective, Expr, ExprKind, Operator, Quantifier},
+    position::OperatorForm,
     query::Query,
 };
 
@@ -168,21 +169,24 @@ impl Binder<'_> {
         scope: &Scope<'_>,
         clause: &mut Clause<'_>,
     ) -> Result<Expression> {
+        let position = match list.first() {
+            Some(first) => self.operator_position(left, first, OperatorForm::Words),
+            None => self.position(left),
+        };
         if row_items(left).is_some() {
             let equal = list.iter().map(|item| {
-                match self.row_comparison(left, &Operator::EQUAL, item, scope, clause)? {
+                match self.row_comparison(left, &Operator::EQUAL, item, position, scope, clause)? {
                     Some(equal) => Ok(equal),
                     None => {
                         let row = self.scalar(left, scope, clause)?;
                         let item = self.scalar(item, scope, clause)?;
-                        self.operator("=", Some(row), item, self.position(left))
+                        self.operator("=", Some(row), item, position)
                     }
                 }
             });
             let found = any(equal.collect::<Result<_>>()?);
             return Ok(if negated { not(found) } else { found });
         }
-        let position = self.position(left);
         let left = self.scalar(left, scope, clause)?;
         let mut items = Vec::with_capacity(list.len() + 1);
         for item in list {
@@ -219,6 +223,7 @@ impl Binder<'_> {
         left: &Expr,
         operator: &Operator,
         right: &Expr,
+        position: Option<u32>,
         scope: &Scope<'_>,
         clause: &mut Clause<'_>,
     ) -> Result<Option<Expression>> {
@@ -226,7 +231,6 @@ impl Binder<'_> {
         if left_items.is_none() && right_items.is_none() {
             return Ok(None);
         }
-        let position = self.operator_position(left, right);
         let (left, right) = match (left_items, right_items) {
             (Some(left), Some(right)) => (left, right),
             (Some(_), None) if let ExprKind::Subquery(query) = &right.kind => {

@@ -39,7 +39,16 @@ impl Conversion {
                         FunctionArgumentClause::OrderBy(order) => {
                             call.order = self.order_keys(order)
                         }
-                        other => call.refuse(unsupported(format_args!("{other} in a call"))),
+                        FunctionArgumentClause::Limit(_) => {
+                            call.refuse(unsupported("LIMIT in a call"));
+                        }
+                        FunctionArgumentClause::OnOverflow(_) => {
+                            call.refuse(unsupported("ON OVERFLOW in a call"));
+                        }
+                        FunctionArgumentClause::IgnoreOrRespectNulls(nulls) => {
+                            call.refuse(unsupported(nulls));
+                        }
+                        _ => call.refuse(unsupported("this clause in a call")),
                     }
                 }
             }
@@ -89,7 +98,10 @@ impl Conversion {
                     call.arguments.push(Expr { kind, span });
                 }
                 FunctionArg::Unnamed(FunctionArgExpr::Wildcard) => call.star = true,
-                other => call.refuse(unsupported(format_args!("argument {other}"))),
+                FunctionArg::Named { .. } | FunctionArg::ExprNamed { .. } => {
+                    call.refuse(unsupported("a named argument"));
+                }
+                FunctionArg::Unnamed(_) => call.refuse(unsupported("this argument")),
             }
         }
     }

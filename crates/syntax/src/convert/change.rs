@@ -6,7 +6,7 @@ use sqlparser::ast::{
 };
 use types::{SqlError, SqlState};
 
-use super::{Conversion, misplaced, refuse_first, unsupported};
+use super::{Conversion, refuse_first, unsupported};
 use crate::{
     change::{
         AssignedRow, Assignment, Change, ConflictTarget, ConflictUpdate, Delete, Insert, Merge,
@@ -107,8 +107,8 @@ impl Conversion {
             return refused_delete(unsupported("DELETE with ORDER BY, LIMIT or several tables"));
         }
         let FromTable::WithFromKeyword(mut from) = delete.from else {
-            let error = SqlError::new(SqlState::SYNTAX_ERROR, "DELETE needs FROM");
-            return refused_delete(Refused(error));
+            self.misplace_with("DELETE needs FROM");
+            return Delete::default();
         };
         let (Some(item), true) = (from.pop(), from.is_empty()) else {
             let error = SqlError::unsupported("DELETE from several tables");
@@ -179,7 +179,10 @@ impl Conversion {
         let mut rows = self.rows(values);
         match (rows.pop(), rows.is_empty()) {
             (Some(row), true) => MergeValues::Row(row),
-            _ => MergeValues::Refused(misplaced("MERGE inserts a single row")),
+            _ => {
+                self.misplace_with("MERGE inserts a single row");
+                MergeValues::Row(Vec::new())
+            }
         }
     }
 
@@ -263,11 +266,8 @@ impl Conversion {
 
 fn refused_delete(refused: Refused) -> Delete {
     Delete {
-        target: Target::default(),
-        using: Vec::new(),
-        condition: None,
-        returning: None,
         refused: Some(refused),
+        ..Delete::default()
     }
 }
 

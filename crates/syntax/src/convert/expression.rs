@@ -1,8 +1,9 @@
 //! Expressions, but for their operators.
 
 use sqlparser::ast::{self, AccessExpr, UnaryOperator, Value};
+use types::{SqlError, SqlState};
 
-use super::{Conversion, misplaced, one, unsupported};
+use super::{Conversion, one, unsupported};
 use crate::{
     expression::{Expr, ExprKind, Literal, Refused, Subscript},
     name::DottedName,
@@ -63,7 +64,8 @@ impl Conversion {
             }
             // A chain's conversion leaves these alone around the word DEFAULT.
             ast::Expr::Nested(_) => {
-                ExprKind::Refused(misplaced("DEFAULT is not allowed in this context"))
+                let message = "DEFAULT is not allowed in this context";
+                ExprKind::Refused(Refused(SqlError::new(SqlState::SYNTAX_ERROR, message)))
             }
             other => self.special(other),
         }
@@ -118,12 +120,35 @@ impl Conversion {
                 let length = overlay_for.map(|length| *length);
                 ("overlay", arguments.into_iter().chain(length).collect())
             }
-            other => return ExprKind::Refused(self.refused(&other)),
+            other => return ExprKind::Refused(self.foreign(other)),
         };
         ExprKind::SpecialCall {
             function,
             arguments: self.exprs(arguments),
         }
+    }
+
+    /// Returns the error for an expression of another system, whose place is that of its first part.
+    fn foreign(&mut self, tree: ast::Expr) -> Refused {
+        let (name, first) = match tree {
+            ast::Expr::Convert { expr, .. } => ("CONVERT", Some(*expr)),
+            ast::Expr::Prefixed { value, .. } => ("a literal behind a character set", Some(*value)),
+            ast::Expr::Prior(expr) => ("PRIOR", Some(*expr)),
+            ast::Expr::Named { expr, .. } => ("a name of an expression", Some(*expr)),
+            ast::Expr::Struct { values, .. } => ("STRUCT", values.into_iter().next()),
+            ast::Expr::Rollup(sets) => ("ROLLUP outside of GROUP BY", first_key(sets)),
+            ast::Expr::Cube(sets) => ("CUBE outside of GROUP BY", first_key(sets)),
+            ast::Expr::GroupingSets(sets) => ("GROUPING SETS outside of GROUP BY", first_key(sets)),
+            ast::Expr::Wildcard(star) => {
+                self.see(star.0.span);
+                ("* as an expression", None)
+            }
+            _ => ("this expression", None),
+        };
+        if let Some(first) = first {
+            self.expr(first);
+        }
+        unsupported(name)
     }
 
     pub(super) fn literal(&mut self, value: ast::ValueWithSpan) -> Literal {
@@ -138,7 +163,10 @@ impl Conversion {
             Value::Boolean(value) => Literal::Boolean(value),
             Value::Null => Literal::Null,
             Value::Placeholder(name) => Literal::Parameter(name),
-            other => Literal::Refused(unsupported(format_args!("literal {other}"))),
+            Value::HexStringLiteral(_) | Value::SingleQuotedByteStringLiteral(_) => {
+                Literal::Refused(unsupported("a literal of bits"))
+            }
+            _ => Literal::Refused(unsupported("this literal")),
         }
     }
 
@@ -251,6 +279,11 @@ impl Conversion {
             AccessExpr::Dot(_) => Subscript::Refused(unsupported("a field of an array")),
         }
     }
+}
+
+/// Returns the first key of grouping sets.
+fn first_key(sets: Vec<Vec<ast::Expr>>) -> Option<ast::Expr> {
+    sets.into_iter().flatten().next()
 }
 
 fn a_field() -> Refused {

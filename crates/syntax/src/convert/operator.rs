@@ -4,7 +4,7 @@ use std::{borrow::Cow, ops::ControlFlow};
 
 use sqlparser::ast::{self, BinaryOperator};
 
-use super::Conversion;
+use super::{Conversion, unsupported};
 use crate::{
     expression::{Connective, Expr, ExprKind, Operator, Quantifier},
     phase,
@@ -26,6 +26,8 @@ enum Link {
     Cast(ast::DataType),
     Collate(ast::ObjectName),
     AtTimeZone(Box<ast::Expr>),
+    /// An operator of another system, by its name.
+    Refused(&'static str),
 }
 
 /// The operands behind LIKE and its relatives.
@@ -141,6 +143,7 @@ impl Conversion {
                 operand: left,
                 zone: self.boxed(zone),
             },
+            Link::Refused(name) => ExprKind::Refused(unsupported(name)),
         }
     }
 }
@@ -210,6 +213,12 @@ fn last_link(tree: ast::Expr, links: &mut Vec<Link>) -> ControlFlow<ast::Expr, a
             timestamp,
             time_zone,
         } => (timestamp, Link::AtTimeZone(time_zone)),
+        ast::Expr::RLike { expr, .. } => (expr, Link::Refused("RLIKE")),
+        ast::Expr::IsNormalized { expr, .. } => (expr, Link::Refused("IS NORMALIZED")),
+        ast::Expr::InUnnest { expr, .. } => (expr, Link::Refused("IN UNNEST")),
+        ast::Expr::MemberOf(member) => (member.value, Link::Refused("MEMBER OF")),
+        ast::Expr::JsonAccess { value, .. } => (value, Link::Refused("a path of JSON")),
+        ast::Expr::OuterJoin(expr) => (expr, Link::Refused("(+)")),
         other => match pattern(other) {
             ControlFlow::Continue((left, link)) => (left, link),
             ControlFlow::Break(operand) => return ControlFlow::Break(operand),
@@ -221,36 +230,38 @@ fn last_link(tree: ast::Expr, links: &mut Vec<Link>) -> ControlFlow<ast::Expr, a
 
 /// Takes LIKE or one of its relatives off an expression.
 fn pattern(tree: ast::Expr) -> ControlFlow<ast::Expr, (Box<ast::Expr>, Link)> {
+    let names = match tree {
+        ast::Expr::ILike { .. } => ["~~*", "!~~*"],
+        _ => ["~~", "!~~"],
+    };
     let (left, operator, pattern, any, translation, escape) = match tree {
         ast::Expr::Like {
             any: true,
             escape_char: Some(_),
+            expr,
             ..
         }
         | ast::Expr::ILike {
             any: true,
             escape_char: Some(_),
+            expr,
             ..
-        } => return ControlFlow::Break(tree),
+        } => return ControlFlow::Continue((expr, Link::Refused("ESCAPE behind ANY"))),
         ast::Expr::Like {
             negated,
             any,
             expr,
             pattern,
             escape_char,
-        } => {
-            let operator = if negated { "!~~" } else { "~~" };
-            let translation = escape_char.is_some().then_some("like_escape");
-            (expr, operator, pattern, any, translation, escape_char)
         }
-        ast::Expr::ILike {
+        | ast::Expr::ILike {
             negated,
             any,
             expr,
             pattern,
             escape_char,
         } => {
-            let operator = if negated { "!~~*" } else { "~~*" };
+            let operator = names[usize::from(negated)];
             let translation = escape_char.is_some().then_some("like_escape");
             (expr, operator, pattern, any, translation, escape_char)
         }

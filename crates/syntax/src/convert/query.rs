@@ -20,6 +20,7 @@ use crate::{
         Alias, CommonTable, Distinct, FromItem, GroupingElement, IfLocked, Lock, OrderKey, Query,
         QueryBody, Select, SelectItem, SetKind, SetOperation, TableReference, With,
     },
+    refusal::Misplaced,
 };
 
 impl Conversion {
@@ -49,6 +50,9 @@ impl Conversion {
         };
         for level in levels.into_iter().rev() {
             if let Err(error) = self.add_clauses(&mut query, level) {
+                if error.state() == SqlState::SYNTAX_ERROR {
+                    self.misplace(Misplaced::Told(error.clone()));
+                }
                 query.refused = Some(Refused(error));
                 break;
             }
@@ -187,6 +191,12 @@ impl Conversion {
         let mut left = self.body(first);
         for (op, quantifier, right) in links.into_iter().rev() {
             phase::pause();
+            if let SetQuantifier::ByName
+            | SetQuantifier::AllByName
+            | SetQuantifier::DistinctByName = quantifier
+            {
+                self.misplace(Misplaced::ByName);
+            }
             let (kind, refused) = match op {
                 SetOperator::Union => (SetKind::Union, None),
                 SetOperator::Intersect => (SetKind::Intersect, None),
@@ -293,7 +303,12 @@ impl Conversion {
                 self.see(options.wildcard_token.0.span);
                 SelectItem::RelationStar(self.dotted_name(name))
             }
-            other => SelectItem::Refused(unsupported(format_args!("{other} in {list}"))),
+            ast::SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::Expr(_), _) => {
+                SelectItem::Refused(unsupported(format_args!(
+                    "a star behind an expression in {list}"
+                )))
+            }
+            _ => SelectItem::Refused(unsupported(format_args!("this item in {list}"))),
         });
         items.collect()
     }

@@ -2,10 +2,11 @@
 
 use sqlparser::ast::{self, JoinConstraint, JoinOperator, TableFactor};
 
-use super::{Conversion, misplaced, unsupported};
+use super::{Conversion, unsupported};
 use crate::{
     name::DottedName,
     query::{Alias, FromItem, Join, JoinCondition, JoinKind, TableReference},
+    refusal::Misplaced,
 };
 
 impl Conversion {
@@ -25,8 +26,19 @@ impl Conversion {
     }
 
     fn join(&mut self, join: ast::Join) -> Join {
+        let outer = std::mem::take(&mut self.span);
         let table = self.table_reference(join.relation);
+        let place = self.span;
+        self.see(outer);
         let (kind, constraint) = match join.join_operator {
+            JoinOperator::CrossJoin(JoinConstraint::None) => {
+                return Join {
+                    table,
+                    kind: JoinKind::Inner,
+                    condition: JoinCondition::None,
+                    refused: None,
+                };
+            }
             JoinOperator::Join(constraint)
             | JoinOperator::Inner(constraint)
             | JoinOperator::CrossJoin(constraint) => (JoinKind::Inner, constraint),
@@ -46,14 +58,16 @@ impl Conversion {
                 };
             }
         };
-        let mut refused = None;
         let condition = match constraint {
-            JoinConstraint::None => JoinCondition::None,
+            JoinConstraint::None => {
+                self.misplace(Misplaced::Behind(place));
+                JoinCondition::None
+            }
             JoinConstraint::On(on) => JoinCondition::On(self.expr(on)),
             JoinConstraint::Using(names) => {
                 let names = self.dotted_names(names);
                 if names.iter().any(|name| name.parts().len() != 1) {
-                    refused = Some(misplaced("a column of USING has a name without dots"));
+                    self.misplace_with("a column of USING has a name without dots");
                 }
                 let names = names.into_iter();
                 JoinCondition::Using(names.flat_map(DottedName::into_parts).collect())
@@ -64,7 +78,7 @@ impl Conversion {
             table,
             kind,
             condition,
-            refused,
+            refused: None,
         }
     }
 
@@ -78,21 +92,20 @@ impl Conversion {
                 sample: Some(_), ..
             } => TableReference::Refused(unsupported("TABLESAMPLE")),
             TableFactor::Table {
-                args: None,
-                with_ordinality: true,
-                ..
-            } => {
-                TableReference::Refused(misplaced("WITH ORDINALITY stands behind functions alone"))
-            }
-            TableFactor::Table {
                 name,
                 alias,
                 args: None,
+                with_ordinality,
                 ..
-            } => TableReference::Named {
-                name: self.dotted_name(name),
-                alias: self.alias(alias),
-            },
+            } => {
+                if with_ordinality {
+                    self.misplace_with("WITH ORDINALITY stands behind functions alone");
+                }
+                TableReference::Named {
+                    name: self.dotted_name(name),
+                    alias: self.alias(alias),
+                }
+            }
             TableFactor::Table {
                 name,
                 alias,
@@ -148,7 +161,15 @@ impl Conversion {
                 item: Box::new(self.item_of_from(*table_with_joins)),
                 alias: self.alias(alias),
             },
-            other => TableReference::Refused(unsupported(format_args!("{other} in FROM"))),
+            other => TableReference::Refused(unsupported(match other {
+                TableFactor::TableFunction { .. } => "TABLE (...) in FROM",
+                TableFactor::JsonTable { .. } => "JSON_TABLE in FROM",
+                TableFactor::XmlTable { .. } => "XMLTABLE in FROM",
+                TableFactor::Pivot { .. } => "PIVOT in FROM",
+                TableFactor::Unpivot { .. } => "UNPIVOT in FROM",
+                TableFactor::MatchRecognize { .. } => "MATCH_RECOGNIZE in FROM",
+                _ => "this relation in FROM",
+            })),
         }
     }
 

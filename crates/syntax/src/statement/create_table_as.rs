@@ -14,7 +14,10 @@ use super::{
     inner::{Execute, InnerStatement},
     rows::RowStatement,
 };
-use crate::name::{DottedName, Name};
+use crate::{
+    name::{DottedName, Name},
+    refusal::{Misplaced, Refusal},
+};
 
 /// A table that has the rows of a query.
 #[derive(Debug, Clone)]
@@ -64,7 +67,7 @@ impl TableAs {
     pub const TAG: &'static str = "CREATE TABLE AS";
 
     /// Reads on behind CREATE; `None`, and nothing read, if it is something else.
-    pub(super) fn parse(parser: &mut Parser<'_>) -> Parsed<Option<Self>> {
+    pub(super) fn parse(parser: &mut Parser<'_>) -> Result<Option<Self>, Refusal> {
         let begins = parser.index();
         let _ = parser.parse_keyword(Keyword::GLOBAL) || parser.parse_keyword(Keyword::LOCAL);
         let temporary =
@@ -87,7 +90,7 @@ impl TableAs {
         parser.expect_keyword_is(Keyword::AS)?;
         let query = match parser.parse_keyword(Keyword::EXECUTE) {
             true => InnerStatement::Execute(Execute::parse(parser)?),
-            false => InnerStatement::Rows(RowStatement::of_query(parser.parse_query()?)),
+            false => InnerStatement::Rows(RowStatement::of_query(parser.parse_query()?)?),
         };
         let mut with_data = true;
         if parser.parse_keyword(Keyword::WITH) {
@@ -108,23 +111,28 @@ impl TableAs {
 
     /// Takes the table that a query asks for with INTO out of the query; gives back a query that
     /// asks for none.
-    pub(super) fn of_query(mut query: Box<ast::Query>) -> Result<Self, Box<ast::Query>> {
+    ///
+    /// # Errors
+    /// Forms that PostgreSQL's grammar does not have.
+    pub(super) fn of_query(
+        mut query: Box<ast::Query>,
+    ) -> Result<Result<Self, Box<ast::Query>>, Misplaced> {
         let Some(SelectInto {
             temporary, name, ..
         }) = take_into(&mut query.body)
         else {
-            return Err(query);
+            return Ok(Err(query));
         };
-        Ok(Self {
+        Ok(Ok(Self {
             name: DottedName::of(&name),
             if_not_exists: false,
             temporary,
             columns: Vec::new(),
-            query: InnerStatement::Rows(RowStatement::of_query(query)),
+            query: InnerStatement::Rows(RowStatement::of_query(query)?),
             with_data: true,
             unsupported: None,
             is_into: true,
-        })
+        }))
     }
 }
 

@@ -37,7 +37,7 @@ impl CreateView {
             name: DottedName::of(&written.name),
             or_replace: written.or_replace,
             columns: columns.map(|column| Name::of(&column.name)).collect(),
-            query: DefiningQuery::of(written.query),
+            query: DefiningQuery::of(written.query)?,
             supported,
         })
     }

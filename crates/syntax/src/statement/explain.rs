@@ -76,7 +76,7 @@ impl Explain {
             verbose,
             format,
             options: options.map_or_else(Vec::new, ExplainOption::of),
-            statement: RowStatement::of(statement).ok().map(InnerStatement::Rows),
+            statement: RowStatement::of(statement)?.ok().map(InnerStatement::Rows),
         })
     }
 

@@ -9,6 +9,7 @@ use crate::{
     change::Change,
     convert,
     query::{Query, QueryBody},
+    refusal::Misplaced,
 };
 
 /// The query of a view.
@@ -22,11 +23,14 @@ pub struct DefiningQuery {
 
 impl DefiningQuery {
     /// Takes a query from the parser.
-    pub(crate) fn of(tree: Box<ast::Query>) -> Self {
-        Self {
+    ///
+    /// # Errors
+    /// Forms that PostgreSQL's grammar does not have.
+    pub(crate) fn of(tree: Box<ast::Query>) -> Result<Self, Misplaced> {
+        Ok(Self {
             text: tree.to_string(),
-            statement: RowStatement::of_query(tree),
-        }
+            statement: RowStatement::of_query(tree)?,
+        })
     }
 
     /// Returns the query as a statement by itself.
@@ -88,21 +92,29 @@ pub enum RowStatement {
 
 impl RowStatement {
     /// Takes a query from the parser.
-    pub(crate) fn of_query(tree: Box<ast::Query>) -> Self {
-        Self::Query(Box::new(convert::query(*tree)))
+    ///
+    /// # Errors
+    /// Forms that PostgreSQL's grammar does not have.
+    pub(crate) fn of_query(tree: Box<ast::Query>) -> Result<Self, Misplaced> {
+        Ok(Self::Query(Box::new(convert::query(*tree)?)))
     }
 
     /// Takes a statement from the parser, or gives it back if it does not just read or change rows, as
     /// `SELECT INTO`.
-    pub(crate) fn of(tree: Box<ast::Statement>) -> Result<Self, Box<ast::Statement>> {
-        match *tree {
-            ast::Statement::Query(query) if !has_into(&query.body) => Ok(Self::of_query(query)),
+    ///
+    /// # Errors
+    /// Forms that PostgreSQL's grammar does not have.
+    pub(crate) fn of(
+        tree: Box<ast::Statement>,
+    ) -> Result<Result<Self, Box<ast::Statement>>, Misplaced> {
+        Ok(Ok(match *tree {
+            ast::Statement::Query(query) if !has_into(&query.body) => Self::of_query(query)?,
             tree @ (ast::Statement::Insert(_)
             | ast::Statement::Update(_)
             | ast::Statement::Delete(_)
-            | ast::Statement::Merge(_)) => Ok(Self::Change(convert::change(tree))),
-            tree => Err(Box::new(tree)),
-        }
+            | ast::Statement::Merge(_)) => Self::Change(convert::change(tree)?),
+            tree => return Ok(Err(Box::new(tree))),
+        }))
     }
 
     /// Returns the kind of the statement.

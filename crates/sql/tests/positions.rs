@@ -1,0 +1,106 @@
+//! Places of errors in the client's text, as PostgreSQL tells them: a bar in a text stands before the place.
+
+use crate::bed::Bed;
+
+/// Checks that texts fail with an error at their bar.
+#[track_caller]
+fn fail_at_bar(marked: &[&str], state: &str) {
+    let mut bed = Bed::new();
+    bed.run("create table t (a int, b int); create table u (a int)")
+        .unwrap();
+    for marked in marked {
+        let text = marked.replacen('|', "", 1);
+        let place = marked.chars().position(|c| c == '|').unwrap();
+        let error = bed.run(&text).expect_err(marked);
+        assert_eq!(error.state().code(), state, "{marked}: {error}");
+        let position = error.position().map(|position| position as usize);
+        assert_eq!(position, Some(place + 1), "{marked}: {error}");
+    }
+}
+
+/// The place of an operator was that of the first sign behind the words of its left operand, as the star of `count(*)`;
+/// and that of an operator before its operand was the operand's.
+#[test]
+fn an_operator_without_operands_is_told_at_its_own_place() {
+    let marked = [
+        "select count(*) |+ '\\x'::bytea from t",
+        "select count(*) |* '\\x'::bytea from t",
+        "select sum(a) over () |+ '\\x'::bytea from t",
+        "select sum(a) over (order by b) |+ '\\x'::bytea from t",
+        "select a::numeric(10, 2) |+ '\\x'::bytea from t",
+        "select a::int /* + /* + */ - */ |+ '\\x'::bytea from t",
+        "select a::int -- a + b\n |+ '\\x'::bytea from t",
+        "select a::\"char\" |+ '\\x'::bytea from t",
+        "select (array[1])[1] |+ '\\x'::bytea",
+        "select (a is null) |= '\\x'::bytea from t",
+        "select 1 |operator(pg_catalog.+) '\\x'::bytea",
+        "select 1 |= any (array['\\x'::bytea])",
+        "select |-'\\x'::bytea",
+        "select - (|-'\\x'::bytea)",
+        "select 1 - |-'\\x'::bytea",
+        "select |@ ('\\x'::bytea)",
+        "select 1 |in ('\\x'::bytea)",
+        "select (a is null) |in ('\\x'::bytea) from t",
+        "select (a is not null) |not in ('\\x'::bytea) from t",
+        "select 1 |not like '\\x'::bytea",
+        "select 1 |between '\\x'::bytea and 2",
+        "select 1 |is not distinct from '\\x'::bytea",
+    ];
+    fail_at_bar(&marked, "42883");
+}
+
+/// A join without a condition was taken for a product of its sides; with LEFT for one that keeps rows.
+#[test]
+fn a_join_needs_a_condition() {
+    let marked = [
+        "select * from t left join u|",
+        "select * from t join u |where true",
+        "select * from t x left join (select 1 as z) y |group by 1",
+        "select (select 1 from t full join u|)",
+        "select * from t right join generate_series(1, 2) |order by 1",
+        "update t set a = 1 from t x join u |where true",
+        "explain select * from t left join u|",
+        "create view v as select 1 from t left join u|",
+        "create table k as select 1 from t left join u|",
+        "copy (select 1 from t left join u|) to stdout",
+        "select 1 as x union all |by name select 2",
+        "select 1 as x except |by name select 2",
+    ];
+    fail_at_bar(&marked, "42601");
+    let mut bed = Bed::new();
+    for text in [
+        "select * from (values (1)) t(a) cross join (values (2)) u(b)",
+        "select * from (values (1)) t(a) natural join (values (1)) u(a)",
+        "select distinct by name from (select 1 as by) s",
+        "select all by name from (select 1 as by) s",
+    ] {
+        assert_eq!(bed.run(text).unwrap().rows.len(), 1, "{text}");
+    }
+}
+
+/// A form of another system had no place if it was long: the whole of it was written, and its place looked for in it,
+/// whether it was bound or not.
+#[test]
+fn long_forms_of_other_systems_have_places() {
+    let long = " || 'x'".repeat(1000);
+    for marked in [
+        format!("select |'a'{long} rlike 'b'"),
+        format!("select 1, |'a' rlike 'b'{long}"),
+        format!("select (|'a'{long}) is nfc normalized"),
+    ] {
+        fail_at_bar(&[&marked], "0A000");
+    }
+}
+
+#[test]
+fn a_name_in_another_database_is_told_at_its_place() {
+    let marked = [
+        "select |other.public.t.a from t",
+        "select |other.public.t.* from t",
+        "select * from |other.public.t",
+    ];
+    fail_at_bar(&marked, "0A000");
+    fail_at_bar(&["select |a.b.c.d.e from t"], "42601");
+    fail_at_bar(&["select |tableoid from t, u"], "42702");
+    fail_at_bar(&["select |tableoid from (select 1) s"], "42703");
+}
