@@ -289,6 +289,15 @@ impl<'b> Binder<'b> {
         bound
     }
 
+    /// Binds a text that the catalog keeps, with names that are looked for in these schemas: places in the text are no
+    /// places of the client's.
+    fn stored_text<T>(&mut self, schemas: &[ObjectId], bind: impl FnOnce(&mut Self) -> T) -> T {
+        let outer = std::mem::replace(&mut self.lines, Lines::none());
+        let bound = self.under(schemas, bind);
+        self.lines = outer;
+        bound
+    }
+
     /// Notes a primary key that the statement itself cannot be without.
     fn note_grouped_by(&mut self, key: ObjectId) {
         if self.depth == 0 && !self.grouped_by.contains(&key) {

@@ -13,7 +13,6 @@ use crate::{
 };
 use batch::OwnedValue;
 use catalog::{ObjectId, StoredExpression};
-use syntax::position::Lines;
 
 const INT8: Type = Type::Scalar(Scalar::Int8);
 
@@ -95,11 +94,9 @@ impl Binder<'_> {
     ) -> Result<Expression> {
         let parsed = syntax::parse_expression(&stored.text)?;
         let mut own = Clause::plain("DEFAULT expressions");
-        let outer = std::mem::replace(&mut self.lines, Lines::none());
-        let bound = self.under(&stored.search_path, |binder| {
+        let bound = self.stored_text(&stored.search_path, |binder| {
             binder.scalar(parsed.tree(), &Scope::default(), &mut own)
         });
-        self.lines = outer;
         let is_query = |applied: &Applied| matches!(applied, Applied::Query(_));
         if own.subqueries.iter().any(is_query) {
             let message = "cannot use subquery in DEFAULT expression";

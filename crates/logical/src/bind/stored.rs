@@ -14,7 +14,6 @@ use catalog::{NameClass, ObjectId, Table, TableKind, View};
 use syntax::{
     lock_strength,
     name::QualifiedName,
-    position::Lines,
     query::{self, Lock},
     statement::RowStatement,
 };
@@ -165,15 +164,13 @@ impl Binder<'_> {
         };
         // Names in it are its own: neither common tables nor positions of this statement count.
         let common_tables = std::mem::take(&mut self.common_tables);
-        let outer = std::mem::replace(&mut self.lines, Lines::none());
         let around = self.view.replace(view.clone());
         self.depth += 1;
-        let bound = self.under(&view.search_path, |binder| {
+        let bound = self.stored_text(&view.search_path, |binder| {
             binder.deeper(|binder| binder.query(query, &Scope::default()))
         });
         self.depth -= 1;
         self.view = around;
-        self.lines = outer;
         self.common_tables = common_tables;
         let (relation, outputs) = bound?;
         let mut columns = Vec::with_capacity(outputs.len());

@@ -22,7 +22,6 @@ use syntax::{
     change::{AssignedRow, Assignment, Overriding},
     expression::{Expr, Refused},
     name::{DottedName, Name},
-    position::Lines,
     query::{Query, SelectItem},
 };
 
@@ -118,11 +117,9 @@ impl Binder<'_> {
     ) -> Result<Expression> {
         let parsed = syntax::parse_expression(&stored.text)?;
         let mut clause = Clause::plain(place);
-        let outer = std::mem::replace(&mut self.lines, Lines::none());
-        let bound = self.under(&stored.search_path, |binder| {
+        let bound = self.stored_text(&stored.search_path, |binder| {
             binder.scalar(parsed.tree(), scope, &mut clause)
         });
-        self.lines = outer;
         if !clause.subqueries.is_empty() {
             let singular = place.strip_suffix('s').unwrap_or(place);
             let message = format!("cannot use subquery in {singular}");
