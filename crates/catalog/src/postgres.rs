@@ -280,3 +280,6 @@ fn operator(words: &mut Words) -> Operator {
         numbers: words.numbers(),
     }
 }
+
+#[cfg(test)]
+mod tests;

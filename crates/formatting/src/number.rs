@@ -223,10 +223,11 @@ impl NumberPattern {
             _ => {
                 let shifted = match pattern.shift {
                     0 => number,
-                    shift => number.multiply(
-                        Numeric::from_i128(10i128.pow(shift.min(30)), 0, scratch)?,
-                        scratch,
-                    )?,
+                    shift => {
+                        let shift = Numeric::from_i128(shift.into(), 0, scratch)?;
+                        let unit = Numeric::small(10, 0).power(shift, scratch)?;
+                        number.multiply(unit, scratch)?
+                    }
                 };
                 let mut text = Vec::new();
                 shifted.round(scale as i32, scratch)?.write_text(&mut text);

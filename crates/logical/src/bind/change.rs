@@ -95,8 +95,9 @@ impl Binder<'_> {
         if !others.is_empty() {
             let right = self.from(others, scope)?;
             // The target is no part of FROM: LATERAL cannot refer to it.
-            let own = Relation::Scan(scan.clone()).columns();
-            if own.iter().any(|id| right.outer_columns().contains(id)) {
+            let outer = right.outer_columns();
+            let mut own = scan.columns.iter().map(|(id, _)| *id).chain([scan.key]);
+            if own.any(|id| outer.contains(&id)) {
                 let name = &target.name;
                 let message =
                     format!("invalid reference to FROM-clause entry for table \"{name}\"");
