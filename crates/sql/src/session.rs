@@ -421,7 +421,7 @@ impl Session {
     /// # Errors
     /// Those that [`comes_first`]. Others are found in its turn.
     fn read(&self, source: &Source<'_>) -> Result<()> {
-        match source.check() {
+        match source.statement() {
             Err(error) if comes_first(&error) => Err(error),
             _ => Ok(()),
         }
@@ -434,8 +434,8 @@ impl Session {
         sink: &mut impl Sink,
     ) -> Result<()> {
         self.enter();
-        if source.may_have_plan() {
-            self.transaction.check()?;
+        // In a failed transaction, a statement is read for the errors of its grammar alone.
+        if source.may_have_plan() && self.transaction.check().is_ok() {
             interruptible(limits, pin!(self.on_rows(source, sink))).await?;
             return self.set_pending(sink).await;
         }
@@ -499,7 +499,7 @@ impl Session {
             Statement::Copy(copy) => self.copy(copy, source, sink).await,
             Statement::Explain(explain) => self.explain(explain, source, sink).await,
             Statement::Maintenance(order) => self.maintain(order, sink).await,
-            Statement::Unsupported(words) => Err(SqlError::unsupported(words)),
+            Statement::Refused(error) => Err(error.clone()),
             _ => Err(SqlError::new(
                 SqlState::INTERNAL_ERROR,
                 "a statement that is carried out elsewhere",

@@ -58,8 +58,13 @@ pub enum Command {
     RollbackTo(String),
     /// SET TRANSACTION.
     SetTransaction(Modes),
-    /// SET SESSION CHARACTERISTICS AS TRANSACTION.
-    SetCharacteristics(Modes),
+    /// `SET [SESSION | LOCAL] SESSION CHARACTERISTICS AS TRANSACTION`.
+    SetCharacteristics {
+        /// The transaction modes of the statement.
+        modes: Modes,
+        /// The scope of the modes: the session, or for `LOCAL` the transaction.
+        scope: Scope,
+    },
     /// `SET [SESSION | LOCAL] name TO value`, and its special forms, as `SET TIME ZONE`.
     Set {
         /// The name of the setting; a special form has its setting's name, as `TimeZone`.
@@ -179,7 +184,7 @@ impl Command {
             Self::Rollback { .. } | Self::RollbackTo(_) => "ROLLBACK",
             Self::Savepoint(_) => "SAVEPOINT",
             Self::Release(_) => "RELEASE",
-            Self::SetTransaction(_) | Self::SetCharacteristics(_) | Self::Set { .. } => "SET",
+            Self::SetTransaction(_) | Self::SetCharacteristics { .. } | Self::Set { .. } => "SET",
             Self::Reset(_) | Self::ResetAll => "RESET",
             Self::Show(_) | Self::ShowAll => "SHOW",
             Self::DiscardAll => "DISCARD ALL",

@@ -6,12 +6,7 @@ use sqlparser::{
 };
 use types::Result;
 
-use super::{
-    Source,
-    dialect::Postgres,
-    name::DottedName,
-    refusal::{not_parsed, unexpected},
-};
+use super::{Source, name::DottedName, parse_whole};
 
 /// The moment at which constraints are to be looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,13 +27,7 @@ impl SetConstraints {
             return Ok(None);
         }
         let tokens = source.tokens()[2..].to_vec();
-        let dialect = Postgres::new(tokens.len());
-        let mut parser = Parser::new(&dialect).with_tokens_with_locations(tokens);
-        match read(&mut parser) {
-            Ok(set) if parser.peek_token_ref().token == Token::EOF => Ok(Some(set)),
-            Ok(_) => Err(unexpected(source.lines(), parser.peek_token_ref())),
-            Err(error) => Err(not_parsed(source.lines(), error, &parser)),
-        }
+        parse_whole(source.lines(), tokens, read).map(Some)
     }
 }
 

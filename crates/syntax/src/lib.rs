@@ -34,8 +34,11 @@ pub mod phase;
 pub mod position;
 pub mod query;
 mod refusal;
+mod reindex;
+mod reserved;
 pub mod statement;
 pub mod table_like;
+mod taken_out;
 mod tree;
 
 use std::{ops::Range, rc::Rc};
@@ -43,18 +46,20 @@ use std::{ops::Range, rc::Rc};
 use sqlparser::{
     ast::{self, DollarQuotedString},
     keywords::Keyword,
-    parser::Parser,
+    parser::{Parser, ParserError},
     tokenizer::{Token, TokenWithSpan, Tokenizer},
 };
 use types::{Result, SqlError, SqlState};
 
 use self::{
     change::Overriding,
+    command::Command,
     constraints::SetConstraints,
     dialect::Postgres,
     position::Lines,
     refusal::{Misplaced, not_parsed, unexpected, unfinished},
-    statement::definition,
+    statement::{RowKind, definition},
+    taken_out::TakenOut,
 };
 pub use self::{
     statement::{Expression, Statement},
@@ -240,28 +245,30 @@ impl<'t> Source<'t> {
         &self.tokens
     }
 
-    /// Reads the statement, whatever kind it is, and the one within a PREPARE or a DECLARE, which reads or changes
-    /// rows: statements do not nest any deeper.
+    /// Reads the statement within a PREPARE or a DECLARE, if the command is one: it reads or changes rows, so that
+    /// statements do not nest any deeper.
     ///
     /// # Errors
-    /// Those of [`Source::statement`].
-    pub fn check(&self) -> Result<()> {
-        let statement = self.statement()?;
-        let Statement::Session(command) = &*statement else {
-            return Ok(());
-        };
+    /// 42601 for a statement that the command does not take; those of [`Source::statement`].
+    fn check_within(&self, command: &Command) -> Result<()> {
         let Some(begins) = command.begins() else {
             return Ok(());
         };
         let within = self.part(begins)?;
-        match within.may_have_plan() {
-            true => within.statement().map(drop),
-            false => Err(within.not_expected()),
+        if !within.may_have_plan() {
+            return Err(within.not_expected());
+        }
+        let statement = Tree::new(within.other_statement()?, within.tokens.len());
+        match (command, &*statement) {
+            (Command::Declare(_), Statement::Rows(rows)) if rows.kind() != RowKind::Select => {
+                Err(within.not_expected())
+            }
+            _ => Ok(()),
         }
     }
 
     /// Reads the statement in phases of its own. Statements about the session are mostly short: they
-    /// take no phase unless they are long.
+    /// take no phase unless they are long, or have a statement within them.
     ///
     /// # Errors
     /// Those of [`Source::statement`].
@@ -272,7 +279,8 @@ impl<'t> Source<'t> {
                 .session_statement()?
                 .map(|read| Tree::new(read, length)))
         };
-        match phase::run_if(length > SHALLOW_TOKENS, command).await? {
+        let has_another = self.begins_with("prepare") || self.begins_with("declare");
+        match phase::run_if(length > SHALLOW_TOKENS || has_another, command).await? {
             Some(command) => Ok(command),
             None => phase::run(|| Ok(Tree::new(self.other_statement()?, length))).await,
         }
@@ -304,7 +312,13 @@ impl<'t> Source<'t> {
     fn session_statement(&self) -> Result<Option<Statement>> {
         match self.may_have_plan() {
             true => Ok(None),
-            false => Ok(self.command()?.map(Statement::Session)),
+            false => {
+                let command = self.command()?;
+                command
+                    .iter()
+                    .try_for_each(|command| self.check_within(command))?;
+                Ok(command.map(Statement::Session))
+            }
         }
     }
 
@@ -319,13 +333,11 @@ impl<'t> Source<'t> {
         if let Some(definition) = self.definition()? {
             return Ok(definition);
         }
-        self.refuse_current_of()?;
         if maintenance::is_maintenance(self) {
             return maintenance::maintenance(self).map(Statement::Maintenance);
         }
         if self.has_words(&["reindex"]) {
-            let error = SqlError::unsupported("REINDEX");
-            return Err(error.hint("Drop the index and create it again."));
+            return reindex::reindex(self).map(Statement::Refused);
         }
         let mut tokens = self.tokens.clone();
         let concurrently = self.is_concurrent_drop();
@@ -342,12 +354,14 @@ impl<'t> Source<'t> {
     /// Has the parser read the statement, of which these are the tokens.
     fn parsed(&self, mut tokens: Vec<TokenWithSpan>) -> Result<Statement> {
         let overriding = Overriding::take(&mut tokens)?;
+        let taken_out = TakenOut::take(&mut tokens);
         let tree = parse_tokens(&self.lines, tokens)?;
         let statement = Statement::of(tree);
         let mut statement = statement.map_err(|misplaced: Misplaced| misplaced.told(self))?;
         if let Some(overriding) = overriding {
             overriding.note(&mut statement)?;
         }
+        taken_out.refuse(&mut statement, &self.lines)?;
         Ok(statement)
     }
 
@@ -360,6 +374,7 @@ impl<'t> Source<'t> {
             return Ok(None);
         }
         let mut tokens = self.tokens.clone();
+        let taken_out = TakenOut::take(&mut tokens);
         if is_kept(&tokens) {
             requote(&mut tokens);
         }
@@ -372,7 +387,12 @@ impl<'t> Source<'t> {
             Ok(Some(_)) if parser.peek_token_ref().token != Token::EOF => {
                 Err(unexpected(&self.lines, parser.peek_token_ref()))
             }
-            Ok(found) => Ok(found),
+            Ok(mut found) => {
+                if let Some(statement) = &mut found {
+                    taken_out.refuse(statement, &self.lines)?;
+                }
+                Ok(found)
+            }
             Err(refusal) => Err(refusal.told(self, &parser)),
         }
     }
@@ -391,36 +411,10 @@ impl<'t> Source<'t> {
     }
 }
 
-impl Source<'_> {
-    /// # Errors
-    /// 0A000 for `WHERE CURRENT OF`, which the parser does not know.
-    fn refuse_current_of(&self) -> Result<()> {
-        let is = |token: &TokenWithSpan, word: &str| {
-            matches!(&token.token, Token::Word(found)
-            if found.quote_style.is_none() && found.value.eq_ignore_ascii_case(word))
-        };
-        let mut triples = self.tokens.windows(3);
-        let found = triples.find(|triple| {
-            is(&triple[0], "where") && is(&triple[1], "current") && is(&triple[2], "of")
-        });
-        match found {
-            None => Ok(()),
-            Some(triple) => {
-                let error = SqlError::unsupported("WHERE CURRENT OF");
-                Err(match self.lines.of(triple[1].span) {
-                    Some(position) => error.at(position),
-                    None => error,
-                })
-            }
-        }
-    }
-}
-
 /// Returns the parser's tree of the one statement that these tokens are; locations are those of
 /// `lines`.
 fn parse_tokens(lines: &Lines<'_>, mut tokens: Vec<TokenWithSpan>) -> Result<ast::Statement> {
     depth::check(&tokens)?;
-    refuse_set_columns(lines, &tokens)?;
     refuse_checked_recursion(lines, &tokens)?;
     if is_kept(&tokens) {
         requote(&mut tokens);
@@ -429,13 +423,24 @@ fn parse_tokens(lines: &Lines<'_>, mut tokens: Vec<TokenWithSpan>) -> Result<ast
     lock_order::arrange(&mut tokens);
     identity::arrange(&mut tokens);
     insert_source::arrange(&mut tokens);
+    parse_whole(lines, tokens, |parser| parser.parse_statement())
+}
+
+/// Returns what the parser reads, which all of these tokens are; locations are those of `lines`.
+///
+/// # Errors
+/// 42601.
+fn parse_whole<T>(
+    lines: &Lines<'_>,
+    tokens: Vec<TokenWithSpan>,
+    read: impl FnOnce(&mut Parser<'_>) -> std::result::Result<T, ParserError>,
+) -> Result<T> {
     let dialect = Postgres::new(tokens.len());
     let mut parser = Parser::new(&dialect)
         .with_recursion_limit(DEPTH_MAX)
         .with_tokens_with_locations(tokens);
-    let statement = parser.parse_statement();
-    match statement {
-        Ok(statement) if parser.peek_token_ref().token == Token::EOF => Ok(statement),
+    match read(&mut parser) {
+        Ok(read) if parser.peek_token_ref().token == Token::EOF => Ok(read),
         Ok(_) => Err(unexpected(lines, parser.peek_token_ref())),
         Err(error) => Err(not_parsed(lines, error, &parser)),
     }
@@ -449,18 +454,7 @@ pub fn parse_expression(text: &str) -> Result<Expression> {
     let lines = Lines::new(text);
     let tokens = tokens(text, &lines)?;
     depth::check(&tokens)?;
-    let dialect = Postgres::new(tokens.len());
-    let mut parser = Parser::new(&dialect)
-        .with_recursion_limit(DEPTH_MAX)
-        .with_tokens_with_locations(tokens);
-    let expression = parser.parse_expr();
-    match expression {
-        Ok(expression) if parser.peek_token_ref().token == Token::EOF => {
-            Ok(Expression::of(expression))
-        }
-        Ok(_) => Err(unexpected(&lines, parser.peek_token_ref())),
-        Err(error) => Err(not_parsed(&lines, error, &parser)),
-    }
+    parse_whole(&lines, tokens, |parser| parser.parse_expr()).map(Expression::of)
 }
 
 /// Returns whether a statement has expressions or queries whose texts the catalog keeps.
@@ -489,32 +483,6 @@ fn requote(tokens: &mut [TokenWithSpan]) {
             value: text.clone(),
             tag,
         });
-    }
-}
-
-/// # Errors
-/// 0A000 for columns after `ON DELETE SET NULL` or `SET DEFAULT`, which the parser does not know.
-fn refuse_set_columns(lines: &Lines<'_>, tokens: &[TokenWithSpan]) -> Result<()> {
-    let is = |token: &TokenWithSpan, keywords: &[Keyword]| match &token.token {
-        Token::Word(word) => keywords.contains(&word.keyword),
-        _ => false,
-    };
-    let found = tokens.windows(5).find(|tokens| {
-        is(&tokens[0], &[Keyword::ON])
-            && is(&tokens[1], &[Keyword::DELETE, Keyword::UPDATE])
-            && is(&tokens[2], &[Keyword::SET])
-            && is(&tokens[3], &[Keyword::NULL, Keyword::DEFAULT])
-            && tokens[4].token == Token::LParen
-    });
-    match found {
-        Some(tokens) => {
-            let position = lines.position(tokens[4].span.start);
-            Err(
-                SqlError::unsupported("a list of columns after SET NULL or SET DEFAULT")
-                    .at(position),
-            )
-        }
-        None => Ok(()),
     }
 }
 

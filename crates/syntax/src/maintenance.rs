@@ -9,9 +9,8 @@ use types::{Result, SqlError, SqlState};
 
 use super::{
     Source,
-    dialect::Postgres,
     name::{self, DottedName, Name},
-    refusal::{not_parsed, unexpected},
+    parse_whole,
 };
 
 /// Number of processes that PARALLEL may ask for.
@@ -54,8 +53,6 @@ pub(crate) fn is_maintenance(source: &Source<'_>) -> bool {
 /// # Errors
 /// 42601.
 pub(crate) fn maintenance(source: &Source<'_>) -> Result<Maintenance> {
-    let dialect = Postgres::new(source.tokens().len());
-    let mut parser = Parser::new(&dialect).with_tokens_with_locations(source.tokens().to_vec());
     let mut found = Maintenance {
         vacuum: false,
         analyze: false,
@@ -63,13 +60,8 @@ pub(crate) fn maintenance(source: &Source<'_>) -> Result<Maintenance> {
         targets: Vec::new(),
         supported: Ok(()),
     };
-    let lines = source.lines();
-    let parsed = statement(&mut parser, &mut found);
-    let refused = match parsed {
-        Ok(refused) if parser.peek_token_ref().token == Token::EOF => refused,
-        Ok(_) => return Err(unexpected(lines, parser.peek_token_ref())),
-        Err(error) => return Err(not_parsed(lines, error, &parser)),
-    };
+    let (lines, tokens) = (source.lines(), source.tokens().to_vec());
+    let refused = parse_whole(lines, tokens, |parser| statement(parser, &mut found))?;
     let mut targets = found.targets.iter();
     if let Some(Refused(error, span)) = refused {
         found.supported = Err(match lines.of(span) {
@@ -114,11 +106,7 @@ fn statement(
             }
         }
         parser.expect_token(&Token::RParen)?;
-        if layout.is_full && layout.is_parallel && refused.is_none() {
-            let message = "VACUUM FULL cannot be performed in parallel";
-            let error = SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message);
-            refused = Some(Refused(error, Span::empty()));
-        }
+        refused = refused.or_else(|| layout.conflict());
     } else if found.vacuum {
         // In this order, and no other. Nothing is told, so VERBOSE tells no more.
         for keyword in [Keyword::FULL, Keyword::FREEZE, Keyword::VERBOSE] {
@@ -147,10 +135,30 @@ fn statement(
 struct Layout {
     is_full: bool,
     is_parallel: bool,
+    skips_no_pages: bool,
+}
+
+impl Layout {
+    /// Returns the error for options of which one excludes the other.
+    fn conflict(&self) -> Option<Refused> {
+        let message = match self {
+            Self { is_full: false, .. } => return None,
+            Self {
+                is_parallel: true, ..
+            } => "VACUUM FULL cannot be performed in parallel",
+            Self {
+                skips_no_pages: true,
+                ..
+            } => "VACUUM option DISABLE_PAGE_SKIPPING cannot be used with FULL",
+            _ => return None,
+        };
+        let error = SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message);
+        Some(Refused(error, Span::empty()))
+    }
 }
 
 /// The value of an option.
-enum Argument {
+pub(super) enum Argument {
     Missing,
     /// A word or a string, in lower case.
     Text(String),
@@ -202,7 +210,9 @@ impl Argument {
 }
 
 /// Reads an option in parentheses: its name, its value, and the place of its name.
-fn option(parser: &mut Parser<'_>) -> std::result::Result<(String, Argument, Span), ParserError> {
+pub(super) fn option(
+    parser: &mut Parser<'_>,
+) -> std::result::Result<(String, Argument, Span), ParserError> {
     let span = parser.peek_token_ref().span;
     let name = name::fold(parser.parse_identifier()?);
     Ok((name, Argument::read(parser)?, span))
@@ -227,10 +237,11 @@ fn accept(
         ("analyze", true) => found.analyze = is_on()?,
         ("skip_locked", _) => found.skip_locked = is_on()?,
         ("full", true) => layout.is_full = is_on()?,
+        ("disable_page_skipping", true) => layout.skips_no_pages = is_on()?,
         ("parallel", true) => layout.is_parallel = workers(argument, span)? > 0,
         ("index_cleanup", true) if matches!(argument, Argument::Text(text) if text == "auto") => {}
         ("verbose", _)
-        | ("freeze" | "disable_page_skipping" | "process_toast" | "truncate", true)
+        | ("freeze" | "process_toast" | "truncate", true)
         | ("index_cleanup", true) => drop(is_on()?),
         (_, is_vacuum) => {
             let statement = if is_vacuum { "VACUUM" } else { "ANALYZE" };

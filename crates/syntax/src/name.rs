@@ -5,6 +5,7 @@ use std::fmt;
 use sqlparser::{
     ast::{Ident, ObjectName, ObjectNamePart},
     parser::{Parser, ParserError},
+    tokenizer::Token,
 };
 use types::{Result, SqlError, SqlState};
 
@@ -80,9 +81,12 @@ impl Name {
         Self::from(ident.clone())
     }
 
-    /// Reads a name.
+    /// Reads a name, which a string is none of, though the parser takes it for one.
     pub(crate) fn parse(parser: &mut Parser<'_>) -> std::result::Result<Self, ParserError> {
-        parser.parse_identifier().map(Self::from)
+        match parser.peek_token_ref().token {
+            Token::SingleQuotedString(_) => parser.expected_ref("a name", parser.peek_token_ref()),
+            _ => parser.parse_identifier().map(Self::from),
+        }
     }
 
     /// Returns the name, folded to lower case unless it is quoted, and cut.

@@ -22,6 +22,8 @@ use crate::{
 pub(crate) enum Misplaced {
     /// PostgreSQL's grammar does not have the keyword, the first of its kind in the statement, where it stands.
     Keyword(Keyword),
+    /// PostgreSQL's grammar does not have the token at this place.
+    At(Span),
     /// PostgreSQL's grammar wants something else behind this place.
     Behind(Span),
     /// `BY NAME` behind a set operation.
@@ -37,6 +39,7 @@ impl Misplaced {
         let found = match self {
             Self::Told(error) => return error,
             Self::Keyword(keyword) => tokens.iter().find(|token| is_keyword(token, &[keyword])),
+            Self::At(span) => tokens.iter().find(|token| Span::from(token.span) == span),
             Self::Behind(span) => behind(tokens, span),
             Self::ByName => tokens.windows(3).find_map(|tokens| match tokens {
                 [before, by, name]
@@ -88,6 +91,20 @@ pub(crate) fn refuse_keywords(clauses: &[(bool, Keyword)]) -> Result<(), Misplac
     match clauses.iter().find(|(is_there, _)| *is_there) {
         Some((_, keyword)) => Err(Misplaced::Keyword(*keyword)),
         None => Ok(()),
+    }
+}
+
+/// Refuses options of which one is given more than once.
+///
+/// # Errors
+/// 42601, which is no error of grammar.
+pub(crate) fn refuse_redundant(is_redundant: bool) -> Result<(), SqlError> {
+    match is_redundant {
+        false => Ok(()),
+        true => Err(SqlError::new(
+            SqlState::SYNTAX_ERROR,
+            "conflicting or redundant options",
+        )),
     }
 }
 

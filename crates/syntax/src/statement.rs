@@ -10,7 +10,7 @@
 //! | --- | --- |
 //! | what reads or changes rows | `rows.rs`, `../query.rs`, `../change.rs` |
 //! | transactions, settings, prepared statements, cursors, roles, locks | `../command.rs` |
-//! | tables, their columns and constraints | `create_table.rs`, `column.rs`, `constraint.rs`, `foreign_key.rs`; `create_table_as.rs`; `alter_table.rs` |
+//! | tables, their columns and constraints | `create_table.rs`, `column.rs`, `constraint.rs`, `foreign_key.rs`; `create_table_as.rs`; `alter_table.rs`, `passed_over.rs`; `storage_parameter.rs` |
 //! | other objects | `create_index.rs`, `create_view.rs`, `create_schema.rs`, `enumeration.rs`, `sequence.rs` |
 //! | what is done to objects of all kinds | `drop.rs`, `alter_object.rs`, `comment.rs` |
 //! | TRUNCATE; EXPLAIN; the statements within others | `truncate.rs`; `explain.rs`; `inner.rs` |
@@ -34,8 +34,10 @@ mod explain;
 mod expression;
 mod foreign_key;
 mod inner;
+mod passed_over;
 mod rows;
 mod sequence;
+mod storage_parameter;
 mod truncate;
 mod type_name;
 
@@ -71,6 +73,7 @@ use crate::{
     constraints::SetConstraints,
     copy::Copy,
     maintenance::Maintenance,
+    name::DottedName,
     refusal::{Misplaced, refuse_keywords},
 };
 
@@ -117,8 +120,8 @@ pub enum Statement {
     Truncate(Truncate),
     /// `COMMENT`.
     Comment(Comment),
-    /// A statement that there is not, by its first words.
-    Unsupported(String),
+    /// A statement that there is not, by the error that refuses it.
+    Refused(SqlError),
 }
 
 impl Statement {
@@ -134,9 +137,22 @@ impl Statement {
         Ok(match *tree {
             ast::Statement::Query(query) => match TableAs::of_query(query)? {
                 Ok(new) => Self::CreateTableAs(Box::new(new)),
-                Err(query) => Self::Unsupported(words(&ast::Statement::Query(query))),
+                Err(query) => Self::Refused(refused(&ast::Statement::Query(query))),
             },
             tree @ ast::Statement::Explain { .. } => Self::Explain(Explain::of(tree)?),
+            ast::Statement::ExplainTable {
+                describe_alias,
+                table_name,
+                ..
+            } => {
+                return Err(match describe_alias {
+                    ast::DescribeAlias::Describe => Misplaced::Keyword(Keyword::DESCRIBE),
+                    ast::DescribeAlias::Desc => Misplaced::Keyword(Keyword::DESC),
+                    ast::DescribeAlias::Explain => {
+                        Misplaced::At(DottedName::of(&table_name).span())
+                    }
+                });
+            }
             ast::Statement::CreateTable(create) => {
                 Self::CreateTable(Box::new(CreateTable::of(create, Vec::new())?))
             }
@@ -185,7 +201,7 @@ impl Statement {
                 Self::Drop(Drop::of(object_type, &names, if_exists, cascade))
             }
             ast::Statement::Truncate(truncate) => Self::Truncate(Truncate::of(truncate)?),
-            other => Self::Unsupported(words(&other)),
+            other => Self::Refused(refused(&other)),
         })
     }
 
@@ -220,7 +236,7 @@ impl Statement {
             | Self::Copy(_)
             | Self::Explain(_)
             | Self::Maintenance(_)
-            | Self::Unsupported(_) => return None,
+            | Self::Refused(_) => return None,
         })
     }
 }
@@ -236,13 +252,13 @@ pub(crate) fn refuse_first(clauses: &[(bool, &str)]) -> Result<()> {
     }
 }
 
-/// Returns the name of a statement: its first two words. No more of it is written than these.
-fn words(statement: &ast::Statement) -> String {
+/// Returns the error for a statement that there is not, which has its first two words. No more of it is written.
+fn refused(statement: &ast::Statement) -> SqlError {
     let mut head = Head(String::new());
     // The error says that there is more.
     let _ = write!(head, "{statement}");
     let words: Vec<&str> = head.0.split_whitespace().take(2).collect();
-    words.join(" ")
+    SqlError::unsupported(words.join(" "))
 }
 
 /// The first two words of a text, which refuses what is written behind them.

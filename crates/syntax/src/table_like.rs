@@ -20,6 +20,7 @@ use super::{
     parse_tokens,
     refusal::not_parsed,
     statement::{CreateTable, Statement},
+    taken_out::TakenOut,
 };
 use crate::phase;
 
@@ -133,11 +134,14 @@ impl Source<'_> {
             is_first = false;
         }
         others.extend_from_slice(&tokens[last.end..]);
+        let taken_out = TakenOut::take(&mut others);
         match parse_tokens(&self.lines, others)? {
             Tree::CreateTable(create) => {
                 let create = CreateTable::of(create, likes);
                 let create = create.map_err(|misplaced| misplaced.told(self))?;
-                Ok(Some(Statement::CreateTable(Box::new(create))))
+                let mut statement = Statement::CreateTable(Box::new(create));
+                taken_out.refuse(&mut statement, &self.lines)?;
+                Ok(Some(statement))
             }
             _ => Err(self.not_expected()),
         }

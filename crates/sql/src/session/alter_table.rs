@@ -77,9 +77,24 @@ impl Session {
             } => self.drop_constraint(id, name, *if_exists, *cascade).await,
             TableAction::ValidateConstraint(name) => self.validate_constraint(id, name).await,
             TableAction::Owner(owner) => self.owner_is(owner),
-            TableAction::Storage => Ok(()),
+            TableAction::Cluster(index) => self.cluster_on(id, index),
+            TableAction::Storage(supported) => supported.clone(),
             TableAction::Unsupported(what) => Err(SqlError::unsupported(what)),
         }
+    }
+
+    /// Accepts the index that a table's rows are to be ordered by in PostgreSQL's files.
+    fn cluster_on(&self, id: ObjectId, index: &Name) -> Result<()> {
+        let table = self.table_now(id)?;
+        let index = index.as_str();
+        if table.index_named(index).is_some() {
+            return Ok(());
+        }
+        let message = format!(
+            "index \"{index}\" for table \"{}\" does not exist",
+            table.name
+        );
+        Err(SqlError::new(SqlState::UNDEFINED_OBJECT, message))
     }
 
     /// Finds the table that a statement alters; `None` if it need not exist.

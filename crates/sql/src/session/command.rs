@@ -8,7 +8,10 @@ use super::{
     Notice, Session, Sink, Tag,
     interrupt::{Limits, interruptible},
 };
-use syntax::{Source, command::Command};
+use syntax::{
+    Source,
+    command::{Command, Scope},
+};
 
 impl Session {
     /// Carries out a statement about the session itself.
@@ -32,7 +35,12 @@ impl Session {
                 }
                 self.set_modes(*modes)?;
             }
-            Command::SetCharacteristics(modes) => self.set_characteristics(*modes)?,
+            Command::SetCharacteristics { modes, scope } => {
+                if *scope == Scope::Local && !self.transaction.is_in_block() {
+                    self.tell(sink, &Notice::outside_block("SET LOCAL"));
+                }
+                self.set_characteristics(*modes, *scope)?;
+            }
             Command::Set { name, scope, value } => self.set_statement(name, *scope, value, sink)?,
             Command::Reset(name) => self.reset(name)?,
             Command::ResetAll => self.reset_all()?,

@@ -247,9 +247,6 @@ impl Session {
                 format!("cursor \"{name}\" already exists"),
             ));
         }
-        if !query.may_have_plan() {
-            return Err(query.not_expected());
-        }
         let prepared = self.prepare_source(query, None).await?;
         if !prepared.is_query() {
             return Err(query.not_expected());

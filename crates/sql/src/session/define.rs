@@ -51,7 +51,7 @@ impl Session {
             | Statement::Copy(_)
             | Statement::Explain(_)
             | Statement::Maintenance(_)
-            | Statement::Unsupported(_) => {}
+            | Statement::Refused(_) => {}
         }
         match statement.defines() {
             Some(name) => sink.complete(Tag::Word(name)),

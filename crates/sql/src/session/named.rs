@@ -211,9 +211,6 @@ impl Session {
             Ok(Some(ty))
         });
         let types: Vec<_> = types.collect::<Result<_>>()?;
-        if !source.may_have_plan() {
-            return Err(source.not_expected());
-        }
         let prepared = self.prepare_source(source, Some(&types)).await?;
         if self.prepared(name).is_some() {
             return Err(SqlError::new(

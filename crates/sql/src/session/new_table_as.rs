@@ -52,9 +52,7 @@ impl Session {
         if catalog.named(NameClass::Relation, schema, &name).is_some() {
             return Err(duplicate_relation(&name));
         }
-        if let Some(what) = new.unsupported {
-            return Err(SqlError::unsupported(what));
-        }
+        new.supported.clone()?;
         let (query, parameters) = match (planned, &new.query) {
             (Some((query, ())), _) => (query, no_parameters()),
             (None, InnerStatement::Execute(execute)) => {

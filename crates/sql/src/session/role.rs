@@ -113,6 +113,7 @@ impl Session {
         sink: &mut impl Sink,
     ) -> Result<()> {
         self.may_write("CREATE ROLE")?;
+        options.consistent()?;
         self.begin()?;
         let acting = self.acting()?;
         let is_superuser = options.is_superuser == Some(true);
@@ -149,6 +150,7 @@ impl Session {
         sink: &mut impl Sink,
     ) -> Result<()> {
         self.may_write("ALTER ROLE")?;
+        options.consistent()?;
         self.begin()?;
         let acting = self.acting()?;
         let role = self.role_of(role)?;

@@ -7,7 +7,10 @@ use sqlparser::{
 use types::{Result, SqlError};
 
 use super::super::{DEPTH_MAX, Source, depth, dialect::Postgres, not_parsed, unexpected};
-use crate::name;
+use crate::{
+    name,
+    reserved::{self, NameKind},
+};
 
 /// The tokens of a statement, and how far they were taken.
 pub(super) struct Reader<'s, 't> {
@@ -71,15 +74,20 @@ impl<'s, 't> Reader<'s, 't> {
         sees
     }
 
-    /// A name, folded unless it is quoted.
+    /// A name of a statement, a cursor, a savepoint or a setting, folded unless it is quoted.
     pub(super) fn name(&mut self) -> Result<String> {
-        match self.token() {
-            Some(Token::Word(word)) => {
+        self.name_of(NameKind::Object)
+    }
+
+    /// A name of a kind, folded unless it is quoted.
+    pub(super) fn name_of(&mut self, kind: NameKind) -> Result<String> {
+        match reserved::name(self.token(), kind) {
+            Some(word) => {
                 let name = name::fold(word.to_ident(sqlparser::tokenizer::Span::empty()));
                 self.at += 1;
                 Ok(name)
             }
-            _ => Err(self.unexpected()),
+            None => Err(self.unexpected()),
         }
     }
 

@@ -3,9 +3,10 @@
 use std::fmt;
 
 use sqlparser::tokenizer::Token;
-use types::{Result, SqlError, SqlState};
+use types::{Result, SqlError};
 
 use super::{Command, Reader};
+use crate::{refusal::refuse_redundant, reserved::NameKind};
 
 /// A password as it was written. Nothing shows it.
 #[derive(Clone, PartialEq, Eq)]
@@ -32,6 +33,18 @@ pub struct RoleOptions {
     pub can_create_databases: Option<bool>,
     /// `INHERIT` or `NOINHERIT`: whether the role has the privileges of roles it is a member of.
     pub inherits: Option<bool>,
+    /// Whether an attribute is given more than once.
+    pub is_redundant: bool,
+}
+
+impl RoleOptions {
+    /// Passes if no attribute is given more than once.
+    ///
+    /// # Errors
+    /// 42601, which is no error of grammar.
+    pub fn consistent(&self) -> Result<()> {
+        refuse_redundant(self.is_redundant)
+    }
 }
 
 /// A role by its name, or by what it is to the session.
@@ -65,7 +78,7 @@ pub(super) fn read(reader: &mut Reader<'_, '_>) -> Result<Option<Command>> {
 }
 
 fn create(reader: &mut Reader<'_, '_>, can_login: bool) -> Result<Command> {
-    let name = reader.name()?;
+    let name = reader.name_of(NameKind::Role)?;
     let mut options = options(reader)?;
     options.can_login.get_or_insert(can_login);
     Ok(Command::CreateRole { name, options })
@@ -77,10 +90,10 @@ fn alter(reader: &mut Reader<'_, '_>) -> Result<Command> {
     } else if reader.eat(&["session_user"]) {
         RoleName::SessionUser
     } else {
-        RoleName::Named(reader.name()?)
+        RoleName::Named(reader.name_of(NameKind::Role)?)
     };
     if reader.eat(&["rename", "to"]) {
-        let name = reader.name()?;
+        let name = reader.name_of(NameKind::Role)?;
         return Ok(Command::RenameRole { role, name });
     }
     let unsupported = [
@@ -99,9 +112,9 @@ fn alter(reader: &mut Reader<'_, '_>) -> Result<Command> {
 
 fn drop(reader: &mut Reader<'_, '_>) -> Result<Command> {
     let if_exists = reader.eat(&["if", "exists"]);
-    let mut names = vec![reader.name()?];
+    let mut names = vec![reader.name_of(NameKind::Role)?];
     while reader.eat_token(&Token::Comma) {
-        names.push(reader.name()?);
+        names.push(reader.name_of(NameKind::Role)?);
     }
     Ok(Command::DropRoles { names, if_exists })
 }
@@ -132,10 +145,8 @@ fn option(reader: &mut Reader<'_, '_>, options: &mut RoleOptions) -> Result<()> 
         } else {
             continue;
         };
-        return match flag.replace(value) {
-            None => Ok(()),
-            Some(_) => Err(redundant()),
-        };
+        options.is_redundant |= flag.replace(value).is_some();
+        return Ok(());
     }
     // What nobody has is taken from nobody.
     if reader.eat(&["noreplication"]) || reader.eat(&["nobypassrls"]) {
@@ -163,12 +174,7 @@ fn option(reader: &mut Reader<'_, '_>, options: &mut RoleOptions) -> Result<()> 
         true => None,
         false => Some(reader.string().ok_or_else(|| reader.unexpected())?),
     };
-    match options.password.replace(password.map(Password)) {
-        None => Ok(()),
-        Some(_) => Err(redundant()),
-    }
-}
-
-fn redundant() -> SqlError {
-    SqlError::new(SqlState::SYNTAX_ERROR, "conflicting or redundant options")
+    let password = password.map(Password);
+    options.is_redundant |= options.password.replace(password).is_some();
+    Ok(())
 }

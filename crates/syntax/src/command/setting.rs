@@ -6,6 +6,7 @@ use types::{
 };
 
 use super::{Command, Reader, transaction::modes};
+use crate::reserved::NameKind;
 use batch::OwnedValue;
 
 /// How long a setting stays.
@@ -65,11 +66,17 @@ pub(super) fn read(reader: &mut Reader<'_, '_>) -> Result<Option<Command>> {
 }
 
 fn set(reader: &mut Reader<'_, '_>) -> Result<Command> {
-    if reader.eat(&["session", "characteristics"])
-        || reader.eat(&["session", "session", "characteristics"])
-    {
-        reader.expect(&["as", "transaction"])?;
-        return some_modes(reader).map(Command::SetCharacteristics);
+    let scopes: [(&[&str], Scope); 3] = [
+        (&[], Scope::Session),
+        (&["session"], Scope::Session),
+        (&["local"], Scope::Local),
+    ];
+    for (before, scope) in scopes {
+        if reader.eat(&[before, &["session", "characteristics"]].concat()) {
+            reader.expect(&["as", "transaction"])?;
+            let modes = some_modes(reader)?;
+            return Ok(Command::SetCharacteristics { modes, scope });
+        }
     }
     // The modes are those of this transaction, whatever scope is named.
     if reader.eat(&["transaction"])
@@ -209,6 +216,15 @@ fn value(reader: &mut Reader<'_, '_>) -> Result<String> {
     }
     match reader.number() {
         Some(number) => Ok(number),
-        None => reader.name(),
+        None => word(reader),
+    }
+}
+
+/// A word that a setting is set to: of those that are reserved, the ones that settings of two values have.
+fn word(reader: &mut Reader<'_, '_>) -> Result<String> {
+    let values = ["true", "false", "on"];
+    match values.iter().find(|value| reader.eat(&[value])) {
+        Some(value) => Ok((*value).to_owned()),
+        None => reader.name_of(NameKind::Role),
     }
 }

@@ -1,18 +1,20 @@
 //! `ALTER TABLE` and its actions.
 
 use sqlparser::{keywords::Keyword, parser::Parser, tokenizer::Token};
+use types::{Result, SqlError, SqlState};
 
 use super::{
     column::{ColumnDefinition, IdentityMode},
     constraint::TableConstraint,
     definition::{Parsed, unexpected, word},
     expression::Expression,
+    passed_over,
     sequence::SequenceClauses,
     type_name::TypeName,
 };
 use crate::{
     name::{DottedName, Name},
-    refusal::Refusal,
+    refusal::{Misplaced, Refusal},
 };
 
 /// A table that is changed.
@@ -81,8 +83,10 @@ pub enum TableAction {
     ValidateConstraint(Name),
     /// `OWNER TO`
     Owner(Name),
-    /// A clause that says how another engine stores the table, and nothing here.
-    Storage,
+    /// `CLUSTER ON index`, which says how another engine stores the table, and nothing here.
+    Cluster(Name),
+    /// Another clause that says how another engine stores the table: the error for one that there is not.
+    Storage(Result<()>),
     /// An action that there is not, by its words.
     Unsupported(&'static str),
 }
@@ -128,7 +132,7 @@ pub enum ColumnChange {
         if_exists: bool,
     },
     /// As of [`TableAction::Storage`].
-    Storage,
+    Storage(Result<()>),
 }
 
 /// A change of an identity column.
@@ -142,7 +146,7 @@ pub struct IdentityChange {
 
 impl TableAction {
     /// Reads as many as there are.
-    pub(super) fn parse_all(parser: &mut Parser<'_>) -> Result<Vec<Self>, Refusal> {
+    pub(super) fn parse_all(parser: &mut Parser<'_>) -> std::result::Result<Vec<Self>, Refusal> {
         let mut actions = vec![Self::parse(parser)?];
         while parser.consume_token(&Token::Comma) {
             actions.push(Self::parse(parser)?);
@@ -150,7 +154,7 @@ impl TableAction {
         Ok(actions)
     }
 
-    fn parse(parser: &mut Parser<'_>) -> Result<Self, Refusal> {
+    fn parse(parser: &mut Parser<'_>) -> std::result::Result<Self, Refusal> {
         match parser.parse_keyword(Keyword::ADD) {
             true => add(parser),
             false => Ok(Self::parse_other(parser)?),
@@ -165,7 +169,7 @@ impl TableAction {
         if parser.parse_keyword(Keyword::ALTER) {
             if parser.parse_keyword(Keyword::CONSTRAINT) {
                 Name::parse(parser)?;
-                pass_over(parser);
+                passed_over::constraint_attributes(parser)?;
                 return Ok(Self::Unsupported("ALTER CONSTRAINT"));
             }
             let _ = parser.parse_keyword(Keyword::COLUMN);
@@ -179,46 +183,14 @@ impl TableAction {
         if parser.parse_keywords(&[Keyword::OWNER, Keyword::TO]) {
             return Name::parse(parser).map(Self::Owner);
         }
-        let found = if parser
-            .parse_one_of_keywords(&[Keyword::CLUSTER, Keyword::RESET])
-            .is_some()
-        {
-            Self::Storage
-        } else if parser.parse_keyword(Keyword::SET) {
-            if word(parser, "unlogged") {
-                Self::Unsupported("SET UNLOGGED")
-            } else if parser.parse_keywords(&[Keyword::ACCESS, Keyword::METHOD]) {
-                Self::Unsupported("SET ACCESS METHOD")
-            } else if word(parser, "logged")
-                || parser.parse_keyword(Keyword::WITHOUT)
-                || parser.parse_keyword(Keyword::TABLESPACE)
-                || parser.peek_token_ref().token == Token::LParen
-            {
-                Self::Storage
-            } else {
-                return unexpected(parser, "an action of ALTER TABLE");
-            }
-        } else if parser.parse_keyword(Keyword::REPLICA) {
-            Self::Unsupported("REPLICA IDENTITY")
-        } else if parser.parse_keyword(Keyword::ENABLE)
-            || parser.parse_keyword(Keyword::DISABLE)
-            || parser.parse_keyword(Keyword::FORCE)
-        {
-            Self::Unsupported("triggers, rules and row security")
-        } else if word(parser, "inherit") || parser.parse_keywords(&[Keyword::NO, Keyword::INHERIT])
-        {
-            Self::Unsupported("INHERIT")
-        } else if word(parser, "attach") || word(parser, "detach") {
-            Self::Unsupported("partitioning")
-        } else {
-            return unexpected(parser, "an action of ALTER TABLE");
-        };
-        pass_over(parser);
-        Ok(found)
+        match passed_over::action(parser)? {
+            Some(action) => Ok(action),
+            None => unexpected(parser, "an action of ALTER TABLE"),
+        }
     }
 }
 
-fn add(parser: &mut Parser<'_>) -> Result<TableAction, Refusal> {
+fn add(parser: &mut Parser<'_>) -> std::result::Result<TableAction, Refusal> {
     let by_index = parser.maybe_parse(|parser| {
         let name = match parser.parse_keyword(Keyword::CONSTRAINT) {
             true => Some(Name::parse(parser)?),
@@ -240,9 +212,15 @@ fn add(parser: &mut Parser<'_>) -> Result<TableAction, Refusal> {
         return Ok(found);
     }
     if let Some(constraint) = parser.parse_optional_table_constraint()? {
+        let constraint = TableConstraint::of(constraint)?;
         let is_valid = !parser.parse_keywords(&[Keyword::NOT, Keyword::VALID]);
+        if let (false, Some(key)) = (is_valid, constraint.kind.key()) {
+            let message = format!("{key} constraints cannot be marked NOT VALID");
+            let error = SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message);
+            return Err(Misplaced::Told(error).into());
+        }
         return Ok(TableAction::AddConstraint {
-            constraint: Box::new(TableConstraint::of(constraint)?),
+            constraint: Box::new(constraint),
             is_valid,
         });
     }
@@ -331,11 +309,10 @@ impl ColumnChange {
                 false => Self::DropExpression { if_exists },
             });
         }
-        if parser.parse_keyword(Keyword::RESET) {
-            pass_over(parser);
-            return Ok(Self::Storage);
+        match passed_over::column_change(parser)? {
+            Some(change) => Ok(change),
+            None => identity_change(parser),
         }
-        identity_change(parser)
     }
 }
 
@@ -346,15 +323,8 @@ fn identity_change(parser: &mut Parser<'_>) -> Parsed<ColumnChange> {
     loop {
         if parser.parse_keyword(Keyword::SET) {
             if parser.parse_keyword(Keyword::GENERATED) {
-                change.mode = Some(mode(parser)?);
-            } else if !any
-                && (word(parser, "statistics")
-                    || word(parser, "storage")
-                    || word(parser, "compression")
-                    || parser.peek_token_ref().token == Token::LParen)
-            {
-                pass_over(parser);
-                return Ok(ColumnChange::Storage);
+                let mode = mode(parser)?;
+                change.clauses.is_redundant |= change.mode.replace(mode).is_some();
             } else if !change.clauses.parse_one(parser)? {
                 return unexpected(parser, "what is to be set of the column");
             }
@@ -375,19 +345,4 @@ fn mode(parser: &mut Parser<'_>) -> Parsed<IdentityMode> {
     }
     parser.expect_keywords(&[Keyword::BY, Keyword::DEFAULT])?;
     Ok(IdentityMode::ByDefault)
-}
-
-/// Passes over an action whose parts do not matter.
-fn pass_over(parser: &mut Parser<'_>) {
-    let mut depth = 0_usize;
-    loop {
-        match parser.peek_token_ref().token {
-            Token::EOF => return,
-            Token::Comma if depth == 0 => return,
-            Token::LParen => depth += 1,
-            Token::RParen => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        parser.advance_token();
-    }
 }

@@ -1,11 +1,14 @@
 //! Columns of tables, as CREATE and ALTER TABLE define them.
 
-use sqlparser::ast::{self, GeneratedAs};
+use sqlparser::{
+    ast::{self, GeneratedAs},
+    keywords::Keyword,
+};
 use types::SqlError;
 
 use super::{
     expression::Expression,
-    foreign_key::{ForeignKey, refuse_deferrable, refuse_enforced},
+    foreign_key::{ForeignKey, refuse_deferrable, refuse_enforced, refuse_partial},
     sequence::SequenceClauses,
     type_name::TypeName,
 };
@@ -133,10 +136,16 @@ impl ColumnOptionKind {
                 mode: IdentityMode::of(generated_as),
                 clauses: SequenceClauses::of(sequence_options.as_deref().unwrap_or_default())?,
             }),
-            ast::ColumnOption::ForeignKey(key) => ForeignKey::of(&key).map(Self::References),
+            ast::ColumnOption::ForeignKey(key) => {
+                refuse_partial(&key)?;
+                ForeignKey::of(&key).map(Self::References)
+            }
             ast::ColumnOption::Collation(collation) => {
                 Ok(Self::Collation(DottedName::of(&collation)))
             }
+            ast::ColumnOption::Comment(_) => return Err(Misplaced::Keyword(Keyword::COMMENT)),
+            ast::ColumnOption::Invisible => return Err(Misplaced::Keyword(Keyword::INVISIBLE)),
+            ast::ColumnOption::CharacterSet(_) => return Err(Misplaced::Keyword(Keyword::SET)),
             other => Err(SqlError::unsupported(format_args!("column option {other}"))),
         };
         Ok(kind.unwrap_or_else(Self::Refused))

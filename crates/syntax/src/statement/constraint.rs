@@ -4,8 +4,9 @@ use sqlparser::{ast, keywords::Keyword};
 use types::{Result, SqlError, SqlState};
 
 use super::{
+    create_index::refuse_index_option,
     expression::Expression,
-    foreign_key::{ForeignKey, refuse_deferrable, refuse_enforced},
+    foreign_key::{ForeignKey, refuse_deferrable, refuse_enforced, refuse_partial},
 };
 use crate::{
     name::Name,
@@ -46,6 +47,17 @@ pub enum ConstraintKind {
     Refused(SqlError),
 }
 
+impl ConstraintKind {
+    /// Returns the words that a key of the table itself begins with.
+    pub(super) fn key(&self) -> Option<&'static str> {
+        match self {
+            Self::PrimaryKey(_) => Some("PRIMARY KEY"),
+            Self::Unique { .. } => Some("UNIQUE"),
+            Self::Check(_) | Self::ForeignKey { .. } | Self::Refused(_) => None,
+        }
+    }
+}
+
 impl TableConstraint {
     /// Takes a constraint from the parser.
     ///
@@ -54,6 +66,11 @@ impl TableConstraint {
     pub(crate) fn of(written: ast::TableConstraint) -> std::result::Result<Self, Misplaced> {
         let (name, kind) = match written {
             ast::TableConstraint::PrimaryKey(key) => {
+                refuse_index(
+                    key.index_name.as_ref(),
+                    key.index_type.as_ref(),
+                    &key.index_options,
+                )?;
                 let columns = names(&key.columns)?;
                 let supported = refuse_deferrable(key.characteristics.as_ref());
                 (
@@ -62,6 +79,13 @@ impl TableConstraint {
                 )
             }
             ast::TableConstraint::Unique(unique) => {
+                let ast::UniqueConstraint {
+                    index_name,
+                    index_type,
+                    index_options,
+                    ..
+                } = &unique;
+                refuse_index(index_name.as_ref(), index_type.as_ref(), index_options)?;
                 let columns = names(&unique.columns)?;
                 let nulls_not_distinct =
                     unique.nulls_distinct == ast::NullsDistinctOption::NotDistinct;
@@ -74,6 +98,8 @@ impl TableConstraint {
             }
             ast::TableConstraint::Check(check) => (check.name.clone(), check_kind(check)),
             ast::TableConstraint::ForeignKey(key) => {
+                refuse_index(key.index_name.as_ref(), None, &[])?;
+                refuse_partial(&key)?;
                 let columns = key.columns.iter().map(Name::of).collect();
                 let kind =
                     ForeignKey::of(&key).map(|key| ConstraintKind::ForeignKey { columns, key });
@@ -97,6 +123,19 @@ impl TableConstraint {
             kind,
         })
     }
+}
+
+/// Refuses what other systems say of a key's index.
+fn refuse_index(
+    name: Option<&ast::Ident>,
+    kind: Option<&ast::IndexType>,
+    options: &[ast::IndexOption],
+) -> std::result::Result<(), Misplaced> {
+    if let Some(name) = name {
+        return Err(Misplaced::At(name.span.into()));
+    }
+    refuse_keywords(&[(kind.is_some(), Keyword::USING)])?;
+    refuse_index_option(options)
 }
 
 /// Takes a check from the parser.

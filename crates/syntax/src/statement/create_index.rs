@@ -3,7 +3,7 @@
 use sqlparser::{ast, keywords::Keyword};
 use types::{Result, SqlError, SqlState};
 
-use super::expression::Expression;
+use super::{expression::Expression, storage_parameter::Owner};
 use crate::{
     name::{DottedName, Name},
     refusal::{Misplaced, refuse_keywords},
@@ -78,18 +78,24 @@ impl CreateIndex {
 
 /// Refuses clauses of other systems that the parser takes behind an index.
 fn refuse_foreign(create: &ast::CreateIndex) -> std::result::Result<(), Misplaced> {
-    if let Some(option) = create.index_options.first() {
-        return refuse_keywords(&[(
-            true,
-            match option {
-                ast::IndexOption::Using(_) => Keyword::USING,
-                ast::IndexOption::Comment(_) => Keyword::COMMENT,
-            },
-        )]);
-    }
+    refuse_index_option(&create.index_options)?;
     match create.alter_options.first() {
         Some(ast::AlterTableOperation::Lock { .. }) => refuse_keywords(&[(true, Keyword::LOCK)]),
         Some(_) => refuse_keywords(&[(true, Keyword::ALGORITHM)]),
+        None => Ok(()),
+    }
+}
+
+/// Refuses the first option of other systems that the parser takes behind the columns of an index or of a key.
+pub(super) fn refuse_index_option(
+    options: &[ast::IndexOption],
+) -> std::result::Result<(), Misplaced> {
+    let keyword = options.first().map(|option| match option {
+        ast::IndexOption::Using(_) => Keyword::USING,
+        ast::IndexOption::Comment(_) => Keyword::COMMENT,
+    });
+    match keyword {
+        Some(keyword) => Err(Misplaced::Keyword(keyword)),
         None => Ok(()),
     }
 }
@@ -109,15 +115,14 @@ fn check_method(create: &ast::CreateIndex) -> Result<()> {
             );
         }
     }
-    // How full pages are, and the like, says nothing here.
-    let known = ["fillfactor", "deduplicate_items"];
-    for option in &create.with {
-        let option = option.to_string();
-        let key = option.split(['=', ' ']).next().unwrap_or_default();
-        if !known.contains(&key.to_lowercase().as_str()) {
-            let message = format!("unrecognized parameter \"{key}\"");
-            return Err(SqlError::new(SqlState::INVALID_PARAMETER_VALUE, message));
+    create.with.iter().try_for_each(|parameter| {
+        let name = match parameter {
+            ast::Expr::BinaryOp { left, .. } => &**left,
+            name => name,
+        };
+        match name {
+            ast::Expr::Identifier(name) => Owner::Index.accept(Name::of(name).as_str()),
+            _ => Err(SqlError::unsupported("this parameter of an index")),
         }
-    }
-    Ok(())
+    })
 }

@@ -3,7 +3,7 @@
 use sqlparser::{ast, keywords::Keyword, tokenizer::Token};
 use types::{Result, SqlError, SqlState};
 
-use super::{column::ColumnDefinition, constraint::TableConstraint};
+use super::{column::ColumnDefinition, constraint::TableConstraint, storage_parameter::Owner};
 use crate::{
     name::DottedName,
     refusal::{Misplaced, refuse_keywords},
@@ -224,5 +224,8 @@ fn refuse_unsupported(create: &ast::CreateTable) -> Result<()> {
         let message = "ON COMMIT can only be used on temporary tables";
         return Err(SqlError::new(SqlState::INVALID_TABLE_DEFINITION, message));
     }
-    Ok(())
+    match &create.table_options {
+        ast::CreateTableOptions::With(options) => Owner::Table.accept_all(options),
+        _ => Ok(()),
+    }
 }

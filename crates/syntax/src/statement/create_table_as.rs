@@ -8,11 +8,13 @@ use sqlparser::{
     parser::Parser,
     tokenizer::{Token, TokenWithSpan},
 };
+use types::SqlError;
 
 use super::{
-    definition::{Parsed, word},
+    definition::{Parsed, unexpected, word},
     inner::{Execute, InnerStatement},
     rows::RowStatement,
+    storage_parameter::{self, Owner},
 };
 use crate::{
     name::{DottedName, Name},
@@ -34,8 +36,8 @@ pub struct TableAs {
     pub query: InnerStatement,
     /// Whether the rows are put in too.
     pub with_data: bool,
-    /// The clause that there is not.
-    pub unsupported: Option<&'static str>,
+    /// The error for a clause that there is not.
+    pub supported: types::Result<()>,
     /// Whether the statement is `SELECT INTO`.
     pub is_into: bool,
 }
@@ -86,7 +88,7 @@ impl TableAs {
             columns = parser.parse_comma_separated(Name::parse)?;
             parser.expect_token(&Token::RParen)?;
         }
-        let unsupported = pass_over_storage(parser)?;
+        let supported = pass_over_storage(parser)?;
         parser.expect_keyword_is(Keyword::AS)?;
         let query = match parser.parse_keyword(Keyword::EXECUTE) {
             true => InnerStatement::Execute(Execute::parse(parser)?),
@@ -104,7 +106,7 @@ impl TableAs {
             columns,
             query,
             with_data,
-            unsupported,
+            supported,
             is_into: false,
         }))
     }
@@ -130,7 +132,7 @@ impl TableAs {
             columns: Vec::new(),
             query: InnerStatement::Rows(RowStatement::of_query(query)?),
             with_data: true,
-            unsupported: None,
+            supported: Ok(()),
             is_into: true,
         }))
     }
@@ -154,30 +156,34 @@ fn take_into(mut body: &mut SetExpr) -> Option<SelectInto> {
     }
 }
 
-/// Passes over what says how another engine stores the table; what of it is not there.
-fn pass_over_storage(parser: &mut Parser<'_>) -> Parsed<Option<&'static str>> {
-    let mut unsupported = None;
+/// Passes over what says how another engine stores the table; returns the error for a clause that there is not.
+fn pass_over_storage(parser: &mut Parser<'_>) -> Parsed<types::Result<()>> {
+    let mut supported = Ok(());
     loop {
-        if parser.parse_keyword(Keyword::USING) {
+        let clause = if parser.parse_keyword(Keyword::USING) {
             parser.parse_identifier()?;
-            unsupported = Some("an access method of a table");
+            Err(SqlError::unsupported("an access method of a table"))
         } else if parser.parse_keyword(Keyword::TABLESPACE) {
             parser.parse_identifier()?;
+            Ok(())
         } else if parser.parse_keyword(Keyword::WITHOUT) {
-            word(parser, "oids");
+            if !word(parser, "oids") {
+                return unexpected(parser, "OIDS");
+            }
+            Ok(())
         } else if parser.parse_keyword(Keyword::WITH) {
-            parser.expect_token(&Token::LParen)?;
-            while !matches!(parser.peek_token_ref().token, Token::RParen | Token::EOF) {
-                parser.advance_token();
-            }
-            parser.expect_token(&Token::RParen)?;
+            storage_parameter::parse_set(parser, Owner::Table)?
         } else if parser.parse_keywords(&[Keyword::ON, Keyword::COMMIT]) {
-            unsupported = Some("ON COMMIT");
-            while !parser.peek_keyword(Keyword::AS) && parser.peek_token_ref().token != Token::EOF {
-                parser.advance_token();
+            let is_known = parser.parse_keywords(&[Keyword::PRESERVE, Keyword::ROWS])
+                || parser.parse_keywords(&[Keyword::DELETE, Keyword::ROWS])
+                || parser.parse_keyword(Keyword::DROP);
+            if !is_known {
+                return unexpected(parser, "PRESERVE ROWS, DELETE ROWS or DROP");
             }
+            Err(SqlError::unsupported("ON COMMIT"))
         } else {
-            return Ok(unsupported);
-        }
+            return Ok(supported);
+        };
+        supported = supported.and(clause);
     }
 }

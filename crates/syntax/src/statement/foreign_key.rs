@@ -5,7 +5,10 @@ use sqlparser::ast::{
 };
 use types::{Result, SqlError, SqlState};
 
-use crate::name::{DottedName, Name};
+use crate::{
+    name::{DottedName, Name},
+    refusal::Misplaced,
+};
 
 /// The part of a foreign key that is about the table that it refers to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,22 +55,33 @@ impl ForeignKey {
     /// Takes a foreign key from the parser.
     ///
     /// # Errors
-    /// 0A000 for `MATCH PARTIAL`; those of [`Timing::of`].
+    /// Those of [`Timing::of`].
     pub(super) fn of(written: &ast::ForeignKeyConstraint) -> Result<Self> {
         Ok(Self {
             table: DottedName::of(&written.foreign_table),
             columns: written.referred_columns.iter().map(Name::of).collect(),
             on_delete: action(written.on_delete),
             on_update: action(written.on_update),
-            is_full: match written.match_kind {
-                None | Some(ConstraintReferenceMatchKind::Simple) => false,
-                Some(ConstraintReferenceMatchKind::Full) => true,
-                Some(ConstraintReferenceMatchKind::Partial) => {
-                    return Err(SqlError::unsupported("MATCH PARTIAL"));
-                }
-            },
+            is_full: written.match_kind == Some(ConstraintReferenceMatchKind::Full),
             timing: Timing::of(written.characteristics.as_ref())?,
         })
+    }
+}
+
+/// Refuses `MATCH PARTIAL`, as PostgreSQL's grammar does.
+///
+/// # Errors
+/// 0A000.
+pub(super) fn refuse_partial(
+    written: &ast::ForeignKeyConstraint,
+) -> std::result::Result<(), Misplaced> {
+    match written.match_kind {
+        Some(ConstraintReferenceMatchKind::Partial) => {
+            let message = "MATCH PARTIAL not yet implemented";
+            let error = SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message);
+            Err(Misplaced::Told(error))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -13,7 +13,10 @@ use super::{
     definition::{Parsed, unexpected},
     type_name::TypeName,
 };
-use crate::{name::DottedName, refusal::Misplaced};
+use crate::{
+    name::DottedName,
+    refusal::{Misplaced, refuse_redundant},
+};
 use batch::OwnedValue;
 
 /// A number as a clause has it. Its value is asked for when the sequence is made or changed, since a
@@ -118,11 +121,19 @@ pub struct SequenceClauses {
     pub cycle: Option<bool>,
     /// `OWNED BY NONE` is `Some(None)`.
     pub owned_by: Option<Option<DottedName>>,
-    /// Whether a clause is written more than once.
+    /// Whether a clause is written more than once, or for a column the mode of its identity.
     pub is_redundant: bool,
 }
 
 impl SequenceClauses {
+    /// Passes if no clause is written more than once.
+    ///
+    /// # Errors
+    /// 42601, which is no error of grammar.
+    pub fn consistent(&self) -> Result<()> {
+        refuse_redundant(self.is_redundant)
+    }
+
     /// Reads as many as there are.
     pub(super) fn parse(parser: &mut Parser<'_>) -> Parsed<Self> {
         let mut clauses = Self::default();

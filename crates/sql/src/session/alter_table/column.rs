@@ -262,11 +262,12 @@ impl Session {
                 let target = Target::Object(sequence);
                 ddl.drop(&[target], Behavior::Restrict).await.map(drop)
             }
-            ColumnChange::Storage => Ok(()),
+            ColumnChange::Storage(supported) => supported.clone(),
         }
     }
 
     async fn set_identity(&self, table: &Table, at: usize, change: &IdentityChange) -> Result<()> {
+        change.clauses.consistent()?;
         let column = &table.columns[at];
         let Some(Generation::Identity { mode, sequence }) = column.generation else {
             return Err(wrong_state(format!(

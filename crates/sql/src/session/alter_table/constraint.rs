@@ -35,11 +35,6 @@ use syntax::{
     statement::{ConstraintKind, TableConstraint},
 };
 
-fn never_not_valid(constraints: &str) -> SqlError {
-    let message = format!("{constraints} constraints cannot be marked NOT VALID");
-    SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message)
-}
-
 impl Session {
     pub(super) async fn add_constraint(
         &self,
@@ -53,8 +48,6 @@ impl Session {
             .as_ref()
             .map(|name| name.as_str().to_owned());
         match &constraint.kind {
-            ConstraintKind::PrimaryKey(_) if !is_valid => Err(never_not_valid("PRIMARY KEY")),
-            ConstraintKind::Unique { .. } if !is_valid => Err(never_not_valid("UNIQUE")),
             ConstraintKind::PrimaryKey(columns) => {
                 let columns = positions(&table, columns)?;
                 self.add_primary_key(id, name, columns).await

@@ -15,10 +15,7 @@ pub(super) fn resolve(
     ty: Type,
     before: Option<(&SequenceOptions, i64)>,
 ) -> Result<SequenceOptions> {
-    if clauses.is_redundant {
-        let message = "conflicting or redundant options";
-        return Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
-    }
+    clauses.consistent()?;
     let (smallest, largest) = bounds(ty)?;
     let old = before.map(|(options, _)| options);
     // A bound that was that of the old type becomes that of the new one.

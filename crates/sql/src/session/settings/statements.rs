@@ -76,18 +76,22 @@ impl Session {
 
     /// Carries out SET SESSION CHARACTERISTICS AS TRANSACTION, which sets the characteristics of
     /// new transactions.
-    pub(in crate::session) fn set_characteristics(&mut self, modes: Modes) -> Result<()> {
+    pub(in crate::session) fn set_characteristics(
+        &mut self,
+        modes: Modes,
+        scope: Scope,
+    ) -> Result<()> {
         if modes.deferrable == Some(true) {
             return Err(SqlError::unsupported("DEFERRABLE"));
         }
         if let Some(level) = modes.level {
             let name = "default_transaction_isolation";
-            self.assign(name, Scope::Session, Some(level.name()))?;
+            self.assign(name, scope, Some(level.name()))?;
         }
         if let Some(read_only) = modes.read_only {
             let value = if read_only { "on" } else { "off" };
             let name = "default_transaction_read_only";
-            self.assign(name, Scope::Session, Some(value))?;
+            self.assign(name, scope, Some(value))?;
         }
         Ok(())
     }
