@@ -2,16 +2,19 @@
 
 use crate::durable::{Durable, open};
 use crate::index_kinds::{UNIQUE, by_value};
+use crate::stepping::Stepping;
 use crate::steps::Stepped;
 
 use std::{
+    cell::Cell,
+    collections::HashSet,
     panic::{AssertUnwindSafe, catch_unwind},
     rc::Rc,
     sync::{
-        Arc, Mutex,
-        atomic::{AtomicBool, Ordering::Relaxed},
+        Arc, Condvar, Mutex,
+        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
     },
-    thread,
+    thread::{self, ThreadId},
     time::Duration,
 };
 
@@ -149,11 +152,47 @@ fn a_builder_without_help_does_all_pieces() {
     assert_eq!(database.horizon(), database.now());
 }
 
-/// The builder and two helpers take pieces beside each other, on true threads.
+/// Workers that are to have met: each of them waits, at its first record, for the others'.
+struct Meeting {
+    workers: usize,
+    arrived: Mutex<HashSet<ThreadId>>,
+    all_are_here: Condvar,
+}
+
+impl Meeting {
+    fn of(workers: usize) -> Arc<Meeting> {
+        Arc::new(Meeting {
+            workers,
+            arrived: Mutex::default(),
+            all_are_here: Condvar::new(),
+        })
+    }
+
+    /// Returns once every worker has called this.
+    fn attend(&self) {
+        let mut arrived = self.arrived.lock().unwrap();
+        arrived.insert(thread::current().id());
+        self.all_are_here.notify_all();
+        let some_are_missing = |arrived: &mut HashSet<_>| arrived.len() < self.workers;
+        let waited = self.all_are_here.wait_timeout_while(
+            arrived,
+            Duration::from_secs(30),
+            some_are_missing,
+        );
+        assert!(!waited.unwrap().1.timed_out(), "a worker takes no piece");
+    }
+}
+
+/// The builder and two helpers take pieces beside each other, on true threads. The test passed with
+/// helpers that did nothing, until each worker waited for the others at its first record.
 #[test]
 fn workers_share_the_pieces() {
     let mut s = Setup::with(UNIQUE, TableOptions::default(), RECORDS);
-    let build = s.begin(UNIQUE, by_value());
+    let meeting = Meeting::of(3);
+    let extract: Extractor = Arc::new(move |_, value, keys| {
+        meeting.attend();
+        keys.push(value);
+    });
     let is_over = Arc::new(AtomicBool::new(false));
     let helpers: Vec<_> = (0..2)
         .map(|_| {
@@ -176,23 +215,73 @@ fn workers_share_the_pieces() {
             })
         })
         .collect();
-    drop(build);
     let table = s.table();
     let (index, told) = s.durable.run(async move |session: Rc<Session>| {
-        let build = session.begin_index(&table, "i", UNIQUE, by_value());
+        let build = session.begin_index(&table, "i", UNIQUE, extract);
         let mut told = 0;
         let index = build.unwrap().run(|progress| {
             assert!(progress.records_done >= told, "progress goes back");
             told = progress.records_done;
         });
-        (index.await.unwrap(), told)
+        (index.await, told)
     });
     is_over.store(true, Relaxed);
     helpers.into_iter().for_each(|one| one.join().unwrap());
+    let index = index.unwrap();
     assert!(told > 0);
     let session = s.durable.session();
     let report = run_inline(session.check_index::<Sequential>(&index)).unwrap();
     assert_eq!((report.flaws, report.entries), (vec![], RECORDS.into()));
+}
+
+/// A helper that waited for room, or to try again after an abort, asked whether the index was still
+/// being built only after its next success: it read and claimed for an index that was gone, and made
+/// another shared snapshot, which held the horizon for as long as any handle on the build was kept.
+#[test]
+fn a_helper_that_tries_again_hears_of_the_builders_end_first() {
+    let s = Setup::with(UNIQUE, TableOptions::default(), RECORDS);
+    let read = Arc::new(AtomicUsize::new(0));
+    let count = read.clone();
+    let extract: Extractor = Arc::new(move |key, value, keys| {
+        // Relaxed, here and below: there is one thread.
+        count.fetch_add(1, Relaxed);
+        // The first record of the second piece has the key of the first record of all.
+        match u32::from_be_bytes(key.try_into().unwrap()) {
+            1024 => keys.push(&u32::MAX.to_be_bytes()),
+            _ => keys.push(value),
+        }
+    });
+    let mut build = s.begin(UNIQUE, extract);
+    let help = s.cut(&mut build);
+    // The builder has claimed the key, and has not committed.
+    let mut step = Stepped::new(build.step::<Stepping>());
+    while read.load(Relaxed) < 64 {
+        assert_eq!(step.step(), None);
+    }
+    for _ in 0..64 {
+        assert_eq!(step.step(), None);
+    }
+    let database = &s.durable.database;
+    let time = Rc::new(Cell::new(Duration::ZERO));
+    let session = Session::with_clock(database, Clock::Manual(time.clone())).unwrap();
+    let config = WorkerConfig::default();
+    let mut helper = Worker::new(config, session, Clock::Manual(time.clone()));
+    let for_helper = help.clone();
+    let task = helper
+        .handle()
+        .submit(|session: &Rc<Session>| for_helper.run(session.clone()));
+    helper.run_until_idle();
+    let before = read.load(Relaxed);
+    assert!(before > 64);
+    drop(step);
+    drop(build);
+    time.set(Duration::from_secs(1));
+    helper.run_until(task).unwrap();
+    assert_eq!(read.load(Relaxed), before, "the helper reads again");
+    drop(helper);
+    s.durable.session().tend();
+    assert_eq!(database.horizon(), database.now());
+    drop(help);
 }
 
 /// A helper that meets two records with one key gives its piece back, and the builder tells of it.

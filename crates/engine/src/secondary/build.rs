@@ -560,10 +560,11 @@ impl IndexBuild {
 
 impl Drop for IndexBuild {
     fn drop(&mut self) {
+        // In this order: helpers make no snapshot for an index that was given up.
+        self.session.database.give_up_index(&self.index);
         if let Stage::Divided { division, .. } = &self.stage {
             division.let_go_of_snapshot();
         }
-        self.session.database.give_up_index(&self.index);
     }
 }
 

@@ -25,9 +25,22 @@
 //! A helper that cannot go on, for whatever reason (a duplicate, room that it has waited for in vain, a
 //! panic of the extractor, the end of its worker), gives the rest of its piece back and ends. The
 //! builder takes that rest, and meets the reason itself if there still is one. A helper that waits for
-//! room, or tries again after an abort, keeps its piece meanwhile. Errors of a divided build are
-//! therefore those of one that is not divided, except that of several duplicates another one may be
-//! met first. Helpers whose builder has ended find that the index is not being built any more.
+//! room, or tries again after an abort, keeps its piece meanwhile, and the builder waits for the piece
+//! in the end: for as long as the helper's patience lasts (`cold/room.rs`), and as long as the helper's
+//! worker does other work. Errors of a divided build are therefore those of one that is not divided,
+//! except that of several duplicates another one may be met first.
+//!
+//! # The end of the builder
+//! A builder may end first: its task is dropped or panics, its index is dropped, the database is
+//! closed. Helpers look for that before each attempt ([`Division::is_over`]), after a wait for room as
+//! after an abort, and end. The builder gives the index up before it drops the shared snapshot, and
+//! no helper makes another one from then on: both look under the latch of the work. A handle on the
+//! division that is kept for long, by an embedder or in the inbox of a worker that has no time,
+//! therefore holds no horizon.
+//!
+//! A helper's task that is dropped at any suspension point drops its transactions, which undo what is
+//! not committed, and its piece, which goes back. A batch that was committed just before is claimed
+//! again: a claim that meets the record's own entry is done.
 //!
 //! # Bounds
 //! The builder cuts at most [`PIECES_AHEAD`] pieces that no worker has taken. Each of them has two keys. A
@@ -185,9 +198,21 @@ impl Division {
         self.conflicts.load(Ordering::Relaxed)
     }
 
+    /// Whether helpers are to end: the builder has ended, or the database is closed.
+    fn is_over(&self, session: &Session) -> bool {
+        session.database.is_closed() || self.index.state() != IndexState::Building
+    }
+
     /// Returns the snapshot for another batch. `session` makes a new one if need be.
-    fn snapshot(&self, session: &Rc<Session>) -> Result<SharedSnapshot, Error> {
+    ///
+    /// # Errors
+    /// [`BuildError::Dropped`] if the builder has ended; errors of [`Session::begin`].
+    fn snapshot(&self, session: &Rc<Session>) -> Result<SharedSnapshot, BuildError> {
         let mut work = self.work();
+        // The builder that gives the index up drops the snapshot after it: see the module text.
+        if self.index.state() != IndexState::Building {
+            return Err(BuildError::Dropped);
+        }
         if let Some((snapshot, left)) = &mut work.snapshot
             && *left > 0
         {
@@ -291,14 +316,14 @@ impl IndexHelp {
         let mut pace = Pace::new(&session);
         let mut wait = WAIT_MIN;
         loop {
-            let (taken, is_over) = {
+            if division.is_over(&session) {
+                return;
+            }
+            let (taken, is_cut) = {
                 let mut work = division.work();
                 let taken = division.take(&mut work);
                 (taken, work.is_cut)
             };
-            if division.index.state() != IndexState::Building {
-                return;
-            }
             match taken {
                 Some(taken) => {
                     wait = WAIT_MIN;
@@ -306,7 +331,7 @@ impl IndexHelp {
                         return;
                     }
                 }
-                None if is_over => return,
+                None if is_cut => return,
                 None => {
                     sleep(wait).await;
                     wait = (wait * 2).min(WAIT_MAX);
@@ -326,11 +351,11 @@ async fn help_with(
     let owner = RoomOwner::default();
     let (mut patience, mut wait) = (Patience::default(), WAIT_MIN);
     loop {
+        if taken.division.is_over(session) {
+            return Err(BuildError::Dropped);
+        }
         match taken.advance::<Grouped>(session).await {
             Ok(true) => return Ok(()),
-            Ok(false) if taken.division.index.state() != IndexState::Building => {
-                return Err(BuildError::Dropped);
-            }
             Ok(false) => {
                 (patience, wait) = (Patience::default(), WAIT_MIN);
                 pace.rest().await;

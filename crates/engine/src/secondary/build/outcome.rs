@@ -78,7 +78,8 @@ impl From<Exhausted> for BuildError {
 /// Outcome of a step of a build.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BuildStep {
-    /// Transactions that began before the index are still open.
+    /// Transactions that began before the index are still open, or other workers have the last pieces
+    /// of a divided build.
     Waits,
     /// A writer was in the way: the batch is tried again by the next step.
     Conflict,
