@@ -15,7 +15,7 @@
 //! | the table: acquire, release, hand over | this file |
 //! | one record: holders, queue, order of grants | `record.rs` |
 //! | tables: their modes; weak locks; all others | `mode.rs`, `weak.rs`, `tables.rs`, `tables/queue.rs` |
-//! | waits between transactions, and deadlocks | `graph.rs` |
+//! | waits between transactions, and deadlocks | `graph.rs`, `view.rs` |
 //! | the future that waits | `waiting.rs` |
 //!
 //! # Invariants
@@ -72,6 +72,7 @@ mod loom_tests;
 mod mode;
 mod record;
 mod tables;
+mod view;
 mod waiting;
 mod weak;
 
@@ -84,6 +85,7 @@ use self::tables::{LatchedTables, TableLocks};
 use self::{
     graph::Graph,
     record::{Record, Stake},
+    view::View,
 };
 pub(crate) use self::{
     mode::TableLockModes,
@@ -127,6 +129,14 @@ pub enum Strength {
 }
 
 impl Strength {
+    /// All strengths, from the weakest to the strongest.
+    pub(crate) const ALL: [Strength; 4] = [
+        Strength::KeyShare,
+        Strength::Share,
+        Strength::NoKeyUpdate,
+        Strength::Update,
+    ];
+
     /// Whether two transactions can have these locks on one record.
     #[inline]
     pub(crate) fn goes_with(self, other: Strength) -> bool {
@@ -344,7 +354,7 @@ impl Locks {
         if is_free {
             return acquired;
         }
-        if let Some(wakers) = graph.resolve(self, by) {
+        if let Some(wakers) = graph.resolve(self, by, &mut 0) {
             drop(graph);
             wake(wakers);
             return acquired;
@@ -494,24 +504,18 @@ impl Locks {
         wake(wakers);
     }
 
-    /// Adds the transactions that `waiter` waits for at `place` to `found`: `record.rs`. `tables`
-    /// are those of `self`, if they are latched.
-    fn blockers(
-        &self,
-        place: Place,
-        tables: Option<&LatchedTables<'_>>,
-        waiter: TransactionId,
-        found: &mut Vec<(TransactionId, bool)>,
-    ) {
+    /// Returns the holders and waiters of `place`, for a search. `tables` are those of `self`, if they are
+    /// latched.
+    fn view(&self, place: Place, tables: Option<&LatchedTables<'_>>) -> View {
         if let Place::Table(number) = place {
             return match tables {
-                Some(tables) => tables.blockers(number, waiter, found),
-                None => self.tables.latch().blockers(number, waiter, found),
+                Some(tables) => tables.view(number),
+                None => self.tables.latch().view(number),
             };
         }
-        if let Some(record) = self.shard(place).records.get(&place) {
-            record.blockers(waiter, found);
-        }
+        let shard = self.shard(place);
+        let record = shard.records.get(&place);
+        record.map(Record::view).unwrap_or_default()
     }
 
     /// Returns the number of records in the table.

@@ -13,10 +13,18 @@
 //! the edge was there already; a transaction that becomes a holder without waiting is in no cycle.
 //!
 //! # Why none is imagined
-//! The records are looked at one after the other, not at one moment. But as long as the graph is
-//! latched no wait begins, and none is given up. A transaction that was found waiting has waited
-//! since before the search began, and has released nothing; so it holds now what it was found to
-//! hold before, or is found to hold later.
+//! The records are looked at one after the other, not at one moment, each once in a search
+//! (`view.rs`). But as long as the graph is latched no wait begins, and none is given up. Let a
+//! cycle be found whose waits do not all last, and let the first of them to end be that of `x` for
+//! `y`: then `y` has released what `x` was seen to wait for, after that was seen. A transaction
+//! releases nothing while it waits, and `y` was found waiting and has waited since before the search
+//! began: its own wait has ended earlier, which contradicts that `x`'s was the first.
+//!
+//! # Bounds
+//! A search for a cycle looks at each holder and waiter of a place that it comes to a few times, for
+//! each mode at most twice, however many of the waiters exclude each other (`view.rs`). The tables'
+//! latch is held for at most [`LOOKS_MAX`] such looks, and one search for cycles more. A deadlock that
+//! an order would have dissolved after more than these is given up like any other.
 //!
 //! # Letting waiters pass
 //! An edge from a waiter to another one that stands before it at a table is there for the sake of
@@ -41,13 +49,16 @@ use std::{
     task::Waker,
 };
 
-use super::{Locks, Place, tables::LatchedTables};
+use super::{Locks, Place, View, tables::LatchedTables};
 use crate::timestamp::TransactionId;
 
 /// Maximum waiters that may be let pass for one wait: for most deadlocks one is enough.
 const MOVES_MAX: usize = 4;
 /// Maximum orders of queues that are tried for one wait, under the graph's latch.
 const TRIES_MAX: u32 = 64;
+/// Looks at holders and waiters after which no further order is tried for one wait: about a
+/// millisecond.
+const LOOKS_MAX: usize = 1 << 17;
 
 #[derive(Default)]
 pub(super) struct Graph {
@@ -76,37 +87,46 @@ impl Graph {
     }
 
     /// Decides whether the wait of `by` can stay: if it is in no cycle, or in none any more after
-    /// waiters of tables were let pass others. Returns the wakers to call then, `None` otherwise.
-    pub(super) fn resolve(&self, locks: &Locks, by: TransactionId) -> Option<Vec<Waker>> {
+    /// waiters of tables were let pass others. Returns the wakers to call then, `None` otherwise. Adds the
+    /// number of entries looked at to `looks`.
+    pub(super) fn resolve(
+        &self,
+        locks: &Locks,
+        by: TransactionId,
+        looks: &mut usize,
+    ) -> Option<Vec<Waker>> {
         // Most waits are in no cycle, and most cycles are of records alone: neither keeps releases of
         // tables waiting.
-        let Some(cycle) = self.cycle(locks, None, by) else {
+        let Some(cycle) = self.cycle(locks, None, by, looks) else {
             return Some(Vec::new());
         };
         if cycle.iter().all(|edge| edge.table_to_pass().is_none()) {
             return None;
         }
-        self.reorder(locks, by)
+        self.reorder(locks, by, looks)
     }
 
     /// Lets waiters of tables pass others, so that `by` is in no cycle any more. Returns the wakers
     /// to call then, `None` if no order helps.
-    fn reorder(&self, locks: &Locks, by: TransactionId) -> Option<Vec<Waker>> {
+    fn reorder(&self, locks: &Locks, by: TransactionId, looks: &mut usize) -> Option<Vec<Waker>> {
         let mut search = Search {
             graph: self,
             locks,
             tables: locks.tables.latch(),
             moves: Vec::new(),
             tries: 0,
+            looks_left: LOOKS_MAX,
         };
-        if !search.resolves(by) {
-            return None;
-        }
+        let is_resolved = search.resolves(by);
         let Search {
-            moves, mut tables, ..
+            moves,
+            mut tables,
+            looks_left,
+            ..
         } = search;
-        let moved = moves.iter().map(|moved| moved.table);
-        Some(moved.flat_map(|table| tables.hand_over(table)).collect())
+        *looks += LOOKS_MAX - looks_left;
+        let moved = is_resolved.then(|| moves.iter().map(|moved| moved.table));
+        Some(moved?.flat_map(|table| tables.hand_over(table)).collect())
     }
 
     /// Returns the edges of a cycle through `by`, from its end to its beginning. `tables` are those
@@ -116,18 +136,19 @@ impl Graph {
         locks: &Locks,
         tables: Option<&LatchedTables<'_>>,
         by: TransactionId,
+        looks: &mut usize,
     ) -> Option<Vec<Edge>> {
-        // Each with the record where, as a waiter before others, it was looked at with them.
-        let mut next = vec![(by, None)];
+        let mut next = vec![by];
         let (mut reached, mut found) = (HashMap::new(), Vec::new());
-        while let Some((waiter, looked_at)) = next.pop() {
-            let waits = self.waits.get(&waiter).map_or(&[][..], Vec::as_slice);
-            for &place in waits {
-                let is_only_wait = || waits.iter().filter(|other| **other == place).count() == 1;
-                if looked_at == Some(place) && is_only_wait() {
-                    continue;
-                }
-                locks.blockers(place, tables, waiter, &mut found);
+        let mut views = HashMap::<Place, View>::new();
+        while let Some(waiter) = next.pop() {
+            for place in self.waits_of(waiter) {
+                let view = views.entry(place).or_insert_with(|| {
+                    let view = locks.view(place, tables);
+                    *looks += view.len();
+                    view
+                });
+                *looks += view.blockers(waiter, waiter == by, &mut found);
                 for (blocker, waits_here) in found.drain(..) {
                     let Entry::Vacant(entry) = reached.entry(blocker) else {
                         continue;
@@ -141,9 +162,7 @@ impl Graph {
                     if blocker == by {
                         return Some(path_to(by, &reached));
                     }
-                    // A waiter for a table is asked for its own blockers.
-                    let is_record = matches!(place, Place::Record(_));
-                    next.push((blocker, (waits_here && is_record).then_some(place)));
+                    next.push(blocker);
                 }
             }
         }
@@ -199,6 +218,7 @@ struct Search<'g> {
     tables: LatchedTables<'g>,
     moves: Vec<Move>,
     tries: u32,
+    looks_left: usize,
 }
 
 impl Search<'_> {
@@ -206,12 +226,15 @@ impl Search<'_> {
     /// queues are as they were.
     fn resolves(&mut self, by: TransactionId) -> bool {
         let all = std::iter::once(by).chain(self.moves.iter().map(|moved| moved.by));
-        let tables = Some(&self.tables);
-        let mut cycles = all.filter_map(|one| self.graph.cycle(self.locks, tables, one));
-        let Some(cycle) = cycles.next() else {
+        let (tables, mut looks) = (Some(&self.tables), 0);
+        let mut cycles =
+            all.filter_map(|one| self.graph.cycle(self.locks, tables, one, &mut looks));
+        let cycle = cycles.next();
+        drop(cycles);
+        self.looks_left = self.looks_left.saturating_sub(looks);
+        let Some(cycle) = cycle else {
             return true;
         };
-        drop(cycles);
         // The new wait's own place first: then no other waiter is moved.
         for edge in cycle.into_iter().rev() {
             let Some(table) = edge.table_to_pass() else {
@@ -222,6 +245,7 @@ impl Search<'_> {
             let undone = |moved: &Move| (moved.passed, moved.by) == (mover, passed);
             if self.moves.len() >= MOVES_MAX
                 || self.tries >= TRIES_MAX
+                || self.looks_left == 0
                 || self.moves.iter().any(undone)
             {
                 continue;
@@ -244,3 +268,6 @@ impl Search<'_> {
         false
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests;

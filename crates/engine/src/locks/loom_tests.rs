@@ -112,17 +112,17 @@ fn the_end_is_heard_of(end: fn(&World), answer: Answer) {
 }
 
 #[test]
-fn a_commit_hands_over_to_whoever_waits() {
+fn a_commit_hands_over_to_the_waiter() {
     the_end_is_heard_of(World::commit, Answer::Granted);
 }
 
 #[test]
-fn an_undo_hands_over_to_whoever_waits() {
+fn an_undo_hands_over_to_the_waiter() {
     the_end_is_heard_of(World::undo, Answer::Granted);
 }
 
 #[test]
-fn an_undone_insert_sends_away_whoever_waits() {
+fn an_undone_insert_sends_the_waiter_away() {
     the_end_is_heard_of(World::remove, Answer::Dissolved);
 }
 
@@ -152,7 +152,7 @@ fn a_waiter_that_gives_up_does_not_take_the_record_along() {
 
 /// A newcomer does not get between the owner and the first waiter.
 #[test]
-fn nobody_overtakes_at_the_hand_over() {
+fn no_newcomer_overtakes_at_the_hand_over() {
     loom::model(|| {
         let world = World::new();
         let Acquired::Queued(first) = world.acquire(waiter(1), true) else {

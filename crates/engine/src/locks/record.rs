@@ -5,7 +5,10 @@
 
 use std::{collections::VecDeque, sync::Arc, task::Waker};
 
-use super::Strength;
+use super::{
+    Strength,
+    view::{ModeBits, View, Wait},
+};
 use crate::{
     sync::{AtomicU64, Ordering},
     timestamp::TransactionId,
@@ -251,51 +254,23 @@ impl Record {
         answer_dissolved(self.queue)
     }
 
-    /// Adds to `found` the transactions that `waiter` waits for here, including those that its
-    /// blockers wait for here. Each comes with whether it is a waiter itself, whose own wait here
-    /// needs no second look. `waiter` is among them if it waits for itself.
-    pub(super) fn blockers(&self, waiter: TransactionId, found: &mut Vec<(TransactionId, bool)>) {
-        for (turn, own) in self.queue.iter().enumerate() {
+    /// Returns the holders and waiters, for a search.
+    pub(super) fn view(&self) -> View {
+        let bit = |strength: Strength| 1 << strength as u8;
+        let bits = |of: fn(Strength, Strength) -> bool, one: Strength| -> ModeBits {
+            let these = Strength::ALL.into_iter().filter(|other| of(one, *other));
+            these.map(bit).sum()
+        };
+        let holders = self.holders.iter();
+        let holders = holders.map(|&(holder, strength)| (holder, bit(strength)));
+        let waits = self.queue.iter().map(|waiter| Wait {
+            by: waiter.by,
+            mode: waiter.strength as u8,
+            excludes: bits(|one, other| !one.goes_with(other), waiter.strength),
             // A transaction that wants the lock twice gets it twice.
-            let has_asked =
-                |before: &Waiter| before.by == waiter && before.strength >= own.strength;
-            if own.by == waiter && !self.queue.range(..turn).any(has_asked) {
-                self.blockers_at(turn, found);
-            }
-        }
-    }
-
-    /// Adds to `found` the transactions that the waiter at `turn` waits for here. From it to the
-    /// front, another waiter counts if its lock is excluded by that of the waiter at `turn`, or by
-    /// that of one that is already known to count: a stronger lock excludes all that a weaker one
-    /// does, so the strongest of them decides.
-    fn blockers_at(&self, turn: usize, found: &mut Vec<(TransactionId, bool)>) {
-        let Waiter { by, strength, .. } = self.queue[turn];
-        let minds =
-            |one: Option<Strength>, other: Strength| one.is_some_and(|one| !one.goes_with(other));
-        // Strongest lock of the other transactions that the waiter waits for.
-        let mut others: Option<Strength> = None;
-        for other in self.queue.range(..turn).rev() {
-            let is_own = other.by == by;
-            if minds(others, other.strength) {
-                // A lock that `by` itself has asked for earlier may be in the way of another
-                // transaction.
-                found.push((other.by, true));
-            } else if !is_own && minds(Some(strength), other.strength) {
-                found.push((other.by, true));
-            } else {
-                continue;
-            }
-            if !is_own {
-                others = others.max(Some(other.strength));
-            }
-        }
-        for &(holder, held) in &self.holders {
-            // A lock that `by` itself holds may be in the way as well.
-            if minds(others, held) || holder != by && minds(Some(strength), held) {
-                found.push((holder, false));
-            }
-        }
+            covers: bits(|one, other| other <= one, waiter.strength),
+        });
+        View::new(holders, waits)
     }
 }
 
@@ -318,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn who_comes_first_is_served_first_and_shared_locks_go_together() {
+    fn the_first_waiter_is_served_first_and_shared_locks_go_together() {
         let mut record = Record::default();
         assert_eq!(record.request(id(1), Update, Stake::None), Ok(None));
         let tickets = [(2, Share), (3, Share), (4, Update), (5, Share)]
@@ -330,7 +305,7 @@ mod tests {
         assert_eq!(granted(), 2);
         assert!(
             record.request(id(6), Share, Stake::None).is_err(),
-            "nobody overtakes"
+            "no newcomer overtakes"
         );
         record.weaken(id(2), None);
         record.hand_over();
@@ -344,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_a_lock_gets_a_stronger_one_before_others() {
+    fn a_holder_gets_a_stronger_lock_before_others() {
         let mut record = Record::default();
         record.request(id(1), Share, Stake::None).unwrap();
         record.request(id(2), Share, Stake::None).unwrap();
@@ -357,32 +332,33 @@ mod tests {
         assert_eq!(record.held(id(1)), Some(Update));
     }
 
+    fn blockers(view: &mut View, by: TransactionId) -> Vec<(TransactionId, bool)> {
+        let mut found = Vec::new();
+        view.blockers(by, true, &mut found);
+        found
+    }
+
     #[test]
-    fn a_waiter_is_blocked_by_whom_it_cannot_go_with() {
+    fn a_waiter_is_blocked_by_locks_that_exclude_its_own() {
         let mut record = Record::default();
         record.request(id(1), Share, Stake::None).unwrap();
         record.request(id(2), Share, Stake::None).unwrap();
         for (by, strength) in [(3, Update), (4, Share), (5, Share), (6, Update)] {
             record.enqueue(id(by), strength, Stake::None);
         }
-        let blockers = |by| {
-            let mut found = Vec::new();
-            record.blockers(id(by), &mut found);
-            found.sort_by_key(|(id, _)| id.context());
-            found
-        };
+        let blockers = |by| blockers(&mut record.view(), id(by));
         let (holders, waiters) = (
             [(id(1), false), (id(2), false)],
             [3, 4, 5].map(|i| (id(i), true)),
         );
         assert_eq!(blockers(3), holders);
-        assert_eq!(blockers(4), [&holders[..], &waiters[..1]].concat());
+        assert_eq!(blockers(4), waiters[..1]);
         assert_eq!(blockers(5), blockers(4));
         assert_eq!(blockers(6), [&holders[..], &waiters[..]].concat());
     }
 
     #[test]
-    fn two_that_want_more_than_they_share_wait_for_each_other() {
+    fn two_sharers_that_want_more_wait_for_each_other() {
         let mut record = Record::default();
         for by in [1, 2] {
             record.request(id(by), Share, Stake::None).unwrap();
@@ -391,20 +367,18 @@ mod tests {
             record.enqueue(id(by), Update, Stake::None);
         }
         for (one, other) in [(1, 2), (2, 1)] {
-            let mut found = Vec::new();
-            record.blockers(id(one), &mut found);
+            let found = blockers(&mut record.view(), id(one));
             assert!(found.contains(&(id(other), false)), "{found:?}");
         }
     }
 
     /// PostgreSQL 15, table 13.3, row by row: an `x` where the two exclude each other.
     const MATRIX: [&str; 4] = ["...x", "..xx", ".xxx", "xxxx"];
-    const ALL: [Strength; 4] = [KeyShare, Share, NoKeyUpdate, Update];
 
     #[test]
     fn strengths_exclude_each_other_as_in_postgresql() {
-        for (held, row) in ALL.into_iter().zip(MATRIX) {
-            for (wanted, mark) in ALL.into_iter().zip(row.chars()) {
+        for (held, row) in Strength::ALL.into_iter().zip(MATRIX) {
+            for (wanted, mark) in Strength::ALL.into_iter().zip(row.chars()) {
                 let mut record = Record::default();
                 record.request(id(1), held, Stake::None).unwrap();
                 let granted = record.request(id(2), wanted, Stake::None).is_ok();
@@ -423,12 +397,9 @@ mod tests {
         assert!(record.request(id(3), KeyShare, Stake::None).is_ok());
         let removal = record.enqueue(id(4), Update, Stake::None);
         let reference = record.enqueue(id(5), KeyShare, Stake::None);
-        let mut found = Vec::new();
-        record.blockers(id(5), &mut found);
-        // The change before the removal counts because the removal waits for it.
-        found.sort_by_key(|(id, _)| id.context());
-        let all = [(1, false), (2, true), (3, false), (4, true)];
-        assert_eq!(found, all.map(|(by, waits)| (id(by), waits)));
+        assert_eq!(blockers(&mut record.view(), id(5)), [(id(4), true)]);
+        let others = [(1, false), (3, false), (2, true)].map(|(by, waits)| (id(by), waits));
+        assert_eq!(blockers(&mut record.view(), id(4)), others);
         record.weaken(id(1), None);
         record.hand_over();
         assert_eq!(change.answer(), Answer::Granted);
@@ -444,7 +415,7 @@ mod tests {
     /// A holder of a lock passes the waiters that would wait for it for ever, and no others:
     /// otherwise it would make a transaction wait for it that has not looked for a deadlock.
     #[test]
-    fn a_stronger_lock_passes_those_who_wait_for_the_weaker_one() {
+    fn a_stronger_lock_passes_the_waiters_for_the_weaker_one() {
         for (waits, passes) in [(Update, true), (NoKeyUpdate, false)] {
             let mut record = Record::default();
             record.request(id(1), KeyShare, Stake::Some).unwrap();
@@ -459,7 +430,7 @@ mod tests {
     /// asked for the stronger lock first has the weaker with it: otherwise the one between would
     /// wait for the first wait, and the second wait for the one between.
     #[test]
-    fn who_waits_twice_for_a_record() {
+    fn a_transaction_waits_twice_for_a_record() {
         for (first, between, second, is_deadlock) in [
             (Update, Share, Share, false),
             (Update, Update, Update, false),
@@ -470,9 +441,12 @@ mod tests {
             record.request(id(9), Update, Stake::None).unwrap();
             let waits = [(1, first), (2, between), (1, second)];
             let tickets = waits.map(|(by, strength)| record.enqueue(id(by), strength, Stake::None));
-            let mut found = Vec::new();
-            record.blockers(id(1), &mut found);
-            assert_eq!(found.contains(&(id(1), true)), is_deadlock, "{waits:?}");
+            let mut view = record.view();
+            let mut of_between = Vec::new();
+            let waits_for_it = blockers(&mut view, id(1)).contains(&(id(2), true));
+            view.blockers(id(2), false, &mut of_between);
+            let is_waited_for = of_between.contains(&(id(1), true));
+            assert_eq!(waits_for_it && is_waited_for, is_deadlock, "{waits:?}");
             if is_deadlock {
                 continue;
             }
@@ -486,7 +460,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_locks_elsewhere_overtakes_who_has_none_but_not_for_ever() {
+    fn transactions_with_locks_elsewhere_overtake_others_but_not_for_ever() {
         let mut record = Record::default();
         record.request(id(1), Update, Stake::None).unwrap();
         let patient = record.enqueue(id(2), Update, Stake::None);

@@ -20,7 +20,9 @@ use std::{collections::HashMap, sync::Arc, task::Waker};
 use memory::Reservation;
 
 use self::queue::{Pass, Queue};
-use super::{Acquired, Gate, Ticket, WeakLocks, mode::TableLockMode, mode::TableLockModes, wake};
+use super::{
+    Acquired, Gate, Ticket, View, WeakLocks, mode::TableLockMode, mode::TableLockModes, wake,
+};
 use crate::{
     per_context::{PerContext, SessionContexts},
     sync::{Mutex, MutexGuard},
@@ -201,15 +203,9 @@ impl LatchedTables<'_> {
         self.0.settle(number)
     }
 
-    /// Adds to `found` the transactions that `waiter` waits for at a table: `tables/queue.rs`.
-    pub(super) fn blockers(
-        &self,
-        number: u32,
-        waiter: TransactionId,
-        found: &mut Vec<(TransactionId, bool)>,
-    ) {
-        if let Some((_, queue)) = self.0.all.get(&number) {
-            queue.blockers(waiter, found);
-        }
+    /// Returns the holders and waiters of a table, for a search.
+    pub(super) fn view(&self, number: u32) -> View {
+        let queue = self.0.all.get(&number);
+        queue.map(|(_, queue)| queue.view()).unwrap_or_default()
     }
 }

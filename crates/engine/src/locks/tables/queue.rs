@@ -13,6 +13,7 @@ use crate::{
     locks::{
         mode::{TableLockMode, TableLockModes},
         record::{Answer, Ticket},
+        view::{View, Wait},
     },
     timestamp::TransactionId,
 };
@@ -61,21 +62,13 @@ impl Queue {
         }
     }
 
-    /// Returns the transactions that exclude a lock at `turn`, each with whether it is a waiter.
-    fn excluders(
-        &self,
-        by: TransactionId,
-        mode: TableLockMode,
-        turn: usize,
-    ) -> impl Iterator<Item = (TransactionId, bool)> {
-        let holders = self.holders.iter();
-        let holders = holders.filter(move |holder| holder.0 != by && holder.1.exclude(mode));
-        let waiters = self.waiters.range(..turn);
+    /// Whether no holder, and no waiter before `turn`, excludes a lock.
+    fn is_free_for(&self, by: TransactionId, mode: TableLockMode, turn: usize) -> bool {
+        let mut holders = self.holders.iter();
+        let mut before = self.waiters.range(..turn);
         let excluded = TableLockModes::NONE.with(mode);
-        let waiters =
-            waiters.filter(move |waiter| waiter.by != by && excluded.exclude(waiter.mode));
-        let holders = holders.map(|holder| (holder.0, false));
-        holders.chain(waiters.map(|waiter| (waiter.by, true)))
+        holders.all(|holder| holder.0 == by || !holder.1.exclude(mode))
+            && before.all(|waiter| waiter.by == by || !excluded.exclude(waiter.mode))
     }
 
     /// Returns the place of a newcomer in the queue.
@@ -89,7 +82,7 @@ impl Queue {
     /// Grants a lock at once, if no transaction excludes it. Returns whether it did.
     pub(super) fn request(&mut self, by: TransactionId, mode: TableLockMode) -> bool {
         let turn = self.turn_of(by);
-        let is_free = self.held(by).has(mode) || self.excluders(by, mode, turn).next().is_none();
+        let is_free = self.held(by).has(mode) || self.is_free_for(by, mode, turn);
         if is_free {
             self.hold(by, TableLockModes::NONE.with(mode));
         }
@@ -138,7 +131,7 @@ impl Queue {
         let (mut turn, mut wakers) = (0, Vec::new());
         while let Some(waiter) = self.waiters.get(turn) {
             let (by, mode) = (waiter.by, waiter.mode);
-            if self.excluders(by, mode, turn).next().is_some() {
+            if !self.is_free_for(by, mode, turn) {
                 turn += 1;
                 continue;
             }
@@ -190,14 +183,18 @@ impl Queue {
         wakers
     }
 
-    /// Adds to `found` the transactions that `waiter` waits for here, each with whether it is
-    /// itself a waiter.
-    pub(super) fn blockers(&self, waiter: TransactionId, found: &mut Vec<(TransactionId, bool)>) {
-        for (turn, own) in self.waiters.iter().enumerate() {
-            if own.by == waiter {
-                found.extend(self.excluders(own.by, own.mode, turn));
-            }
-        }
+    /// Returns the holders and waiters, for a search.
+    pub(super) fn view(&self) -> View {
+        let holders = self.holders.iter();
+        let holders = holders.map(|(holder, modes)| (*holder, modes.bits()));
+        let waits = self.waiters.iter().map(|waiter| Wait {
+            by: waiter.by,
+            mode: waiter.mode as u8,
+            excludes: waiter.mode.excluded().bits(),
+            // Each wait has its own turn, also after another one of its transaction.
+            covers: 0,
+        });
+        View::new(holders, waits)
     }
 }
 

@@ -113,7 +113,7 @@ fn a_weak_and_a_strong_lock_are_never_both_held() {
 /// Two transactions of a context run one after the other, beside a waiter: the waiter hears of the
 /// end of either, and never waits for the wrong one.
 #[test]
-fn who_waits_hears_of_the_end_also_when_the_context_is_used_again() {
+fn a_waiter_hears_of_the_end_also_when_the_context_is_used_again() {
     loom::model(|| {
         let world = World::new();
         let weak = thread::spawn({

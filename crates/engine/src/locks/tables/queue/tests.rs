@@ -8,12 +8,12 @@ fn id(number: u16) -> TransactionId {
 
 fn blockers(queue: &Queue, waiter: u16) -> Vec<(TransactionId, bool)> {
     let mut found = Vec::new();
-    queue.blockers(id(waiter), &mut found);
+    queue.view().blockers(id(waiter), true, &mut found);
     found
 }
 
 #[test]
-fn who_minds_nobody_passes_those_who_wait() {
+fn a_lock_that_excludes_no_waiter_passes_the_waiters() {
     let mut queue = Queue::default();
     assert!(queue.request(id(1), RowExclusive));
     assert!(!queue.request(id(2), Share));
@@ -36,7 +36,7 @@ fn who_minds_nobody_passes_those_who_wait() {
 }
 
 #[test]
-fn who_is_waited_for_goes_before_who_waits_for_it() {
+fn a_holder_goes_before_the_waiters_for_its_lock() {
     let mut queue = Queue::default();
     assert!(queue.request(id(1), AccessShare));
     assert!(queue.request(id(3), RowExclusive));
@@ -52,7 +52,7 @@ fn who_is_waited_for_goes_before_who_waits_for_it() {
 }
 
 #[test]
-fn two_who_share_and_both_want_to_write_wait_for_each_other() {
+fn two_sharers_that_both_want_to_write_wait_for_each_other() {
     let mut queue = Queue::default();
     assert!(queue.request(id(1), Share) && queue.request(id(2), Share));
     assert!(!queue.request(id(1), RowExclusive));
@@ -78,7 +78,7 @@ fn one_transaction_does_not_stand_in_its_own_way() {
 }
 
 #[test]
-fn who_gives_up_lets_those_behind_pass() {
+fn a_waiter_that_gives_up_lets_those_behind_pass() {
     let mut queue = Queue::default();
     assert!(queue.request(id(1), AccessShare));
     let first = queue.enqueue(id(2), AccessExclusive);
