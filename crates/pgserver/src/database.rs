@@ -3,19 +3,24 @@
 use std::{
     io,
     net::{SocketAddr, TcpListener},
-    sync::{Arc, mpsc},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 
-use server::{Config, Reactor, Statistics, contain};
-use sql::{Session, Sink, Status};
-use types::{Result, SqlError, SqlState};
-use weft::{Context, Database, Outside};
+use server::{Config, Reactor, Statistics};
+use sql::{Session, Sink};
+use types::Result;
+use weft::{Context, Database, Outside, WorkerHandle};
 
 use crate::{
     answer::{Answer, Gathered},
+    call::{alone, closed, expect_no_worker, new_session, on_worker, run_with},
     connection::Served,
-    password::verifier_of,
+    parameter::Parameter,
+    transaction::SqlTransaction,
 };
 
 /// The role that a database has from the beginning. The database has this name for clients too.
@@ -50,30 +55,40 @@ impl Sockets {
 pub struct Sql {
     workers: Database,
     database: Arc<sql::Database>,
+    /// Number of calls so far, by which they are spread over the workers.
+    calls: Arc<AtomicUsize>,
 }
 
 impl Sql {
-    /// Opens the SQL side of `database`, which is made if there is none. Call it once for each
-    /// database, before other threads use the database's SQL.
+    /// Opens the SQL side of `database`, which is made if there is none. All handles of a database are on
+    /// the same side, as its servers are: their sessions share plans, locks and the memory of statements.
     ///
     /// Waits until all indexes are built. Fails on a worker.
     ///
     /// # Errors
     /// Errors of [`sql::Database::open`]; 55000 on a worker; 57P01 if the database is being closed.
     pub fn open(database: &Database) -> Result<Sql> {
-        let opened = on_first_worker(database, async move |context: Context| {
-            sql::Database::open(context.engine_session(), USER, USER).await
+        expect_no_worker()?;
+        let opened = database.layer(|| {
+            on_worker(
+                database,
+                &database.workers()[0],
+                async move |context: Context| {
+                    sql::Database::open(context.engine_session(), USER, USER).await
+                },
+            )
         })?;
         Ok(Sql {
             workers: database.clone(),
             database: opened,
+            calls: Arc::default(),
         })
     }
 
     /// Runs the statements of `text` as one transaction, unless they say otherwise, and drops their
     /// results.
     ///
-    /// Waits until they are done, on the database's first worker. Fails on a worker.
+    /// Waits until they are done, on a worker. Fails on a worker.
     ///
     /// # Errors
     /// Errors of the statements; then none of them has happened, except for those that the text itself
@@ -102,20 +117,94 @@ impl Sql {
     where
         S: Sink + Send + 'static,
     {
-        let (database, text) = (self.database.clone(), text.to_owned());
-        on_first_worker(&self.workers, async move |context: Context| {
-            let mut session = Session::new(&database, context.engine_session(), USER);
-            session.keep_passwords(verifier_of);
-            let executed = session.execute(&text, &mut sink).await;
-            let is_open = session.status() != Status::Idle;
-            // A rollback gives others their turns, which dropping the session does not.
-            session.leave().await;
-            executed?;
-            match is_open {
-                true => Err(left_open()),
-                false => Ok(sink),
-            }
+        let text = text.to_owned();
+        self.call(async move |session: &mut Session| {
+            session.execute(&text, &mut sink).await?;
+            Ok(sink)
         })
+    }
+
+    /// Runs the one statement of `text` with values for its parameters, `$1` and so on, as a transaction,
+    /// and returns the number of rows that it has returned or changed.
+    ///
+    /// ```
+    /// # use pgserver::{Parameter, Sql};
+    /// # let database = weft::Database::open(weft::Options::default())?;
+    /// let sql = Sql::open(&database)?;
+    /// sql.execute("create table city (name text primary key, people bigint)")?;
+    /// let insert = "insert into city values ($1, $2)";
+    /// assert_eq!(sql.execute_with(insert, &["Osaka".into(), 2_750_000.into()])?, 1);
+    /// assert_eq!(sql.execute_with(insert, &["Atlantis".into(), Parameter::Null])?, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Errors of [`Sql::execute`]; 42601 for several statements; 08P01 for too many or too few parameters;
+    /// 22P02 and others for a parameter that is not of its type.
+    pub fn execute_with(&self, text: &str, parameters: &[Parameter]) -> Result<u64> {
+        let (text, parameters) = (text.to_owned(), parameters.to_vec());
+        self.call(async move |session: &mut Session| {
+            run_with(session, &text, &parameters, &mut ()).await
+        })
+    }
+
+    /// Runs the one statement of `text` as [`Sql::execute_with`] does, and returns its result.
+    ///
+    /// # Errors
+    /// Errors of [`Sql::execute_with`] and [`Sql::query`].
+    pub fn query_with(&self, text: &str, parameters: &[Parameter]) -> Result<Answer> {
+        let (text, parameters) = (text.to_owned(), parameters.to_vec());
+        self.call(async move |session: &mut Session| {
+            let mut gathered = Gathered::default();
+            run_with(session, &text, &parameters, &mut gathered).await?;
+            Ok(gathered.answer)
+        })
+    }
+
+    /// Begins a transaction over several calls.
+    ///
+    /// ```
+    /// # let database = weft::Database::open(weft::Options::default())?;
+    /// # let sql = pgserver::Sql::open(&database)?;
+    /// # sql.execute("create table account (id int primary key, amount bigint)")?;
+    /// # sql.execute("insert into account values (1, 100), (2, 0)")?;
+    /// let transfer = sql.begin()?;
+    /// let change = "update account set amount = amount + $1 where id = $2";
+    /// transfer.execute_with(change, &[(-30).into(), 1.into()])?;
+    /// let left = transfer.query("select amount >= 0 from account where id = 1")?;
+    /// if left.rows == [[Some("t".to_owned())]] {
+    ///     transfer.execute_with(change, &[30.into(), 2.into()])?;
+    ///     transfer.commit()?;
+    /// } // Otherwise it is rolled back.
+    /// # let all = sql.query("select amount from account order by id")?.rows;
+    /// # assert_eq!(all, [[Some("70".to_owned())], [Some("30".to_owned())]]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// 55000 on a worker; 57P01 if the database is closed.
+    pub fn begin(&self) -> Result<SqlTransaction> {
+        SqlTransaction::begin(&self.workers, self.next_worker(), self.database.clone())
+    }
+
+    /// Runs `call` in a session of its own, on the next worker in turn.
+    fn call<T, F>(&self, call: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: AsyncFnOnce(&mut Session) -> Result<T> + Send + 'static,
+    {
+        let database = self.database.clone();
+        on_worker(
+            &self.workers,
+            self.next_worker(),
+            async move |context: Context| alone(new_session(&database, &context), call).await,
+        )
+    }
+
+    fn next_worker(&self) -> &WorkerHandle {
+        let workers = self.workers.workers();
+        // Relaxed: nothing depends on the number.
+        &workers[self.calls.fetch_add(1, Ordering::Relaxed) % workers.len()]
     }
 
     /// Returns whether some role can connect with a password. Clients from other machines need one.
@@ -183,57 +272,4 @@ impl Serving {
         expect_no_worker()?;
         Ok(self.0.stop(at_most.min(STOP_MAX)))
     }
-}
-
-/// Runs `task` on the database's first worker and waits for its answer.
-///
-/// # Errors
-/// The error of `task`; 55000 on a worker; 57P01 if the database is being closed.
-fn on_first_worker<T, F>(database: &Database, task: F) -> Result<T>
-where
-    T: Send + 'static,
-    F: AsyncFnOnce(Context) -> Result<T> + Send + 'static,
-{
-    expect_no_worker()?;
-    if database.is_closed() {
-        return Err(closed());
-    }
-    let (answer, answers) = mpsc::channel();
-    database.workers()[0].spawn(move |context| async move {
-        let contained = contain(task(context)).await;
-        // A failed send means that the asking thread was unwound; the answer has no reader.
-        let _ = answer.send(contained.unwrap_or_else(|_| Err(panicked())));
-    });
-    answers.recv().unwrap_or_else(|_| Err(closed()))
-}
-
-/// Checks that the calling thread is not a worker.
-///
-/// # Errors
-/// 55000 on a worker.
-fn expect_no_worker() -> Result<()> {
-    if !weft::is_worker() {
-        return Ok(());
-    }
-    let message = "this call would block its worker";
-    Err(
-        SqlError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
-            .hint("Call it on a thread that is no worker of a database."),
-    )
-}
-
-fn closed() -> SqlError {
-    SqlError::new(SqlState::ADMIN_SHUTDOWN, "the database was closed")
-}
-
-fn panicked() -> SqlError {
-    let message = "a statement or its sink panicked, and its transaction was rolled back";
-    SqlError::new(SqlState::INTERNAL_ERROR, message)
-        .hint("The panic's message and place were given to the process's panic hook.")
-}
-
-fn left_open() -> SqlError {
-    let message = "the text leaves a transaction open, which was rolled back";
-    SqlError::new(SqlState::ACTIVE_SQL_TRANSACTION, message)
-        .hint("End it in the same text: every call has a session of its own.")
 }

@@ -25,16 +25,20 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Every call of [`Sql`] has a session of its own and is one transaction unless its text says otherwise.
-//! The calls run on the database's first worker.
+//! Every call of [`Sql`] has a session of its own and is one transaction unless its text says otherwise;
+//! the calls take turns on the database's workers. [`Sql::execute_with`] and [`Sql::query_with`] take
+//! values for parameters, and [`Sql::begin`] begins a transaction over several calls.
 //!
 //! The crate joins the work of `server` (the protocol, which knows no SQL) and of `sql` (sessions, which
 //! know no socket). It never reads arguments, signals or files, and writes to no terminal.
 
 mod answer;
+mod call;
 mod connection;
 mod database;
+mod parameter;
 mod password;
+mod transaction;
 
 pub use server::{Config, Statistics};
 pub use sql::{CopyForm, CopyTarget, Field, Notice, ResultRow, Sink, Tag};
@@ -43,5 +47,7 @@ pub use types::{SqlError, SqlState};
 pub use self::{
     answer::Answer,
     database::{Serving, Sockets, Sql, USER},
+    parameter::Parameter,
     password::verifier_of,
+    transaction::SqlTransaction,
 };

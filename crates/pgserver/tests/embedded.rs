@@ -2,7 +2,9 @@
 
 use std::{net::TcpListener, time::Duration};
 
-use pgserver::{Config, Field, ResultRow, Serving, Sink, Sockets, Sql, SqlState, Tag, USER};
+use pgserver::{
+    Config, Field, Parameter, ResultRow, Serving, Sink, Sockets, Sql, SqlState, Tag, USER,
+};
 use postgres::NoTls;
 use weft::{Database, Options, Table, Transaction};
 
@@ -189,4 +191,133 @@ fn a_closed_database_is_not_served() {
         sql.serve(&sockets, vec![listener], Config::default())
             .is_err()
     );
+}
+
+fn count(sql: &Sql, table: &str) -> String {
+    let answer = sql.query(&format!("select count(*) from {table}"));
+    answer.unwrap().rows[0][0].clone().unwrap()
+}
+
+/// A part of a program that had only the database could not get at its SQL: another `open` failed with
+/// 55000, also after every `Sql` was gone.
+#[test]
+fn a_database_that_is_opened_again_has_the_same_side() {
+    let (database, _sockets, sql) = opened();
+    let again = Sql::open(&database).unwrap();
+    let holder = sql.begin().unwrap();
+    holder.query("select pg_advisory_xact_lock(7)").unwrap();
+    let free = || {
+        let asked = again.query("select pg_try_advisory_xact_lock(7)");
+        asked.unwrap().rows[0][0].as_deref() == Some("t")
+    };
+    assert!(!free());
+    holder.rollback().unwrap();
+    assert!(free());
+    // The side outlasts its handles.
+    sql.execute("create table t (a int)").unwrap();
+    drop((sql, again));
+    assert_eq!(count(&Sql::open(&database).unwrap(), "t"), "0");
+}
+
+#[test]
+fn parameters_are_texts_or_bytes() {
+    let (_database, _sockets, sql) = opened();
+    sql.execute("create table t (a bigint, b text, c bytea, d float8, e boolean)")
+        .unwrap();
+    let insert = "insert into t values ($1, $2, $3, $4, $5)";
+    let all = [
+        5_i64.into(),
+        "it's".into(),
+        vec![0, 255].into(),
+        f64::INFINITY.into(),
+        true.into(),
+    ];
+    assert_eq!(sql.execute_with(insert, &all).unwrap(), 1);
+    let none = [const { Parameter::Null }; 5];
+    assert_eq!(sql.execute_with(insert, &none).unwrap(), 1);
+    let found = sql.query_with("select * from t where a = $1", &[5.into()]);
+    let found = found.unwrap();
+    assert_eq!(found.columns, ["a", "b", "c", "d", "e"]);
+    let row = ["5", "it's", "\\x00ff", "Infinity", "t"].map(|text| Some(text.to_owned()));
+    assert_eq!(found.rows, [row]);
+    let changed = sql.execute_with("delete from t where a is not null or $1", &[true.into()]);
+    assert_eq!(changed.unwrap(), 2);
+    for (text, parameters, state) in [
+        (insert, &none[..4], SqlState::PROTOCOL_VIOLATION),
+        ("select 1; select 2", &[], SqlState::SYNTAX_ERROR),
+        (
+            "select $1::int",
+            &["x".into()],
+            SqlState::INVALID_TEXT_REPRESENTATION,
+        ),
+        ("begin", &[], SqlState::ACTIVE_SQL_TRANSACTION),
+    ] {
+        let refused = sql.execute_with(text, parameters).unwrap_err();
+        assert_eq!(refused.state(), state, "{text}");
+    }
+}
+
+#[test]
+fn a_transaction_has_several_calls() {
+    let (_database, _sockets, sql) = opened();
+    sql.execute("create table t (a int primary key)").unwrap();
+    let txn = sql.begin().unwrap();
+    txn.execute("insert into t values (1)").unwrap();
+    let inserted = txn.execute_with("insert into t values ($1)", &[2.into()]);
+    assert_eq!(inserted.unwrap(), 1);
+    assert_eq!(txn.query("table t").unwrap().rows.len(), 2);
+    assert_eq!(count(&sql, "t"), "0", "nothing is committed");
+    txn.commit().unwrap();
+    assert_eq!(count(&sql, "t"), "2");
+    // A transaction that is dropped, or rolled back, leaves nothing.
+    let dropped = sql.begin().unwrap();
+    dropped.execute("insert into t values (3)").unwrap();
+    drop(dropped);
+    let rolled_back = sql.begin().unwrap();
+    rolled_back.execute("insert into t values (3)").unwrap();
+    rolled_back.rollback().unwrap();
+    assert_eq!(count(&sql, "t"), "2");
+}
+
+#[test]
+fn a_transaction_that_has_failed_or_ended_says_so() {
+    let (_database, _sockets, sql) = opened();
+    sql.execute("create table t (a int primary key)").unwrap();
+    let failed = sql.begin().unwrap();
+    failed.execute("insert into t values (1)").unwrap();
+    let error = failed.query("select 1 / 0").unwrap_err();
+    assert_eq!(error.state(), SqlState::DIVISION_BY_ZERO);
+    let error = failed.query("select 1").unwrap_err();
+    assert_eq!(error.state(), SqlState::IN_FAILED_SQL_TRANSACTION);
+    let error = failed.commit().unwrap_err();
+    assert_eq!(error.state(), SqlState::IN_FAILED_SQL_TRANSACTION);
+    assert_eq!(count(&sql, "t"), "0");
+    // A savepoint heals it, and a sink that panics fails it.
+    let healed = sql.begin().unwrap();
+    healed.execute("savepoint s").unwrap();
+    let error = healed.execute_into("select 1", Panics).err().unwrap();
+    assert_eq!(error.state(), SqlState::INTERNAL_ERROR);
+    healed.execute("rollback to s").unwrap();
+    healed.execute("insert into t values (1)").unwrap();
+    healed.commit().unwrap();
+    let ended = sql.begin().unwrap();
+    for text in ["commit", "select 1"] {
+        let error = ended.execute(text).unwrap_err();
+        assert_eq!(error.state(), SqlState::NO_ACTIVE_SQL_TRANSACTION, "{text}");
+    }
+    assert_eq!(count(&sql, "t"), "1");
+}
+
+/// The end of the database waits for its tasks: one that waits for calls of the program, on the thread
+/// that closes the database, would never end.
+#[test]
+fn closing_the_database_ends_its_transactions() {
+    let (database, _sockets, sql) = opened();
+    let open = sql.begin().unwrap();
+    open.query("select 1").unwrap();
+    database.close();
+    let closed = open.query("select 1").unwrap_err();
+    assert_eq!(closed.state(), SqlState::ADMIN_SHUTDOWN);
+    let closed = sql.begin().err().unwrap();
+    assert_eq!(closed.state(), SqlState::ADMIN_SHUTDOWN);
 }

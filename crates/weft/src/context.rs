@@ -17,6 +17,7 @@ use interleave::{LongSlice, Outside, Policy, Rouser, Scheduling, WorkerLocal};
 use crate::{
     error::{Abort, Error, Result, RetriesExhausted},
     interactive::Registry,
+    layers::Layers,
     local::Jobs,
     options::{OnConflict, TransactionOptions},
     transaction::Transaction,
@@ -30,7 +31,8 @@ pub(crate) struct Shared {
     pub(crate) lock_timeout: Option<Duration>,
     pub(crate) retries_max: u32,
     pub(crate) opened: Instant,
-    pub(crate) interactive: Registry,
+    pub(crate) waiting_for_clients: Registry,
+    pub(crate) layers: Layers,
     closed: AtomicBool,
 }
 
@@ -43,7 +45,8 @@ impl Shared {
             lock_timeout: options.lock_timeout,
             retries_max: options.retries_max,
             opened: Instant::now(),
-            interactive: Registry::default(),
+            waiting_for_clients: Registry::default(),
+            layers: Layers::default(),
             closed: AtomicBool::new(false),
         })
     }
@@ -51,7 +54,7 @@ impl Shared {
     /// Refuses new work from now on, and ends transactions that wait for clients.
     pub(crate) fn close(&self) {
         self.closed.store(true, Ordering::SeqCst);
-        self.interactive.close_all();
+        self.waiting_for_clients.close_all();
     }
 
     pub(crate) fn check_open(&self) -> Result<()> {

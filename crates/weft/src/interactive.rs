@@ -36,6 +36,7 @@ use crate::{
     context::{Context, Shared, WorkerState},
     database::Database,
     error::{Error, Result},
+    layers::Closing,
     options::{Isolation, TransactionOptions},
     transaction::Transaction,
 };
@@ -66,7 +67,7 @@ pub struct InteractiveTransaction {
     commands: Sender<Command>,
     /// The task; taken when the transaction ends.
     task: Mutex<Option<JoinHandle<(), WorkerState>>>,
-    number: u64,
+    _closing: Closing,
     isolation: Isolation,
     shared: Arc<Shared>,
 }
@@ -100,7 +101,14 @@ impl Database {
         let options = options.into();
         let shared = self.shared();
         let (sender, receiver) = async_channel::unbounded();
-        let number = shared.interactive.register(shared, &sender)?;
+        // Weak: the registry must not keep a dropped transaction open.
+        let commands = sender.downgrade();
+        // Commands that were sent are carried out; then the transaction rolls back.
+        let closing = self.when_closing(move || {
+            if let Some(commands) = commands.upgrade() {
+                commands.close();
+            }
+        })?;
         let (ready, begun) = oneshot::channel();
         let task = self.pick().handle.submit(move |state| {
             let context = Context {
@@ -111,7 +119,7 @@ impl Database {
         let transaction = InteractiveTransaction {
             commands: sender,
             task: Mutex::new(Some(task)),
-            number,
+            _closing: closing,
             isolation: options.isolation,
             shared: shared.clone(),
         };
@@ -238,12 +246,6 @@ impl InteractiveTransaction {
             Err(closed) => closed,
             Ok(()) => Error::Ended,
         }
-    }
-}
-
-impl Drop for InteractiveTransaction {
-    fn drop(&mut self) {
-        self.shared.interactive.deregister(self.number);
     }
 }
 

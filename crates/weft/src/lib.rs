@@ -212,6 +212,7 @@ mod error;
 mod index;
 mod interactive;
 mod key;
+mod layers;
 mod local;
 mod open;
 mod options;
@@ -252,6 +253,7 @@ pub use interleave::{
     Scheduling, Sequential, WorkerConfig, WorkerStats,
 };
 pub use key::{AsKey, Key, KeyBuffer, KeyPrefix, KeyRange, Prefix};
+pub use layers::Closing;
 pub use local::LocalDatabase;
 pub use options::{
     Backend, Certifier, Durability, Isolation, OnConflict, Options, StorageOptions,

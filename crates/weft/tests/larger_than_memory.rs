@@ -58,3 +58,49 @@ fn a_table_in_a_directory_may_be_larger_than_memory() -> Result<()> {
     assert!(is_right(&db, &table)?);
     Ok(())
 }
+
+/// Transactions at a shared snapshot, on both workers at once, find records that have left memory, beside
+/// newer versions and deletions.
+#[test]
+fn a_shared_snapshot_includes_what_has_left_memory() -> Result<()> {
+    let place = tempfile::tempdir().unwrap();
+    let db = open(place.path());
+    let table: Table<u64, Vec<u8>> = db.create_table("t")?;
+    let write = |records: Vec<u64>, new: fn(u64) -> Option<Vec<u8>>| {
+        records.chunks(100).try_for_each(|records| {
+            let (table, records) = (table.clone(), records.to_vec());
+            db.run_blocking(async move |txn: &Transaction| {
+                for record in &records {
+                    match new(*record) {
+                        Some(new) => txn.upsert(&table, record, &new).await?,
+                        None => drop(txn.delete(&table, record).await?),
+                    }
+                }
+                Ok(())
+            })
+        })
+    };
+    const PART: u64 = RECORDS / 3;
+    let original = |record| Some(value(record));
+    write((0..2 * PART).collect(), original)?;
+    let snapshot = db.run_blocking(async |txn: &Transaction| txn.share_snapshot())?;
+    write((0..PART).step_by(20).collect(), |_| Some(b"new".to_vec()))?;
+    write((1..PART).step_by(20).collect(), |_| None)?;
+    let before = db.stats().cold_reads;
+    let readers: Vec<_> = (0..2)
+        .map(|reader| {
+            let table = table.clone();
+            db.run_at(&snapshot, async move |txn: &Transaction| {
+                for record in (reader..2 * PART).step_by(7) {
+                    assert_eq!(txn.get(&table, &record).await?, Some(value(record)));
+                }
+                txn.get(&table, &RECORDS).await
+            })
+        })
+        .collect();
+    for reader in readers {
+        assert_eq!(reader.wait()?, None);
+    }
+    assert!(db.stats().cold_reads > before + 1000, "{}", db.stats());
+    Ok(())
+}

@@ -1,15 +1,15 @@
-//! Registry of the open interactive transactions: closing the database ends them, as they would
-//! otherwise wait for their clients for ever.
+//! Registry of the tasks that wait for clients, interactive transactions among them: closing the
+//! database ends them, as they would otherwise wait for ever.
 
 use std::{
     collections::BTreeMap,
     sync::{Mutex, MutexGuard},
 };
 
-use async_channel::{Sender, WeakSender};
-
-use super::Command;
 use crate::{context::Shared, error::Result};
+
+/// Function that makes a task end.
+type Close = Box<dyn FnOnce() + Send>;
 
 #[derive(Default)]
 pub(crate) struct Registry {
@@ -19,8 +19,8 @@ pub(crate) struct Registry {
 #[derive(Default)]
 struct Open {
     next: u64,
-    /// Senders of commands, weak: the registry must not keep a dropped transaction open.
-    commands: BTreeMap<u64, WeakSender<Command>>,
+    /// One function for each task that waits for a client.
+    closes: BTreeMap<u64, Close>,
 }
 
 impl Registry {
@@ -28,29 +28,35 @@ impl Registry {
         self.open.lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    /// Remembers a transaction, unless the database is closed.
+    /// Remembers a task by the function that makes it end, unless the database is closed.
     ///
     /// The check of `shared` is under the latch that [`Registry::close_all`] takes after the
-    /// database was marked closed: either the mark is seen here, or the transaction is seen there.
-    pub(super) fn register(&self, shared: &Shared, commands: &Sender<Command>) -> Result<u64> {
+    /// database was marked closed: either the mark is seen here, or the task is seen there.
+    ///
+    /// # Errors
+    /// [`crate::Error::Closed`].
+    pub(crate) fn register(
+        &self,
+        shared: &Shared,
+        close: impl FnOnce() + Send + 'static,
+    ) -> Result<u64> {
         let mut open = self.open();
         shared.check_open()?;
         let number = open.next;
         open.next += 1;
-        open.commands.insert(number, commands.downgrade());
+        open.closes.insert(number, Box::new(close));
         Ok(number)
     }
 
-    pub(super) fn deregister(&self, number: u64) {
-        self.open().commands.remove(&number);
+    pub(crate) fn deregister(&self, number: u64) {
+        let close = self.open().closes.remove(&number);
+        // Without the latch: what the function owns may be dropped with it.
+        drop(close);
     }
 
-    /// Makes every transaction refuse further commands. Commands that were sent are carried out;
-    /// then the transactions roll back.
+    /// Makes every task end.
     pub(crate) fn close_all(&self) {
-        let commands = std::mem::take(&mut self.open().commands);
-        for commands in commands.values().filter_map(WeakSender::upgrade) {
-            commands.close();
-        }
+        let closes = std::mem::take(&mut self.open().closes);
+        closes.into_values().for_each(|close| close());
     }
 }

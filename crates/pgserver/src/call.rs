@@ -1,0 +1,131 @@
+//! Calls of the program: their way to a worker and back, and what they do in a session there.
+
+use std::{
+    rc::Rc,
+    sync::{Arc, mpsc},
+};
+
+use server::contain;
+use sql::{Progress, Session, Sink, Status, Tag};
+use types::{Result, SqlError, SqlState};
+use weft::{Context, Database, WorkerHandle};
+
+use crate::{database::USER, parameter::Parameter, password::verifier_of};
+
+/// Runs `task` on a worker of `database` and waits for its answer.
+///
+/// # Errors
+/// The error of `task`; 55000 on a worker; 57P01 if the database is being closed; XX000 after a panic.
+pub(crate) fn on_worker<T, F>(database: &Database, worker: &WorkerHandle, task: F) -> Result<T>
+where
+    T: Send + 'static,
+    F: AsyncFnOnce(Context) -> Result<T> + Send + 'static,
+{
+    expect_no_worker()?;
+    if database.is_closed() {
+        return Err(closed());
+    }
+    let (answer, answers) = mpsc::channel();
+    worker.spawn(move |context| async move {
+        let contained = contain(task(context)).await;
+        // A failed send means that the asking thread was unwound; the answer has no reader.
+        let _ = answer.send(contained.unwrap_or_else(|_| Err(panicked())));
+    });
+    answers.recv().unwrap_or_else(|_| Err(closed()))
+}
+
+/// Makes a session for calls of the program.
+pub(crate) fn new_session(database: &Arc<sql::Database>, context: &Context) -> Session {
+    let mut session = Session::new(database, context.engine_session(), USER);
+    session.keep_passwords(verifier_of);
+    session
+}
+
+/// Runs one call in a session of its own.
+///
+/// # Errors
+/// Errors of `call`; 25001 if it leaves a transaction open, which is rolled back.
+pub(crate) async fn alone<T>(
+    mut session: Session,
+    call: impl AsyncFnOnce(&mut Session) -> Result<T>,
+) -> Result<T> {
+    let done = call(&mut session).await;
+    let is_open = session.status() != Status::Idle;
+    // A rollback gives others their turns, which dropping the session does not.
+    session.leave().await;
+    match (done?, is_open) {
+        (_, true) => Err(left_open()),
+        (done, false) => Ok(done),
+    }
+}
+
+/// Runs the one statement of `text` with `parameters`, and returns the number of rows that it has
+/// returned or changed.
+///
+/// # Errors
+/// Errors of the statement, and of `sink`; 42601 for several statements; 08P01 for too many or too few
+/// parameters.
+pub(crate) async fn run_with(
+    session: &mut Session,
+    text: &str,
+    parameters: &[Parameter],
+    sink: &mut impl Sink,
+) -> Result<u64> {
+    let mut run = async |session: &mut Session| {
+        let prepared = Rc::new(session.prepare(text, &[]).await?);
+        if let Some(fields) = prepared.fields() {
+            sink.fields(fields)?;
+        }
+        let values = parameters.iter().map(Parameter::encoded);
+        let mut portal = session.bind(&prepared, values)?;
+        match session.run_portal(&mut portal, None, sink).await? {
+            Progress::Complete(tag) => Ok(tag),
+            Progress::Suspended | Progress::Empty => Ok(Tag::Word("")),
+        }
+    };
+    match run(session).await {
+        Ok(tag) => {
+            session.end_implicit().await?;
+            Ok(match tag {
+                Tag::Rows(_, rows) | Tag::Insert(rows) => rows,
+                Tag::Word(_) => 0,
+            })
+        }
+        Err(error) => {
+            session.failed().await;
+            Err(error)
+        }
+    }
+}
+
+/// Checks that the calling thread is not a worker.
+///
+/// # Errors
+/// 55000 on a worker.
+pub(crate) fn expect_no_worker() -> Result<()> {
+    if !weft::is_worker() {
+        return Ok(());
+    }
+    let message = "this call would block its worker";
+    Err(
+        SqlError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
+            .hint("Call it on a thread that is no worker of a database."),
+    )
+}
+
+pub(crate) fn closed() -> SqlError {
+    SqlError::new(SqlState::ADMIN_SHUTDOWN, "the database was closed")
+}
+
+pub(crate) fn panicked() -> SqlError {
+    let message = "a statement or its sink panicked, and its transaction was rolled back";
+    SqlError::new(SqlState::INTERNAL_ERROR, message)
+        .hint("The panic's message and place were given to the process's panic hook.")
+}
+
+fn left_open() -> SqlError {
+    let message = "the text leaves a transaction open, which was rolled back";
+    SqlError::new(SqlState::ACTIVE_SQL_TRANSACTION, message).hint(
+        "End it in the same text, or begin it with Sql::begin: a call has a session of its own.",
+    )
+}

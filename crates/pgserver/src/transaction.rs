@@ -1,0 +1,220 @@
+//! Transactions of the program over several calls.
+//!
+//! The session of such a transaction lives in a task on a worker, which waits for calls (an event wait,
+//! which keeps no other task from running) and carries them out one after another.
+//!
+//! | end | effect |
+//! | --- | --- |
+//! | commit, rollback | a call like others |
+//! | the program drops the transaction | the channel is closed; the task rolls back |
+//! | the database closes | as above; calls that were sent are carried out before |
+//! | a call panics | the transaction has failed |
+
+use std::{
+    future::Future,
+    pin::{Pin, pin},
+    sync::{Arc, mpsc},
+};
+
+use async_channel::{Receiver, Sender};
+use interleave::{Wait, noting};
+use server::contain;
+use sql::{Session, Sink, Status};
+use types::{Result, SqlError, SqlState};
+use weft::{Closing, Context, Database, WorkerHandle};
+
+use crate::{
+    answer::{Answer, Gathered},
+    call::{closed, expect_no_worker, new_session, panicked, run_with},
+    parameter::Parameter,
+};
+
+type Step<'s> = Pin<Box<dyn Future<Output = ()> + 's>>;
+type Call = Box<dyn for<'s> FnOnce(&'s mut Session) -> Step<'s> + Send>;
+
+/// A transaction over several calls, made by [`Sql::begin`](crate::Sql::begin). Dropping it rolls it
+/// back.
+///
+/// It is of the database's default isolation level, unless its first statement is SET TRANSACTION. An
+/// error of a statement fails the transaction, as with every client: later calls fail with 25P02, except
+/// for ROLLBACK TO SAVEPOINT.
+///
+/// # Errors
+/// All calls fail with 57P01 once the database is closed, which rolls the transaction back; with 55000 on
+/// a worker; with XX000 if the statement or its sink panics. A statement that ends the transaction, such
+/// as COMMIT, is carried out and answered with 25P01.
+pub struct SqlTransaction {
+    /// The worker carries out one call after another; the program waits for each, so one is sent at most.
+    calls: Sender<Call>,
+    _closing: Closing,
+}
+
+impl SqlTransaction {
+    pub(crate) fn begin(
+        workers: &Database,
+        worker: &WorkerHandle,
+        database: Arc<sql::Database>,
+    ) -> Result<SqlTransaction> {
+        expect_no_worker()?;
+        let (calls, to_do) = async_channel::bounded(1);
+        // Weak: a transaction that is dropped is to end.
+        let channel = calls.downgrade();
+        let closing = workers.when_closing(move || {
+            if let Some(calls) = channel.upgrade() {
+                calls.close();
+            }
+        });
+        let _closing = closing.map_err(|_| closed())?;
+        worker.spawn(move |context| serve(database, context, to_do));
+        Ok(SqlTransaction { calls, _closing })
+    }
+
+    /// Runs the statements of `text` and drops their results.
+    ///
+    /// # Errors
+    /// Errors of the statements; also fails as the type describes.
+    pub fn execute(&self, text: &str) -> Result<()> {
+        self.execute_into(text, ()).map(drop)
+    }
+
+    /// Runs the statements of `text`, and returns the result of the last query among them.
+    ///
+    /// # Errors
+    /// Errors of [`SqlTransaction::execute`]; 54000 for an answer of more than 256 MiB.
+    pub fn query(&self, text: &str) -> Result<Answer> {
+        Ok(self.execute_into(text, Gathered::default())?.answer)
+    }
+
+    /// Runs the statements of `text`, hands their results to `sink` on the worker, and returns `sink`
+    /// when all are done.
+    ///
+    /// # Errors
+    /// Errors of [`SqlTransaction::execute`], and of `sink`.
+    pub fn execute_into<S>(&self, text: &str, mut sink: S) -> Result<S>
+    where
+        S: Sink + Send + 'static,
+    {
+        let text = text.to_owned();
+        self.statement(async move |session: &mut Session| {
+            session.execute(&text, &mut sink).await?;
+            Ok(sink)
+        })
+    }
+
+    /// Runs the one statement of `text` with values for its parameters, and returns the number of rows
+    /// that it has returned or changed.
+    ///
+    /// # Errors
+    /// Errors of [`SqlTransaction::execute`]; 42601 for several statements; 08P01 for too many or too few
+    /// parameters.
+    pub fn execute_with(&self, text: &str, parameters: &[Parameter]) -> Result<u64> {
+        let (text, parameters) = (text.to_owned(), parameters.to_vec());
+        self.statement(async move |session: &mut Session| {
+            run_with(session, &text, &parameters, &mut ()).await
+        })
+    }
+
+    /// Runs the one statement of `text` with values for its parameters, and returns its result.
+    ///
+    /// # Errors
+    /// Errors of [`SqlTransaction::execute_with`] and [`SqlTransaction::query`].
+    pub fn query_with(&self, text: &str, parameters: &[Parameter]) -> Result<Answer> {
+        let (text, parameters) = (text.to_owned(), parameters.to_vec());
+        self.statement(async move |session: &mut Session| {
+            let mut gathered = Gathered::default();
+            run_with(session, &text, &parameters, &mut gathered).await?;
+            Ok(gathered.answer)
+        })
+    }
+
+    /// Commits the transaction.
+    ///
+    /// # Errors
+    /// 40001 and others if it cannot be committed; 25P02 if one of its statements has failed. It is
+    /// rolled back then. Also fails as the type describes.
+    pub fn commit(self) -> Result<()> {
+        self.call(async |session: &mut Session| {
+            if session.status() == Status::Failed {
+                session.leave().await;
+                let message = "a statement of the transaction has failed, and it was rolled back";
+                return Err(SqlError::new(SqlState::IN_FAILED_SQL_TRANSACTION, message));
+            }
+            session.execute("commit", &mut ()).await
+        })
+    }
+
+    /// Rolls the transaction back, and waits until that is done. Dropping it does not wait.
+    ///
+    /// # Errors
+    /// Fails as the type describes. The transaction is rolled back in any case.
+    pub fn rollback(self) -> Result<()> {
+        self.call(async |session: &mut Session| {
+            session.leave().await;
+            Ok(())
+        })
+    }
+
+    /// Runs `statement` and checks that the transaction is still open then.
+    fn statement<T, F>(&self, statement: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: AsyncFnOnce(&mut Session) -> Result<T> + Send + 'static,
+    {
+        self.call(async move |session: &mut Session| {
+            let done = statement(session).await?;
+            match session.status() {
+                Status::Idle => Err(ended()),
+                Status::Open | Status::Failed => Ok(done),
+            }
+        })
+    }
+
+    /// Sends a call to the session, which must have a transaction, and waits for the answer.
+    fn call<T, F>(&self, call: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: AsyncFnOnce(&mut Session) -> Result<T> + Send + 'static,
+    {
+        expect_no_worker()?;
+        let (answer, answers) = mpsc::channel();
+        let call: Call = Box::new(move |session| {
+            Box::pin(async move {
+                let called = async {
+                    match session.status() {
+                        Status::Idle => Err(ended()),
+                        Status::Open | Status::Failed => call(session).await,
+                    }
+                };
+                let called = match contain(called).await {
+                    Ok(called) => called,
+                    Err(_) => {
+                        session.failed().await;
+                        Err(panicked())
+                    }
+                };
+                // A failed send means that the asking thread was unwound; the answer has no reader.
+                let _ = answer.send(called);
+            })
+        });
+        self.calls.send_blocking(call).map_err(|_| closed())?;
+        answers.recv().unwrap_or_else(|_| Err(closed()))
+    }
+}
+
+/// Runs a transaction's session in a task of its worker.
+async fn serve(database: Arc<sql::Database>, context: Context, calls: Receiver<Call>) {
+    let mut session = new_session(&database, &context);
+    if session.execute("begin", &mut ()).await.is_ok() {
+        while let Ok(call) = noting(Wait::Request, pin!(calls.recv())).await {
+            call(&mut session).await;
+        }
+    }
+    // A rollback gives others their turns, which dropping the session does not.
+    session.leave().await;
+}
+
+fn ended() -> SqlError {
+    let message = "a statement has ended the transaction";
+    SqlError::new(SqlState::NO_ACTIVE_SQL_TRANSACTION, message)
+        .hint("Use SqlTransaction::commit or SqlTransaction::rollback.")
+}
