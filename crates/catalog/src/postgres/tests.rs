@@ -12,7 +12,8 @@ fn takes(function: &Function, arguments: usize) -> bool {
 }
 
 /// Functions over the session and the catalog, and words of the grammar, that have no lines.
-const UNLISTED: &str = "_pg_expandarray col_description current_catalog current_date current_role current_time current_timestamp \
+const UNLISTED: &str = "\
+    _pg_expandarray col_description current_catalog current_date current_role current_time current_timestamp \
     currval enum_first enum_last enum_range has_any_column_privilege has_column_privilege has_database_privilege \
     has_function_privilege has_schema_privilege has_sequence_privilege has_table_privilege has_type_privilege \
     inet_client_addr inet_client_port inet_server_addr inet_server_port lastval localtime localtimestamp nextval \
