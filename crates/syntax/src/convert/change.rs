@@ -1,8 +1,11 @@
 //! INSERT, UPDATE, DELETE and MERGE.
 
-use sqlparser::ast::{
-    self, AssignmentTarget, FromTable, MergeClauseKind, MergeInsertKind, OnConflictAction,
-    OnInsert, TableFactor, TableObject, UpdateTableFromKind,
+use sqlparser::{
+    ast::{
+        self, AssignmentTarget, FromTable, MergeClauseKind, MergeInsertKind, OnConflictAction,
+        OnInsert, TableFactor, TableObject, UpdateTableFromKind,
+    },
+    keywords::Keyword,
 };
 use types::{SqlError, SqlState};
 
@@ -14,6 +17,7 @@ use crate::{
     },
     expression::{Expr, ExprKind, Refused},
     query::{FromItem, SelectItem},
+    refusal::Misplaced,
 };
 
 impl Conversion {
@@ -33,6 +37,7 @@ impl Conversion {
 
     fn insert(&mut self, insert: ast::Insert) -> Insert {
         let mut refused = refuse_foreign(&insert);
+        self.misplace_output(insert.output.is_some());
         let alias = insert.table_alias.map(|alias| self.name(alias.alias));
         let name = match insert.table {
             TableObject::TableName(name) => self.dotted_name(name),
@@ -86,9 +91,12 @@ impl Conversion {
             let error = SqlError::unsupported("UPDATE of a join").hint("Use UPDATE ... FROM.");
             refused.get_or_insert(Refused(error));
         }
+        self.misplace_output(update.output.is_some());
         let from = match update.from {
             None => Vec::new(),
-            Some(UpdateTableFromKind::AfterSet(from) | UpdateTableFromKind::BeforeSet(from)) => {
+            Some(UpdateTableFromKind::AfterSet(from)) => from,
+            Some(UpdateTableFromKind::BeforeSet(from)) => {
+                self.misplace(Misplaced::Keyword(Keyword::FROM));
                 from
             }
         };
@@ -102,7 +110,15 @@ impl Conversion {
         }
     }
 
+    /// Notes `OUTPUT`, which other systems have in the place of RETURNING.
+    fn misplace_output(&mut self, is_there: bool) {
+        if is_there {
+            self.misplace(Misplaced::Keyword(Keyword::OUTPUT));
+        }
+    }
+
     fn delete(&mut self, delete: ast::Delete) -> Delete {
+        self.misplace_output(delete.output.is_some());
         if !delete.order_by.is_empty() || delete.limit.is_some() || !delete.tables.is_empty() {
             return refused_delete(unsupported("DELETE with ORDER BY, LIMIT or several tables"));
         }
@@ -193,9 +209,14 @@ impl Conversion {
                 name,
                 alias,
                 args,
+                with_hints,
                 with_ordinality,
                 sample,
-                ..
+                // The dialect has none of these.
+                version: _,
+                partitions: _,
+                json_path: _,
+                index_hints: _,
             } => {
                 let names_columns = alias
                     .as_ref()
@@ -212,8 +233,10 @@ impl Conversion {
                 if let Some(foreign) = foreign {
                     refused.get_or_insert(foreign);
                 }
+                let name = self.dotted_name(name);
+                self.misplace_hints(&name, &with_hints);
                 Target {
-                    name: self.dotted_name(name),
+                    name,
                     alias: alias.map(|alias| self.name(alias.name)),
                 }
             }

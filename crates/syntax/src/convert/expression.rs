@@ -1,12 +1,16 @@
 //! Expressions, but for their operators.
 
-use sqlparser::ast::{self, AccessExpr, UnaryOperator, Value};
+use sqlparser::{
+    ast::{self, AccessExpr, CastKind, CeilFloorKind, DateTimeField, UnaryOperator, Value},
+    keywords::Keyword,
+};
 use types::{SqlError, SqlState};
 
 use super::{Conversion, one, unsupported};
 use crate::{
     expression::{Expr, ExprKind, Literal, Refused, Subscript},
     name::DottedName,
+    refusal::Misplaced,
     statement::TypeName,
 };
 
@@ -80,8 +84,8 @@ impl Conversion {
                     operand: self.boxed(expr),
                 };
             }
-            ast::Expr::Ceil { expr, .. } => ("ceil", vec![*expr]),
-            ast::Expr::Floor { expr, .. } => ("floor", vec![*expr]),
+            ast::Expr::Ceil { expr, field } => ("ceil", self.rounded(*expr, field)),
+            ast::Expr::Floor { expr, field } => ("floor", self.rounded(*expr, field)),
             ast::Expr::Position { expr, r#in } => ("position", vec![*r#in, *expr]),
             ast::Expr::Substring {
                 expr,
@@ -128,10 +132,31 @@ impl Conversion {
         }
     }
 
+    /// Returns the arguments of `ceil` or `floor`. PostgreSQL has no function with a second one, and no unit.
+    fn rounded(&mut self, value: ast::Expr, field: CeilFloorKind) -> Vec<ast::Expr> {
+        match field {
+            CeilFloorKind::DateTimeField(DateTimeField::NoDateTime) => vec![value],
+            CeilFloorKind::DateTimeField(_) => {
+                self.misplace(Misplaced::Keyword(Keyword::TO));
+                vec![value]
+            }
+            CeilFloorKind::Scale(digits) => vec![value, ast::Expr::Value(digits)],
+        }
+    }
+
     /// Returns the error for an expression of another system, whose place is that of its first part.
     fn foreign(&mut self, tree: ast::Expr) -> Refused {
         let (name, first) = match tree {
             ast::Expr::Convert { expr, .. } => ("CONVERT", Some(*expr)),
+            // Other casts are operators (`operator.rs`).
+            ast::Expr::Cast { expr, kind, .. } => {
+                self.misplace(Misplaced::Keyword(match kind {
+                    CastKind::TryCast => Keyword::TRY_CAST,
+                    CastKind::SafeCast => Keyword::SAFE_CAST,
+                    CastKind::Cast | CastKind::DoubleColon => Keyword::FORMAT,
+                }));
+                ("a cast of another system", Some(*expr))
+            }
             ast::Expr::Prefixed { value, .. } => ("a literal behind a character set", Some(*value)),
             ast::Expr::Prior(expr) => ("PRIOR", Some(*expr)),
             ast::Expr::Named { expr, .. } => ("a name of an expression", Some(*expr)),

@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, ops::ControlFlow};
 
-use sqlparser::ast::{self, BinaryOperator};
+use sqlparser::ast::{self, BinaryOperator, CastKind};
 
 use super::{Conversion, unsupported};
 use crate::{
@@ -206,7 +206,11 @@ fn last_link(tree: ast::Expr, links: &mut Vec<Link>) -> ControlFlow<ast::Expr, a
             high,
         } => (expr, Link::Between(low, high, negated)),
         ast::Expr::Cast {
-            expr, data_type, ..
+            kind: CastKind::Cast | CastKind::DoubleColon,
+            expr,
+            data_type,
+            array: false,
+            format: None,
         } => (expr, Link::Cast(data_type)),
         ast::Expr::Collate { expr, collation } => (expr, Link::Collate(collation)),
         ast::Expr::AtTimeZone {

@@ -1,6 +1,9 @@
 //! Relations of FROM, and their joins.
 
-use sqlparser::ast::{self, JoinConstraint, JoinOperator, TableFactor};
+use sqlparser::{
+    ast::{self, JoinConstraint, JoinOperator, TableFactor},
+    keywords::Keyword,
+};
 
 use super::{Conversion, unsupported};
 use crate::{
@@ -95,14 +98,17 @@ impl Conversion {
                 name,
                 alias,
                 args: None,
+                with_hints,
                 with_ordinality,
                 ..
             } => {
                 if with_ordinality {
                     self.misplace_with("WITH ORDINALITY stands behind functions alone");
                 }
+                let name = self.dotted_name(name);
+                self.misplace_hints(&name, &with_hints);
                 TableReference::Named {
-                    name: self.dotted_name(name),
+                    name,
                     alias: self.alias(alias),
                 }
             }
@@ -130,9 +136,13 @@ impl Conversion {
             TableFactor::UNNEST {
                 alias,
                 array_exprs,
+                with_offset,
+                with_offset_alias: _,
                 with_ordinality,
-                ..
             } => {
+                if with_offset {
+                    self.misplace(Misplaced::Keyword(Keyword::OFFSET));
+                }
                 let calls = array_exprs.into_iter().map(|array| {
                     let name = DottedName::from(vec![ast::Ident::new("unnest").into()]);
                     let array = ast::FunctionArgExpr::Expr(array);
@@ -170,6 +180,13 @@ impl Conversion {
                 TableFactor::MatchRecognize { .. } => "MATCH_RECOGNIZE in FROM",
                 _ => "this relation in FROM",
             })),
+        }
+    }
+
+    /// Notes `WITH (NOLOCK)` and the like behind a table, which are hints of another system.
+    pub(super) fn misplace_hints(&mut self, name: &DottedName, hints: &[ast::Expr]) {
+        if !hints.is_empty() {
+            self.misplace(Misplaced::Behind(name.span()));
         }
     }
 
