@@ -2,6 +2,7 @@
 //! answer with a `BTreeMap`. For fuzzers and for a test with random bytes.
 
 mod choices;
+mod lookups;
 
 use std::{collections::BTreeMap, ops::Bound};
 
@@ -11,6 +12,7 @@ use memory::{Arena, Epochs, Local, Pin};
 use crate::{Batch, Direction, InsertError, Inserted, Tree};
 
 pub use choices::{Choices, smoke, special_float};
+pub use lookups::run as lookups;
 
 /// Draws a key. Long runs make layers.
 fn key(source: &mut Choices<'_>) -> Vec<u8> {

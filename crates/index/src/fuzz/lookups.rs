@@ -1,17 +1,16 @@
-//! Interprets bytes as rows, structures over them and joins, and compares every answer with that of
-//! a look at all rows. For fuzzers and for a test with random bytes.
+//! Interprets bytes as rows, structures over them and keys to look up, and compares every answer with
+//! that of a look at all rows. For fuzzers and for a test with random bytes.
 
 use std::{fmt::Debug, hash::Hash};
 
-use index::{
+use interleave::{Execution, Interleaver, Lookup};
+
+use super::{Choices, special_float};
+use crate::{
     csb::{CsbTree, Separator, StringHeap, Values},
-    fuzz::{Choices, special_float},
     hash::{ChainedTable, Key, OpenTable},
     sorted::{PagedArray, SortedArray, SortedStrings, TotalF64},
 };
-use interleave::{Execution, Interleaver, Lookup, look_up_all};
-
-use crate::{HashJoin, IndexJoin, Joined as _};
 
 /// Draws a few numbers, and often one of the least and the greatest.
 fn number(source: &mut Choices<'_>) -> i64 {
@@ -50,10 +49,10 @@ fn draw_interleaver(source: &mut Choices<'_>) -> Interleaver {
     }
 }
 
-/// Runs the joins that `data` encodes.
+/// Runs the lookups that `data` encodes.
 ///
 /// # Panics
-/// Panics if a structure or a join and the rows disagree.
+/// Panics if a structure and the rows disagree.
 pub fn run(data: &[u8]) {
     let mut source = Choices::new(data);
     match source.byte() % 3 {
@@ -109,11 +108,9 @@ where
             _ => Err(place),
         }
     };
-    look_up_all(structure, sought, execution(source), |at, found| {
+    draw_interleaver(source).look_up_all(structure, sought, |at, found| {
         assert_eq!(found, place(&sought[at]), "{:?} in {sorted:?}", sought[at]);
     });
-    let expected = |key: &K| place(key).ok();
-    joined(source, structure, sought, expected);
 }
 
 /// Checks a tree over values in order of arrival: some are loaded, the others inserted.
@@ -159,11 +156,13 @@ fn tree<K, V>(
             let place = distinct.iter().position(|one| one == key);
             place.map(|code| code as u32)
         };
-        joined(source, &tree.over(&values), sought, code);
+        draw_interleaver(source).look_up_all(&tree.over(&values), sought, |at, found| {
+            assert_eq!(found, code(&sought[at]), "{:?}", sought[at]);
+        });
     }
 }
 
-/// Checks hash tables that are built in two parts, and hash joins.
+/// Checks hash tables that are built in two parts.
 fn hashed<K: Key + Ord + Debug>(source: &mut Choices<'_>, rows: &[K], sought: &[K]) {
     let pairs: Vec<(K, u32)> = rows.iter().copied().zip(0..).collect();
     let (first, second) = pairs.split_at(usize::from(source.byte()) % (pairs.len() + 1));
@@ -200,69 +199,6 @@ fn hashed<K: Key + Ord + Debug>(source: &mut Choices<'_>, rows: &[K], sought: &[
         found.sort_unstable();
         assert_eq!(found, all(key), "{key:?}");
     }
-    // Rows of some numbers have no key.
-    let without = source.byte() | 1;
-    let key_of = |&(key, number): &(K, u32)| {
-        (!number.is_multiple_of(u32::from(without)) || without == 1).then_some(key)
-    };
-    let join = HashJoin::build_with(execution(source), pairs.iter().copied(), key_of);
-    let join = join.expect("memory");
-    let given = sought.iter().copied().zip(0_u32..);
-    let probe = join.probe_with(draw_interleaver(source), given.clone(), key_of);
-    let mut joined: Vec<_> = probe.map(|(row, found)| (row.1, found.copied())).collect();
-    assert!(joined.is_sorted_by_key(|pair| pair.0), "not in their order");
-    joined.sort_unstable();
-    let mut expected = Vec::new();
-    for row in given {
-        let before = expected.len();
-        if let Some(key) = key_of(&row) {
-            let same = pairs.iter().filter(|pair| key_of(pair) == Some(key));
-            expected.extend(same.map(|pair| (row.1, Some(*pair))));
-        }
-        if expected.len() == before {
-            expected.push((row.1, None));
-        }
-    }
-    expected.sort_unstable();
-    assert_eq!(joined, expected, "hash join");
-}
-
-/// Checks an index join, of all kinds.
-fn joined<K, S, M>(
-    source: &mut Choices<'_>,
-    structure: &S,
-    sought: &[K],
-    expected: impl Fn(&K) -> Option<M>,
-) where
-    K: Copy + Debug,
-    M: PartialEq + Debug,
-    S: Lookup<K>,
-    S::Found: crate::Found<Match = M>,
-{
-    let every = usize::from(source.byte() % 5) + 2;
-    let key_of = |&(at, key): &(usize, K)| (at % every != 1).then_some(key);
-    let given: Vec<(usize, K)> = sought.iter().copied().enumerate().collect();
-    let interleaver = draw_interleaver(source);
-    let join = || {
-        IndexJoin::with(
-            interleaver.clone(),
-            given.iter().copied(),
-            key_of,
-            structure,
-        )
-    };
-    let found = |row: &(usize, K)| key_of(row).and_then(|key| expected(&key));
-    let mut rows = 0;
-    for (row, one) in join() {
-        assert_eq!(row.0, rows, "not in their order");
-        assert_eq!(one, found(&row), "{row:?}");
-        rows += 1;
-    }
-    assert_eq!(rows, given.len());
-    let matched = given.iter().filter(|row| found(row).is_some()).count();
-    assert_eq!(join().inner().count(), matched);
-    assert_eq!(join().semi().count(), matched);
-    assert_eq!(join().anti().count(), given.len() - matched);
 }
 
 #[cfg(test)]
@@ -270,6 +206,6 @@ mod tests {
     #[test]
     fn random_bytes_find_no_difference() {
         let cases = if cfg!(miri) { 12 } else { 3000 };
-        index::fuzz::smoke(7, cases, 500, super::run);
+        crate::fuzz::smoke(7, cases, 500, super::run);
     }
 }
