@@ -39,9 +39,8 @@ pub use self::source::Request;
 use crate::application::driver::{self, Load};
 use crate::application::{Application, Reads, Source, Tally};
 use crate::row::row_values;
-use bench::databases;
+use bench::{databases, keys::write_digits};
 use commands::Result;
-use commands::number::write_digits;
 use commands::progress::Step;
 
 /// Names of the kinds of transactions, in the order of [`Request`]'s.

@@ -27,6 +27,15 @@ pub const fn mix(number: u64) -> u64 {
     mixed ^ (mixed >> 31)
 }
 
+/// Fills `digits` with those of `number`, after leading zeros.
+pub fn write_digits(digits: &mut [u8], number: u64) {
+    let mut left = number;
+    for digit in digits.iter_mut().rev() {
+        *digit = b'0' + (left % 10) as u8;
+        left /= 10;
+    }
+}
+
 /// Relation of key order to record numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InsertOrder {

@@ -54,15 +54,6 @@ pub fn check_seconds(what: &str, seconds: f64) -> Result<()> {
     }
 }
 
-/// Fills `digits` with those of `number`, after leading zeros.
-pub fn write_digits(digits: &mut [u8], number: u64) {
-    let mut left = number;
-    for digit in digits.iter_mut().rev() {
-        *digit = b'0' + (left % 10) as u8;
-        left /= 10;
-    }
-}
-
 /// Returns `number` if it is from 1 to `max`.
 ///
 /// # Errors

@@ -64,7 +64,7 @@ impl<K: Copy + Ord> List<K> {
 /// Returns `number` in as many digits as there are bytes, with leading zeros.
 pub(super) fn digits<const N: usize>(number: u64) -> [u8; N] {
     let mut text = [0; N];
-    commands::number::write_digits(&mut text, number);
+    bench::keys::write_digits(&mut text, number);
     text
 }
 
