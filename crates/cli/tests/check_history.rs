@@ -61,7 +61,7 @@ fn a_run_is_reported_saved_and_checked_again() {
 }
 
 #[test]
-fn what_a_level_forbids_is_explained() {
+fn anomalies_that_a_level_forbids_are_explained() {
     let place = tempfile::tempdir().unwrap();
     let (file, dot) = (place.path().join("skew"), place.path().join("skew.dot"));
     std::fs::write(&file, WRITE_SKEW).unwrap();

@@ -196,7 +196,7 @@ fn check_tells_sound_from_damaged_from_unreadable() {
 }
 
 #[test]
-fn what_is_open_elsewhere_is_left_alone() {
+fn a_directory_that_is_open_elsewhere_is_left_alone() {
     let place = tempfile::tempdir().unwrap();
     let path = database(place.path());
     let to = place.path().join("to");

@@ -211,7 +211,7 @@ fn writers_wait_and_look_again() {
 }
 
 #[test]
-fn rows_are_locked_by_who_asks_for_it() {
+fn rows_are_locked_by_statements_that_ask_for_it() {
     scenarios(include_str!("isolation/locks.txt"));
 }
 

@@ -321,7 +321,7 @@ fn a_portal_that_writes_runs_to_its_end() {
 }
 
 #[test]
-fn what_was_acknowledged_is_there_after_a_kill() {
+fn acknowledged_rows_are_there_after_a_kill() {
     let place = tempfile::tempdir().unwrap();
     let directory = place.path().join("data");
     let arguments = ["--data-dir", directory.to_str().unwrap()];
@@ -358,7 +358,7 @@ fn what_was_acknowledged_is_there_after_a_kill() {
 }
 
 #[test]
-fn who_is_not_known_and_what_is_not_there_is_told() {
+fn unknown_users_and_databases_are_refused() {
     let served = Served::start(&["--in-memory"]);
     for (user, database, expected) in [
         (
@@ -378,7 +378,7 @@ fn who_is_not_known_and_what_is_not_there_is_told() {
 
 /// One call of a function is one slice, whatever the size of its result.
 #[test]
-fn whose_task_held_its_worker_is_logged_at_debug_level() {
+fn a_task_that_held_its_worker_is_logged_at_debug_level() {
     let (served, told) = Served::start_heard(&["--in-memory", "--log-level", "debug"]);
     let mut client = served.connect();
     let row = client.query_one("select length(repeat('x', 100000000))", &[]);

@@ -407,7 +407,7 @@ mod tests {
     /// A session that emptied regions once looked at a version that recovery had frozen, and might have freed
     /// meanwhile.
     #[test]
-    fn only_what_nobody_frees_at_once_is_settled() {
+    fn only_slots_that_no_thread_frees_at_once_are_settled() {
         let local = Local::new(&Arena::new(1 << 20).unwrap(), &Epochs::new());
         let version = Version::restore(&local, Timestamp(1), Some(b"value")).unwrap();
         let slot = Slot::unused();

@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_entered_is_there() {
+    fn tables_that_were_entered_are_there() {
         let set = [3, 64, 130, 3]
             .into_iter()
             .fold(TableSet::default(), TableSet::with);

@@ -213,7 +213,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_stored_splits_into_what_it_was_made_of() {
+    fn a_stored_value_splits_into_its_parts() {
         let mut stored = Vec::new();
         put_expiry(&mut stored, Some(WallTime(7)));
         stored.extend_from_slice(b"value");

@@ -429,7 +429,7 @@ fn own_insertions_are_no_phantoms() {
 }
 
 #[test]
-fn what_was_declared_read_only_cannot_write() {
+fn a_transaction_declared_read_only_cannot_write() {
     for level in LEVELS {
         let s = At::new(level);
         let a = s.read_only();

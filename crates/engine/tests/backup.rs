@@ -293,7 +293,7 @@ fn whenever_the_power_fails_there_is_a_whole_backup_or_none() {
 }
 
 #[test]
-fn what_is_damaged_is_not_copied() {
+fn damaged_files_are_not_copied() {
     for name in ["checkpoint-00000000", "log-00000000"] {
         let (original, durable) = small();
         let flip = |offset| {

@@ -224,7 +224,7 @@ fn log_bytes(disk: &SimulatedDisk) -> u64 {
 }
 
 #[test]
-fn what_is_kept_is_bounded_and_nothing_is_missing_of_it() {
+fn kept_segments_are_bounded_and_complete() {
     for retention in [0, 2 << 20, 5 << 20] {
         let log = LogConfig {
             change_retention_bytes: retention,
@@ -381,7 +381,7 @@ fn waits_for_what_comes() {
 /// A transaction that fails its certification has a timestamp by then, and leaves an empty
 /// transaction in the log: the frontier counts on it, and the stream passes over it.
 #[test]
-fn what_was_not_certified_is_passed_over() {
+fn transactions_that_were_not_certified_are_passed_over() {
     let disk = SimulatedDisk::new(1, Faults::default());
     let mut durable = open(&disk, LOG);
     let ours = table(&durable.database);

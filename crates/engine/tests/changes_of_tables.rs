@@ -233,7 +233,7 @@ fn commit(
     } else {
         durable.run(task)
     };
-    let (at, made) = committed.expect("nobody is in the way");
+    let (at, made) = committed.expect("no transaction is in the way");
     model.made = made.into_iter();
     steps.iter().for_each(|step| model.step(step));
     (at, model.end())
@@ -385,7 +385,7 @@ fn a_part_of_it_is_kept() {
 
 /// A consumer keeps copies of tables, by number and by name.
 #[test]
-fn who_follows_a_table_by_its_number_or_by_its_name_stays_right() {
+fn followers_of_a_table_by_number_or_name_stay_right() {
     let disk = SimulatedDisk::new(7, Faults::default());
     let mut durable = open_with(disk.directory(), LOG, RecoveryConfig::default()).unwrap();
     let mut model = Expected::default();
@@ -487,7 +487,7 @@ fn the_time_to_live_of_a_table_that_was_dropped_is_known() {
 /// or a change stream that began then, waited for everything so far to be durable until another
 /// transaction committed.
 #[test]
-fn what_moves_the_clock_becomes_durable() {
+fn commits_that_move_the_clock_become_durable() {
     let disk = SimulatedDisk::new(9, Faults::default());
     let mut durable = open_with(disk.directory(), LOG, RecoveryConfig::default()).unwrap();
     durable.create_table("t", &[]).unwrap();

@@ -330,7 +330,7 @@ fn an_unknown_version_is_named() {
 }
 
 #[test]
-fn leftovers_and_strangers_are_told_apart_and_harm_nobody() {
+fn leftovers_and_strangers_are_told_apart_and_do_no_harm() {
     let disk = directory();
     let directory = disk.directory();
     put(&directory, "log-00000099", &[0; 8192]);
@@ -364,7 +364,7 @@ fn a_directory_that_is_open_or_empty_is_refused() {
 }
 
 #[test]
-fn what_nobody_was_promised_is_counted() {
+fn records_that_were_never_acknowledged_are_counted() {
     let disk = directory();
     let sound = report(&disk);
     // The last block of the last incarnation, torn.

@@ -125,7 +125,7 @@ fn a_creation_is_its_makers_until_it_commits() {
 }
 
 #[test]
-fn what_is_rolled_back_was_never_there() {
+fn definitions_that_are_rolled_back_were_never_there() {
     let s = Setup::new();
     let kept = s.table("kept", "x");
     let before = s.database.memory();
@@ -167,7 +167,7 @@ fn two_tables_exchange_their_names() {
 }
 
 #[test]
-fn of_two_that_take_one_name_or_change_one_table_the_first_wins() {
+fn the_first_of_two_that_take_a_name_or_change_a_table_wins() {
     let s = Setup::new();
     s.table("t", "x");
     let (a, b, c) = (s.begin(), s.begin(), s.begin());
@@ -262,7 +262,7 @@ fn a_serializable_reader_and_a_drop_do_not_pass_each_other() {
 
 /// A reader may rely on a table's being empty: on a node, not on a record.
 #[test]
-fn who_found_a_table_empty_has_used_it() {
+fn a_reader_that_found_a_table_empty_has_used_it() {
     let s = Setup::new();
     let (table, notes) = (s.table("t", "x"), s.table("notes", "x"));
     let (reader, changer) = (s.serializable(), s.serializable());
@@ -277,7 +277,7 @@ fn who_found_a_table_empty_has_used_it() {
 }
 
 #[test]
-fn who_has_read_a_table_may_be_serial_before_its_drop() {
+fn a_reader_of_a_table_may_be_serial_before_its_drop() {
     for certifier in [Certifier::Ssn, Certifier::Validation] {
         let s = Setup::with(certifier);
         let (table, notes) = (s.table("t", "x"), s.table("notes", "x"));
@@ -300,7 +300,7 @@ fn who_has_read_a_table_may_be_serial_before_its_drop() {
 }
 
 #[test]
-fn drops_of_other_tables_are_nobodys_concern() {
+fn drops_of_other_tables_abort_no_transaction() {
     let s = Setup::with(Certifier::Validation);
     let (table, other) = (s.table("t", "x"), s.table("other", "x"));
     let txn = s.serializable();

@@ -247,7 +247,7 @@ impl Storm {
 }
 
 #[test]
-fn nobody_sees_half_of_anything_and_all_memory_comes_back() {
+fn no_change_is_seen_by_halves_and_all_memory_comes_back() {
     for certifier in [Certifier::Ssn, Certifier::Validation] {
         let storm = Storm::new(certifier);
         let mut counts = Counts::new();

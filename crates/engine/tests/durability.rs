@@ -43,7 +43,7 @@ fn assert_equals(durable: &mut Durable, model: &Model) {
 }
 
 #[test]
-fn what_is_acknowledged_survives_crash_after_crash() {
+fn acknowledged_commits_survive_crash_after_crash() {
     let mut disk = SimulatedDisk::new(1, Faults::default());
     let mut model = Model::new();
     let mut durable = open(disk.directory()).unwrap();

@@ -269,7 +269,7 @@ fn the_story(mut scene: Scene<impl Disk>) {
 }
 
 #[test]
-fn what_was_dropped_before_a_kill_is_room_after_opening() {
+fn tables_dropped_before_a_kill_are_room_after_opening() {
     the_story(simulated(12 * MIB, 1));
 }
 

@@ -200,7 +200,7 @@ fn a_build_waits_for_transactions_that_do_not_maintain_the_index() {
 /// entry that the writer could delete. If the writer left no tombstone, the builder would enter a
 /// key that the record does not have any more.
 #[test]
-fn what_was_changed_since_the_builder_read_it_is_read_again() {
+fn records_changed_since_the_builder_read_them_are_read_again() {
     let change = |setup: &Setup| setup.put(b"k", b"b");
     let there_and_back = |setup: &Setup| {
         setup.put(b"k", b"b");
@@ -233,7 +233,7 @@ fn what_was_changed_since_the_builder_read_it_is_read_again() {
 /// that has the key from then on, once the first has moved away (or expired, as the simulated
 /// crashes found it, seed 1118). The first record once erased the other's entry when it went.
 #[test]
-fn who_leaves_a_key_to_another_leaves_the_entry() {
+fn a_writer_that_leaves_a_key_to_another_leaves_the_entry() {
     let setup = Setup::new();
     setup.put(b"j", b"a");
     setup.put(b"z", b"k");
@@ -249,7 +249,7 @@ fn who_leaves_a_key_to_another_leaves_the_entry() {
 /// Before the builder has come by, writers leave the index alone. The builder waits for each open
 /// writer that has done so, whatever it does meanwhile and in the end.
 #[test]
-fn the_builder_waits_for_those_who_left_a_record_to_it() {
+fn the_builder_waits_for_writers_that_left_a_record_to_it() {
     type Write = fn(&Setup, &Transaction);
     let insert: Write = |setup, txn| {
         run_inline(txn.insert::<Sequential>(&setup.table, b"l", b"b")).unwrap();

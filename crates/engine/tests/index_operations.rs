@@ -210,7 +210,7 @@ fn clean_up_after_abort() {
 /// An insertion that fails over its index keys has told that the primary key is free; its changes
 /// so far are taken back, and other transactions can insert the key.
 #[test]
-fn what_a_failed_operation_has_told_is_certified() {
+fn answers_of_a_failed_operation_are_certified() {
     let setup = Setup::new();
     let txn = setup.begin();
     setup.insert(&txn, "z", "1a.").unwrap();

@@ -133,7 +133,7 @@ fn writers_wait_for_the_end_and_maintain_it_then() {
             true => drop(run_inline(a.commit()).unwrap()),
             false => a.rollback(),
         }
-        let written = write.step().expect("nobody is in the way");
+        let written = write.step().expect("no transaction is in the way");
         drop(write);
         match commits {
             true => assert!(matches!(written, Err(Error::DuplicateIndexKey { .. }))),

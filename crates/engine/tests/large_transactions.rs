@@ -160,7 +160,7 @@ fn a_large_commit_gives_turns_and_is_seen_whole() {
 }
 
 #[test]
-fn what_is_committed_and_not_stamped_yet_can_be_written_at_once() {
+fn committed_records_can_be_written_before_they_are_stamped() {
     let disk = SimulatedDisk::new(1, Faults::default());
     let (mut durable, table) = with_table(&disk);
     let added = durable.run(async move |session: Rc<Session>| {

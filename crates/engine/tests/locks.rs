@@ -334,7 +334,7 @@ fn a_deadlock_through_the_queue_is_found() {
 
 /// Other transactions may be waiting for `c`, which has a lock; none can wait for `b`, which has no lock.
 #[test]
-fn who_has_locks_goes_before_who_has_none() {
+fn a_transaction_with_locks_goes_before_one_without() {
     let s = waiting();
     let [a, b, c] = [(); 3].map(|()| s.begin(Isolation::ReadCommitted));
     s.put(&a, "x", "a").unwrap();
@@ -441,7 +441,7 @@ fn a_scan_that_skips_what_is_locked_serves_a_queue_of_jobs() {
 }
 
 #[test]
-fn who_gives_up_waiting_leaves_the_queue() {
+fn a_wait_that_is_given_up_leaves_the_queue() {
     let s = waiting();
     let (a, b, c) = (
         s.begin(Isolation::Snapshot),

@@ -60,7 +60,7 @@ fn fill(s: &Setup, records: u32) {
 
 // A single test: the heap is the whole process's.
 #[test]
-fn what_transactions_remember_counts_and_is_given_back() {
+fn memory_of_transactions_counts_and_is_given_back() {
     let s = Setup::new();
     fill(&s, 50_000);
     s.collect();

@@ -58,7 +58,7 @@ fn a_change_is_shown_what_the_transaction_has_written() {
 
 /// A read followed by an update would find, at the update, that the record has changed.
 #[test]
-fn who_has_read_nothing_else_changes_what_is_there_now() {
+fn a_change_by_a_transaction_that_has_read_nothing_else_meets_the_present() {
     for level in LEVELS {
         let s = Setup::new();
         let late = s.begin(level);
@@ -70,7 +70,7 @@ fn who_has_read_nothing_else_changes_what_is_there_now() {
 }
 
 #[test]
-fn who_has_read_what_has_changed_is_aborted() {
+fn a_transaction_whose_reads_have_changed_is_aborted() {
     for level in [Isolation::Snapshot, Isolation::Serializable] {
         let s = Setup::new();
         let late = s.begin(level);
@@ -84,7 +84,7 @@ fn who_has_read_what_has_changed_is_aborted() {
 }
 
 #[test]
-fn no_change_is_lost_among_those_who_wait_for_each_other() {
+fn no_change_is_lost_among_waiting_writers() {
     for level in LEVELS {
         let mut setup = Setup::new();
         setup.on_conflict = OnConflict::Wait;
@@ -159,7 +159,7 @@ fn a_change_that_fails_leaves_the_transaction_as_it_was() {
 }
 
 #[test]
-fn what_was_declared_read_only_changes_nothing() {
+fn a_transaction_declared_read_only_changes_nothing() {
     let s = Setup::new();
     let options = engine::TransactionOptions {
         read_only: true,

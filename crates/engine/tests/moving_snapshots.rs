@@ -83,7 +83,7 @@ fn a_first_write_that_meets_a_newer_version_goes_on() {
 }
 
 #[test]
-fn what_is_read_afterwards_is_seen_at_the_newer_snapshot() {
+fn later_reads_are_at_the_newer_snapshot() {
     at_each_level(|s| {
         let late = s.txn();
         s.put_at_once("x", "1");
@@ -114,7 +114,7 @@ fn every_kind_of_write_meets_the_newest_version() {
 }
 
 #[test]
-fn who_has_waited_for_a_writer_goes_on_with_what_he_committed() {
+fn a_waiter_for_a_writer_goes_on_with_the_committed_change() {
     at_each_level(|s| {
         let (first, late) = (s.txn(), s.txn());
         late.set_on_conflict(OnConflict::Wait);
@@ -130,7 +130,7 @@ fn who_has_waited_for_a_writer_goes_on_with_what_he_committed() {
 }
 
 #[test]
-fn what_was_read_and_is_current_does_not_hold_the_snapshot() {
+fn a_read_that_is_current_does_not_hold_the_snapshot() {
     at_each_level(|s| {
         s.put_at_once("z", "0");
         let late = s.txn();
@@ -163,7 +163,7 @@ fn an_uncommitted_version_changes_nothing() {
 
 /// A lost update, a read skew: snapshots exist to forbid them.
 #[test]
-fn what_was_read_and_has_changed_holds_the_snapshot() {
+fn a_read_that_has_changed_holds_the_snapshot() {
     at_each_level(|s| {
         for (read, written) in [("x", "x"), ("x", "y")] {
             let late = s.txn();
@@ -180,7 +180,7 @@ fn what_was_read_and_has_changed_holds_the_snapshot() {
 
 /// The value is the old one again; the version is not.
 #[test]
-fn what_was_read_and_deleted_and_inserted_again_has_changed() {
+fn a_record_deleted_and_inserted_again_has_changed() {
     at_each_level(|s| {
         let late = s.txn();
         s.get(&late, "x");
@@ -193,7 +193,7 @@ fn what_was_read_and_deleted_and_inserted_again_has_changed() {
 
 /// Snapshot isolation does not note absent records; serializable transactions do.
 #[test]
-fn what_was_absent_holds_the_snapshot_unless_it_is_noted_and_still_absent() {
+fn an_absent_key_holds_the_snapshot_unless_it_is_noted_and_still_absent() {
     at_each_level(|s| {
         for inserted in [false, true] {
             let late = s.txn();
@@ -299,7 +299,7 @@ fn a_savepoint_does_not_hold_the_snapshot() {
 
 /// A consumer copies at a snapshot and follows the change stream from there.
 #[test]
-fn who_knows_the_snapshot_keeps_it() {
+fn a_transaction_that_knows_its_snapshot_keeps_it() {
     at_each_level(|s| {
         let late = s.txn();
         let snapshot = late.snapshot();
@@ -376,7 +376,7 @@ fn many_reads_hold_the_snapshot_where_only_a_few_are_noted() {
 /// Versions that the transaction has read stay in place for its certification, though its snapshot
 /// is newer.
 #[test]
-fn what_it_has_read_is_not_collected_when_it_has_moved() {
+fn reads_of_a_moved_transaction_are_not_collected() {
     at_each_level(|s| {
         let late = s.txn();
         s.get(&late, "x");

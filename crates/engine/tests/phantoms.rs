@@ -108,7 +108,7 @@ fn collection_is_no_phantom() {
 }
 
 #[test]
-fn what_comes_after_the_collection_of_what_was_seen_is_a_phantom() {
+fn an_insert_after_the_collection_of_a_seen_record_is_a_phantom() {
     let again = |setup: &Setup| {
         setup.collect();
         setup.put_at_once("e", "1");

@@ -165,7 +165,7 @@ fn all_indexes_must_be_there_before_a_table_is_written() {
 }
 
 #[test]
-fn what_is_attached_must_be_what_was_recorded() {
+fn an_attached_index_must_be_the_recorded_one() {
     let mut s = Setup::new();
     s.create_described("i", b"text", UNIQUE).unwrap();
     s = s.crash();

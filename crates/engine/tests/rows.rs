@@ -136,7 +136,7 @@ fn rows_that_have_swapped_their_keys_are_told_apart() {
 
 /// A move that was undone never was: by a return to a savepoint, by a rollback.
 #[test]
-fn what_was_undone_is_not_followed() {
+fn a_move_that_was_undone_is_not_followed() {
     let s = Setup::new();
     let txn = s.begin(Isolation::ReadCommitted);
     let statement = txn.statement_snapshot().unwrap();

@@ -58,7 +58,7 @@ fn log_file(disk: &SimulatedDisk) -> String {
 }
 
 #[test]
-fn what_is_left_is_brought_back_and_sound_again() {
+fn surviving_records_are_brought_back_and_sound_again() {
     let log = log_file(&directory());
     for (name, offset, kept) in [
         // The second chunk of the checkpoint is destroyed, and with it only records of the

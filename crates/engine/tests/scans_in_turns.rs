@@ -33,7 +33,7 @@ fn load(session: &Rc<Session>, table: &Table, records: u64, value: impl Fn(u64) 
 /// With one task in flight no scan suspends at its touches, and a scan that shows nothing never
 /// returned to its caller: it once went over all records in one slice.
 #[test]
-fn a_scan_over_records_that_nobody_sees_lets_others_have_turns() {
+fn a_scan_over_invisible_records_lets_others_have_turns() {
     let (session, table) = in_memory(DatabaseConfig::with_memory(256 << 20));
     let reader = Rc::new(session.begin(Isolation::Snapshot).unwrap());
     load(&session, &table, 200_000, |_| 0);

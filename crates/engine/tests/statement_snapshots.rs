@@ -53,7 +53,7 @@ fn within_a_statement_writes_take_the_newest_version() {
 }
 
 #[test]
-fn what_a_statement_saw_can_be_seen_again() {
+fn versions_that_a_statement_saw_can_be_seen_again() {
     let s = Setup::new();
     let txn = s.begin(Isolation::ReadCommitted);
     let statement = txn.statement_snapshot().unwrap();

@@ -91,7 +91,7 @@ fn weak_locks_leave_the_table_unguarded_and_others_do_not() {
 }
 
 #[test]
-fn who_wants_a_strong_lock_waits_for_weak_ones_and_hears_of_their_end() {
+fn a_strong_lock_waits_for_weak_ones_and_hears_of_their_end() {
     for commits in [true, false] {
         let s = setup();
         let (a, b) = (s.transaction(), s.transaction());
@@ -187,7 +187,7 @@ fn a_table_and_a_record_are_in_one_graph() {
 }
 
 #[test]
-fn two_who_share_a_table_and_both_want_to_write_it_are_a_deadlock() {
+fn two_sharers_of_a_table_that_both_want_to_write_it_are_a_deadlock() {
     let s = setup();
     let (a, b) = (s.transaction(), s.transaction());
     s.try_lock(&a, Share).unwrap();
@@ -207,7 +207,7 @@ fn two_who_share_a_table_and_both_want_to_write_it_are_a_deadlock() {
 /// wants to change the table. The search passed over transactions in a queue when it looked for the
 /// ones that they wait for: all four waited for ever.
 #[test]
-fn a_reader_passes_who_waits_if_all_would_wait_for_each_other() {
+fn a_reader_passes_waiters_if_all_would_wait_for_each_other() {
     let s = setup();
     let other = s.another_table("u");
     let [a, b, c, d] = [(); 4].map(|()| s.transaction());
@@ -306,7 +306,7 @@ fn a_savepoint_gives_up_what_was_locked_since() {
 }
 
 #[test]
-fn who_gives_up_waiting_lets_those_behind_pass() {
+fn a_wait_that_is_given_up_lets_those_behind_pass() {
     let s = setup();
     let (a, b, c) = (s.transaction(), s.transaction(), s.transaction());
     s.try_lock(&a, AccessShare).unwrap();
@@ -324,7 +324,7 @@ fn who_gives_up_waiting_lets_those_behind_pass() {
 
 /// The lock was handed over, and the future is dropped before it was polled again.
 #[test]
-fn a_lock_that_nobody_heard_of_is_given_up() {
+fn a_lock_whose_waiter_is_gone_is_given_up() {
     let s = setup();
     let (a, b) = (s.transaction(), s.transaction());
     s.try_lock(&a, RowExclusive).unwrap();

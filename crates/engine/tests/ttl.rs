@@ -244,7 +244,7 @@ fn writes_take_an_expired_record_for_absent() {
 }
 
 #[test]
-fn two_who_insert_over_an_expired_record_conflict() {
+fn two_inserts_over_an_expired_record_conflict() {
     let setup = Setup::new();
     setup.put("a", "1");
     setup.wall.advance(TTL);

@@ -54,7 +54,7 @@ fn is_acknowledged(
 }
 
 #[test]
-fn commits_that_nobody_waits_for_hold_up_nobody() {
+fn commits_without_a_waiter_hold_up_no_other() {
     let disk = SimulatedDisk::new(1, Faults::default());
     let mut durable = open(disk.directory()).unwrap();
     durable.create_table("t", b"").unwrap();

@@ -160,7 +160,7 @@ fn answers(sent: &[u8], step: usize, peer: IpAddr) -> Vec<u8> {
         ended.is_ready(),
         "it waits although its client is always ready"
     );
-    let received = received.lock().expect("nobody panics with it");
+    let received = received.lock().expect("no thread panics with it");
     without_key(&received)
 }
 
@@ -226,7 +226,7 @@ impl Stream for Script {
 
     fn poll_write(&mut self, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let count = bytes.len().min(self.step.saturating_mul(5));
-        let mut received = self.received.lock().expect("nobody panics with it");
+        let mut received = self.received.lock().expect("no thread panics with it");
         received.extend_from_slice(&bytes[..count]);
         Poll::Ready(Ok(count))
     }

@@ -104,7 +104,7 @@ fn newer_clients_hear_what_is_spoken() {
 }
 
 #[test]
-fn who_says_something_else_is_told() {
+fn a_client_that_says_something_else_is_told() {
     let (_running, address) = start(Config::default());
     for (bytes, answer) in [
         (
@@ -222,7 +222,7 @@ fn log_in(address: SocketAddr, user: &str, password: &str) -> Vec<String> {
 }
 
 #[test]
-fn who_has_a_password_must_know_it() {
+fn a_user_with_a_password_must_know_it() {
     let running = backend::start(1, Config::default(), &[("penelope", "loom")]);
     let address = running.server.addresses()[0];
     let answers = log_in(address, "penelope", "loom");
@@ -272,7 +272,7 @@ fn one_client_too_many_is_told_so() {
 }
 
 #[test]
-fn who_does_not_say_who_it_is_is_let_go() {
+fn a_client_that_names_no_user_is_let_go() {
     let (_running, address) = start(Config {
         authentication_timeout: Duration::from_millis(50),
         ..Config::default()
@@ -330,7 +330,7 @@ fn a_statement_that_waits_is_woken_to_be_cancelled() {
 }
 
 #[test]
-fn who_does_not_read_can_be_cancelled_too() {
+fn a_client_that_does_not_read_can_be_cancelled_too() {
     let (_running, address) = start(Config::default());
     let mut client = Client::connect(address);
     client.send(&[query("rows 2000000000")]);
@@ -349,7 +349,7 @@ fn who_does_not_read_can_be_cancelled_too() {
 
 /// A statement whose client does not read waits; its worker does not.
 #[test]
-fn who_does_not_read_keeps_nobody_waiting() {
+fn a_client_that_does_not_read_keeps_no_other_waiting() {
     let running = backend::start(1, Config::default(), &[]);
     let address = running.server.addresses()[0];
     let mut slow = Client::connect(address);

@@ -60,7 +60,7 @@ fn the_client_gives_it_up() {
 }
 
 #[test]
-fn what_is_no_data_ends_it() {
+fn messages_that_are_no_data_end_a_copy() {
     served(|client| {
         client.send(&[query("copyin")]);
         client.next();

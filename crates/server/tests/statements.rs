@@ -304,7 +304,7 @@ fn portals_end_with_their_transaction() {
 }
 
 #[test]
-fn what_has_no_result_says_so() {
+fn statements_without_a_result_say_so() {
     served(|client| {
         let answers = client.ask(&[
             parse("", "begin"),

@@ -42,7 +42,7 @@ fn round(seed: u64, workers: usize, parameters: &Parameters) -> Result<Report, R
     let database = world.database.clone();
     let runtime = Runtime::start("sim", workers, false, config, move |_| {
         let session = Session::new(&database).expect("a session is to be had");
-        Ok(std::rc::Rc::into_inner(session).expect("nobody else has it yet"))
+        Ok(std::rc::Rc::into_inner(session).expect("there is no other owner yet"))
     })
     .map_err(|error| Reason::Setup(error.to_string()))?;
     let tasks: Vec<_> = (1..=parameters.transactions)

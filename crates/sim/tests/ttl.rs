@@ -44,6 +44,6 @@ fn a_reader_of_expired_records_is_found() {
         ..with_expiring("mixed")
     };
     let found = (1..=20).find_map(|seed| run(seed, &parameters).err());
-    let reason = found.expect("nobody found it").reason;
+    let reason = found.expect("no checker found it").reason;
     assert!(matches!(reason, Reason::Panicked(_)), "{reason}");
 }

@@ -20,7 +20,7 @@ fn waiting_transactions_survive_faults() {
 
 /// Snapshots and read committed alone, all of them waiting, without faults.
 #[test]
-fn nobody_is_told_of_a_write_conflict_where_all_wait() {
+fn no_write_conflict_is_reported_where_all_wait() {
     for levels in [Levels::Snapshot, Levels::ReadCommitted] {
         let parameters = Parameters {
             levels,

@@ -66,7 +66,7 @@ fn planted_bugs_are_told_and_the_directory_is_kept() {
 }
 
 #[test]
-fn what_cannot_be_run_is_refused_by_name() {
+fn runs_that_cannot_be_are_refused_by_name() {
     let place = tempfile::tempdir().unwrap();
     std::fs::write(place.path().join("letter"), "not yours").unwrap();
     for (arguments, named) in [

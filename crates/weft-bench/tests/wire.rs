@@ -76,7 +76,7 @@ fn clients_beside_long_statements_are_answered_rightly() {
 }
 
 #[test]
-fn what_was_acknowledged_over_the_wire_outlives_a_kill() {
+fn transactions_acknowledged_over_the_wire_outlive_a_kill() {
     let place = tempfile::tempdir().unwrap();
     for isolation in ["read-committed", "serializable"] {
         let directory = place.path().join(isolation);

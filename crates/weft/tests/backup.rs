@@ -74,7 +74,7 @@ fn a_backup_is_restored_and_opens() {
 }
 
 #[test]
-fn what_cannot_be_backed_up_is_refused() {
+fn databases_that_cannot_be_backed_up_are_refused() {
     let place = tempfile::tempdir().unwrap();
     let db = Database::open(Options {
         workers: 1,

@@ -93,7 +93,7 @@ const THREADS: u64 = 3;
 const EACH: u64 = 150;
 
 #[test]
-fn what_threads_commit_while_checkpoints_are_taken() {
+fn commits_of_threads_while_checkpoints_are_taken() {
     let directory = tempfile::tempdir().unwrap();
     let db = open(directory.path(), 1 << 30);
     let table: Table<u64, i64> = db.create_table("t").unwrap();

@@ -95,7 +95,7 @@ fn another_index_is_not_taken_for_the_one_of_its_name() {
 }
 
 #[test]
-fn an_index_that_nobody_wants_any_more_is_dropped_by_its_name() {
+fn an_index_without_use_is_dropped_by_its_name() {
     let directory = with_index();
     let db = open(directory.path());
     let table: Table<u64, String> = db.open_table("t").unwrap();

@@ -118,7 +118,7 @@ fn an_abort_that_the_closure_ignores_is_retried_all_the_same() {
 /// shorter ones that had written the record meanwhile: it was given up after all its attempts. Now
 /// it waits in line after some attempts, and then locks the record first.
 #[test]
-fn who_is_aborted_again_and_again_gets_its_turn() {
+fn a_transaction_aborted_again_and_again_gets_its_turn() {
     const PAUSES: u32 = 100;
     const SLOW: u64 = 5;
     let db = Database::open(Options {

@@ -28,7 +28,7 @@ fn open(options: Options) -> Database {
 /// TPC-C with one warehouse fell to 0.4 of sequential: every payment that met another waited for it
 /// and let the next one begin, until a thousand waited, each with a snapshot.
 #[test]
-fn who_waits_counts_as_in_flight() {
+fn a_waiting_transaction_counts_as_in_flight() {
     const IN_FLIGHT: u32 = 8;
     for workers in [1, 2] {
         let db = Database::open(Options {
@@ -108,7 +108,7 @@ fn until_waiting(db: &Database, waits: u64) {
 /// A client holds a lock while it thinks, and more transactions wait for it than a worker keeps in
 /// flight: transactions that access other records must not wait.
 #[test]
-fn a_lock_that_is_held_for_long_is_in_nobody_elses_way() {
+fn a_lock_that_is_held_for_long_is_in_no_other_way() {
     let db = Database::open(Options {
         workers: 1,
         in_flight: InFlight::Fixed(2),

@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_operation_does_is_refused() {
+    fn changes_that_no_operation_makes_are_refused() {
         // Columns: version, kind, flags, storage, storage before.
         for (at, byte) in [(0, 2), (1, 0), (1, 5), (2, 2), (3, 1), (4, 0), (8, 4)] {
             let (key, mut value) = events().next().expect("there are some").encode();

@@ -261,7 +261,7 @@ mod loom_tests {
 
     /// A transaction that takes a later timestamp than the drop hears of it, wherever the two meet.
     #[test]
-    fn who_commits_after_a_drop_sees_it() {
+    fn a_transaction_that_commits_after_a_drop_sees_it() {
         loom::model(|| {
             let model = Model::new();
             let dropper = thread::spawn({

@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_is_served_at_the_full_rate() {
+    fn a_waiting_caller_is_served_at_the_full_rate() {
         let full = seconds(Haste::AwaitedBySomebody, 1000 * MIB, 0.0);
         assert!((full - 100.0 / 256.0).abs() < 1e-3, "{full}");
     }

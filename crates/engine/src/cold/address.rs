@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_longer_than_can_be_said_still_has_its_head_in_the_first_transfer() {
+    fn a_record_of_unknown_length_has_its_head_in_the_first_transfer() {
         let address = ColdAddress::new(4080, 16 << 20).unwrap();
         let extent = address.extent();
         assert!(extent.bytes < 300 << 10 && extent.at + 4096 < extent.bytes);

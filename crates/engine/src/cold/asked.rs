@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_is_asked_for_again_is_known_if_not_too_many_were_meanwhile() {
+    fn a_record_asked_for_again_is_known_if_not_too_many_were_meanwhile() {
         let arena = Arena::new(8 << 20).unwrap();
         let asked = Asked::new(&arena).unwrap();
         let slots: Vec<Slot> = (0..100_000).map(|_| Slot::unused()).collect();

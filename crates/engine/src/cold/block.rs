@@ -78,7 +78,9 @@ impl Session {
             records: records.len() as u32,
         };
         format::seal(&mut buffer, header);
-        let port = self.port().expect("who has a tier has a device");
+        let port = self
+            .port()
+            .expect("a database with a cold tier has a device");
         write_whole(port, Action::Write, &room.file.file, room.offset, buffer).await?;
         let bytes = addresses.iter().flatten().map(|to| to.bytes_about()).sum();
         room.file.note_written(bytes);

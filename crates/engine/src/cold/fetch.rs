@@ -321,7 +321,7 @@ impl Session {
         let tier = self
             .database
             .cold()
-            .expect("who has cold records has a tier");
+            .expect("a database with cold records has a cold tier");
         let mut wanted = wanted.to_vec();
         wanted.sort_by_key(|address| address.position());
         let mut fetched = Vec::with_capacity(wanted.len());
@@ -368,7 +368,7 @@ impl Session {
     /// Waits for a pass for a caller that has begun to read, and is not refused any more.
     pub(super) async fn pass_again(&self, priority: Priority) -> Pass {
         let pass = self.gate().enter_again(priority).await;
-        pass.expect("who enters again is not refused")
+        pass.expect("a reader that enters again is not refused")
     }
 
     pub(super) async fn read_extent(

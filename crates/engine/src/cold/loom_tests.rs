@@ -69,14 +69,14 @@ impl Record {
 /// `T` has read the record and commits, while the record is demoted, and while `U` has it promoted,
 /// overwrites it and commits: either `T` notices `U`, or `U` sees the mark.
 #[test]
-fn who_overwrites_a_promoted_copy_sees_the_marks_of_the_version() {
+fn a_writer_over_a_promoted_copy_sees_the_marks_of_the_version() {
     overwrites_after(Record::demote_and_promote);
 }
 
 /// `T` has read the record and commits, while its version is moved in memory, and while `U`
 /// overwrites it and commits: either `T` notices `U`, or `U` sees the mark.
 #[test]
-fn who_overwrites_a_moved_copy_sees_the_marks_of_the_version() {
+fn a_writer_over_a_moved_copy_sees_the_marks_of_the_version() {
     overwrites_after(Record::evacuate);
 }
 

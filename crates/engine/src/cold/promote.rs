@@ -37,7 +37,7 @@ impl Session {
             let tier = self
                 .database
                 .cold()
-                .expect("who has cold records has a tier");
+                .expect("a database with cold records has a cold tier");
             let fetch = pin!(self.fetch(tier, address, priority));
             let fetched = noting(Wait::Device, fetch).await?;
             self.promote_if_worth_it(slot, &fetched);

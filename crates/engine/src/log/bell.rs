@@ -33,7 +33,7 @@ impl Bell {
 }
 
 /// Wait for a ring; see [`Bell::next`].
-#[must_use = "nobody waits unless this is awaited"]
+#[must_use = "a wait begins only when it is awaited"]
 pub(crate) struct Listening<'b> {
     bell: &'b Bell,
     heard: u64,

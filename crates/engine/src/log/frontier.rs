@@ -370,7 +370,7 @@ mod loom_tests {
 
     /// A session that goes to sleep sees the frontier, or is seen.
     #[test]
-    fn nobody_sleeps_through_the_frontier() {
+    fn no_waiter_sleeps_through_the_frontier() {
         loom::model(|| {
             let lane = Arc::new(Lane::new());
             let reached = Arc::new(AtomicU64::new(1));

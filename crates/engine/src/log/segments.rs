@@ -407,7 +407,7 @@ mod tests {
     /// A commit that was given up while it waited for room once left its file until the next opening:
     /// a client that did so again and again filled the device.
     #[test]
-    fn a_segment_that_nobody_waits_for_leaves_no_file() {
+    fn a_segment_without_a_waiter_leaves_no_file() {
         const BYTES: u64 = 1 << 20;
         let disk = io::SimulatedDisk::new(1, io::Faults::default());
         let directory = disk.directory();

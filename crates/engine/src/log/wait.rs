@@ -13,7 +13,7 @@ use crate::{error::Error, session::Session, timestamp::Timestamp};
 
 /// Future that waits, as an event, until everything up to a timestamp is durable. Without a log it
 /// is ready at once.
-#[must_use = "nobody waits unless this is awaited"]
+#[must_use = "a wait begins only when it is awaited"]
 pub struct Durable {
     session: Rc<Session>,
     timestamp: Timestamp,

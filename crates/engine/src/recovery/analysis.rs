@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_durable_must_be_there() {
+    fn durable_blocks_must_be_there() {
         let lanes = BTreeMap::from([
             (0, lane(1, &[(5, [2, 1], [1, 0])])),
             (1, lane(2, &[(9, [3, 2], [2, 1])])),

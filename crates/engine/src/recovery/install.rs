@@ -286,7 +286,7 @@ mod tests {
     /// session that emptied the region of its version once moved the version, as it was committed,
     /// and the version was installed nevertheless, in memory that was about to be free.
     #[test]
-    fn what_is_being_installed_stays_where_it_is() {
+    fn a_version_that_is_being_installed_stays_where_it_is() {
         const RECORDS: u64 = 4000;
         let (_recovery, mut worker) = open();
         // In every second turn only some records are replaced, by larger ones: the old versions
@@ -374,7 +374,7 @@ mod tests {
     /// Records that left memory while records were loaded are replaced by newer states, and only by
     /// those, in any order.
     #[test]
-    fn what_left_memory_meanwhile_gives_way_to_what_is_newer() {
+    fn a_record_that_left_memory_meanwhile_gives_way_to_a_newer_one() {
         let (_recovery, mut worker) = open();
         let task = worker.handle().submit(|session: &Rc<Session>| {
             let session = session.clone();

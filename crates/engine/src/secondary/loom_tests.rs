@@ -84,7 +84,7 @@ impl World {
 /// entry of a key that it has read, and a writer takes that key away and leaves a tombstone, for
 /// which there need be no entry (`build.rs`, step 3).
 #[test]
-fn of_two_claims_of_one_key_one_wins() {
+fn one_of_two_claims_of_a_key_wins() {
     loom::model(|| {
         let world = Arc::new((World::new(), AtomicU64::new(NOBODY)));
         let claim = |world: &(World, AtomicU64), number| {

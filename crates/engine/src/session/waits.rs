@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_waits_for_long_does_not_count() {
+    fn a_long_wait_does_not_count() {
         let (waits, moment) = (Waits::default(), Duration::from_millis);
         waits.age(moment(100));
         let first = waits.begin();

@@ -41,7 +41,7 @@ enum Log<'l> {
 }
 
 /// A commit: see [`Transaction::commit`].
-#[must_use = "a commit is acknowledged only to who awaits it"]
+#[must_use = "a commit is acknowledged only when it is awaited"]
 pub struct Commit {
     state: CommitState,
 }

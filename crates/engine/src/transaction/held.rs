@@ -66,7 +66,10 @@ impl Transaction {
 
     /// Returns the name of a transaction that has locks or waits for some.
     pub(crate) fn name(&self) -> TransactionId {
-        self.context.id.get().expect("who wants a lock has a name")
+        self.context
+            .id
+            .get()
+            .expect("a transaction that wants a lock has a name")
     }
 
     /// Whether no other transaction can be waiting for this one.

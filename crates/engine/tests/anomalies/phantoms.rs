@@ -100,7 +100,7 @@ fn g2_phantom_write_skew_by_an_insertion_that_was_taken_back() {
 
 /// The notes of a write that was taken back must not look like another transaction's change.
 #[test]
-fn who_takes_writes_back_commits_at_every_level() {
+fn a_transaction_that_takes_writes_back_commits_at_every_level() {
     for level in LEVELS {
         let s = &At::new(level);
         s.delete_at_once("y");

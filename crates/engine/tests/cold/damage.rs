@@ -56,7 +56,7 @@ fn cold_records_stay_cold_when_the_database_is_opened() {
 /// The check finds a cold file that is missing, or has lost a record; without the file the database
 /// does not open.
 #[test]
-fn what_is_missing_of_a_cold_file_is_named() {
+fn missing_parts_of_a_cold_file_are_named() {
     let disk = SimulatedDisk::new(11, Faults::default());
     let mut durable = open(disk.directory());
     demoted_after(&mut durable, 100);
@@ -92,7 +92,7 @@ fn what_is_missing_of_a_cold_file_is_named() {
 /// With salvage, destroyed records of cold files are given up, one by one, and then the directory is
 /// sound.
 #[test]
-fn what_is_destroyed_of_a_cold_file_is_given_up() {
+fn destroyed_parts_of_a_cold_file_are_given_up() {
     let disk = SimulatedDisk::new(11, Faults::default());
     let (name, directory) = ("cold-00000000", disk.directory());
     let mut durable = open(directory.clone());

@@ -62,7 +62,7 @@ fn entries(durable: &mut Durable, index: &Index) -> u64 {
 /// a look at the device before all that a file has of a table has expired, and without a read for each
 /// record.
 #[test]
-fn what_expires_on_the_device_is_deleted() {
+fn records_that_expire_on_the_device_are_deleted() {
     let disk = SimulatedDisk::new(15, Faults::default());
     let directory = disk.directory();
     let wall = WallClock::manual(WallTime(1000));
@@ -123,7 +123,7 @@ fn what_expires_on_the_device_is_deleted() {
 /// The upkeep finds expired records after a crash as well: the expiry of the records in the files is
 /// unknown then.
 #[test]
-fn what_has_expired_on_the_device_is_deleted_after_a_crash() {
+fn records_expired_on_the_device_are_deleted_after_a_crash() {
     for is_deleted_before in [false, true] {
         let disk = SimulatedDisk::new(16, Faults::default());
         let wall = WallClock::manual(WallTime(1000));
@@ -239,7 +239,7 @@ fn compaction_deletes_what_has_expired() {
 /// Records that were in memory while their file was gone through, and have returned to their places,
 /// are found when they expire.
 #[test]
-fn what_returned_to_its_file_is_deleted_when_it_expires() {
+fn a_record_that_returned_to_its_file_is_deleted_when_it_expires() {
     let disk = SimulatedDisk::new(19, Faults::default());
     let wall = WallClock::manual(WallTime(990));
     let mut durable = open_at(&wall, disk.directory());

@@ -5,7 +5,7 @@ use super::*;
 /// A record that has come back and was not changed is still on the device: no write is needed when it
 /// leaves again, even if it has moved in memory. A changed record is written.
 #[test]
-fn what_came_back_unchanged_leaves_without_a_write() {
+fn a_record_that_came_back_unchanged_leaves_without_a_write() {
     let mut durable = open(SimulatedDisk::new(5, Faults::default()).directory());
     let table = demoted_after(&mut durable, 1000);
     let read_all = |durable: &mut Durable, changed: u64| {
@@ -36,7 +36,7 @@ fn what_came_back_unchanged_leaves_without_a_write() {
 /// Overwritten, deleted and dropped records do not take up room on the device for ever: their files are
 /// emptied, and removed with the next checkpoint; not before, since the last checkpoint refers to them.
 #[test]
-fn what_is_dead_leaves_the_device() {
+fn dead_records_leave_the_device() {
     let disk = SimulatedDisk::new(5, Faults::default());
     let directory = disk.directory();
     let mut durable = open_with_files_of(64 << 10, directory.clone());
@@ -94,7 +94,7 @@ fn what_is_dead_leaves_the_device() {
 
 /// A version in memory that came from a file which is gone since is written when it leaves again.
 #[test]
-fn what_came_from_a_file_that_is_gone_is_written_again() {
+fn a_record_from_a_file_that_is_gone_is_written_again() {
     let disk = SimulatedDisk::new(5, Faults::default());
     let directory = disk.directory();
     let mut durable = open_with_files_of(16 << 10, directory.clone());

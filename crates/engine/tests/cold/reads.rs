@@ -50,7 +50,7 @@ fn nodes_of_cold_records_only_are_counted() {
 }
 
 #[test]
-fn what_left_memory_is_read_in_points_groups_and_scans() {
+fn cold_records_are_read_in_points_groups_and_scans() {
     let disk = SimulatedDisk::new(1, Faults::default());
     let mut durable = open(disk.directory());
     let table = with_records(&mut durable, 1000);

@@ -5,7 +5,7 @@ use super::*;
 /// Hot records lie between records that have left memory: they are moved together, and then there is
 /// room for something else. No reader sees a difference, whether it has read before or reads meanwhile.
 #[test]
-fn what_stays_in_memory_is_moved_together() {
+fn versions_that_stay_in_memory_are_moved_together() {
     let disk = SimulatedDisk::new(12, Faults::default());
     let mut durable = open_within(24 << 20, disk.directory());
     let count = 40_000;
@@ -366,7 +366,7 @@ fn records_of_another_size_come_back() {
 
 /// Many records that are requested once do not drive out records that are requested often.
 #[test]
-fn who_is_asked_for_once_drives_nobody_out() {
+fn records_asked_for_once_drive_no_others_out() {
     const OFTEN: u64 = 5000;
     const ALL: u64 = 60_000;
     let disk = SimulatedDisk::new(8, Faults::default());

@@ -132,7 +132,7 @@ fn reads_of_interactive_transactions_go_first() {
 }
 
 #[test]
-fn who_is_cancelled_in_front_of_the_device_is_not_missed() {
+fn a_task_cancelled_in_front_of_the_device_is_not_missed() {
     let (mut durable, table) = on_slow_device(RESERVED, 1000);
     let log = Arc::default();
     let mut tasks: Vec<_> = (0..8)
@@ -159,7 +159,7 @@ fn who_is_cancelled_in_front_of_the_device_is_not_missed() {
 }
 
 #[test]
-fn who_reads_many_is_not_refused_for_what_it_reads_itself() {
+fn a_reader_of_many_is_not_refused_for_its_own_reads() {
     let (mut durable, table) = on_slow_device(DUAL, 3000);
     let found = durable.run(async move |session: Rc<Session>| {
         let transaction = session.begin(Isolation::Snapshot).unwrap();

@@ -58,7 +58,7 @@ fn an_index_is_created_in_a_transaction_over_what_left_memory() {
 }
 
 #[test]
-fn what_left_memory_is_written_locked_and_deleted() {
+fn cold_records_are_written_locked_and_deleted() {
     let disk = SimulatedDisk::new(2, Faults::default());
     let mut durable = open(disk.directory());
     let table = demoted_after(&mut durable, 100);

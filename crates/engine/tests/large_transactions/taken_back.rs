@@ -134,7 +134,7 @@ fn a_large_transaction_that_is_aborted_keeps_others_waiting_until_its_owner_ends
 }
 
 #[test]
-fn what_was_written_into_a_new_table_is_taken_back_in_turns_and_the_table_with_it() {
+fn writes_into_a_new_table_are_taken_back_in_turns_and_the_table_with_them() {
     for isolation in [Isolation::Snapshot, Isolation::Serializable] {
         let disk = SimulatedDisk::new(1, Faults::default());
         let (mut durable, _) = with_table(&disk);
@@ -212,7 +212,7 @@ fn many_locks_are_given_up_in_turns() {
                     let at = key(i);
                     let (strength, wait) = (Strength::Update, IfLocked::Fail);
                     let lock = locker.lock::<Interleaved, _>(&table, &at, strength, wait, |_| ());
-                    lock.await.expect("nobody else has it");
+                    lock.await.expect("no other transaction has it");
                 }
                 write(&locker, &table, 0..writes, &[1; 10]).await;
                 let mut steps = 0;

@@ -148,7 +148,7 @@ fn a_table_outlives_a_retry_that_began_with_its_record_before_the_drop() {
 
 /// An aborted transaction that is not run again keeps nothing once it is dropped.
 #[test]
-fn what_a_retry_could_inherit_goes_with_the_transaction() {
+fn state_that_a_retry_could_inherit_goes_with_the_transaction() {
     let s = waiting();
     drop(aborted_with_lock(&s));
     s.check_no_record_lock_left();
@@ -157,7 +157,7 @@ fn what_a_retry_could_inherit_goes_with_the_transaction() {
 /// The drop of a table does not end the waits for its records: a waiting transaction gets its turn, goes on with
 /// the table that its statement sees, and learns of the drop when it commits.
 #[test]
-fn who_waits_for_a_record_of_a_dropped_table_gets_his_turn() {
+fn a_waiter_for_a_record_of_a_dropped_table_gets_its_turn() {
     let dropped = Error::Abort(Abort::TableDropped);
     for isolation in BOTH {
         for owner_commits in [true, false] {

@@ -32,7 +32,7 @@ fn expired_records_are_collected_and_give_their_memory_back() {
 }
 
 #[test]
-fn collection_gives_way_to_who_writes() {
+fn collection_gives_way_to_writers() {
     let setup = Setup::new();
     setup.put("a", "1");
     setup.put("b", "1");
@@ -54,7 +54,7 @@ fn collection_gives_way_to_who_writes() {
 /// A transaction that sees a record alive, because its present is earlier, and the session that
 /// collects the record have no order except that of their writes.
 #[test]
-fn who_writes_what_was_collected_meanwhile_aborts() {
+fn a_writer_of_a_record_collected_meanwhile_aborts() {
     let setup = Setup::new();
     setup.put("a", "1");
     let txn = setup.begin(Isolation::Snapshot);

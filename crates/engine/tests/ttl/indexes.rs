@@ -59,7 +59,7 @@ fn the_unique_key_of_an_expired_record_is_free() {
 
 /// The record that has the key is written again by another open transaction.
 #[test]
-fn who_claims_the_key_of_an_expired_record_conflicts_with_who_revives_it() {
+fn a_claim_of_an_expired_records_key_conflicts_with_its_revival() {
     let setup = Setup::new();
     let index = setup.index(true);
     setup.put("a", "x");

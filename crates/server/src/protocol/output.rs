@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fails_or_panics_leaves_nothing() {
+    fn a_message_that_fails_or_panics_leaves_nothing() {
         let mut output = Output::default();
         output.parse_complete();
         let before = output.unsent().to_vec();

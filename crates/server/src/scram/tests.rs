@@ -47,7 +47,7 @@ fn another_proof_proves_nothing() {
 }
 
 #[test]
-fn what_is_no_proof_is_an_error() {
+fn bytes_that_are_no_proof_are_an_error() {
     for first in [
         "",
         "n,",
@@ -75,7 +75,7 @@ fn what_is_no_proof_is_an_error() {
 /// Made by PostgreSQL 15. The second password is normalised before it is hashed: its space is
 /// a no-break space.
 #[test]
-fn what_postgresql_keeps_is_understood() {
+fn verifiers_of_postgresql_are_understood() {
     for (password, kept) in [
         (
             "pencil",

@@ -204,7 +204,7 @@ fn an_outdated_read_is_rejected() {
 }
 
 #[test]
-fn a_value_of_nobody_and_a_missing_one_are_rejected() {
+fn a_value_without_a_writer_and_a_missing_one_are_rejected() {
     rejected(
         &serial(&[(1, Committed(1), &[get("x", "1")])]),
         "read of a value that nobody wrote",

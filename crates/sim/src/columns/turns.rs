@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_seed_decides_who_runs() {
+    fn a_seed_decides_which_thread_runs() {
         let one = counted(5, 3, 50);
         assert_eq!(one.len(), 150);
         assert_eq!(one, counted(5, 3, 50));

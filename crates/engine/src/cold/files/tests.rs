@@ -47,7 +47,7 @@ fn after_the_last_number_comes_the_first_that_is_free() {
 }
 
 #[test]
-fn an_emptied_file_goes_when_nobody_can_be_about_to_read_it() {
+fn an_emptied_file_goes_when_no_reader_can_be_about_to_read_it() {
     let directory = SimulatedDisk::new(1, Faults::default()).directory();
     let files = ColdFiles::open(&directory, 7, &[], 4096).unwrap();
     for _ in 0..3 {

@@ -124,7 +124,7 @@ fn looking_ahead_finds_the_same() {
 }
 
 #[test]
-fn what_a_successor_follows_is_left_to_loading() {
+fn a_block_with_a_successor_is_left_to_loading() {
     let lane = lane(&[1, 2, 3]);
     let sound = format!("{:?}", lane.scan(Look::Through));
     lane.rot(1);

@@ -80,7 +80,7 @@ impl Writer {
 }
 
 #[test]
-fn of_two_writers_that_read_what_the_other_overwrites_one_aborts() {
+fn one_of_two_writers_aborts_if_each_reads_what_the_other_overwrites() {
     loom::model(|| {
         let clock = Arc::new(AtomicU64::new(10));
         let (x, y) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));

@@ -25,7 +25,7 @@ fn skipping_ends_with_a_sync() {
 }
 
 #[test]
-fn data_that_nobody_wants_is_passed_over() {
+fn unwanted_data_are_passed_over() {
     let mut conversation = sent(Phase::Ready, b"dcfH");
     assert!(matches!(conversation.request(), Ok(Some(Request::Flush))));
 }
@@ -44,7 +44,7 @@ fn data_is_wanted_and_nothing_else() {
 }
 
 #[test]
-fn what_is_no_message_ends_it() {
+fn bytes_that_are_no_message_end_the_connection() {
     let mut conversation = sent(Phase::Ready, b"zS");
     let misunderstood = conversation.request().unwrap_err();
     assert!(matches!(misunderstood.fault, Fault::Fatal(_)));

@@ -43,7 +43,7 @@ fn types_may_be_left_open() {
 /// A message that is cut off anywhere is an error, and so is a message with a byte
 /// too many.
 #[test]
-fn what_is_cut_off_is_no_message() {
+fn a_part_is_no_message() {
     for (tag, body) in [
         (b'Q', &b"select\0"[..]),
         (b'P', b"s\0text\0\0\x01\0\0\0\x17"),
