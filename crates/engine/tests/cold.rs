@@ -28,8 +28,8 @@ use std::{
 use durable::{Durable, LOG, open_configured};
 use engine::{
     Abort, ColdConfig, DatabaseConfig, Direction, Durability, Error, Extractor, IfLocked, Index,
-    IndexOptions, Isolation, Priority, RecoveryConfig, ScanPosition, Session, Strength, Table,
-    TableOptions, Transaction, WallClock, WallTime,
+    IndexOptions, Isolation, Priority, RecoveryConfig, ScanPosition, Session, SharedSnapshot,
+    Strength, Table, TableOptions, Transaction, WallClock, WallTime,
 };
 use interleave::{
     Clock, InFlight, Interleaved, JoinHandle, Scheduling, Worker, WorkerConfig, WorkerLocal,

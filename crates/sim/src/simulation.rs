@@ -15,7 +15,7 @@ pub(crate) mod berth;
 pub(crate) mod expiry;
 pub(crate) mod faults;
 mod indexes;
-mod snapshots;
+pub(crate) mod snapshots;
 
 use std::{
     cell::Cell,
@@ -69,7 +69,7 @@ pub(crate) struct Simulation {
     pub(crate) tasks: Vec<JoinHandle<(), Session>>,
     pub(crate) injector: Injector,
     indexes: Indexes,
-    snapshots: Snapshots,
+    pub(crate) snapshots: Snapshots,
     clock: Rc<Cell<Duration>>,
     /// Number of transactions begun, and to be begun.
     pub(crate) begun: u64,

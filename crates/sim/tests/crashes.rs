@@ -46,6 +46,7 @@ fn crashes_lose_nothing_that_was_acknowledged() {
         ("indexes", report.indexes),
         ("attached indexes", report.attached),
         ("comparisons of indexes", report.compared),
+        ("reads at shared snapshots", report.snapshots_compared),
         ("refusals without indexes", report.not_attached),
         ("refusals by unique indexes", report.duplicates),
         ("expired records", report.expired),
@@ -142,7 +143,7 @@ fn changes_that_are_missed_or_repeated_are_found() {
 }
 
 #[test]
-fn an_index_that_nobody_made_is_found() {
+fn an_index_without_a_maker_is_found() {
     let (seed, reason) = found(Planted::HiddenIndex);
     assert!(
         matches!(reason, Reason::Recovered(_) | Reason::Violation(_)),

@@ -89,6 +89,8 @@ counters! {
     attached "indexes attached",
     /// Comparisons of an index with its table.
     compared "indexes compared",
+    /// Reads at a shared snapshot, compared with what its maker saw.
+    snapshots_compared "reads at shared snapshots",
     /// Writes refused because an index was not attached.
     not_attached "writes refused for a missing index",
     /// Writes refused because another record has the key in a unique index.

@@ -176,6 +176,7 @@ impl<'c> Round<'c> {
             68..90 => self.begin_demotion(),
             90..100 => self.begin_compaction(),
             100..180 => self.begin_gathering(),
+            180..183 => self.simulation.share_snapshots(),
             _ => {}
         }
         Ok(())
@@ -320,6 +321,7 @@ impl<'c> Round<'c> {
             world,
             berths,
             tasks,
+            snapshots,
             begun,
             ..
         } = self.simulation;
@@ -328,6 +330,7 @@ impl<'c> Round<'c> {
         drop(tasks);
         let complete = in_order && database.failure().is_none() && !self.disk.is_unplugged();
         report.closed += u64::from(complete);
+        report.snapshots_compared += snapshots.end();
         report.checkpoints += database.stats().checkpoints;
         report.demoted += database.stats().demoted;
         report.promoted += database.stats().promoted;

@@ -3,7 +3,8 @@
 //! Makers post a handle on their snapshot, with a digest of all records that they see there, and end.
 //! Readers, on any worker, take a handle that was posted and compare their own digest. Meanwhile the
 //! other transactions replace and delete what the snapshots see, and workers collect, nap, and are
-//! replaced: a snapshot that is not held, or not wholly, shows in a digest (or in freed memory).
+//! replaced: a snapshot that is not held, or not wholly, shows in a digest (or in freed memory). In
+//! runs with crashes, records also leave memory and move on the device meanwhile.
 
 use std::{
     hash::{DefaultHasher, Hash, Hasher},
@@ -28,7 +29,7 @@ const POSTED_MAX: usize = 2;
 
 /// Snapshots that readers have yet to take.
 #[derive(Clone, Default)]
-pub(super) struct Snapshots(Arc<Mutex<Board>>);
+pub(crate) struct Snapshots(Arc<Mutex<Board>>);
 
 #[derive(Default)]
 struct Board {
@@ -42,7 +43,7 @@ impl Snapshots {
     }
 
     /// Forgets the handles that no reader has taken. Returns the number of comparisons.
-    pub(super) fn end(&self) -> u64 {
+    pub(crate) fn end(&self) -> u64 {
         let mut board = self.board();
         board.posted.clear();
         board.compared
@@ -116,7 +117,7 @@ async fn compare(
 
 impl Simulation {
     /// Begins to make shared snapshots, and to read at them, on any workers.
-    pub(super) fn share_snapshots(&mut self) {
+    pub(crate) fn share_snapshots(&mut self) {
         for task in 0..TASKS * 2 {
             let (world, snapshots) = (self.world.clone(), self.snapshots.clone());
             let (worker, seed) = (self.dice.below(self.berths.len()), self.dice.seed());
