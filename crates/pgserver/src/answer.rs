@@ -1,6 +1,6 @@
 //! Results of statements for the program that asked, as texts.
 
-use sql::{Field, ResultRow, Sink, Tag};
+use sql::{CommandTag, Field, ResultRow, Sink};
 use types::{Result, SqlError, SqlState};
 
 /// Bytes of a row beside its values: its list, twice while the list of rows grows, and the
@@ -66,7 +66,7 @@ impl Sink for Gathered {
         Ok(())
     }
 
-    fn complete(&mut self, _: Tag) -> Result<()> {
+    fn complete(&mut self, _: CommandTag) -> Result<()> {
         Ok(())
     }
 }

@@ -6,7 +6,7 @@ use std::{
 };
 
 use server::contain;
-use sql::{Progress, Session, Sink, Status, Tag};
+use sql::{CommandTag, Progress, Session, Sink, Status};
 use types::{Result, SqlError, SqlState};
 use weft::{Context, Database, WorkerHandle};
 
@@ -80,15 +80,15 @@ pub(crate) async fn run_with(
         let mut portal = session.bind(&prepared, values)?;
         match session.run_portal(&mut portal, None, sink).await? {
             Progress::Complete(tag) => Ok(tag),
-            Progress::Suspended | Progress::Empty => Ok(Tag::Word("")),
+            Progress::Suspended | Progress::Empty => Ok(CommandTag::Word("")),
         }
     };
     match run(session).await {
         Ok(tag) => {
             session.end_implicit().await?;
             Ok(match tag {
-                Tag::Rows(_, rows) | Tag::Insert(rows) => rows,
-                Tag::Word(_) => 0,
+                CommandTag::Rows(_, rows) | CommandTag::Insert(rows) => rows,
+                CommandTag::Word(_) => 0,
             })
         }
         Err(error) => {

@@ -18,7 +18,7 @@ use server::{
 };
 use sql::{
     CopyForm, CopyTarget, Field, Interrupt, Notice, Portal, PreparedStatement, Progress, ResultRow,
-    Session, Sink, Status, Tag,
+    Session, Sink, Status,
 };
 use types::{Memory, Result, SqlError, SqlState, Type};
 use weft::Context;
@@ -279,7 +279,7 @@ impl Sink for ToClient<'_, '_> {
         })
     }
 
-    fn complete(&mut self, tag: Tag) -> Result<()> {
+    fn complete(&mut self, tag: sql::CommandTag) -> Result<()> {
         self.0.complete(tag_of(tag));
         Ok(())
     }
@@ -344,11 +344,11 @@ fn format_of(form: CopyForm) -> Format {
     }
 }
 
-fn tag_of(tag: Tag) -> CommandTag {
+fn tag_of(tag: sql::CommandTag) -> CommandTag {
     match tag {
-        Tag::Word(word) => CommandTag::Word(word),
-        Tag::Rows(word, rows) => CommandTag::Rows(word, rows),
-        Tag::Insert(rows) => CommandTag::Insert(rows),
+        sql::CommandTag::Word(word) => CommandTag::Word(word),
+        sql::CommandTag::Rows(word, rows) => CommandTag::Rows(word, rows),
+        sql::CommandTag::Insert(rows) => CommandTag::Insert(rows),
     }
 }
 

@@ -41,7 +41,7 @@ mod password;
 mod transaction;
 
 pub use server::{Config, Statistics};
-pub use sql::{CopyForm, CopyTarget, Field, Notice, ResultRow, Sink, Tag};
+pub use sql::{CommandTag, CopyForm, CopyTarget, Field, Notice, ResultRow, Sink};
 pub use types::{SqlError, SqlState};
 
 pub use self::{

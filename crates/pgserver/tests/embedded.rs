@@ -3,7 +3,7 @@
 use std::{net::TcpListener, time::Duration};
 
 use pgserver::{
-    Config, Field, Parameter, ResultRow, Serving, Sink, Sockets, Sql, SqlState, Tag, USER,
+    CommandTag, Config, Field, Parameter, ResultRow, Serving, Sink, Sockets, Sql, SqlState, USER,
 };
 use postgres::NoTls;
 use weft::{Database, Options, Table, Transaction};
@@ -155,7 +155,7 @@ impl Sink for Panics {
         panic!("the sink's own")
     }
 
-    fn complete(&mut self, _: Tag) -> types::Result<()> {
+    fn complete(&mut self, _: CommandTag) -> types::Result<()> {
         Ok(())
     }
 }

@@ -16,7 +16,7 @@ mod session;
 pub use self::{
     database::Database,
     session::{
-        CopyForm, CopyTarget, Field, Interrupt, KeepPassword, Notice, Portal, PreparedStatement,
-        Progress, ResultRow, Session, Severity, Sink, Status, Tag,
+        CommandTag, CopyForm, CopyTarget, Field, Interrupt, KeepPassword, Notice, Portal,
+        PreparedStatement, Progress, ResultRow, Session, Severity, Sink, Status,
     },
 };

@@ -121,9 +121,9 @@ impl Field {
     }
 }
 
-/// How a statement has ended, as `INSERT 0 3`.
+/// The end of a statement as a client is told it, as in `INSERT 0 3`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tag {
+pub enum CommandTag {
     /// Its name says all.
     Word(&'static str),
     /// With a number of rows.
@@ -132,23 +132,23 @@ pub enum Tag {
     Insert(u64),
 }
 
-impl Tag {
+impl CommandTag {
     /// Returns the tag with this number of rows, if it has one.
-    fn with_rows(self, rows: u64) -> Tag {
+    fn with_rows(self, rows: u64) -> CommandTag {
         match self {
-            Tag::Word(word) => Tag::Word(word),
-            Tag::Rows(word, _) => Tag::Rows(word, rows),
-            Tag::Insert(_) => Tag::Insert(rows),
+            CommandTag::Word(word) => CommandTag::Word(word),
+            CommandTag::Rows(word, _) => CommandTag::Rows(word, rows),
+            CommandTag::Insert(_) => CommandTag::Insert(rows),
         }
     }
 }
 
-impl fmt::Display for Tag {
+impl fmt::Display for CommandTag {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Tag::Word(word) => formatter.write_str(word),
-            Tag::Rows(word, rows) => write!(formatter, "{word} {rows}"),
-            Tag::Insert(rows) => write!(formatter, "INSERT 0 {rows}"),
+            CommandTag::Word(word) => formatter.write_str(word),
+            CommandTag::Rows(word, rows) => write!(formatter, "{word} {rows}"),
+            CommandTag::Insert(rows) => write!(formatter, "INSERT 0 {rows}"),
         }
     }
 }
@@ -197,7 +197,7 @@ pub trait Sink {
     ///
     /// # Errors
     /// As above.
-    fn complete(&mut self, tag: Tag) -> Result<()> {
+    fn complete(&mut self, tag: CommandTag) -> Result<()> {
         let _ = tag;
         Ok(())
     }

@@ -11,7 +11,7 @@ use std::{
 };
 
 use bed::Bed;
-use sql::{Progress, Session, Tag};
+use sql::{CommandTag, Progress, Session};
 
 thread_local! {
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
@@ -56,7 +56,7 @@ async fn counted(session: &mut Session, text: &str) -> u64 {
         let values = [(false, Some(key.as_bytes()))];
         let mut portal = session.bind(&prepared, values.into_iter()).unwrap();
         let progress = session.run_portal(&mut portal, None, &mut ()).await;
-        let Progress::Complete(Tag::Rows(_, rows)) = progress.unwrap() else {
+        let Progress::Complete(CommandTag::Rows(_, rows)) = progress.unwrap() else {
             panic!("{text} has not ended with rows");
         };
         drop(portal);

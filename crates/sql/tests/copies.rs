@@ -8,7 +8,7 @@
 
 #![cfg(debug_assertions)]
 
-use sql::{Field, ResultRow, Session, Sink, Tag};
+use sql::{CommandTag, Field, ResultRow, Session, Sink};
 use types::{Result, Value, copied_bytes};
 
 use crate::bed::Bed;
@@ -42,7 +42,7 @@ impl Sink for Texts {
         Ok(())
     }
 
-    fn complete(&mut self, _: Tag) -> Result<()> {
+    fn complete(&mut self, _: CommandTag) -> Result<()> {
         Ok(())
     }
 }

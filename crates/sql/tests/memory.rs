@@ -7,7 +7,7 @@
 
 use std::rc::Rc;
 
-use sql::{Field, ResultRow, Sink, Tag};
+use sql::{CommandTag, Field, ResultRow, Sink};
 use types::Value;
 
 use crate::bed::Bed;
@@ -209,7 +209,7 @@ impl Sink for Widest {
         Ok(())
     }
 
-    fn complete(&mut self, _: Tag) -> types::Result<()> {
+    fn complete(&mut self, _: CommandTag) -> types::Result<()> {
         Ok(())
     }
 

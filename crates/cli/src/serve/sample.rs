@@ -50,7 +50,7 @@ impl sql::Sink for Loading {
         Ok(())
     }
 
-    fn complete(&mut self, _: sql::Tag) -> Result<()> {
+    fn complete(&mut self, _: sql::CommandTag) -> Result<()> {
         self.done += 1;
         self.showing.show(self.done, self.total);
         Ok(())

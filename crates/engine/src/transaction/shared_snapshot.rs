@@ -60,7 +60,8 @@ use crate::{error::Error, horizon::Hold, session::Session, timestamp::Timestamp,
 /// used by [`Session::begin_at`]. Cheap to clone; all clones are the same snapshot.
 ///
 /// Versions that the snapshot sees stay in memory, or on the device, until the last clone, and the
-/// last transaction at the snapshot, are gone.
+/// last transaction at the snapshot, are gone. Records that were written after the snapshot stay in
+/// memory as long, the cold tier or not: enough of them end in [`Error::MemoryExhausted`].
 #[derive(Clone)]
 pub struct SharedSnapshot(Arc<Shared>);
 

@@ -5,7 +5,7 @@ use std::pin::pin;
 use types::Result;
 
 use super::{
-    Notice, Session, Sink, Tag,
+    CommandTag, Notice, Session, Sink,
     interrupt::{Limits, interruptible},
 };
 use syntax::{
@@ -100,7 +100,7 @@ impl Session {
             }
         }
         match command.tag() {
-            Some(tag) => sink.complete(Tag::Word(tag)),
+            Some(tag) => sink.complete(CommandTag::Word(tag)),
             None => Ok(()),
         }
     }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use types::{Charge, Context, Result, SqlError, SqlState};
 
 use super::{
-    Notice, ResultRow, Session, Sink, Tag,
+    CommandTag, Notice, ResultRow, Session, Sink,
     insertion::Insertion,
     query::{CachedPlan, no_plan},
 };
@@ -146,7 +146,7 @@ impl Session {
         // References are looked for among what is committed by now.
         drop(snapshot);
         self.keep_references(&key_changes).await?;
-        sink.complete(Tag::Rows("COPY", count))
+        sink.complete(CommandTag::Rows("COPY", count))
     }
 
     async fn copy_to(
@@ -334,14 +334,14 @@ impl<S: Sink> Sink for CopyTo<'_, S> {
         self.send()
     }
 
-    fn complete(&mut self, tag: Tag) -> Result<()> {
+    fn complete(&mut self, tag: CommandTag) -> Result<()> {
         self.encoder.end(&mut self.out);
         self.send()?;
         self.sink.end_copy_out();
-        let (Tag::Rows(_, count) | Tag::Insert(count)) = tag else {
+        let (CommandTag::Rows(_, count) | CommandTag::Insert(count)) = tag else {
             return self.sink.complete(tag);
         };
-        self.sink.complete(Tag::Rows("COPY", count))
+        self.sink.complete(CommandTag::Rows("COPY", count))
     }
 
     fn notice(&mut self, notice: &Notice) {

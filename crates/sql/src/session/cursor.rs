@@ -11,7 +11,7 @@ use std::{collections::BTreeMap, pin::pin, rc::Rc};
 use types::{Charge, Result, SqlError, SqlState};
 
 use super::{
-    Field, Session, Sink, Tag,
+    CommandTag, Field, Session, Sink,
     copy::no_parameters,
     interrupt::{Limits, interruptible},
     suspended::{Kept, Suspended, cannot_be_run},
@@ -350,7 +350,10 @@ impl Session {
             cursor.give_up();
         }
         self.cursors.0.insert(name, cursor);
-        sink.complete(Tag::Rows(if is_move { "MOVE" } else { "FETCH" }, fetched?))
+        sink.complete(CommandTag::Rows(
+            if is_move { "MOVE" } else { "FETCH" },
+            fetched?,
+        ))
     }
 
     /// Returns the number of rows on the way.

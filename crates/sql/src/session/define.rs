@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use types::{Result, SqlError, SqlState};
 
-use super::{Notice, Session, Sink, Tag};
+use super::{CommandTag, Notice, Session, Sink};
 use catalog::{Behavior, Catalog, NameClass, ObjectId, Relation, Target};
 use logical::bind::BindContext;
 use syntax::{
@@ -54,7 +54,7 @@ impl Session {
             | Statement::Refused(_) => {}
         }
         match statement.defines() {
-            Some(name) => sink.complete(Tag::Word(name)),
+            Some(name) => sink.complete(CommandTag::Word(name)),
             None => Err(SqlError::new(SqlState::INTERNAL_ERROR, "not a definition")),
         }
     }

@@ -11,7 +11,8 @@ use interleave::released;
 use types::{Charge, Memory, Result, SqlError, SqlState, Value};
 
 use super::{
-    Field, ResultRow, Session, Sink, Tag, environment::StatementEnvironment, query::CachedPlan,
+    CommandTag, Field, ResultRow, Session, Sink, environment::StatementEnvironment,
+    query::CachedPlan,
 };
 use batch::{Rows, SpareRows};
 use catalog::{Catalog, from_engine};
@@ -286,7 +287,7 @@ impl Execution {
     }
 
     /// Returns the tag with which the statement ends.
-    pub(super) fn tag(&self, rows: u64) -> Tag {
+    pub(super) fn tag(&self, rows: u64) -> CommandTag {
         self.cached_plan.tag(rows)
     }
 }

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Instant};
 use types::{Result, Scalar, SqlError, SqlState, Value};
 
 use super::{
-    Field, ResultRow, Session, Sink, Tag,
+    CommandTag, Field, ResultRow, Session, Sink,
     copy::no_parameters,
     query::{CachedPlan, no_plan},
 };
@@ -112,7 +112,7 @@ impl Session {
                 context: self.context(&self.names(catalog)),
             })?;
         }
-        sink.complete(Tag::Word("EXPLAIN"))
+        sink.complete(CommandTag::Word("EXPLAIN"))
     }
 
     /// Runs a plan whose operators are measured, and lets its rows go.

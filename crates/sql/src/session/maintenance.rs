@@ -14,7 +14,7 @@ use std::sync::Arc;
 use engine::{IfLocked, Isolation, TableLockMode};
 use types::{Result, SqlError, SqlState};
 
-use super::{Session, Sink, Status, Tag, define::no_such_column};
+use super::{CommandTag, Session, Sink, Status, define::no_such_column};
 use catalog::{Changes, ObjectId, Relation, Table, TableKind, from_engine};
 use executor::statistics::{QUICK_SAMPLE_ROWS, SAMPLE_ROWS, gathered};
 use planner::plan::PlanDependencies;
@@ -62,7 +62,11 @@ impl Session {
                 }
             }
         }
-        sink.complete(Tag::Word(if order.vacuum { "VACUUM" } else { "ANALYZE" }))
+        sink.complete(CommandTag::Word(if order.vacuum {
+            "VACUUM"
+        } else {
+            "ANALYZE"
+        }))
     }
 
     fn all_tables(&self) -> Vec<(ObjectId, Option<Vec<usize>>)> {

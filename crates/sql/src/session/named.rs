@@ -5,7 +5,7 @@ use std::{cell::Cell, collections::BTreeMap, ops::Bound, pin::pin, rc::Rc};
 use types::{Allowance, Charge, Memory, Result, Scratch, SqlError, SqlState};
 
 use super::{
-    PreparedStatement, Session, Sink, Tag,
+    CommandTag, PreparedStatement, Session, Sink,
     copy::no_parameters,
     interrupt::{Limits, interruptible},
     query::CachedPlan,
@@ -257,7 +257,7 @@ impl Session {
             return Err(error.hint("Execute the statement that it names."));
         }
         if prepared.is_empty() {
-            return sink.complete(Tag::Word("EXECUTE"));
+            return sink.complete(CommandTag::Word("EXECUTE"));
         }
         if let Some(fields) = prepared.fields()
             && !prepared.tells_fields()

@@ -6,7 +6,8 @@ use engine::TableLockMode;
 use types::{Result, SqlError, SqlState, Type};
 
 use super::{
-    Notice, Session, Sink, Tag, copy::no_parameters, new_table::free_name, references::qualified,
+    CommandTag, Notice, Session, Sink, copy::no_parameters, new_table::free_name,
+    references::qualified,
 };
 use catalog::{
     Catalog, IndexColumn, IndexKey, NameClass, NewIndex, ObjectId, Relation, Table,
@@ -73,7 +74,7 @@ impl Session {
             create_index_concurrently(self.transaction.engine(), catalogs, catalog, table.id, new)
                 .await?;
         }
-        sink.complete(Tag::Word("CREATE INDEX"))
+        sink.complete(CommandTag::Word("CREATE INDEX"))
     }
 
     fn indexed_table(&self, catalog: &Catalog, create: &CreateIndex) -> Result<Arc<Table>> {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use types::{Result, SqlError, SqlState, Type};
 
 use super::{
-    Field, Session, Sink, Tag,
+    CommandTag, Field, Session, Sink,
     copy::no_parameters,
     define::duplicate_relation,
     insertion::Insertion,
@@ -47,7 +47,7 @@ impl Session {
         let catalog = self.transaction.catalog();
         let (schema, name) = self.place(&catalog, &new.name)?;
         if new.if_not_exists && self.is_taken(&catalog, schema, &name, sink) {
-            return sink.complete(Tag::Word(TableAs::TAG));
+            return sink.complete(CommandTag::Word(TableAs::TAG));
         }
         if catalog.named(NameClass::Relation, schema, &name).is_some() {
             return Err(duplicate_relation(&name));
@@ -72,10 +72,10 @@ impl Session {
             (_, true) => self.fill(&table, &query, &parameters, source).await?,
             (InnerStatement::Execute(_), false) => 0,
             (InnerStatement::Rows(_), false) => {
-                return sink.complete(Tag::Word(TableAs::TAG));
+                return sink.complete(CommandTag::Word(TableAs::TAG));
             }
         };
-        sink.complete(Tag::Rows("SELECT", rows))
+        sink.complete(CommandTag::Rows("SELECT", rows))
     }
 
     /// Puts the rows of a query into a table that has just its columns; returns how many.

@@ -11,7 +11,7 @@ use engine::{IfLocked, Isolation, TableLockMode};
 use types::{Result, Scratch, SqlError, SqlState, Type, Value};
 
 use super::{
-    Field, Session, Sink, Tag,
+    CommandTag, Field, Session, Sink,
     maintenance::is_out_of_date,
     plan_cache::{self, PlanKey},
     transaction::Characteristics,
@@ -145,10 +145,10 @@ impl CachedPlan {
     }
 
     /// How it is told to have ended, with so many rows.
-    pub(super) fn tag(&self, rows: u64) -> Tag {
+    pub(super) fn tag(&self, rows: u64) -> CommandTag {
         match self.kind {
-            RowKind::Insert => Tag::Insert(rows),
-            other => Tag::Rows(other.word(), rows),
+            RowKind::Insert => CommandTag::Insert(rows),
+            other => CommandTag::Rows(other.word(), rows),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use types::{Result, SqlError, SqlState};
 
-use super::{Session, Sink, Tag};
+use super::{CommandTag, Session, Sink};
 use catalog::{Catalog, ForeignKey, Object, ObjectId};
 use syntax::{constraints::SetConstraints, name::DottedName};
 
@@ -31,7 +31,7 @@ impl Session {
         if !set.is_deferred {
             self.keep_deferred(meant.as_deref()).await?;
         }
-        sink.complete(Tag::Word("SET CONSTRAINTS"))
+        sink.complete(CommandTag::Word("SET CONSTRAINTS"))
     }
 
     /// Finds the constraints of a name, in the first schema of the path that has any.

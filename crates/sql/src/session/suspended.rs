@@ -28,7 +28,7 @@ use std::{
 use types::{Memory, Result, SqlError, SqlState};
 
 use super::{
-    Field, ResultRow, Session, Sink, Tag,
+    CommandTag, Field, ResultRow, Session, Sink,
     execution::{Execution, Wanted},
     query::CachedPlan,
 };
@@ -183,7 +183,7 @@ impl Session {
         suspended: &Suspended,
         rows_max: Option<usize>,
         sink: &mut impl Sink,
-    ) -> Result<Option<Tag>> {
+    ) -> Result<Option<CommandTag>> {
         let Some(mut query) = suspended.query.take() else {
             return Err(cannot_be_run(&suspended.name));
         };
@@ -218,7 +218,7 @@ impl Session {
         query: &mut Query,
         rows_max: Option<usize>,
         sink: &mut impl Sink,
-    ) -> Result<Option<Tag>> {
+    ) -> Result<Option<CommandTag>> {
         let execution = &mut query.execution;
         let (rows, is_over) = match &mut query.rest {
             Some(rest) => {

@@ -15,7 +15,7 @@ use async_channel::{Receiver, Sender};
 use engine::{ColdConfig, Database, DatabaseConfig, LogConfig, RecoveryConfig};
 use interleave::{Clock, FromFn, InFlight, JoinHandle, Wait, Worker, WorkerConfig, note_wait};
 use io::{Faults, SimulatedDisk};
-use sql::{CopyForm, CopyTarget, Field, Notice, ResultRow, Session, Sink, Tag};
+use sql::{CommandTag, CopyForm, CopyTarget, Field, Notice, ResultRow, Session, Sink};
 use types::{Result, SqlError};
 
 /// Time for which a statement is given turns before it counts as waiting: a machine that does much
@@ -60,7 +60,7 @@ impl Sink for Answer {
         Ok(())
     }
 
-    fn complete(&mut self, tag: Tag) -> Result<()> {
+    fn complete(&mut self, tag: CommandTag) -> Result<()> {
         self.tags.push(tag.to_string());
         Ok(())
     }

@@ -6,7 +6,7 @@ use types::{Charge, Result, Scratch, SqlError, SqlState, Type, Value, row::Takin
 
 use super::{Kind, PreparedStatement, check_told};
 use crate::session::{
-    CopyForm, CopyTarget, Field, Notice, ResultRow, Session, Sink, Tag,
+    CommandTag, CopyForm, CopyTarget, Field, Notice, ResultRow, Session, Sink,
     interrupt::{Limits, interruptible},
     suspended::Suspended,
 };
@@ -40,7 +40,7 @@ enum Stage {
     /// of its rows, and none are left: `None`.
     Rest {
         rest: Option<Rc<Suspended>>,
-        tag: Tag,
+        tag: CommandTag,
     },
 }
 
@@ -51,7 +51,7 @@ enum Begun {
     /// The statement has run to its end. Its rows are kept unless all were asked for, or there are none.
     Complete {
         rest: Option<Rc<Suspended>>,
-        tag: Tag,
+        tag: CommandTag,
     },
 }
 
@@ -66,7 +66,7 @@ impl Portal {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress {
     /// The statement has run to its end.
-    Complete(Tag),
+    Complete(CommandTag),
     /// There are rows left.
     Suspended,
     /// There was no statement in the text.
@@ -238,7 +238,7 @@ struct Kept<'s, S> {
     told: Option<&'s [Field]>,
     /// Rows, with their budget, if the client has not asked for all.
     rows: Option<(Rows, Budget)>,
-    tag: Option<Tag>,
+    tag: Option<CommandTag>,
 }
 
 impl<S: Sink> Sink for Kept<'_, S> {
@@ -261,7 +261,7 @@ impl<S: Sink> Sink for Kept<'_, S> {
         }
     }
 
-    fn complete(&mut self, tag: Tag) -> Result<()> {
+    fn complete(&mut self, tag: CommandTag) -> Result<()> {
         self.tag = Some(tag);
         Ok(())
     }

@@ -7,7 +7,7 @@ use std::pin::pin;
 use types::{Result, SqlError, SqlState};
 
 use super::Characteristics;
-use crate::session::{Notice, Session, Sink, Tag, interrupt::interruptible};
+use crate::session::{CommandTag, Notice, Session, Sink, interrupt::interruptible};
 use syntax::command::{Command, Modes};
 
 impl Session {
@@ -121,7 +121,11 @@ impl Session {
         if chains {
             self.transaction.chain(characteristics, &self.settings);
         }
-        sink.complete(Tag::Word(if commits { "COMMIT" } else { "ROLLBACK" }))
+        sink.complete(CommandTag::Word(if commits {
+            "COMMIT"
+        } else {
+            "ROLLBACK"
+        }))
     }
 
     /// Changes the characteristics of the transaction.
