@@ -75,7 +75,7 @@ fn transactions_end_as_the_client_says() {
     transaction
         .execute("insert into t values (1)", &[])
         .unwrap();
-    let mut inner = transaction.savepoint("inner").unwrap();
+    let mut inner = transaction.savepoint("within").unwrap();
     inner.execute("insert into t values (2)", &[]).unwrap();
     inner.rollback().unwrap();
     transaction.commit().unwrap();

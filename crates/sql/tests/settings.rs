@@ -282,3 +282,25 @@ fn custom_settings_have_any_class() {
     bed.run("discard all").unwrap();
     assert_eq!(bed.run("show a.c").unwrap_err().state().code(), "42704");
 }
+
+/// The end of a session authorization ends SET ROLE also if nothing had set one, and settings of one statement take
+/// effect in the order of their calls: by their names, `role` came before the authorization that ends it.
+#[test]
+fn a_session_authorization_ends_the_role() {
+    let mut bed = Bed::new();
+    bed.run("create role r1; create role r2").unwrap();
+    let login = bed.run("select current_user").unwrap().rows;
+    for end in [
+        "set session authorization default",
+        "reset session authorization",
+    ] {
+        bed.run("set role r2").unwrap();
+        assert_eq!(bed.run("select current_user").unwrap().rows, [["r2"]]);
+        bed.run(end).unwrap();
+        assert_eq!(bed.run("select current_user").unwrap().rows, login);
+    }
+    let both =
+        "select set_config('session_authorization', 'r1', false), set_config('role', 'r2', false);
+        select session_user, current_user";
+    assert_eq!(bed.run(both).unwrap().rows, [["r1", "r2"]]);
+}

@@ -87,7 +87,9 @@ impl Session {
     fn cluster_on(&self, id: ObjectId, index: &Name) -> Result<()> {
         let table = self.table_now(id)?;
         let index = index.as_str();
-        if table.index_named(index).is_some() {
+        // A primary key whose rows lie under it has no index of its own.
+        let key = table.primary_key.as_ref();
+        if key.is_some_and(|key| *key.name == *index) || table.index_named(index).is_some() {
             return Ok(());
         }
         let message = format!(

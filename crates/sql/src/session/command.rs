@@ -36,9 +36,6 @@ impl Session {
                 self.set_modes(*modes)?;
             }
             Command::SetCharacteristics { modes, scope } => {
-                if *scope == Scope::Local && !self.transaction.is_in_block() {
-                    self.tell(sink, &Notice::outside_block("SET LOCAL"));
-                }
                 self.set_characteristics(*modes, *scope)?;
             }
             Command::Set { name, scope, value } => self.set_statement(name, *scope, value, sink)?,

@@ -3,8 +3,9 @@
 //! A plan is found again by its statement and by the [`Inputs`] of its binding. No key has the
 //! plan's other dependencies, which [`Session::is_current`](super::Session::is_current) compares: the
 //! version of the catalog, sizes and statistics of tables, and the age of indexes. A plan of another
-//! version is replaced by the new one, because no statement can use the old one again. Lookups compare the statement itself, token by token (`syntax/fingerprint.rs`) or as a
-//! whole text, and the inputs themselves; hashes only find the place.
+//! version is replaced by the new one, because no statement can use the old one again. Lookups
+//! compare the statement itself, token by token (`syntax/fingerprint.rs`) or as a whole text, and
+//! the inputs themselves; hashes only find the place.
 //!
 //! | cache | plans | sessions |
 //! | --- | --- | --- |

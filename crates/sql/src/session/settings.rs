@@ -369,6 +369,9 @@ impl Session {
             return self.set_transaction_setting(&kept, &shown.unwrap_or(default));
         }
         if shown.is_none() && self.settings.values.is_initial(definition, &kept) {
+            // The end of a session authorization ends SET ROLE, too.
+            self.settings.take_effect(&kept)?;
+            self.follow_settings();
             return Ok(());
         }
         let savepoints = self.transaction.depth();

@@ -2,8 +2,8 @@
 //!
 //! A transaction begins with the first statement after the last one's end ([`SessionTransaction::enter`]), and has a
 //! transaction of the engine's from the first statement on that needs one ([`SessionTransaction::begin`]). Changes of
-//! the catalog, plans that were made with them, deferred checks and the transaction's advisory locks last as long, and a savepoint has a
-//! mark of each: they are begun, returned and ended here together.
+//! the catalog, plans that were made with them, deferred checks and the transaction's advisory locks last as long, and
+//! a savepoint has a mark of each: they are begun, returned and ended here together.
 //!
 //! | part | file |
 //! | --- | --- |

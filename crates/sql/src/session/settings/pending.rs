@@ -17,14 +17,23 @@ const NAMES_MAX: usize = 10_000;
 /// The settings of a statement that runs. They are in force for its functions alone.
 #[derive(Debug, Default)]
 pub(in crate::session) struct PendingSettings {
-    values: BTreeMap<String, Setting>,
+    values: BTreeMap<String, Pending>,
+    /// Number of calls so far.
+    calls: u64,
     charge: Charge,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Pending {
+    setting: Setting,
+    /// Number of the last call for it.
+    call: u64,
 }
 
 impl PendingSettings {
     /// Returns the newest value of a setting, if the statement has set it.
     pub(in crate::session) fn get(&self, name: &str) -> Option<&str> {
-        let value = self.values.get(name).and_then(Setting::shown);
+        let value = self.values.get(name)?.setting.shown();
         value.map(String::as_str)
     }
 
@@ -44,21 +53,25 @@ impl PendingSettings {
             let message = format!("a statement sets more than {NAMES_MAX} settings");
             return Err(SqlError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, message));
         }
-        let before = known.map_or(0, |known| known.bytes(&name));
-        let mut setting = known.cloned().unwrap_or_default();
-        setting.set(scope, value);
-        let bytes = self.charge.bytes() - before + setting.bytes(&name);
+        let before = known.map_or(0, |known| known.setting.bytes(&name));
+        let mut pending = known.cloned().unwrap_or_default();
+        pending.setting.set(scope, value);
+        let bytes = self.charge.bytes() - before + pending.setting.bytes(&name);
         self.charge.set(memory, bytes)?;
-        self.values.insert(name, setting);
+        self.calls += 1;
+        pending.call = self.calls;
+        self.values.insert(name, pending);
         Ok(())
     }
 
-    /// Returns the values that are to be in force after the statement: those of the session before those of the
-    /// transaction.
+    /// Returns the values that are to be in force after the statement, in the order of their calls: some settings end
+    /// others. Of each name, the value of the session comes before that of the transaction.
     pub(in crate::session) fn into_values(self) -> impl Iterator<Item = (String, Scope, String)> {
-        self.values.into_iter().flat_map(|(name, setting)| {
-            let session = setting.session.map(|value| (Scope::Session, value));
-            let local = setting.local.map(|value| (Scope::Local, value));
+        let mut values: Vec<_> = self.values.into_iter().collect();
+        values.sort_by_key(|(_, pending)| pending.call);
+        values.into_iter().flat_map(|(name, pending)| {
+            let session = pending.setting.session.map(|value| (Scope::Session, value));
+            let local = pending.setting.local.map(|value| (Scope::Local, value));
             let values = session.into_iter().chain(local);
             values.map(move |(scope, value)| (name.clone(), scope, value))
         })
