@@ -5,7 +5,7 @@
 # usage: regenerate.sh [psql options, such as -h 127.0.0.1 -p 5432 -U postgres]
 set -eu
 cd "$(dirname "$0")"
-# The database's collation must be C or C.UTF-8.
+# The database's collation must be C.UTF-8: under C, letters beyond ASCII have no case.
 for file in *.txt; do
     sed 's/ => .*$//' "$file" >"$file.cases"
     {
