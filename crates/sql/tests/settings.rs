@@ -288,7 +288,7 @@ fn custom_settings_have_any_class() {
 #[test]
 fn a_session_authorization_ends_the_role() {
     let mut bed = Bed::new();
-    bed.run("create role r1; create role r2").unwrap();
+    bed.run("create role r1 superuser; create role r2").unwrap();
     let login = bed.run("select current_user").unwrap().rows;
     for end in [
         "set session authorization default",
