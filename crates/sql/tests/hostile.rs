@@ -31,13 +31,14 @@ const WIDE_MAX: usize = 1_000;
 
 /// Chains that are tried with the most repetitions. With `HOSTILE=all` all chains are, and with
 /// `HOSTILE='sum of columns'` that one alone.
-const LONGEST: [&str; 6] = [
+const LONGEST: [&str; 7] = [
     "concatenation of columns",
     "sum of columns",
     "or",
     "union all",
     "casts",
     "subqueries in from",
+    "lists of columns behind set null",
 ];
 
 /// Bytes of a worker's stack (`interleave`, `runtime.rs`).

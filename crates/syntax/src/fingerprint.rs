@@ -73,8 +73,8 @@ impl<'t> Literal<'t> {
     }
 }
 
-/// Returns whether a number behind a minus is the smallest `integer` or `bigint`: its type depends on the sign, which
-/// a parameter in its place would not know of.
+/// Returns whether a minus before a number would make it the smallest `integer` or `bigint`: the type of such a number
+/// depends on its sign, of which a parameter in its place would know nothing.
 fn is_smallest_behind_sign(digits: &str) -> bool {
     [i32::MIN.unsigned_abs().into(), i64::MIN.unsigned_abs()]
         .map(Ok)

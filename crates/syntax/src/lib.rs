@@ -490,23 +490,8 @@ fn requote(tokens: &mut [TokenWithSpan]) {
 /// 0A000 for `CREATE RECURSIVE VIEW .. WITH CHECK OPTION`, which is left as it was written
 /// (`forms.rs`).
 fn refuse_checked_recursion(lines: &Lines<'_>, tokens: &[TokenWithSpan]) -> Result<()> {
-    let begins = tokens.iter().take_while(|token| {
-        is_keyword(
-            token,
-            &[
-                Keyword::CREATE,
-                Keyword::OR,
-                Keyword::REPLACE,
-                Keyword::TEMP,
-                Keyword::TEMPORARY,
-            ],
-        )
-    });
-    let begins = begins.count();
-    let is_recursive = |token: &TokenWithSpan| is_keyword(token, &[Keyword::RECURSIVE]);
-    if begins == 0
-        || !tokens.get(begins).is_some_and(is_recursive)
-        || !forms::ends_with_check(tokens)
+    let is_recursive = |kind| is_keyword(kind, &[Keyword::RECURSIVE]);
+    if !taken_out::created_kind(tokens).is_some_and(is_recursive) || !forms::ends_with_check(tokens)
     {
         return Ok(());
     }

@@ -7,6 +7,9 @@
 //! | `WHERE CURRENT OF cursor` | the UPDATE or DELETE |
 //! | `WITH [CASCADED \| LOCAL] CHECK OPTION` | the view |
 
+#[cfg(test)]
+mod tests;
+
 use sqlparser::{
     keywords::Keyword,
     tokenizer::{Token, TokenWithSpan},
@@ -18,6 +21,7 @@ use crate::{
     expression::Refused,
     forms, is_keyword,
     position::{Lines, Span},
+    query::{QueryBody, Select},
     statement::{
         ColumnDefinition, ColumnOptionKind, ConstraintKind, RowStatement, Statement, TableAction,
         TableConstraint,
@@ -27,10 +31,10 @@ use crate::{
 /// The places of the clauses that were taken out of a statement.
 #[derive(Debug, Default)]
 pub(crate) struct TakenOut {
-    /// Lists of columns, at most one for each foreign key.
-    column_lists: Vec<Span>,
+    /// The first of the lists of columns: its foreign key alone refuses the statement.
+    column_list: Option<Span>,
     current_of: Option<Span>,
-    check_option: Option<Span>,
+    has_check_option: bool,
 }
 
 impl TakenOut {
@@ -38,28 +42,14 @@ impl TakenOut {
     pub(crate) fn take(tokens: &mut Vec<TokenWithSpan>) -> Self {
         let mut taken = Self::default();
         if is_keyword_at(tokens, 0, &[Keyword::CREATE]) {
-            taken.check_option = take_check_option(tokens);
+            taken.has_check_option = take_check_option(tokens);
         }
         if is_keyword_at(tokens, 0, &[Keyword::CREATE, Keyword::ALTER]) {
-            taken.take_column_lists(tokens);
+            taken.column_list = take_column_lists(tokens);
         } else {
             taken.current_of = take_current_of(tokens);
         }
         taken
-    }
-
-    fn take_column_lists(&mut self, tokens: &mut Vec<TokenWithSpan>) {
-        let mut at = 0;
-        while at < tokens.len() {
-            let begin = at + 4;
-            if is_set(tokens, at)
-                && let Some(end) = end_of_names(tokens, begin)
-            {
-                self.column_lists.push(tokens[begin].span.into());
-                tokens.drain(begin..end);
-            }
-            at += 1;
-        }
     }
 
     /// Refuses the clauses in the statement that they were taken out of.
@@ -71,7 +61,7 @@ impl TakenOut {
             Some(position) => error.at(position),
             None => error,
         };
-        for list in self.column_lists {
+        if let Some(list) = self.column_list {
             let error = SqlError::unsupported("a list of columns after SET NULL or SET DEFAULT");
             refuse_foreign_key(statement, list, at(error, list))?;
         }
@@ -88,18 +78,44 @@ impl TakenOut {
             };
             refused.get_or_insert(Refused(error));
         }
-        if self.check_option.is_some() {
-            let message = "WITH CHECK OPTION is supported only on automatically updatable views";
-            let error = SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message);
+        if self.has_check_option {
             match statement {
                 Statement::CreateView(view) => {
+                    let error = refuse_check_option(view.query.statement());
                     view.supported = view.supported.clone().and(Err(error));
                 }
-                _ => return Err(error),
+                _ => return Err(SqlError::unsupported(CHECK_OPTION)),
             }
         }
         Ok(())
     }
+}
+
+const CHECK_OPTION: &str = "WITH CHECK OPTION";
+
+/// Returns the error for the option of a view: PostgreSQL's own where the query's clauses say that no view of it can be
+/// updated.
+fn refuse_check_option(statement: &RowStatement) -> SqlError {
+    let may_be_updated = match statement {
+        RowStatement::Query(query) => {
+            let is_cut = query.with.is_some() || query.limit.is_some() || query.offset.is_some();
+            !is_cut && matches!(&query.body, QueryBody::Select(select) if reads_one(select))
+        }
+        RowStatement::Change(_) => false,
+    };
+    match may_be_updated {
+        true => SqlError::unsupported(CHECK_OPTION),
+        false => SqlError::new(
+            SqlState::FEATURE_NOT_SUPPORTED,
+            "WITH CHECK OPTION is supported only on automatically updatable views",
+        ),
+    }
+}
+
+/// Returns whether the rows of a query block are single rows of one relation, as far as its clauses say.
+fn reads_one(select: &Select) -> bool {
+    let is_grouped = !select.grouping.is_empty() || select.having.is_some();
+    select.distinct.is_none() && select.from.len() == 1 && !is_grouped
 }
 
 fn is_keyword_at(tokens: &[TokenWithSpan], at: usize, keywords: &[Keyword]) -> bool {
@@ -132,18 +148,47 @@ fn end_of_names(tokens: &[TokenWithSpan], begin: usize) -> Option<usize> {
     }
 }
 
-/// Takes the first `WHERE CURRENT OF cursor` out; another one is left, and no expression.
+/// Takes all lists of columns behind `SET NULL` and `SET DEFAULT` out, in one pass; returns the place of the first.
+fn take_column_lists(tokens: &mut Vec<TokenWithSpan>) -> Option<Span> {
+    let mut lists = Vec::new();
+    let mut at = 0;
+    while at < tokens.len() {
+        let begin = at + 4;
+        match end_of_names(tokens, begin).filter(|_| is_set(tokens, at)) {
+            Some(end) => {
+                lists.push(begin..end);
+                at = end;
+            }
+            None => at += 1,
+        }
+    }
+    let first = tokens[lists.first()?.start].span.into();
+    let mut lists = lists.into_iter().peekable();
+    let mut at = 0;
+    tokens.retain(|_| {
+        while lists.next_if(|list| list.end <= at).is_some() {}
+        let is_kept = !lists.peek().is_some_and(|list| list.contains(&at));
+        at += 1;
+        is_kept
+    });
+    Some(first)
+}
+
+/// Takes the first `WHERE CURRENT OF cursor` behind UPDATE or DELETE out; another one is left, and no expression.
 fn take_current_of(tokens: &mut Vec<TokenWithSpan>) -> Option<Span> {
     let is_word = |token: &TokenWithSpan, word: &str| {
         matches!(&token.token, Token::Word(found)
             if found.quote_style.is_none() && found.value.eq_ignore_ascii_case(word))
     };
-    let at = tokens.windows(4).position(|tokens| {
+    let changes = |token: &TokenWithSpan| is_keyword(token, &[Keyword::UPDATE, Keyword::DELETE]);
+    let change = tokens.iter().position(changes)?;
+    let behind = tokens[change..].windows(4).position(|tokens| {
         is_word(&tokens[0], "where")
             && is_word(&tokens[1], "current")
             && is_word(&tokens[2], "of")
             && matches!(tokens[3].token, Token::Word(_))
     })?;
+    let at = change + behind;
     let span = tokens[at + 1].span.into();
     tokens.drain(at..at + 4);
     Some(span)
@@ -151,52 +196,51 @@ fn take_current_of(tokens: &mut Vec<TokenWithSpan>) -> Option<Span> {
 
 /// Takes `WITH CHECK OPTION` off the end of a view, whose query it cannot be a part of. That of a recursive view is
 /// refused elsewhere.
-fn take_check_option(tokens: &mut Vec<TokenWithSpan>) -> Option<Span> {
-    let is_view = tokens
-        .iter()
-        .take(4)
-        .any(|token| is_keyword(token, &[Keyword::VIEW]));
-    let is_recursive = tokens
-        .iter()
-        .take(4)
-        .any(|token| is_keyword(token, &[Keyword::RECURSIVE]));
-    if !is_view || is_recursive || !forms::ends_with_check(tokens) {
-        return None;
+fn take_check_option(tokens: &mut Vec<TokenWithSpan>) -> bool {
+    let is_view = created_kind(tokens).is_some_and(|kind| is_keyword(kind, &[Keyword::VIEW]));
+    if !is_view || !forms::ends_with_check(tokens) {
+        return false;
     }
     let kinds = [Keyword::CASCADED, Keyword::LOCAL];
     let mut begin = tokens.len() - 3;
     if is_keyword_at(tokens, begin, &kinds) {
         begin -= 1;
     }
-    if !is_keyword_at(tokens, begin, &[Keyword::WITH]) {
-        return None;
+    let is_written = is_keyword_at(tokens, begin, &[Keyword::WITH]);
+    if is_written {
+        tokens.truncate(begin);
     }
-    let span = tokens[begin].span.into();
-    tokens.truncate(begin);
-    Some(span)
+    is_written
 }
 
-/// Refuses the foreign key that a place is behind, the last one of those that begin before it.
+/// Returns the word for what a CREATE statement makes, behind OR REPLACE and TEMPORARY.
+pub(crate) fn created_kind(tokens: &[TokenWithSpan]) -> Option<&TokenWithSpan> {
+    let before = [
+        Keyword::OR,
+        Keyword::REPLACE,
+        Keyword::TEMP,
+        Keyword::TEMPORARY,
+    ];
+    let (create, rest) = tokens.split_first()?;
+    let mut rest = rest
+        .iter()
+        .filter(|_| is_keyword(create, &[Keyword::CREATE]));
+    rest.find(|token| !is_keyword(token, &before))
+}
+
+/// Refuses the foreign key that a place is behind: of those that begin before it, the one that begins last.
 fn refuse_foreign_key(statement: &mut Statement, place: Span, error: SqlError) -> Result<()> {
-    let mut found = None;
-    let mut look = |key: Key<'_>| {
-        if let Some(span) = key.span()
-            && span.is_before(place)
-        {
-            found = Some(span);
-        }
-    };
-    for_each_key(statement, &mut look);
-    let mut refuse = |mut key: Key<'_>| {
-        if found.is_some() && key.span() == found {
-            key.refuse(error.clone());
-        }
-    };
-    for_each_key(statement, &mut refuse);
-    match found {
-        Some(_) => Ok(()),
-        None => Err(error),
-    }
+    let before = keys(statement).filter_map(|key| {
+        let span = key.span().filter(|span| span.is_before(place))?;
+        Some((span, key))
+    });
+    let last = before.reduce(|one, other| match one.0.is_before(other.0) {
+        true => other,
+        false => one,
+    });
+    let (_, key) = last.ok_or_else(|| error.clone())?;
+    key.refuse(error);
+    Ok(())
 }
 
 /// A constraint that may be a foreign key.
@@ -215,42 +259,45 @@ impl Key<'_> {
         }
     }
 
-    fn refuse(&mut self, error: SqlError) {
+    fn refuse(self, error: SqlError) {
         match self {
-            Self::Column(option) => **option = ColumnOptionKind::Refused(error),
-            Self::Table(constraint) => **constraint = ConstraintKind::Refused(error),
+            Self::Column(option) => *option = ColumnOptionKind::Refused(error),
+            Self::Table(constraint) => *constraint = ConstraintKind::Refused(error),
         }
     }
 }
 
-/// Calls `visit` with each constraint of a definition of a table.
-fn for_each_key(statement: &mut Statement, visit: &mut impl FnMut(Key<'_>)) {
-    let column = |definition: &mut ColumnDefinition, visit: &mut dyn FnMut(Key<'_>)| {
-        for option in &mut definition.options {
-            visit(Key::Column(&mut option.kind));
-        }
-    };
-    let table = |constraint: &mut TableConstraint, visit: &mut dyn FnMut(Key<'_>)| {
-        visit(Key::Table(&mut constraint.kind));
-    };
+/// Iterates over the constraints of a definition of a table.
+fn keys(statement: &mut Statement) -> Box<dyn Iterator<Item = Key<'_>> + '_> {
     match statement {
         Statement::CreateTable(create) => {
-            for definition in &mut create.columns {
-                column(definition, visit);
-            }
-            for constraint in &mut create.constraints {
-                table(constraint, visit);
-            }
+            let constraints = create.constraints.iter_mut().map(key_of_table);
+            let columns = create.columns.iter_mut();
+            Box::new(columns.flat_map(keys_of_column).chain(constraints))
         }
-        Statement::AlterTable(alter) => {
-            for action in &mut alter.actions {
-                match action {
-                    TableAction::AddColumn { definition, .. } => column(definition, visit),
-                    TableAction::AddConstraint { constraint, .. } => table(constraint, visit),
-                    _ => {}
-                }
-            }
-        }
-        _ => {}
+        Statement::AlterTable(alter) => Box::new(alter.actions.iter_mut().flat_map(|action| {
+            let (column, constraint) = match action {
+                TableAction::AddColumn { definition, .. } => (Some(&mut **definition), None),
+                TableAction::AddConstraint { constraint, .. } => (None, Some(&mut **constraint)),
+                _ => (None, None),
+            };
+            let constraint = constraint.map(key_of_table);
+            column
+                .into_iter()
+                .flat_map(keys_of_column)
+                .chain(constraint)
+        })),
+        _ => Box::new(std::iter::empty()),
     }
+}
+
+fn keys_of_column(column: &mut ColumnDefinition) -> impl Iterator<Item = Key<'_>> {
+    column
+        .options
+        .iter_mut()
+        .map(|option| Key::Column(&mut option.kind))
+}
+
+fn key_of_table(constraint: &mut TableConstraint) -> Key<'_> {
+    Key::Table(&mut constraint.kind)
 }
