@@ -42,8 +42,13 @@ use crate::{
 };
 
 /// Converts an expression.
-pub(crate) fn expression(tree: ast::Expr) -> Expr {
-    Conversion::default().expr(tree)
+///
+/// # Errors
+/// Forms that PostgreSQL's grammar does not have.
+pub(crate) fn expression(tree: ast::Expr) -> Result<Expr, Misplaced> {
+    let mut conversion = Conversion::default();
+    let expr = conversion.expr(tree);
+    conversion.done(expr)
 }
 
 /// Converts a query.

@@ -454,7 +454,8 @@ pub fn parse_expression(text: &str) -> Result<Expression> {
     let lines = Lines::new(text);
     let tokens = tokens(text, &lines)?;
     depth::check(&tokens)?;
-    parse_whole(&lines, tokens, |parser| parser.parse_expr()).map(Expression::of)
+    let tree = parse_whole(&lines, tokens.clone(), |parser| parser.parse_expr())?;
+    Expression::of(tree).map_err(|misplaced| misplaced.told_among(&tokens, &lines))
 }
 
 /// Returns whether a statement has expressions or queries whose texts the catalog keeps.
@@ -510,4 +511,15 @@ fn refuse_checked_recursion(lines: &Lines<'_>, tokens: &[TokenWithSpan]) -> Resu
 fn is_keyword(token: &TokenWithSpan, keywords: &[Keyword]) -> bool {
     matches!(&token.token, Token::Word(word)
         if word.quote_style.is_none() && keywords.contains(&word.keyword))
+}
+
+/// Returns the text of a string between quotes.
+fn string(token: &Token) -> Option<&str> {
+    match token {
+        Token::SingleQuotedString(text)
+        | Token::EscapedStringLiteral(text)
+        | Token::UnicodeStringLiteral(text) => Some(text),
+        Token::DollarQuotedString(text) => Some(&text.value),
+        _ => None,
+    }
 }

@@ -35,7 +35,11 @@ pub(crate) enum Misplaced {
 impl Misplaced {
     /// Returns the error, with the position of the token in the statement that should not be where it is.
     pub(crate) fn told(self, source: &Source<'_>) -> SqlError {
-        let tokens = source.tokens();
+        self.told_among(source.tokens(), source.lines())
+    }
+
+    /// Returns the error of a text that these tokens are.
+    pub(crate) fn told_among(self, tokens: &[TokenWithSpan], lines: &Lines<'_>) -> SqlError {
         let found = match self {
             Self::Told(error) => return error,
             Self::Keyword(keyword) => tokens.iter().find(|token| is_keyword(token, &[keyword])),
@@ -53,7 +57,7 @@ impl Misplaced {
             }),
         };
         let end = TokenWithSpan::wrap(Token::EOF);
-        unexpected(source.lines(), found.unwrap_or(&end))
+        unexpected(lines, found.unwrap_or(&end))
     }
 }
 

@@ -1,14 +1,15 @@
 //! The tokens of a statement, taken one after the other.
 
 use sqlparser::{
-    parser::{Parser, ParserError},
+    parser::Parser,
     tokenizer::{Token, TokenWithSpan},
 };
 use types::{Result, SqlError};
 
-use super::super::{DEPTH_MAX, Source, depth, dialect::Postgres, not_parsed, unexpected};
+use super::super::{DEPTH_MAX, Source, depth, dialect::Postgres, string, unexpected};
 use crate::{
     name,
+    refusal::Refusal,
     reserved::{self, NameKind},
 };
 
@@ -93,13 +94,7 @@ impl<'s, 't> Reader<'s, 't> {
 
     /// A string between quotes, if one comes next.
     pub(super) fn string(&mut self) -> Option<String> {
-        let text = match self.token()? {
-            Token::SingleQuotedString(text)
-            | Token::EscapedStringLiteral(text)
-            | Token::UnicodeStringLiteral(text) => text.clone(),
-            Token::DollarQuotedString(text) => text.value.clone(),
-            _ => return None,
-        };
+        let text = string(self.token()?)?.to_owned();
         self.at += 1;
         Some(text)
     }
@@ -120,9 +115,9 @@ impl<'s, 't> Reader<'s, 't> {
     }
 
     /// Returns the result of the parser from here.
-    pub(super) fn parsed<T>(
+    pub(super) fn parsed<T, E: Into<Refusal>>(
         &mut self,
-        read: impl FnOnce(&mut Parser<'_>) -> std::result::Result<T, ParserError>,
+        read: impl FnOnce(&mut Parser<'_>) -> std::result::Result<T, E>,
     ) -> Result<T> {
         let rest = self.source.tokens.get(self.at..).unwrap_or_default();
         depth::check(rest)?;
@@ -135,7 +130,7 @@ impl<'s, 't> Reader<'s, 't> {
                 self.at += parser.index();
                 Ok(read)
             }
-            Err(error) => Err(not_parsed(&self.source.lines, error, &parser)),
+            Err(error) => Err(error.into().told(self.source, &parser)),
         }
     }
 

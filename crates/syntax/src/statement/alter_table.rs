@@ -157,14 +157,14 @@ impl TableAction {
     fn parse(parser: &mut Parser<'_>) -> std::result::Result<Self, Refusal> {
         match parser.parse_keyword(Keyword::ADD) {
             true => add(parser),
-            false => Ok(Self::parse_other(parser)?),
+            false => Self::parse_other(parser),
         }
     }
 
     /// Reads an action that adds nothing.
-    fn parse_other(parser: &mut Parser<'_>) -> Parsed<Self> {
+    fn parse_other(parser: &mut Parser<'_>) -> std::result::Result<Self, Refusal> {
         if parser.parse_keyword(Keyword::DROP) {
-            return drop(parser);
+            return Ok(drop(parser)?);
         }
         if parser.parse_keyword(Keyword::ALTER) {
             if parser.parse_keyword(Keyword::CONSTRAINT) {
@@ -178,14 +178,14 @@ impl TableAction {
             return Ok(Self::AlterColumn { name, change });
         }
         if parser.parse_keywords(&[Keyword::VALIDATE, Keyword::CONSTRAINT]) {
-            return Name::parse(parser).map(Self::ValidateConstraint);
+            return Ok(Self::ValidateConstraint(Name::parse(parser)?));
         }
         if parser.parse_keywords(&[Keyword::OWNER, Keyword::TO]) {
-            return Name::parse(parser).map(Self::Owner);
+            return Ok(Self::Owner(Name::parse(parser)?));
         }
         match passed_over::action(parser)? {
             Some(action) => Ok(action),
-            None => unexpected(parser, "an action of ALTER TABLE"),
+            None => Ok(unexpected(parser, "an action of ALTER TABLE")?),
         }
     }
 }
@@ -256,7 +256,7 @@ fn drop(parser: &mut Parser<'_>) -> Parsed<TableAction> {
 }
 
 impl ColumnChange {
-    fn parse(parser: &mut Parser<'_>) -> Parsed<Self> {
+    fn parse(parser: &mut Parser<'_>) -> std::result::Result<Self, Refusal> {
         if parser.parse_keywords(&[Keyword::SET, Keyword::DATA, Keyword::TYPE])
             || parser.parse_keyword(Keyword::TYPE)
         {
@@ -266,7 +266,7 @@ impl ColumnChange {
                 false => None,
             };
             let using = match parser.parse_keyword(Keyword::USING) {
-                true => Some(Expression::of(parser.parse_expr()?)),
+                true => Some(Expression::of(parser.parse_expr()?)?),
                 false => None,
             };
             return Ok(Self::Type {
@@ -276,7 +276,7 @@ impl ColumnChange {
             });
         }
         if parser.parse_keywords(&[Keyword::SET, Keyword::DEFAULT]) {
-            let value = Expression::of(parser.parse_expr()?);
+            let value = Expression::of(parser.parse_expr()?)?;
             return Ok(Self::SetDefault(value));
         }
         if parser.parse_keywords(&[Keyword::SET, Keyword::NOT, Keyword::NULL]) {
@@ -301,7 +301,10 @@ impl ColumnChange {
             }
             let is_identity = parser.parse_keyword(Keyword::IDENTITY);
             if !is_identity && !word(parser, "expression") {
-                return unexpected(parser, "DEFAULT, NOT NULL, IDENTITY or EXPRESSION");
+                return Ok(unexpected(
+                    parser,
+                    "DEFAULT, NOT NULL, IDENTITY or EXPRESSION",
+                )?);
             }
             let if_exists = parser.parse_keywords(&[Keyword::IF, Keyword::EXISTS]);
             return Ok(match is_identity {
@@ -311,7 +314,7 @@ impl ColumnChange {
         }
         match passed_over::column_change(parser)? {
             Some(change) => Ok(change),
-            None => identity_change(parser),
+            None => Ok(identity_change(parser)?),
         }
     }
 }

@@ -112,7 +112,7 @@ impl ColumnOptionKind {
         let kind = match written {
             ast::ColumnOption::Null => Ok(Self::Null),
             ast::ColumnOption::NotNull => Ok(Self::NotNull),
-            ast::ColumnOption::Default(value) => Ok(Self::Default(Expression::of(value))),
+            ast::ColumnOption::Default(value) => Ok(Self::Default(Expression::of(value)?)),
             ast::ColumnOption::PrimaryKey(key) => {
                 refuse_deferrable(key.characteristics.as_ref()).map(|()| Self::PrimaryKey)
             }
@@ -120,13 +120,14 @@ impl ColumnOptionKind {
                 refuse_deferrable(unique.characteristics.as_ref()).map(|()| Self::Unique)
             }
             ast::ColumnOption::Check(check) => {
-                refuse_enforced(check.enforced).map(|()| Self::Check(Expression::of(*check.expr)))
+                let condition = Expression::of(*check.expr)?;
+                refuse_enforced(check.enforced).map(|()| Self::Check(condition))
             }
             ast::ColumnOption::Generated {
                 generated_as: GeneratedAs::ExpStored,
                 generation_expr: Some(value),
                 ..
-            } => Ok(Self::Generated(Expression::of(value))),
+            } => Ok(Self::Generated(Expression::of(value)?)),
             ast::ColumnOption::Generated {
                 generated_as,
                 sequence_options,

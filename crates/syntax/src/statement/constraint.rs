@@ -1,7 +1,7 @@
 //! Constraints of tables, as CREATE and ALTER TABLE define them.
 
 use sqlparser::{ast, keywords::Keyword};
-use types::{Result, SqlError, SqlState};
+use types::{SqlError, SqlState};
 
 use super::{
     create_index::refuse_index_option,
@@ -96,7 +96,14 @@ impl TableConstraint {
                 });
                 (unique.name, kind)
             }
-            ast::TableConstraint::Check(check) => (check.name.clone(), check_kind(check)),
+            ast::TableConstraint::Check(check) => {
+                let condition = Expression::of(*check.expr)?;
+                let supported = refuse_enforced(check.enforced);
+                (
+                    check.name,
+                    supported.map(|()| ConstraintKind::Check(condition)),
+                )
+            }
             ast::TableConstraint::ForeignKey(key) => {
                 refuse_index(key.index_name.as_ref(), None, &[])?;
                 refuse_partial(&key)?;
@@ -136,12 +143,6 @@ fn refuse_index(
     }
     refuse_keywords(&[(kind.is_some(), Keyword::USING)])?;
     refuse_index_option(options)
-}
-
-/// Takes a check from the parser.
-fn check_kind(check: ast::CheckConstraint) -> Result<ConstraintKind> {
-    refuse_enforced(check.enforced)?;
-    Ok(ConstraintKind::Check(Expression::of(*check.expr)))
 }
 
 /// Takes the columns of a key from the parser, which reads them as those of an index.

@@ -55,11 +55,13 @@ impl CreateIndex {
     pub(super) fn of(written: ast::CreateIndex) -> std::result::Result<Self, Misplaced> {
         refuse_foreign(&written)?;
         let supported = check_method(&written);
-        let columns = written.columns.into_iter().map(|column| IndexColumn {
-            operator_class: column.operator_class.as_ref().map(DottedName::of),
-            descending: column.column.options.asc == Some(false),
-            nulls_first: column.column.options.nulls_first,
-            key: Expression::of(column.column.expr),
+        let columns = written.columns.into_iter().map(|column| {
+            Ok(IndexColumn {
+                operator_class: column.operator_class.as_ref().map(DottedName::of),
+                descending: column.column.options.asc == Some(false),
+                nulls_first: column.column.options.nulls_first,
+                key: Expression::of(column.column.expr)?,
+            })
         });
         Ok(Self {
             name: written.name.as_ref().map(DottedName::of),
@@ -68,9 +70,9 @@ impl CreateIndex {
             nulls_not_distinct: written.nulls_distinct == Some(false),
             concurrently: written.concurrently,
             if_not_exists: written.if_not_exists,
-            columns: columns.collect(),
+            columns: columns.collect::<std::result::Result<_, Misplaced>>()?,
             included: written.include.iter().map(Name::of).collect(),
-            predicate: written.predicate.map(Expression::of),
+            predicate: written.predicate.map(Expression::of).transpose()?,
             supported,
         })
     }

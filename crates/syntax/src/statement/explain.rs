@@ -8,13 +8,12 @@ use sqlparser::{
 };
 
 use super::{
-    definition::Parsed,
     inner::{Execute, InnerStatement},
     rows::RowStatement,
 };
 use crate::{
     name::Name,
-    refusal::{Misplaced, refuse_keywords},
+    refusal::{Misplaced, Refusal, refuse_keywords},
 };
 
 /// A statement whose plan is shown.
@@ -82,7 +81,9 @@ impl Explain {
 
     /// Reads `EXPLAIN EXECUTE` behind EXPLAIN, since the parser reads an EXECUTE of other systems; `None` if it is
     /// another statement.
-    pub(super) fn parse_execute(parser: &mut Parser<'_>) -> Parsed<Option<Self>> {
+    pub(super) fn parse_execute(
+        parser: &mut Parser<'_>,
+    ) -> std::result::Result<Option<Self>, Refusal> {
         let mut options = Vec::new();
         let (mut analyze, mut verbose) = (false, false);
         match parser.peek_token_ref().token {

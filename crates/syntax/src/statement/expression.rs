@@ -7,6 +7,7 @@ use sqlparser::ast;
 use crate::{
     convert,
     expression::{Expr, ExprKind},
+    refusal::Misplaced,
 };
 
 /// An expression of a definition, as a default or the condition of a check.
@@ -20,11 +21,14 @@ pub struct Expression {
 
 impl Expression {
     /// Takes an expression from the parser.
-    pub(crate) fn of(tree: ast::Expr) -> Self {
-        Self {
+    ///
+    /// # Errors
+    /// Forms that PostgreSQL's grammar does not have.
+    pub(crate) fn of(tree: ast::Expr) -> Result<Self, Misplaced> {
+        Ok(Self {
             text: tree.to_string(),
-            tree: convert::expression(tree),
-        }
+            tree: convert::expression(tree)?,
+        })
     }
 
     /// Returns the expression itself.

@@ -2,8 +2,8 @@
 
 use sqlparser::{parser::Parser, tokenizer::Token};
 
-use super::{definition::Parsed, rows::RowStatement};
-use crate::{convert, expression::Expr, name::Name};
+use super::rows::RowStatement;
+use crate::{convert, expression::Expr, name::Name, refusal::Refusal};
 
 /// A statement within another one.
 #[derive(Debug, Clone)]
@@ -25,13 +25,16 @@ pub struct Execute {
 
 impl Execute {
     /// Reads on behind EXECUTE.
-    pub(crate) fn parse(parser: &mut Parser<'_>) -> Parsed<Self> {
+    pub(crate) fn parse(parser: &mut Parser<'_>) -> Result<Self, Refusal> {
         let name = Name::parse(parser)?.as_str().to_owned();
         let mut arguments = Vec::new();
         if parser.consume_token(&Token::LParen) {
             let written = parser.parse_comma_separated(Parser::parse_expr)?;
             parser.expect_token(&Token::RParen)?;
-            arguments = written.into_iter().map(convert::expression).collect();
+            arguments = written
+                .into_iter()
+                .map(convert::expression)
+                .collect::<Result<_, _>>()?;
         }
         Ok(Self { name, arguments })
     }
