@@ -225,7 +225,7 @@ fn refuse_unsupported(create: &ast::CreateTable) -> Result<()> {
         return Err(SqlError::new(SqlState::INVALID_TABLE_DEFINITION, message));
     }
     match &create.table_options {
-        ast::CreateTableOptions::With(options) => Owner::Table.accept_all(options),
+        ast::CreateTableOptions::With(options) => Owner::NewTable.accept_written(options),
         _ => Ok(()),
     }
 }

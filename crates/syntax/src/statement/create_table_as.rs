@@ -172,7 +172,7 @@ fn pass_over_storage(parser: &mut Parser<'_>) -> Parsed<types::Result<()>> {
             }
             Ok(())
         } else if parser.parse_keyword(Keyword::WITH) {
-            storage_parameter::parse_set(parser, Owner::Table)?
+            storage_parameter::parse_set(parser, Owner::NewTable)?
         } else if parser.parse_keywords(&[Keyword::ON, Keyword::COMMIT]) {
             let is_known = parser.parse_keywords(&[Keyword::PRESERVE, Keyword::ROWS])
                 || parser.parse_keywords(&[Keyword::DELETE, Keyword::ROWS])

@@ -1,17 +1,20 @@
 //! Storage parameters of tables, columns and indexes, as `fillfactor`.
 //!
 //! They say how PostgreSQL lays out and clears up its files, and nothing here: their names are checked, and their
-//! values are passed over.
+//! values are passed over, but for that of `oids`.
 
 use sqlparser::{ast, parser::Parser, tokenizer::Token};
 use types::{Result, SqlError, SqlState};
 
 use super::definition::{Parsed, unexpected};
-use crate::name::Name;
+use crate::{name::Name, string};
 
 /// The kind of thing that parameters are of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Owner {
+    /// A table that is created: PostgreSQL accepts that its rows have no numbers of their own.
+    NewTable,
+    /// A table that is there.
     Table,
     Column,
     Index,
@@ -21,7 +24,7 @@ impl Owner {
     /// Returns the names of the parameters that there are.
     fn names(self) -> &'static [&'static str] {
         match self {
-            Self::Table => &[
+            Self::NewTable | Self::Table => &[
                 "autovacuum_analyze_scale_factor",
                 "autovacuum_analyze_threshold",
                 "autovacuum_enabled",
@@ -65,109 +68,178 @@ impl Owner {
     /// Accepts the parameters that the parser has read behind WITH.
     ///
     /// # Errors
-    /// 22023 for a name that no parameter has.
-    pub(super) fn accept_all(self, options: &[ast::SqlOption]) -> Result<()> {
-        options.iter().try_for_each(|option| match option {
-            ast::SqlOption::KeyValue { key, value } => {
-                let name = Name::of(key);
-                match self {
-                    Self::Table if name.as_str() == "oids" => refuse_oids(&value.to_string()),
-                    _ => self.accept(name.as_str()),
-                }
-            }
+    /// As of [`Self::accept_each`].
+    pub(super) fn accept_written(self, options: &[ast::SqlOption]) -> Result<()> {
+        let parameters = options.iter().map(|option| match option {
+            ast::SqlOption::KeyValue { key, value } => Ok(Parameter {
+                namespace: None,
+                name: Name::of(key),
+                value: Some(Value::of(value)),
+            }),
             other => Err(SqlError::unsupported(format_args!("parameter {other}"))),
-        })
+        });
+        self.accept_each(&parameters.collect::<Result<Vec<_>>>()?)
+    }
+
+    /// Accepts parameters: all namespaces, and what is said of rows' numbers, come before the first name.
+    ///
+    /// # Errors
+    /// 22023 for a namespace or a name that no parameter has; 0A000 for rows with numbers of their own; 42601 for a
+    /// value that is no Boolean of whether they have.
+    fn accept_each(self, parameters: &[Parameter]) -> Result<()> {
+        let is_oids = |parameter: &Parameter| {
+            let is_own = self == Self::NewTable && parameter.namespace.is_none();
+            is_own && parameter.name.as_str() == "oids"
+        };
+        for parameter in parameters {
+            self.accept_namespace(parameter.namespace.as_ref())?;
+            if is_oids(parameter) {
+                refuse_oids(parameter.value.as_ref())?;
+            }
+        }
+        let mut names = parameters.iter().filter(|parameter| !is_oids(parameter));
+        names.try_for_each(|parameter| self.accept(parameter.name.as_str()))
+    }
+
+    fn accept_namespace(self, namespace: Option<&Name>) -> Result<()> {
+        let has_toast = matches!(self, Self::NewTable | Self::Table);
+        match namespace.map(Name::as_str) {
+            None => Ok(()),
+            Some("toast") if has_toast => Ok(()),
+            Some(namespace) => {
+                let message = format!("unrecognized parameter namespace \"{namespace}\"");
+                Err(SqlError::new(SqlState::INVALID_PARAMETER_VALUE, message))
+            }
+        }
     }
 }
 
 /// Refuses rows with numbers of their own.
-fn refuse_oids(value: &str) -> Result<()> {
-    match ["false", "off"].contains(&value.to_lowercase().as_str()) {
-        true => Ok(()),
-        false => Err(SqlError::new(
+fn refuse_oids(value: Option<&Value>) -> Result<()> {
+    match value.map_or(Some(true), Value::boolean) {
+        Some(false) => Ok(()),
+        Some(true) => Err(SqlError::new(
             SqlState::FEATURE_NOT_SUPPORTED,
             "tables declared WITH OIDS are not supported",
+        )),
+        None => Err(SqlError::new(
+            SqlState::SYNTAX_ERROR,
+            "oids requires a Boolean value",
         )),
     }
 }
 
 /// Reads parameters in parentheses with their values; returns the error for the first that there is not.
 pub(super) fn parse_set(parser: &mut Parser<'_>, owner: Owner) -> Parsed<Result<()>> {
-    let mut accepted = Ok(());
-    parse_each(parser, |parameter| {
-        if accepted.is_ok() {
-            accepted = match &parameter.namespace {
-                Some(namespace) if owner != Owner::Table || namespace.as_str() != "toast" => {
-                    let message = format!(
-                        "unrecognized parameter namespace \"{}\"",
-                        namespace.as_str()
-                    );
-                    Err(SqlError::new(SqlState::INVALID_PARAMETER_VALUE, message))
-                }
-                _ => owner.accept(parameter.name.as_str()),
-            };
-        }
-    })?;
-    Ok(accepted)
+    Ok(owner.accept_each(&parse_all(parser)?))
 }
 
 /// Reads parameters in parentheses, whose values are reset; returns the error for one with a value.
 pub(super) fn parse_reset(parser: &mut Parser<'_>) -> Parsed<Result<()>> {
-    let mut accepted = Ok(());
-    parse_each(parser, |parameter| {
-        if parameter.has_value {
-            let message = "RESET must not include values for parameters";
-            accepted = Err(SqlError::new(SqlState::SYNTAX_ERROR, message));
-        }
-    })?;
-    Ok(accepted)
+    let has_value = |parameter: &Parameter| parameter.value.is_some();
+    Ok(match parse_all(parser)?.iter().any(has_value) {
+        false => Ok(()),
+        true => Err(SqlError::new(
+            SqlState::SYNTAX_ERROR,
+            "RESET must not include values for parameters",
+        )),
+    })
 }
 
 /// A parameter as it is written.
 struct Parameter {
     namespace: Option<Name>,
     name: Name,
-    has_value: bool,
+    value: Option<Value>,
 }
 
-/// Reads parameters in parentheses, and calls `found` with each.
-fn parse_each(parser: &mut Parser<'_>, mut found: impl FnMut(Parameter)) -> Parsed<()> {
+/// The value of a parameter as it is written.
+enum Value {
+    /// A number with its sign.
+    Number(String),
+    /// A word, or the text between quotes.
+    Text(String),
+}
+
+impl Value {
+    /// Takes a value from the parser, which reads any expression.
+    fn of(value: &ast::Expr) -> Self {
+        match value {
+            ast::Expr::Identifier(ident) => Self::Text(ident.value.clone()),
+            ast::Expr::Value(value) => match value.value.clone().into_string() {
+                Some(text) => Self::Text(text),
+                None if matches!(value.value, ast::Value::Boolean(_)) => {
+                    Self::Text(value.to_string())
+                }
+                None => Self::Number(value.to_string()),
+            },
+            other => Self::Number(other.to_string()),
+        }
+    }
+
+    /// Reads a number with its sign, a string, or a word.
+    fn parse(parser: &mut Parser<'_>) -> Parsed<Self> {
+        let sign = if parser.consume_token(&Token::Minus) {
+            "-"
+        } else if parser.consume_token(&Token::Plus) {
+            "+"
+        } else {
+            ""
+        };
+        let value = match &parser.peek_token_ref().token {
+            Token::Number(digits, _) => Self::Number(format!("{sign}{digits}")),
+            Token::Word(word) if sign.is_empty() => Self::Text(word.value.clone()),
+            token => match string(token).filter(|_| sign.is_empty()) {
+                Some(text) => Self::Text(text.to_owned()),
+                None => return unexpected(parser, "a value"),
+            },
+        };
+        parser.advance_token();
+        Ok(value)
+    }
+
+    /// Returns the value as a Boolean, if it is one: 0, 1, or one of four words.
+    fn boolean(&self) -> Option<bool> {
+        match self {
+            Self::Number(number) => match number.parse::<i32>() {
+                Ok(0) => Some(false),
+                Ok(1) => Some(true),
+                _ => None,
+            },
+            Self::Text(text) => match text.to_ascii_lowercase().as_str() {
+                "false" | "off" => Some(false),
+                "true" | "on" => Some(true),
+                _ => None,
+            },
+        }
+    }
+}
+
+/// Reads parameters in parentheses: at most as many as the statement has tokens.
+fn parse_all(parser: &mut Parser<'_>) -> Parsed<Vec<Parameter>> {
     parser.expect_token(&Token::LParen)?;
+    let mut parameters = Vec::new();
     loop {
         let mut name = Name::parse(parser)?;
         let mut namespace = None;
         if parser.consume_token(&Token::Period) {
             namespace = Some(std::mem::replace(&mut name, Name::parse(parser)?));
         }
-        let has_value = parser.consume_token(&Token::Eq);
-        if has_value {
-            pass_over_value(parser)?;
-        }
-        found(Parameter {
+        let value = match parser.consume_token(&Token::Eq) {
+            true => Some(Value::parse(parser)?),
+            false => None,
+        };
+        parameters.push(Parameter {
             namespace,
             name,
-            has_value,
+            value,
         });
         if !parser.consume_token(&Token::Comma) {
             break;
         }
     }
     parser.expect_token(&Token::RParen)?;
-    Ok(())
-}
-
-/// Passes over a number with its sign, a string, or a word.
-fn pass_over_value(parser: &mut Parser<'_>) -> Parsed<()> {
-    if parser.consume_token(&Token::Minus) || parser.consume_token(&Token::Plus) {
-        return number(parser);
-    }
-    match parser.peek_token_ref().token {
-        Token::Number(..) | Token::SingleQuotedString(_) | Token::Word(_) => {
-            parser.advance_token();
-            Ok(())
-        }
-        _ => unexpected(parser, "a value"),
-    }
+    Ok(parameters)
 }
 
 /// Passes over a number.
