@@ -126,3 +126,28 @@ fn a_name_in_another_database_is_told_at_its_place() {
     fail_at_bar(&["select |tableoid from t, u"], "42702");
     fail_at_bar(&["select |tableoid from (select 1) s"], "42703");
 }
+
+/// The number of the one table below a JOIN was found by its name alone, though none of the JOIN's columns has that name.
+#[test]
+fn a_name_alone_reaches_no_system_column_below_a_join() {
+    let marked = [
+        "select |tableoid from (values (1)) v(a) left join u on false",
+        "select |tableoid from t join u on true",
+        "select |tableoid from (t join (select 1) s on true) cross join (select 2) z",
+        "select |tableoid from (t join u on true) j",
+        "select 1 from t join (select 1) s on true join (select 2) z on |tableoid is null",
+    ];
+    fail_at_bar(&marked, "42703");
+    let mut bed = Bed::new();
+    bed.run("create table t (a int); insert into t values (1)")
+        .unwrap();
+    for text in [
+        "select 1 from t, (t s join (select 1) z on true) where tableoid is not null",
+        "select 1 from t where (select tableoid from t s join (select 1) z on true) is not null",
+        "select 1 from t join (select 1) z on tableoid is not null",
+        "select 1 from t join lateral (select tableoid) z on true",
+        "update t set a = 1 from t s join (select 1) z on true where tableoid is not null returning 1",
+    ] {
+        assert_eq!(bed.run(text).unwrap().rows.len(), 1, "{text}");
+    }
+}

@@ -411,6 +411,7 @@ impl Binder<'_> {
             schema: None,
             columns: shown,
             table: None,
+            below_join: false,
         };
         Ok(Some((
             Relation::Shared {

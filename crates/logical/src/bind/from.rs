@@ -46,6 +46,8 @@ impl Binder<'_> {
         let first = scope.sources.len();
         let merged = scope.merged.len();
         let (mut left, mut lateral) = self.table_reference(&item.first, scope)?;
+        // Sources from here on are not marked yet as those of a join.
+        let mut unmarked = first;
         for next in &item.joins {
             let middle = scope.sources.len();
             let (right, refers) = self.table_reference(&next.table, scope)?;
@@ -62,6 +64,9 @@ impl Binder<'_> {
             }
             let Joined { on, computed } =
                 self.join_condition(kind, &next.condition, scope, first..middle, merged)?;
+            let new = &mut scope.sources[unmarked..];
+            new.iter_mut().for_each(|source| source.below_join = true);
+            unmarked = scope.sources.len();
             self.note_null_extended(kind, &scope.sources[first..], middle - first);
             left = join(kind, left, right, on, right_lateral);
             if !computed.is_empty() {
@@ -117,6 +122,7 @@ impl Binder<'_> {
                 schema: None,
                 columns,
                 table: None,
+                below_join: false,
             },
             Some(alias),
         )?;
@@ -179,6 +185,7 @@ impl Binder<'_> {
             schema: Some(self.catalog.schema_name(table.schema).to_owned()),
             columns: source,
             table: Some(table.clone()),
+            below_join: false,
         };
         (scan, source)
     }
@@ -202,6 +209,7 @@ impl Binder<'_> {
             schema: None,
             columns: output_columns(&outputs),
             table: None,
+            below_join: false,
         };
         let source = self.aliased(source, alias)?;
         name_scans(&mut relation, &source);
@@ -265,6 +273,7 @@ impl Binder<'_> {
             schema: None,
             columns,
             table: None,
+            below_join: false,
         };
         scope.add(self.aliased(source, alias)?)?;
         Ok((relation, lateral))

@@ -291,6 +291,7 @@ fn index_scope(table: &Table, columns: &[(ColumnId, usize)]) -> Result<Scope<'st
         schema: None,
         columns: columns.collect(),
         table: None,
+        below_join: false,
     })?;
     Ok(scope)
 }

@@ -240,6 +240,7 @@ impl Binder<'_> {
             schema: None,
             columns: columns.collect(),
             table: Some(table.clone()),
+            below_join: false,
         }
     }
 

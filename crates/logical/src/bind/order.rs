@@ -59,6 +59,7 @@ impl Binder<'_> {
             schema: None,
             columns: outputs.iter().map(column).collect(),
             table: None,
+            below_join: false,
         })?;
         let items = scope.all_columns().enumerate().map(|(place, column)| Item {
             name: column.name.clone(),

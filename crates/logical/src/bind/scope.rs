@@ -46,6 +46,8 @@ pub(super) struct Source {
     pub columns: Vec<SourceColumn>,
     /// Table that the relation is, if it is one.
     pub table: Option<Arc<Table>>,
+    /// Whether the relation is a side of a JOIN, from which a name alone reaches no system column.
+    pub below_join: bool,
 }
 
 /// A column of a relation in FROM.
@@ -153,24 +155,19 @@ impl<'p> Scope<'p> {
         }
     }
 
-    /// Returns the table whose `tableoid` the name alone is: that of the innermost query with tables, unless a relation
-    /// of a query within that one has a column of the name.
+    /// Returns the table whose `tableoid` the name alone is: that of the innermost query with tables outside of JOINs,
+    /// unless a relation of a query within that one has a column of the name.
     ///
     /// # Errors
     /// 42702 if the query has several tables.
     pub(super) fn own_table(&self) -> Result<Option<&Arc<Table>>> {
         let mut scopes = std::iter::successors(Some(self), |scope| scope.parent);
         let has_name = |scope: &Self| scope.all_columns().any(|column| column.name == "tableoid");
-        let is_home = |scope: &&Self| {
-            has_name(scope) || scope.sources.iter().any(|source| source.table.is_some())
-        };
+        let is_home = |scope: &&Self| has_name(scope) || scope.own_tables().next().is_some();
         let Some(home) = scopes.find(is_home).filter(|home| !has_name(home)) else {
             return Ok(None);
         };
-        let mut tables = home
-            .sources
-            .iter()
-            .filter_map(|source| source.table.as_ref());
+        let mut tables = home.own_tables();
         match (tables.next(), tables.next()) {
             (table, None) => Ok(table),
             _ => Err(SqlError::new(
@@ -178,6 +175,12 @@ impl<'p> Scope<'p> {
                 "column reference \"tableoid\" is ambiguous",
             )),
         }
+    }
+
+    /// Iterates over the tables of this query that are below no JOIN.
+    fn own_tables(&self) -> impl Iterator<Item = &Arc<Table>> {
+        let outside = self.sources.iter().filter(|source| !source.below_join);
+        outside.filter_map(|source| source.table.as_ref())
     }
 
     /// Returns a relation by its name, and by its schema if that was written.

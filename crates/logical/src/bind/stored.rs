@@ -80,6 +80,7 @@ impl Binder<'_> {
             schema: Some(self.catalog.schema_name(table.schema).to_owned()),
             columns: found,
             table: Some(table.clone()),
+            below_join: false,
         };
         let relation = table.id;
         (Relation::System(SystemScan { relation, columns }), source)
@@ -200,6 +201,7 @@ impl Binder<'_> {
             schema: Some(self.catalog.schema_name(view.schema).to_owned()),
             columns,
             table: None,
+            below_join: false,
         };
         self.note_view(view.id, &source.columns);
         self.hide_later(view.id, &mut source);

@@ -69,6 +69,7 @@ impl Binder<'_> {
             schema: None,
             columns: columns.collect(),
             table: Some(table.clone()),
+            below_join: false,
         };
         (ids, source)
     }
@@ -256,6 +257,7 @@ impl Binder<'_> {
             schema: None,
             columns,
             table: None,
+            below_join: false,
         })?;
         Ok(scope)
     }
