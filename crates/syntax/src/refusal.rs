@@ -70,13 +70,15 @@ const SET_OPERATIONS: &[Keyword] = &[
     Keyword::DISTINCT,
 ];
 
-/// Returns the first token behind a piece of syntax, of which the closing brackets are no part of the piece's place.
+/// Returns the first token behind a piece of syntax, of whose place brackets around it are no part: those that open
+/// between the JOIN before it and its first word are its own.
 fn behind(tokens: &[TokenWithSpan], span: Span) -> Option<&TokenWithSpan> {
+    let is_before = |token: &TokenWithSpan| Span::from(token.span).is_before(span);
+    let first = tokens.iter().position(|token| !is_before(token))?;
+    let is_join = |token: &TokenWithSpan| is_keyword(token, &[Keyword::JOIN]);
+    let join = tokens[..first].iter().rposition(is_join);
     let mut depth = 0_usize;
-    let from = tokens
-        .iter()
-        .skip_while(|token| Span::from(token.span).is_before(span));
-    from.into_iter().find(|token| {
+    tokens[join.unwrap_or(first)..].iter().find(|token| {
         let is_behind = depth == 0 && span.is_before(Span::from(token.span));
         match token.token {
             Token::LParen => depth += 1,

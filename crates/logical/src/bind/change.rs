@@ -102,7 +102,11 @@ impl Binder<'_> {
                 let message =
                     format!("invalid reference to FROM-clause entry for table \"{name}\"");
                 let error = SqlError::new(SqlState::INVALID_COLUMN_REFERENCE, message);
-                return Err(error.hint(format!("There is an entry for table \"{name}\", but it cannot be referenced from this part of the query.")));
+                let hint = format!(
+                    "There is an entry for table \"{name}\", but it cannot be referenced from this part of the \
+                    query."
+                );
+                return Err(error.hint(hint));
             }
             let (left, right) = (Box::new(relation), Box::new(right));
             relation = Relation::Join(Join {

@@ -83,7 +83,12 @@ impl Binder<'_> {
                 array,
                 is_all,
             } => {
-                let position = self.operator_position(left, array, OperatorForm::Signs);
+                // LIKE and ILIKE are words, and no signs come before them.
+                let signs = self
+                    .lines
+                    .between(left.span, array.span, OperatorForm::Signs);
+                let position =
+                    signs.or_else(|| self.operator_position(left, array, OperatorForm::Words));
                 let name = operator.name().map_err(|error| place(error, position))?;
                 let left = self.scalar(left, scope, clause)?;
                 let array = self.scalar(array, scope, clause)?;
