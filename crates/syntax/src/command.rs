@@ -144,8 +144,8 @@ pub enum Command {
     },
     /// `DROP ROLE`, `DROP USER` or `DROP GROUP`.
     DropRoles {
-        /// The names of the roles, at least one.
-        names: Vec<String>,
+        /// The names of the roles, at least one; words for a role of the session are no error of grammar.
+        names: Vec<RoleName>,
         /// Whether `IF EXISTS` has missing roles skipped with a notice.
         if_exists: bool,
     },

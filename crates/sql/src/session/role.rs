@@ -222,7 +222,7 @@ impl Session {
 
     pub(super) async fn drop_roles(
         &mut self,
-        names: &[String],
+        names: &[RoleName],
         if_exists: bool,
         sink: &mut impl Sink,
     ) -> Result<()> {
@@ -234,6 +234,10 @@ impl Session {
         }
         let mut targets = Vec::with_capacity(names.len());
         for name in names {
+            let RoleName::Named(name) = name else {
+                let message = "cannot use special role specifier in DROP ROLE";
+                return Err(SqlError::new(SqlState::INVALID_PARAMETER_VALUE, message));
+            };
             let catalog = self.transaction.catalog();
             let Some(role) = catalog.role_named(name) else {
                 if !if_exists {

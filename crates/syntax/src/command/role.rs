@@ -67,7 +67,7 @@ pub(super) fn read(reader: &mut Reader<'_, '_>) -> Result<Option<Command>> {
             if reader.eat(&[verb, kind]) {
                 let command = match verb {
                     "create" => create(reader, kind == "user")?,
-                    "alter" => alter(reader)?,
+                    "alter" => alter(reader, kind == "group")?,
                     _ => drop(reader)?,
                 };
                 return reader.end().map(|()| Some(command));
@@ -84,37 +84,62 @@ fn create(reader: &mut Reader<'_, '_>, can_login: bool) -> Result<Command> {
     Ok(Command::CreateRole { name, options })
 }
 
-fn alter(reader: &mut Reader<'_, '_>) -> Result<Command> {
-    let role = if reader.eat(&["current_user"]) || reader.eat(&["current_role"]) {
-        RoleName::CurrentUser
-    } else if reader.eat(&["session_user"]) {
-        RoleName::SessionUser
-    } else {
-        RoleName::Named(reader.name_of(NameKind::Role)?)
+fn alter(reader: &mut Reader<'_, '_>, is_group: bool) -> Result<Command> {
+    let role = match !is_group && reader.eat(&["all"]) {
+        true => None,
+        false => Some(role_name(reader)?),
     };
+    refuse_clauses(
+        reader,
+        &[
+            (&["set"], "ALTER ROLE ... SET"),
+            (&["reset"], "ALTER ROLE ... RESET"),
+            (&["in", "database"], "ALTER ROLE ... IN DATABASE"),
+        ],
+    )?;
+    // Settings alone are those of all roles.
+    let role = role.ok_or_else(|| reader.unexpected())?;
     if reader.eat(&["rename", "to"]) {
         let name = reader.name_of(NameKind::Role)?;
         return Ok(Command::RenameRole { role, name });
     }
-    let unsupported = [
-        (&["set"][..], "ALTER ROLE ... SET"),
-        (&["reset"], "ALTER ROLE ... RESET"),
-        (&["in", "database"], "ALTER ROLE ... IN DATABASE"),
-        (&["add", "user"], "ALTER GROUP ... ADD USER"),
-        (&["drop", "user"], "ALTER GROUP ... DROP USER"),
-    ];
-    if let Some((_, name)) = unsupported.iter().find(|(words, _)| reader.sees(words)) {
-        return Err(SqlError::unsupported(name));
-    }
+    refuse_clauses(
+        reader,
+        &[
+            (&["add", "user"], "ALTER GROUP ... ADD USER"),
+            (&["drop", "user"], "ALTER GROUP ... DROP USER"),
+        ],
+    )?;
     let options = options(reader)?;
     Ok(Command::AlterRole { role, options })
 }
 
+/// Reads a role's name, or the words for one of the session's.
+fn role_name(reader: &mut Reader<'_, '_>) -> Result<RoleName> {
+    Ok(
+        if reader.eat(&["current_user"]) || reader.eat(&["current_role"]) {
+            RoleName::CurrentUser
+        } else if reader.eat(&["session_user"]) {
+            RoleName::SessionUser
+        } else {
+            RoleName::Named(reader.name_of(NameKind::Role)?)
+        },
+    )
+}
+
+/// Refuses the clause that comes next, if it is one of these.
+fn refuse_clauses(reader: &Reader<'_, '_>, clauses: &[(&[&str], &str)]) -> Result<()> {
+    match clauses.iter().find(|(words, _)| reader.sees(words)) {
+        Some((_, name)) => Err(SqlError::unsupported(name)),
+        None => Ok(()),
+    }
+}
+
 fn drop(reader: &mut Reader<'_, '_>) -> Result<Command> {
     let if_exists = reader.eat(&["if", "exists"]);
-    let mut names = vec![reader.name_of(NameKind::Role)?];
+    let mut names = vec![role_name(reader)?];
     while reader.eat_token(&Token::Comma) {
-        names.push(reader.name_of(NameKind::Role)?);
+        names.push(role_name(reader)?);
     }
     Ok(Command::DropRoles { names, if_exists })
 }
@@ -152,8 +177,8 @@ fn option(reader: &mut Reader<'_, '_>, options: &mut RoleOptions) -> Result<()> 
     if reader.eat(&["noreplication"]) || reader.eat(&["nobypassrls"]) {
         return Ok(());
     }
-    let unsupported = [
-        (&["replication"][..], "REPLICATION"),
+    let unsupported: &[(&[&str], &str)] = &[
+        (&["replication"], "REPLICATION"),
         (&["bypassrls"], "BYPASSRLS"),
         (&["connection", "limit"], "CONNECTION LIMIT"),
         (&["valid", "until"], "VALID UNTIL"),
@@ -165,9 +190,7 @@ fn option(reader: &mut Reader<'_, '_>, options: &mut RoleOptions) -> Result<()> 
         (&["sysid"], "SYSID"),
         (&["unencrypted", "password"], "UNENCRYPTED PASSWORD"),
     ];
-    if let Some((_, name)) = unsupported.iter().find(|(words, _)| reader.sees(words)) {
-        return Err(SqlError::unsupported(name));
-    }
+    refuse_clauses(reader, unsupported)?;
     reader.eat(&["encrypted"]);
     reader.expect(&["password"])?;
     let password = match reader.eat(&["null"]) {
