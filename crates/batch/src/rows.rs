@@ -14,14 +14,20 @@
 //! Operators that hold rows may hold millions. Their values lie in parts of the same number of
 //! rows, which avoids copying them when rows are added, and their arenas are of about
 //! [`ARENA_BYTES`], or those of the batches that they were taken over with. Both are given back in
-//! steps ([`Gradual`]). A batch has one part and one arena.
+//! steps ([`Gradual`]). A batch has one part, and one arena more for each operator below that has handed on computed
+//! values beside those of its input.
 
 mod adopt;
+mod new_row;
+#[cfg(test)]
+mod tests;
 
-use std::{mem::MaybeUninit, ptr::NonNull, rc::Rc};
+use std::{convert::Infallible, mem::MaybeUninit, ops::Range, ptr::NonNull, rc::Rc, result};
 
 use interleave::{Gradual, Policy as _, Prefetching, RELEASED_AT_ONCE, Release};
 use types::{Charge, Memory, Result, Scratch, Value, row::Taking};
+
+pub use self::new_row::NewRow;
 
 /// Usual number of rows that operators hand over at once.
 pub const BATCH_ROWS: usize = 256;
@@ -151,11 +157,10 @@ impl Rows {
     /// If the row has another width than the others.
     #[inline]
     pub fn push<'v>(&mut self, row: impl IntoIterator<Item = Value<'v>>) {
-        let before = self.values.len();
-        let arena = &self.arena;
-        self.values
-            .extend(row.into_iter().map(|value| kept(&value, arena)));
-        self.count_row(before);
+        let Ok(()) = self.add_row::<Infallible>(|new| {
+            row.into_iter().for_each(|value| new.take(value));
+            Ok(())
+        });
     }
 
     /// Adds a row for each pair of numbers: values at some positions of that row of `left`, then of
@@ -243,36 +248,30 @@ impl Rows {
     /// If the row has another width than the others.
     #[inline]
     pub fn push_with(&mut self, write: impl FnOnce(&mut NewRow<'_>) -> Result<()>) -> Result<()> {
-        let before = self.values.len();
-        self.values.reserve(self.width);
-        let written = write(&mut NewRow {
-            values: &mut self.values,
-            arena: &self.arena,
-        });
-        // A wider row would have moved the part.
-        assert!(
-            self.values.len() <= before + self.width,
-            "a row of another width"
-        );
-        if let Err(error) = written {
-            self.values.truncate(before);
-            return Err(error);
-        }
-        self.count_row(before);
-        Ok(())
+        self.add_row(write)
     }
 
-    #[inline]
-    fn count_row(&mut self, before: usize) {
-        assert_eq!(
-            self.values.len() - before,
-            self.width,
-            "a row of another width"
-        );
+    /// Adds a row whose values `write` puts in. The row is not added if `write` fails or panics.
+    ///
+    /// # Errors
+    /// Errors of `write`.
+    ///
+    /// # Panics
+    /// If the row has another width than the others.
+    #[inline(always)]
+    fn add_row<E>(
+        &mut self,
+        write: impl FnOnce(&mut NewRow<'_>) -> result::Result<(), E>,
+    ) -> result::Result<(), E> {
+        self.values.reserve(self.width);
+        let mut new = NewRow::new(&mut self.values, &self.arena);
+        write(&mut new)?;
+        new.finish(self.width);
         self.rows += 1;
         if self.place(self.rows) == 0 {
             self.begin_part();
         }
+        Ok(())
     }
 
     /// Returns the place of a row in its part.
@@ -361,6 +360,19 @@ impl Rows {
         self.values_bytes() + self.arena.allocated_bytes() + full
     }
 
+    /// Returns the bytes that the values of some rows take without their own width, or all bytes of the rows if a record
+    /// is among them, whose bytes are not known.
+    pub fn borrowed_bytes(&self, rows: Range<usize>) -> usize {
+        let mut bytes = 0;
+        for value in rows.flat_map(|at| self.row(at)) {
+            match value {
+                Value::Record(_) => return self.bytes(),
+                other => bytes += other.borrowed_bytes(),
+            }
+        }
+        bytes
+    }
+
     fn values_bytes(&self) -> usize {
         self.values.capacity() * size_of::<Value<'static>>()
     }
@@ -424,19 +436,6 @@ fn part_bits(width: usize) -> u32 {
     fitting.max(1).ilog2().clamp(PART_BITS_MIN, PART_BITS_MAX)
 }
 
-/// A row on its way into [`Rows`].
-pub struct NewRow<'r> {
-    values: &'r mut Vec<Value<'static>>,
-    arena: &'r Scratch,
-}
-
-impl<'v> Taking<'v> for NewRow<'_> {
-    #[inline(always)]
-    fn take(&mut self, value: Value<'v>) {
-        self.values.push(kept(&value, self.arena));
-    }
-}
-
 fn beginning(part: &mut Vec<Value<'static>>) -> NonNull<Value<'static>> {
     NonNull::new(part.as_mut_ptr()).expect("a vector's memory has an address")
 }
@@ -479,112 +478,5 @@ fn kept(value: &Value<'_>, arena: &Scratch) -> Value<'static> {
 impl std::fmt::Debug for Rows {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_list().entries(self.iter()).finish()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use types::{Allowance, SqlError, SqlState, row::integer_of};
-
-    use super::*;
-
-    /// Adds rows of a number and a text until there are `count`.
-    fn fill(rows: &mut Rows, count: usize, memory: &Rc<Memory>) {
-        for number in rows.len()..count {
-            let text = format!("text {number}, which is too long to lie in the value itself");
-            rows.push([Value::Int8(number as i64), Value::Text(&text)]);
-            if number % BATCH_ROWS == 0 {
-                rows.settle(memory).unwrap();
-            }
-        }
-        rows.settle(memory).unwrap();
-    }
-
-    fn check(rows: &Rows) {
-        for (number, row) in rows.iter().enumerate() {
-            let text = format!("text {number}, which is too long to lie in the value itself");
-            let as_expected = matches!(
-                row,
-                [Value::Int8(first), Value::Text(second)]
-                    if *first == number as i64 && *second == text
-            );
-            assert!(as_expected, "{number}: {row:?}");
-        }
-    }
-
-    #[test]
-    fn many_rows_lie_in_parts() {
-        let memory = Memory::new(&Allowance::unlimited(), usize::MAX);
-        let part = 1 << PART_BITS_MAX;
-        for count in [part - 1, part, part + 1, 100_000] {
-            let mut rows = Rows::new(2);
-            fill(&mut rows, count, &memory);
-            check(&rows);
-            assert_eq!(rows.len(), count);
-            assert_eq!(memory.used(), rows.bytes(), "all of it is charged");
-            let values = count * 2 * size_of::<Value<'_>>();
-            assert!(rows.bytes() < values + count * 128 + 2 * PART_BYTES);
-            rows.clear();
-            assert!(rows.is_empty());
-            fill(&mut rows, 3, &memory);
-            check(&rows);
-            drop(rows);
-            assert_eq!(memory.used(), 0);
-        }
-    }
-
-    /// Full arenas once did not count, and a batch took more and more.
-    #[test]
-    fn rows_stay_large_when_they_are_charged() {
-        let memory = Memory::new(&Allowance::unlimited(), usize::MAX);
-        let mut rows = Rows::new(1);
-        let text = "x".repeat(BATCH_BYTES / BATCH_ROWS);
-        for _ in 0..2 * BATCH_ROWS {
-            rows.push([Value::Text(&text)]);
-        }
-        assert!(rows.is_large());
-        rows.settle(&memory).unwrap();
-        assert!(rows.is_large());
-        rows.clear();
-        assert!(!rows.is_large());
-    }
-
-    #[test]
-    fn a_row_that_fails_at_a_part_s_end_is_not_added() {
-        let mut rows = Rows::new(1);
-        let part = 1_usize << PART_BITS_MAX;
-        for number in 0..2 * part as i64 {
-            let failed: Result<()> = rows.push_with(|new| {
-                new.take(Value::Int8(-1));
-                Err(SqlError::new(
-                    SqlState::DIVISION_BY_ZERO,
-                    "division by zero",
-                ))
-            });
-            assert!(failed.is_err());
-            rows.push([Value::Int8(number)]);
-        }
-        let numbers = rows.iter().map(|row| integer_of(row[0]));
-        assert!(numbers.eq((0..2 * part as i64).map(Some)));
-    }
-
-    #[test]
-    fn rows_without_values_are_counted() {
-        let mut rows = Rows::new(0);
-        (0..100_000).for_each(|_| rows.push([]));
-        assert_eq!(rows.iter().filter(|row| row.is_empty()).count(), 100_000);
-        rows.clear();
-        assert!(rows.is_empty());
-    }
-
-    #[test]
-    fn wide_rows_have_small_parts() {
-        let mut rows = Rows::new(1600);
-        for number in 0..1100 {
-            rows.push((0..1600).map(|column| Value::Int8(number * column)));
-        }
-        for (number, row) in (0..).zip(rows.iter()) {
-            assert_eq!(integer_of(row[1599]), Some(number * 1599));
-        }
     }
 }

@@ -295,9 +295,25 @@ impl<'p> Input<'p> {
     }
 
     /// Hands on the batch's rows at the positions `stay`, and leaves out the others.
-    pub(crate) fn hand_on(&mut self, stay: impl ExactSizeIterator<Item = usize>, out: &mut Rows) {
+    pub(crate) fn hand_on(
+        &mut self,
+        stay: impl ExactSizeIterator<Item = usize> + Clone,
+        out: &mut Rows,
+    ) {
         let columns = 0..self.batch.width();
-        out.take_batch(&mut self.batch, stay, &mut Rows::default(), columns);
+        self.hand_on_beside(stay, &mut Rows::default(), columns, out);
+    }
+
+    /// Hands on the `columns` of the batch's rows at the positions `stay`, each followed by a row of `apart`, and leaves
+    /// out the others.
+    pub(crate) fn hand_on_beside(
+        &mut self,
+        stay: impl ExactSizeIterator<Item = usize> + Clone,
+        apart: &mut Rows,
+        columns: impl Iterator<Item = usize> + Clone,
+        out: &mut Rows,
+    ) {
+        out.take_batch(&mut self.batch, stay, apart, columns);
         self.taken = 0;
     }
 

@@ -187,6 +187,61 @@ fn rows_are_looked_up_until_they_have_many_bytes() {
     assert_eq!(found, [["130", "120", "6007260"]]);
 }
 
+/// Operators that leave out whole batches once took their memory along, without its rows, for as long as they found no
+/// row: here 16 MB, of which a statement may have 4.
+#[test]
+fn rows_that_are_left_out_are_not_held() {
+    let mut bed = Bed::with_memory(4 * MEMORY);
+    bed.run(
+        "create table notes (id int primary key, note text);
+         insert into notes select i, repeat('x', 1000 + i % 5) from generate_series(1, 8000) i;
+         set weft.statement_memory = '4MB'",
+    )
+    .unwrap();
+    for (query, rows) in [
+        ("select distinct note, upper(note) from notes", 5),
+        ("select note, upper(note) from notes offset 7990", 10),
+        (
+            "select * from (select id, note, upper(note) as large from notes offset 0) s
+             where large = note || id",
+            0,
+        ),
+        (
+            "select note, upper(note) from notes except select note, upper(note) from notes where id < 6",
+            0,
+        ),
+        (
+            "select note, upper(note) from notes intersect select note, upper(note) from notes where id = 1",
+            1,
+        ),
+    ] {
+        let answer = bed.run(query);
+        let found = answer
+            .unwrap_or_else(|error| panic!("{query}: {error}"))
+            .rows;
+        assert_eq!(found.len(), rows, "{query}");
+    }
+}
+
+/// A document of which a query returns the length was charged twice: once where it was read, and once as if the client
+/// were about to get it.
+#[test]
+fn values_that_are_not_handed_on_are_charged_once() {
+    let mut bed = Bed::with_memory(4 * MEMORY);
+    bed.run(
+        "create table notes (id int primary key, note text);
+         insert into notes values (1, repeat('x', 6000000));
+         set weft.statement_memory = '10MB'",
+    )
+    .unwrap();
+    for query in [
+        "select id, length(note) from notes",
+        "select id, left(note, 7) from notes",
+    ] {
+        assert_eq!(bed.run(query).unwrap().rows.len(), 1, "{query}");
+    }
+}
+
 /// Counts the bytes of texts that a statement hands over between two pauses of its client.
 #[derive(Default)]
 struct Widest {

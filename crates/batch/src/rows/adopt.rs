@@ -6,23 +6,28 @@
 //! # Bound of the memory
 //! An arena comes along as a whole, with the values that are left out and the room that it has left. Rows that are kept
 //! ([`Rows::adopt`]) take over the arenas of a batch if the values that are moved make up [a third](ARENA_TO_MOVED) of
-//! them, and copy the values otherwise: they never hold more than three times the bytes of their values. An arena
-//! doubles when it is full, and therefore takes about twice the bytes of its values at most, so that a batch that stays
-//! as a whole is moved; and a batch in whose arena larger rows were before, whose memory it has kept, is copied.
+//! them, and copy the values otherwise; the same holds for the values beside the batch. They never hold more than three
+//! times the bytes of their values. An arena doubles when it is full, and therefore takes about twice the bytes of its
+//! values at most, so that a batch that stays as a whole is moved; and a batch in whose arena larger rows were before,
+//! whose memory it has kept, is copied.
 //!
-//! Rows that are handed on as a batch ([`Rows::take_batch`]) take over all arenas: these are in memory in any case
-//! until the next batch, when they are used again.
+//! Rows that are handed on as a batch ([`Rows::take_batch`]) take over the arenas of each side of which a value goes
+//! on that borrows from them: these are in memory in any case until the next batch, when they are used again. Rows of
+//! which nothing stays keep their arenas, and an operator that looks for its first row through many batches holds one.
 //!
 //! # Safety argument
 //! The values of the rows that are handed over borrow from their own arenas. All of these belong to the taking rows
 //! before the first value is moved, and live as long as those: the taking rows reset or drop no arena before
 //! [`Rows::clear`], which forgets all of their values. Rows that have no values give their own arena in exchange, from
 //! which nothing borrows. The rows that are handed over are taken out of their owner's hands before that, and come back
-//! empty: nothing else reads them in between, also where a panic ends the taking over.
+//! empty: nothing else reads them in between, also where a panic ends the taking over. The taking rows have the values
+//! of whole rows only, also after a panic (`new_row.rs`); rows without values therefore lend nothing of their arena.
 
-use types::Value;
+use std::convert::Infallible;
 
-use super::{Rows, kept};
+use types::{Value, row::Taking};
+
+use super::Rows;
 
 /// Most bytes of arenas for each byte of the values that are moved with them.
 const ARENA_TO_MOVED: usize = 3;
@@ -33,8 +38,7 @@ impl Rows {
     /// charged as they were when the caller [settled](Rows::settle) them last.
     ///
     /// Values are moved with the arenas that they borrow from, unless these have many other bytes (see the module
-    /// text): then they are copied, and do not hold the memory of the others. The values of `apart` are moved in any
-    /// case.
+    /// text): then they are copied, and do not hold the memory of the others.
     ///
     /// # Panics
     /// If the rows then have another width than those that are here.
@@ -45,68 +49,105 @@ impl Rows {
         apart: &mut Rows,
     ) {
         let columns = 0..from.width + apart.width;
-        let those = stay.clone();
-        self.take(from, stay, apart, columns, |from| {
-            from.is_worth_its_arenas(those)
-        });
+        let are_moved = [
+            from.is_worth_its_arenas(stay.clone()),
+            apart.is_worth_its_arenas(0..apart.len()),
+        ];
+        self.take(from, stay, apart, columns, are_moved);
     }
 
     /// Moves the rows of a batch at the positions `stay` here, where no rows are: of each row, followed by the values
-    /// of a row of `apart`, the `columns`. `from` and `apart` are empty afterwards. All values are moved.
+    /// of a row of `apart`, the `columns`. `from` and `apart` are empty afterwards. All values are moved; an arena from
+    /// which none of them borrows stays.
     ///
     /// # Panics
     /// If there are rows here, or they then have another width than they should have.
     pub fn take_batch(
         &mut self,
         from: &mut Rows,
-        stay: impl ExactSizeIterator<Item = usize>,
+        stay: impl ExactSizeIterator<Item = usize> + Clone,
         apart: &mut Rows,
         columns: impl Iterator<Item = usize> + Clone,
     ) {
         assert!(self.is_empty(), "a batch is handed on as a whole");
-        self.take(from, stay, apart, columns, |_| true);
+        let width = from.width;
+        let of_from = columns.clone().filter(|column| *column < width);
+        let of_apart = columns
+            .clone()
+            .filter_map(|column| column.checked_sub(width));
+        let are_moved = [
+            from.lends(stay.clone(), of_from),
+            apart.lends(0..apart.len(), of_apart),
+        ];
+        self.take(from, stay, apart, columns, are_moved);
     }
 
-    /// Moves rows; copies the values of `from` unless `is_moved` says that they are to be moved with their arenas.
+    /// Moves rows; `are_moved` says for `from` and for `apart` whether their arenas come along, or their values are
+    /// copied.
     fn take(
         &mut self,
         from: &mut Rows,
         stay: impl ExactSizeIterator<Item = usize>,
         apart: &mut Rows,
         columns: impl Iterator<Item = usize> + Clone,
-        is_moved: impl FnOnce(&Rows) -> bool,
+        are_moved: [bool; 2],
     ) {
+        assert_eq!(columns.clone().count(), self.width, "rows of another width");
+        if stay.len() == 0 {
+            from.clear();
+            apart.clear();
+            return;
+        }
         let width = from.width;
         let mut handed = std::mem::replace(from, Rows::new(width));
         let mut beside = std::mem::replace(apart, Rows::new(apart.width));
-        let is_moved = is_moved(&handed);
-        let mut is_spare = self.rows == 0 && self.full.is_none();
-        if is_moved {
-            self.adopt_arenas(&mut handed, &mut is_spare);
+        let mut is_spare = self.rows == 0;
+        if is_spare {
+            // Arenas may be left of rows that a panic kept from getting here.
+            self.clear();
         }
-        self.adopt_arenas(&mut beside, &mut is_spare);
+        for (rows, is_moved) in [&mut handed, &mut beside].into_iter().zip(are_moved) {
+            if is_moved {
+                self.adopt_arenas(rows, &mut is_spare);
+            }
+        }
         for (number, at) in stay.enumerate() {
-            let before = self.values.len();
-            let arena = &self.arena;
             let (row, beside) = (handed.row(at), beside.row(number));
-            let values = columns.clone().map(|column| {
-                let (value, is_moved) = match row.get(column) {
-                    Some(value) => (value, is_moved),
-                    None => (&beside[column - width], true),
-                };
-                match is_moved {
-                    // SAFETY: the value borrows nothing, or borrows from an arena of these rows. See the module's
-                    // header.
-                    true => unsafe { std::mem::transmute::<Value<'_>, Value<'static>>(*value) },
-                    false => kept(value, arena),
+            let Ok(()) = self.add_row::<Infallible>(|new| {
+                for column in columns.clone() {
+                    let (value, is_moved) = match row.get(column) {
+                        Some(value) => (*value, are_moved[0]),
+                        None => (beside[column - width], are_moved[1]),
+                    };
+                    match is_moved {
+                        // SAFETY: the value borrows nothing, or borrows from an arena of these rows. See the module's
+                        // header.
+                        true => new.put(unsafe {
+                            std::mem::transmute::<Value<'_>, Value<'static>>(value)
+                        }),
+                        false => new.take(value),
+                    }
                 }
+                Ok(())
             });
-            self.values.extend(values);
-            self.count_row(before);
         }
         handed.clear();
         beside.clear();
         (*from, *apart) = (handed, beside);
+    }
+
+    /// Returns whether values in some `columns` of the rows `stay` may be moved together with the arenas of these rows:
+    /// one of them borrows from these, or there are none.
+    fn lends(
+        &self,
+        mut stay: impl Iterator<Item = usize>,
+        columns: impl Iterator<Item = usize> + Clone,
+    ) -> bool {
+        let mut any = |at: usize| {
+            let row = self.row(at);
+            columns.clone().any(|column| row[column].borrows())
+        };
+        self.arena_bytes() == 0 || stay.any(&mut any)
     }
 
     /// Returns whether values are to be moved together with the arenas of these rows: see the module text.
@@ -254,12 +295,21 @@ mod tests {
     /// one side is the only one.
     #[test]
     fn columns_of_a_batch_are_moved() {
-        for columns in [[1, 2], [0, 2]] {
+        let text = |number: i32| format!("{number}: {}", "x".repeat(100));
+        for (columns, is_apart_text) in [
+            ([1, 2], true),
+            ([0, 2], true),
+            ([1, 2], false),
+            ([0, 2], false),
+        ] {
             let (mut from, mut apart) = (Rows::new(2), Rows::new(1));
             for number in 0..100 {
-                let text = format!("{number}: {}", "x".repeat(100));
+                let text = text(number);
                 from.push([Value::Int4(number), Value::Text(&text)]);
-                apart.push([Value::Text(&text)]);
+                match is_apart_text {
+                    true => apart.push([Value::Text(&text)]),
+                    false => apart.push([Value::Int4(-number)]),
+                }
             }
             let address = |rows: &Rows, row: usize, at: usize| match rows.row(row)[at] {
                 Value::Text(text) => text.as_ptr(),
@@ -272,11 +322,103 @@ mod tests {
             from.push([Value::Null, Value::Text(&"another".repeat(100))]);
             apart.push([Value::Text(&"another".repeat(100))]);
             drop((from, apart));
-            let text = |number: i32| format!("{number}: {}", "x".repeat(100));
             let (own, computed) = (text(50), text(0));
             let first = [Value::Int4(50), Value::Text(&own)][columns[0]];
+            let second = match is_apart_text {
+                true => Value::Text(&computed),
+                false => Value::Int4(0),
+            };
             let row = to.row(0);
-            assert!(row[0].is_same(&first) && row[1].is_same(&Value::Text(&computed)));
+            assert!(row[0].is_same(&first) && row[1].is_same(&second), "{row:?}");
         }
+    }
+
+    /// Arenas of which no value goes on once came along, and were counted as memory of the output: those of documents
+    /// of which a query returns the lengths.
+    #[test]
+    fn arenas_stay_where_no_value_borrows_from_them() {
+        let (mut from, mut apart, mut to) = (texts(200), Rows::new(1), Rows::new(2));
+        let (values, bytes) = (200 * size_of::<Value<'_>>(), from.bytes());
+        (0..200).for_each(|number| apart.push([Value::Int4(number)]));
+        to.take_batch(&mut from, 0..200, &mut apart, [0, 2].into_iter());
+        assert!(to.bytes() < 4 * values, "{}", to.bytes());
+        assert!(to.row(7)[0].is_same(&Value::Int8(7)) && to.row(7)[1].is_same(&Value::Int4(7)));
+        // The memory serves the next batch.
+        assert!(
+            from.is_empty() && 3 * from.bytes() > bytes,
+            "{}",
+            from.bytes()
+        );
+    }
+
+    /// Batches with two arenas of which nothing was handed on once left them with the output, one after the other.
+    #[test]
+    fn nothing_that_is_handed_on_takes_no_memory() {
+        let (mut first, mut to) = (Rows::new(3), Rows::new(3));
+        for round in 0..3 {
+            let (mut from, mut apart) = (texts(200), Rows::new(1));
+            (0..200).for_each(|_| apart.push([Value::Text("a computed text of some length")]));
+            first.take_batch(&mut from, 0..200, &mut apart, 0..3);
+            to.take_batch(&mut first, 0..0, &mut Rows::default(), 0..3);
+            assert!(first.is_empty());
+            assert_eq!(to.bytes(), 0, "in round {round}");
+        }
+    }
+
+    /// A batch with two arenas can be handed on several times.
+    #[test]
+    fn a_batch_with_two_arenas_is_handed_on() {
+        let memory = Memory::new(&Allowance::unlimited(), usize::MAX);
+        let (mut from, mut apart) = (texts(200), Rows::new(1));
+        (0..200).for_each(|number| apart.push([Value::Text(&format!("computed {number}"))]));
+        let (mut first, mut second, mut third) = (Rows::new(3), Rows::new(3), Rows::new(3));
+        first.take_batch(&mut from, 0..200, &mut apart, 0..3);
+        first.settle(&memory).unwrap();
+        second.take_batch(&mut first, 50..200, &mut Rows::default(), 0..3);
+        third.take_batch(&mut second, 50..150, &mut Rows::default(), 0..3);
+        for rows in [&mut first, &mut second] {
+            (0..200).for_each(|_| rows.push([Value::Text("another"); 3]));
+        }
+        drop((from, apart, first, second));
+        assert_eq!(third.len(), 100);
+        for (number, row) in (100..).zip(third.iter()) {
+            let text = format!("{number}: {}", "x".repeat(100));
+            let computed = format!("computed {number}");
+            assert!(row[0].is_same(&Value::Int8(number)) && row[1].is_same(&Value::Text(&text)));
+            assert!(row[2].is_same(&Value::Text(&computed)));
+        }
+    }
+
+    /// The values beside the rows were moved in any case, with arenas that might have kept much room of others before.
+    #[test]
+    fn values_beside_the_rows_hold_three_times_their_bytes_at_most() {
+        let mut apart = Rows::new(1);
+        apart.push([Value::Text(&"x".repeat(100_000))]);
+        apart.clear();
+        apart.push([Value::Text("short")]);
+        let (mut from, mut to) = (texts(1), Rows::new(3));
+        to.adopt(&mut from, 0..1, &mut apart);
+        assert!(to.bytes() < 10_000, "{}", to.bytes());
+        assert!(to.row(0)[2].is_same(&Value::Text("short")));
+    }
+
+    /// Rows of another width were refused after their first had got in, with memory that the next rows used again.
+    #[test]
+    fn rows_of_another_width_leave_nothing_behind() {
+        let (mut from, mut to) = (texts(10), Rows::new(3));
+        let adopting = AssertUnwindSafe(|| to.adopt(&mut from, 0..10, &mut Rows::default()));
+        assert!(catch_unwind(adopting).is_err());
+        let column = AssertUnwindSafe(|| {
+            let (mut from, columns) = (texts(10), [0, 1, 2].into_iter());
+            to.take_batch(&mut from, 0..10, &mut Rows::default(), columns);
+        });
+        assert!(catch_unwind(column).is_err());
+        assert!(catch_unwind(AssertUnwindSafe(|| to.row(0).len())).is_err());
+        let mut apart = Rows::new(1);
+        (0..10).for_each(|_| apart.push([Value::Null]));
+        to.adopt(&mut texts(10), 0..10, &mut apart);
+        assert_eq!(to.len(), 10);
+        let text = format!("9: {}", "x".repeat(100));
+        assert!(to.row(9)[1].is_same(&Value::Text(&text)));
     }
 }

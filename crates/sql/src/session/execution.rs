@@ -145,10 +145,11 @@ impl Session {
             // Until the client has taken large values they are also in the bytes that are sent to
             // it.
             let mut sent = Charge::default();
-            if batch.is_large() {
-                sent.set(context.memory(), batch.bytes())?;
-            }
             let rows = (batch.len() - execution.taken).min((most - count) as usize);
+            if batch.is_large() {
+                let rows = execution.taken..execution.taken + rows;
+                sent.set(context.memory(), batch.borrowed_bytes(rows))?;
+            }
             if cached_plan.shows_rows() {
                 for at in execution.taken..execution.taken + rows {
                     context.pause(1).await;
