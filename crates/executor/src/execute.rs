@@ -291,7 +291,7 @@ impl<'p> Input<'p> {
 
     /// Returns whether all rows were looked at, and the operator knows that there are no more.
     pub(crate) fn is_over(&self) -> bool {
-        !self.batch.is_empty() && self.taken == self.batch.len() && self.operator.is_over()
+        self.taken == self.batch.len() && self.operator.is_over()
     }
 
     /// Hands on the batch's rows at the positions `stay`, and leaves out the others.

@@ -84,9 +84,11 @@ fn points_take_few_allocations() {
             "update account set balance = balance + 1 where id = $1",
         )
         .await;
+        let computed = "select balance + 1, note from account where id = $1";
+        let computed = counted(session, computed).await;
         assert!(
-            read <= 2 && update <= 5,
-            "{read} for a read, {update} for an update"
+            read <= 2 && update <= 5 && computed <= 5,
+            "{read} for a read, {update} for an update, {computed} for a computed column"
         );
     });
 }

@@ -94,6 +94,10 @@ impl Operator for FilterOperator<'_> {
         self.input.settle(context)
     }
 
+    fn is_over(&self) -> bool {
+        self.input.is_over()
+    }
+
     fn rewind(&mut self) {
         self.input.rewind();
     }
@@ -113,6 +117,13 @@ pub(super) struct ProjectionOperator<'p> {
     scratch: Scratch,
 }
 
+impl Drop for ProjectionOperator<'_> {
+    fn drop(&mut self) {
+        let computed = std::mem::take(&mut self.computed);
+        self.input.spare.give_back(computed);
+    }
+}
+
 impl<'p> ProjectionOperator<'p> {
     pub(super) fn new(input: Input<'p>, values: &'p [Program]) -> Self {
         let mut programs = Vec::new();
@@ -125,7 +136,7 @@ impl<'p> ProjectionOperator<'p> {
         });
         Self {
             columns: columns.collect(),
-            computed: Rows::new(programs.len()),
+            computed: input.spare.take(programs.len()),
             programs,
             input,
             scratch: Scratch::new(),
@@ -157,8 +168,8 @@ impl<'p> ProjectionOperator<'p> {
         computed.settle(context.memory())?;
         let columns = self.columns.iter().copied();
         if until == batch.len() {
-            self.input.taken = 0;
-            out.take_batch(&mut self.input.batch, first..until, computed, columns);
+            self.input
+                .hand_on_beside(first..until, computed, columns, out);
             return Ok(true);
         }
         for (row, computed) in (first..until).zip(computed.iter()) {
@@ -181,6 +192,10 @@ impl Operator for ProjectionOperator<'_> {
 
     fn settle<'f>(&'f mut self, context: &'f ExecutionContext<'_>) -> Step<'f> {
         self.input.settle(context)
+    }
+
+    fn is_over(&self) -> bool {
+        self.input.is_over()
     }
 
     fn rewind(&mut self) {
