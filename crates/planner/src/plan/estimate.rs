@@ -127,8 +127,14 @@ impl Estimator {
                 .sum()
             }
             Relation::Distinct { input, on } => self.groups(on, self.rows(input)),
-            Relation::Limit { input, limit, .. } => {
-                let input = self.rows(input);
+            Relation::Limit {
+                input,
+                limit,
+                offset,
+                ..
+            } => {
+                let skipped = offset.as_ref().and_then(constant).unwrap_or(0.0);
+                let input = self.rows(input) - skipped.max(0.0);
                 match limit.as_ref().map(constant) {
                     None => input,
                     Some(Some(limit)) => input.min(limit),
@@ -176,7 +182,8 @@ impl Estimator {
     }
 }
 
-fn constant(expression: &Expression) -> Option<f64> {
+/// Returns the number that a literal stands for, if the expression is one.
+pub(super) fn constant(expression: &Expression) -> Option<f64> {
     match &expression.kind {
         Kind::Constant(value) => match value.value() {
             types::Value::Int4(value) => Some(f64::from(value)),

@@ -18,10 +18,10 @@ use types::Type;
 use super::{
     Plan,
     cost::{BUILT, HANDED},
-    estimate::Estimator,
+    estimate::{Estimator, constant},
     lower::{Lowering, Node},
 };
-use crate::program::Layout;
+use crate::program::{Layout, Program};
 use logical::{
     expression::ColumnId,
     relation::{ChangeKind, FunctionCall, Relation},
@@ -205,8 +205,9 @@ impl Plan {
         let mut below = Vec::new();
         input.for_each_input_mut(&mut |plan| below.push(plan.explain(next)));
         let mut estimate = known.unwrap_or_else(|| handed_on(&below));
-        if let (Plan::Limit { .. }, Some(first)) = (&input, below.first()) {
-            estimate.total = limited(estimate.rows, *first);
+        if let (Plan::Limit { offset, .. }, Some(first)) = (&input, below.first()) {
+            let rows = skipped(offset.as_ref()) + estimate.rows;
+            estimate.total = limited(rows, *first);
         }
         estimate.startup = startup(&input, estimate, &below).min(estimate.total);
         *self = Plan::Explained(Box::new(Explained {
@@ -235,6 +236,12 @@ fn limited(rows: f64, input: Estimate) -> f64 {
     input.startup + (input.total - input.startup) * part
 }
 
+/// Returns the number of rows that OFFSET skips; 0 if it is not known before the execution.
+fn skipped(offset: Option<&Program>) -> f64 {
+    let offset = offset.and_then(Program::source).and_then(constant);
+    offset.unwrap_or(0.0).max(0.0)
+}
+
 fn total(inputs: &[Estimate]) -> f64 {
     inputs.iter().map(|input| input.total).sum()
 }
@@ -257,12 +264,12 @@ fn startup(plan: &Plan, own: Estimate, below: &[Estimate]) -> f64 {
         | Plan::Project { .. }
         | Plan::ProjectSet { .. }
         | Plan::Distinct { .. }
-        | Plan::Limit { .. }
         | Plan::LockRows { .. }
         | Plan::Calls(_)
         | Plan::Union { .. }
         | Plan::Insert(_) => first.startup,
         Plan::IndexJoin(_) => first.startup,
+        Plan::Limit { offset, .. } => limited(skipped(offset.as_ref()), first),
         Plan::HashJoin(_) => first.startup + second.total + second.rows * BUILT,
         Plan::NestedLoopJoin(_) | Plan::Apply(_) => first.startup + second.startup,
         Plan::Aggregate(_) | Plan::Window { .. } | Plan::Sort { .. } => once_all_is_read,
