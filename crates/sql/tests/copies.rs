@@ -63,8 +63,8 @@ async fn copies(session: &mut Session, query: &str) -> f64 {
 
 /// A hash join once copied the texts of its smaller side a third time, from the batches of that side's scan into the
 /// rows that it keeps. An operator that computes a column above another, or leaves out rows of it, copied the columns
-/// that it hands on once more; so did limits, windows and the readers of a WITH query. No text gets out of its record without a copy: a
-/// counter that does not count fails as well.
+/// that it hands on once more; so did limits, windows and the readers of a WITH query. No text gets out of its record
+/// without a copy: a counter that does not count fails as well.
 #[test]
 fn texts_are_copied_once_in_a_scan_and_twice_in_a_hash_join() {
     let mut bed = Bed::new();

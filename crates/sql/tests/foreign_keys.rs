@@ -361,9 +361,9 @@ fn no_row_refers_to_nothing_whatever_happens() {
     );
 }
 
-/// The row of a reference with more columns than the primary key is found by that key: the others are conditions on the
-/// row. A lock by the key alone, which looked at the scan's filter and not at its tests of columns, would take it without
-/// them.
+/// The row of a reference with more columns than the primary key is found by that key: the others are conditions on
+/// the row. A lock by the key alone, which looked at the scan's filter and not at its tests of columns, would take it
+/// without them.
 #[test]
 fn columns_beside_the_primary_key_have_to_agree() {
     let mut bed = Bed::new();
