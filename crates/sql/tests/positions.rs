@@ -133,7 +133,7 @@ fn a_name_in_another_database_is_told_at_its_place() {
     fail_at_bar(&["select |tableoid from (select 1) s"], "42703");
 }
 
-/// The number of the one table below a JOIN was found by its name alone, though none of the JOIN's columns has that name.
+/// The number of the one table below a JOIN was found by its name alone, though no column of the JOIN has that name.
 #[test]
 fn a_name_alone_reaches_no_system_column_below_a_join() {
     let marked = [
