@@ -29,7 +29,8 @@ where
     worker.spawn(move |context| async move {
         let contained = contain(task(context)).await;
         // A failed send means that the asking thread was unwound; the answer has no reader.
-        let _ = answer.send(contained.unwrap_or_else(|_| Err(panicked())));
+        let _ = answer
+            .send(contained.unwrap_or_else(|_| Err(panicked("its transaction was rolled back"))));
     });
     answers.recv().unwrap_or_else(|_| Err(closed()))
 }
@@ -117,8 +118,9 @@ pub(crate) fn closed() -> SqlError {
     SqlError::new(SqlState::ADMIN_SHUTDOWN, "the database was closed")
 }
 
-pub(crate) fn panicked() -> SqlError {
-    let message = "a statement or its sink panicked, and its transaction was rolled back";
+/// Returns the error of a call that panicked, with the effect on its transaction.
+pub(crate) fn panicked(effect: &str) -> SqlError {
+    let message = format!("a statement or its sink panicked, and {effect}");
     SqlError::new(SqlState::INTERNAL_ERROR, message)
         .hint("The panic's message and place were given to the process's panic hook.")
 }

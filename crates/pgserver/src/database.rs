@@ -54,9 +54,14 @@ impl Sockets {
 #[derive(Clone)]
 pub struct Sql {
     workers: Database,
+    side: Arc<Side>,
+}
+
+/// State that all handles on a database share, however often it was opened.
+struct Side {
     database: Arc<sql::Database>,
     /// Number of calls so far, by which they are spread over the workers.
-    calls: Arc<AtomicUsize>,
+    calls: AtomicUsize,
 }
 
 impl Sql {
@@ -70,18 +75,16 @@ impl Sql {
     pub fn open(database: &Database) -> Result<Sql> {
         expect_no_worker()?;
         let opened = database.layer(|| {
-            on_worker(
-                database,
-                &database.workers()[0],
-                async move |context: Context| {
-                    sql::Database::open(context.engine_session(), USER, USER).await
-                },
-            )
-        })?;
+            let first = &database.workers()[0];
+            let opened = on_worker(database, first, async move |context: Context| {
+                sql::Database::open(context.engine_session(), USER, USER).await
+            });
+            let calls = AtomicUsize::new(0);
+            opened.map(|database| Arc::new(Side { database, calls }))
+        });
         Ok(Sql {
             workers: database.clone(),
-            database: opened,
-            calls: Arc::default(),
+            side: opened.map_err(|_| closed())??,
         })
     }
 
@@ -184,7 +187,11 @@ impl Sql {
     /// # Errors
     /// 55000 on a worker; 57P01 if the database is closed.
     pub fn begin(&self) -> Result<SqlTransaction> {
-        SqlTransaction::begin(&self.workers, self.next_worker(), self.database.clone())
+        SqlTransaction::begin(
+            &self.workers,
+            self.next_worker(),
+            self.side.database.clone(),
+        )
     }
 
     /// Runs `call` in a session of its own, on the next worker in turn.
@@ -193,7 +200,7 @@ impl Sql {
         T: Send + 'static,
         F: AsyncFnOnce(&mut Session) -> Result<T> + Send + 'static,
     {
-        let database = self.database.clone();
+        let database = self.side.database.clone();
         on_worker(
             &self.workers,
             self.next_worker(),
@@ -204,12 +211,12 @@ impl Sql {
     fn next_worker(&self) -> &WorkerHandle {
         let workers = self.workers.workers();
         // Relaxed: nothing depends on the number.
-        &workers[self.calls.fetch_add(1, Ordering::Relaxed) % workers.len()]
+        &workers[self.side.calls.fetch_add(1, Ordering::Relaxed) % workers.len()]
     }
 
     /// Returns whether some role can connect with a password. Clients from other machines need one.
     pub fn has_password(&self) -> bool {
-        self.database.has_password()
+        self.side.database.has_password()
     }
 
     /// Serves PostgreSQL's clients that connect to `listeners`, on the workers that `sockets` were
@@ -238,7 +245,7 @@ impl Sql {
         }
         let backend = Arc::new(Served {
             workers: self.workers.clone(),
-            database: self.database.clone(),
+            database: self.side.database.clone(),
         });
         let server = server::Server::start(backend, sockets.0.clone(), listeners, config)?;
         Ok(Serving(server))

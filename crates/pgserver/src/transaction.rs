@@ -9,6 +9,7 @@
 //! | the program drops the transaction | the channel is closed; the task rolls back |
 //! | the database closes | as above; calls that were sent are carried out before |
 //! | a call panics | the transaction has failed |
+//! | BEGIN fails, no call comes for `idle_in_transaction_session_timeout` | rolled back; calls get the error |
 
 use std::{
     future::Future,
@@ -18,7 +19,7 @@ use std::{
 
 use async_channel::{Receiver, Sender};
 use interleave::{Wait, noting};
-use server::contain;
+use server::{contain, within};
 use sql::{Session, Sink, Status};
 use types::{Result, SqlError, SqlState};
 use weft::{Closing, Context, Database, WorkerHandle};
@@ -30,7 +31,8 @@ use crate::{
 };
 
 type Step<'s> = Pin<Box<dyn Future<Output = ()> + 's>>;
-type Call = Box<dyn for<'s> FnOnce(&'s mut Session) -> Step<'s> + Send>;
+/// Call, carried out in the session or, if the transaction has no session any more, answered with an error.
+type Call = Box<dyn for<'s> FnOnce(Result<&'s mut Session>) -> Step<'s> + Send>;
 
 /// A transaction over several calls, made by [`Sql::begin`](crate::Sql::begin). Dropping it rolls it
 /// back.
@@ -40,11 +42,14 @@ type Call = Box<dyn for<'s> FnOnce(&'s mut Session) -> Step<'s> + Send>;
 /// for ROLLBACK TO SAVEPOINT.
 ///
 /// # Errors
-/// All calls fail with 57P01 once the database is closed, which rolls the transaction back; with 55000 on
-/// a worker; with XX000 if the statement or its sink panics. A statement that ends the transaction, such
-/// as COMMIT, is carried out and answered with 25P01.
+/// All calls fail with 57P01 once the database is closed, which rolls the transaction back; with 25P03 once
+/// the program has made no call for the setting `idle_in_transaction_session_timeout`, which rolls it back
+/// too; with 55000 on a worker; with XX000 if the statement or its sink panics, which fails the
+/// transaction like an error of a statement. A statement that ends the transaction, such as COMMIT, is
+/// carried out and answered with 25P01. All calls fail with the error of BEGIN if that fails.
 pub struct SqlTransaction {
-    /// The worker carries out one call after another; the program waits for each, so one is sent at most.
+    /// The worker carries out one call after another. The channel holds one: further threads that share the
+    /// transaction wait before they send theirs.
     calls: Sender<Call>,
     _closing: Closing,
 }
@@ -146,7 +151,8 @@ impl SqlTransaction {
     /// Rolls the transaction back, and waits until that is done. Dropping it does not wait.
     ///
     /// # Errors
-    /// Fails as the type describes. The transaction is rolled back in any case.
+    /// Fails as the type describes. Nothing of the transaction is committed, unless one of its statements
+    /// did that.
     pub fn rollback(self) -> Result<()> {
         self.call(async |session: &mut Session| {
             session.leave().await;
@@ -179,18 +185,9 @@ impl SqlTransaction {
         let (answer, answers) = mpsc::channel();
         let call: Call = Box::new(move |session| {
             Box::pin(async move {
-                let called = async {
-                    match session.status() {
-                        Status::Idle => Err(ended()),
-                        Status::Open | Status::Failed => call(session).await,
-                    }
-                };
-                let called = match contain(called).await {
-                    Ok(called) => called,
-                    Err(_) => {
-                        session.failed().await;
-                        Err(panicked())
-                    }
+                let called = match session {
+                    Ok(session) => call_in(session, call).await,
+                    Err(error) => Err(error),
                 };
                 // A failed send means that the asking thread was unwound; the answer has no reader.
                 let _ = answer.send(called);
@@ -201,16 +198,56 @@ impl SqlTransaction {
     }
 }
 
-/// Runs a transaction's session in a task of its worker.
-async fn serve(database: Arc<sql::Database>, context: Context, calls: Receiver<Call>) {
-    let mut session = new_session(&database, &context);
-    if session.execute("begin", &mut ()).await.is_ok() {
-        while let Ok(call) = noting(Wait::Request, pin!(calls.recv())).await {
-            call(&mut session).await;
+/// Carries out a call in a session, which must have a transaction.
+async fn call_in<T>(
+    session: &mut Session,
+    call: impl AsyncFnOnce(&mut Session) -> Result<T>,
+) -> Result<T> {
+    let called = async {
+        match session.status() {
+            Status::Idle => Err(ended()),
+            Status::Open | Status::Failed => call(session).await,
+        }
+    };
+    match contain(called).await {
+        Ok(called) => called,
+        Err(_) => {
+            session.failed().await;
+            Err(panicked("its transaction has failed"))
         }
     }
+}
+
+/// Runs a transaction's session in a task of its worker, and answers calls after its end.
+async fn serve(database: Arc<sql::Database>, context: Context, calls: Receiver<Call>) {
+    let mut session = new_session(&database, &context);
+    let carried_out = carry_out(&mut session, &calls).await;
     // A rollback gives others their turns, which dropping the session does not.
     session.leave().await;
+    drop(session);
+    let Err(error) = carried_out else { return };
+    while let Ok(call) = noting(Wait::Request, pin!(calls.recv())).await {
+        call(Err(error.clone())).await;
+    }
+}
+
+/// Begins the transaction and carries out calls until the channel is closed.
+///
+/// # Errors
+/// The error of BEGIN; 25P03 if the program makes no call for too long.
+async fn carry_out(session: &mut Session, calls: &Receiver<Call>) -> Result<()> {
+    session.execute("begin", &mut ()).await?;
+    loop {
+        let next = async {
+            match session.idle_limit() {
+                None => Ok(calls.recv().await),
+                Some((limit, error)) => within(limit, calls.recv()).await.ok_or(error),
+            }
+        };
+        let next = noting(Wait::Request, pin!(next)).await?;
+        let Ok(call) = next else { return Ok(()) };
+        call(Ok(session)).await;
+    }
 }
 
 fn ended() -> SqlError {

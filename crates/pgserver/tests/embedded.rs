@@ -1,6 +1,6 @@
 //! A program that uses typed tables, statements and a server on one database.
 
-use std::{net::TcpListener, time::Duration};
+use std::{net::TcpListener, sync::mpsc, thread, time::Duration};
 
 use pgserver::{
     CommandTag, Config, Field, Parameter, ResultRow, Serving, Sink, Sockets, Sql, SqlState, USER,
@@ -297,6 +297,7 @@ fn a_transaction_that_has_failed_or_ended_says_so() {
     healed.execute("savepoint s").unwrap();
     let error = healed.execute_into("select 1", Panics).err().unwrap();
     assert_eq!(error.state(), SqlState::INTERNAL_ERROR);
+    assert!(error.message().ends_with("its transaction has failed"));
     healed.execute("rollback to s").unwrap();
     healed.execute("insert into t values (1)").unwrap();
     healed.commit().unwrap();
@@ -315,9 +316,63 @@ fn closing_the_database_ends_its_transactions() {
     let (database, _sockets, sql) = opened();
     let open = sql.begin().unwrap();
     open.query("select 1").unwrap();
-    database.close();
+    close(&database);
     let closed = open.query("select 1").unwrap_err();
     assert_eq!(closed.state(), SqlState::ADMIN_SHUTDOWN);
     let closed = sql.begin().err().unwrap();
     assert_eq!(closed.state(), SqlState::ADMIN_SHUTDOWN);
+    // An open succeeded if the side was there already.
+    let closed = Sql::open(&database).err().unwrap();
+    assert_eq!(closed.state(), SqlState::ADMIN_SHUTDOWN);
+}
+
+/// Closes the database, and fails if that waits.
+fn close(database: &Database) {
+    let (closed, closes) = mpsc::channel();
+    let ours = database.clone();
+    thread::spawn(move || {
+        ours.close();
+        closed.send(()).unwrap();
+    });
+    closes.recv_timeout(Duration::from_secs(60)).unwrap();
+}
+
+/// The limit held for clients of the server alone: a transaction that the program forgot kept its locks,
+/// and old versions from being collected, for ever.
+#[test]
+fn a_transaction_without_calls_ends_after_its_limit() {
+    let (_database, _sockets, sql) = opened();
+    sql.execute("create table t (a int primary key)").unwrap();
+    let forgotten = sql.begin().unwrap();
+    let text = "insert into t values (1); set idle_in_transaction_session_timeout = '10ms'";
+    forgotten.execute(text).unwrap();
+    sql.execute("set lock_timeout = '60s'; insert into t values (1)")
+        .unwrap();
+    for text in ["select 1", "rollback"] {
+        let error = forgotten.execute(text).unwrap_err();
+        let state = SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT;
+        assert_eq!(error.state(), state, "{text}");
+    }
+    assert!(forgotten.commit().is_err());
+    assert_eq!(count(&sql, "t"), "1");
+}
+
+/// Each handle began with the first worker: a program that opened one per request used no other.
+#[test]
+fn calls_of_all_handles_take_turns_on_the_workers() {
+    let (database, _sockets, _sql) = opened();
+    let on = |worker: usize| database.workers()[worker].stats().tasks_finished;
+    // A worker publishes its counters after some milliseconds.
+    let mut calls = 0;
+    let before = [0, 1].map(on);
+    while [0, 1]
+        .map(on)
+        .iter()
+        .zip(before)
+        .any(|(now, before)| *now == before)
+    {
+        Sql::open(&database).unwrap().execute("select 1").unwrap();
+        calls += 1;
+        assert!(calls < 100_000, "a worker has no call");
+    }
 }

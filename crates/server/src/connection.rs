@@ -7,7 +7,7 @@ mod handshake;
 mod options;
 mod requests;
 
-use std::{future::Future, net::IpAddr, pin::pin, sync::Arc, task::Poll, time::Duration};
+use std::{net::IpAddr, sync::Arc, time::Duration};
 
 use types::{SqlError, SqlState};
 
@@ -19,6 +19,7 @@ use crate::{
     protocol::Severity,
     session::Backend,
     wire::{Ended, Wire},
+    within::within,
 };
 
 /// Time given to a client to receive the reason why its connection ends.
@@ -73,15 +74,4 @@ pub(crate) async fn serve<B: Backend>(
     }
     // The connection ends whether the message arrives or not.
     let _ = within(FAREWELL, wire.send()).await;
-}
-
-/// Awaits `future`, but not longer than `limit`.
-async fn within<T>(limit: Duration, future: impl Future<Output = T>) -> Option<T> {
-    let mut future = pin!(future);
-    let mut limit = pin!(interleave::sleep(limit));
-    std::future::poll_fn(|context| match future.as_mut().poll(context) {
-        Poll::Ready(value) => Poll::Ready(Some(value)),
-        Poll::Pending => limit.as_mut().poll(context).map(|()| None),
-    })
-    .await
 }

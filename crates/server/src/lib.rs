@@ -29,6 +29,7 @@ mod session;
 mod socket;
 mod statistics;
 mod wire;
+mod within;
 
 pub use client::{Client, CopyIn};
 pub use config::Config;
@@ -44,3 +45,4 @@ pub use scram::{InvalidVerifier, Verifier};
 pub use server::Server;
 pub use session::{Backend, Execution, Session, Startup, Statement, Task};
 pub use statistics::Statistics;
+pub use within::within;

@@ -8,7 +8,6 @@ use std::{convert::Infallible, num::NonZeroU32};
 
 use types::{Result, SqlError, SqlState};
 
-use super::within;
 use crate::{
     client::Client,
     named::Named,
@@ -18,6 +17,7 @@ use crate::{
     },
     session::{Execution, Session, Statement},
     wire::{Ended, Wire},
+    within::within,
 };
 
 /// Requests that are executed before the worker's other tasks have their turn.

@@ -3,6 +3,7 @@
 
 use std::{
     collections::BTreeMap,
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::{Mutex, MutexGuard},
 };
 
@@ -56,7 +57,14 @@ impl Registry {
 
     /// Makes every task end.
     pub(crate) fn close_all(&self) {
+        // Without the latch: a function, or what it owns, may deregister.
         let closes = std::mem::take(&mut self.open().closes);
-        closes.into_values().for_each(|close| close());
+        for close in closes.into_values() {
+            // A task that is not told keeps its worker, and the closing, waiting for ever.
+            if let Err(payload) = catch_unwind(AssertUnwindSafe(close)) {
+                // A payload may panic when it is dropped.
+                std::mem::forget(payload);
+            }
+        }
     }
 }
