@@ -360,8 +360,8 @@ impl Rows {
         self.values_bytes() + self.arena.allocated_bytes() + full
     }
 
-    /// Returns the bytes that the values of some rows take without their own width, or all bytes of the rows if a record
-    /// is among them, whose bytes are not known.
+    /// Returns the bytes that the values of some rows take without their own width, or all bytes of the rows if a
+    /// record is among them, whose bytes are not known.
     pub fn borrowed_bytes(&self, rows: Range<usize>) -> usize {
         let mut bytes = 0;
         for value in rows.flat_map(|at| self.row(at)) {

@@ -137,8 +137,8 @@ impl ExecutionContext<'_> {
         self.turn().pause(rows).await;
     }
 
-    /// Gives other tasks a turn, as [`ExecutionContext::pause`] does, after the execution's turn has said that it is over
-    /// ([`Turn::spend`]): in a visitor of records, which cannot wait itself.
+    /// Gives other tasks a turn, as [`ExecutionContext::pause`] does, after the execution's turn has said that it is
+    /// over ([`Turn::spend`]): in a visitor of records, which cannot wait itself.
     pub(crate) async fn end_turn(&self) {
         yield_now().await;
     }
@@ -304,8 +304,8 @@ impl<'p> Input<'p> {
         self.hand_on_beside(stay, &mut Rows::default(), columns, out);
     }
 
-    /// Hands on the `columns` of the batch's rows at the positions `stay`, each followed by a row of `apart`, and leaves
-    /// out the others.
+    /// Hands on the `columns` of the batch's rows at the positions `stay`, each followed by a row of `apart`, and
+    /// leaves out the others.
     pub(crate) fn hand_on_beside(
         &mut self,
         stay: impl ExactSizeIterator<Item = usize> + Clone,
