@@ -8,10 +8,7 @@ use super::{
     CommandTag, Notice, Session, Sink,
     interrupt::{Limits, interruptible},
 };
-use syntax::{
-    Source,
-    command::{Command, Scope},
-};
+use syntax::{Source, command::Command};
 
 impl Session {
     /// Carries out a statement about the session itself.
