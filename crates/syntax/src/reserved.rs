@@ -17,9 +17,9 @@ const RESERVED_FOR_FUNCTIONS: &str = "authorization binary collation concurrentl
 /// The names that a word has to be one of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NameKind {
-    /// Of a statement, a cursor, a savepoint or a setting.
+    /// The name of a statement, a cursor, a savepoint or a setting.
     Object,
-    /// Of a role; also a word that a setting is set to.
+    /// The name of a role, or the word that a setting is set to.
     Role,
 }
 
