@@ -295,7 +295,8 @@ impl Session {
         self.lane.get()
     }
 
-    /// Ends the session's [`Session::upkeep`].
+    /// Ends the session's [`Session::upkeep`], and its builds of indexes and streams of changes with
+    /// [`Error::Ended`]. Transactions go on.
     pub fn wind_up(&self) {
         self.winds_up.set(true);
         if let Some(lane) = self.lane.get() {
@@ -305,6 +306,11 @@ impl Session {
 
     pub(crate) fn winds_up(&self) -> bool {
         self.winds_up.get()
+    }
+
+    /// Whether work of the database's own is to end: the session winds up, or the database is closed.
+    pub(crate) fn is_to_end(&self) -> bool {
+        self.winds_up() || self.database.is_closed()
     }
 
     pub(crate) fn clock(&self) -> &Clock {

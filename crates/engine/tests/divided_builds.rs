@@ -347,6 +347,25 @@ fn helpers_of_a_build_that_is_given_up_end() {
     s.finish(&mut build).unwrap();
 }
 
+/// An owner of sessions closes the database after they have ended: their builders and helpers, which
+/// looked for a closed database alone, went on to the end of the build.
+#[test]
+fn sessions_that_wind_up_build_no_more() {
+    let s = Setup::new();
+    let mut build = s.begin(IndexOptions::default(), by_value());
+    let help = s.cut(&mut build);
+    let session = Session::new(&s.durable.database).unwrap();
+    session.wind_up();
+    let mut helper = Worker::new(WorkerConfig::default(), session, Clock::real());
+    let handle = helper.handle();
+    let task = handle.submit(|session: &Rc<Session>| help.run(session.clone()));
+    helper.run_until(task).unwrap();
+    assert_eq!(build.progress().records_done, 0);
+    s.durable.session().wind_up();
+    let ended = s.step(&mut build);
+    assert_eq!(ended, Err(BuildError::Engine(Error::Ended)));
+}
+
 /// The table cannot be written before the index is attached, which is why its parts can be read at
 /// one snapshot; once the index is ready, the table is written, with its entries.
 #[test]

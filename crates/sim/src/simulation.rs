@@ -85,6 +85,8 @@ pub(crate) struct Simulation {
     ended: (usize, u64),
     /// Panics that dropped workers had counted.
     panicked_before: u64,
+    /// Panics that were injected before.
+    injected_before: u64,
 }
 
 impl Simulation {
@@ -120,6 +122,7 @@ impl Simulation {
             world,
             berths,
             tasks: Vec::new(),
+            injected_before: injector.panics(),
             injector,
             indexes: Indexes::default(),
             snapshots: Snapshots::default(),

@@ -238,8 +238,8 @@ impl Database {
     /// [`crate::Error::Index`]: there is a table or index of this name, or it was to be
     /// unique and two records have the same key, or it is not as it was before the
     /// database was opened; [`crate::Error::MemoryExhausted`],
-    /// [`crate::Error::ForeignTable`], [`crate::Error::Closed`];
-    /// [`crate::Error::Panicked`] if the function that gives the keys did.
+    /// [`crate::Error::ForeignTable`]; [`crate::Error::Closed`] if the database is closed, or is closed
+    /// before the index is ready; [`crate::Error::Panicked`] if the function that gives the keys did.
     ///
     /// # Cancellation
     /// Dropping the returned future gives the index up.
@@ -391,9 +391,9 @@ impl Database {
     }
 
     /// Closes the database: refuses new work, lets submitted transactions end, rolls interactive
-    /// ones back, and ends the workers. Returns when all that is done; on a worker's own thread
-    /// (inside a transaction) it returns at once and the rest happens behind it. Closing again does
-    /// nothing.
+    /// ones back, gives builds of indexes up, and ends the workers. Returns when all that is done; on a
+    /// worker's own thread (inside a transaction) it returns at once and the rest happens behind it.
+    /// Closing again does nothing.
     pub fn close(&self) {
         self.shared().close();
         if is_worker() {

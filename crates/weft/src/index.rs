@@ -127,6 +127,8 @@ impl<I: Key, K: Key, V: Value, C: Value> IndexDefinition<I, K, V, C> {
         };
         let table = table.engine_table();
         let failed = |error| match error {
+            // The session of the builder's worker winds up.
+            BuildError::Engine(engine::Error::Ended) => Error::Closed,
             BuildError::Engine(error) => Error::from(error),
             error => Error::Index(Box::new((self.name.clone(), error).into())),
         };

@@ -1,5 +1,10 @@
 //! A closed database refuses everything, and closing waits for submitted transactions.
 
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
 use weft::{Database, Error, Options, Table, Transaction};
 
 fn open() -> Database {
@@ -56,6 +61,20 @@ fn closing_rolls_open_interactive_transactions_back() {
     assert!(matches!(txn.commit(), Err(Error::Closed)));
     // The creation of the table committed.
     assert_eq!((db.stats().commits, db.stats().rollbacks), (1, 1));
+}
+
+/// A panic of a function that tells a task to end left `close`, with the tasks behind it untold: the end
+/// of the workers then waited for them.
+#[test]
+fn a_task_whose_end_panics_keeps_no_other_from_being_told() {
+    let db = open();
+    let told = Arc::new(AtomicBool::new(false));
+    let panics = || std::panic::resume_unwind(Box::new("the test's own"));
+    let _first = db.when_closing(panics).unwrap();
+    let second = told.clone();
+    let _second = db.when_closing(move || second.store(true, Ordering::Relaxed));
+    db.close();
+    assert!(told.load(Ordering::Relaxed));
 }
 
 #[test]

@@ -1,7 +1,14 @@
 //! Indexes of a database that is opened again: their tables are read, and not written until the
 //! indexes are there.
 
-use std::path::Path;
+use std::{
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    thread,
+};
 
 use weft::{BuildError, Database, Error, IndexDefinition, Options, Table, Transaction};
 
@@ -63,6 +70,54 @@ fn writes_are_refused_until_the_index_is_there_again() {
     put(&db, &table, 2, "two").unwrap();
     let report = db.check_index(&index).wait().unwrap();
     assert_eq!((report.entries, report.flaw_count), (2, 0));
+}
+
+/// The end of the workers waited for a build to its end, minutes for a large table: the engine, whose end
+/// the builder and its helpers looked for, is closed after them.
+#[test]
+fn closing_gives_a_build_up() {
+    const RECORDS: u64 = 40_000;
+    let directory = tempfile::tempdir().unwrap();
+    let db = open(directory.path());
+    let table: Table<u64, u64> = db.create_table("t").unwrap();
+    db.run_blocking(async move |txn: &Transaction| {
+        for key in 0..RECORDS {
+            txn.insert(&table, &key, &!key).await?;
+        }
+        Ok(())
+    })
+    .unwrap();
+    let given_up = |db: Database| {
+        let read = Arc::new(AtomicU64::new(0));
+        let (count, closing) = (read.clone(), db.clone());
+        let definition = IndexDefinition::unique("by value", move |_, value: u64| {
+            count.fetch_add(1, Relaxed);
+            while !closing.is_closed() {
+                thread::yield_now();
+            }
+            Some(value)
+        });
+        let building = db.create_index(&db.open_table::<u64, u64>("t").unwrap(), definition);
+        while read.load(Relaxed) == 0 {
+            thread::yield_now();
+        }
+        db.close();
+        assert!(matches!(building.wait(), Err(Error::Closed)));
+        assert!(read.load(Relaxed) < RECORDS);
+    };
+    given_up(db);
+    // All workers attach an index of a database that was opened again.
+    let db = open(directory.path());
+    let table: Table<u64, u64> = db.open_table("t").unwrap();
+    let by_value = || IndexDefinition::unique("by value", |_, value: u64| Some(value));
+    db.create_index_blocking(&table, by_value()).unwrap();
+    db.close();
+    given_up(open(directory.path()));
+    let db = open(directory.path());
+    let table: Table<u64, u64> = db.open_table("t").unwrap();
+    let index = db.create_index_blocking(&table, by_value()).unwrap();
+    let report = db.check_index(&index).wait().unwrap();
+    assert_eq!((report.entries, report.flaw_count), (RECORDS, 0));
 }
 
 #[test]

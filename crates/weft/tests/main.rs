@@ -18,6 +18,7 @@ mod indexes_after_opening;
 mod interactive;
 mod key_order;
 mod larger_than_memory;
+mod layers;
 mod local;
 mod memory_exhausted;
 mod multi_get;

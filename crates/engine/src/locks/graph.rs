@@ -56,8 +56,8 @@ use crate::timestamp::TransactionId;
 const MOVES_MAX: usize = 4;
 /// Maximum orders of queues that are tried for one wait, under the graph's latch.
 const TRIES_MAX: u32 = 64;
-/// Looks at holders and waiters after which no further order is tried for one wait: about a
-/// millisecond.
+/// Looks at holders and waiters after which no further search is made for one wait. A look that finds a
+/// transaction comes with an entry of a hash map, so all of them take some milliseconds.
 const LOOKS_MAX: usize = 1 << 17;
 
 #[derive(Default)]
@@ -225,15 +225,23 @@ impl Search<'_> {
     /// Lets waiters pass until neither `by` nor any moved waiter is in a cycle. On failure all
     /// queues are as they were.
     fn resolves(&mut self, by: TransactionId) -> bool {
-        let all = std::iter::once(by).chain(self.moves.iter().map(|moved| moved.by));
-        let (tables, mut looks) = (Some(&self.tables), 0);
-        let mut cycles =
-            all.filter_map(|one| self.graph.cycle(self.locks, tables, one, &mut looks));
-        let cycle = cycles.next();
-        drop(cycles);
-        self.looks_left = self.looks_left.saturating_sub(looks);
-        let Some(cycle) = cycle else {
-            return true;
+        let mut all = std::iter::once(by).chain(self.moves.iter().map(|moved| moved.by));
+        let cycle = loop {
+            let Some(one) = all.next() else {
+                return true;
+            };
+            // An order that was not searched to the end is none that helps.
+            if self.looks_left == 0 {
+                return false;
+            }
+            let mut looks = 0;
+            let cycle = self
+                .graph
+                .cycle(self.locks, Some(&self.tables), one, &mut looks);
+            self.looks_left = self.looks_left.saturating_sub(looks);
+            if let Some(cycle) = cycle {
+                break cycle;
+            }
         };
         // The new wait's own place first: then no other waiter is moved.
         for edge in cycle.into_iter().rev() {

@@ -299,7 +299,7 @@ impl IndexBuild {
             IndexState::Dropped => return Err(BuildError::Dropped),
         }
         let database = &self.session.database;
-        if database.is_closed() {
+        if self.session.is_to_end() {
             return Err(database.why_closed().into());
         }
         match &mut self.stage {

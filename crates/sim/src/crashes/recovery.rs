@@ -120,6 +120,7 @@ pub(super) fn open(
     database.set_build_helpers(Box::new(move |help| {
         for handle in &handles {
             let help = help.clone();
+            // A panic of the task is seen by the comparison at the end of the round.
             let task = handle.submit(move |session| help.run(session.clone()));
             task.detach();
         }

@@ -126,6 +126,7 @@ impl<'c> Round<'c> {
         }
         self.simulation.injector.enable(false);
         self.simulation.reap()?;
+        self.simulation.compare_panics()?;
         self.end(in_order, report)
     }
 

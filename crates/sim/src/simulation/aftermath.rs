@@ -17,15 +17,7 @@ const ROUNDS_MAX: u32 = 500;
 
 impl Simulation {
     pub(super) fn aftermath(&mut self, records: &[Record]) -> Result<(), Reason> {
-        let panicked: u64 = self.berths.iter_mut().map(|berth| berth.panicked()).sum();
-        let panicked = panicked + self.panicked_before;
-        // Fewer are possible: a task may be cancelled between a panic of its
-        // leaf and the turn in which its root gets that panic.
-        if panicked > self.injector.panics() {
-            let injected = self.injector.panics();
-            let story = format!("{panicked} tasks panicked, {injected} panics were injected");
-            return Err(Reason::Panicked(story));
-        }
+        self.compare_panics()?;
         self.collect_all()?;
         if self.world.parameters.indexes > 0 {
             // Builders count as well, and entries take memory.
@@ -43,6 +35,20 @@ impl Simulation {
             return Err(Reason::Memory(story));
         }
         self.empty()
+    }
+
+    /// Compares the panics of all tasks, of those without a handle as well, with the injected ones.
+    pub(crate) fn compare_panics(&mut self) -> Result<(), Reason> {
+        let panicked: u64 = self.berths.iter_mut().map(|berth| berth.panicked()).sum();
+        let panicked = panicked + self.panicked_before;
+        // Fewer are possible: a task may be cancelled between a panic of its
+        // leaf and the turn in which its root gets that panic.
+        let injected = self.injector.panics() - self.injected_before;
+        if panicked > injected {
+            let story = format!("{panicked} tasks panicked, {injected} panics were injected");
+            return Err(Reason::Panicked(story));
+        }
+        Ok(())
     }
 
     /// Does housekeeping until nothing is left to do.

@@ -31,9 +31,9 @@
 //! except that of several duplicates another one may be met first.
 //!
 //! # The end of the builder
-//! A builder may end first: its task is dropped or panics, its index is dropped, the database is
-//! closed. Helpers look for that before each attempt ([`Division::is_over`]), after a wait for room as
-//! after an abort, and end. The builder gives the index up before it drops the shared snapshot, and
+//! A builder may end first: its task is dropped or panics, its index is dropped, its session winds up
+//! as all do before the database is closed. Helpers look for that before each attempt
+//! ([`Division::is_over`]), after a wait for room as after an abort, and end. The builder gives the index up before it drops the shared snapshot, and
 //! no helper makes another one from then on: both look under the latch of the work. A handle on the
 //! division that is kept for long, by an embedder or in the inbox of a worker that has no time,
 //! therefore holds no horizon.
@@ -198,9 +198,9 @@ impl Division {
         self.conflicts.load(Ordering::Relaxed)
     }
 
-    /// Whether helpers are to end: the builder has ended, or the database is closed.
+    /// Whether helpers are to end: the builder has ended, or the helper's session is to end.
     fn is_over(&self, session: &Session) -> bool {
-        session.database.is_closed() || self.index.state() != IndexState::Building
+        session.is_to_end() || self.index.state() != IndexState::Building
     }
 
     /// Returns the snapshot for another batch. `session` makes a new one if need be.
