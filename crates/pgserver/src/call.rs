@@ -60,13 +60,51 @@ pub(crate) async fn alone<T>(
     }
 }
 
+/// Returns a call that runs the statements of `text`, hands their results to `sink` and returns `sink`.
+///
+/// # Errors
+/// Errors of the statements, and of `sink`.
+pub(crate) fn running<S>(
+    text: &str,
+    mut sink: S,
+) -> impl AsyncFnOnce(&mut Session) -> Result<S> + Send + use<S>
+where
+    S: Sink + Send + 'static,
+{
+    let text = text.to_owned();
+    async move |session: &mut Session| {
+        session.execute(&text, &mut sink).await?;
+        Ok(sink)
+    }
+}
+
+/// Returns a call that runs the one statement of `text` with `parameters`, hands its result to `sink`, and
+/// returns the number of rows that it has returned or changed, and `sink`.
+///
+/// # Errors
+/// Errors of [`run_with`].
+pub(crate) fn running_with<S>(
+    text: &str,
+    parameters: &[Parameter],
+    mut sink: S,
+) -> impl AsyncFnOnce(&mut Session) -> Result<(u64, S)> + Send + use<S>
+where
+    S: Sink + Send + 'static,
+{
+    let (text, parameters) = (text.to_owned(), parameters.to_vec());
+    async move |session: &mut Session| {
+        let rows = run_with(session, &text, &parameters, &mut sink).await?;
+        Ok((rows, sink))
+    }
+}
+
 /// Runs the one statement of `text` with `parameters`, and returns the number of rows that it has
 /// returned or changed.
 ///
 /// # Errors
 /// Errors of the statement, and of `sink`; 42601 for several statements; 08P01 for too many or too few
 /// parameters.
-pub(crate) async fn run_with(
+async fn run_with(
     session: &mut Session,
     text: &str,
     parameters: &[Parameter],

@@ -17,7 +17,7 @@ use weft::{Context, Database, Outside, WorkerHandle};
 
 use crate::{
     answer::{Answer, Gathered},
-    call::{alone, closed, expect_no_worker, new_session, on_worker, run_with},
+    call::{alone, closed, expect_no_worker, new_session, on_worker, running, running_with},
     connection::Served,
     parameter::Parameter,
     transaction::SqlTransaction,
@@ -116,15 +116,11 @@ impl Sql {
     ///
     /// # Errors
     /// Errors of [`Sql::execute`], and of `sink`.
-    pub fn execute_into<S>(&self, text: &str, mut sink: S) -> Result<S>
+    pub fn execute_into<S>(&self, text: &str, sink: S) -> Result<S>
     where
         S: Sink + Send + 'static,
     {
-        let text = text.to_owned();
-        self.call(async move |session: &mut Session| {
-            session.execute(&text, &mut sink).await?;
-            Ok(sink)
-        })
+        self.call(running(text, sink))
     }
 
     /// Runs the one statement of `text` with values for its parameters, `$1` and so on, as a transaction,
@@ -145,10 +141,8 @@ impl Sql {
     /// Errors of [`Sql::execute`]; 42601 for several statements; 08P01 for too many or too few parameters;
     /// 22P02 and others for a parameter that is not of its type.
     pub fn execute_with(&self, text: &str, parameters: &[Parameter]) -> Result<u64> {
-        let (text, parameters) = (text.to_owned(), parameters.to_vec());
-        self.call(async move |session: &mut Session| {
-            run_with(session, &text, &parameters, &mut ()).await
-        })
+        let (rows, ()) = self.call(running_with(text, parameters, ()))?;
+        Ok(rows)
     }
 
     /// Runs the one statement of `text` as [`Sql::execute_with`] does, and returns its result.
@@ -156,12 +150,8 @@ impl Sql {
     /// # Errors
     /// Errors of [`Sql::execute_with`] and [`Sql::query`].
     pub fn query_with(&self, text: &str, parameters: &[Parameter]) -> Result<Answer> {
-        let (text, parameters) = (text.to_owned(), parameters.to_vec());
-        self.call(async move |session: &mut Session| {
-            let mut gathered = Gathered::default();
-            run_with(session, &text, &parameters, &mut gathered).await?;
-            Ok(gathered.answer)
-        })
+        let (_, gathered) = self.call(running_with(text, parameters, Gathered::default()))?;
+        Ok(gathered.answer)
     }
 
     /// Begins a transaction over several calls.

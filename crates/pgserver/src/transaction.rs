@@ -26,7 +26,7 @@ use weft::{Closing, Context, Database, WorkerHandle};
 
 use crate::{
     answer::{Answer, Gathered},
-    call::{closed, expect_no_worker, new_session, panicked, run_with},
+    call::{closed, expect_no_worker, new_session, panicked, running, running_with},
     parameter::Parameter,
 };
 
@@ -95,15 +95,11 @@ impl SqlTransaction {
     ///
     /// # Errors
     /// Errors of [`SqlTransaction::execute`], and of `sink`.
-    pub fn execute_into<S>(&self, text: &str, mut sink: S) -> Result<S>
+    pub fn execute_into<S>(&self, text: &str, sink: S) -> Result<S>
     where
         S: Sink + Send + 'static,
     {
-        let text = text.to_owned();
-        self.statement(async move |session: &mut Session| {
-            session.execute(&text, &mut sink).await?;
-            Ok(sink)
-        })
+        self.statement(running(text, sink))
     }
 
     /// Runs the one statement of `text` with values for its parameters, and returns the number of rows
@@ -113,10 +109,8 @@ impl SqlTransaction {
     /// Errors of [`SqlTransaction::execute`]; 42601 for several statements; 08P01 for too many or too few
     /// parameters.
     pub fn execute_with(&self, text: &str, parameters: &[Parameter]) -> Result<u64> {
-        let (text, parameters) = (text.to_owned(), parameters.to_vec());
-        self.statement(async move |session: &mut Session| {
-            run_with(session, &text, &parameters, &mut ()).await
-        })
+        let (rows, ()) = self.statement(running_with(text, parameters, ()))?;
+        Ok(rows)
     }
 
     /// Runs the one statement of `text` with values for its parameters, and returns its result.
@@ -124,12 +118,8 @@ impl SqlTransaction {
     /// # Errors
     /// Errors of [`SqlTransaction::execute_with`] and [`SqlTransaction::query`].
     pub fn query_with(&self, text: &str, parameters: &[Parameter]) -> Result<Answer> {
-        let (text, parameters) = (text.to_owned(), parameters.to_vec());
-        self.statement(async move |session: &mut Session| {
-            let mut gathered = Gathered::default();
-            run_with(session, &text, &parameters, &mut gathered).await?;
-            Ok(gathered.answer)
-        })
+        let (_, gathered) = self.statement(running_with(text, parameters, Gathered::default()))?;
+        Ok(gathered.answer)
     }
 
     /// Commits the transaction.
