@@ -1,12 +1,10 @@
 //! `SET CONSTRAINTS`, which the parser does not know.
 
-use sqlparser::{
-    parser::{Parser, ParserError},
-    tokenizer::Token,
-};
+use sqlparser::parser::{Parser, ParserError};
 use types::Result;
 
 use super::{Source, name::DottedName, parse_whole};
+use crate::words::take_word;
 
 /// The moment at which constraints are to be looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,21 +30,12 @@ impl SetConstraints {
 }
 
 fn read(parser: &mut Parser<'_>) -> std::result::Result<SetConstraints, ParserError> {
-    let word = |parser: &mut Parser<'_>, word: &str| {
-        let token = &parser.peek_token_ref().token;
-        let is_there = matches!(token, Token::Word(found)
-            if found.quote_style.is_none() && found.value.eq_ignore_ascii_case(word));
-        if is_there {
-            parser.next_token();
-        }
-        is_there
-    };
-    let names = match word(parser, "all") {
+    let names = match take_word(parser, "all") {
         true => None,
         false => Some(parser.parse_comma_separated(DottedName::parse)?),
     };
-    let is_deferred = word(parser, "deferred");
-    if !is_deferred && !word(parser, "immediate") {
+    let is_deferred = take_word(parser, "deferred");
+    if !is_deferred && !take_word(parser, "immediate") {
         return parser.expected_ref("DEFERRED or IMMEDIATE", parser.peek_token_ref());
     }
     Ok(SetConstraints { names, is_deferred })

@@ -21,7 +21,10 @@ use sqlparser::{
     tokenizer::{Token, TokenWithSpan},
 };
 
-use crate::phase;
+use crate::{
+    phase,
+    words::{is_keyword, keyword},
+};
 
 /// Operands that a text may begin for each of its tokens.
 const OPERANDS_FACTOR: usize = 16;
@@ -67,16 +70,10 @@ impl Postgres {
 
 /// Whether `IS DISTINCT FROM` or `IS NOT DISTINCT FROM` follows.
 fn is_distinct_from(parser: &Parser<'_>) -> bool {
-    let keyword = |token: &Token| match token {
-        Token::Word(word) if word.quote_style.is_none() => word.keyword,
-        _ => Keyword::NoKeyword,
-    };
-    if keyword(&parser.peek_token_ref().token) != Keyword::IS {
+    if keyword(parser.peek_token_ref()) != Keyword::IS {
         return false;
     }
-    let words = parser
-        .peek_tokens_ref::<4>()
-        .map(|word| keyword(&word.token));
+    let words = parser.peek_tokens_ref::<4>().map(keyword);
     matches!(
         words,
         [_, Keyword::DISTINCT, Keyword::FROM, _]
@@ -85,18 +82,13 @@ fn is_distinct_from(parser: &Parser<'_>) -> bool {
 }
 
 /// Whether a test begins here that binds as tightly as `IS DISTINCT FROM`.
-fn is_test(token: &Token) -> bool {
-    matches!(token, Token::Word(word)
-        if word.quote_style.is_none() && matches!(word.keyword, Keyword::IS | Keyword::NOTNULL))
+fn is_test(token: &TokenWithSpan) -> bool {
+    is_keyword(token, &[Keyword::IS, Keyword::NOTNULL])
 }
 
 /// `interval(3) '1.2345'`: the parser takes the parentheses for the interval.
 fn rounded_interval(parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
-    let is_interval = |token: &Token| {
-        matches!(token, Token::Word(word)
-            if word.keyword == Keyword::INTERVAL && word.quote_style.is_none())
-    };
-    if !is_interval(&parser.peek_token_ref().token) {
+    if keyword(parser.peek_token_ref()) != Keyword::INTERVAL {
         return None;
     }
     let [_, open, number, close, text] = parser.peek_tokens();
@@ -125,10 +117,6 @@ fn rounded_interval(parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>
 
 /// `TRIM(LEADING x, y)`: the parser forgets the side where a comma follows.
 fn sided_trim(parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
-    let keyword = |token: &TokenWithSpan| match &token.token {
-        Token::Word(word) if word.quote_style.is_none() => word.keyword,
-        _ => Keyword::NoKeyword,
-    };
     if keyword(parser.peek_token_ref()) != Keyword::TRIM {
         return None;
     }
@@ -281,7 +269,7 @@ impl Dialect for Postgres {
     fn get_next_precedence(&self, parser: &Parser<'_>) -> Option<Result<u8, ParserError>> {
         match self.compared.take() {
             // `a IS DISTINCT FROM b IS NULL` has two readings, and PostgreSQL takes neither.
-            Compared::Ended if is_test(&parser.peek_token_ref().token) => {
+            Compared::Ended if is_test(parser.peek_token_ref()) => {
                 Some(parser.expected("the end of a comparison", parser.peek_token()))
             }
             Compared::Ended => Some(Ok(self.prec_unknown())),

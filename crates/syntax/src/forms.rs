@@ -25,7 +25,10 @@ use sqlparser::{
     tokenizer::{Span, Token, TokenWithSpan, Word},
 };
 
-use crate::phase;
+use crate::{
+    phase,
+    words::{is_keyword, is_word, keyword, keyword_at},
+};
 
 /// Tokens that are looked at for the end of brackets: names of a view's columns, or a number of rows.
 const BRACKETS_MAX: usize = 4096;
@@ -61,13 +64,6 @@ fn is_null_test(token: &Token) -> bool {
     is_word(token, "isnull")
 }
 
-/// Whether a token is a word that the parser does not know as a keyword.
-fn is_word(token: &Token, name: &str) -> bool {
-    matches!(token, Token::Word(word) if word.keyword == Keyword::NoKeyword
-        && word.quote_style.is_none()
-        && word.value.eq_ignore_ascii_case(name))
-}
-
 /// Writes all forms of a statement with tokens that the parser knows.
 pub(super) fn arrange(tokens: &mut Vec<TokenWithSpan>) {
     // Nothing is copied before there is a form.
@@ -89,7 +85,7 @@ pub(super) fn arrange(tokens: &mut Vec<TokenWithSpan>) {
             Some(form) => &form.tokens[..],
             None => &given.tokens[at..=at],
         };
-        let is_query = |token: &TokenWithSpan| keyword(token) == Some(Keyword::SELECT);
+        let is_query = |token: &TokenWithSpan| keyword(token) == Keyword::SELECT;
         given.has_query |= written.iter().any(is_query);
         match form {
             Some(form) => {
@@ -142,8 +138,8 @@ struct Given<'t> {
 }
 
 impl Given<'_> {
-    fn keyword(&self, at: usize) -> Option<Keyword> {
-        self.tokens.get(at).and_then(keyword)
+    fn keyword(&self, at: usize) -> Keyword {
+        keyword_at(self.tokens, at)
     }
 
     fn token(&self, at: usize) -> Option<&Token> {
@@ -157,7 +153,7 @@ impl Given<'_> {
     /// The form that begins here, behind these tokens.
     fn form(&self, at: usize, before: &[TokenWithSpan]) -> Option<Form> {
         let span = self.tokens[at].span;
-        let last = before.last().and_then(keyword);
+        let last = before.last().map(keyword);
         if is_null_test(&self.tokens[at].token) {
             if !ends_operand(before) || self.token(at + 1) == Some(&Token::LParen) {
                 return None;
@@ -166,12 +162,12 @@ impl Given<'_> {
             return Form::new(vec![word("IS", Keyword::IS, span), null], 1);
         }
         // `AS only` and `t.only` are names.
-        let is_definition = || before.first().and_then(keyword) == Some(Keyword::CREATE);
+        let is_definition = || keyword_at(before, 0) == Keyword::CREATE;
         let is_label = last == Some(Keyword::AS) && (self.has_query || !is_definition());
         if is_label || before.last().map(|token| &token.token) == Some(&Token::Period) {
             return None;
         }
-        match self.keyword(at)? {
+        match self.keyword(at) {
             Keyword::TABLE if self.is_name(at + 1) && begins_query(before) => {
                 let all = [
                     word("SELECT", Keyword::SELECT, span),
@@ -200,9 +196,7 @@ impl Given<'_> {
             Keyword::UNLOGGED if before.len() == 1 && last == Some(Keyword::CREATE) => {
                 Form::new(Vec::new(), 1)
             }
-            Keyword::RECURSIVE
-                if is_definition() && self.keyword(at + 1) == Some(Keyword::VIEW) =>
-            {
+            Keyword::RECURSIVE if is_definition() && self.keyword(at + 1) == Keyword::VIEW => {
                 self.recursive_view(at)
             }
             _ => None,
@@ -251,13 +245,13 @@ impl Given<'_> {
             return None;
         }
         let function = match self.keyword(at + 2) {
-            Some(Keyword::LEADING) => Some("ltrim"),
-            Some(Keyword::TRAILING) => Some("rtrim"),
-            Some(Keyword::BOTH) => Some("btrim"),
+            Keyword::LEADING => Some("ltrim"),
+            Keyword::TRAILING => Some("rtrim"),
+            Keyword::BOTH => Some("btrim"),
             _ => None,
         };
         let from = at + 2 + usize::from(function.is_some());
-        if self.keyword(from) != Some(Keyword::FROM) {
+        if self.keyword(from) != Keyword::FROM {
             return None;
         }
         let span = self.tokens[from].span;
@@ -323,8 +317,8 @@ impl Given<'_> {
         let written = |words: &&[Keyword]| {
             let begin = before.len().checked_sub(words.len())?;
             let head = &before[begin..];
-            let words = words.iter().map(|word| Some(*word));
-            head.iter().map(keyword).eq(words).then_some(head)
+            let is_written = head.iter().map(keyword).eq(words.iter().copied());
+            is_written.then_some(head)
         };
         let head = strengths.iter().find_map(written)?;
         let mut names: Vec<&[TokenWithSpan]> = Vec::new();
@@ -348,8 +342,8 @@ impl Given<'_> {
             return None;
         }
         let end = match (self.keyword(next), self.keyword(next + 1)) {
-            (Some(Keyword::NOWAIT), _) => next + 1,
-            (Some(Keyword::SKIP), Some(Keyword::LOCKED)) => next + 2,
+            (Keyword::NOWAIT, _) => next + 1,
+            (Keyword::SKIP, Keyword::LOCKED) => next + 2,
             _ => next,
         };
         let clause = |name: &[TokenWithSpan]| {
@@ -372,7 +366,7 @@ impl Given<'_> {
         let columns = self.brackets(name + 1)?;
         let end = name + 1 + columns.len() + 2;
         let is_checked = ends_with_check(self.tokens);
-        if !self.is_name(name) || self.keyword(end) != Some(Keyword::AS) || is_checked {
+        if !self.is_name(name) || self.keyword(end) != Keyword::AS || is_checked {
             return None;
         }
         if !are_closed(&self.tokens[end + 1..]) {
@@ -415,13 +409,6 @@ fn are_closed(tokens: &[TokenWithSpan]) -> bool {
     depth == 0
 }
 
-fn keyword(token: &TokenWithSpan) -> Option<Keyword> {
-    match &token.token {
-        Token::Word(word) if word.quote_style.is_none() => Some(word.keyword),
-        _ => None,
-    }
-}
-
 fn word(text: &str, keyword: Keyword, span: Span) -> TokenWithSpan {
     let word = Word {
         value: text.to_owned(),
@@ -441,13 +428,12 @@ fn begins_query(before: &[TokenWithSpan]) -> bool {
     }
     let set = [Keyword::UNION, Keyword::INTERSECT, Keyword::EXCEPT];
     match keyword(last) {
-        Some(Keyword::ALL | Keyword::DISTINCT) => {
-            let operator = before.iter().rev().nth(1).and_then(keyword);
-            operator.is_some_and(|operator| set.contains(&operator))
+        Keyword::ALL | Keyword::DISTINCT => {
+            let operator = before.iter().rev().nth(1);
+            operator.is_some_and(|operator| is_keyword(operator, &set))
         }
-        Some(Keyword::AS | Keyword::EXPLAIN | Keyword::ANALYZE | Keyword::VERBOSE) => true,
-        Some(word) => set.contains(&word),
-        None => matches!(last.token, Token::LParen | Token::RParen),
+        Keyword::AS | Keyword::EXPLAIN | Keyword::ANALYZE | Keyword::VERBOSE => true,
+        word => set.contains(&word) || matches!(last.token, Token::LParen | Token::RParen),
     }
 }
 
@@ -455,13 +441,13 @@ fn begins_query(before: &[TokenWithSpan]) -> bool {
 pub(super) fn ends_insert_target(before: &[TokenWithSpan]) -> bool {
     if let [.., overriding, _, value] = before
         && is_word(&overriding.token, "overriding")
-        && keyword(value) == Some(Keyword::VALUE)
+        && keyword(value) == Keyword::VALUE
     {
         return true;
     }
     let is_name = |token: &TokenWithSpan| matches!(token.token, Token::Word(_));
     let mut rest = match before {
-        [head @ .., label, alias] if keyword(label) == Some(Keyword::AS) && is_name(alias) => head,
+        [head @ .., label, alias] if keyword(label) == Keyword::AS && is_name(alias) => head,
         _ => before,
     };
     while let [head @ .., before_name, name] = rest
@@ -471,8 +457,8 @@ pub(super) fn ends_insert_target(before: &[TokenWithSpan]) -> bool {
             rest = head;
             continue;
         }
-        let insert = head.last().and_then(keyword);
-        return (insert, keyword(before_name)) == (Some(Keyword::INSERT), Some(Keyword::INTO));
+        let insert = head.last().map(keyword);
+        return (insert, keyword(before_name)) == (Some(Keyword::INSERT), Keyword::INTO);
     }
     false
 }
@@ -482,7 +468,7 @@ pub(super) fn ends_with_check(tokens: &[TokenWithSpan]) -> bool {
     let [.., check, option] = tokens else {
         return false;
     };
-    (keyword(check), keyword(option)) == (Some(Keyword::CHECK), Some(Keyword::OPTION))
+    (keyword(check), keyword(option)) == (Keyword::CHECK, Keyword::OPTION)
 }
 
 /// Whether these tokens end with a type, and not with what an array may follow: with what a cast names,

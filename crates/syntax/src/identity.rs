@@ -6,6 +6,8 @@ use sqlparser::{
     tokenizer::{Token, TokenWithSpan},
 };
 
+use crate::words::keyword;
+
 /// Puts the options of identity columns in the order in which the parser reads them.
 pub(super) fn arrange(tokens: &mut [TokenWithSpan]) {
     let mut at = 0;
@@ -55,11 +57,4 @@ fn arrange_options(tokens: &mut [TokenWithSpan]) {
         .iter_mut()
         .zip(arranged)
         .for_each(|(place, token)| *place = token);
-}
-
-fn keyword(token: &TokenWithSpan) -> Keyword {
-    match &token.token {
-        Token::Word(word) => word.keyword,
-        _ => Keyword::NoKeyword,
-    }
 }

@@ -7,8 +7,8 @@ use sqlparser::{
     tokenizer::{Token, TokenWithSpan},
 };
 
-use super::{forms::ends_insert_target, is_keyword};
-use crate::phase;
+use super::forms::ends_insert_target;
+use crate::{phase, words::is_keyword};
 
 /// Takes parentheses around whole sources of INSERT away.
 pub(super) fn arrange(tokens: &mut Vec<TokenWithSpan>) {

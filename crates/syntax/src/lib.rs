@@ -40,6 +40,7 @@ pub mod statement;
 pub mod table_like;
 mod taken_out;
 mod tree;
+mod words;
 
 use std::{ops::Range, rc::Rc};
 
@@ -65,7 +66,10 @@ pub use self::{
     statement::{Expression, Statement},
     tree::{SHALLOW_TOKENS, Tree},
 };
-use crate::phase::DEPTH_MAX;
+use crate::{
+    phase::DEPTH_MAX,
+    words::{is_keyword, is_word},
+};
 
 /// A text of no more bytes is cut into tokens at once; it takes less than a slice of a phase.
 pub const SHORT_BYTES: usize = 4096;
@@ -210,12 +214,8 @@ impl<'t> Source<'t> {
 
     /// Returns whether a word is the first of the statement.
     fn begins_with(&self, word: &str) -> bool {
-        match self.tokens.first().map(|token| &token.token) {
-            Some(Token::Word(first)) => {
-                first.quote_style.is_none() && first.value.eq_ignore_ascii_case(word)
-            }
-            _ => false,
-        }
+        let first = self.tokens.first();
+        first.is_some_and(|token| is_word(&token.token, word))
     }
 
     /// Returns the part of the statement that begins with a token and goes to the end; positions stay
@@ -403,10 +403,7 @@ impl<'t> Source<'t> {
     }
 
     fn has_words(&self, words: &[&str]) -> bool {
-        let is = |(token, known): (&TokenWithSpan, &&str)| {
-            matches!(&token.token, Token::Word(word)
-                if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(known))
-        };
+        let is = |(token, known): (&TokenWithSpan, &&str)| is_word(&token.token, known);
         self.tokens.len() >= words.len() && self.tokens.iter().zip(words).all(is)
     }
 }
@@ -506,11 +503,6 @@ fn refuse_checked_recursion(lines: &Lines<'_>, tokens: &[TokenWithSpan]) -> Resu
         Some(position) => error.at(position),
         None => error,
     })
-}
-
-fn is_keyword(token: &TokenWithSpan, keywords: &[Keyword]) -> bool {
-    matches!(&token.token, Token::Word(word)
-        if word.quote_style.is_none() && keywords.contains(&word.keyword))
 }
 
 /// Returns the text of a string between quotes.

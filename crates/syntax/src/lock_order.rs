@@ -6,6 +6,8 @@ use sqlparser::{
     tokenizer::{Token, TokenWithSpan},
 };
 
+use crate::words::keyword_at;
+
 /// Brings the limits of all queries before their locking clauses. Locations stay those of the text.
 pub(super) fn arrange(tokens: &mut [TokenWithSpan]) {
     let mut at = 0;
@@ -21,24 +23,14 @@ pub(super) fn arrange(tokens: &mut [TokenWithSpan]) {
     }
 }
 
-fn keyword(tokens: &[TokenWithSpan], at: usize) -> Option<Keyword> {
-    match &tokens.get(at)?.token {
-        Token::Word(word) if word.quote_style.is_none() => Some(word.keyword),
-        _ => None,
-    }
-}
-
 /// Where the locking clauses end that begin here, if some do.
 fn end_of_locks(tokens: &[TokenWithSpan], begin: usize) -> Option<usize> {
     let mut at = begin;
-    while keyword(tokens, at) == Some(Keyword::FOR)
-        && matches!(
-            keyword(tokens, at + 1),
-            Some(Keyword::UPDATE | Keyword::SHARE)
-        )
+    while keyword_at(tokens, at) == Keyword::FOR
+        && matches!(keyword_at(tokens, at + 1), Keyword::UPDATE | Keyword::SHARE)
     {
         at += 2;
-        if keyword(tokens, at) == Some(Keyword::OF) {
+        if keyword_at(tokens, at) == Keyword::OF {
             at += 2;
             while matches!(
                 tokens.get(at).map(|token| &token.token),
@@ -47,9 +39,9 @@ fn end_of_locks(tokens: &[TokenWithSpan], begin: usize) -> Option<usize> {
                 at += 2;
             }
         }
-        match (keyword(tokens, at), keyword(tokens, at + 1)) {
-            (Some(Keyword::NOWAIT), _) => at += 1,
-            (Some(Keyword::SKIP), Some(Keyword::LOCKED)) => at += 2,
+        match (keyword_at(tokens, at), keyword_at(tokens, at + 1)) {
+            (Keyword::NOWAIT, _) => at += 1,
+            (Keyword::SKIP, Keyword::LOCKED) => at += 2,
             _ => {}
         }
     }
@@ -59,8 +51,8 @@ fn end_of_locks(tokens: &[TokenWithSpan], begin: usize) -> Option<usize> {
 /// Where the limits end that begin here; here, if none do.
 fn end_of_limits(tokens: &[TokenWithSpan], begin: usize) -> usize {
     let begins = matches!(
-        keyword(tokens, begin),
-        Some(Keyword::LIMIT | Keyword::OFFSET | Keyword::FETCH)
+        keyword_at(tokens, begin),
+        Keyword::LIMIT | Keyword::OFFSET | Keyword::FETCH
     );
     if !begins {
         return begin;
@@ -73,8 +65,8 @@ fn end_of_limits(tokens: &[TokenWithSpan], begin: usize) -> usize {
             Token::RParen | Token::RBracket => depth -= 1,
             Token::SemiColon | Token::EOF => return at,
             Token::Word(_) if depth == 0 => {
-                let word = keyword(tokens, at);
-                if matches!(word, Some(Keyword::RETURNING | Keyword::ON | Keyword::FOR)) {
+                let word = keyword_at(tokens, at);
+                if matches!(word, Keyword::RETURNING | Keyword::ON | Keyword::FOR) {
                     return at;
                 }
             }

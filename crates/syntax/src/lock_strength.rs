@@ -10,7 +10,7 @@ use sqlparser::{
     tokenizer::{Token, TokenWithSpan, Word},
 };
 
-use crate::phase;
+use crate::{phase, words::keyword_at};
 
 const KEY_SHARE: &str = "key share";
 const NO_KEY_UPDATE: &str = "no key update";
@@ -37,7 +37,7 @@ pub(super) fn mark(tokens: &mut Vec<TokenWithSpan>) {
         at += 1;
         let token = |token| TokenWithSpan { token, span };
         let name = [token(quoted(meant)), token(Token::Period)];
-        match is_keyword(tokens.get(at), Keyword::OF) {
+        match keyword_at(tokens, at) == Keyword::OF {
             true => {
                 marked.push(tokens[at].clone());
                 at += 1;
@@ -56,7 +56,7 @@ pub(super) fn mark(tokens: &mut Vec<TokenWithSpan>) {
 /// The lock that begins here, if the parser does not know it, and how many words the parser is not to
 /// see.
 fn meant_at(tokens: &[TokenWithSpan], at: usize) -> Option<(usize, &'static str)> {
-    let is = |ahead: usize, keyword| is_keyword(tokens.get(at + ahead), keyword);
+    let is = |ahead: usize, keyword| keyword_at(tokens, at + ahead) == keyword;
     if !is(0, Keyword::FOR) {
         None
     } else if is(1, Keyword::NO) && is(2, Keyword::KEY) && is(3, Keyword::UPDATE) {
@@ -66,11 +66,6 @@ fn meant_at(tokens: &[TokenWithSpan], at: usize) -> Option<(usize, &'static str)
     } else {
         None
     }
-}
-
-fn is_keyword(token: Option<&TokenWithSpan>, keyword: Keyword) -> bool {
-    matches!(token.map(|token| &token.token), Some(Token::Word(word))
-        if word.quote_style.is_none() && word.keyword == keyword)
 }
 
 fn quoted(value: &str) -> Token {

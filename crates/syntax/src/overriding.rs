@@ -1,9 +1,10 @@
 //! `INSERT ... OVERRIDING {SYSTEM | USER} VALUE`, which the parser does not know: it is taken out of
 //! the tokens, and noted in the statement.
 
-use sqlparser::tokenizer::{Token, TokenWithSpan};
+use sqlparser::tokenizer::TokenWithSpan;
 use types::{Result, SqlError};
 
+use crate::words::is_word;
 use crate::{
     change::{Change, Overriding},
     statement::{RowStatement, Statement},
@@ -16,8 +17,9 @@ impl Overriding {
     /// 0A000 if there is more than one.
     pub(super) fn take(tokens: &mut Vec<TokenWithSpan>) -> Result<Option<Self>> {
         let is = |at: usize, tokens: &[TokenWithSpan], word: &str| {
-            matches!(tokens.get(at).map(|token| &token.token), Some(Token::Word(found))
-                if found.quote_style.is_none() && found.value.eq_ignore_ascii_case(word))
+            tokens
+                .get(at)
+                .is_some_and(|token| is_word(&token.token, word))
         };
         let mut found = None;
         let mut at = 0;

@@ -13,8 +13,9 @@ use sqlparser::{
 use types::{SqlError, SqlState};
 
 use crate::{
-    Source, depth, is_keyword,
+    Source, depth,
     position::{self, Lines, Span},
+    words::is_keyword,
 };
 
 /// An error of grammar in a tree that the parser has made: its grammar has clauses of other systems.

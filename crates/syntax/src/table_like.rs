@@ -22,7 +22,10 @@ use super::{
     statement::{CreateTable, Statement},
     taken_out::TakenOut,
 };
-use crate::phase;
+use crate::{
+    phase,
+    words::{keyword, keyword_at},
+};
 
 /// A relation whose columns a new table has too.
 #[derive(Debug, Clone)]
@@ -50,13 +53,6 @@ pub struct Included {
     pub identity: bool,
     /// Primary key and unique constraints too.
     pub indexes: bool,
-}
-
-fn keyword(token: Option<&TokenWithSpan>) -> Keyword {
-    match token.map(|token| &token.token) {
-        Some(Token::Word(word)) if word.quote_style.is_none() => word.keyword,
-        _ => Keyword::NoKeyword,
-    }
 }
 
 /// Returns whether a token stands before an element of the list in parentheses.
@@ -97,10 +93,9 @@ impl Source<'_> {
     /// 42601.
     pub(super) fn table_like(&self) -> Result<Option<Statement>> {
         let mut words = self.tokens.iter().take(4);
-        let creates = keyword(self.tokens.first()) == Keyword::CREATE
-            && words.any(|token| keyword(Some(token)) == Keyword::TABLE);
-        let begins =
-            |pair: &[TokenWithSpan]| opens(&pair[0]) && keyword(pair.get(1)) == Keyword::LIKE;
+        let creates = keyword_at(&self.tokens, 0) == Keyword::CREATE
+            && words.any(|token| keyword(token) == Keyword::TABLE);
+        let begins = |pair: &[TokenWithSpan]| opens(&pair[0]) && keyword(&pair[1]) == Keyword::LIKE;
         if !creates || !self.tokens.windows(2).any(begins) {
             return Ok(None);
         }
@@ -116,7 +111,7 @@ impl Source<'_> {
         let mut is_first = true;
         for element in &elements {
             phase::pause();
-            match keyword(tokens.get(element.start)) {
+            match keyword_at(tokens, element.start) {
                 Keyword::LIKE => {
                     likes.push(self.like(&tokens[element.start..=element.end], columns)?);
                     continue;

@@ -19,13 +19,14 @@ use types::{Result, SqlError, SqlState};
 use crate::{
     change::Change,
     expression::Refused,
-    forms, is_keyword,
+    forms,
     position::{Lines, Span},
     query::{QueryBody, Select},
     statement::{
         ColumnDefinition, ColumnOptionKind, ConstraintKind, RowStatement, Statement, TableAction,
         TableConstraint,
     },
+    words::{is_keyword, is_word, keyword_at},
 };
 
 /// The places of the clauses that were taken out of a statement.
@@ -41,10 +42,10 @@ impl TakenOut {
     /// Takes the clauses out of the tokens of a statement.
     pub(crate) fn take(tokens: &mut Vec<TokenWithSpan>) -> Self {
         let mut taken = Self::default();
-        if is_keyword_at(tokens, 0, &[Keyword::CREATE]) {
+        if keyword_at(tokens, 0) == Keyword::CREATE {
             taken.has_check_option = take_check_option(tokens);
         }
-        if is_keyword_at(tokens, 0, &[Keyword::CREATE, Keyword::ALTER]) {
+        if matches!(keyword_at(tokens, 0), Keyword::CREATE | Keyword::ALTER) {
             taken.column_list = take_column_lists(tokens);
         } else {
             taken.current_of = take_current_of(tokens);
@@ -118,18 +119,15 @@ fn reads_one(select: &Select) -> bool {
     select.distinct.is_none() && select.from.len() == 1 && !is_grouped
 }
 
-fn is_keyword_at(tokens: &[TokenWithSpan], at: usize, keywords: &[Keyword]) -> bool {
-    tokens
-        .get(at)
-        .is_some_and(|token| is_keyword(token, keywords))
-}
-
 /// Returns whether `ON DELETE SET NULL` begins here, or a like action.
 fn is_set(tokens: &[TokenWithSpan], at: usize) -> bool {
-    is_keyword_at(tokens, at, &[Keyword::ON])
-        && is_keyword_at(tokens, at + 1, &[Keyword::DELETE, Keyword::UPDATE])
-        && is_keyword_at(tokens, at + 2, &[Keyword::SET])
-        && is_keyword_at(tokens, at + 3, &[Keyword::NULL, Keyword::DEFAULT])
+    keyword_at(tokens, at) == Keyword::ON
+        && matches!(
+            keyword_at(tokens, at + 1),
+            Keyword::DELETE | Keyword::UPDATE
+        )
+        && keyword_at(tokens, at + 2) == Keyword::SET
+        && matches!(keyword_at(tokens, at + 3), Keyword::NULL | Keyword::DEFAULT)
 }
 
 /// Returns the end of the names in parentheses that begin here.
@@ -176,16 +174,12 @@ fn take_column_lists(tokens: &mut Vec<TokenWithSpan>) -> Option<Span> {
 
 /// Takes the first `WHERE CURRENT OF cursor` behind UPDATE or DELETE out; another one is left, and no expression.
 fn take_current_of(tokens: &mut Vec<TokenWithSpan>) -> Option<Span> {
-    let is_word = |token: &TokenWithSpan, word: &str| {
-        matches!(&token.token, Token::Word(found)
-            if found.quote_style.is_none() && found.value.eq_ignore_ascii_case(word))
-    };
     let changes = |token: &TokenWithSpan| is_keyword(token, &[Keyword::UPDATE, Keyword::DELETE]);
     let change = tokens.iter().position(changes)?;
     let behind = tokens[change..].windows(4).position(|tokens| {
-        is_word(&tokens[0], "where")
-            && is_word(&tokens[1], "current")
-            && is_word(&tokens[2], "of")
+        is_word(&tokens[0].token, "where")
+            && is_word(&tokens[1].token, "current")
+            && is_word(&tokens[2].token, "of")
             && matches!(tokens[3].token, Token::Word(_))
     })?;
     let at = change + behind;
@@ -203,10 +197,10 @@ fn take_check_option(tokens: &mut Vec<TokenWithSpan>) -> bool {
     }
     let kinds = [Keyword::CASCADED, Keyword::LOCAL];
     let mut begin = tokens.len() - 3;
-    if is_keyword_at(tokens, begin, &kinds) {
+    if kinds.contains(&keyword_at(tokens, begin)) {
         begin -= 1;
     }
-    let is_written = is_keyword_at(tokens, begin, &[Keyword::WITH]);
+    let is_written = keyword_at(tokens, begin) == Keyword::WITH;
     if is_written {
         tokens.truncate(begin);
     }

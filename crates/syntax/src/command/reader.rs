@@ -7,6 +7,7 @@ use sqlparser::{
 use types::{Result, SqlError};
 
 use super::super::{DEPTH_MAX, Source, depth, dialect::Postgres, string, unexpected};
+use crate::words::is_word;
 use crate::{
     name,
     refusal::Refusal,
@@ -35,10 +36,10 @@ impl<'s, 't> Reader<'s, 't> {
 
     /// Whether these words come next.
     pub(super) fn sees(&self, words: &[&str]) -> bool {
-        words.iter().enumerate().all(|(by, word)| {
-            matches!(self.ahead(by), Some(Token::Word(found))
-                if found.quote_style.is_none() && found.value.eq_ignore_ascii_case(word))
-        })
+        words
+            .iter()
+            .enumerate()
+            .all(|(by, word)| self.ahead(by).is_some_and(|token| is_word(token, word)))
     }
 
     /// Takes these words, if they come next.

@@ -6,22 +6,23 @@ use sqlparser::{
     tokenizer::{Token, TokenWithSpan},
 };
 
-use super::{BRACKETS_MAX, Form, Given, is_form, keyword, word};
+use super::{BRACKETS_MAX, Form, Given, is_form, word};
+use crate::words::keyword;
 
 impl Given<'_> {
     /// `FETCH FIRST n ROWS`, once: tokens that were put in for one have its place.
     pub(super) fn fetch(&self, at: usize, before: &[TokenWithSpan]) -> Option<Form> {
-        if !matches!(self.keyword(at + 1)?, Keyword::FIRST | Keyword::NEXT) {
+        if !matches!(self.keyword(at + 1), Keyword::FIRST | Keyword::NEXT) {
             return None;
         }
         let span = self.tokens[at].span;
         let is_limit =
-            |token: &TokenWithSpan| token.span == span && keyword(token) == Some(Keyword::LIMIT);
+            |token: &TokenWithSpan| token.span == span && keyword(token) == Keyword::LIMIT;
         if before.iter().rev().take(BRACKETS_MAX).any(is_limit) {
             return None;
         }
         let rows = at + 2 + self.row_count(at + 2)?;
-        if !matches!(self.keyword(rows)?, Keyword::ROW | Keyword::ROWS) {
+        if !matches!(self.keyword(rows), Keyword::ROW | Keyword::ROWS) {
             return None;
         }
         let mut limit = vec![word("LIMIT", Keyword::LIMIT, span)];
@@ -32,9 +33,9 @@ impl Given<'_> {
             )),
             count => limit.extend_from_slice(count),
         }
-        match (self.keyword(rows + 1)?, self.keyword(rows + 2)) {
+        match (self.keyword(rows + 1), self.keyword(rows + 2)) {
             (Keyword::ONLY, _) => Form::new(limit, rows + 2 - at),
-            (Keyword::WITH, Some(Keyword::TIES)) => {
+            (Keyword::WITH, Keyword::TIES) => {
                 let offset = self.offset(rows + 3)?;
                 limit.extend_from_slice(offset);
                 limit.extend_from_slice(&self.tokens[at..at + 2]);
@@ -53,7 +54,7 @@ impl Given<'_> {
             (Token::LParen, _) => enclosed(begin),
             (Token::Plus | Token::Minus, Token::Number(..)) => Some(2),
             (Token::Word(_), Token::LParen) => Some(1 + enclosed(begin + 1)?),
-            _ if matches!(self.keyword(begin), Some(Keyword::ROW | Keyword::ROWS)) => Some(0),
+            _ if matches!(self.keyword(begin), Keyword::ROW | Keyword::ROWS) => Some(0),
             _ => Some(1),
         }
     }
@@ -61,7 +62,7 @@ impl Given<'_> {
     /// `OFFSET m`, if it begins here, to the end of its query. `None` if it has forms in it, or more tokens
     /// than such forms have.
     fn offset(&self, begin: usize) -> Option<&[TokenWithSpan]> {
-        if self.keyword(begin) != Some(Keyword::OFFSET) {
+        if self.keyword(begin) != Keyword::OFFSET {
             return Some(&[]);
         }
         let mut depth = 0_usize;
@@ -71,7 +72,7 @@ impl Given<'_> {
                 Token::LParen => depth += 1,
                 Token::RParen if depth == 0 => return Some(&rest[..at]),
                 Token::RParen => depth -= 1,
-                _ if depth == 0 && keyword(token) == Some(Keyword::FOR) => {
+                _ if depth == 0 && keyword(token) == Keyword::FOR => {
                     return Some(&rest[..at]);
                 }
                 _ if is_form(&token.token) => return None,

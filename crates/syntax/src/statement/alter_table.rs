@@ -6,12 +6,13 @@ use types::{Result, SqlError, SqlState};
 use super::{
     column::{ColumnDefinition, IdentityMode},
     constraint::TableConstraint,
-    definition::{Parsed, unexpected, word},
+    definition::{Parsed, unexpected},
     expression::Expression,
     passed_over,
     sequence::SequenceClauses,
     type_name::TypeName,
 };
+use crate::words::take_word;
 use crate::{
     name::{DottedName, Name},
     refusal::{Misplaced, Refusal},
@@ -300,7 +301,7 @@ impl ColumnChange {
                 return Ok(Self::DropNotNull);
             }
             let is_identity = parser.parse_keyword(Keyword::IDENTITY);
-            if !is_identity && !word(parser, "expression") {
+            if !is_identity && !take_word(parser, "expression") {
                 return Ok(unexpected(
                     parser,
                     "DEFAULT, NOT NULL, IDENTITY or EXPRESSION",

@@ -4,9 +4,12 @@ use sqlparser::{keywords::Keyword, parser::Parser, tokenizer::Token};
 
 use super::{
     alter_object::ObjectKind,
-    definition::{Parsed, unexpected, word},
+    definition::{Parsed, unexpected},
 };
-use crate::name::{DottedName, Name};
+use crate::{
+    name::{DottedName, Name},
+    words::take_word,
+};
 
 /// A comment on something.
 #[derive(Debug, Clone)]
@@ -48,7 +51,7 @@ pub(super) fn parse(parser: &mut Parser<'_>) -> Parsed<Comment> {
     } else if parser.parse_keyword(Keyword::CONSTRAINT) {
         let name = Name::parse(parser)?;
         parser.expect_keyword_is(Keyword::ON)?;
-        if word(parser, "domain") {
+        if take_word(parser, "domain") {
             pass_over(parser);
             Commented::Other("CONSTRAINT of a domain".to_owned())
         } else {

@@ -11,11 +11,12 @@ use sqlparser::{
 use types::SqlError;
 
 use super::{
-    definition::{Parsed, unexpected, word},
+    definition::{Parsed, unexpected},
     inner::{Execute, InnerStatement},
     rows::RowStatement,
     storage_parameter::{self, Owner},
 };
+use crate::words::{keyword, take_word};
 use crate::{
     name::{DottedName, Name},
     refusal::{Misplaced, Refusal},
@@ -45,10 +46,6 @@ pub struct TableAs {
 /// Returns whether a statement is one: in no other that creates a table AS stands outside of
 /// parentheses.
 pub(super) fn is_table_as(tokens: &[TokenWithSpan]) -> bool {
-    let keyword = |token: &TokenWithSpan| match &token.token {
-        Token::Word(word) => word.keyword,
-        _ => Keyword::NoKeyword,
-    };
     let mut words = tokens.iter().take(4).map(keyword);
     if !words.any(|word| word == Keyword::TABLE) {
         return false;
@@ -167,7 +164,7 @@ fn pass_over_storage(parser: &mut Parser<'_>) -> Parsed<types::Result<()>> {
             parser.parse_identifier()?;
             Ok(())
         } else if parser.parse_keyword(Keyword::WITHOUT) {
-            if !word(parser, "oids") {
+            if !take_word(parser, "oids") {
                 return unexpected(parser, "OIDS");
             }
             Ok(())

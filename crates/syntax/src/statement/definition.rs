@@ -94,16 +94,6 @@ pub(crate) fn parse(parser: &mut Parser<'_>) -> Result<Option<Statement>, Refusa
     })
 }
 
-/// Passes over a word that the parser has no keyword for; returns whether it was there.
-pub(super) fn word(parser: &mut Parser<'_>, wanted: &str) -> bool {
-    let is_there = matches!(&parser.peek_token_ref().token, Token::Word(word)
-        if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(wanted));
-    if is_there {
-        parser.advance_token();
-    }
-    is_there
-}
-
 pub(super) fn unexpected<T>(parser: &Parser<'_>, expected: &str) -> Parsed<T> {
     parser.expected_ref(expected, parser.peek_token_ref())
 }

@@ -6,10 +6,13 @@ use types::{Result, SqlError, SqlState};
 
 use super::{
     alter_table::{ColumnChange, TableAction},
-    definition::{Parsed, unexpected, word},
+    definition::{Parsed, unexpected},
     storage_parameter::{self, Owner},
 };
-use crate::name::{DottedName, Name};
+use crate::{
+    name::{DottedName, Name},
+    words::take_word,
+};
 
 /// Reads an action, if it is one of these.
 pub(super) fn action(parser: &mut Parser<'_>) -> Parsed<Option<TableAction>> {
@@ -33,10 +36,12 @@ pub(super) fn action(parser: &mut Parser<'_>) -> Parsed<Option<TableAction>> {
     {
         parser.expect_keywords(&[Keyword::ROW, Keyword::LEVEL, Keyword::SECURITY])?;
         TableAction::Unsupported("triggers, rules and row security")
-    } else if word(parser, "inherit") || parser.parse_keywords(&[Keyword::NO, Keyword::INHERIT]) {
+    } else if take_word(parser, "inherit")
+        || parser.parse_keywords(&[Keyword::NO, Keyword::INHERIT])
+    {
         DottedName::parse(parser)?;
         TableAction::Unsupported("INHERIT")
-    } else if word(parser, "attach") {
+    } else if take_word(parser, "attach") {
         parser.expect_keyword_is(Keyword::PARTITION)?;
         DottedName::parse(parser)?;
         if !parser.parse_keyword(Keyword::DEFAULT) {
@@ -44,10 +49,10 @@ pub(super) fn action(parser: &mut Parser<'_>) -> Parsed<Option<TableAction>> {
             rest(parser);
         }
         TableAction::Unsupported("partitioning")
-    } else if word(parser, "detach") {
+    } else if take_word(parser, "detach") {
         parser.expect_keyword_is(Keyword::PARTITION)?;
         DottedName::parse(parser)?;
-        let _ = parser.parse_keyword(Keyword::CONCURRENTLY) || word(parser, "finalize");
+        let _ = parser.parse_keyword(Keyword::CONCURRENTLY) || take_word(parser, "finalize");
         TableAction::Unsupported("partitioning")
     } else {
         return Ok(None);
@@ -61,7 +66,7 @@ fn set(parser: &mut Parser<'_>) -> Parsed<TableAction> {
         let accepted = storage_parameter::parse_set(parser, Owner::Table)?;
         return Ok(TableAction::Storage(accepted));
     }
-    if word(parser, "unlogged") {
+    if take_word(parser, "unlogged") {
         return Ok(TableAction::Unsupported("SET UNLOGGED"));
     }
     if parser.parse_keywords(&[Keyword::ACCESS, Keyword::METHOD]) {
@@ -69,12 +74,12 @@ fn set(parser: &mut Parser<'_>) -> Parsed<TableAction> {
         return Ok(TableAction::Unsupported("SET ACCESS METHOD"));
     }
     if parser.parse_keyword(Keyword::WITHOUT) {
-        if !parser.parse_keyword(Keyword::CLUSTER) && !word(parser, "oids") {
+        if !parser.parse_keyword(Keyword::CLUSTER) && !take_word(parser, "oids") {
             return unexpected(parser, "CLUSTER or OIDS");
         }
     } else if parser.parse_keyword(Keyword::TABLESPACE) {
         Name::parse(parser)?;
-    } else if !word(parser, "logged") {
+    } else if !take_word(parser, "logged") {
         return unexpected(parser, "an action of ALTER TABLE");
     }
     Ok(TableAction::Storage(Ok(())))
@@ -112,7 +117,7 @@ fn switch(parser: &mut Parser<'_>, is_plain: bool) -> Parsed<()> {
             false => Name::parse(parser).map(drop),
         };
     }
-    if word(parser, "rule") {
+    if take_word(parser, "rule") {
         return Name::parse(parser).map(drop);
     }
     if is_plain && parser.parse_keyword(Keyword::ROW) {
@@ -145,14 +150,14 @@ pub(super) fn column_change(parser: &mut Parser<'_>) -> Parsed<Option<ColumnChan
     if !parser.parse_keyword(Keyword::SET) {
         return Ok(None);
     }
-    let accepted = if word(parser, "statistics") {
+    let accepted = if take_word(parser, "statistics") {
         let _ = parser.consume_token(&Token::Minus) || parser.consume_token(&Token::Plus);
         storage_parameter::number(parser)?;
         Ok(())
-    } else if word(parser, "storage") {
+    } else if take_word(parser, "storage") {
         let kinds = ["plain", "external", "extended", "main"];
         known(&Name::parse(parser)?, &kinds, "storage type")
-    } else if word(parser, "compression") {
+    } else if take_word(parser, "compression") {
         let methods = ["pglz", "lz4", "default"];
         known(&Name::parse(parser)?, &methods, "compression method")
     } else if parser.peek_token_ref().token == Token::LParen {
