@@ -1,6 +1,11 @@
 //! A program that uses typed tables, statements and a server on one database.
 
-use std::{net::TcpListener, sync::mpsc, thread, time::Duration};
+use std::{
+    net::TcpListener,
+    sync::mpsc,
+    thread,
+    time::{Duration, Instant},
+};
 
 use pgserver::{
     CommandTag, Config, Field, Parameter, ResultRow, Serving, Sink, Sockets, Sql, SqlState, USER,
@@ -326,6 +331,9 @@ fn closing_the_database_ends_its_transactions() {
     assert_eq!(closed.state(), SqlState::ADMIN_SHUTDOWN);
 }
 
+/// Maximum time that a thread of a test waits for another one.
+const WAIT_MAX: Duration = Duration::from_secs(60);
+
 /// Closes the database, and fails if that waits.
 fn close(database: &Database) {
     let (closed, closes) = mpsc::channel();
@@ -334,7 +342,79 @@ fn close(database: &Database) {
         ours.close();
         closed.send(()).unwrap();
     });
-    closes.recv_timeout(Duration::from_secs(60)).unwrap();
+    closes.recv_timeout(WAIT_MAX).unwrap();
+}
+
+/// Runs `call` in a thread while a transaction holds the lock that it needs, closes the database while the call waits,
+/// and returns the answers of the call.
+fn closed_while_waiting<T: Send + 'static>(
+    database: &Database,
+    sql: &Sql,
+    call: impl FnOnce(&str) -> T + Send + 'static,
+) -> T {
+    sql.execute("create table t (a int primary key)").unwrap();
+    let insert = "insert into t values (1)";
+    let holder = sql.begin().unwrap();
+    holder.execute(insert).unwrap();
+    let waits = database.stats().lock_waits;
+    let (answer, answers) = mpsc::channel();
+    thread::spawn(move || answer.send(call(insert)));
+    let deadline = Instant::now() + WAIT_MAX;
+    while database.stats().lock_waits == waits {
+        assert!(Instant::now() < deadline, "the call waits for no lock");
+        thread::yield_now();
+    }
+    close(database);
+    let closed = holder.execute("select 1").unwrap_err();
+    assert_eq!(closed.state(), SqlState::ADMIN_SHUTDOWN);
+    answers.recv_timeout(WAIT_MAX).unwrap()
+}
+
+/// A call that waits for a lock cannot hear of the end of its transaction: the end of the lock's holder lets it go on.
+#[test]
+fn a_call_that_waits_for_a_lock_is_carried_out_when_the_database_closes() {
+    let (database, _sockets, sql) = opened();
+    let waiter = sql.begin().unwrap();
+    let (inserted, after) = closed_while_waiting(&database, &sql, move |insert| {
+        (waiter.execute_with(insert, &[]), waiter.query("select 1"))
+    });
+    assert_eq!(inserted.unwrap(), 1);
+    assert_eq!(after.unwrap_err().state(), SqlState::ADMIN_SHUTDOWN);
+}
+
+/// A call in a session of its own has been submitted, and ends as it does without the closing.
+#[test]
+fn a_call_of_its_own_that_waits_for_a_lock_ends_when_the_database_closes() {
+    let (database, _sockets, sql) = opened();
+    let ours = sql.clone();
+    let inserted = closed_while_waiting(&database, &sql, move |insert| ours.execute(insert));
+    inserted.unwrap();
+}
+
+/// A transaction may begin at any moment of the closing: its calls are carried out or told of the end, and its task
+/// ends.
+#[test]
+fn transactions_that_begin_while_the_database_closes_end() {
+    for _ in 0..20 {
+        let (database, _sockets, sql) = opened();
+        let (began, begins) = mpsc::channel();
+        let (ended, ends) = mpsc::channel();
+        thread::spawn(move || {
+            loop {
+                let called = sql.begin().and_then(|txn| txn.execute("select 1"));
+                // The channel is closed: its reader needs the first message alone.
+                let _ = began.send(());
+                if let Err(error) = called {
+                    ended.send(error).unwrap();
+                    return;
+                }
+            }
+        });
+        begins.recv_timeout(WAIT_MAX).unwrap();
+        close(&database);
+        let error = ends.recv_timeout(WAIT_MAX).unwrap();
+        assert_eq!(error.state(), SqlState::ADMIN_SHUTDOWN, "{error:?}");
+    }
 }
 
 /// The limit held for clients of the server alone: a transaction that the program forgot kept its locks,
