@@ -10,35 +10,36 @@ use sql::{CommandTag, Progress, Session, Sink, Status};
 use types::{Result, SqlError, SqlState};
 use weft::{Context, Database, WorkerHandle};
 
-use crate::{database::USER, parameter::Parameter, password::verifier_of};
+use crate::{closing::Ends, database::USER, parameter::Parameter, password::verifier_of};
 
-/// Runs `task` on a worker of `database` and waits for its answer.
+/// Runs `task` on a worker of `database`, with a sign of the database's end, and waits for its answer.
 ///
 /// # Errors
-/// The error of `task`; 55000 on a worker; 57P01 if the database is being closed; XX000 after a panic.
+/// The error of `task`; 55000 on a worker; 57P01 if the database is being closed; XX000 after a panic; 40003 if
+/// the answer is lost.
 pub(crate) fn on_worker<T, F>(database: &Database, worker: &WorkerHandle, task: F) -> Result<T>
 where
     T: Send + 'static,
-    F: AsyncFnOnce(Context) -> Result<T> + Send + 'static,
+    F: AsyncFnOnce(Context, Ends) -> Result<T> + Send + 'static,
 {
     expect_no_worker()?;
-    if database.is_closed() {
-        return Err(closed());
-    }
+    let (ends, end) = Ends::new();
+    let _closing = database.when_closing(end).map_err(|_| closed())?;
     let (answer, answers) = mpsc::channel();
     worker.spawn(move |context| async move {
-        let contained = contain(task(context)).await;
+        let contained = contain(task(context, ends)).await;
         // A failed send means that the asking thread was unwound; the answer has no reader.
         let _ = answer
             .send(contained.unwrap_or_else(|_| Err(panicked("its transaction was rolled back"))));
     });
-    answers.recv().unwrap_or_else(|_| Err(closed()))
+    answers.recv().unwrap_or_else(|_| Err(lost()))
 }
 
-/// Makes a session for calls of the program.
-pub(crate) fn new_session(database: &Arc<sql::Database>, context: &Context) -> Session {
+/// Makes a session for calls of the program, whose statements are given up at the database's end.
+pub(crate) fn new_session(database: &Arc<sql::Database>, context: &Context, ends: Ends) -> Session {
     let mut session = Session::new(database, context.engine_session(), USER);
     session.keep_passwords(verifier_of);
+    session.set_interrupt(Rc::new(ends));
     session
 }
 
@@ -154,6 +155,12 @@ pub(crate) fn expect_no_worker() -> Result<()> {
 
 pub(crate) fn closed() -> SqlError {
     SqlError::new(SqlState::ADMIN_SHUTDOWN, "the database was closed")
+}
+
+/// Returns the error of a call whose task has ended without an answer.
+pub(crate) fn lost() -> SqlError {
+    let message = "the call has ended without an answer, and its statements may have happened";
+    SqlError::new(SqlState::STATEMENT_COMPLETION_UNKNOWN, message)
 }
 
 /// Returns the error of a call that panicked, with the effect on its transaction.

@@ -59,10 +59,8 @@ impl Backend for Served {
         // The role may have been dropped since it was asked for its password.
         self.database.verifier(&startup.user)?;
         let mut session = Session::new(&self.database, context.engine_session(), &startup.user);
-        session.attach(
-            startup.control.process(),
-            Rc::new(Cancelled::new(startup.control.clone())),
-        );
+        session.set_process_id(startup.control.process());
+        session.set_interrupt(Rc::new(Cancelled::new(startup.control.clone())));
         session.keep_passwords(crate::password::verifier_of);
         for (name, value) in &startup.settings {
             session.set_initially(name, value)?;

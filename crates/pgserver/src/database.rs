@@ -18,6 +18,7 @@ use weft::{Context, Database, Outside, WorkerHandle};
 use crate::{
     answer::{Answer, Gathered},
     call::{alone, closed, expect_no_worker, new_session, on_worker, running, running_with},
+    closing::Ends,
     connection::Served,
     parameter::Parameter,
     transaction::SqlTransaction,
@@ -43,7 +44,8 @@ impl Sockets {
         Ok(Sockets(reactors.collect::<io::Result<_>>()?))
     }
 
-    /// Returns the argument of [`Database::open_beside`], one item for each worker.
+    /// Returns the argument of [`Database::open_beside`], one item for each worker. They are for one
+    /// database.
     pub fn outsides(&self) -> Vec<Arc<dyn Outside>> {
         let outside = |reactor: &Arc<Reactor>| reactor.clone() as Arc<dyn Outside>;
         self.0.iter().map(outside).collect()
@@ -76,7 +78,7 @@ impl Sql {
         expect_no_worker()?;
         let opened = database.layer(|| {
             let first = &database.workers()[0];
-            let opened = on_worker(database, first, async move |context: Context| {
+            let opened = on_worker(database, first, async move |context: Context, _| {
                 sql::Database::open(context.engine_session(), USER, USER).await
             });
             let calls = AtomicUsize::new(0);
@@ -91,12 +93,14 @@ impl Sql {
     /// Runs the statements of `text` as one transaction, unless they say otherwise, and drops their
     /// results.
     ///
-    /// Waits until they are done, on a worker. Fails on a worker.
+    /// Waits until they are done, on a worker. Fails on a worker. A text may limit its own time, by SET
+    /// LOCAL statement_timeout.
     ///
     /// # Errors
     /// Errors of the statements; then none of them has happened, except for those that the text itself
     /// committed. 25001 if the text leaves a transaction open, which is rolled back; 55000 on a worker;
-    /// 57P01 if the database is closed; XX000 after a panic.
+    /// 57P01 if the database is closed, or is being closed while a statement waits or computes for long;
+    /// XX000 after a panic; 40003 if the answer is lost, after a panic that nothing could contain.
     pub fn execute(&self, text: &str) -> Result<()> {
         self.execute_into(text, ())
     }
@@ -112,7 +116,8 @@ impl Sql {
     }
 
     /// Runs the statements of `text` as [`Sql::execute`] does, hands their results to `sink` on the
-    /// worker, and returns `sink` when all are done.
+    /// worker, and returns `sink` when all are done. A sink that blocks keeps everything else on its worker
+    /// waiting, and one that waits for the calling thread, as a bounded channel does, waits for ever.
     ///
     /// # Errors
     /// Errors of [`Sql::execute`], and of `sink`.
@@ -194,7 +199,9 @@ impl Sql {
         on_worker(
             &self.workers,
             self.next_worker(),
-            async move |context: Context| alone(new_session(&database, &context), call).await,
+            async move |context: Context, ends: Ends| {
+                alone(new_session(&database, &context, ends), call).await
+            },
         )
     }
 
@@ -213,8 +220,8 @@ impl Sql {
     /// given to at opening, until the server is stopped or dropped.
     ///
     /// # Errors
-    /// `InvalidInput` if `config` is out of range or `sockets` were made for another number of workers;
-    /// errors of the operating system.
+    /// `InvalidInput` if `config` is out of range or the database was not opened beside `sockets`; errors of
+    /// the operating system.
     pub fn serve(
         &self,
         sockets: &Sockets,
@@ -224,13 +231,15 @@ impl Sql {
         if self.workers.is_closed() {
             return Err(io::Error::other(closed().message().to_owned()));
         }
-        let workers = self.workers.workers().len();
-        if sockets.0.len() != workers {
-            let message = format!(
-                "there are sockets for {} workers, and the database has {workers}; make them with \
-                 Sockets::new({workers}) and open the database with their Sockets::outsides",
-                sockets.0.len()
-            );
+        // Clients of sockets that no worker listens to would wait for ever.
+        let listened = self.workers.outsides().iter().map(Arc::as_ptr);
+        let own = sockets.0.iter().map(Arc::as_ptr);
+        if !own
+            .map(<*const Reactor>::cast::<()>)
+            .eq(listened.map(<*const dyn Outside>::cast))
+        {
+            let message = "the database was not opened beside these sockets; open it with \
+                           Database::open_beside and their Sockets::outsides";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
         }
         let backend = Arc::new(Served {

@@ -34,6 +34,7 @@
 
 mod answer;
 mod call;
+mod closing;
 mod connection;
 mod database;
 mod parameter;
@@ -41,8 +42,8 @@ mod password;
 mod transaction;
 
 pub use server::{Config, Statistics};
-pub use sql::{CommandTag, CopyForm, CopyTarget, Field, Notice, ResultRow, Sink};
-pub use types::{SqlError, SqlState};
+pub use sql::{CommandTag, CopyForm, CopyTarget, Field, Notice, ResultRow, Severity, Sink};
+pub use types::{Context as ValueContext, Result, SqlError, SqlState, Value};
 
 pub use self::{
     answer::Answer,

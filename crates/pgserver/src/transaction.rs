@@ -7,7 +7,7 @@
 //! | --- | --- |
 //! | commit, rollback | a call like others |
 //! | the program drops the transaction | the channel is closed; the task rolls back |
-//! | the database closes | as above; calls that were sent are carried out before |
+//! | the database closes | as above; calls that were sent are carried out before, or given up where they wait |
 //! | a call panics | the transaction has failed |
 //! | BEGIN fails, no call comes for `idle_in_transaction_session_timeout` | rolled back; calls get the error |
 
@@ -26,7 +26,8 @@ use weft::{Closing, Context, Database, WorkerHandle};
 
 use crate::{
     answer::{Answer, Gathered},
-    call::{closed, expect_no_worker, new_session, panicked, running, running_with},
+    call::{closed, expect_no_worker, lost, new_session, panicked, running, running_with},
+    closing::Ends,
     parameter::Parameter,
 };
 
@@ -42,16 +43,17 @@ type Call = Box<dyn for<'s> FnOnce(Result<&'s mut Session>) -> Step<'s> + Send>;
 /// for ROLLBACK TO SAVEPOINT.
 ///
 /// # Errors
-/// All calls fail with 57P01 once the database is closed, which rolls the transaction back; with 25P03 once
-/// the program has made no call for the setting `idle_in_transaction_session_timeout`, which rolls it back
-/// too; with 55000 on a worker; with XX000 if the statement or its sink panics, which fails the
-/// transaction like an error of a statement. A statement that ends the transaction, such as COMMIT, is
-/// carried out and answered with 25P01. All calls fail with the error of BEGIN if that fails.
+/// All calls fail with 57P01 once the database is closed, which gives a statement up that waits or computes
+/// for long, and rolls the transaction back; with 25P03 once the program has made no call for the setting
+/// `idle_in_transaction_session_timeout`, which rolls it back too; with 55000 on a worker; with XX000 if the
+/// statement or its sink panics, which fails the transaction like an error of a statement; with 40003 if
+/// the answer is lost. A statement that would end the transaction, such as COMMIT, fails with 2D000. All calls
+/// fail with the error of BEGIN if that fails.
 pub struct SqlTransaction {
     /// The worker carries out one call after another. The channel holds one: further threads that share the
     /// transaction wait before they send theirs.
     calls: Sender<Call>,
-    _closing: Closing,
+    closing: Closing,
 }
 
 impl SqlTransaction {
@@ -64,14 +66,17 @@ impl SqlTransaction {
         let (calls, to_do) = async_channel::bounded(1);
         // Weak: a transaction that is dropped is to end.
         let channel = calls.downgrade();
+        let (ends, end) = Ends::new();
         let closing = workers.when_closing(move || {
+            // First: a call after the one that is given up hears of the database's end too.
             if let Some(calls) = channel.upgrade() {
                 calls.close();
             }
+            end();
         });
-        let _closing = closing.map_err(|_| closed())?;
-        worker.spawn(move |context| serve(database, context, to_do));
-        Ok(SqlTransaction { calls, _closing })
+        let closing = closing.map_err(|_| closed())?;
+        worker.spawn(move |context| serve(database, context, ends, to_do));
+        Ok(SqlTransaction { calls, closing })
     }
 
     /// Runs the statements of `text` and drops their results.
@@ -91,7 +96,7 @@ impl SqlTransaction {
     }
 
     /// Runs the statements of `text`, hands their results to `sink` on the worker, and returns `sink`
-    /// when all are done.
+    /// when all are done. The sink must not block, as that of [`Sql::execute_into`](crate::Sql::execute_into).
     ///
     /// # Errors
     /// Errors of [`SqlTransaction::execute`], and of `sink`.
@@ -99,7 +104,7 @@ impl SqlTransaction {
     where
         S: Sink + Send + 'static,
     {
-        self.statement(running(text, sink))
+        self.call(running(text, sink))
     }
 
     /// Runs the one statement of `text` with values for its parameters, and returns the number of rows
@@ -109,7 +114,7 @@ impl SqlTransaction {
     /// Errors of [`SqlTransaction::execute`]; 42601 for several statements; 08P01 for too many or too few
     /// parameters.
     pub fn execute_with(&self, text: &str, parameters: &[Parameter]) -> Result<u64> {
-        let (rows, ()) = self.statement(running_with(text, parameters, ()))?;
+        let (rows, ()) = self.call(running_with(text, parameters, ()))?;
         Ok(rows)
     }
 
@@ -118,7 +123,7 @@ impl SqlTransaction {
     /// # Errors
     /// Errors of [`SqlTransaction::execute_with`] and [`SqlTransaction::query`].
     pub fn query_with(&self, text: &str, parameters: &[Parameter]) -> Result<Answer> {
-        let (_, gathered) = self.statement(running_with(text, parameters, Gathered::default()))?;
+        let (_, gathered) = self.call(running_with(text, parameters, Gathered::default()))?;
         Ok(gathered.answer)
     }
 
@@ -134,6 +139,7 @@ impl SqlTransaction {
                 let message = "a statement of the transaction has failed, and it was rolled back";
                 return Err(SqlError::new(SqlState::IN_FAILED_SQL_TRANSACTION, message));
             }
+            session.keep_block(false);
             session.execute("commit", &mut ()).await
         })
     }
@@ -141,8 +147,7 @@ impl SqlTransaction {
     /// Rolls the transaction back, and waits until that is done. Dropping it does not wait.
     ///
     /// # Errors
-    /// Fails as the type describes. Nothing of the transaction is committed, unless one of its statements
-    /// did that.
+    /// Fails as the type describes. Nothing of the transaction is committed.
     pub fn rollback(self) -> Result<()> {
         self.call(async |session: &mut Session| {
             session.leave().await;
@@ -150,22 +155,7 @@ impl SqlTransaction {
         })
     }
 
-    /// Runs `statement` and checks that the transaction is still open then.
-    fn statement<T, F>(&self, statement: F) -> Result<T>
-    where
-        T: Send + 'static,
-        F: AsyncFnOnce(&mut Session) -> Result<T> + Send + 'static,
-    {
-        self.call(async move |session: &mut Session| {
-            let done = statement(session).await?;
-            match session.status() {
-                Status::Idle => Err(ended()),
-                Status::Open | Status::Failed => Ok(done),
-            }
-        })
-    }
-
-    /// Sends a call to the session, which must have a transaction, and waits for the answer.
+    /// Sends a call to the session and waits for the answer.
     fn call<T, F>(&self, call: F) -> Result<T>
     where
         T: Send + 'static,
@@ -183,23 +173,23 @@ impl SqlTransaction {
                 let _ = answer.send(called);
             })
         });
-        self.calls.send_blocking(call).map_err(|_| closed())?;
-        answers.recv().unwrap_or_else(|_| Err(closed()))
+        let gone = |open: SqlError| match self.closing.is_closed() {
+            true => closed(),
+            false => open,
+        };
+        let sent = self.calls.send_blocking(call);
+        sent.map_err(|_| gone(panicked("its transaction was rolled back")))?;
+        // The end of the database drops calls that it has not carried out.
+        answers.recv().unwrap_or_else(|_| Err(gone(lost())))
     }
 }
 
-/// Carries out a call in a session, which must have a transaction.
+/// Carries out a call in a session.
 async fn call_in<T>(
     session: &mut Session,
     call: impl AsyncFnOnce(&mut Session) -> Result<T>,
 ) -> Result<T> {
-    let called = async {
-        match session.status() {
-            Status::Idle => Err(ended()),
-            Status::Open | Status::Failed => call(session).await,
-        }
-    };
-    match contain(called).await {
+    match contain(call(session)).await {
         Ok(called) => called,
         Err(_) => {
             session.failed().await;
@@ -209,8 +199,8 @@ async fn call_in<T>(
 }
 
 /// Runs a transaction's session in a task of its worker, and answers calls after its end.
-async fn serve(database: Arc<sql::Database>, context: Context, calls: Receiver<Call>) {
-    let mut session = new_session(&database, &context);
+async fn serve(database: Arc<sql::Database>, context: Context, ends: Ends, calls: Receiver<Call>) {
+    let mut session = new_session(&database, &context, ends);
     let carried_out = carry_out(&mut session, &calls).await;
     // A rollback gives others their turns, which dropping the session does not.
     session.leave().await;
@@ -227,6 +217,7 @@ async fn serve(database: Arc<sql::Database>, context: Context, calls: Receiver<C
 /// The error of BEGIN; 25P03 if the program makes no call for too long.
 async fn carry_out(session: &mut Session, calls: &Receiver<Call>) -> Result<()> {
     session.execute("begin", &mut ()).await?;
+    session.keep_block(true);
     loop {
         let next = async {
             match session.idle_limit() {
@@ -238,10 +229,4 @@ async fn carry_out(session: &mut Session, calls: &Receiver<Call>) -> Result<()> 
         let Ok(call) = next else { return Ok(()) };
         call(Ok(session)).await;
     }
-}
-
-fn ended() -> SqlError {
-    let message = "a statement has ended the transaction";
-    SqlError::new(SqlState::NO_ACTIVE_SQL_TRANSACTION, message)
-        .hint("Use SqlTransaction::commit or SqlTransaction::rollback.")
 }

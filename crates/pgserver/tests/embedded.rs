@@ -8,7 +8,8 @@ use std::{
 };
 
 use pgserver::{
-    CommandTag, Config, Field, Parameter, ResultRow, Serving, Sink, Sockets, Sql, SqlState, USER,
+    CommandTag, Config, Field, Parameter, ResultRow, Serving, Sink, Sockets, Sql, SqlError,
+    SqlState, USER,
 };
 use postgres::NoTls;
 use weft::{Database, Options, Table, Transaction};
@@ -86,23 +87,38 @@ fn a_text_that_fails_leaves_nothing_and_names_its_error() {
     assert_eq!(gone.state(), SqlState::UNDEFINED_TABLE);
 }
 
+/// A text that was kept as it was let nobody in: the client proves that it knows the password by the
+/// verifier.
 #[test]
 fn passwords_are_kept_as_verifiers() {
-    let (_database, _sockets, sql) = opened();
+    let (_database, sockets, sql) = opened();
     assert!(!sql.has_password());
     sql.execute("alter role weft password 'secret'").unwrap();
     assert!(sql.has_password());
     let verifier = pgserver::verifier_of("secret").unwrap();
     assert!(verifier.starts_with("SCRAM-SHA-256$"));
     assert_eq!(pgserver::verifier_of(&verifier).unwrap(), verifier);
+    let server = serving(&sql, sockets);
+    let port = server.addresses()[0].port();
+    for (password, is_let_in) in [("secret", true), ("SCRAM-SHA-256$", false)] {
+        let address =
+            format!("host=127.0.0.1 port={port} user={USER} dbname={USER} password={password}");
+        let connected = postgres::Client::connect(&address, NoTls);
+        assert_eq!(connected.is_ok(), is_let_in, "{password}");
+    }
 }
 
+/// The number of sockets alone was compared: clients of sockets that no worker listens to waited for ever.
 #[test]
-fn sockets_for_another_number_of_workers_are_refused() {
+fn sockets_that_the_database_was_not_opened_beside_are_refused() {
     let (_database, _sockets, sql) = opened();
-    let others = Sockets::new(WORKERS + 1).unwrap();
-    let refused = sql.serve(&others, Vec::new(), Config::default()).err();
-    assert!(refused.unwrap().to_string().contains("Sockets::new(2)"));
+    let without = Sql::open(&Database::open(Options::default()).unwrap()).unwrap();
+    for (sql, workers) in [(&sql, WORKERS), (&sql, WORKERS + 1), (&without, WORKERS)] {
+        let others = Sockets::new(workers).unwrap();
+        let refused = sql.serve(&others, Vec::new(), Config::default()).err();
+        let refused = refused.unwrap().to_string();
+        assert!(refused.contains("Database::open_beside"), "{refused}");
+    }
 }
 
 #[test]
@@ -306,12 +322,39 @@ fn a_transaction_that_has_failed_or_ended_says_so() {
     healed.execute("rollback to s").unwrap();
     healed.execute("insert into t values (1)").unwrap();
     healed.commit().unwrap();
-    let ended = sql.begin().unwrap();
-    for text in ["commit", "select 1"] {
-        let error = ended.execute(text).unwrap_err();
-        assert_eq!(error.state(), SqlState::NO_ACTIVE_SQL_TRANSACTION, "{text}");
-    }
     assert_eq!(count(&sql, "t"), "1");
+}
+
+/// The program could not tell a transaction that its text had committed from one that had been rolled back, and
+/// went on in the next one unawares.
+#[test]
+fn a_statement_cannot_end_the_transaction_of_the_program() {
+    let (_database, _sockets, sql) = opened();
+    sql.execute("create table t (a int primary key)").unwrap();
+    let texts = [
+        "commit",
+        "commit; begin",
+        "commit and chain",
+        "end; insert into t values (2)",
+        "rollback; insert into t values (3)",
+        "abort",
+    ];
+    for text in texts {
+        let open = sql.begin().unwrap();
+        open.execute("insert into t values (1)").unwrap();
+        open.execute("savepoint s").unwrap();
+        let error = open.execute(text).unwrap_err();
+        let state = SqlState::INVALID_TRANSACTION_TERMINATION;
+        assert_eq!(error.state(), state, "{text}");
+        // The error has failed the transaction, as others do.
+        let error = open.execute_with("rollback", &[]).unwrap_err();
+        assert_eq!(error.state(), state, "{text}");
+        assert_eq!(count(&sql, "t"), "0", "{text}");
+        open.execute("rollback to s").unwrap();
+        open.commit().unwrap();
+        assert_eq!(count(&sql, "t"), "1", "{text}");
+        sql.execute("delete from t").unwrap();
+    }
 }
 
 /// The end of the database waits for its tasks: one that waits for calls of the program, on the thread
@@ -370,25 +413,50 @@ fn closed_while_waiting<T: Send + 'static>(
     answers.recv_timeout(WAIT_MAX).unwrap()
 }
 
-/// A call that waits for a lock cannot hear of the end of its transaction: the end of the lock's holder lets it go on.
+/// Checks the end of a call that waited for a lock when the database was closed: the call is given up, or comes to its
+/// lock before, because the lock's holder has ended.
+fn expect_end<T: PartialEq + std::fmt::Debug>(ended: Result<T, SqlError>, done: T) {
+    match ended {
+        Ok(now) => assert_eq!(now, done),
+        Err(error) => assert_eq!(error.state(), SqlState::ADMIN_SHUTDOWN, "{error:?}"),
+    }
+}
+
 #[test]
-fn a_call_that_waits_for_a_lock_is_carried_out_when_the_database_closes() {
+fn a_call_that_waits_for_a_lock_ends_when_the_database_closes() {
     let (database, _sockets, sql) = opened();
     let waiter = sql.begin().unwrap();
     let (inserted, after) = closed_while_waiting(&database, &sql, move |insert| {
         (waiter.execute_with(insert, &[]), waiter.query("select 1"))
     });
-    assert_eq!(inserted.unwrap(), 1);
+    expect_end(inserted, 1);
     assert_eq!(after.unwrap_err().state(), SqlState::ADMIN_SHUTDOWN);
 }
 
-/// A call in a session of its own has been submitted, and ends as it does without the closing.
 #[test]
 fn a_call_of_its_own_that_waits_for_a_lock_ends_when_the_database_closes() {
     let (database, _sockets, sql) = opened();
     let ours = sql.clone();
     let inserted = closed_while_waiting(&database, &sql, move |insert| ours.execute(insert));
-    inserted.unwrap();
+    expect_end(inserted, ());
+}
+
+/// The closing waited for hours of computation, and for a timer of any length.
+#[test]
+fn a_call_that_takes_long_is_given_up_when_the_database_closes() {
+    for text in [
+        "select pg_sleep(1000000)",
+        "select count(*) from generate_series(1, 1000000) a, generate_series(1, 1000000) b",
+    ] {
+        let (database, _sockets, sql) = opened();
+        let (answer, answers) = mpsc::channel();
+        thread::spawn(move || answer.send(sql.execute(text)));
+        // Enough for the statement to begin, most often; before that, it is refused.
+        thread::sleep(Duration::from_millis(50));
+        close(&database);
+        let error = answers.recv_timeout(WAIT_MAX).unwrap().unwrap_err();
+        assert_eq!(error.state(), SqlState::ADMIN_SHUTDOWN, "{text}");
+    }
 }
 
 /// A transaction may begin at any moment of the closing: its calls are carried out or told of the end, and its task
@@ -441,18 +509,19 @@ fn a_transaction_without_calls_ends_after_its_limit() {
 #[test]
 fn calls_of_all_handles_take_turns_on_the_workers() {
     let (database, _sockets, _sql) = opened();
+    const CALLS: u64 = 1_000;
     let on = |worker: usize| database.workers()[worker].stats().tasks_finished;
-    // A worker publishes its counters after some milliseconds.
-    let mut calls = 0;
     let before = [0, 1].map(on);
-    while [0, 1]
-        .map(on)
-        .iter()
-        .zip(before)
-        .any(|(now, before)| *now == before)
-    {
+    for _ in 0..2 * CALLS {
         Sql::open(&database).unwrap().execute("select 1").unwrap();
-        calls += 1;
-        assert!(calls < 100_000, "a worker has no call");
+    }
+    // A worker publishes its counters after some milliseconds. Few of the tasks are not calls.
+    let deadline = Instant::now() + WAIT_MAX;
+    while [0, 1]
+        .iter()
+        .any(|worker| on(*worker) < before[*worker] + CALLS)
+    {
+        assert!(Instant::now() < deadline, "a worker has too few calls");
+        thread::sleep(Duration::from_millis(1));
     }
 }

@@ -93,7 +93,7 @@ async fn converse(
         done.map_err(|error| format!("{text}: {} {}", error.state().code(), error.message()))
     };
     let client = Rc::new(Impatient::default());
-    session.attach(1, client.clone());
+    session.set_interrupt(client.clone());
     must("setup", session.execute(seeds::SETUP, &mut Nowhere).await)?;
     for text in texts {
         must(TIME_LIMIT, session.execute(TIME_LIMIT, &mut Nowhere).await)?;

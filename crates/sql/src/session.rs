@@ -296,11 +296,20 @@ impl Session {
         }
     }
 
-    /// Gives the session the number by which clients know it, and who may want its statements to
-    /// be given up.
-    pub fn attach(&mut self, process_id: i32, interrupt: Rc<dyn Interrupt>) {
+    /// Gives the session the number by which clients know it.
+    pub fn set_process_id(&mut self, process_id: i32) {
         self.environment.set_process_id(process_id);
+    }
+
+    /// Gives the session the source of requests to give its statements up.
+    pub fn set_interrupt(&mut self, interrupt: Rc<dyn Interrupt>) {
         self.interrupt = Some(interrupt);
+    }
+
+    /// Refuses statements that end a transaction block, or lets them do it again: for an owner of the session
+    /// that ends its block itself.
+    pub fn keep_block(&mut self, is_kept: bool) {
+        self.transaction.keep_block(is_kept);
     }
 
     /// Tells the session what is kept of passwords. Until then none can be set.

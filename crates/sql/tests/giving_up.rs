@@ -191,7 +191,7 @@ fn the_time_of_the_first_statement_begins_with_its_text() {
         };
         run(session, "set statement_timeout = 1500").await;
         let long = "/**/ ".repeat(100_000);
-        session.attach(1, Rc::new(slow.clone()));
+        session.set_interrupt(Rc::new(slow.clone()));
         for text in ["select 1", "explain analyze select 1"] {
             slow.polls.set(0);
             let text = format!("{long} {text}");

@@ -33,11 +33,17 @@ pub(crate) struct Shared {
     pub(crate) opened: Instant,
     pub(crate) waiting_for_clients: Registry,
     pub(crate) layers: Layers,
+    /// Sources of events of the workers, in their order; empty without any.
+    pub(crate) outsides: Vec<Arc<dyn Outside>>,
     closed: AtomicBool,
 }
 
 impl Shared {
-    pub(crate) fn new(options: &crate::Options, engine: Arc<engine::Database>) -> Arc<Shared> {
+    pub(crate) fn new(
+        options: &crate::Options,
+        engine: Arc<engine::Database>,
+        outsides: Vec<Arc<dyn Outside>>,
+    ) -> Arc<Shared> {
         Arc::new(Shared {
             engine,
             defaults: options.isolation.into(),
@@ -47,6 +53,7 @@ impl Shared {
             opened: Instant::now(),
             waiting_for_clients: Registry::default(),
             layers: Layers::default(),
+            outsides,
             closed: AtomicBool::new(false),
         })
     }
@@ -57,8 +64,12 @@ impl Shared {
         self.waiting_for_clients.close_all();
     }
 
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::SeqCst)
+    }
+
     pub(crate) fn check_open(&self) -> Result<()> {
-        if self.closed.load(Ordering::SeqCst) {
+        if self.is_closed() {
             return Err(Error::Closed);
         }
         Ok(())

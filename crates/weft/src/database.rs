@@ -101,13 +101,18 @@ impl Database {
         Database::start(options, opening, Vec::new(), |_| {})
     }
 
+    /// Returns the sources of events that the database was opened beside, one for each worker.
+    pub fn outsides(&self) -> &[Arc<dyn Outside>] {
+        &self.shared().outsides
+    }
+
     fn start(
         options: Options,
         opening: Opening,
         outsides: Vec<Arc<dyn Outside>>,
         mut progress: impl FnMut(&RecoveryProgress),
     ) -> Result<Database> {
-        let shared = Shared::new(&options, opening.engine.clone());
+        let shared = Shared::new(&options, opening.engine.clone(), outsides);
         let for_workers = shared.clone();
         let runtime = Runtime::start(
             "weft",
@@ -117,7 +122,7 @@ impl Database {
             move |number| {
                 Working::forever();
                 let state = WorkerState::new(&for_workers, number)?;
-                Ok(match outsides.get(number) {
+                Ok(match for_workers.outsides.get(number) {
                     Some(outside) => state.beside(outside.clone()),
                     None => state,
                 })
@@ -406,7 +411,7 @@ impl Database {
 
     /// Returns whether the database has been closed, and refuses new work.
     pub fn is_closed(&self) -> bool {
-        self.shared().check_open().is_err()
+        self.shared().is_closed()
     }
 
     pub(crate) fn shared(&self) -> &Arc<Shared> {

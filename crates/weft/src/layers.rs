@@ -74,6 +74,13 @@ impl Database {
     }
 }
 
+impl Closing {
+    /// Returns whether the database is closed, or is being closed.
+    pub fn is_closed(&self) -> bool {
+        self.shared.is_closed()
+    }
+}
+
 impl Drop for Closing {
     fn drop(&mut self) {
         self.shared.waiting_for_clients.deregister(self.number);

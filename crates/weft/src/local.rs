@@ -72,7 +72,7 @@ impl Database {
     pub fn open_local(options: Options) -> Result<LocalDatabase> {
         options.validate_local()?;
         let opening = Opening::begin(&options)?;
-        let shared = Shared::new(&options, opening.engine.clone());
+        let shared = Shared::new(&options, opening.engine.clone(), Vec::new());
         let state = Rc::new(WorkerState::new(&shared, 0)?);
         let mut worker = Worker::new(options.worker_config(), state.clone(), Clock::real());
         let recovered = opening.finish_on(&mut worker)?;

@@ -41,6 +41,8 @@ pub(super) struct SessionTransaction {
     block: TransactionBlock,
     /// Whether the statement is one of several of a text.
     is_batch: bool,
+    /// Whether no statement ends the block.
+    is_kept: bool,
     open: Option<Transaction>,
     changes: Changes,
     /// Plans of a transaction that has changed the catalog.
@@ -55,6 +57,7 @@ impl SessionTransaction {
             engine: engine.clone(),
             block: TransactionBlock::default(),
             is_batch: false,
+            is_kept: false,
             open: None,
             changes: Changes::new(&database.catalogs),
             private_plan_cache: RefCell::default(),
@@ -93,6 +96,26 @@ impl SessionTransaction {
 
     pub(super) fn is_batch(&self) -> bool {
         self.is_batch
+    }
+
+    /// Notes whether statements that end the block are refused.
+    pub(super) fn keep_block(&mut self, is_kept: bool) {
+        self.is_kept = is_kept;
+    }
+
+    /// Checks that a statement may end the block.
+    ///
+    /// # Errors
+    /// 2D000 if the session's owner alone ends it.
+    fn may_end(&self) -> Result<()> {
+        if !self.is_kept {
+            return Ok(());
+        }
+        let message = "a statement cannot end the transaction of its program";
+        Err(
+            SqlError::new(SqlState::INVALID_TRANSACTION_TERMINATION, message)
+                .hint("Commit the transaction or roll it back by a call of the program."),
+        )
     }
 
     /// Returns whether state that is kept to the end of the transaction is kept beyond the

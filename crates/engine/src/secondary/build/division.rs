@@ -33,9 +33,10 @@
 //! # The end of the builder
 //! A builder may end first: its task is dropped or panics, its index is dropped, its session winds up
 //! as all do before the database is closed. Helpers look for that before each attempt
-//! ([`Division::is_over`]), after a wait for room as after an abort, and end. The builder gives the index up before it drops the shared snapshot, and
-//! no helper makes another one from then on: both look under the latch of the work. A handle on the
-//! division that is kept for long, by an embedder or in the inbox of a worker that has no time,
+//! ([`Division::is_over`]), after a wait for room as after an abort, and end. The builder gives the
+//! index up before it drops the shared snapshot, and no helper makes another one from then on: both
+//! look under the latch of the work. A handle on the division that is kept for long, by an embedder or
+//! in the inbox of a worker that has no time,
 //! therefore holds no horizon.
 //!
 //! A helper's task that is dropped at any suspension point drops its transactions, which undo what is

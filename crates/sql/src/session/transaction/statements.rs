@@ -97,6 +97,9 @@ impl Session {
     }
 
     /// Carries out COMMIT or ROLLBACK, and with AND CHAIN begins another block of the same kind.
+    ///
+    /// # Errors
+    /// 2D000 if the session's owner alone ends the block; errors of the commit.
     async fn end_block(
         &mut self,
         word: &'static str,
@@ -104,6 +107,7 @@ impl Session {
         chains: bool,
         sink: &mut impl Sink,
     ) -> Result<()> {
+        self.transaction.may_end()?;
         if !self.transaction.is_explicit() {
             if chains {
                 self.transaction
