@@ -86,6 +86,28 @@ fn is_test(token: &TokenWithSpan) -> bool {
     is_keyword(token, &[Keyword::IS, Keyword::NOTNULL])
 }
 
+/// Returns how tightly an operator of patterns in signs binds, which the parser takes for a comparison.
+fn pattern_precedence(parser: &Parser<'_>) -> Option<Precedence> {
+    let [operator, next] = parser.peek_tokens_ref::<2>();
+    match operator.token {
+        // The parser reads an array behind a quantifier as the operator's operand: `||` binds more tightly than LIKE.
+        Token::DoubleTilde
+        | Token::DoubleTildeAsterisk
+        | Token::ExclamationMarkDoubleTilde
+        | Token::ExclamationMarkDoubleTildeAsterisk
+        | Token::Tilde
+        | Token::TildeAsterisk
+        | Token::ExclamationMarkTilde
+        | Token::ExclamationMarkTildeAsterisk => {
+            match is_keyword(next, &[Keyword::ANY, Keyword::ALL, Keyword::SOME]) {
+                true => Some(Precedence::Like),
+                false => Some(Precedence::PgOther),
+            }
+        }
+        _ => None,
+    }
+}
+
 /// `interval(3) '1.2345'`: the parser takes the parentheses for the interval.
 fn rounded_interval(parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
     if keyword(parser.peek_token_ref()) != Keyword::INTERVAL {
@@ -275,7 +297,10 @@ impl Dialect for Postgres {
             Compared::Ended => Some(Ok(self.prec_unknown())),
             compared => {
                 self.compared.set(compared);
-                BASE.get_next_precedence(parser)
+                match pattern_precedence(parser) {
+                    Some(precedence) => Some(Ok(self.prec_value(precedence))),
+                    None => BASE.get_next_precedence(parser),
+                }
             }
         }
     }

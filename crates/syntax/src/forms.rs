@@ -13,12 +13,14 @@
 //! | `TRIM(LEADING FROM x, y)` | `pg_catalog.ltrim(x, y)` |
 //! | `FOR UPDATE OF a, b NOWAIT` | a clause for each of `a`, `b` |
 //! | `CREATE UNLOGGED TABLE` | `CREATE TABLE`: it is kept all the same |
+//! | `x NOT LIKE ALL (y)`, `ILIKE`, `ANY`, `SOME` | `x !~~ ALL (y)` |
 //! | `CREATE RECURSIVE VIEW v (a) AS q` | `CREATE VIEW v (a) AS WITH RECURSIVE v (a) AS (q) SELECT a FROM v` |
 //!
 //! Locations stay those of the text; tokens that are put in have that of the one before them. The
 //! words that begin these forms are reserved in PostgreSQL, so that none is a name.
 
 mod fetch;
+mod pattern;
 
 use sqlparser::{
     keywords::Keyword,
@@ -56,6 +58,8 @@ pub(super) fn is_form(token: &Token) -> bool {
                     | Keyword::OF
                     | Keyword::UNLOGGED
                     | Keyword::RECURSIVE
+                    | Keyword::LIKE
+                    | Keyword::ILIKE
             )
 }
 
@@ -199,6 +203,7 @@ impl Given<'_> {
             Keyword::RECURSIVE if is_definition() && self.keyword(at + 1) == Keyword::VIEW => {
                 self.recursive_view(at)
             }
+            Keyword::LIKE | Keyword::ILIKE => self.quantified_pattern(at, before),
             _ => None,
         }
     }

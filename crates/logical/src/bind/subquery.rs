@@ -114,21 +114,15 @@ impl Binder<'_> {
             ));
         }
         // `ALL` holds unless the opposite holds for any.
-        let opposite;
-        let (operator, negated) = match quantifier {
-            Quantifier::Any => (operator, false),
-            Quantifier::None => ("=", true),
-            Quantifier::All => {
-                opposite = negator(operator).ok_or_else(|| {
-                    place(
-                        SqlError::unsupported(format_args!("{operator} ALL over a subquery")),
-                        position,
-                    )
-                })?;
-                (opposite, true)
-            }
+        let (test, is_test_negated, negated) = match quantifier {
+            Quantifier::Any => (operator, false, false),
+            Quantifier::None => ("=", false, true),
+            Quantifier::All => match negator(operator) {
+                Some(opposite) => (opposite, false, true),
+                None => (operator, true, true),
+            },
         };
-        if left.len() > 1 && operator != "=" {
+        if left.len() > 1 && test != "=" {
             return Err(place(
                 SqlError::unsupported("a comparison of rows with ANY or ALL"),
                 position,
@@ -137,7 +131,8 @@ impl Binder<'_> {
         let mut tests = Vec::with_capacity(left.len());
         for (left, output) in left.into_iter().zip(&outputs) {
             let right = Expression::column(output.column, output.ty, output.modifier);
-            tests.push(self.operator(operator, Some(left), right, position)?);
+            let test = self.operator(test, Some(left), right, position)?;
+            tests.push(if is_test_negated { not(test) } else { test });
         }
         let found = self.apply(SubqueryKind::Any(tests), relation, BOOL, clause);
         Ok(if negated { not(found) } else { found })

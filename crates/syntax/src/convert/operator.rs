@@ -238,36 +238,25 @@ fn pattern(tree: ast::Expr) -> ControlFlow<ast::Expr, (Box<ast::Expr>, Link)> {
         ast::Expr::ILike { .. } => ["~~*", "!~~*"],
         _ => ["~~", "!~~"],
     };
-    let (left, operator, pattern, any, translation, escape) = match tree {
-        ast::Expr::Like {
-            any: true,
-            escape_char: Some(_),
-            expr,
-            ..
-        }
-        | ast::Expr::ILike {
-            any: true,
-            escape_char: Some(_),
-            expr,
-            ..
-        } => return ControlFlow::Continue((expr, Link::Refused("ESCAPE behind ANY"))),
+    let (left, operator, pattern, translation, escape) = match tree {
+        // A quantifier stands behind signs alone (`forms/pattern.rs`).
         ast::Expr::Like {
             negated,
-            any,
             expr,
             pattern,
             escape_char,
+            ..
         }
         | ast::Expr::ILike {
             negated,
-            any,
             expr,
             pattern,
             escape_char,
+            ..
         } => {
             let operator = names[usize::from(negated)];
             let translation = escape_char.is_some().then_some("like_escape");
-            (expr, operator, pattern, any, translation, escape_char)
+            (expr, operator, pattern, translation, escape_char)
         }
         ast::Expr::SimilarTo {
             negated,
@@ -277,19 +266,16 @@ fn pattern(tree: ast::Expr) -> ControlFlow<ast::Expr, (Box<ast::Expr>, Link)> {
         } => {
             let operator = if negated { "!~" } else { "~" };
             let translation = Some("similar_to_escape");
-            (expr, operator, pattern, false, translation, escape_char)
+            (expr, operator, pattern, translation, escape_char)
         }
         other => return ControlFlow::Break(other),
     };
-    let link = match any {
-        true => Link::Quantified(Operator::known(operator), pattern, false),
-        false => Link::Pattern(Pattern {
-            operator,
-            pattern,
-            translation,
-            escape,
-        }),
-    };
+    let link = Link::Pattern(Pattern {
+        operator,
+        pattern,
+        translation,
+        escape,
+    });
     ControlFlow::Continue((left, link))
 }
 
