@@ -14,12 +14,14 @@
 //! | `FOR UPDATE OF a, b NOWAIT` | a clause for each of `a`, `b` |
 //! | `CREATE UNLOGGED TABLE` | `CREATE TABLE`: it is kept all the same |
 //! | `x NOT LIKE ALL (y)`, `ILIKE`, `ANY`, `SOME` | `x !~~ ALL (y)` |
+//! | `CREATE TABLE t (..) WITH (a, b = 1)` | `CREATE TABLE t (..) WITH (a = TRUE, b = 1)` |
 //! | `CREATE RECURSIVE VIEW v (a) AS q` | `CREATE VIEW v (a) AS WITH RECURSIVE v (a) AS (q) SELECT a FROM v` |
 //!
 //! Locations stay those of the text; tokens that are put in have that of the one before them. The
 //! words that begin these forms are reserved in PostgreSQL, so that none is a name.
 
 mod fetch;
+mod parameters;
 mod pattern;
 
 use sqlparser::{
@@ -60,6 +62,7 @@ pub(super) fn is_form(token: &Token) -> bool {
                     | Keyword::RECURSIVE
                     | Keyword::LIKE
                     | Keyword::ILIKE
+                    | Keyword::WITH
             )
 }
 
@@ -204,6 +207,7 @@ impl Given<'_> {
                 self.recursive_view(at)
             }
             Keyword::LIKE | Keyword::ILIKE => self.quantified_pattern(at, before),
+            Keyword::WITH if is_definition() => self.parameters(at, before),
             _ => None,
         }
     }

@@ -54,7 +54,7 @@ fn places(tokens: &[TokenWithSpan], column: &str) -> Vec<Span> {
 }
 
 /// Returns the name that a word is.
-fn folded(word: &Word) -> String {
+pub(crate) fn folded(word: &Word) -> String {
     name::fold(word.to_ident(Span::empty()))
 }
 

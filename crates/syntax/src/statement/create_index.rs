@@ -117,14 +117,5 @@ fn check_method(create: &ast::CreateIndex) -> Result<()> {
             );
         }
     }
-    create.with.iter().try_for_each(|parameter| {
-        let name = match parameter {
-            ast::Expr::BinaryOp { left, .. } => &**left,
-            name => name,
-        };
-        match name {
-            ast::Expr::Identifier(name) => Owner::Index.accept(Name::of(name).as_str()),
-            _ => Err(SqlError::unsupported("this parameter of an index")),
-        }
-    })
+    Owner::Index.accept_expressions(&create.with)
 }

@@ -1,13 +1,20 @@
 //! Storage parameters of tables, columns and indexes, as `fillfactor`.
 //!
-//! They say how PostgreSQL lays out and clears up its files, and nothing here: their names are checked, and their
-//! values are passed over, but for that of `oids`.
+//! They say how PostgreSQL lays out and clears up its files, and nothing here: their names and values are checked, and
+//! passed over.
+
+mod kind;
 
 use sqlparser::{ast, parser::Parser, tokenizer::Token};
 use types::{Result, SqlError, SqlState};
 
+use self::kind::Kind;
 use super::definition::{Parsed, unexpected};
-use crate::{name::Name, string};
+use crate::{
+    kept_text::folded,
+    name::{Name, fold},
+    string,
+};
 
 /// The kind of thing that parameters are of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,48 +28,49 @@ pub(super) enum Owner {
 }
 
 impl Owner {
-    /// Returns the names of the parameters that there are.
-    fn names(self) -> &'static [&'static str] {
+    /// Returns the parameters that there are.
+    fn parameters(self) -> &'static [(&'static str, Kind)] {
         match self {
-            Self::NewTable | Self::Table => &[
-                "autovacuum_analyze_scale_factor",
-                "autovacuum_analyze_threshold",
-                "autovacuum_enabled",
-                "autovacuum_freeze_max_age",
-                "autovacuum_freeze_min_age",
-                "autovacuum_freeze_table_age",
-                "autovacuum_multixact_freeze_max_age",
-                "autovacuum_multixact_freeze_min_age",
-                "autovacuum_multixact_freeze_table_age",
-                "autovacuum_vacuum_cost_delay",
-                "autovacuum_vacuum_cost_limit",
-                "autovacuum_vacuum_insert_scale_factor",
-                "autovacuum_vacuum_insert_threshold",
-                "autovacuum_vacuum_scale_factor",
-                "autovacuum_vacuum_threshold",
-                "fillfactor",
-                "log_autovacuum_min_duration",
-                "parallel_workers",
-                "toast_tuple_target",
-                "user_catalog_table",
-                "vacuum_index_cleanup",
-                "vacuum_truncate",
-            ],
-            Self::Column => &["n_distinct", "n_distinct_inherited"],
-            Self::Index => &["deduplicate_items", "fillfactor"],
+            Self::NewTable | Self::Table => kind::OF_TABLES,
+            Self::Column => kind::OF_COLUMNS,
+            Self::Index => kind::OF_INDEXES,
         }
     }
 
-    /// Accepts a parameter of a name.
+    /// Accepts a parameter, which is true without a value.
     ///
     /// # Errors
-    /// 22023 for a name that no parameter has.
-    pub(super) fn accept(self, name: &str) -> Result<()> {
-        if self.names().contains(&name) {
-            return Ok(());
-        }
-        let message = format!("unrecognized parameter \"{name}\"");
-        Err(SqlError::new(SqlState::INVALID_PARAMETER_VALUE, message))
+    /// 22023 for a name that no parameter has, and for a value that it cannot have.
+    fn accept(self, parameter: &Parameter) -> Result<()> {
+        let name = parameter.name.as_str();
+        let mut known = self.parameters().iter();
+        let Some((_, kind)) = known.find(|(known, _)| *known == name) else {
+            let message = format!("unrecognized parameter \"{name}\"");
+            return Err(SqlError::new(SqlState::INVALID_PARAMETER_VALUE, message));
+        };
+        kind.accept(name, parameter.value.as_ref().map_or("true", Value::text))
+    }
+
+    /// Accepts the parameters of an index, which the parser reads as expressions.
+    ///
+    /// # Errors
+    /// As of [`Self::accept_each`]; 0A000 for what is no parameter.
+    pub(super) fn accept_expressions(self, parameters: &[ast::Expr]) -> Result<()> {
+        let parameters = parameters.iter().map(|parameter| {
+            let (name, value) = match parameter {
+                ast::Expr::BinaryOp { left, right, .. } => (&**left, Some(Value::of(right))),
+                name => (name, None),
+            };
+            match name {
+                ast::Expr::Identifier(name) => Ok(Parameter {
+                    namespace: None,
+                    name: Name::of(name),
+                    value,
+                }),
+                _ => Err(SqlError::unsupported("this parameter of an index")),
+            }
+        });
+        self.accept_each(&parameters.collect::<Result<Vec<_>>>()?)
     }
 
     /// Accepts the parameters that the parser has read behind WITH.
@@ -84,8 +92,8 @@ impl Owner {
     /// Accepts parameters: all namespaces, and what is said of rows' numbers, come before the first name.
     ///
     /// # Errors
-    /// 22023 for a namespace or a name that no parameter has; 0A000 for rows with numbers of their own; 42601 for a
-    /// value that is no Boolean of whether they have.
+    /// 22023 for a namespace or a name that no parameter has, and for a value that the parameter cannot have; 0A000 for
+    /// rows with numbers of their own; 42601 for a value that is no Boolean of whether they have.
     fn accept_each(self, parameters: &[Parameter]) -> Result<()> {
         let is_oids = |parameter: &Parameter| {
             let is_own = self == Self::NewTable && parameter.namespace.is_none();
@@ -98,7 +106,7 @@ impl Owner {
             }
         }
         let mut names = parameters.iter().filter(|parameter| !is_oids(parameter));
-        names.try_for_each(|parameter| self.accept(parameter.name.as_str()))
+        names.try_for_each(|parameter| self.accept(parameter))
     }
 
     fn accept_namespace(self, namespace: Option<&Name>) -> Result<()> {
@@ -165,7 +173,7 @@ impl Value {
     /// Takes a value from the parser, which reads any expression.
     fn of(value: &ast::Expr) -> Self {
         match value {
-            ast::Expr::Identifier(ident) => Self::Text(ident.value.clone()),
+            ast::Expr::Identifier(ident) => Self::Text(fold(ident.clone())),
             ast::Expr::Value(value) => match value.value.clone().into_string() {
                 Some(text) => Self::Text(text),
                 None if matches!(value.value, ast::Value::Boolean(_)) => {
@@ -188,7 +196,7 @@ impl Value {
         };
         let value = match &parser.peek_token_ref().token {
             Token::Number(digits, _) => Self::Number(format!("{sign}{digits}")),
-            Token::Word(word) if sign.is_empty() => Self::Text(word.value.clone()),
+            Token::Word(word) if sign.is_empty() => Self::Text(folded(word)),
             token => match string(token).filter(|_| sign.is_empty()) {
                 Some(text) => Self::Text(text.to_owned()),
                 None => return unexpected(parser, "a value"),
@@ -196,6 +204,13 @@ impl Value {
         };
         parser.advance_token();
         Ok(value)
+    }
+
+    /// Returns the value as it is written, a name folded.
+    fn text(&self) -> &str {
+        match self {
+            Self::Number(text) | Self::Text(text) => text,
+        }
     }
 
     /// Returns the value as a Boolean, if it is one: 0, 1, or one of four words.
