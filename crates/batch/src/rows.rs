@@ -22,7 +22,7 @@ mod new_row;
 #[cfg(test)]
 mod tests;
 
-use std::{convert::Infallible, mem::MaybeUninit, ops::Range, ptr::NonNull, rc::Rc, result};
+use std::{convert::Infallible, mem::MaybeUninit, ptr::NonNull, rc::Rc, result};
 
 use interleave::{Gradual, Policy as _, Prefetching, RELEASED_AT_ONCE, Release};
 use types::{Charge, Memory, Result, Scratch, Value, row::Taking};
@@ -360,17 +360,15 @@ impl Rows {
         self.values_bytes() + self.arena.allocated_bytes() + full
     }
 
-    /// Returns the bytes that the values of some rows take without their own width, or all bytes of the rows if a
-    /// record is among them, whose bytes are not known.
-    pub fn borrowed_bytes(&self, rows: Range<usize>) -> usize {
-        let mut bytes = 0;
-        for value in rows.flat_map(|at| self.row(at)) {
-            match value {
-                Value::Record(_) => return self.bytes(),
-                other => bytes += other.borrowed_bytes(),
-            }
-        }
-        bytes
+    /// Returns the bytes that columns of a row take without their own width, each as often as it is named. A record,
+    /// whose bytes are not known, counts for all bytes of the rows.
+    pub fn borrowed_bytes(&self, row: usize, columns: &[usize]) -> usize {
+        let row = self.row(row);
+        let bytes = columns.iter().map(|column| match &row[*column] {
+            Value::Record(_) => self.bytes(),
+            other => other.borrowed_bytes(),
+        });
+        bytes.sum()
     }
 
     fn values_bytes(&self) -> usize {

@@ -310,6 +310,26 @@ fn batches_of_changed_rows_end_by_their_bytes() {
     );
 }
 
+/// A short statement may show one column many times: the client's output had 40 MB of a batch of 400 KB before the client
+/// was asked to take them, and none of it was charged.
+#[test]
+fn columns_that_are_shown_often_are_handed_over_in_parts() {
+    let mut bed = Bed::with_memory(4 * MEMORY);
+    bed.run(
+        "create table notes (id int primary key, note text);
+         insert into notes select i, repeat('x', 10000) from generate_series(1, 40) i",
+    )
+    .unwrap();
+    let notes = vec!["note"; 100].join(", ");
+    bed.within(async move |session| {
+        let mut widest = Widest::default();
+        let query = format!("select {notes} from notes");
+        session.execute(&query, &mut widest).await.unwrap();
+        let most = widest.most;
+        assert!((1_000_000..3 << 20).contains(&most), "{most} bytes at once");
+    });
+}
+
 /// Keys and records of new rows were charged in batches alone, not with ON CONFLICT or MERGE, and changed rows that are
 /// made beside the output never: each of these held one large row more than the statement was charged for.
 #[test]

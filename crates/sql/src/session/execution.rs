@@ -14,7 +14,7 @@ use super::{
     CommandTag, Field, ResultRow, Session, Sink, environment::StatementEnvironment,
     query::CachedPlan,
 };
-use batch::{Rows, SpareRows};
+use batch::{BATCH_BYTES, Rows, SpareRows};
 use catalog::{Catalog, from_engine};
 use executor::{
     execute::{BATCH_ROWS, Budget, Counters, ExecutionContext, KeyChanges, Opened, SharedRows},
@@ -142,17 +142,22 @@ impl Session {
                 execution.has_all = execution.opened.is_over();
                 batch.settle(context.memory())?;
             }
-            // Until the client has taken large values they are also in the bytes that are sent to
-            // it.
+            // Until the client has taken large values they are also in the bytes that are sent to it, as often as
+            // they are shown.
             let mut sent = Charge::default();
             let rows = (batch.len() - execution.taken).min((most - count) as usize);
-            if batch.is_large() {
-                let rows = execution.taken..execution.taken + rows;
-                sent.set(context.memory(), batch.borrowed_bytes(rows))?;
-            }
+            let is_large = batch.is_large() || outputs.len() > batch.width();
             if cached_plan.shows_rows() {
                 for at in execution.taken..execution.taken + rows {
                     context.pause(1).await;
+                    if is_large {
+                        if sent.bytes() >= BATCH_BYTES {
+                            sink.drain().await?;
+                            sent.lower(0);
+                        }
+                        let bytes = sent.bytes() + batch.borrowed_bytes(at, outputs);
+                        sent.set(context.memory(), bytes)?;
+                    }
                     let row = batch.row(at);
                     if !are_first {
                         values.clear();
