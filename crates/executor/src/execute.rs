@@ -14,7 +14,7 @@
 //! | joins: by hash, by lookup, by nesting; output of the first two | `hash_join.rs`, `index_join.rs`, `nested_loop_join.rs`; `matches.rs` |
 //! | rows by their keys: by hash, in an array | `tuple_hash_table.rs`, `perfect_hash_table.rs` |
 //! | subqueries, their rows by hash; functions that wait; sequences; shared relations | `apply.rs`, `subplan_hash_table.rs`; `waiting_calls.rs`; `sequences.rs`; `shared.rs` |
-//! | sorting, limits; set operations | `sort.rs`, `merge_sort.rs`, `limit.rs`; `set_operation.rs`, `distinct.rs` |
+//! | sorting, limits; set operations | `sort.rs`, `incremental_sort.rs`, `merge_sort.rs`, `limit.rs`; `set_operation.rs`, `distinct.rs` |
 //! | memory and time of an execution; its measurement | `budget.rs`; `measure.rs` |
 //! | rows that a client sends | `copy_source.rs` |
 //! | groups; functions that return sets | `aggregate.rs`; `functions.rs` |
@@ -31,6 +31,7 @@ mod distinct;
 mod errors;
 mod functions;
 mod hash_join;
+mod incremental_sort;
 mod index_join;
 mod insert;
 mod key;

@@ -168,6 +168,8 @@ pub enum Plan {
         /// Most rows that are kept, a `bigint`; NULL or `None` keeps all rows. Needs no row.
         limit: Option<Program>,
     },
+    /// `ORDER BY` of rows that come in the order of the first keys: some rows are sorted at a time.
+    IncrementalSort(IncrementalSort),
     /// `LIMIT` and `OFFSET`.
     Limit {
         /// Operator that gives the rows.
@@ -412,6 +414,22 @@ pub struct SortKey {
     pub descending: bool,
     /// `NULLS FIRST`: NULLs come before all values, whatever the direction.
     pub nulls_first: bool,
+}
+
+/// A sort of rows that come in the order of the first keys. Rows that are equal in these are a group; all rows of a
+/// group are sorted at once.
+#[derive(Debug)]
+pub struct IncrementalSort {
+    /// Operator that gives the rows.
+    pub input: Box<Plan>,
+    /// Sort keys over a row of the input, the most significant first.
+    pub keys: Vec<SortKey>,
+    /// Number of the first keys in whose order the rows come: one at least, and not all.
+    pub presorted: usize,
+    /// Most rows that are given, a `bigint`; NULL or `None` gives all rows. Needs no row.
+    pub limit: Option<Program>,
+    /// Estimated number of groups.
+    pub groups: f64,
 }
 
 /// A relation that is read in several places, or reads itself.

@@ -245,6 +245,43 @@ fn estimates_stand_beside_the_operators() {
     assert!(number(&sort["Startup Cost"]) >= number(&input["Total Cost"]));
 }
 
+#[test]
+fn rows_in_the_order_of_the_first_keys_are_sorted_group_by_group() {
+    let mut bed = Bed::new();
+    bed.run(
+        "create table reading (place int, at int, value int, primary key (place, at));
+         create index reading_value on reading (value);
+         insert into reading select i % 100, i, i % 1000 from generate_series(1, 5000) i;
+         analyze",
+    )
+    .unwrap();
+    let mut lines = |query: &str| told(&mut bed, &format!("explain (costs off) {query}"));
+    assert_eq!(
+        lines("select * from reading order by place desc, value"),
+        [
+            "Incremental Sort",
+            "  Sort Key: place DESC, value",
+            "  Presorted Key: place DESC",
+            "  ->  Scan Backward on reading",
+        ]
+    );
+    let few = lines("select * from reading order by value, place limit 3").join("\n");
+    assert!(few.contains("Presorted Key: value\n"), "{few}");
+    assert!(few.contains("Index Scan using reading_value"), "{few}");
+    // One place says nothing about an order.
+    let sorted = lines("select * from reading where place = 3 order by place, value");
+    assert_eq!(sorted[0], "Sort");
+    // An index of which many entries would be read for the first rows.
+    let filtered =
+        lines("select * from reading where at = 7 order by value, place limit 3").join("\n");
+    assert!(!filtered.contains("Index"), "{filtered}");
+    let all = "explain (format json) select * from reading order by place, value";
+    let json = json(&mut bed, all);
+    let sort = &json["Plan"];
+    let first_group = number(&sort["Total Cost"]) / 100.0;
+    assert!(number(&sort["Startup Cost"]) < first_group, "{json}");
+}
+
 /// A limit was shown with the cost of all rows below it, and with more for handing them on.
 #[test]
 fn a_limit_costs_what_it_asks_for() {

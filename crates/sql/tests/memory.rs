@@ -17,8 +17,10 @@ const MEMORY: usize = 32 << 20;
 const TABLES: &str = "
     create table item (id int primary key, kind int, name text);
     create table part (i int);
+    create table pair (a int, b int, primary key (a, b));
     insert into item select i, i % 10, 'item ' || i from generate_series(1, 2000) i;
     insert into part select i from generate_series(1, 2000) i;
+    insert into pair select 1, i from generate_series(1, 2000) i;
     analyze item; analyze part";
 
 /// Statements that keep more than there is.
@@ -31,6 +33,8 @@ const HUNGRY: &[&str] = &[
     "select a.i from part a, part b order by a.i + b.i",
     "select a.name || b.name from item a, item b order by 1",
     "select a.id from item a, item b order by a.id, b.id limit 3000000",
+    // One group of rows that are sorted at once, since the order of groups is that of the key.
+    "select b from pair order by a, repeat(b::text, 10000)",
     // Groups, their states, and rows that were met before.
     "select a.id, b.id, count(*) from item a, item b group by a.id, b.id",
     "select a.id, count(*) from item a, item b group by cube(a.id, b.id, a.kind)",
@@ -221,6 +225,23 @@ fn rows_that_are_left_out_are_not_held() {
             .rows;
         assert_eq!(found.len(), rows, "{query}");
     }
+}
+
+/// A sort once kept all rows, also where they came in the order of its first keys: here 30 MB, of which a statement may
+/// have 3.
+#[test]
+fn a_sort_keeps_one_group_at_a_time() {
+    let mut bed = Bed::with_memory(4 * MEMORY);
+    bed.run(
+        "create table logged (day int, id int, note text, primary key (day, id));
+         insert into logged select i / 1000, i, repeat('x', 300) from generate_series(1, 100000) i;
+         set weft.statement_memory = '3MB'",
+    )
+    .unwrap();
+    let before = bed.statement_bytes();
+    let count = "select count(*), sum(length(note)) from (select note from logged order by day, -id offset 0) s";
+    assert_eq!(bed.run(count).unwrap().rows, [["100000", "30000000"]]);
+    assert_eq!(bed.statement_bytes(), before);
 }
 
 /// A document of which a query returns the length was charged twice: once where it was read, and once as if the client

@@ -18,7 +18,9 @@ fn table() -> Bed {
         "create table t (a int primary key, b int, c text);
          create index t_b on t (b);
          create table few (a int primary key, b int);
+         create table pair (b int, a int, c text, primary key (b, a));
          insert into t select i, 7, 'row ' || i from generate_series(1, {ROWS}) i;
+         insert into pair select b, a, c from t;
          insert into few values (1, 7), (2, 7), (3, 8)"
     ))
     .unwrap();
@@ -194,6 +196,11 @@ fn every_operator_gives_turns() {
         ),
         (
             "select max(a) from (select a from t order by c desc, a offset 5) s",
+            2 * ROWS,
+            "20000",
+        ),
+        (
+            "select max(a) from (select a from pair order by b, c desc offset 5) s",
             2 * ROWS,
             "20000",
         ),

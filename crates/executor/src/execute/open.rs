@@ -14,6 +14,7 @@ use super::{
     distinct::Distinct,
     functions::{FunctionScanOperator, ProjectSetOperator},
     hash_join::HashJoinOperator,
+    incremental_sort::IncrementalSort,
     index_join::IndexJoinOperator,
     insert::InsertOperator,
     limit::LimitOperator,
@@ -117,6 +118,12 @@ impl<'p> Opening<'p, '_> {
             Plan::Sort { input, keys, limit } => {
                 Box::new(SortOperator::new(self.input(input)?, keys, limit.as_ref()))
             }
+            Plan::IncrementalSort(sort) => Box::new(IncrementalSort::new(
+                self.input(&sort.input)?,
+                &sort.keys,
+                sort.presorted,
+                sort.limit.as_ref(),
+            )),
             Plan::Limit {
                 input,
                 limit,
@@ -277,6 +284,7 @@ pub(super) fn width(plan: &Plan) -> usize {
         | Plan::Sort { input, .. }
         | Plan::Limit { input, .. }
         | Plan::LockRows { input, .. } => width(input),
+        Plan::IncrementalSort(sort) => width(&sort.input),
         Plan::Project { values, .. } => values.len(),
         Plan::ProjectSet { input, calls } => width(input) + columns(calls),
         Plan::Window { input, windows } => width(input) + windows.len(),

@@ -1,4 +1,6 @@
 //! Sorting in memory; if a limit is known, only that many rows are kept.
+//!
+//! [`SortOperator`] sorts all rows of its input at once by a [`Sorter`]; `incremental_sort.rs` sorts some at a time.
 
 use std::cmp::Ordering;
 
@@ -31,47 +33,60 @@ pub(super) fn compare_keys(keys: &[SortKey], left: &[Value<'_>], right: &[Value<
     Ordering::Equal
 }
 
-pub(super) struct SortOperator<'p> {
-    input: Input<'p>,
+/// Rows that are read, put in order, and then given.
+pub(super) struct Sorter<'p> {
     keys: &'p [SortKey],
     limit: Option<&'p Program>,
-    /// All rows, each followed by its keys.
+    /// Number of values of a row without its keys.
+    width: usize,
+    /// Rows, each followed by its keys.
     rows: Rows,
     /// Positions of the rows, in order; `None` before they were read.
     order: Option<Order>,
     next: usize,
 }
 
-impl<'p> SortOperator<'p> {
-    pub(super) fn new(input: Input<'p>, keys: &'p [SortKey], limit: Option<&'p Program>) -> Self {
-        let rows = Rows::new(input.batch.width() + keys.len());
+impl<'p> Sorter<'p> {
+    pub(super) fn new(width: usize, keys: &'p [SortKey], limit: Option<&'p Program>) -> Self {
         Self {
-            input,
             keys,
             limit,
-            rows,
+            width,
+            rows: Rows::new(width + keys.len()),
             order: None,
             next: 0,
         }
     }
 
-    async fn advance(&mut self, context: &ExecutionContext<'_>, out: &mut Rows) -> Result<bool> {
-        if self.order.is_none() {
-            self.read(context).await?;
-        }
-        let width = self.input.batch.width();
+    /// Returns whether rows were read; they may all be given already.
+    fn is_read(&self) -> bool {
+        self.order.is_some()
+    }
+
+    /// Adds the next rows in order to `out`; returns false if all were given.
+    pub(super) fn give(&mut self, out: &mut Rows) -> bool {
         let order = self.order.as_deref().unwrap_or_default();
         for &at in &order[self.next..] {
-            out.push(self.rows.row(at as usize)[..width].iter().copied());
+            out.push(self.rows.row(at as usize)[..self.width].iter().copied());
             if out.is_full() {
                 break;
             }
         }
         self.next += out.len();
-        Ok(!out.is_empty())
+        !out.is_empty()
     }
 
-    async fn read(&mut self, context: &ExecutionContext<'_>) -> Result<()> {
+    /// Reads rows and puts them in order: all rows, or those before the first that differs from the row before in the
+    /// keys `presorted`, after as many rows, or bytes, as a batch has.
+    ///
+    /// # Errors
+    /// Errors of the input and of the keys; 53200 if the statement may not hold as much.
+    pub(super) async fn read(
+        &mut self,
+        input: &mut Input<'_>,
+        presorted: Option<&[SortKey]>,
+        context: &ExecutionContext<'_>,
+    ) -> Result<()> {
         let limit = match self.limit {
             Some(limit) => match limit.run(&mut context.evaluator(&Scratch::new()), &[])? {
                 Value::Int8(limit) => usize::try_from(limit).ok(),
@@ -80,21 +95,32 @@ impl<'p> SortOperator<'p> {
             None => None,
         };
         let mut scratch = Scratch::new();
-        while self.input.more(context).await? {
+        let mut ended = false;
+        while !ended && input.more(context).await? {
             scratch.reset();
             let mut evaluator = context.evaluator(&scratch);
             let mut values = Vec::with_capacity(self.rows.width());
-            for at in 0..self.input.batch.len() {
+            while input.taken < input.batch.len() {
                 context.pause(1).await;
-                let row = self.input.batch.row(at);
+                let row = input.batch.row(input.taken);
                 values.clear();
                 values.extend_from_slice(row);
                 for key in self.keys {
                     values.push(key.value.run(&mut evaluator, row)?);
                 }
+                if let Some(keys) = presorted
+                    && self.rows.is_full()
+                {
+                    let last = self.rows.row(self.rows.len() - 1);
+                    let (last, own) = (&last[self.width..], &values[self.width..]);
+                    ended = compare_keys(keys, last, own).is_ne();
+                    if ended {
+                        break;
+                    }
+                }
                 self.rows.push(values.iter().copied());
+                input.taken += 1;
             }
-            self.input.taken = self.input.batch.len();
             self.rows.settle(context.memory())?;
             if let Some(limit) = limit {
                 self.keep(limit, context).await?;
@@ -108,8 +134,7 @@ impl<'p> SortOperator<'p> {
 
     /// Returns the positions of all rows in order; equal rows stay in their order.
     async fn in_order(&self, context: &ExecutionContext<'_>) -> Result<Order> {
-        let width = self.input.batch.width();
-        let keys = |at| &self.rows.row(at)[width..];
+        let keys = |at| &self.rows.row(at)[self.width..];
         let compare = |left, right| compare_keys(self.keys, keys(left), keys(right));
         Order::of(self.rows.len(), context, |at| bytes_of(keys(at)), compare).await
     }
@@ -132,6 +157,34 @@ impl<'p> SortOperator<'p> {
         released().await;
         self.rows.settle(context.memory())
     }
+
+    /// Forgets all rows.
+    pub(super) fn clear(&mut self) {
+        self.rows.clear();
+        self.order = None;
+        self.next = 0;
+    }
+}
+
+pub(super) struct SortOperator<'p> {
+    input: Input<'p>,
+    sorter: Sorter<'p>,
+}
+
+impl<'p> SortOperator<'p> {
+    pub(super) fn new(input: Input<'p>, keys: &'p [SortKey], limit: Option<&'p Program>) -> Self {
+        Self {
+            sorter: Sorter::new(input.batch.width(), keys, limit),
+            input,
+        }
+    }
+
+    async fn advance(&mut self, context: &ExecutionContext<'_>, out: &mut Rows) -> Result<bool> {
+        if !self.sorter.is_read() {
+            self.sorter.read(&mut self.input, None, context).await?;
+        }
+        Ok(self.sorter.give(out))
+    }
 }
 
 impl Operator for SortOperator<'_> {
@@ -141,8 +194,6 @@ impl Operator for SortOperator<'_> {
 
     fn rewind(&mut self) {
         self.input.rewind();
-        self.rows.clear();
-        self.order = None;
-        self.next = 0;
+        self.sorter.clear();
     }
 }

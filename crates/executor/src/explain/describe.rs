@@ -196,6 +196,18 @@ impl Describing<'_> {
                     ..self.over("Sort", input)
                 }
             }
+            Plan::IncrementalSort(sort) => {
+                let presorted = &sort.keys[..sort.presorted];
+                let mut properties = vec![
+                    ("Sort Key", self.sort_keys(&sort.keys)),
+                    ("Presorted Key", self.sort_keys(presorted)),
+                ];
+                self.push("First", &sort.limit, &mut properties);
+                Node {
+                    properties,
+                    ..self.over("Incremental Sort", &sort.input)
+                }
+            }
             Plan::Limit {
                 input,
                 limit,

@@ -167,7 +167,11 @@ impl Estimator {
     }
 
     /// Returns the number of groups of rows that are equal in all keys.
-    fn groups<'e>(&self, keys: impl IntoIterator<Item = &'e Expression>, rows: f64) -> f64 {
+    pub(super) fn groups<'e>(
+        &self,
+        keys: impl IntoIterator<Item = &'e Expression>,
+        rows: f64,
+    ) -> f64 {
         let groups: f64 = keys
             .into_iter()
             .map(|key| {

@@ -273,6 +273,11 @@ fn startup(plan: &Plan, own: Estimate, below: &[Estimate]) -> f64 {
         Plan::HashJoin(_) => first.startup + second.total + second.rows * BUILT,
         Plan::NestedLoopJoin(_) | Plan::Apply(_) => first.startup + second.startup,
         Plan::Aggregate(_) | Plan::Window { .. } | Plan::Sort { .. } => once_all_is_read,
+        // One group is sorted before the first row.
+        Plan::IncrementalSort(sort) => {
+            let groups = sort.groups.min(own.rows).max(1.0);
+            first.startup + (once_all_is_read - first.startup) / groups
+        }
         Plan::Set { .. } => total(below),
         // The last one is the body's; those before it are the definitions'.
         Plan::With { .. } => match below.split_last() {

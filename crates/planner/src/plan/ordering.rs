@@ -1,10 +1,13 @@
 //! Orders that a scan gives by itself, because the key that it reads by is in that order. Then no
-//! sort is needed, and a LIMIT ends the scan.
+//! sort is needed, and a LIMIT ends the scan. A scan that gives the order of the first sort keys is sorted some rows at
+//! a time.
 
 use types::Result;
 
 use super::{
     AccessPath, Plan, Scan,
+    cost::{FETCHED, SCANNED, SEEK},
+    estimate::Estimator,
     implied::{is_all_implied, is_same},
     lower::{Lowering, Node},
 };
@@ -19,6 +22,17 @@ struct Part {
     value: Expression,
     descending: bool,
     nulls_first: Option<bool>,
+}
+
+/// The part of an order that a plan gives.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Given {
+    /// Number of sort keys, from the first on, in whose order the rows come.
+    pub(super) keys: usize,
+    /// Estimated number of groups of the table's rows that are equal in these keys.
+    pub(super) groups: f64,
+    /// Whether the scan has to be read backwards.
+    descending: bool,
 }
 
 /// The scan under a relation, with the orders that it could give.
@@ -47,18 +61,18 @@ impl Ordering {
         }
     }
 
-    /// Returns whether a plan gives the order. The scan is reversed for it if need be. A scan of
-    /// the whole table is given an index for it if few rows are wanted.
+    /// Returns the part of the order that a plan gives. The scan is reversed for it if need be. A scan
+    /// of the whole table is given an index for it if few rows are wanted.
     ///
     /// # Errors
     /// XX000 for a fault of Weft.
-    pub(super) fn is_given(
+    pub(super) fn given(
         &self,
         node: &mut Node,
         keys: &[relation::SortKey],
         few_are_wanted: bool,
         lowering: &Lowering,
-    ) -> Result<bool> {
+    ) -> Result<Given> {
         // The positions are found before the scan is borrowed: a column under another name has the
         // position of its own.
         let is_scan = matches!(node.plan.beneath(), Plan::Scan(_));
@@ -70,45 +84,67 @@ impl Ordering {
             })
             .collect();
         let Some(scan) = scan_below(&mut node.plan) else {
-            return Ok(false);
+            return Ok(Given::default());
         };
         let wanted: Vec<_> = keys
             .iter()
             .zip(names)
             .map(|(key, at)| (self.column_at(scan, at), key))
             .collect();
-        let given = match (&scan.access, &scan.table.row_key) {
-            (AccessPath::Full, RowKey::Columns(key)) => direction(&self.row_key(key), 0, &wanted),
-            (AccessPath::Key(range), RowKey::Columns(key)) => {
-                direction(&self.row_key(key), range.equal.len(), &wanted)
+        let estimator = &lowering.estimator;
+        let table_rows = estimator.table_rows(&self.scan.table);
+        let given = |parts: &[Part], fixed| {
+            let (given, descending) = given_keys(parts, fixed, &wanted);
+            let expressions = keys[..given].iter().map(|key| &key.expression);
+            Given {
+                keys: given,
+                groups: estimator.groups(expressions, table_rows).max(1.0),
+                descending,
             }
-            (AccessPath::Index { index, range }, _) => self
-                .index(*index)
-                .and_then(|index| direction(&self.parts(index), range.equal.len(), &wanted)),
-            _ => None,
         };
-        if let Some(descending) = given {
-            scan.ordered = true;
-            scan.descending = descending;
-            return Ok(true);
-        }
-        if !few_are_wanted || !matches!(scan.access, AccessPath::Full) {
-            return Ok(false);
-        }
-        for index in &self.scan.indexes {
-            if is_all_implied(&self.conditions, &index.predicate)
-                && let Some(descending) = direction(&self.parts(index), 0, &wanted)
-            {
-                scan.access = AccessPath::Index {
-                    index: index.at,
-                    range: lowering.range_of_index(&self.scan, index, &self.conditions)?,
-                };
-                scan.ordered = true;
-                scan.descending = descending;
-                return Ok(true);
+        let by_access = match (&scan.access, &scan.table.row_key) {
+            (AccessPath::Full, RowKey::Columns(key)) => given(&self.row_key(key), 0),
+            (AccessPath::Key(range), RowKey::Columns(key)) => {
+                given(&self.row_key(key), range.equal.len())
+            }
+            (AccessPath::Index { index, range }, _) => {
+                self.index(*index).map_or_else(Given::default, |index| {
+                    given(&self.parts(index), range.equal.len())
+                })
+            }
+            _ => Given::default(),
+        };
+        let mut best = by_access;
+        if few_are_wanted && matches!(scan.access, AccessPath::Full) {
+            for index in &self.scan.indexes {
+                let by_index = given(&self.parts(index), 0);
+                if by_index.keys > best.keys
+                    && is_all_implied(&self.conditions, &index.predicate)
+                    && (by_index.keys == keys.len() || self.is_cheap(&by_index, estimator))
+                {
+                    scan.access = AccessPath::Index {
+                        index: index.at,
+                        range: lowering.range_of_index(&self.scan, index, &self.conditions)?,
+                    };
+                    best = by_index;
+                }
             }
         }
-        Ok(false)
+        if best.keys > 0 {
+            scan.ordered = true;
+            scan.descending = best.descending;
+        }
+        Ok(best)
+    }
+
+    /// Returns whether an index that gives a part of the order leads to the first rows at less than the cost of all
+    /// rows of the table.
+    fn is_cheap(&self, given: &Given, estimator: &Estimator) -> bool {
+        let rows = estimator.table_rows(&self.scan.table);
+        let own = self.scan.columns.iter().map(|(id, _)| *id).collect();
+        let found = rows * estimator.selectivity(&self.conditions, &own);
+        let looked_at = rows / given.groups + rows / found.max(1.0);
+        SEEK + looked_at * FETCHED < rows * SCANNED
     }
 
     /// Returns whether an index of the table, or the key that its rows lie under, has a column's
@@ -187,13 +223,13 @@ fn scan_below(plan: &mut Plan) -> Option<&mut Scan> {
     }
 }
 
-/// Returns whether a key whose first parts are fixed gives an order by being read backwards (true)
-/// or forwards (false); `None` if it does not give it.
-fn direction(
+/// Returns the number of sort keys, from the first on, in whose order rows lie under a key, and whether the key has to
+/// be read backwards for that. The first `fixed` parts of the key have one value each.
+fn given_keys(
     parts: &[Part],
     fixed: usize,
     wanted: &[(Option<ColumnId>, &relation::SortKey)],
-) -> Option<bool> {
+) -> (usize, bool) {
     let is_of = |part: &Part, column: Option<ColumnId>, key: &relation::SortKey| {
         is_same(&part.value, &key.expression)
             || matches!((&part.value.kind, column), (Kind::Column(id), Some(other)) if *id == other)
@@ -202,22 +238,25 @@ fn direction(
     let (fixed, rest) = parts.split_at(fixed);
     let mut rest = rest.iter();
     let mut direction = None;
-    for (column, key) in wanted {
+    for (at, (column, key)) in wanted.iter().enumerate() {
         if fixed.iter().any(|part| is_of(part, *column, key)) {
             continue;
         }
-        let part = rest.next()?;
-        let backwards = part.descending != key.descending;
-        let nulls_fit = part
-            .nulls_first
-            .is_none_or(|first| (first != backwards) == key.nulls_first);
-        if !is_of(part, *column, key)
-            || !nulls_fit
-            || direction.is_some_and(|known| known != backwards)
-        {
-            return None;
-        }
+        let fits = |part: &Part| {
+            let backwards = part.descending != key.descending;
+            let nulls_fit = part
+                .nulls_first
+                .is_none_or(|first| (first != backwards) == key.nulls_first);
+            let is_fit = is_of(part, *column, key)
+                && nulls_fit
+                && direction.is_none_or(|known| known == backwards);
+            is_fit.then_some(backwards)
+        };
+        let Some(backwards) = rest.next().and_then(fits) else {
+            // Keys with one value each order nothing.
+            return direction.map_or((0, false), |backwards| (at, backwards));
+        };
         direction = Some(backwards);
     }
-    Some(direction.unwrap_or(false))
+    (wanted.len(), direction.unwrap_or(false))
 }

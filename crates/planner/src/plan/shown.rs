@@ -49,6 +49,10 @@ fn show(plan: &Plan, text: &mut String) {
             text.push_str("sort ");
             show(input, text);
         }
+        Plan::IncrementalSort(sort) => {
+            text.push_str("incremental sort ");
+            show(&sort.input, text);
+        }
         Plan::Aggregate(aggregate) => show(&aggregate.input, text),
         Plan::Apply(apply) => pair("apply", &apply.input, &apply.query),
         Plan::Union { left, right } | Plan::Set { left, right, .. } => pair("set", left, right),

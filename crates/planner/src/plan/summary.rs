@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use types::Result;
 
 use super::{
-    AggregateCall, Bound, Plan, SortKey, Window,
+    AggregateCall, Bound, IncrementalSort, Plan, SortKey, Window,
     lower::{Lowering, Node, with},
-    ordering::Ordering,
+    ordering::{Given, Ordering},
 };
 use crate::program::{Layout, Program};
 use logical::{
@@ -145,16 +145,24 @@ impl Lowering {
     ) -> Result<Node> {
         let ordering = Ordering::of(&input);
         let mut node = self.lower(input, &with(needed, keys.iter().map(|key| &key.expression)))?;
-        if let Some(ordering) = ordering
-            && ordering.is_given(&mut node, keys, limit.is_some(), self)?
-        {
+        let given = match ordering {
+            Some(ordering) => ordering.given(&mut node, keys, limit.is_some(), self)?,
+            None => Given::default(),
+        };
+        if given.keys == keys.len() {
             return Ok(node);
         }
+        let input = Box::new(node.plan);
         let keys = self.sort_keys(keys, &node.layout)?;
-        let plan = Plan::Sort {
-            input: Box::new(node.plan),
-            keys,
-            limit,
+        let plan = match given.keys {
+            0 => Plan::Sort { input, keys, limit },
+            presorted => Plan::IncrementalSort(IncrementalSort {
+                input,
+                keys,
+                presorted,
+                limit,
+                groups: given.groups,
+            }),
         };
         Ok(Node {
             plan,

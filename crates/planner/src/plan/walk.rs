@@ -35,6 +35,7 @@ impl Plan {
                 visit(&mut apply.query);
             }
             Plan::Aggregate(aggregate) => visit(&mut aggregate.input),
+            Plan::IncrementalSort(sort) => visit(&mut sort.input),
             Plan::Calls(calls) => visit(&mut calls.input),
             Plan::Union { left, right } | Plan::Set { left, right, .. } => {
                 visit(left);
