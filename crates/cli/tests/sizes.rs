@@ -46,13 +46,39 @@ fn lines_without_tests(path: &Path, text: &str) -> usize {
     if is_tests {
         return 0;
     }
-    let module = text.find("\n#[cfg(test)]\nmod tests {\n");
-    text[..module.unwrap_or(text.len())].lines().count()
+    let Some((before, tests)) = text.split_once("\n#[cfg(test)]\nmod tests {\n") else {
+        return text.lines().count();
+    };
+    let behind = tests.split_once("\n}\n").map_or("", |(_, behind)| behind);
+    before.lines().count() + behind.lines().count()
+}
+
+/// Returns the faults of a file: its length, and comments that are too wide. Examples and tables may be.
+fn faults_of(place: &str, text: &str) -> Vec<String> {
+    let mut faults = Vec::new();
+    let length = text.lines().count();
+    if length > FILE_MAX {
+        faults.push(format!("{place}: {length} lines, {FILE_MAX} at most"));
+    }
+    let mut in_example = false;
+    for (number, line) in (1..).zip(text.lines()) {
+        let comment = line.trim_start();
+        let is_table = comment.starts_with("//! |");
+        // An example ends with its comment, whether its fence is closed or not.
+        in_example &= comment.starts_with("//");
+        in_example ^= comment.starts_with("//! ```") || comment.starts_with("/// ```");
+        let is_prose = comment.starts_with("//") && !in_example && !is_table;
+        if is_prose && line.chars().count() > COMMENT_MAX {
+            faults.push(format!("{place}:{number}: over {COMMENT_MAX} characters"));
+        }
+    }
+    faults
 }
 
 #[test]
 fn files_crates_and_comments_are_no_larger_than_one_can_read() {
     let mut faults = Vec::new();
+    let mut lines_of_all = 0;
     for package in packages::packages() {
         let manifest = Path::new(package["manifest_path"].as_str().unwrap());
         let root = manifest.parent().unwrap();
@@ -68,27 +94,9 @@ fn files_crates_and_comments_are_no_larger_than_one_can_read() {
             if place.starts_with("src") {
                 lines += lines_without_tests(place, &text);
             }
-            let length = text.lines().count();
-            if length > FILE_MAX {
-                let place = place.display();
-                faults.push(format!(
-                    "{name}/{place}: {length} lines, {FILE_MAX} at most"
-                ));
-            }
-            let mut in_example = false;
-            for (number, line) in (1..).zip(text.lines()) {
-                let comment = line.trim_start();
-                let is_table = comment.starts_with("//! |");
-                in_example ^= comment.starts_with("//! ```") || comment.starts_with("/// ```");
-                let is_prose = comment.starts_with("//") && !in_example && !is_table;
-                if is_prose && line.chars().count() > COMMENT_MAX {
-                    let place = place.display();
-                    faults.push(format!(
-                        "{name}/{place}:{number}: over {COMMENT_MAX} characters"
-                    ));
-                }
-            }
+            faults.extend(faults_of(&format!("{name}/{}", place.display()), &text));
         }
+        lines_of_all += lines;
         if name != ENGINE && lines > CRATE_MAX {
             faults.push(format!(
                 "{name}: {lines} lines without tests, {CRATE_MAX} at most"
@@ -96,4 +104,29 @@ fn files_crates_and_comments_are_no_larger_than_one_can_read() {
         }
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
+    assert!(
+        lines_of_all > 10 * CRATE_MAX,
+        "most of the workspace is not seen"
+    );
+}
+
+/// A check that sees no fault anywhere passes too.
+#[test]
+fn faults_are_seen() {
+    let wide = "x".repeat(COMMENT_MAX);
+    let long = "fn f() {}\n".repeat(FILE_MAX + 1);
+    for (text, faults) in [
+        (&*long, 1),
+        (&format!("// {wide}\n    /// {wide}\n"), 2),
+        (&format!("/// ```\n/// {wide}\n/// ```\n"), 0),
+        (&format!("/// ```\nfn f() {{}}\n// {wide}\n"), 1),
+        (&format!("//! | {wide} |\nlet {wide};\n"), 0),
+    ] {
+        assert_eq!(faults_of("a.rs", text).len(), faults, "{text}");
+    }
+    let tests = "fn f() {}\n\n#[cfg(test)]\nmod tests {\n    fn g() {}\n}\n";
+    assert_eq!(lines_without_tests(Path::new("src/a.rs"), tests), 1);
+    let behind = format!("{tests}fn h() {{}}\n");
+    assert_eq!(lines_without_tests(Path::new("src/a.rs"), &behind), 2);
+    assert_eq!(lines_without_tests(Path::new("src/tests/a.rs"), tests), 0);
 }

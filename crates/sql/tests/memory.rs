@@ -331,8 +331,8 @@ fn batches_of_changed_rows_end_by_their_bytes() {
     );
 }
 
-/// A short statement may show one column many times: the client's output had 40 MB of a batch of 400 KB before the client
-/// was asked to take them, and none of it was charged.
+/// A short statement may show one column many times: the client's output had 40 MB of a batch of 400 KB before the
+/// client was asked to take them, and none of it was charged.
 #[test]
 fn columns_that_are_shown_often_are_handed_over_in_parts() {
     let mut bed = Bed::with_memory(4 * MEMORY);
