@@ -2,11 +2,11 @@
 //!
 //! Main type: [`Decoder`]. It is given bytes as they come and keeps those that are not a whole row
 //! yet; rows go into a batch of the caller's, which empties it. A COPY takes the memory of its
-//! longest line and of a batch, however long it is.
+//! longest line and of a batch, however long it is; all but the batch is charged here.
 
-use std::{ops::Range, sync::Arc};
+use std::{ops::Range, rc::Rc, sync::Arc};
 
-use types::{Coercion, Context, Result, Scratch, SqlError, SqlState, Value};
+use types::{Charge, Coercion, Context, Memory, Result, Scratch, SqlError, SqlState, Value};
 
 use super::{
     Column,
@@ -14,6 +14,7 @@ use super::{
     lines::{Cut, Lines},
     options::{Format, Header, Options},
     place::{Places, shortened},
+    room::make_room,
     tuples::{Next, Tuples},
 };
 use batch::Rows;
@@ -40,17 +41,28 @@ pub struct Decoder {
     tuples: Tuples,
     places: Places,
     scratch: Scratch,
+    memory: Rc<Memory>,
+    /// For the bytes that wait and the fields of a line.
+    charge: Charge,
 }
 
 impl Decoder {
-    /// Makes a decoder for `columns` of `table`.
+    /// Makes a decoder for `columns` of `table`, charged to `memory`.
     ///
     /// # Errors
     /// 42703 and 42P10 if options name columns that are not among them.
-    pub fn new(table: &Table, columns: Vec<Column>, options: Options) -> Result<Self> {
+    pub fn new(
+        table: &Table,
+        columns: Vec<Column>,
+        options: Options,
+        memory: &Rc<Memory>,
+    ) -> Result<Self> {
+        let scratch = Scratch::new();
+        scratch.charge_to(memory);
         Ok(Self {
             table: table.name.clone(),
             forced: options.forced(table, &columns)?,
+            fields: Fields::new(columns.len()),
             columns,
             bytes: Vec::new(),
             start: 0,
@@ -59,10 +71,11 @@ impl Decoder {
             awaits_header: options.header != Header::Absent,
             lines: Lines::new(&options),
             options,
-            fields: Fields::default(),
             tuples: Tuples::default(),
             places: Places::default(),
-            scratch: Scratch::new(),
+            scratch,
+            memory: memory.clone(),
+            charge: Charge::default(),
         })
     }
 
@@ -79,7 +92,8 @@ impl Decoder {
     /// Takes the next bytes, which may end anywhere.
     ///
     /// # Errors
-    /// 54000 for a row that is too long; 22P04 for binary data after its end.
+    /// 54000 for a row that is too long, 53200 if the memory leaves no room for it; 22P04 for binary data after its
+    /// end.
     pub fn push(&mut self, bytes: &[u8]) -> Result<()> {
         if self.is_over {
             // A client may go on after the end of its text.
@@ -98,13 +112,9 @@ impl Decoder {
             let message = format!("a row of COPY is longer than {ROW_BYTES_MAX} bytes");
             return Err(SqlError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, message));
         }
+        make_room(&mut self.bytes, bytes.len(), &self.memory)?;
         self.bytes.extend_from_slice(bytes);
-        Ok(())
-    }
-
-    /// Returns the size of the buffer of bytes that wait to become rows.
-    pub fn waiting_bytes(&self) -> usize {
-        self.bytes.capacity()
+        self.settle()
     }
 
     /// Notes that there are no more bytes.
@@ -116,7 +126,7 @@ impl Decoder {
     ///
     /// # Errors
     /// 22P04 for data that is no row, 22P02 and others for text that is no value; each with the
-    /// place.
+    /// place. 53200 if the memory leaves no room for the row.
     pub fn next(&mut self, context: &Context<'_>, batch: &mut Rows) -> Result<bool> {
         if self.is_over {
             return Ok(false);
@@ -134,6 +144,13 @@ impl Decoder {
     pub fn explained(&self, at: usize, error: SqlError) -> SqlError {
         let has_text = self.options.format != Format::Binary;
         self.places.explained(at, &self.table, has_text, error)
+    }
+
+    /// Charges what the decoder holds.
+    fn settle(&mut self) -> Result<()> {
+        self.scratch.settle()?;
+        let bytes = self.bytes.capacity() + self.fields.bytes();
+        self.charge.set(&self.memory, bytes)
     }
 
     fn next_line(&mut self, context: &Context<'_>, batch: &mut Rows) -> Result<bool> {
@@ -170,16 +187,16 @@ impl Decoder {
         }
         let bytes = &self.bytes[line];
         let line = text(bytes).map_err(|error| self.at_line(error))?;
-        let split = self.fields.split(line, &self.options);
+        let split = self.fields.split(line, &self.options, &self.memory);
         split.map_err(|error| self.with_line(bytes, error))?;
         let bad = |message| {
             let error = SqlError::new(SqlState::BAD_COPY_FILE_FORMAT, message);
             Err(self.with_line(bytes, error))
         };
-        if self.fields.len() != self.columns.len() {
+        if self.fields.count() != self.columns.len() {
             return bad(format!(
                 "wrong number of fields in header line: got {}, expected {}",
-                self.fields.len(),
+                self.fields.count(),
                 self.columns.len()
             ));
         }
@@ -204,26 +221,21 @@ impl Decoder {
         self.scratch.reset();
         let bytes = &self.bytes[line];
         let line = text(bytes).map_err(|error| self.at_line(error))?;
-        let split = self.fields.split(line, &self.options);
+        let split = self.fields.split(line, &self.options, &self.memory);
         split.map_err(|error| self.with_line(bytes, error))?;
-        let is_extra = match self.columns.len() {
-            // A table without columns has empty lines.
-            0 => !line.is_empty(),
-            columns => self.fields.len() > columns,
-        };
-        if is_extra {
+        if self.fields.count() > self.columns.len() {
             let message = "extra data after last expected column";
             let error = SqlError::new(SqlState::BAD_COPY_FILE_FORMAT, message);
             return Err(self.with_line(bytes, error));
         }
         batch.try_push((0..self.columns.len()).map(|at| self.value(at, line, context)))?;
         self.places.note(self.lines.number, bytes);
-        Ok(())
+        self.settle()
     }
 
     fn value<'v>(&'v self, at: usize, line: &'v str, context: &Context<'_>) -> Result<Value<'v>> {
         let column = &self.columns[at];
-        if at >= self.fields.len() {
+        if at >= self.fields.count() {
             let message = format!("missing data for column \"{}\"", column.name);
             let error = SqlError::new(SqlState::BAD_COPY_FILE_FORMAT, message);
             return Err(self.with_line(line.as_bytes(), error));
@@ -281,6 +293,7 @@ impl Decoder {
                     batch.try_push(columns.map(|at| self.binary_value(at, bytes, context)))?;
                     self.places.note(self.lines.number, b"");
                     self.start += length;
+                    self.settle()?;
                     return Ok(true);
                 }
             }
@@ -342,3 +355,6 @@ impl Decoder {
         ))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,62 +2,113 @@
 
 use std::ops::Range;
 
-use types::{Result, SqlError, SqlState};
+use types::{Memory, Result, SqlError, SqlState};
 
-use super::options::{Format, Options};
+use super::{
+    options::{Format, Options},
+    room::make_room,
+};
 
 /// The places of a line's fields: in the line itself, or in memory of their own if escapes or
 /// quotes had to be taken out of it.
-#[derive(Debug, Default)]
+///
+/// A line may have as many fields as bytes, and the place of a field takes 24 bytes: fields behind those of the columns
+/// are counted and not kept.
+#[derive(Debug)]
 pub(super) struct Fields {
+    /// Place of each field that is kept, and whether the field is NULL.
     bounds: Vec<(Range<usize>, bool)>,
-    unescaped: Option<Vec<u8>>,
-    kept: Vec<u8>,
+    /// Maximum number of fields that are kept.
+    kept_max: usize,
+    /// Number of all fields of the line.
+    count: usize,
+    /// Fields without their escapes and quotes, if `has_own`.
+    unescaped: Vec<u8>,
+    /// Whether the places are those of `unescaped`.
+    has_own: bool,
 }
 
 impl Fields {
+    /// Returns the fields of no line; those of a line are kept for `columns` columns.
+    pub(super) fn new(columns: usize) -> Self {
+        Self {
+            bounds: Vec::with_capacity(columns),
+            kept_max: columns,
+            count: 0,
+            unescaped: Vec::new(),
+            has_own: false,
+        }
+    }
+
     /// Splits a line.
     ///
     /// # Errors
-    /// 22P04 for quotes that do not end.
-    pub(super) fn split(&mut self, line: &str, options: &Options) -> Result<()> {
+    /// 22P04 for quotes that do not end; 53200 if `memory` leaves no room for fields without escapes.
+    pub(super) fn split(&mut self, line: &str, options: &Options, memory: &Memory) -> Result<()> {
         self.bounds.clear();
-        if let Some(mut bytes) = self.unescaped.take() {
-            bytes.clear();
-            self.kept = bytes;
-        }
+        self.count = 0;
         let bytes = line.as_bytes();
-        match options.format {
-            Format::Csv if memchr::memchr(options.quote, bytes).is_some() => {
-                self.split_csv(bytes, options)
-            }
-            Format::Text if memchr::memchr(b'\\', bytes).is_some() => {
-                self.split_text(bytes, options);
-                Ok(())
-            }
-            _ => {
-                self.split_plain(bytes, options);
-                Ok(())
-            }
+        if bytes.is_empty() && self.kept_max == 0 {
+            // A table without columns has empty lines.
+            return Ok(());
         }
+        let special = match options.format {
+            Format::Csv => options.quote,
+            _ => b'\\',
+        };
+        self.has_own = memchr::memchr(special, bytes).is_some();
+        if !self.has_own {
+            self.split_plain(bytes, options);
+            return Ok(());
+        }
+        let mut out = std::mem::take(&mut self.unescaped);
+        out.clear();
+        // Fields are not longer without their escapes and quotes.
+        let room = make_room(&mut out, bytes.len(), memory);
+        let split = room.and_then(|()| match options.format {
+            Format::Csv => self.split_csv(bytes, options, &mut out),
+            _ => {
+                self.split_text(bytes, options, &mut out);
+                Ok(())
+            }
+        });
+        self.unescaped = out;
+        split
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.bounds.len()
+    /// Returns the number of the line's fields.
+    pub(super) fn count(&self) -> usize {
+        self.count
     }
 
-    /// Returns a field; `None` if it is NULL.
+    /// Returns the bytes that the fields take, beside the line.
+    pub(super) fn bytes(&self) -> usize {
+        self.bounds.capacity() * size_of::<(Range<usize>, bool)>() + self.unescaped.capacity()
+    }
+
+    /// Returns the field of a column; `None` if it is NULL.
     ///
     /// # Errors
     /// 22021 if escapes have made bytes of it that are no text.
+    ///
+    /// # Panics
+    /// If the line has no field for the column.
     pub(super) fn get<'f>(&'f self, at: usize, line: &'f str) -> Result<Option<&'f str>> {
         let (range, is_null) = &self.bounds[at];
         if *is_null {
             return Ok(None);
         }
-        match &self.unescaped {
-            None => Ok(Some(&line[range.clone()])),
-            Some(bytes) => text(&bytes[range.clone()]).map(Some),
+        match self.has_own {
+            false => Ok(Some(&line[range.clone()])),
+            true => text(&self.unescaped[range.clone()]).map(Some),
+        }
+    }
+
+    /// Counts a field, and keeps its place if it may be one of a column.
+    fn note(&mut self, range: Range<usize>, is_null: bool) {
+        self.count += 1;
+        if self.bounds.len() < self.kept_max {
+            self.bounds.push((range, is_null));
         }
     }
 
@@ -67,37 +118,34 @@ impl Fields {
         let ends = memchr::memchr_iter(options.delimiter, line).chain([line.len()]);
         for end in ends {
             let is_null = line[start..end] == *options.null.as_bytes();
-            self.bounds.push((start..end, is_null));
+            self.note(start..end, is_null);
             start = end + 1;
         }
     }
 
-    fn split_text(&mut self, line: &[u8], options: &Options) {
-        let mut out = std::mem::take(&mut self.kept);
+    fn split_text(&mut self, line: &[u8], options: &Options, out: &mut Vec<u8>) {
         let mut at = 0;
         loop {
             let (start, begun) = (at, out.len());
             while at < line.len() && line[at] != options.delimiter {
                 if line[at] == b'\\' {
                     at += 1;
-                    at += escape(&line[at..], &mut out);
+                    at += escape(&line[at..], out);
                 } else {
                     out.push(line[at]);
                     at += 1;
                 }
             }
             let is_null = line[start..at] == *options.null.as_bytes();
-            self.bounds.push((begun..out.len(), is_null));
+            self.note(begun..out.len(), is_null);
             if at == line.len() {
                 break;
             }
             at += 1;
         }
-        self.unescaped = Some(out);
     }
 
-    fn split_csv(&mut self, line: &[u8], options: &Options) -> Result<()> {
-        let mut out = std::mem::take(&mut self.kept);
+    fn split_csv(&mut self, line: &[u8], options: &Options, out: &mut Vec<u8>) -> Result<()> {
         let mut at = 0;
         loop {
             let (start, begun) = (at, out.len());
@@ -105,20 +153,19 @@ impl Fields {
             while at < line.len() && line[at] != options.delimiter {
                 if line[at] == options.quote {
                     is_quoted = true;
-                    at = quoted(line, at + 1, options, &mut out)?;
+                    at = quoted(line, at + 1, options, out)?;
                 } else {
                     out.push(line[at]);
                     at += 1;
                 }
             }
             let is_null = !is_quoted && line[start..at] == *options.null.as_bytes();
-            self.bounds.push((begun..out.len(), is_null));
+            self.note(begun..out.len(), is_null);
             if at == line.len() {
                 break;
             }
             at += 1;
         }
-        self.unescaped = Some(out);
         Ok(())
     }
 }

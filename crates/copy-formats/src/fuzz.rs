@@ -3,7 +3,7 @@
 //! A client may cut its data anywhere: pieces give the rows, and the error, of the whole. Rows that were read are
 //! written in the same format, and read again.
 
-use types::{Context, NoNames, Scalar, Settings, SqlError, Type, TypeModifier};
+use types::{Allowance, Context, Memory, NoNames, Scalar, Settings, SqlError, Type, TypeModifier};
 
 use crate::{Column, Decoder, Encoder, Format, Options};
 use batch::Rows;
@@ -104,7 +104,7 @@ fn columns(count: usize) -> Vec<Column> {
 }
 
 /// Returns any table: columns are given beside it.
-fn table() -> &'static Table {
+pub(crate) fn table() -> &'static Table {
     let tables = system::all_relations().filter_map(|relation| match &relation.object {
         Object::Table(table) => Some(&**table),
         _ => None,
@@ -123,7 +123,8 @@ fn with_context<T>(work: impl FnOnce(&Context<'_>) -> T) -> T {
 
 /// Reads data in pieces, and adds the rows to `rows`.
 fn read(data: &[u8], piece: usize, width: usize, options: &Options, rows: &mut Rows) -> Read {
-    let decoder = Decoder::new(table(), columns(width), options.clone());
+    let memory = Memory::new(&Allowance::unlimited(), usize::MAX);
+    let decoder = Decoder::new(table(), columns(width), options.clone(), &memory);
     let mut decoder = decoder.expect("no option names a column");
     let read = with_context(|context| {
         let mut take = |decoder: &mut Decoder| {

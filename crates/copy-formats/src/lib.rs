@@ -12,6 +12,7 @@
 //! | binary: tuples | `tuples.rs` |
 //! | rows on their way to the client: [`Encoder`] | `encode.rs` |
 //! | lines of rows, for messages | `place.rs` |
+//! | room for bytes, within a statement's memory | `room.rs` |
 
 #![warn(missing_docs)]
 
@@ -22,6 +23,7 @@ pub mod fuzz;
 mod lines;
 mod options;
 mod place;
+mod room;
 mod tuples;
 
 use std::sync::Arc;

@@ -440,6 +440,23 @@ fn a_line_of_copy_that_does_not_end_is_refused() {
     assert_eq!(error.state().code(), "22003");
 }
 
+/// The fields of a line of COPY, where escapes were taken out of it, and their places were held outside of all limits.
+#[test]
+fn the_fields_of_a_line_of_copy_are_within_the_statements_memory() {
+    let mut bed = Bed::with_memory(MEMORY);
+    bed.run("create table t (a text); set weft.statement_memory = '8MB'")
+        .unwrap();
+    let before = bed.statement_bytes();
+    for (piece, state) in [("\t", "22P04"), ("\\x", "53200")] {
+        let mut line = piece.repeat((5 << 20) / piece.len()).into_bytes();
+        line.extend_from_slice(b"\tx\n");
+        let reply = bed.run_with("copy t from stdin", &line, line.len());
+        let error = reply.unwrap_err();
+        assert_eq!(error.state().code(), state, "{error}");
+        assert_eq!(bed.statement_bytes(), before);
+    }
+}
+
 /// A statement that takes all memory it can get leaves as much as it has; other statements go on,
 /// and so do writes.
 #[test]

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use types::{Charge, Context, Result, SqlError, SqlState};
+use types::{Context, Result, SqlError, SqlState};
 
 use super::{
     CommandTag, Notice, ResultRow, Session, Sink,
@@ -132,13 +132,13 @@ impl Session {
             &shared,
             &key_changes,
         );
-        let decoder = Decoder::new(&copied.table, described(&copied), options)?;
+        let columns = described(&copied);
+        let decoder = Decoder::new(&copied.table, columns, options, context.memory())?;
         let (form, columns) = (decoder.format().into(), decoder.columns());
         let names = self.names(&cached_plan.catalog);
         let mut copy_from = CopyFrom {
             decoder,
             insertion: Insertion::new(&cached_plan, columns, self.memory.spare_rows(), &context)?,
-            charge: Charge::default(),
             value_context: self.context(&names),
         };
         sink.copy_in(form, columns, &mut copy_from).await?;
@@ -250,8 +250,6 @@ struct CopyFrom<'l, 'r> {
     decoder: Decoder,
     insertion: Insertion<'l, 'r>,
     value_context: Context<'l>,
-    /// For bytes that wait to become rows.
-    charge: Charge,
 }
 
 impl CopyFrom<'_, '_> {
@@ -291,11 +289,7 @@ impl CopyFrom<'_, '_> {
 
 impl CopyTarget for CopyFrom<'_, '_> {
     async fn take(&mut self, data: &[u8]) -> Result<()> {
-        // A row that does not end grows by doubling.
-        let memory = self.insertion.context().memory();
-        memory.ask(data.len())?;
         self.decoder.push(data)?;
-        self.charge.set(memory, self.decoder.waiting_bytes())?;
         self.read().await
     }
 }
