@@ -165,7 +165,8 @@ impl Decoder {
                 }
                 Cut::End { line } => {
                     self.is_over = true;
-                    if line.is_empty() {
+                    // Names that have to be those of the columns are missed where there is no line, too.
+                    if line.is_empty() && !self.awaits_header {
                         return Ok(false);
                     }
                     self.start + line.start..self.start + line.end

@@ -16,6 +16,8 @@ use super::{
     options::{Format, Options},
 };
 
+const OTHER_ENDING: &str = "end-of-copy marker does not match previous newline style";
+
 /// The ways in which lines end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ending {
@@ -73,7 +75,7 @@ impl Lines {
     /// # Errors
     /// 22P04 for bytes that are no line.
     pub(super) fn cut(&mut self, bytes: &[u8], is_all: bool) -> Result<Cut> {
-        if !self.is_begun && !bytes.is_empty() {
+        if !self.is_begun && (is_all || !bytes.is_empty()) {
             self.is_begun = true;
             self.number += 1;
         }
@@ -208,22 +210,22 @@ impl Lines {
 
     /// Returns the end of the data for a `\.`: `Cut::Awaited` if the next byte decides, `None` if
     /// it is data.
+    ///
+    /// CSV takes a marker for data where PostgreSQL does: at the end of all bytes, and behind lines of `\r\n` before
+    /// another ending.
     fn end_marker(&self, bytes: &[u8], at: usize, is_all: bool) -> Result<Option<Cut>> {
-        let end = Some(Cut::End { line: 0..at });
-        let ending = match &bytes[at + 2..] {
-            [] if is_all => return Ok(end),
-            [] | [b'\r'] if !is_all => return Ok(Some(Cut::Awaited)),
-            [b'\n', ..] => Ending::Newline,
-            [b'\r', b'\n', ..] => Ending::Both,
-            [b'\r', ..] => Ending::Return,
-            _ if self.is_csv => return Ok(None),
-            _ => return Err(bad("end-of-copy marker corrupt")),
-        };
-        match self.ending {
-            Some(other) if other != ending => Err(bad(
-                "end-of-copy marker does not match previous newline style",
-            )),
-            _ => Ok(end),
+        use Ending::{Both, Newline, Return};
+        match (self.ending, &bytes[at + 2..]) {
+            (_, []) | (Some(Both), [b'\r']) if !is_all => Ok(Some(Cut::Awaited)),
+            (None | Some(Newline), [b'\n', ..])
+            | (None | Some(Return), [b'\r', ..])
+            | (Some(Both), [b'\r', b'\n', ..]) => Ok(Some(Cut::End { line: 0..at })),
+            (Some(Newline), [b'\r', ..])
+            | (Some(Return), [b'\n', ..])
+            | (Some(Both), [b'\r', b'\r', ..]) => Err(bad(OTHER_ENDING)),
+            _ if self.is_csv => Ok(None),
+            (Some(Both), [b'\n', ..]) => Err(bad(OTHER_ENDING)),
+            _ => Err(bad("end-of-copy marker corrupt")),
         }
     }
 

@@ -3,6 +3,10 @@
 //!
 //! With `WEFT_ASK_POSTGRES` set to a connection string of a database that may be thrown away, the
 //! outputs are written anew. Weft is given the data in pieces of several sizes.
+//!
+//! psql looks for the end of its data itself: an end marker of a script is never seen by PostgreSQL, and data without a
+//! last newline cannot be written in one. Such data (`copy/ends.out`) is read by PostgreSQL from files, for which it
+//! has to be on the machine of the test.
 
 use std::{
     fmt::Write as _,
@@ -21,7 +25,8 @@ fn runs_as_postgresql_does(name: &str) {
     let script = folder().join(format!("{name}.sql"));
     let expected = folder().join(format!("{name}.out"));
     if let Ok(postgres) = std::env::var("WEFT_ASK_POSTGRES") {
-        fs::write(&expected, ask(&postgres, &script)).unwrap();
+        let shown = ask(&postgres, File::open(&script).unwrap());
+        fs::write(&expected, shown).unwrap();
     }
     let expected = fs::read_to_string(expected).unwrap();
     let script = fs::read_to_string(script).unwrap();
@@ -34,7 +39,7 @@ fn runs_as_postgresql_does(name: &str) {
 }
 
 /// Returns psql's output with PostgreSQL, without the places of errors in their statements.
-fn ask(postgres: &str, script: &Path) -> String {
+fn ask(postgres: &str, script: File) -> String {
     let psql = |input: Stdio, arguments: &[&str]| {
         let mut psql = Command::new("sh");
         psql.args([
@@ -51,7 +56,7 @@ fn ask(postgres: &str, script: &Path) -> String {
     };
     let emptied = "drop schema if exists public cascade; create schema public";
     psql(Stdio::null(), &["-c", emptied]);
-    let shown = psql(File::open(script).unwrap().into(), &["-P", "null=NULL"]);
+    let shown = psql(script.into(), &["-P", "null=NULL"]);
     let mut lines = shown.lines();
     let mut kept = String::new();
     while let Some(line) = lines.next() {
@@ -131,6 +136,120 @@ fn csv() {
 #[test]
 fn options() {
     runs_as_postgresql_does("options");
+}
+
+/// Tables, and a COPY into one of them; `{}` stands for its name, the source of the data and the options.
+const TEXTS: &str = "create table texts1 (a text); create table texts2 (a text, b text);";
+
+/// Data of a COPY into `texts1` or `texts2`.
+struct End {
+    table: &'static str,
+    options: &'static str,
+    data: String,
+}
+
+impl End {
+    fn title(&self) -> String {
+        format!("{}, {}: {:?}", self.table, self.options, self.data)
+    }
+
+    fn copy(&self, source: &str) -> String {
+        format!("copy {} from {source} with ({})", self.table, self.options)
+    }
+
+    fn rows(&self) -> String {
+        format!("table {}", self.table)
+    }
+}
+
+/// Returns data with all kinds of ends, in the order of `copy/ends.out`.
+fn ends() -> Vec<End> {
+    let heads = ["", "a", "a\n", "a\r", "a\r\n"];
+    let tails = [
+        "", "\\.", "\\.\n", "\\.\r", "\\.x", "\\", "b", "\\.\r\n", "\\.\nb\n", "\\.\r\nb", "\\.\rb",
+    ];
+    let mut ends = Vec::new();
+    for options in [
+        "format text",
+        "format csv",
+        "format text, header",
+        "format csv, header",
+        "format text, header match",
+        "format csv, header match",
+    ] {
+        for (table, head, tail) in ["texts1", "texts2"]
+            .into_iter()
+            .flat_map(|table| heads.map(|head| (table, head)))
+            .flat_map(|(table, head)| tails.map(|tail| (table, head, tail)))
+        {
+            // PostgreSQL goes on reading a file behind a marker at the end of a line, though not a client's data.
+            if head == "a" && tail.starts_with("\\.") && tail.len() > 3 {
+                continue;
+            }
+            ends.push(End {
+                table,
+                options,
+                data: format!("{head}{tail}"),
+            });
+        }
+    }
+    ends
+}
+
+/// Returns what PostgreSQL makes of all ends, which it reads from files.
+fn ask_for_ends(postgres: &str) -> String {
+    let folder = std::env::temp_dir().join(format!("weft-copy-{}", std::process::id()));
+    fs::create_dir(&folder).unwrap();
+    let mut script = format!("\\set QUIET on\n{TEXTS}\n");
+    for (number, end) in ends().iter().enumerate() {
+        let data = folder.join(number.to_string());
+        fs::write(&data, &end.data).unwrap();
+        let copy = end.copy(&format!("'{}'", data.display()));
+        let (title, rows, table) = (end.title(), end.rows(), end.table);
+        // psql takes escapes out of what it prints, as PostgreSQL does out of strings.
+        let title = title.replace('\\', "\\\\");
+        writeln!(
+            script,
+            "\\qecho '{title}'\n\\set QUIET off\n{copy};\n\\set QUIET on\n{rows};\ntruncate {table};"
+        )
+        .unwrap();
+    }
+    let path = folder.join("script");
+    fs::write(&path, script).unwrap();
+    let shown = ask(postgres, File::open(&path).unwrap());
+    fs::remove_dir_all(&folder).unwrap();
+    shown
+}
+
+/// A last row `\.` of CSV without a newline was dropped in silence, text that ended in the middle of a marker was
+/// taken, and markers behind lines that end in `\r` were refused. Names that had to be those of the columns were not
+/// missed in empty data.
+#[test]
+fn data_ends_where_postgresqls_does() {
+    let expected = folder().join("ends.out");
+    if let Ok(postgres) = std::env::var("WEFT_ASK_POSTGRES") {
+        fs::write(&expected, ask_for_ends(&postgres)).unwrap();
+    }
+    let expected = fs::read_to_string(expected).unwrap();
+    for piece_bytes in [1, 2, 1 << 20] {
+        let mut bed = Bed::new();
+        bed.run(TEXTS).unwrap();
+        let mut found = String::new();
+        for end in ends() {
+            writeln!(found, "{}", end.title()).unwrap();
+            let copy = end.copy("stdin");
+            let reply = bed.run_with(&copy, end.data.as_bytes(), piece_bytes);
+            show(&copy, reply, &mut found);
+            let rows = end.rows();
+            show(&rows, bed.run(&rows), &mut found);
+            bed.run(&format!("truncate {}", end.table)).unwrap();
+        }
+        let context: Vec<_> = expected.lines().zip(found.lines()).collect();
+        let differs = context.iter().position(|(a, b)| a != b);
+        let before = differs.map(|at| &context[at.saturating_sub(3)..=at]);
+        assert_eq!(before, None, "in pieces of {piece_bytes} bytes");
+        assert_eq!(expected.len(), found.len());
+    }
 }
 
 /// PostgreSQL's binary output for `binary_table`.
