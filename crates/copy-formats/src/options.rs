@@ -1,6 +1,6 @@
 //! The options of a COPY, with their defaults.
 
-use types::{Result, SqlError, SqlState};
+use types::{Encoding, Result, SqlError, SqlState};
 
 use super::Column;
 use catalog::Table;
@@ -75,16 +75,7 @@ impl Options {
     pub fn of(options: &[CopyOption], is_from: bool) -> Result<Options> {
         let mut given = Given::default();
         for option in options {
-            given.take(option, is_from).map_err(|error| {
-                let at_the_option = matches!(
-                    error.state(),
-                    SqlState::SYNTAX_ERROR | SqlState::INVALID_PARAMETER_VALUE
-                );
-                match option.position.filter(|_| at_the_option) {
-                    Some(position) => error.at(position),
-                    None => error,
-                }
-            })?;
+            given.take(option, is_from)?;
         }
         given.completed(is_from)
     }
@@ -153,39 +144,47 @@ impl<'o> Given<'o> {
                     "binary" => Format::Binary,
                     other => {
                         let message = format!("COPY format \"{other}\" not recognized");
-                        return Err(SqlError::new(SqlState::INVALID_PARAMETER_VALUE, message));
+                        return Err(at(option, invalid(message)));
                     }
                 };
-                once(&mut self.format, format)
+                once(&mut self.format, option, format)
             }
-            "header" => once(&mut self.header, header(option, is_from)?),
+            "header" => once(&mut self.header, option, header(option, is_from)?),
             "freeze" => {
                 if std::mem::replace(&mut self.freeze, true) {
-                    return Err(redundant());
+                    return Err(redundant(option));
                 }
                 // Rows are not frozen: nothing would have to be done later.
                 boolean(option).map(drop)
             }
-            "delimiter" => once(&mut self.delimiter, text(option)?),
-            "null" => once(&mut self.null, text(option)?),
-            "quote" => once(&mut self.quote, text(option)?),
-            "escape" => once(&mut self.escape, text(option)?),
+            "delimiter" => once(&mut self.delimiter, option, text(option)?),
+            "null" => once(&mut self.null, option, text(option)?),
+            "quote" => once(&mut self.quote, option, text(option)?),
+            "escape" => once(&mut self.escape, option, text(option)?),
             "encoding" => {
                 if std::mem::replace(&mut self.encoding, true) {
-                    return Err(redundant());
+                    return Err(redundant(option));
                 }
                 let encoding = text(option)?;
-                match encoding.to_ascii_lowercase().as_str() {
-                    "utf8" | "utf-8" | "utf_8" | "unicode" => Ok(()),
-                    _ => Err(SqlError::unsupported(format_args!(
+                match Encoding::named(encoding) {
+                    Some(Encoding::Utf8) => Ok(()),
+                    Some(Encoding::Other) => Err(SqlError::unsupported(format_args!(
                         "COPY in encoding \"{encoding}\""
                     ))),
+                    None => {
+                        let message =
+                            "argument to option \"encoding\" must be a valid encoding name";
+                        Err(at(option, invalid(message)))
+                    }
                 }
             }
             "force_quote" => columns(&mut self.force_quote, option, true),
             "force_not_null" => columns(&mut self.force_not_null, option, false),
             "force_null" => columns(&mut self.force_null, option, false),
-            _ => Err(syntax(format!("option \"{name}\" not recognized"))),
+            _ => Err(at(
+                option,
+                syntax(format!("option \"{name}\" not recognized")),
+            )),
         }
     }
 
@@ -282,14 +281,23 @@ fn unsupported(message: impl Into<std::borrow::Cow<'static, str>>) -> SqlError {
     SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, message)
 }
 
-fn redundant() -> SqlError {
-    syntax("conflicting or redundant options")
+/// Returns an error with the place of an option. PostgreSQL tells it of errors about an option's name, a list of names
+/// and the name of a format or an encoding, and of no others.
+fn at(option: &CopyOption, error: SqlError) -> SqlError {
+    match option.position {
+        Some(position) => error.at(position),
+        None => error,
+    }
 }
 
-fn once<T>(place: &mut Option<T>, value: T) -> Result<()> {
+fn redundant(option: &CopyOption) -> SqlError {
+    at(option, syntax("conflicting or redundant options"))
+}
+
+fn once<T>(place: &mut Option<T>, option: &CopyOption, value: T) -> Result<()> {
     match place.replace(value) {
         None => Ok(()),
-        Some(_) => Err(redundant()),
+        Some(_) => Err(redundant(option)),
     }
 }
 
@@ -337,7 +345,7 @@ fn header(option: &CopyOption, is_from: bool) -> Result<Header> {
 
 fn columns(place: &mut Columns, option: &CopyOption, may_be_all: bool) -> Result<()> {
     if place.is_given() {
-        return Err(redundant());
+        return Err(redundant(option));
     }
     *place = match &option.value {
         Argument::AllColumns if may_be_all => Columns::All,
@@ -345,10 +353,11 @@ fn columns(place: &mut Columns, option: &CopyOption, may_be_all: bool) -> Result
             Columns::Named(names.iter().map(|name| name.as_str().to_owned()).collect())
         }
         _ => {
-            return Err(invalid(format!(
+            let message = format!(
                 "argument to option \"{}\" must be a list of column names",
                 option.name
-            )));
+            );
+            return Err(at(option, invalid(message)));
         }
     };
     Ok(())

@@ -11,6 +11,11 @@ use super::{SIGNATURE, bad};
 const HEADER_BYTES: usize = SIGNATURE.len() + 8;
 const LENGTH_BYTES: usize = 4;
 
+const MISSING_LENGTH: &str = "invalid COPY file header (missing length)";
+
+/// Message for data that ends within a tuple.
+const CUT_OFF: &str = "unexpected EOF in COPY data";
+
 /// The result of a search for the next tuple.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Next {
@@ -62,7 +67,7 @@ impl Tuples {
         let mut at = 2;
         for _ in 0..columns {
             let Some(length) = length(bytes, at) else {
-                return self.cut_off(is_all);
+                return cut_off(CUT_OFF, is_all);
             };
             at += LENGTH_BYTES;
             if length == -1 {
@@ -71,7 +76,7 @@ impl Tuples {
             }
             let length = usize::try_from(length).map_err(|_| bad("invalid field size"))?;
             if bytes.len() - at < length {
-                return self.cut_off(is_all);
+                return cut_off(CUT_OFF, is_all);
             }
             self.fields.push(Some(at..at + length));
             at += length;
@@ -84,14 +89,8 @@ impl Tuples {
         if bytes[..common] != SIGNATURE[..common] || is_all && common < SIGNATURE.len() {
             return Err(bad("COPY file signature not recognized"));
         }
-        let (Some(flags), Some(extension)) = (
-            length(bytes, SIGNATURE.len()),
-            length(bytes, SIGNATURE.len() + 4),
-        ) else {
-            return match is_all {
-                true => Err(bad("invalid COPY file header (missing length)")),
-                false => Ok(Next::Awaited),
-            };
+        let Some(flags) = length(bytes, SIGNATURE.len()) else {
+            return cut_off("invalid COPY file header (missing flags)", is_all);
         };
         if flags & (1 << 16) != 0 {
             return Err(bad("invalid COPY file header (WITH OIDS)"));
@@ -99,23 +98,23 @@ impl Tuples {
         if flags as u32 >> 16 != 0 {
             return Err(bad("unrecognized critical flags in COPY file header"));
         }
-        let extension = usize::try_from(extension)
-            .map_err(|_| bad("invalid COPY file header (missing length)"))?;
+        let Some(extension) = length(bytes, SIGNATURE.len() + LENGTH_BYTES) else {
+            return cut_off(MISSING_LENGTH, is_all);
+        };
+        let extension = usize::try_from(extension).map_err(|_| bad(MISSING_LENGTH))?;
         if bytes.len() - HEADER_BYTES < extension {
-            return match is_all {
-                true => Err(bad("invalid COPY file header (wrong length)")),
-                false => Ok(Next::Awaited),
-            };
+            return cut_off("invalid COPY file header (wrong length)", is_all);
         }
         self.is_begun = true;
         Ok(Next::Header(HEADER_BYTES + extension))
     }
+}
 
-    fn cut_off(&self, is_all: bool) -> Result<Next> {
-        match is_all {
-            true => Err(bad("unexpected EOF in COPY data")),
-            false => Ok(Next::Awaited),
-        }
+/// Returns the result for bytes that a tuple or the header goes on behind: an error if no more will come.
+fn cut_off(message: &'static str, is_all: bool) -> Result<Next> {
+    match is_all {
+        true => Err(bad(message)),
+        false => Ok(Next::Awaited),
     }
 }
 

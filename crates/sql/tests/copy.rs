@@ -138,7 +138,7 @@ fn options() {
     runs_as_postgresql_does("options");
 }
 
-/// Tables, and a COPY into one of them; `{}` stands for its name, the source of the data and the options.
+/// Tables that data with all kinds of ends is copied into.
 const TEXTS: &str = "create table texts1 (a text); create table texts2 (a text, b text);";
 
 /// Data of a COPY into `texts1` or `texts2`.
@@ -299,6 +299,16 @@ fn binary_data_that_is_damaged_says_where() {
     let cases = [
         (b"".to_vec(), "COPY file signature not recognized", None),
         (with(0, b'X'), "COPY file signature not recognized", None),
+        (
+            whole[..14].to_vec(),
+            "invalid COPY file header (missing flags)",
+            None,
+        ),
+        (
+            whole[..18].to_vec(),
+            "invalid COPY file header (missing length)",
+            None,
+        ),
         (with(12, 1), "invalid COPY file header (WITH OIDS)", None),
         (
             with(20, 5),

@@ -157,3 +157,28 @@ fn a_name_alone_reaches_no_system_column_below_a_join() {
         assert_eq!(bed.run(text).unwrap().rows.len(), 1, "{text}");
     }
 }
+
+/// Errors about the values of options had the places of their options, of which PostgreSQL tells those of names alone.
+#[test]
+fn options_of_copy_are_told_at_their_names() {
+    let marked = [
+        "copy t to stdout (|encoding 'nosuch')",
+        "copy t to stdout (|format xml)",
+        "copy t to stdout (format csv, |force_quote 1)",
+    ];
+    fail_at_bar(&marked, "22023");
+    let marked = [
+        "copy t to stdout (header, |nonsense 1)",
+        "copy t to stdout (header, |header)",
+        "copy t to stdout (freeze, |freeze)",
+    ];
+    fail_at_bar(&marked, "42601");
+    let mut bed = Bed::new();
+    bed.run("create table t (a int)").unwrap();
+    for option in ["null", "format", "header 2", "freeze 2"] {
+        let text = format!("copy t to stdout ({option})");
+        let error = bed.run(&text).unwrap_err();
+        assert_eq!(error.state().code(), "42601", "{text}: {error}");
+        assert_eq!(error.position(), None, "{text}: {error}");
+    }
+}

@@ -18,6 +18,7 @@ pub mod compare;
 mod context;
 mod copy;
 pub mod datetime;
+mod encoding;
 mod error;
 pub mod fuzz;
 mod json;
@@ -41,6 +42,7 @@ pub use context::{Context, DateOrder, Settings};
 #[cfg(debug_assertions)]
 pub use copy::copied_bytes;
 pub use datetime::TimeZone;
+pub use encoding::Encoding;
 pub use error::{Result, SqlError, SqlState};
 pub use jsonb::{
     DEPTH_MAX as JSON_DEPTH_MAX, Jsonb, JsonbArray, JsonbBuilder, JsonbObject, JsonbView,

@@ -4,7 +4,7 @@
 use std::{sync::Arc, time::Duration};
 
 use engine::{Durability, Transaction};
-use types::{DateOrder, Result, SqlError, SqlState, TimeZone};
+use types::{DateOrder, Encoding, Result, SqlError, SqlState, TimeZone};
 
 use super::{
     SessionSettings, changeable,
@@ -122,17 +122,14 @@ impl Asked<'_> {
                 let order = DateOrder::default().with_style(&known)?.with_style(value)?;
                 Ok(order.style().to_owned())
             }
-            "client_encoding" => {
+            "client_encoding" => match Encoding::named(value) {
                 // Some clients put the value in quotes.
-                let plain: String = value.chars().filter(char::is_ascii_alphanumeric).collect();
-                match plain.to_ascii_lowercase().as_str() {
-                    "utf8" | "unicode" => Ok("UTF8".to_owned()),
-                    _ if is_encoding(&plain) => Err(SqlError::unsupported(format_args!(
-                        "client_encoding {value}"
-                    ))),
-                    _ => Err(invalid(definition.name, value)),
-                }
-            }
+                Some(Encoding::Utf8) => Ok("UTF8".to_owned()),
+                Some(Encoding::Other) => Err(SqlError::unsupported(format_args!(
+                    "client_encoding {value}"
+                ))),
+                None => Err(invalid(definition.name, value)),
+            },
             "search_path" => match schemas(value) {
                 Some(_) => Ok(value.to_owned()),
                 None => Err(invalid(definition.name, value).detail("List syntax is invalid.")),
@@ -202,16 +199,6 @@ fn offset(name: &str) -> Option<f64> {
     let hours: f64 = hours.parse().ok()?;
     let minutes: f64 = minutes.parse().ok()?;
     Some(hours * 60.0 + sign * minutes)
-}
-
-/// Returns whether this is an encoding of PostgreSQL's that Weft never uses.
-fn is_encoding(plain: &str) -> bool {
-    let plain = plain.to_ascii_lowercase();
-    let families = [
-        "latin", "iso8859", "win", "koi8", "euc", "sjis", "big5", "gb", "uhc", "johab", "sqlascii",
-        "mule", "shiftjis", "alt", "abc", "tcvn", "vscii",
-    ];
-    families.iter().any(|family| plain.starts_with(family))
 }
 
 /// Returns the names of a list, folded unless they are quoted; `None` if it is no list.
