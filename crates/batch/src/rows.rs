@@ -361,11 +361,11 @@ impl Rows {
     }
 
     /// Returns the bytes that columns of a row take without their own width, each as often as it is named. A record,
-    /// whose bytes are not known, counts for all bytes of the rows.
+    /// whose bytes are not known, counts for those of a row.
     pub fn borrowed_bytes(&self, row: usize, columns: &[usize]) -> usize {
         let row = self.row(row);
         let bytes = columns.iter().map(|column| match &row[*column] {
-            Value::Record(_) => self.bytes(),
+            Value::Record(_) => self.bytes() / self.rows,
             other => other.borrowed_bytes(),
         });
         bytes.sum()

@@ -2,7 +2,11 @@
 
 use std::{
     rc::Rc,
-    sync::{Arc, mpsc},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+        mpsc,
+    },
 };
 
 use server::contain;
@@ -26,13 +30,21 @@ where
     let (ends, end) = Ends::new();
     let _closing = database.when_closing(end).map_err(|_| closed())?;
     let (answer, answers) = mpsc::channel();
+    let begun = Arc::new(AtomicBool::new(false));
+    let begins = begun.clone();
     worker.spawn(move |context| async move {
+        begins.store(true, Ordering::Relaxed);
         let contained = contain(task(context, ends)).await;
         // A failed send means that the asking thread was unwound; the answer has no reader.
         let _ = answer
             .send(contained.unwrap_or_else(|_| Err(panicked("its transaction was rolled back"))));
     });
-    answers.recv().unwrap_or_else(|_| Err(lost()))
+    // The end of the answers' channel comes after the mark. A worker that has ended drops the task instead.
+    let lost = |_| match begun.load(Ordering::Relaxed) {
+        true => Err(lost()),
+        false => Err(closed()),
+    };
+    answers.recv().unwrap_or_else(lost)
 }
 
 /// Makes a session for calls of the program, whose statements are given up at the database's end.

@@ -300,6 +300,10 @@ impl Sink for ToClient<'_, '_> {
         });
     }
 
+    fn has_room(&self) -> bool {
+        self.0.has_room()
+    }
+
     async fn drain(&mut self) -> Result<()> {
         self.0.control().check()?;
         self.0.room().await

@@ -14,7 +14,11 @@
 use std::{
     future::Future,
     pin::{Pin, pin},
-    sync::{Arc, mpsc},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+        mpsc,
+    },
 };
 
 use async_channel::{Receiver, Sender};
@@ -163,8 +167,11 @@ impl SqlTransaction {
     {
         expect_no_worker()?;
         let (answer, answers) = mpsc::channel();
+        let begun = Arc::new(AtomicBool::new(false));
+        let begins = begun.clone();
         let call: Call = Box::new(move |session| {
             Box::pin(async move {
+                begins.store(true, Ordering::Relaxed);
                 let called = match session {
                     Ok(session) => call_in(session, call).await,
                     Err(error) => Err(error),
@@ -173,14 +180,17 @@ impl SqlTransaction {
                 let _ = answer.send(called);
             })
         });
-        let gone = |open: SqlError| match self.closing.is_closed() {
+        let dropped = || match self.closing.is_closed() {
             true => closed(),
-            false => open,
+            false => panicked("its transaction was rolled back"),
         };
-        let sent = self.calls.send_blocking(call);
-        sent.map_err(|_| gone(panicked("its transaction was rolled back")))?;
-        // The end of the database drops calls that it has not carried out.
-        answers.recv().unwrap_or_else(|_| Err(gone(lost())))
+        self.calls.send_blocking(call).map_err(|_| dropped())?;
+        // The end of the answers' channel comes after the mark.
+        let unanswered = |_| match begun.load(Ordering::Relaxed) {
+            true => Err(lost()),
+            false => Err(dropped()),
+        };
+        answers.recv().unwrap_or_else(unanswered)
     }
 }
 

@@ -208,7 +208,12 @@ pub trait Sink {
     /// Something to know beside the results.
     fn notice(&mut self, _: &Notice) {}
 
-    /// Waits until more rows can be taken. Called between batches.
+    /// Returns whether [`Sink::drain`] would return at once.
+    fn has_room(&self) -> bool {
+        true
+    }
+
+    /// Waits until more rows can be taken. Called between batches, and between rows that may be large.
     ///
     /// # Errors
     /// As above.

@@ -75,12 +75,36 @@ fn groups_of_all_sizes_are_sorted() {
 
 #[test]
 fn a_limit_reads_no_more_groups_than_it_needs() {
-    let (mut bed, _) = grouped(20_000, 10);
-    let text = "explain (analyze, costs off, timing off, summary off)
-        select i from grouped order by a, i desc limit 10";
-    let lines = bed.run(text).unwrap().rows.concat();
-    let scan = lines.iter().find(|line| line.contains("Scan on")).unwrap();
-    let rows = scan.split("rows=").nth(1).unwrap();
-    let rows: u64 = rows.split(' ').next().unwrap().parse().unwrap();
-    assert!(rows <= 1024, "{lines:?}");
+    for (rows, group, limit) in [(20_000, 10, 10), (20_000, 1_100, 1), (20_000, 1_100, 10)] {
+        let (mut bed, _) = grouped(rows, group);
+        let text = format!(
+            "explain (analyze, costs off, timing off, summary off)
+             select i from grouped order by a, i desc limit {limit}"
+        );
+        let lines = bed.run(&text).unwrap().rows.concat();
+        let scan = lines.iter().find(|line| line.contains("Scan on")).unwrap();
+        let rows = scan.split("rows=").nth(1).unwrap();
+        let rows: usize = rows.split(' ').next().unwrap().parse().unwrap();
+        // A scan gives whole batches.
+        assert!(rows <= group as usize + 512, "groups of {group}: {lines:?}");
+    }
+}
+
+/// Each portion had a limit of its own: the rows of a limit that is another one each time were no prefix.
+#[test]
+fn a_limit_is_computed_once() {
+    let (mut bed, _) = grouped(5_000, 10);
+    for _ in 0..10 {
+        let text = "select count(*), max(a) from
+             (select a from grouped order by a, i desc limit (random() * 600)::int) first";
+        let rows = bed.run(text).unwrap().rows;
+        let [count, last] = &rows[0][..] else {
+            panic!("{rows:?}")
+        };
+        let Ok(last) = last.parse::<u64>() else {
+            continue;
+        };
+        let count: u64 = count.parse().unwrap();
+        assert!(count.div_ceil(10).abs_diff(last) <= 1, "{count} {last}");
+    }
 }

@@ -34,7 +34,10 @@ impl<'p> IncrementalSort<'p> {
     }
 
     async fn advance(&mut self, context: &ExecutionContext<'_>, out: &mut Rows) -> Result<bool> {
-        while !self.sorter.give(out) && self.input.more(context).await? {
+        while !self.sorter.give(out)
+            && self.sorter.limit(context)? > 0
+            && self.input.more(context).await?
+        {
             self.sorter.clear();
             let presorted = Some(self.presorted);
             self.sorter
@@ -52,6 +55,6 @@ impl Operator for IncrementalSort<'_> {
 
     fn rewind(&mut self) {
         self.input.rewind();
-        self.sorter.clear();
+        self.sorter.rewind();
     }
 }

@@ -37,6 +37,8 @@ pub(super) fn compare_keys(keys: &[SortKey], left: &[Value<'_>], right: &[Value<
 pub(super) struct Sorter<'p> {
     keys: &'p [SortKey],
     limit: Option<&'p Program>,
+    /// Most rows that are still given, once the limit was computed.
+    most: Option<usize>,
     /// Number of values of a row without its keys.
     width: usize,
     /// Rows, each followed by its keys.
@@ -51,6 +53,7 @@ impl<'p> Sorter<'p> {
         Self {
             keys,
             limit,
+            most: None,
             width,
             rows: Rows::new(width + keys.len()),
             order: None,
@@ -73,11 +76,39 @@ impl<'p> Sorter<'p> {
             }
         }
         self.next += out.len();
+        if let Some(most) = &mut self.most {
+            *most = most.saturating_sub(out.len());
+        }
         !out.is_empty()
     }
 
+    /// Returns the number of rows that are still to be given. The limit is computed once from the beginning on: it may be
+    /// another one the next time.
+    ///
+    /// # Errors
+    /// Errors of the limit.
+    pub(super) fn limit(&mut self, context: &ExecutionContext<'_>) -> Result<usize> {
+        if let Some(most) = self.most {
+            return Ok(most);
+        }
+        let scratch = Scratch::new();
+        let limit = match self.limit {
+            Some(limit) => limit.run(&mut context.evaluator(&scratch), &[])?,
+            None => Value::Null,
+        };
+        let most = match limit {
+            Value::Int8(limit) => usize::try_from(limit).unwrap_or(usize::MAX),
+            _ => usize::MAX,
+        };
+        self.most = Some(most);
+        Ok(most)
+    }
+
     /// Reads rows and puts them in order: all rows, or those before the first that differs from the row before in the
-    /// keys `presorted`, after as many rows, or bytes, as a batch has.
+    /// keys `presorted`, after as many rows as the limit says, or as many rows, or bytes, as a batch has.
+    ///
+    /// A row is compared with the last one that is kept. If rows behind that one were dropped, as many as the limit says
+    /// come before, and those are given next, whether the row is of the last one's group or of a later one.
     ///
     /// # Errors
     /// Errors of the input and of the keys; 53200 if the statement may not hold as much.
@@ -87,13 +118,8 @@ impl<'p> Sorter<'p> {
         presorted: Option<&[SortKey]>,
         context: &ExecutionContext<'_>,
     ) -> Result<()> {
-        let limit = match self.limit {
-            Some(limit) => match limit.run(&mut context.evaluator(&Scratch::new()), &[])? {
-                Value::Int8(limit) => usize::try_from(limit).ok(),
-                _ => None,
-            },
-            None => None,
-        };
+        let limit = self.limit(context)?;
+        let enough = limit.clamp(1, BATCH_ROWS);
         let mut scratch = Scratch::new();
         let mut ended = false;
         while !ended && input.more(context).await? {
@@ -109,7 +135,7 @@ impl<'p> Sorter<'p> {
                     values.push(key.value.run(&mut evaluator, row)?);
                 }
                 if let Some(keys) = presorted
-                    && self.rows.is_full()
+                    && (self.rows.len() >= enough || self.rows.is_large())
                 {
                     let last = self.rows.row(self.rows.len() - 1);
                     let (last, own) = (&last[self.width..], &values[self.width..]);
@@ -122,12 +148,10 @@ impl<'p> Sorter<'p> {
                 input.taken += 1;
             }
             self.rows.settle(context.memory())?;
-            if let Some(limit) = limit {
-                self.keep(limit, context).await?;
-            }
+            self.keep(limit, context).await?;
         }
         let mut order = self.in_order(context).await?;
-        order.truncate(limit.unwrap_or(usize::MAX));
+        order.truncate(limit);
         self.order = Some(order);
         Ok(())
     }
@@ -164,6 +188,12 @@ impl<'p> Sorter<'p> {
         self.order = None;
         self.next = 0;
     }
+
+    /// Begins anew.
+    pub(super) fn rewind(&mut self) {
+        self.clear();
+        self.most = None;
+    }
 }
 
 pub(super) struct SortOperator<'p> {
@@ -194,6 +224,6 @@ impl Operator for SortOperator<'_> {
 
     fn rewind(&mut self) {
         self.input.rewind();
-        self.sorter.clear();
+        self.sorter.rewind();
     }
 }

@@ -339,7 +339,11 @@ impl Describing<'_> {
             AccessPath::Index { index, range } => {
                 let index = &table.indexes[*index];
                 let columns = index.key_columns().unwrap_or_default();
-                properties.push(("Index Cond", self.range(range, table, &columns)));
+                // An index may be read whole, for its order.
+                let condition = self.range(range, table, &columns);
+                if !condition.is_empty() {
+                    properties.push(("Index Cond", condition));
+                }
                 format!(
                     "Index Scan{backward} using {} on {}",
                     index.name, table.name

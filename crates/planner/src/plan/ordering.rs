@@ -62,7 +62,7 @@ impl Ordering {
     }
 
     /// Returns the part of the order that a plan gives. The scan is reversed for it if need be. A scan
-    /// of the whole table is given an index for it if few rows are wanted.
+    /// of the whole table is given an index for it if not all rows are wanted, but `wanted_rows` at first.
     ///
     /// # Errors
     /// XX000 for a fault of Weft.
@@ -70,7 +70,7 @@ impl Ordering {
         &self,
         node: &mut Node,
         keys: &[relation::SortKey],
-        few_are_wanted: bool,
+        wanted_rows: Option<f64>,
         lowering: &Lowering,
     ) -> Result<Given> {
         // The positions are found before the scan is borrowed: a column under another name has the
@@ -115,12 +115,15 @@ impl Ordering {
             _ => Given::default(),
         };
         let mut best = by_access;
-        if few_are_wanted && matches!(scan.access, AccessPath::Full) {
+        if let Some(wanted_rows) = wanted_rows
+            && matches!(scan.access, AccessPath::Full)
+        {
             for index in &self.scan.indexes {
                 let by_index = given(&self.parts(index), 0);
                 if by_index.keys > best.keys
                     && is_all_implied(&self.conditions, &index.predicate)
-                    && (by_index.keys == keys.len() || self.is_cheap(&by_index, estimator))
+                    && (by_index.keys == keys.len()
+                        || self.is_cheap(&by_index, wanted_rows, estimator))
                 {
                     scan.access = AccessPath::Index {
                         index: index.at,
@@ -137,13 +140,14 @@ impl Ordering {
         Ok(best)
     }
 
-    /// Returns whether an index that gives a part of the order leads to the first rows at less than the cost of all
-    /// rows of the table.
-    fn is_cheap(&self, given: &Given, estimator: &Estimator) -> bool {
+    /// Returns whether an index that gives a part of the order leads to the first `wanted_rows` at less than the cost of
+    /// all rows of the table.
+    fn is_cheap(&self, given: &Given, wanted_rows: f64, estimator: &Estimator) -> bool {
         let rows = estimator.table_rows(&self.scan.table);
         let own = self.scan.columns.iter().map(|(id, _)| *id).collect();
         let found = rows * estimator.selectivity(&self.conditions, &own);
-        let looked_at = rows / given.groups + rows / found.max(1.0);
+        // The group of the last one is read whole, and one row more that shows its end.
+        let looked_at = rows / given.groups + (wanted_rows + 1.0) * rows / found.max(1.0);
         SEEK + looked_at * FETCHED < rows * SCANNED
     }
 

@@ -2,14 +2,16 @@
 
 use std::collections::BTreeSet;
 
+use batch::BATCH_ROWS;
 use types::Result;
 
 use super::{
     AggregateCall, Bound, IncrementalSort, Plan, SortKey, Window,
+    estimate::constant,
     lower::{Lowering, Node, with},
     ordering::{Given, Ordering},
 };
-use crate::program::{Layout, Program};
+use crate::program::Layout;
 use logical::{
     expression::{ColumnId, Expression},
     relation::{self, FrameBound, Relation},
@@ -140,13 +142,21 @@ impl Lowering {
         &mut self,
         input: Relation,
         keys: &[relation::SortKey],
-        limit: Option<Program>,
+        limit: Option<&Expression>,
         needed: &BTreeSet<ColumnId>,
     ) -> Result<Node> {
+        // A sort of some rows at a time reads as many at first as a batch has, unless fewer are enough.
+        let wanted_rows = limit.map(|limit| {
+            let batch = BATCH_ROWS as f64;
+            constant(limit).map_or(batch, |limit| limit.clamp(1.0, batch))
+        });
+        let limit = limit
+            .map(|limit| self.program(limit, &Layout::default()))
+            .transpose()?;
         let ordering = Ordering::of(&input);
         let mut node = self.lower(input, &with(needed, keys.iter().map(|key| &key.expression)))?;
         let given = match ordering {
-            Some(ordering) => ordering.given(&mut node, keys, limit.is_some(), self)?,
+            Some(ordering) => ordering.given(&mut node, keys, wanted_rows, self)?,
             None => Given::default(),
         };
         if given.keys == keys.len() {
@@ -196,7 +206,7 @@ impl Lowering {
         let node = match input {
             // Only as many rows as the limit says have to be kept in order.
             Relation::Sort { input, keys } if skip.is_none() && with_ties.is_none() => {
-                let node = self.sort(*input, &keys, count.clone(), &wanted)?;
+                let node = self.sort(*input, &keys, limit, &wanted)?;
                 self.explained(node, estimate)
             }
             input => self.lower(input, &wanted)?,

@@ -342,6 +342,10 @@ impl<S: Sink> Sink for CopyTo<'_, S> {
         self.sink.notice(notice);
     }
 
+    fn has_room(&self) -> bool {
+        self.sink.has_room()
+    }
+
     async fn drain(&mut self) -> Result<()> {
         self.sink.drain().await
     }

@@ -14,12 +14,16 @@ use super::{
     CommandTag, Field, ResultRow, Session, Sink, environment::StatementEnvironment,
     query::CachedPlan,
 };
-use batch::{BATCH_BYTES, Rows, SpareRows};
+use batch::{Rows, SpareRows};
 use catalog::{Catalog, from_engine};
 use executor::{
     execute::{BATCH_ROWS, Budget, Counters, ExecutionContext, KeyChanges, Opened, SharedRows},
     system::Lookup,
 };
+
+/// Number of columns shown up to which a batch below [`Rows::is_large`] is handed over without looking at its bytes:
+/// they may be as many times those of the batch.
+const FEW_OUTPUTS: usize = 16;
 
 /// The point up to which a statement is to be run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -142,21 +146,19 @@ impl Session {
                 execution.has_all = execution.opened.is_over();
                 batch.settle(context.memory())?;
             }
-            // Until the client has taken large values they are also in the bytes that are sent to it, as often as
-            // they are shown.
+            // Large values are also in the bytes that are sent to the client, as often as they are shown. Those of a row
+            // are charged, and the client takes rows before the next one if it has no room for it.
             let mut sent = Charge::default();
             let rows = (batch.len() - execution.taken).min((most - count) as usize);
-            let is_large = batch.is_large() || outputs.len() > batch.width();
+            let is_large = batch.is_large() || outputs.len() > FEW_OUTPUTS;
             if cached_plan.shows_rows() {
                 for at in execution.taken..execution.taken + rows {
                     context.pause(1).await;
                     if is_large {
-                        if sent.bytes() >= BATCH_BYTES {
+                        if !sink.has_room() {
                             sink.drain().await?;
-                            sent.lower(0);
                         }
-                        let bytes = sent.bytes() + batch.borrowed_bytes(at, outputs);
-                        sent.set(context.memory(), bytes)?;
+                        sent.set(context.memory(), batch.borrowed_bytes(at, outputs))?;
                     }
                     let row = batch.row(at);
                     if !are_first {

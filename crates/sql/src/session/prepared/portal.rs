@@ -270,6 +270,10 @@ impl<S: Sink> Sink for Kept<'_, S> {
         self.inner.notice(notice);
     }
 
+    fn has_room(&self) -> bool {
+        self.rows.is_some() || self.inner.has_room()
+    }
+
     async fn drain(&mut self) -> Result<()> {
         match self.rows {
             Some(_) => Ok(()),
