@@ -146,8 +146,8 @@ impl Session {
                 execution.has_all = execution.opened.is_over();
                 batch.settle(context.memory())?;
             }
-            // Large values are also in the bytes that are sent to the client, as often as they are shown. Those of a row
-            // are charged, and the client takes rows before the next one if it has no room for it.
+            // Large values are also in the bytes that are sent to the client, as often as they are shown. Those of
+            // a row are charged, and the client takes rows before the next one if it has no room for it.
             let mut sent = Charge::default();
             let rows = (batch.len() - execution.taken).min((most - count) as usize);
             let is_large = batch.is_large() || outputs.len() > FEW_OUTPUTS;
