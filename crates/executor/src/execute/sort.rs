@@ -82,8 +82,8 @@ impl<'p> Sorter<'p> {
         !out.is_empty()
     }
 
-    /// Returns the number of rows that are still to be given. The limit is computed once from the beginning on: it may be
-    /// another one the next time.
+    /// Returns the number of rows that are still to be given. The limit is computed once from the beginning on: it may
+    /// be another one the next time.
     ///
     /// # Errors
     /// Errors of the limit.
@@ -107,8 +107,8 @@ impl<'p> Sorter<'p> {
     /// Reads rows and puts them in order: all rows, or those before the first that differs from the row before in the
     /// keys `presorted`, after as many rows as the limit says, or as many rows, or bytes, as a batch has.
     ///
-    /// A row is compared with the last one that is kept. If rows behind that one were dropped, as many as the limit says
-    /// come before, and those are given next, whether the row is of the last one's group or of a later one.
+    /// A row is compared with the last one that is kept. If rows behind that one were dropped, as many as the limit
+    /// says come before, and those are given next, whether the row is of the last one's group or of a later one.
     ///
     /// # Errors
     /// Errors of the input and of the keys; 53200 if the statement may not hold as much.

@@ -140,8 +140,8 @@ impl Ordering {
         Ok(best)
     }
 
-    /// Returns whether an index that gives a part of the order leads to the first `wanted_rows` at less than the cost of
-    /// all rows of the table.
+    /// Returns whether an index that gives a part of the order leads to the first `wanted_rows` at less than the cost
+    /// of all rows of the table.
     fn is_cheap(&self, given: &Given, wanted_rows: f64, estimator: &Estimator) -> bool {
         let rows = estimator.table_rows(&self.scan.table);
         let own = self.scan.columns.iter().map(|(id, _)| *id).collect();
