@@ -296,7 +296,7 @@ impl Session {
     }
 
     /// Ends the session's [`Session::upkeep`], and its builds of indexes and streams of changes with
-    /// [`Error::Ended`]. Transactions go on.
+    /// [`crate::Error::Ended`]. Transactions go on.
     pub fn wind_up(&self) {
         self.winds_up.set(true);
         if let Some(lane) = self.lane.get() {
