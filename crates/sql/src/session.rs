@@ -178,34 +178,34 @@ pub trait Sink {
         Ok(())
     }
 
-    /// The columns of the rows to come. Not told of statements that were prepared.
+    /// Takes the columns of the rows to come. They are not told of statements that were prepared.
     ///
     /// # Errors
-    /// Whatever ends the statement. So of the others.
+    /// The statement ends with the error.
     fn fields(&mut self, fields: &[Field]) -> Result<()> {
         let _ = fields;
         Ok(())
     }
 
-    /// A row.
+    /// Takes a row.
     ///
     /// # Errors
-    /// As above.
+    /// The statement ends with the error.
     fn row(&mut self, row: &ResultRow<'_>) -> Result<()>;
 
-    /// A statement has ended.
+    /// Notes that a statement has ended.
     ///
     /// # Errors
-    /// As above.
+    /// The statement ends with the error.
     fn complete(&mut self, tag: CommandTag) -> Result<()> {
         let _ = tag;
         Ok(())
     }
 
-    /// There was no statement in the text.
+    /// Notes that there was no statement in the text.
     fn empty(&mut self) {}
 
-    /// Something to know beside the results.
+    /// Takes a notice, which is something to know beside the results.
     fn notice(&mut self, _: &Notice) {}
 
     /// Returns whether [`Sink::drain`] would return at once.
@@ -216,7 +216,7 @@ pub trait Sink {
     /// Waits until more rows can be taken. Called between batches, and between rows that may be large.
     ///
     /// # Errors
-    /// As above.
+    /// The statement ends with the error.
     async fn drain(&mut self) -> Result<()> {
         Ok(())
     }
@@ -224,7 +224,7 @@ pub trait Sink {
     /// Asks for the data of a COPY of so many columns, and hands it to `target` until it ends.
     ///
     /// # Errors
-    /// As above; those of the target. 0A000 if there is nobody to be asked.
+    /// Errors of `target`; 0A000 if the sink has no client to ask. The statement ends with the error.
     async fn copy_in(
         &mut self,
         form: CopyForm,
@@ -235,20 +235,20 @@ pub trait Sink {
         Err(SqlError::unsupported("COPY FROM STDIN here"))
     }
 
-    /// The data of a COPY of so many columns follow.
+    /// Notes that the data of a COPY of so many columns follow.
     ///
     /// # Errors
-    /// As above. 0A000 if there is nobody who takes it.
+    /// 0A000 if the sink takes no such data. The statement ends with the error.
     fn begin_copy_out(&mut self, form: CopyForm, columns: usize) -> Result<()> {
         let _ = (form, columns);
         Err(SqlError::unsupported("COPY TO STDOUT here"))
     }
 
-    /// Data of a COPY: a row, or what stands before or after them. [`Sink::drain`] is called
-    /// between batches.
+    /// Takes data of a COPY: a row, or the bytes before and after all rows. [`Sink::drain`] is called between
+    /// batches.
     ///
     /// # Errors
-    /// As above.
+    /// The statement ends with the error.
     fn copy_out(&mut self, data: &[u8]) -> Result<()> {
         let _ = data;
         Err(SqlError::unsupported("COPY TO STDOUT here"))

@@ -14,7 +14,7 @@ pub(super) struct Insertion<'l, 'r> {
     pub(super) batch: Rows,
     opened: Opened,
     context: &'l ExecutionContext<'r>,
-    /// Rows that the INSERT gives, which nobody takes.
+    /// Rows that the INSERT gives; they are dropped.
     out: Rows,
     count: u64,
 }

@@ -59,7 +59,7 @@ impl<'s, 't> Reader<'s, 't> {
     /// Takes these words.
     ///
     /// # Errors
-    /// 42601 if something else comes. So of the others.
+    /// 42601 if something else comes.
     pub(super) fn expect(&mut self, words: &[&str]) -> Result<()> {
         for word in words {
             if !self.eat(&[word]) {

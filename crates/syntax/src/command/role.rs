@@ -173,7 +173,7 @@ fn option(reader: &mut Reader<'_, '_>, options: &mut RoleOptions) -> Result<()> 
         options.is_redundant |= flag.replace(value).is_some();
         return Ok(());
     }
-    // What nobody has is taken from nobody.
+    // No role has these rights, so there is nothing to take away.
     if reader.eat(&["noreplication"]) || reader.eat(&["nobypassrls"]) {
         return Ok(());
     }

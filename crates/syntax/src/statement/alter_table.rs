@@ -132,7 +132,7 @@ pub enum ColumnChange {
         /// Whether `IF EXISTS` is written: a column without an identity is no error.
         if_exists: bool,
     },
-    /// As of [`TableAction::Storage`].
+    /// Clause that says how another engine stores the column: the error for one that there is not.
     Storage(Result<()>),
 }
 

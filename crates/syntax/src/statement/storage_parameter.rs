@@ -54,7 +54,7 @@ impl Owner {
     /// Accepts the parameters of an index, which the parser reads as expressions.
     ///
     /// # Errors
-    /// As of [`Self::accept_each`]; 0A000 for what is no parameter.
+    /// Errors of [`Self::accept_each`]; 0A000 for an expression that is no parameter.
     pub(super) fn accept_expressions(self, parameters: &[ast::Expr]) -> Result<()> {
         let parameters = parameters.iter().map(|parameter| {
             let (name, value) = match parameter {
@@ -76,7 +76,7 @@ impl Owner {
     /// Accepts the parameters that the parser has read behind WITH.
     ///
     /// # Errors
-    /// As of [`Self::accept_each`].
+    /// Errors of [`Self::accept_each`].
     pub(super) fn accept_written(self, options: &[ast::SqlOption]) -> Result<()> {
         let parameters = options.iter().map(|option| match option {
             ast::SqlOption::KeyValue { key, value } => Ok(Parameter {
