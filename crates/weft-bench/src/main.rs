@@ -1,7 +1,7 @@
 //! The `weft-bench` command: measures the engine, servers that speak PostgreSQL's protocol, and the
 //! machine that they run on.
 //!
-//! The command reads its arguments, calls the libraries `bench`, `applications`, `wire` and
+//! The command reads its arguments, calls the libraries `bench`, `applications`, `wire`, `tpch` and
 //! `experiments`, and writes their results: results to standard output, everything else to standard
 //! error. Exit codes: 0 for success, 1 when something failed, 2 when the request was wrong.
 
@@ -24,8 +24,10 @@ mod program;
 mod recovery;
 mod series;
 mod smallbank;
+mod targets;
 mod tatp;
 mod tpcc;
+mod tpch;
 mod wire;
 mod wire_crash;
 mod ycsb;
@@ -52,6 +54,7 @@ enum Command {
     HotRow(hot_row::Arguments),
     Join(Box<join::Arguments>),
     Paper(paper::Arguments),
+    Tpch(Box<tpch::Arguments>),
     Wire(Box<wire::Arguments>),
     WireCrash(wire_crash::Arguments),
     Fairness(fairness::Arguments),
@@ -73,6 +76,7 @@ impl Command {
             Self::HotRow(arguments) => arguments.run(),
             Self::Join(arguments) => arguments.run(),
             Self::Paper(arguments) => arguments.run(),
+            Self::Tpch(arguments) => arguments.run(),
             Self::Wire(arguments) => arguments.run(),
             Self::WireCrash(arguments) => arguments.run(),
             Self::Fairness(arguments) => arguments.run(),

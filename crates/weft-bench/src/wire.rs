@@ -1,17 +1,15 @@
 //! `weft-bench wire`: servers that speak PostgreSQL's protocol, from outside.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use applications::tpcc;
 use bench::measure::Isolation;
 use commands::number::{parse_count, parse_seconds};
 use commands::progress::Progress;
-use servers::{Launched, Server, start_postgres, start_weft};
 use wire::{Kind, Protocol, Settings, measure, report};
 
-use crate::program::Program;
 use crate::series::Series;
+use crate::targets::Targets;
 
 const EXAMPLES: &str = "\
 Workloads:
@@ -43,14 +41,8 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// A running server: a name, `=`, and a connection string; given several times, several servers are compared.
-    /// Tables of the benchmark's names must not exist; they are dropped at the end.
-    #[arg(long, value_name = "NAME=CONNECTION")]
-    server: Vec<String>,
-
-    /// Start PostgreSQL too, equally durable: from its programs in DIR, or from the place where it is installed.
-    #[arg(long, value_name = "DIR", num_args = 0..=1)]
-    postgres: Option<Option<PathBuf>>,
+    #[command(flatten)]
+    targets: Targets,
 
     /// Workloads to run, in this order.
     #[arg(
@@ -112,20 +104,9 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", default_value = "1M", value_parser = parse_count)]
     rows: u64,
 
-    /// Directory for the databases of servers that are started: empty or missing, removed afterwards.
-    #[arg(long, value_name = "DIR")]
-    data_dir: Option<PathBuf>,
-
-    /// Worker threads of the Weft that is started; one for each core if not given.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    workers: Option<u16>,
-
     /// Seed of the clients' draws.
     #[arg(long, value_name = "N", default_value = "1")]
     seed: u64,
-
-    #[command(flatten)]
-    program: Program,
 
     #[command(flatten)]
     series: Series,
@@ -135,12 +116,8 @@ impl Arguments {
     pub(crate) fn run(self) -> commands::Result<()> {
         let settings = self.settings();
         settings.tpcc.check()?;
-        let launched = self.launch()?;
-        let mut servers: Vec<Server> = launched.iter().map(Launched::server).collect();
-        for text in &self.server {
-            servers.push(Server::given(text)?);
-        }
-        let results = measure(&settings, &servers, &Progress::stderr())?;
+        let running = self.targets.launch("wire")?;
+        let results = measure(&settings, &running.servers, &Progress::stderr())?;
         commands::write_results(&report(self.series.format, &results)?)?;
         let wrong = results.iter().flat_map(|result| {
             let (workload, server) = (&result.workload, &result.server);
@@ -177,24 +154,5 @@ impl Arguments {
             rows: u32::try_from(self.rows).unwrap_or(u32::MAX),
             seed: self.seed,
         }
-    }
-
-    /// Starts the servers that this program has to start, Weft first.
-    fn launch(&self) -> commands::Result<Vec<Launched>> {
-        let process = std::process::id();
-        let own = || std::env::temp_dir().join(format!("weft-bench-wire-{process}"));
-        let directory = self.data_dir.clone().unwrap_or_else(own);
-        let mut launched = Vec::new();
-        if self.server.is_empty() {
-            launched.push(start_weft(
-                self.program.serve(self.workers)?,
-                &directory.join("weft"),
-            )?);
-        }
-        if let Some(programs) = &self.postgres {
-            let directory = directory.join("postgres");
-            launched.push(start_postgres(programs.as_deref(), &directory)?);
-        }
-        Ok(launched)
     }
 }

@@ -1,25 +1,15 @@
 //! `weft-bench wire`, `wire-crash` and `fairness`, small: answers are right, planted bugs are noticed.
 
-use std::{env::consts::EXE_EXTENSION, path::Path, sync::Once};
+#[path = "common/weft.rs"]
+mod weft;
+
+use std::path::Path;
 
 use assert_cmd::Command;
 use predicates::str::contains;
 
-/// Builds the `weft` that the benchmark starts beside itself, which a test of the whole workspace has built.
-fn build_weft() {
-    static BUILT: Once = Once::new();
-    BUILT.call_once(|| {
-        let program = Path::new(env!("CARGO_BIN_EXE_weft-bench")).with_file_name("weft");
-        if !program.with_extension(EXE_EXTENSION).is_file() {
-            let mut cargo = std::process::Command::new(env!("CARGO"));
-            let built = cargo.args(["build", "-p", "cli"]).status().unwrap();
-            assert!(built.success(), "cargo build -p cli failed");
-        }
-    });
-}
-
 fn bench(name: &str, directory: &Path, arguments: &str) -> Command {
-    build_weft();
+    weft::build();
     let mut command = Command::new(env!("CARGO_BIN_EXE_weft-bench"));
     command.args([name, "--data-dir"]).arg(directory);
     command.args(arguments.split_whitespace());

@@ -1,0 +1,76 @@
+//! The servers that a benchmark measures: running ones, and those that it starts.
+
+use std::path::PathBuf;
+
+use commands::{Place, Result};
+use servers::{Launched, Server, start_postgres, start_weft};
+
+use crate::program::Program;
+
+/// Servers to measure. Without a running one, Weft is started.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Targets {
+    /// A running server: a name, `=`, and a connection string; given several times, several servers are compared.
+    /// Tables of the benchmark's names must not exist; they are dropped at the end.
+    #[arg(long, value_name = "NAME=CONNECTION")]
+    server: Vec<String>,
+
+    /// Start PostgreSQL too, equally durable: from its programs in DIR, or from the place where it is installed.
+    #[arg(long, value_name = "DIR", num_args = 0..=1)]
+    postgres: Option<Option<PathBuf>>,
+
+    /// Directory for the databases of servers that are started: empty or missing, removed afterwards.
+    #[arg(long, value_name = "DIR")]
+    data_dir: Option<PathBuf>,
+
+    /// Worker threads of the Weft that is started; one for each core if not given.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    workers: Option<u16>,
+
+    #[command(flatten)]
+    program: Program,
+}
+
+/// The servers, those that were started among them. These end when this is dropped.
+pub(crate) struct Running {
+    // The servers end before their directory is removed.
+    _launched: Vec<Launched>,
+    _place: Option<Place>,
+    pub(crate) servers: Vec<Server>,
+}
+
+impl Targets {
+    /// Starts the servers that this program has to start, Weft first; `benchmark` is in the name of their directory.
+    ///
+    /// # Errors
+    /// Fails if one of them does not come up, or if the text of a running one has not its form.
+    pub(crate) fn launch(&self, benchmark: &str) -> Result<Running> {
+        let process = std::process::id();
+        let own = || std::env::temp_dir().join(format!("weft-bench-{benchmark}-{process}"));
+        let directory = self.data_dir.clone().unwrap_or_else(own);
+        let is_any_started = self.server.is_empty() || self.postgres.is_some();
+        let place = is_any_started
+            .then(|| Place::make(&directory))
+            .transpose()?;
+        let mut launched = Vec::new();
+        if self.server.is_empty() {
+            launched.push(start_weft(
+                self.program.serve(self.workers)?,
+                &directory.join("weft"),
+            )?);
+        }
+        if let Some(programs) = &self.postgres {
+            let directory = directory.join("postgres");
+            launched.push(start_postgres(programs.as_deref(), &directory)?);
+        }
+        let mut servers: Vec<Server> = launched.iter().map(Launched::server).collect();
+        for text in &self.server {
+            servers.push(Server::given(text)?);
+        }
+        Ok(Running {
+            _launched: launched,
+            _place: place,
+            servers,
+        })
+    }
+}

@@ -1,0 +1,87 @@
+//! `weft-bench tpch`: the queries of TPC-H, on servers beside each other.
+
+use std::time::Duration;
+
+use commands::number::parse_seconds;
+use commands::progress::Progress;
+use tpch::{QUERIES, Settings, check_scale, measure, report};
+
+use crate::series::Series;
+use crate::targets::Targets;
+
+const EXAMPLES: &str = "\
+Examples:
+  All queries over a gigabyte, beside the PostgreSQL that is installed:
+    weft-bench tpch --scale 1 --postgres
+  Two queries on a server that runs:
+    weft-bench tpch --scale 0.1 --queries 1,6 --server 'weft=host=127.0.0.1 port=5433 user=weft dbname=weft'";
+
+/// Measures the 22 queries of TPC-H: Weft, PostgreSQL and others, in turns.
+///
+/// Every server gets the same rows and the same queries, with the parameters by which implementations are validated,
+/// and all answers are compared. Without --server, Weft is started as `weft serve`, durable, in a directory of its own.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    targets: Targets,
+
+    /// Scale factor: 1 has 8.7 million rows, a gigabyte of text.
+    #[arg(long, value_name = "S", default_value = "1", value_parser = parse_scale)]
+    scale: f64,
+
+    /// Queries to run, in this order; all if not given.
+    #[arg(long, value_name = "N,N,..", value_delimiter = ',', value_parser = clap::value_parser!(u8).range(1..=i64::from(QUERIES)))]
+    queries: Vec<u8>,
+
+    /// Seconds that a query may take.
+    #[arg(long, value_name = "S", default_value = "60", value_parser = parse_seconds)]
+    time_limit: f64,
+
+    /// A statement that each connection begins with, such as a setting; may be given several times.
+    #[arg(long, value_name = "SQL")]
+    begin: Vec<String>,
+
+    /// Keep the tables on servers that run already, for questions of one's own.
+    #[arg(long)]
+    keep: bool,
+
+    #[command(flatten)]
+    series: Series,
+}
+
+fn parse_scale(text: &str) -> commands::Result<f64> {
+    let refuse = |_| commands::Error::input(format!("`{text}` is no number"));
+    let scale = text.parse().map_err(refuse)?;
+    check_scale(scale).map(|()| scale)
+}
+
+impl Arguments {
+    pub(crate) fn run(self) -> commands::Result<()> {
+        let running = self.targets.launch("tpch")?;
+        let settings = Settings {
+            scale: self.scale,
+            queries: match self.queries.is_empty() {
+                true => (1..=QUERIES).collect(),
+                false => self.queries,
+            },
+            repeats: self.series.repeats,
+            time_limit: Duration::from_secs_f64(self.time_limit),
+            begin: self.begin,
+            keep: self.keep,
+        };
+        let results = measure(&settings, &running.servers, &Progress::stderr())?;
+        commands::write_results(&report(self.series.format, &results)?)?;
+        let wrong = results
+            .iter()
+            .flat_map(|result| result.violations.iter().cloned());
+        let wrong: Vec<String> = wrong.collect();
+        if wrong.is_empty() {
+            return Ok(());
+        }
+        Err(commands::Error::run(format!(
+            "answers were different:\n{}",
+            wrong.join("\n")
+        )))
+    }
+}
