@@ -5,7 +5,7 @@ use std::{collections::HashMap, rc::Rc};
 use types::{Result, SqlError, SqlState};
 
 use super::{
-    Input,
+    Input, Operator,
     aggregate::AggregateOperator,
     apply::ApplyOperator,
     change::{DeleteOperator, LockRowsOperator, UpdateOperator},
@@ -61,85 +61,93 @@ impl<'p> Opening<'p, '_> {
     fn open(&mut self, plan: &'p Plan) -> Result<OperatorNode<'p>> {
         Ok(OperatorNode::Other(match plan {
             Plan::Scan(scan) => return Ok(OperatorNode::Scan(ScanOperator::new(scan))),
-            Plan::Rows(rows) => Box::new(ValuesScanOperator::new(rows)),
-            Plan::Explained(explained) => Box::new(Measured::new(
-                explained.number,
-                self.open(&explained.input)?,
-            )),
-            Plan::CopySource { .. } => Box::new(CopySourceOperator),
+            Plan::Rows(rows) => made(|| Ok(ValuesScanOperator::new(rows)))?,
+            Plan::Explained(explained) => made(|| {
+                Ok(Measured::new(
+                    explained.number,
+                    self.open(&explained.input)?,
+                ))
+            })?,
+            Plan::CopySource { .. } => made(|| Ok(CopySourceOperator))?,
             Plan::System { relation, columns } => {
-                Box::new(SystemScanOperator::new(*relation, columns))
+                made(|| Ok(SystemScanOperator::new(*relation, columns)))?
             }
             Plan::Functions {
                 calls,
                 ordinality,
                 is_fixed,
-            } => Box::new(FunctionScanOperator::new(calls, *ordinality, *is_fixed)),
+            } => made(|| Ok(FunctionScanOperator::new(calls, *ordinality, *is_fixed)))?,
             Plan::CteScan { number, columns } => {
-                Box::new(CteScanOperator::new(self.source(*number)?, columns))
+                made(|| Ok(CteScanOperator::new(self.source(*number)?, columns)))?
             }
             Plan::Filter { input, predicate } => {
-                Box::new(FilterOperator::new(self.input(input)?, predicate))
+                made(|| Ok(FilterOperator::new(self.input(input)?, predicate)))?
             }
             Plan::Project { input, values } => {
-                Box::new(ProjectionOperator::new(self.input(input)?, values))
+                made(|| Ok(ProjectionOperator::new(self.input(input)?, values)))?
             }
             Plan::ProjectSet { input, calls } => {
-                Box::new(ProjectSetOperator::new(self.input(input)?, calls))
+                made(|| Ok(ProjectSetOperator::new(self.input(input)?, calls)))?
             }
-            Plan::HashJoin(join) => Box::new(HashJoinOperator::new(
-                join,
-                self.input(&join.probe)?,
-                self.input(&join.build)?,
-            )),
+            Plan::HashJoin(join) => made(|| {
+                Ok(HashJoinOperator::new(
+                    join,
+                    self.input(&join.probe)?,
+                    self.input(&join.build)?,
+                ))
+            })?,
             Plan::IndexJoin(join) => {
-                Box::new(IndexJoinOperator::new(join, self.input(&join.outer)?))
+                made(|| Ok(IndexJoinOperator::new(join, self.input(&join.outer)?)))?
             }
-            Plan::NestedLoopJoin(join) => Box::new(NestedLoopJoinOperator::new(
-                join,
-                self.input(&join.outer)?,
-                self.repeated(&join.inner)?,
-            )),
-            Plan::Apply(apply) => Box::new(ApplyOperator::new(
-                apply,
-                self.input(&apply.input)?,
-                self.repeated(&apply.query)?,
-            )),
+            Plan::NestedLoopJoin(join) => made(|| {
+                Ok(NestedLoopJoinOperator::new(
+                    join,
+                    self.input(&join.outer)?,
+                    self.repeated(&join.inner)?,
+                ))
+            })?,
+            Plan::Apply(apply) => made(|| {
+                Ok(ApplyOperator::new(
+                    apply,
+                    self.input(&apply.input)?,
+                    self.repeated(&apply.query)?,
+                ))
+            })?,
             Plan::Calls(calls) => {
-                Box::new(WaitingCallsOperator::new(calls, self.input(&calls.input)?))
+                made(|| Ok(WaitingCallsOperator::new(calls, self.input(&calls.input)?)))?
             }
-            Plan::Aggregate(aggregate) => Box::new(AggregateOperator::new(
-                aggregate,
-                self.input(&aggregate.input)?,
-            )?),
+            Plan::Aggregate(aggregate) => {
+                made(|| AggregateOperator::new(aggregate, self.input(&aggregate.input)?))?
+            }
             Plan::Distinct { input, on, types } => {
-                Box::new(Distinct::new(self.input(input)?, on, types))
+                made(|| Ok(Distinct::new(self.input(input)?, on, types)))?
             }
             Plan::Sort { input, keys, limit } => {
-                Box::new(SortOperator::new(self.input(input)?, keys, limit.as_ref()))
+                made(|| Ok(SortOperator::new(self.input(input)?, keys, limit.as_ref())))?
             }
-            Plan::IncrementalSort(sort) => Box::new(IncrementalSort::new(
-                self.input(&sort.input)?,
-                &sort.keys,
-                sort.presorted,
-                sort.limit.as_ref(),
-            )),
+            Plan::IncrementalSort(sort) => made(|| {
+                Ok(IncrementalSort::new(
+                    self.input(&sort.input)?,
+                    &sort.keys,
+                    sort.presorted,
+                    sort.limit.as_ref(),
+                ))
+            })?,
             Plan::Limit {
                 input,
                 limit,
                 offset,
                 with_ties,
-            } => {
-                let input = self.input(input)?;
-                Box::new(LimitOperator::new(
-                    input,
+            } => made(|| {
+                Ok(LimitOperator::new(
+                    self.input(input)?,
                     limit.as_ref(),
                     offset.as_ref(),
                     with_ties.as_deref(),
                 ))
-            }
+            })?,
             Plan::Union { left, right } => {
-                Box::new(Append::new(self.open(left)?, self.open(right)?))
+                made(|| Ok(Append::new(self.open(left)?, self.open(right)?)))?
             }
             Plan::Set {
                 kind,
@@ -147,13 +155,15 @@ impl<'p> Opening<'p, '_> {
                 left,
                 right,
                 types,
-            } => Box::new(SetOperation::new(
-                *kind,
-                *all,
-                self.input(left)?,
-                self.input(right)?,
-                types,
-            )),
+            } => made(|| {
+                Ok(SetOperation::new(
+                    *kind,
+                    *all,
+                    self.input(left)?,
+                    self.input(right)?,
+                    types,
+                ))
+            })?,
             Plan::With { definitions, body } => {
                 let mut opened = Vec::with_capacity(definitions.len());
                 for shared in definitions {
@@ -162,10 +172,10 @@ impl<'p> Opening<'p, '_> {
                     self.sources.insert(shared.number, source);
                     opened.push(definition);
                 }
-                Box::new(With::new(opened, self.open(body)?))
+                made(|| Ok(With::new(opened, self.open(body)?)))?
             }
             Plan::Window { input, windows } => {
-                Box::new(WindowOperator::new(self.input(input)?, windows))
+                made(|| Ok(WindowOperator::new(self.input(input)?, windows)))?
             }
             Plan::LockRows {
                 input,
@@ -173,32 +183,40 @@ impl<'p> Opening<'p, '_> {
                 recheck_query,
             } => {
                 let recheck_query = self.recheck_query(recheck_query.as_deref())?;
-                Box::new(LockRowsOperator::new(
-                    self.input(input)?,
-                    locks,
-                    recheck_query,
-                ))
+                made(|| {
+                    Ok(LockRowsOperator::new(
+                        self.input(input)?,
+                        locks,
+                        recheck_query,
+                    ))
+                })?
             }
             Plan::Insert(insert) => {
-                Box::new(InsertOperator::new(insert, self.input(&insert.input)?))
+                made(|| Ok(InsertOperator::new(insert, self.input(&insert.input)?)))?
             }
             Plan::Update(update) => {
                 let recheck_query = self.recheck_query(update.target.recheck_query.as_deref())?;
-                Box::new(UpdateOperator::new(
-                    update,
-                    self.input(&update.input)?,
-                    recheck_query,
-                ))
+                made(|| {
+                    Ok(UpdateOperator::new(
+                        update,
+                        self.input(&update.input)?,
+                        recheck_query,
+                    ))
+                })?
             }
             Plan::Delete(delete) => {
                 let recheck_query = self.recheck_query(delete.target.recheck_query.as_deref())?;
-                Box::new(DeleteOperator::new(
-                    delete,
-                    self.input(&delete.input)?,
-                    recheck_query,
-                ))
+                made(|| {
+                    Ok(DeleteOperator::new(
+                        delete,
+                        self.input(&delete.input)?,
+                        recheck_query,
+                    ))
+                })?
             }
-            Plan::Merge(merge) => Box::new(MergeOperator::new(merge, self.input(&merge.input)?)),
+            Plan::Merge(merge) => {
+                made(|| Ok(MergeOperator::new(merge, self.input(&merge.input)?)))?
+            }
         }))
     }
 
@@ -257,6 +275,13 @@ impl<'p> Opening<'p, '_> {
         };
         Ok(Definition::new(producer, shared.width, shared.writes))
     }
+}
+
+/// Makes an operator on a frame of its own. Operators that are upon each other are opened upon each other, and a frame
+/// that has room for all kinds of them is ten times as large in a build without optimisation.
+#[inline(never)]
+fn made<'p, O: Operator + 'p>(make: impl FnOnce() -> Result<O>) -> Result<Box<dyn Operator + 'p>> {
+    Ok(Box::new(make()?))
 }
 
 /// Returns the number of values in each row of a plan.
