@@ -3,9 +3,8 @@
 //! A [`Plan`] is immutable and shared by all executions of its statement in one session, which may
 //! overlap (cursors, portals); the state of a running execution is in `executor`. It is made from a
 //! [`Relation`](logical::relation::Relation) in two steps. First, conditions are moved to where
-//! they cost least (`predicate_pushdown.rs`), subqueries become joins where they can
-//! (`decorrelate.rs`), and columns that are never used are left out (`column_pruning.rs`). Then
-//! each relation is given its operator (`lower.rs`, `join.rs`, `apply.rs`, `summary.rs`,
+//! they cost least (`predicate_pushdown.rs`), subqueries become joins where they can (`decorrelate.rs`), and columns that are never used are left out (`column_pruning.rs`). Then
+//! each relation is given its operator (`lower.rs`, `join.rs`, `apply.rs`, `grouped.rs`, `summary.rs`,
 //! `write.rs`), and tables their access path (`access.rs`, `points.rs`, `column_test.rs`). In
 //! between, joins are put in order (`join_order.rs`) by their costs (`cost.rs`), for which the rows
 //! of relations are estimated (`estimate.rs`). A plan that is to be explained keeps these numbers
@@ -20,9 +19,11 @@ mod cost;
 mod decorrelate;
 mod dependencies;
 mod effects;
+mod errors;
 mod estimate;
 mod explained;
 mod extremes;
+mod grouped;
 mod implied;
 mod join;
 mod join_nodes;

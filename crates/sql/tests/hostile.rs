@@ -49,7 +49,7 @@ const WORKER_STACK_BYTES: usize = 16 << 20;
 const TIME_MAX: Duration = Duration::from_secs(600);
 
 /// Runs a test on a thread with the stack of a worker.
-fn on_a_workers_stack(test: impl FnOnce() + Send + 'static) {
+pub(crate) fn on_a_workers_stack(test: impl FnOnce() + Send + 'static) {
     let thread = std::thread::Builder::new().stack_size(WORKER_STACK_BYTES);
     let ended = thread.spawn(test).unwrap().join();
     if let Err(panic) = ended {

@@ -30,6 +30,13 @@ impl Names {
         names
     }
 
+    /// Adds columns that the planner has made, with what they are.
+    pub fn add(&mut self, columns: Vec<(ColumnId, Expression)>) {
+        let columns = columns.into_iter();
+        self.0
+            .extend(columns.map(|(id, value)| (id, Named::Computed(value))));
+    }
+
     pub(super) fn get(&self, id: ColumnId) -> Option<&Named> {
         self.0.get(&id)
     }

@@ -14,6 +14,7 @@ use super::{
     Apply, ApplyKind, HashedKeys, HashedSubplan, Plan,
     cost::{ASKED, BUILT, PROBED},
     decorrelate::{Counts, pulled},
+    grouped::{GROUPED_MAX, GroupedSubquery},
     join::is_hashable,
     lower::{Lowering, Node, arranged, with},
 };
@@ -135,6 +136,16 @@ impl Lowering {
             && self.is_hash_better(&input, &subquery, &found)
         {
             return self.by_hash(input, subquery.column, found, needed);
+        }
+        // A limit may want few of the rows that are estimated.
+        if self.limits == 0
+            && self.grouped < GROUPED_MAX
+            && let Some(grouped) = GroupedSubquery::of(&input, &subquery)
+            && grouped.is_better(&input, &subquery, &self.estimator)
+        {
+            self.grouped += 1;
+            let joined = grouped.joined(input, self);
+            return self.lower(joined, needed);
         }
         let columns: BTreeSet<ColumnId> = input.columns().into_iter().collect();
         let refers: Vec<ColumnId> = subquery

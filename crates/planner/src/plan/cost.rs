@@ -36,7 +36,7 @@ const COMPARED: f64 = 0.2;
 /// Cost of a row that is sorted, for each doubling of the number of rows.
 const SORTED: f64 = 0.8;
 /// Cost of a row that is put into its group.
-const GROUPED: f64 = 2.0;
+pub(super) const GROUPED: f64 = 2.0;
 /// Cost of a row that an operator hands on.
 pub(super) const HANDED: f64 = 0.2;
 /// Cost of beginning a query for a row of another.

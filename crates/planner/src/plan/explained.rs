@@ -103,6 +103,11 @@ impl ColumnTypes {
         Self(types)
     }
 
+    /// Notes the type of a column that the planner has made.
+    pub(super) fn note(&mut self, id: ColumnId, ty: Type) {
+        self.0.insert(id, ty);
+    }
+
     fn row_width(&self, layout: &Layout, estimator: &Estimator) -> f64 {
         let mut widths: Vec<Option<f64>> = vec![None; layout.width()];
         for (id, at) in layout.columns() {

@@ -34,6 +34,8 @@ pub struct PlannedStatement {
     pub dependencies: PlanDependencies,
     /// Whether the statement's reads must not see its own writes: see `engine::Command`.
     pub is_command: bool,
+    /// Columns that the plan has and the statement gives no name, with what they are; only for EXPLAIN.
+    pub names: Vec<(ColumnId, Expression)>,
 }
 
 /// Plans a statement.
@@ -83,6 +85,9 @@ fn planned_statement(
         literals_matter: Cell::new(false),
         dependencies: PlanDependencies::default(),
         lists: 0,
+        grouped: 0,
+        new_columns: 0,
+        names: Vec::new(),
         column_types: to_explain.then(|| ColumnTypes::of(&relation)),
     };
     let is_command = is_command(&relation);
@@ -101,6 +106,7 @@ fn planned_statement(
         literals_matter: lowering.literals_matter.get(),
         dependencies: lowering.dependencies,
         is_command,
+        names: lowering.names,
     })
 }
 
@@ -130,7 +136,7 @@ pub(super) struct Lowering {
     /// Number of levels around the lowered part that begin it again, for each row or for each step of a
     /// recursion.
     pub(super) rereads: usize,
-    /// Number of limits above the lowered part.
+    /// Number of limits above the lowered part which may end it before it has given all its rows.
     pub(super) limits: usize,
     /// Value of [`PlannedStatement::literals_matter`].
     pub(super) literals_matter: Cell<bool>,
@@ -138,6 +144,12 @@ pub(super) struct Lowering {
     pub(super) dependencies: PlanDependencies,
     /// Number of lists of keys that were made relations, whose columns need numbers.
     pub(super) lists: u32,
+    /// Number of subqueries that groups answer.
+    pub(super) grouped: usize,
+    /// Number of other columns that the plan has and the statement does not.
+    pub(super) new_columns: u32,
+    /// Value of [`PlannedStatement::names`].
+    pub(super) names: Vec<(ColumnId, Expression)>,
     /// Types of computed columns, for a plan that is to be explained.
     pub(super) column_types: Option<ColumnTypes>,
 }
@@ -404,6 +416,18 @@ impl Lowering {
         let node = self.lower(relation, needed);
         self.rereads -= rereads;
         self.outer.columns.truncate(depth);
+        node
+    }
+
+    /// Lowers a relation whose rows are all read, whatever limits are above.
+    pub(super) fn lower_whole(
+        &mut self,
+        relation: Relation,
+        needed: &BTreeSet<ColumnId>,
+    ) -> Result<Node> {
+        let limits = std::mem::take(&mut self.limits);
+        let node = self.lower(relation, needed);
+        self.limits = limits;
         node
     }
 

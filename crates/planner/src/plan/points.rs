@@ -150,6 +150,26 @@ impl<'e> List<'e> {
 }
 
 impl Lowering {
+    /// Returns the number of a new column, which has the values of an expression over the statement's columns. The
+    /// numbers lie below those of lists; a statement has as many of them as expressions at most.
+    pub(super) fn new_column(&mut self, value: Expression) -> ColumnId {
+        self.new_columns += 1;
+        let id = ColumnId(UNNAMED.0 - LISTS_MAX - self.new_columns);
+        self.estimator.note(id, &value);
+        if let Some(types) = &mut self.column_types {
+            types.note(id, value.ty);
+        }
+        self.name(id, value);
+        id
+    }
+
+    /// Notes what a column is that has no name in the statement.
+    pub(super) fn name(&mut self, id: ColumnId, value: Expression) {
+        if self.outer.keeps_sources {
+            self.names.push((id, value));
+        }
+    }
+
     /// Lowers a scan as a join with the values of a list, if that is better.
     pub(super) fn looked_up(
         &mut self,

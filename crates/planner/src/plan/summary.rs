@@ -30,7 +30,7 @@ impl Lowering {
                 .chain(&call.filter)
         });
         let keys = aggregate.keys.iter().map(|(_, key)| key);
-        let input = self.lower(
+        let input = self.lower_whole(
             (*aggregate.input).clone(),
             &with(&BTreeSet::new(), keys.chain(arguments)),
         )?;
@@ -154,7 +154,11 @@ impl Lowering {
             .map(|limit| self.program(limit, &Layout::default()))
             .transpose()?;
         let ordering = Ordering::of(&input);
-        let mut node = self.lower(input, &with(needed, keys.iter().map(|key| &key.expression)))?;
+        let wanted = with(needed, keys.iter().map(|key| &key.expression));
+        let mut node = match ordering {
+            Some(_) => self.lower(input, &wanted)?,
+            None => self.lower_whole(input, &wanted)?,
+        };
         let given = match ordering {
             Some(ordering) => ordering.given(&mut node, keys, wanted_rows, self)?,
             None => Given::default(),

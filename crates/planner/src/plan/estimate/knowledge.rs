@@ -91,6 +91,15 @@ impl Estimator {
         }
     }
 
+    /// Notes what a column is that the planner has made.
+    pub(in crate::plan) fn note(&mut self, id: ColumnId, value: &Expression) {
+        if let Kind::Column(source) = value.kind
+            && let Some(origin) = self.columns.get(&source).copied()
+        {
+            self.columns.insert(id, origin);
+        }
+    }
+
     fn add(&mut self, scan: &Scan) {
         let known = self
             .tables

@@ -124,10 +124,11 @@ impl Session {
         let bind_context = self.bind_context(catalog);
         let lines = source.lines();
         let bound = Binder::bind(&bind_context, lines, statement, &mut parameters)?;
-        let names = Names::of(&bound.relation);
+        let mut names = Names::of(&bound.relation);
         let (kind, types) = (statement.kind(), parameters.types()?);
         let lower = plan::plan_to_explain;
-        let cached_plan = self.lowered_by(bound, kind, types, catalog, lower)?;
+        let mut cached_plan = self.lowered_by(bound, kind, types, catalog, lower)?;
+        names.add(std::mem::take(&mut cached_plan.statement.names));
         Ok((cached_plan, names))
     }
 

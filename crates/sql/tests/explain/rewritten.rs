@@ -1,0 +1,168 @@
+//! Plans of statements that the planner rewrites: correlated aggregates (`planner/plan/grouped.rs`). The answers are in
+//! `logic/correlated_aggregates.slt`.
+
+use super::told;
+use crate::bed::Bed;
+
+fn tables() -> Bed {
+    let mut bed = Bed::new();
+    bed.run(
+        "create table o (id int primary key, k int, b bigint, n numeric(8, 2), t text);
+         create table i (id int primary key, k int, b bigint, n numeric(8, 2), q numeric, f float8);
+         insert into o select g, g % 50, g % 20, g % 9, 't' || g from generate_series(1, 400) g;
+         insert into i select g, g % 45, g % 17, g % 8, g, g from generate_series(1, 1000) g;
+         analyze o; analyze i",
+    )
+    .unwrap();
+    bed
+}
+
+/// Returns the plan of a query below its output.
+fn plan(bed: &mut Bed, query: &str) -> Vec<String> {
+    let lines = told(bed, &format!("explain (costs off) {query}"));
+    let below = lines.iter().filter_map(|line| {
+        let line = line.strip_prefix("  ")?;
+        Some(
+            line.strip_prefix("->  ")
+                .or(line.strip_prefix("    "))?
+                .to_owned(),
+        )
+    });
+    match lines.first().is_some_and(|line| line == "Project") {
+        true => below.collect(),
+        false => lines,
+    }
+}
+
+#[test]
+fn an_aggregate_for_each_row_is_computed_by_groups() {
+    let mut bed = tables();
+    let text =
+        "select 1 from o where n < (select 0.5 * avg(i.n) from i where i.k = o.k and i.b > 3)";
+    assert_eq!(
+        plan(&mut bed, text),
+        [
+            "Filter",
+            "  Filter: (o.n < (0.5 * avg(i.n)))",
+            "  ->  Project",
+            "        ->  Hash Left Join",
+            "              Hash Cond: (o.k = i.k)",
+            "              ->  Scan on o",
+            "              Hashed:",
+            "              ->  Hash Aggregate",
+            "                    Group Key: i.k",
+            "                    ->  Scan on i",
+            "                          Filter: (b > 3)",
+        ]
+    );
+    let lines = plan(
+        &mut bed,
+        "select id, (select count(*) from i where i.k = o.k) c from o order by c",
+    );
+    assert_eq!(lines[..2], ["Sort", "  Sort Key: count(*)"]);
+}
+
+#[test]
+fn groups_answer_what_can_be_asked_of_all_rows() {
+    let mut bed = tables();
+    for (query, is_grouped) in [
+        ("count(*) from i where i.k = o.k", true),
+        ("sum(i.n * (1 - i.n)) from i where i.k = o.k", true),
+        (
+            "count(distinct i.b) from i where i.k = o.k and i.b = o.b",
+            true,
+        ),
+        (
+            "sum(i.b) from i join o x on x.id = i.id where i.k = o.k and x.n in (1, 2)",
+            true,
+        ),
+        ("max(i.b) from i where i.b = o.k", true),
+        // The number of digits has no bound, and a sum of large numbers may overflow.
+        ("sum(i.q) from i where i.k = o.k", false),
+        ("sum(i.f) from i where i.k = o.k", false),
+        ("sum(i.n / i.n) from i where i.k = o.k", false),
+        ("max(i.b + 1) from i where i.k = o.k", false),
+        ("string_agg(i.b::text, ',') from i where i.k = o.k", false),
+        ("count(*) from i where i.k = o.k and 1 / i.k = 1", false),
+        ("count(*) from i where i.k / 2 = o.k", false),
+        ("count(*) from i where i.k = o.k / 2", false),
+        ("count(*) from i where i.k = o.k and random() < 2", false),
+        ("count(*) from i where i.k > o.k", false),
+        ("count(*) from i where i.k = o.k and i.b > o.b", false),
+        ("count(*) from i where i.k = o.k having count(*) > 1", false),
+        ("count(*) from i where i.k = o.k group by i.k", false),
+        ("distinct count(*) from i where i.k = o.k", false),
+        ("count(*) from i where i.k = o.k limit 1", false),
+        (
+            "count(*) from (select k from i where i.k = o.k limit 5) s",
+            false,
+        ),
+        (
+            "count(*) filter (where i.b > 5) from i where i.k = o.k",
+            false,
+        ),
+        ("sum(i.b + o.b) from i where i.k = o.k", false),
+        ("count(*) from i where i.k = o.k and i.id = 5", true),
+    ] {
+        let lines = plan(&mut bed, &format!("select (select {query}) from o"));
+        let found = lines.iter().any(|line| line.contains("Left Join"));
+        assert_eq!(found, is_grouped, "{query}: {lines:#?}");
+    }
+}
+
+#[test]
+fn few_rows_are_asked_one_by_one() {
+    let mut bed = tables();
+    for (text, is_grouped) in [
+        (
+            "select (select count(*) from i where i.k = o.k) from o limit 3",
+            false,
+        ),
+        (
+            "select (select count(*) from i where i.k = o.k) from o where id = 5",
+            false,
+        ),
+        (
+            "select (select count(*) from i where i.id = o.k) from o",
+            false,
+        ),
+        // All rows are asked before the first comes out.
+        (
+            "select (select count(*) from i where i.k = o.k) c from o order by c limit 3",
+            true,
+        ),
+        (
+            "select sum((select count(*) from i where i.k = o.k)) from o limit 1",
+            true,
+        ),
+    ] {
+        let lines = plan(&mut bed, text);
+        let found = lines.iter().any(|line| line.contains("Left Join"));
+        assert_eq!(found, is_grouped, "{text}: {lines:#?}");
+    }
+}
+
+/// Each subquery that groups answer has three operators upon each other in place of one, and 300 operators of any kind
+/// once had no room on a worker's stack while they were opened.
+#[test]
+fn a_statement_may_have_many_aggregates_for_each_row() {
+    crate::hostile::on_a_workers_stack(|| {
+        let mut bed = tables();
+        bed.run("create table few as select k, n from i where id <= 60; analyze few")
+            .unwrap();
+        let text = |count: usize| {
+            let one = "(select count(*) + max(few.n) from few where few.k = o.k)";
+            format!("select {} from o where b < 1", vec![one; count].join(", "))
+        };
+        let lines = plan(&mut bed, &text(2));
+        let joins = lines.iter().filter(|line| line.contains("Hash Left Join"));
+        assert_eq!(joins.count(), 2, "{lines:#?}");
+        let answer = bed.run(&text(340)).unwrap();
+        assert_eq!((answer.rows.len(), answer.rows[0].len()), (20, 340));
+        for row in &answer.rows {
+            assert!(row.iter().all(|value| *value == row[0]), "{row:?}");
+        }
+        let error = bed.run(&text(1_000)).unwrap_err();
+        assert_eq!(error.state().code(), "54001");
+    });
+}
