@@ -1,14 +1,14 @@
 //! Plans of statements: physical operators over rows whose columns have positions.
 //!
-//! A [`Plan`] is immutable and shared by all executions of its statement in one session, which may
-//! overlap (cursors, portals); the state of a running execution is in `executor`. It is made from a
-//! [`Relation`](logical::relation::Relation) in two steps. First, conditions are moved to where
-//! they cost least (`predicate_pushdown.rs`), subqueries become joins where they can (`decorrelate.rs`), and columns that are never used are left out (`column_pruning.rs`). Then
-//! each relation is given its operator (`lower.rs`, `join.rs`, `apply.rs`, `grouped.rs`, `summary.rs`,
-//! `write.rs`), and tables their access path (`access.rs`, `points.rs`, `column_test.rs`). In
-//! between, joins are put in order (`join_order.rs`) by their costs (`cost.rs`), for which the rows
-//! of relations are estimated (`estimate.rs`). A plan that is to be explained keeps these numbers
-//! (`explained.rs`).
+//! A [`Plan`] is immutable and shared by all executions of its statement in one session, which may overlap (cursors,
+//! portals); the state of a running execution is in `executor`. It is made from a
+//! [`Relation`](logical::relation::Relation) in two steps. First, conditions are moved to where they cost least
+//! (`predicate_pushdown.rs`), with those that disjunctions imply (`disjunction.rs`), subqueries become joins where they
+//! can (`decorrelate.rs`), and columns that are never used are left out (`column_pruning.rs`). Then each relation is
+//! given its operator (`lower.rs`, `join.rs`, `apply.rs`, `grouped.rs`, `summary.rs`, `write.rs`), and tables their
+//! access path (`access.rs`, `points.rs`, `column_test.rs`). In between, joins are put in order (`join_order.rs`) by
+//! their costs (`cost.rs`), for which the rows of relations are estimated (`estimate.rs`). A plan that is to be
+//! explained keeps these numbers (`explained.rs`).
 
 mod access;
 mod apply;
@@ -18,6 +18,7 @@ mod common_table;
 mod cost;
 mod decorrelate;
 mod dependencies;
+mod disjunction;
 mod effects;
 mod errors;
 mod estimate;

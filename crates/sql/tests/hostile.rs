@@ -31,10 +31,13 @@ const WIDE_MAX: usize = 1_000;
 
 /// Chains that are tried with the most repetitions. With `HOSTILE=all` all chains are, and with
 /// `HOSTILE='sum of columns'` that one alone.
-const LONGEST: [&str; 7] = [
+const LONGEST: [&str; 10] = [
     "concatenation of columns",
     "sum of columns",
     "or",
+    "alternatives with a common condition",
+    "alternatives over two tables",
+    "conditions of an alternative",
     "union all",
     "casts",
     "subqueries in from",

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::decorrelate::{Counts, pulled};
+use super::{
+    decorrelate::{Counts, pulled},
+    disjunction::{factored, implied_for},
+};
 use logical::{
     expression::{ColumnId, Expression, Kind},
     relation::{Join, JoinKind, Relation, SetKind, SetOperation, SubqueryKind},
@@ -18,7 +21,7 @@ pub(super) fn pushed(relation: Relation, outputs: &[ColumnId]) -> Relation {
 fn push(relation: Relation, mut conditions: Vec<Expression>) -> Relation {
     match relation {
         Relation::Filter { input, predicate } => {
-            conditions.extend(predicate.into_conjuncts());
+            conditions.extend(predicate.into_conjuncts().into_iter().flat_map(factored));
             push(*input, conditions)
         }
         Relation::Compute { input, columns } => {
@@ -197,7 +200,7 @@ fn push(relation: Relation, mut conditions: Vec<Expression>) -> Relation {
         }
         mut other => {
             other.for_each_input_mut(&mut push_in_place);
-            filtered(other, conditions)
+            filtered(other, distinct(conditions))
         }
     }
 }
@@ -291,7 +294,20 @@ fn push_join(join: Join, conditions: Vec<Expression>) -> Relation {
             _ => above.push(condition),
         }
     }
-    for condition in std::mem::take(&mut join.on) {
+    let on = std::mem::take(&mut join.on).into_iter().flat_map(factored);
+    let on = distinct(on.collect());
+    if on.len() <= DISTINCT_MAX {
+        if matches!(
+            join.kind,
+            JoinKind::Inner | JoinKind::Semi | JoinKind::Right
+        ) {
+            to_left.extend(on.iter().filter_map(|part| implied_for(part, &left)));
+        }
+        if !matches!(join.kind, JoinKind::Right | JoinKind::Full) {
+            to_right.extend(on.iter().filter_map(|part| implied_for(part, &right)));
+        }
+    }
+    for condition in on {
         match join.kind {
             JoinKind::Inner | JoinKind::Semi if only(&condition, &left, &right) => {
                 to_left.push(condition)
@@ -412,6 +428,25 @@ fn split(
     conditions
         .into_iter()
         .partition(|condition| goes_down(condition))
+}
+
+/// Number of conditions up to which those that come twice are left out, for the number of comparisons grows with its
+/// square.
+const DISTINCT_MAX: usize = 64;
+
+/// Returns conditions without those that come twice: what a disjunction implies is found again when a relation is
+/// looked at again. More than [`DISTINCT_MAX`] conditions are left as they are.
+fn distinct(conditions: Vec<Expression>) -> Vec<Expression> {
+    if conditions.len() > DISTINCT_MAX {
+        return conditions;
+    }
+    let mut distinct: Vec<Expression> = Vec::with_capacity(conditions.len());
+    for condition in conditions {
+        if !condition.is_stable() || !distinct.contains(&condition) {
+            distinct.push(condition);
+        }
+    }
+    distinct
 }
 
 /// Returns the rows for which all conditions are true.

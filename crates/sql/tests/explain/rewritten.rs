@@ -1,4 +1,5 @@
-//! Plans of statements that the planner rewrites: correlated aggregates (`planner/plan/grouped.rs`). The answers are in
+//! Plans of statements that the planner rewrites: disjunctions (`planner/plan/disjunction.rs`), and correlated
+//! aggregates (`planner/plan/grouped.rs`). The answers are in `logic/disjunctions.slt` and
 //! `logic/correlated_aggregates.slt`.
 
 use super::told;
@@ -32,6 +33,70 @@ fn plan(bed: &mut Bed, query: &str) -> Vec<String> {
         true => below.collect(),
         false => lines,
     }
+}
+
+#[test]
+fn common_conditions_of_alternatives_join() {
+    let mut bed = tables();
+    let text = "select 1 from o, i where (o.k = i.k and o.n = 1) or (o.k = i.k and i.n = 2)";
+    assert_eq!(
+        plan(&mut bed, text),
+        [
+            "Hash Join",
+            "  Hash Cond: (i.k = o.k)",
+            "  Join Filter: ((o.n = (1)::numeric) OR (i.n = (2)::numeric))",
+            "  ->  Scan on i",
+            "  Hashed:",
+            "  ->  Scan on o",
+        ]
+    );
+}
+
+#[test]
+fn common_conditions_of_alternatives_choose_an_index() {
+    let mut bed = tables();
+    bed.run("create index on o (k)").unwrap();
+    let lines = plan(
+        &mut bed,
+        "select 1 from o where (k = 7 and n = 2) or (k = 7 and b = 3)",
+    );
+    assert_eq!(
+        lines,
+        [
+            "Index Scan using o_k_idx on o",
+            "  Index Cond: (k = 7)",
+            "  Filter: ((n = (2)::numeric) OR (b = 3))",
+        ]
+    );
+}
+
+#[test]
+fn what_alternatives_say_of_one_table_is_asked_of_it_first() {
+    let mut bed = tables();
+    let lines = plan(
+        &mut bed,
+        "select 1 from o, i where (o.k = 4 and i.b = 1) or (o.k = 5 and i.b = 2 and i.n = 1)",
+    );
+    let filter = |condition: &str| lines.iter().any(|line| line.trim() == condition);
+    assert!(filter("Filter: ((o.k = 4) OR (o.k = 5))"), "{lines:#?}");
+    let other = "Filter: ((i.b = 1) OR ((i.b = 2) AND (i.n = (1)::numeric)))";
+    assert!(filter(other), "{lines:#?}");
+}
+
+/// PostgreSQL draws `10 / (o.k - o.k) = 1` out of its alternative and raises 22012, though no row of `i` has the other
+/// condition of the alternative.
+#[test]
+fn conditions_that_may_raise_stay_in_their_alternative() {
+    let mut bed = tables();
+    let text = "select count(*) from o, i \
+        where (i.k = -1 and 10 / (o.k - o.k) = 1 and o.b = 3) or (i.k = 2 and o.b = 1)";
+    let lines = plan(&mut bed, text);
+    let scan = "Filter: ((o.b = 3) OR (o.b = 1))";
+    assert!(lines.iter().any(|line| line.trim() == scan), "{lines:#?}");
+    assert_eq!(bed.run(text).unwrap().rows, [["460"]]);
+    let one_table =
+        "select count(*) from o where (k > 99 and 1 / (b - b) = 1) or (n > 99 and 1 / (b - b) = 1)";
+    assert_eq!(bed.run(one_table).unwrap().rows, [["0"]]);
 }
 
 #[test]

@@ -52,6 +52,32 @@ fn operators(from: &'static str) -> Vec<Construct> {
             let terms: Vec<String> = (0..n).map(|at| format!("x = {at}")).collect();
             format!("select count(*){from} where {}", terms.join(" or "))
         }),
+        // Conditions in common are looked for in all alternatives.
+        bounded(
+            "alternatives with a common condition",
+            10_000,
+            &["54001"],
+            move |n| {
+                let terms: Vec<String> = (0..n).map(|at| format!("x = 1 and x < {at}")).collect();
+                format!("select count(*){from} where {}", terms.join(" or "))
+            },
+        ),
+        bounded(
+            "alternatives over two tables",
+            10_000,
+            &["54001"],
+            move |n| {
+                let terms: Vec<String> =
+                    (0..n).map(|at| format!("x = {at} and y = {at}")).collect();
+                let terms = terms.join(" or ");
+                format!("select count(*){from}, (values (1)) w(y), (values (2)) u(z) where {terms}")
+            },
+        ),
+        answers("conditions of an alternative", move |n| {
+            let terms: Vec<String> = (0..n).map(|at| format!("x < {at}")).collect();
+            let terms = terms.join(" and ");
+            format!("select count(*){from} where ({terms}) or ({terms})")
+        }),
         bounded("or of different columns", 50_000, &["54001"], move |n| {
             format!(
                 "select count(*){from} where {}",
