@@ -27,6 +27,8 @@ use std::{convert::Infallible, mem::MaybeUninit, ptr::NonNull, rc::Rc, result};
 use interleave::{Gradual, Policy as _, Prefetching, RELEASED_AT_ONCE, Release};
 use types::{Charge, Memory, Result, Scratch, Value, row::Taking};
 
+use crate::Columns;
+
 pub use self::new_row::NewRow;
 
 /// Usual number of rows that operators hand over at once.
@@ -69,6 +71,9 @@ pub struct Rows {
     bases: Vec<NonNull<Value<'static>>>,
     /// Charge for the list of values; the arena has a charge of its own.
     charge: Charge,
+    /// A batch by columns, whose rows that count stand here instead of any by themselves, if their reader
+    /// [takes columns](Rows::take_columns).
+    columns: Option<Box<Columns>>,
 }
 
 /// The full parts and arenas of many rows.
@@ -133,7 +138,48 @@ impl Rows {
             full: None,
             bases: Vec::new(),
             charge: Charge::default(),
+            columns: None,
         }
+    }
+
+    /// Says that the reader of these rows takes them by columns, too.
+    pub fn take_columns(&mut self) {
+        self.columns.get_or_insert_default();
+    }
+
+    /// Returns an empty batch by columns to be filled instead of the rows, if their reader takes it; it counts once
+    /// [`Rows::end_columns`] was called.
+    pub fn begin_columns(&mut self) -> Option<&mut Columns> {
+        debug_assert!(self.is_empty(), "rows beside columns");
+        let columns = self.columns.as_deref_mut()?;
+        columns.restart(self.width);
+        Some(columns)
+    }
+
+    /// Lets the batch by columns stand for the rows.
+    pub fn end_columns(&mut self) {
+        self.rows = self
+            .columns
+            .as_ref()
+            .map_or(0, |columns| columns.selected());
+    }
+
+    /// Returns the rows by columns, if they are in this form: they cannot be read one by one then.
+    pub fn columns(&self) -> Option<&Columns> {
+        self.columns
+            .as_deref()
+            .filter(|columns| !columns.is_empty())
+    }
+
+    /// Turns rows by columns, if they are in this form, into rows that can be read one by one.
+    pub fn columns_to_rows(&mut self) {
+        let Some(mut columns) = self.columns.take_if(|columns| !columns.is_empty()) else {
+            return;
+        };
+        self.rows = 0;
+        columns.add_to(self);
+        columns.clear();
+        self.columns = Some(columns);
     }
 
     /// Returns the number of rows.
@@ -338,6 +384,9 @@ impl Rows {
             let part_bytes = full.part_bytes;
             full.charge.set(memory, part_bytes)?;
         }
+        if let Some(columns) = &mut self.columns {
+            columns.settle(memory)?;
+        }
         self.charge.set(memory, self.values_bytes())
     }
 
@@ -357,7 +406,8 @@ impl Rows {
     /// Returns the bytes that the rows take.
     pub fn bytes(&self) -> usize {
         let full = self.full.as_ref().map_or(0, |full| full.bytes());
-        self.values_bytes() + self.arena.allocated_bytes() + full
+        let columns = self.columns.as_ref().map_or(0, |columns| columns.bytes());
+        self.values_bytes() + self.arena.allocated_bytes() + full + columns
     }
 
     /// Returns the bytes that columns of a row take without their own width, each as often as it is named. A record,
@@ -416,6 +466,7 @@ impl Rows {
         self.clear();
         self.arena.release();
         self.charge = Charge::default();
+        self.columns = None;
     }
 
     /// Forgets all rows; memory is kept for the next ones.
@@ -425,6 +476,9 @@ impl Rows {
         self.arena.reset();
         self.bases.clear();
         self.full = None;
+        if let Some(columns) = &mut self.columns {
+            columns.clear();
+        }
     }
 }
 
@@ -463,7 +517,7 @@ fn pick(
 
 /// Returns a copy of a value that borrows from the arena alone.
 #[inline(always)]
-fn kept(value: &Value<'_>, arena: &Scratch) -> Value<'static> {
+pub(crate) fn kept(value: &Value<'_>, arena: &Scratch) -> Value<'static> {
     let value = if value.borrows() {
         value.copied(arena)
     } else {

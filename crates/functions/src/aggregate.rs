@@ -10,6 +10,7 @@
 mod arithmetic;
 mod bits;
 mod collect;
+mod columnar;
 mod extremes;
 mod kept;
 mod moments;
@@ -19,7 +20,10 @@ mod sum;
 
 use types::{Result, Scratch, SqlError, SqlState, Value};
 
-pub use self::extremes::Extreme;
+pub use self::{
+    columnar::{AccumulateColumn, GroupedRows},
+    extremes::Extreme,
+};
 use crate::{Context, Function};
 use kept::Kept;
 use sum::NumericSum;
@@ -52,6 +56,8 @@ pub struct Aggregate {
     pub finish: for<'a> fn(&Context<'a>, &State, direct: &[Value<'a>]) -> Result<Value<'a>>,
     /// Takes rows back for sliding frames, if the aggregate can.
     pub remove: Option<Remove>,
+    /// Accumulates an argument of many rows at once, if the aggregate can: rows with a NULL are left out.
+    pub over_columns: Option<AccumulateColumn>,
     /// The order of an aggregate that returns one of its values: `min` and `max`.
     pub extreme: Option<Extreme>,
     /// Number of the function's parameters that are direct arguments, if it is an ordered-set
@@ -70,6 +76,7 @@ impl Aggregate {
             accumulate,
             finish,
             remove: None,
+            over_columns: None,
             extreme: None,
             direct: None,
         }
@@ -86,6 +93,11 @@ impl Aggregate {
 
     const fn removing(mut self, remove: Remove) -> Self {
         self.remove = Some(remove);
+        self
+    }
+
+    const fn over_columns(mut self, accumulate: AccumulateColumn) -> Self {
+        self.over_columns = Some(accumulate);
         self
     }
 

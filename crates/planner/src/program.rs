@@ -9,10 +9,13 @@
 //! | --- | --- |
 //! | positions of columns in rows | `layout.rs` |
 //! | from expressions to instructions | `compile.rs`, `chained.rs` |
-//! | execution of programs | `run.rs` |
+//! | execution for a row | `run.rs` |
+//! | execution for a batch of columns; loops over these | `columnar.rs`; `kernel.rs` |
 
 mod chained;
+mod columnar;
 mod compile;
+mod kernel;
 mod layout;
 mod run;
 
@@ -22,7 +25,9 @@ use types::{Scalar, Type};
 use batch::OwnedValue;
 use logical::expression::Expression;
 
+use self::kernel::Kernel;
 pub use self::{
+    columnar::{Computed, Values},
     compile::{Outer, comparison, compile},
     layout::Layout,
     run::{Evaluator, agrees},
@@ -42,6 +47,9 @@ pub struct Program {
     rows: Vec<Vec<RowField>>,
     /// Expression that the program was made from, for EXPLAIN.
     source: Option<Box<Expression>>,
+    /// Registers that several paths through the code write, each from where on they do: a batch of rows that take
+    /// different paths has its values there together.
+    merged: Vec<(Label, u32)>,
 }
 
 impl Program {
@@ -56,7 +64,20 @@ impl Program {
             types: Vec::new(),
             rows: Vec::new(),
             source: None,
+            merged: Vec::new(),
         }
+    }
+
+    /// Calls `visit` with the columns of the row that the program reads, each as often as it does.
+    pub fn columns(&self, visit: &mut impl FnMut(usize)) {
+        let mut read = |operand| {
+            if let Operand::Column(at) = operand {
+                visit(at as usize);
+            }
+        };
+        let instructions = self.code.iter();
+        instructions.for_each(|instruction| instruction.operands(&mut read));
+        read(self.result);
     }
 
     /// Returns the column whose value the program gives as it is.
@@ -103,6 +124,8 @@ pub(super) enum Instruction {
     Call {
         function: ScalarFunction,
         strict: bool,
+        /// Whether equal arguments have equal results within a statement.
+        is_stable: bool,
         first: u32,
         count: u32,
         types: Option<u32>,
@@ -112,6 +135,10 @@ pub(super) enum Instruction {
     /// while it runs.
     Call2 {
         function: ScalarFunction,
+        /// Whether equal operands have equal results within a statement.
+        is_stable: bool,
+        /// Loop that does the same over columns, if there is one.
+        kernel: Option<Kernel>,
         left: Operand,
         right: Operand,
         to: u32,
@@ -231,6 +258,94 @@ pub(super) enum Instruction {
         absent: u32,
         to: u32,
     },
+}
+
+impl Instruction {
+    /// Returns the register that the instruction writes; jumps write none, and are said to write the first.
+    pub(super) fn to(self) -> u32 {
+        match self {
+            Self::Load { to, .. }
+            | Self::Call { to, .. }
+            | Self::Call2 { to, .. }
+            | Self::Convert { to, .. }
+            | Self::Fit { to, .. }
+            | Self::CompareIntegers { to, .. }
+            | Self::CompareTexts { to, .. }
+            | Self::AndThen { to, .. }
+            | Self::OrElse { to, .. }
+            | Self::Not { to, .. }
+            | Self::IsNull { to, .. }
+            | Self::Is { to, .. }
+            | Self::Distinct { to, .. }
+            | Self::Extreme { to, .. }
+            | Self::Quantified { to, .. }
+            | Self::Array { to, .. }
+            | Self::Row { to, .. }
+            | Self::Field { to, .. }
+            | Self::Element { to, .. }
+            | Self::Slice { to, .. } => to,
+            Self::Jump(_) | Self::JumpUnlessTrue { .. } | Self::JumpUnlessNull { .. } => 0,
+        }
+    }
+
+    /// Returns whether the instruction has equal results for equal operands within a statement.
+    pub(super) fn is_stable(self) -> bool {
+        match self {
+            Self::Call { is_stable, .. } | Self::Call2 { is_stable, .. } => is_stable,
+            _ => true,
+        }
+    }
+
+    /// Calls `visit` with each place that the instruction reads.
+    pub(super) fn operands(self, visit: &mut impl FnMut(Operand)) {
+        let range = |first: u32, count: u32| (first..first + count).map(Operand::Register);
+        match self {
+            Self::Load { from: one, .. }
+            | Self::Convert { operand: one, .. }
+            | Self::Fit { operand: one, .. }
+            | Self::Not { operand: one, .. }
+            | Self::IsNull { operand: one, .. }
+            | Self::Is { operand: one, .. }
+            | Self::JumpUnlessTrue { condition: one, .. }
+            | Self::JumpUnlessNull { operand: one, .. }
+            | Self::AndThen { part: one, .. }
+            | Self::OrElse { part: one, .. }
+            | Self::Field { record: one, .. } => visit(one),
+            Self::Call2 { left, right, .. }
+            | Self::CompareIntegers { left, right, .. }
+            | Self::CompareTexts { left, right, .. }
+            | Self::Distinct { left, right, .. }
+            | Self::Quantified {
+                left, array: right, ..
+            } => {
+                visit(left);
+                visit(right);
+            }
+            Self::Extreme { operand, to, .. } => {
+                visit(operand);
+                visit(Operand::Register(to));
+            }
+            Self::Call { first, count, .. }
+            | Self::Array { first, count, .. }
+            | Self::Row { first, count, .. } => range(first, count).for_each(visit),
+            Self::Element {
+                array,
+                first,
+                count,
+                ..
+            }
+            | Self::Slice {
+                array,
+                first,
+                count,
+                ..
+            } => {
+                visit(array);
+                range(first, count).for_each(visit);
+            }
+            Self::Jump(_) => {}
+        }
+    }
 }
 
 impl std::fmt::Debug for Instruction {

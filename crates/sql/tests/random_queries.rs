@@ -5,15 +5,17 @@
 //! where the statement orders them, else as multisets, errors by SQLSTATE. `WEFT_RANDOM_QUERIES` is
 //! the number of statements (default 200), `WEFT_RANDOM_SEED` the first seed.
 //!
-//! Without PostgreSQL, three things are asked of Weft alone: that no statement panics or ends in an
+//! Without PostgreSQL, four things are asked of Weft alone: that no statement panics or ends in an
 //! internal error; that a statement answers the same a second time, when its plan is kept; and that
-//! rows for which a condition is true, false and unknown are together all rows (`partition.rs`).
+//! rows for which a condition is true, false and unknown are together all rows (`partition.rs`); that
+//! rows by columns have the answers of rows one by one (`columns.rs`).
 //!
 //! A statement that fails is made small (`choices.rs`) and reported with its seed, which gives it
 //! again. Errors that depend on which rows are computed first (class 22, 21000), and statements
 //! that Weft says it does not support, are not compared; the latter are counted.
 
 mod choices;
+mod columns;
 mod expression;
 mod outcome;
 mod partition;
@@ -96,5 +98,35 @@ fn true_false_and_unknown_are_together_all() {
             failed.push(format!("seed {seed}:\n  {all}\n  {parts}"));
         }
     }
+    assert!(failed.is_empty(), "{}", failed.join("\n\n"));
+}
+
+/// Returns whether a difference between two of Weft's own answers is a fault.
+fn is_wrong(difference: Difference) -> bool {
+    difference != Difference::Unsupported
+}
+
+#[test]
+fn rows_by_columns_are_answered_as_rows_are() {
+    let mut weft = Weft::new();
+    assert!(matches!(weft.run(columns::SETUP), Outcome::Rows(_)));
+    let (mut failed, mut rows) = (Vec::new(), 0);
+    let first = number("WEFT_RANDOM_SEED", 1);
+    let count = number("WEFT_RANDOM_QUERIES", 200);
+    for seed in first..first + count {
+        let mut choices = Choices::drawn(seed);
+        let mut differ = |choices: &mut Choices| {
+            let answers = columns::statements(choices).map(|statement| weft.run(&statement));
+            rows += u64::from(matches!(&answers[0], Outcome::Rows(_)));
+            compare(&answers[0], &answers[1], true).is_some_and(is_wrong)
+        };
+        if differ(&mut choices) {
+            let small = smallest(choices, differ);
+            let [one, two] = columns::statements(&mut small.again());
+            let answers = [weft.run(&one), weft.run(&two)];
+            failed.push(format!("seed {seed}:\n  {one}\n  {two}\n  {answers:?}"));
+        }
+    }
+    assert!(2 * rows > count, "of {count} statements {rows} have rows");
     assert!(failed.is_empty(), "{}", failed.join("\n\n"));
 }

@@ -3,7 +3,10 @@
 //! A scan is done in pieces: each begins behind the record at which the one before ended, so that
 //! nothing of the engine is held while the rows are used. A piece ends with a batch, or with the
 //! task's turn, wherever that is: also among records with one key of an index. Rows are decoded as
-//! far as the statement needs them, and copied only if the filter holds.
+//! far as the statement needs them, and copied only if the filter holds. Large tables are read by
+//! columns if the reader of the rows takes them (`scan/columnar.rs`).
+
+mod columnar;
 
 use std::ops::{Bound, ControlFlow};
 
@@ -19,7 +22,7 @@ use super::{
     errors::of_engine,
     key::{self, Keys},
 };
-use batch::Rows;
+use batch::{Columns, Rows};
 use catalog::Table;
 use planner::{
     plan::{AccessPath, Scan},
@@ -51,8 +54,8 @@ impl<'p> Reader<'p> {
     ) -> Result<Self> {
         let mut evaluator = context.evaluator(scratch);
         let limits = scan.tests.iter().map(|test| {
-            let limit = test.value.run(&mut evaluator, &[])?;
-            Ok(integer_of(limit))
+            let value = test.value.run(&mut evaluator, &[])?;
+            Ok(test.limit(value))
         });
         Ok(Reader {
             scan,
@@ -77,18 +80,8 @@ impl<'p> Reader<'p> {
     ) -> Result<bool> {
         let scan = self.scan;
         let row = Row::new(&scan.rows, record)?;
-        for (test, limit) in scan.tests.iter().zip(&self.limits) {
-            let value = match row.integer(test.attribute) {
-                Some(value) => value,
-                None => integer_of(column(&scan.table, &row, test.attribute)?),
-            };
-            let holds = match (value, limit) {
-                (Some(value), Some(limit)) => agrees(test.comparison, value.cmp(limit)),
-                _ => false,
-            };
-            if !holds {
-                return Ok(false);
-            }
+        if !self.passes_tests(&row)? {
+            return Ok(false);
         }
         let Some(filter) = &scan.filter else {
             out.push_with(|new| decode(scan, &row, key, new))?;
@@ -105,6 +98,41 @@ impl<'p> Reader<'p> {
         }
         self.values = emptied(values);
         Ok(holds)
+    }
+
+    /// Adds a record's row to `out` if the scan's tests hold for it, whatever its filter says; returns whether they do.
+    ///
+    /// # Errors
+    /// XX001 for a record that is damaged.
+    #[inline]
+    fn take_columns(&self, record: &[u8], out: &mut Columns) -> Result<bool> {
+        let row = Row::new(&self.scan.rows, record)?;
+        if !self.passes_tests(&row)? {
+            return Ok(false);
+        }
+        let mut new = out.begin();
+        decode(self.scan, &row, &[], &mut new)?;
+        new.end();
+        Ok(true)
+    }
+
+    /// Returns whether the conditions hold that are checked before a record is decoded.
+    #[inline(always)]
+    fn passes_tests(&self, row: &Row<'_, '_>) -> Result<bool> {
+        for (test, limit) in self.scan.tests.iter().zip(&self.limits) {
+            let value = match row.integer(test.attribute) {
+                Some(value) => value,
+                None => integer_of(column(&self.scan.table, row, test.attribute)?),
+            };
+            let holds = match (value, limit) {
+                (Some(value), Some(limit)) => agrees(test.comparison, value.cmp(limit)),
+                _ => false,
+            };
+            if !holds {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 }
 
@@ -194,6 +222,12 @@ impl<'p> ScanOperator<'p> {
         let first = matches!(self.progress, Progress::Begin);
         if first {
             self.begin(context)?;
+        }
+        if let Progress::Unordered(_) = self.progress
+            && self.scan.table.storage().records_estimate() >= columnar::RECORDS_MIN
+            && out.begin_columns().is_some()
+        {
+            return self.columns(context, out).await;
         }
         let mut wanted = if first { FIRST_ROWS } else { BATCH_ROWS };
         loop {
@@ -336,23 +370,59 @@ enum End {
 }
 
 /// A visitor of records that stops when there are enough rows, or when the task's turn is over.
-struct Looking<'t, 'p> {
+struct Looking<'t, 'p, O> {
     reader: Reader<'p>,
     context: &'t ExecutionContext<'t>,
     turn: &'t Turn,
     scratch: Scratch,
-    out: &'t mut Rows,
+    out: &'t mut O,
     wanted: usize,
     is_over: bool,
     failure: Option<SqlError>,
 }
 
-impl<'t, 'p> Looking<'t, 'p> {
+/// A batch that records are read into.
+trait Output {
+    /// Adds a record's row if the scan's conditions hold for it, as far as they are checked here; returns whether they
+    /// do.
+    fn take(
+        &mut self,
+        reader: &mut Reader<'_>,
+        context: &ExecutionContext<'_>,
+        scratch: &Scratch,
+        key: &[u8],
+        record: &[u8],
+    ) -> Result<bool>;
+
+    /// Returns whether there are `wanted` rows, or many bytes.
+    fn is_full(&self, wanted: usize) -> bool;
+}
+
+impl Output for Rows {
+    #[inline(always)]
+    fn take(
+        &mut self,
+        reader: &mut Reader<'_>,
+        context: &ExecutionContext<'_>,
+        scratch: &Scratch,
+        key: &[u8],
+        record: &[u8],
+    ) -> Result<bool> {
+        reader.take(context, scratch, key, record, self)
+    }
+
+    #[inline(always)]
+    fn is_full(&self, wanted: usize) -> bool {
+        self.len() >= wanted || self.is_large()
+    }
+}
+
+impl<'t, 'p, O: Output> Looking<'t, 'p, O> {
     fn new(
         scan: &'p Scan,
         context: &'t ExecutionContext<'t>,
         wanted: usize,
-        out: &'t mut Rows,
+        out: &'t mut O,
     ) -> Result<Self> {
         let scratch = Scratch::new();
         context.turn().read_within(BATCH_ROWS as u32);
@@ -372,8 +442,8 @@ impl<'t, 'p> Looking<'t, 'p> {
     #[inline(always)]
     fn visit(&mut self, key: &[u8], record: &[u8]) -> ControlFlow<()> {
         let taken = self
-            .reader
-            .take(self.context, &self.scratch, key, record, self.out);
+            .out
+            .take(&mut self.reader, self.context, &self.scratch, key, record);
         let is_due = self.turn.tick();
         match taken {
             Ok(false) if !is_due => ControlFlow::Continue(()),
@@ -388,7 +458,7 @@ impl<'t, 'p> Looking<'t, 'p> {
 
     #[inline(always)]
     fn is_full(&self) -> bool {
-        self.out.len() >= self.wanted || self.out.is_large()
+        self.out.is_full(self.wanted)
     }
 
     /// Reads the clock if that is due; returns whether to go on.
@@ -495,7 +565,7 @@ async fn unordered_piece(
     position: &mut ScanPosition,
     context: &ExecutionContext<'_>,
     wanted: usize,
-    out: &mut Rows,
+    out: &mut impl Output,
 ) -> Result<End> {
     let Some(unordered) = context.reads.unordered() else {
         return Ok(End::Range);

@@ -2,7 +2,7 @@
 
 use types::{Interval, Numeric, Result, Value};
 
-use super::{Aggregate, Inner, State, mismatch, sum::NumericSum};
+use super::{Aggregate, Inner, State, columnar, mismatch, sum::NumericSum};
 use crate::{
     Context,
     argument::take,
@@ -35,8 +35,9 @@ fn uncount(_: &Context<'_>, state: &mut State, _: &[Value<'_>]) -> Result<bool> 
     Ok(true)
 }
 
-static COUNT: Aggregate =
-    Aggregate::new(|| State(Inner::Count(0)), count, counted).removing(uncount);
+static COUNT: Aggregate = Aggregate::new(|| State(Inner::Count(0)), count, counted)
+    .removing(uncount)
+    .over_columns(columnar::count);
 
 fn start_integers() -> State {
     State(Inner::Integers { sum: 0, count: 0 })
@@ -94,12 +95,15 @@ fn integer_average<'a>(context: &Context<'a>, state: &State, _: &[Value<'a>]) ->
         .map(Value::Numeric)
 }
 
-static INTEGER_SUM: Aggregate =
-    Aggregate::new(start_integers, add_integer, integer_sum).removing(remove_integer);
-static WIDE_SUM: Aggregate =
-    Aggregate::new(start_integers, add_integer, wide_sum).removing(remove_integer);
-static INTEGER_AVERAGE: Aggregate =
-    Aggregate::new(start_integers, add_integer, integer_average).removing(remove_integer);
+static INTEGER_SUM: Aggregate = Aggregate::new(start_integers, add_integer, integer_sum)
+    .removing(remove_integer)
+    .over_columns(columnar::add_integers);
+static WIDE_SUM: Aggregate = Aggregate::new(start_integers, add_integer, wide_sum)
+    .removing(remove_integer)
+    .over_columns(columnar::add_integers);
+static INTEGER_AVERAGE: Aggregate = Aggregate::new(start_integers, add_integer, integer_average)
+    .removing(remove_integer)
+    .over_columns(columnar::add_integers);
 
 fn start_floats() -> State {
     State(Inner::Floats {
@@ -124,10 +128,14 @@ fn add_single(_: &Context<'_>, state: &mut State, arguments: &[Value<'_>]) -> Re
 }
 
 fn add_float(_: &Context<'_>, state: &mut State, arguments: &[Value<'_>]) -> Result<()> {
+    add_to_float(state, take::<Double>(arguments, 0)?.0)
+}
+
+/// Adds a number to a sum of floats.
+pub(super) fn add_to_float(state: &mut State, operand: f64) -> Result<()> {
     let Inner::Floats { count, sum, .. } = &mut state.0 else {
         return Err(mismatch());
     };
-    let operand = take::<Double>(arguments, 0)?.0;
     let total = *sum + operand;
     if total.is_infinite() && sum.is_finite() && operand.is_finite() {
         return Err(overflow());
@@ -156,9 +164,11 @@ fn float_average<'a>(_: &Context<'a>, state: &State, _: &[Value<'a>]) -> Result<
     Ok(floats(state)?.map_or(Value::Null, |(count, sum)| Value::Float8(sum / count)))
 }
 
-static FLOAT_SUM: Aggregate = Aggregate::new(start_floats, add_float, float_sum);
+static FLOAT_SUM: Aggregate =
+    Aggregate::new(start_floats, add_float, float_sum).over_columns(columnar::add_floats);
 static SINGLE_SUM: Aggregate = Aggregate::new(start_floats, add_single, single_sum);
-static FLOAT_AVERAGE: Aggregate = Aggregate::new(start_floats, add_float, float_average);
+static FLOAT_AVERAGE: Aggregate =
+    Aggregate::new(start_floats, add_float, float_average).over_columns(columnar::add_floats);
 
 fn start_numerics() -> State {
     State(Inner::Numerics(Box::default()))
@@ -202,10 +212,12 @@ fn numeric_average<'a>(context: &Context<'a>, state: &State, _: &[Value<'a>]) ->
     }
 }
 
-static NUMERIC_SUM: Aggregate =
-    Aggregate::new(start_numerics, add_numeric, numeric_sum).removing(remove_numeric);
-static NUMERIC_AVERAGE: Aggregate =
-    Aggregate::new(start_numerics, add_numeric, numeric_average).removing(remove_numeric);
+static NUMERIC_SUM: Aggregate = Aggregate::new(start_numerics, add_numeric, numeric_sum)
+    .removing(remove_numeric)
+    .over_columns(columnar::add_numerics);
+static NUMERIC_AVERAGE: Aggregate = Aggregate::new(start_numerics, add_numeric, numeric_average)
+    .removing(remove_numeric)
+    .over_columns(columnar::add_numerics);
 
 fn start_intervals() -> State {
     State(Inner::Intervals {

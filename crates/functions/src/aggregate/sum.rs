@@ -45,6 +45,23 @@ impl NumericSum {
         self.spill(number, scratch)
     }
 
+    /// Adds `mantissa` divided by 10 to the power of `scale`.
+    ///
+    /// # Errors
+    /// `22003` if `numeric` has no such sum.
+    #[inline]
+    pub(super) fn add_small(&mut self, mantissa: i64, scale: u16) -> Result<()> {
+        if scale == self.scale
+            && let Some(sum) = self.recent.checked_add(mantissa.into())
+        {
+            self.recent = sum;
+            self.count += 1;
+            self.of_scale += 1;
+            return Ok(());
+        }
+        self.add(Numeric::small(mantissa, scale), &Scratch::new())
+    }
+
     /// Takes a number out of the sum. Returns false if that cannot be done, because the scale of the
     /// others or their sum is not known.
     pub(super) fn remove(&mut self, number: Numeric<'_>) -> bool {

@@ -3,7 +3,7 @@
 use functions::{Body, Comparison};
 use types::{Result, Scalar, SqlError, SqlState, Type, Value};
 
-use super::{Instruction, Label, Layout, Operand, Program, RowField, chained::Chained};
+use super::{Instruction, Kernel, Label, Layout, Operand, Program, RowField, chained::Chained};
 use batch::OwnedValue;
 use logical::expression::{ColumnId, Expression, Function, Kind};
 use syntax::phase;
@@ -36,6 +36,7 @@ pub fn compile(expression: &Expression, layout: &Layout, outer: &Outer) -> Resul
         constants: Vec::new(),
         types: Vec::new(),
         rows: Vec::new(),
+        merged: Vec::new(),
     };
     let result = compiler.operand(expression)?;
     Ok(Program {
@@ -46,6 +47,7 @@ pub fn compile(expression: &Expression, layout: &Layout, outer: &Outer) -> Resul
         types: compiler.types,
         rows: compiler.rows,
         source: outer.keeps_sources.then(|| Box::new(expression.clone())),
+        merged: compiler.merged,
     })
 }
 
@@ -62,6 +64,7 @@ struct Compiler<'l> {
     constants: Vec<OwnedValue>,
     types: Vec<Vec<Type>>,
     rows: Vec<Vec<RowField>>,
+    merged: Vec<(Label, u32)>,
 }
 
 impl Compiler<'_> {
@@ -120,6 +123,11 @@ impl Compiler<'_> {
             self.compute_into(expression, at)?;
         }
         Ok((first, narrow(count)?))
+    }
+
+    /// Notes that several paths from here on write a register.
+    fn merge(&mut self, to: u32) {
+        self.merged.push((self.here(), to));
     }
 
     fn here(&self) -> Label {
@@ -243,6 +251,7 @@ impl Compiler<'_> {
             Kind::Coalesce(items) => self.coalesce(items, to)?,
             Kind::Extreme { greatest, items } => {
                 let null = self.constant(OwnedValue::new(Value::Null))?;
+                self.merge(to);
                 self.emit(Instruction::Load { from: null, to });
                 let registers = self.registers;
                 for item in items {
@@ -334,6 +343,7 @@ impl Compiler<'_> {
                 .0
                 .comparison
                 .and_then(|comparison| Some((comparison, compared(left.ty, right.ty)?)));
+            let (left_type, right_type) = (left.ty, right.ty);
             let (left, right) = (self.operand(left)?, self.operand(right)?);
             self.emit(match kind {
                 Some((comparison, Compared::Integers)) => Instruction::CompareIntegers {
@@ -350,6 +360,8 @@ impl Compiler<'_> {
                 },
                 None => Instruction::Call2 {
                     function: body,
+                    is_stable: !function.is_volatile(),
+                    kernel: Kernel::of(function.0, left_type, right_type),
                     left,
                     right,
                     to,
@@ -368,6 +380,7 @@ impl Compiler<'_> {
         self.emit(Instruction::Call {
             function: body,
             strict: function.0.strict,
+            is_stable: !function.is_volatile(),
             first,
             count,
             types,
@@ -378,6 +391,7 @@ impl Compiler<'_> {
 
     fn connected(&mut self, parts: &[Expression], all: bool, to: u32) -> Result<()> {
         let neutral = self.constant(OwnedValue::new(Value::Bool(all)))?;
+        self.merge(to);
         // The parts may use the register's neighbours, never itself.
         self.emit(Instruction::Load { from: neutral, to });
         let mut jumps = Vec::with_capacity(parts.len());
@@ -405,6 +419,8 @@ impl Compiler<'_> {
         self.emit(Instruction::Call {
             function: chain.chain.body(),
             strict: chain.strict,
+            // The links of chains are functions of their operands alone.
+            is_stable: true,
             first,
             count,
             types: Some(types),
@@ -456,6 +472,7 @@ impl Compiler<'_> {
         to: u32,
     ) -> Result<()> {
         let mut ends = Vec::with_capacity(branches.len());
+        self.merge(to);
         let registers = self.registers;
         for (condition, result) in branches {
             let condition = self.operand(condition)?;
@@ -475,6 +492,7 @@ impl Compiler<'_> {
 
     fn coalesce(&mut self, items: &[Expression], to: u32) -> Result<()> {
         let mut ends = Vec::with_capacity(items.len());
+        self.merge(to);
         for item in items {
             self.compute_into(item, to)?;
             ends.push(self.emit(Instruction::JumpUnlessNull {

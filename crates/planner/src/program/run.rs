@@ -18,9 +18,9 @@ pub struct Evaluator<'a> {
     pub context: Context<'a>,
     /// Values of the parameters: the client's, then those of outer rows.
     pub parameters: &'a [Value<'a>],
-    registers: Vec<Value<'a>>,
+    pub(super) registers: Vec<Value<'a>>,
     /// Turn in which the programs count their work.
-    turn: Option<&'a Turn>,
+    pub(super) turn: Option<&'a Turn>,
 }
 
 impl<'a> Evaluator<'a> {
@@ -54,6 +54,15 @@ impl<'a> Evaluator<'a> {
             if bytes >= WEIGHED_BYTES {
                 turn.owe(work_of(value, bytes));
             }
+        }
+    }
+
+    /// Makes room for the registers of a program.
+    #[inline]
+    pub(super) fn make_room(&mut self, program: &Program) {
+        if self.registers.len() < program.registers as usize {
+            self.registers
+                .resize(program.registers as usize, Value::Null);
         }
     }
 
@@ -109,6 +118,7 @@ impl Program {
                     left,
                     right,
                     to,
+                    ..
                 },
             ] if self.result == Operand::Register(to) => {
                 evaluator.context.scratch.settle()?;
@@ -146,7 +156,7 @@ impl Program {
     }
 
     #[inline(always)]
-    fn read<'a>(
+    pub(super) fn read<'a>(
         &'a self,
         operand: Operand,
         evaluator: &Evaluator<'a>,
@@ -161,100 +171,11 @@ impl Program {
     }
 
     fn step_through<'a>(&'a self, evaluator: &mut Evaluator<'a>, row: &[Value<'a>]) -> Result<()> {
-        if evaluator.registers.len() < self.registers as usize {
-            evaluator
-                .registers
-                .resize(self.registers as usize, Value::Null);
-        }
+        evaluator.make_room(self);
         let mut at = 0;
         while let Some(&instruction) = self.code.get(at) {
             at += 1;
             let (to, value) = match instruction {
-                Instruction::Load { from, to } => (to, self.read(from, evaluator, row)),
-                Instruction::Call {
-                    function,
-                    strict,
-                    first,
-                    count,
-                    types,
-                    to,
-                } => {
-                    let range = first as usize..first as usize + count as usize;
-                    let arguments = &evaluator.registers[range];
-                    if count > 2 {
-                        room_for(evaluator, arguments)?;
-                    }
-                    let value = if strict && arguments.iter().any(Value::is_null) {
-                        Value::Null
-                    } else {
-                        let mut context = evaluator.context;
-                        if let Some(types) = types {
-                            context.argument_types = &self.types[types as usize];
-                        }
-                        arguments.iter().for_each(|value| evaluator.weigh(*value));
-                        function(&context, arguments)?
-                    };
-                    (to, value)
-                }
-                Instruction::Call2 {
-                    function,
-                    left,
-                    right,
-                    to,
-                } => (to, self.call2(function, left, right, evaluator, row)?),
-                Instruction::Convert { operand, cast, to } => {
-                    let value = self.read(operand, evaluator, row);
-                    evaluator.weigh(value);
-                    (to, cast.apply(&evaluator.context, value)?)
-                }
-                Instruction::Fit {
-                    operand,
-                    ty,
-                    modifier,
-                    coercion,
-                    to,
-                } => {
-                    let value = self.read(operand, evaluator, row);
-                    (
-                        to,
-                        modifier.apply(value, ty, coercion, evaluator.context.scratch)?,
-                    )
-                }
-                Instruction::CompareIntegers {
-                    comparison,
-                    left,
-                    right,
-                    to,
-                } => {
-                    let sides = (
-                        integer(self.read(left, evaluator, row)),
-                        integer(self.read(right, evaluator, row)),
-                    );
-                    let value = match sides {
-                        (Some(left), Some(right)) => {
-                            Value::Bool(agrees(comparison, left.cmp(&right)))
-                        }
-                        _ => Value::Null,
-                    };
-                    (to, value)
-                }
-                Instruction::CompareTexts {
-                    comparison,
-                    left,
-                    right,
-                    to,
-                } => {
-                    let value = match (
-                        self.read(left, evaluator, row),
-                        self.read(right, evaluator, row),
-                    ) {
-                        (Value::Text(left), Value::Text(right)) => {
-                            Value::Bool(agrees(comparison, left.as_bytes().cmp(right.as_bytes())))
-                        }
-                        _ => Value::Null,
-                    };
-                    (to, value)
-                }
                 Instruction::Jump(target) => {
                     at = target as usize;
                     continue;
@@ -289,162 +210,259 @@ impl Program {
                     }
                     _ => (to, Value::Null),
                 },
-                Instruction::Not { operand, to } => {
-                    let value = match self.read(operand, evaluator, row) {
-                        Value::Bool(value) => Value::Bool(!value),
-                        _ => Value::Null,
-                    };
-                    (to, value)
-                }
-                Instruction::IsNull {
-                    operand,
-                    negated,
-                    to,
-                } => (
-                    to,
-                    Value::Bool(is_null(self.read(operand, evaluator, row), negated)),
-                ),
-                Instruction::Is {
-                    operand,
-                    value,
-                    negated,
-                    to,
-                } => {
-                    let is = matches!(self.read(operand, evaluator, row), Value::Bool(found) if found == value);
-                    (to, Value::Bool(is != negated))
-                }
-                Instruction::Distinct {
-                    function,
-                    left,
-                    right,
-                    negated,
-                    to,
-                } => {
-                    let (left, right) = (
-                        self.read(left, evaluator, row),
-                        self.read(right, evaluator, row),
-                    );
-                    let distinct = match (left.is_null(), right.is_null()) {
-                        (true, true) => false,
-                        (false, false) => !matches!(
-                            function(&evaluator.context, &[left, right])?,
-                            Value::Bool(true)
-                        ),
-                        _ => true,
-                    };
-                    (to, Value::Bool(distinct != negated))
-                }
-                Instruction::Extreme {
-                    greatest,
-                    operand,
-                    to,
-                } => {
-                    let best = evaluator.registers[to as usize];
-                    let value = self.read(operand, evaluator, row);
-                    let better = match (best.is_null(), value.is_null()) {
-                        (_, true) => false,
-                        (true, false) => true,
-                        (false, false) => {
-                            let order = types::compare::compare(value, best);
-                            order
-                                == if greatest {
-                                    Ordering::Greater
-                                } else {
-                                    Ordering::Less
-                                }
-                        }
-                    };
-                    (to, if better { value } else { best })
-                }
-                Instruction::Quantified {
-                    function,
-                    left,
-                    array,
-                    all,
-                    to,
-                } => {
-                    let (left, array) = (
-                        self.read(left, evaluator, row),
-                        self.read(array, evaluator, row),
-                    );
-                    evaluator.weigh(array);
-                    (to, quantified(evaluator, function, left, array, all)?)
-                }
-                Instruction::Array {
-                    element,
-                    first,
-                    count,
-                    to,
-                } => {
-                    let range = first as usize..first as usize + count as usize;
-                    let items = &evaluator.registers[range];
-                    (
-                        to,
-                        Value::Array(types::Array::of(element, items, evaluator.context.scratch)?),
-                    )
-                }
-                Instruction::Row {
-                    row,
-                    first,
-                    count,
-                    to,
-                } => {
-                    let range = first as usize..first as usize + count as usize;
-                    let fields = self.rows[row as usize].iter().map(|field| Field {
-                        name: &field.name,
-                        ty: field.ty,
-                    });
-                    room_for(evaluator, &evaluator.registers[range.clone()])?;
-                    let scratch = evaluator.context.scratch;
-                    let record = Record {
-                        fields: scratch.alloc_slice_fill_iter(fields),
-                        values: scratch.alloc_slice_copy(&evaluator.registers[range]),
-                    };
-                    (to, Value::Record(scratch.alloc(record)))
-                }
-                Instruction::Field {
-                    record,
-                    position,
-                    to,
-                } => {
-                    let record = self.read(record, evaluator, row);
-                    let value = match record {
-                        Value::Record(record) => record.values.get(position as usize).copied(),
-                        _ => None,
-                    };
-                    (to, value.unwrap_or(Value::Null))
-                }
-                Instruction::Element {
-                    array,
-                    first,
-                    count,
-                    to,
-                } => {
-                    let array = self.read(array, evaluator, row);
-                    let range = first as usize..first as usize + count as usize;
-                    (to, element(array, &evaluator.registers[range])?)
-                }
-                Instruction::Slice {
-                    array,
-                    first,
-                    count,
-                    absent,
-                    to,
-                } => {
-                    let array = self.read(array, evaluator, row);
-                    let range = first as usize..first as usize + count as usize;
-                    (to, slice(evaluator, array, range, absent)?)
-                }
+                other => (other.to(), self.step(other, evaluator, row)?),
             };
-            // A program may make many values that are larger than their operands: each is charged
-            // before the next is made.
-            if value.borrows() {
-                evaluator.context.scratch.settle()?;
-                evaluator.weigh(value);
-            }
-            evaluator.registers[to as usize] = value;
+            self.store(to, value, evaluator)?;
         }
         Ok(())
+    }
+
+    /// Puts the result of an instruction into its register.
+    #[inline(always)]
+    pub(super) fn store<'a>(
+        &'a self,
+        to: u32,
+        value: Value<'a>,
+        evaluator: &mut Evaluator<'a>,
+    ) -> Result<()> {
+        // A program may make many values that are larger than their operands: each is charged
+        // before the next is made.
+        if value.borrows() {
+            evaluator.context.scratch.settle()?;
+            evaluator.weigh(value);
+        }
+        evaluator.registers[to as usize] = value;
+        Ok(())
+    }
+
+    /// Returns the result of an instruction that is no jump.
+    #[inline(always)]
+    pub(super) fn step<'a>(
+        &'a self,
+        instruction: Instruction,
+        evaluator: &mut Evaluator<'a>,
+        row: &[Value<'a>],
+    ) -> Result<Value<'a>> {
+        Ok(match instruction {
+            Instruction::Load { from, .. } => self.read(from, evaluator, row),
+            Instruction::Call {
+                function,
+                strict,
+                first,
+                count,
+                types,
+                ..
+            } => {
+                let range = first as usize..first as usize + count as usize;
+                let arguments = &evaluator.registers[range];
+                if count > 2 {
+                    room_for(evaluator, arguments)?;
+                }
+                let value = if strict && arguments.iter().any(Value::is_null) {
+                    Value::Null
+                } else {
+                    let mut context = evaluator.context;
+                    if let Some(types) = types {
+                        context.argument_types = &self.types[types as usize];
+                    }
+                    arguments.iter().for_each(|value| evaluator.weigh(*value));
+                    function(&context, arguments)?
+                };
+                value
+            }
+            Instruction::Call2 {
+                function,
+                left,
+                right,
+                ..
+            } => self.call2(function, left, right, evaluator, row)?,
+            Instruction::Convert { operand, cast, .. } => {
+                let value = self.read(operand, evaluator, row);
+                evaluator.weigh(value);
+                cast.apply(&evaluator.context, value)?
+            }
+            Instruction::Fit {
+                operand,
+                ty,
+                modifier,
+                coercion,
+                ..
+            } => {
+                let value = self.read(operand, evaluator, row);
+                modifier.apply(value, ty, coercion, evaluator.context.scratch)?
+            }
+            Instruction::CompareIntegers {
+                comparison,
+                left,
+                right,
+                ..
+            } => {
+                let sides = (
+                    integer(self.read(left, evaluator, row)),
+                    integer(self.read(right, evaluator, row)),
+                );
+                let value = match sides {
+                    (Some(left), Some(right)) => Value::Bool(agrees(comparison, left.cmp(&right))),
+                    _ => Value::Null,
+                };
+                value
+            }
+            Instruction::CompareTexts {
+                comparison,
+                left,
+                right,
+                ..
+            } => {
+                let value = match (
+                    self.read(left, evaluator, row),
+                    self.read(right, evaluator, row),
+                ) {
+                    (Value::Text(left), Value::Text(right)) => {
+                        Value::Bool(agrees(comparison, left.as_bytes().cmp(right.as_bytes())))
+                    }
+                    _ => Value::Null,
+                };
+                value
+            }
+            Instruction::Not { operand, .. } => {
+                let value = match self.read(operand, evaluator, row) {
+                    Value::Bool(value) => Value::Bool(!value),
+                    _ => Value::Null,
+                };
+                value
+            }
+            Instruction::IsNull {
+                operand, negated, ..
+            } => Value::Bool(is_null(self.read(operand, evaluator, row), negated)),
+            Instruction::Is {
+                operand,
+                value,
+                negated,
+                ..
+            } => {
+                let is = matches!(self.read(operand, evaluator, row), Value::Bool(found) if found == value);
+                Value::Bool(is != negated)
+            }
+            Instruction::Distinct {
+                function,
+                left,
+                right,
+                negated,
+                ..
+            } => {
+                let (left, right) = (
+                    self.read(left, evaluator, row),
+                    self.read(right, evaluator, row),
+                );
+                let distinct = match (left.is_null(), right.is_null()) {
+                    (true, true) => false,
+                    (false, false) => !matches!(
+                        function(&evaluator.context, &[left, right])?,
+                        Value::Bool(true)
+                    ),
+                    _ => true,
+                };
+                Value::Bool(distinct != negated)
+            }
+            Instruction::Extreme {
+                greatest,
+                operand,
+                to,
+            } => {
+                let best = evaluator.registers[to as usize];
+                let value = self.read(operand, evaluator, row);
+                let better = match (best.is_null(), value.is_null()) {
+                    (_, true) => false,
+                    (true, false) => true,
+                    (false, false) => {
+                        let order = types::compare::compare(value, best);
+                        order
+                            == if greatest {
+                                Ordering::Greater
+                            } else {
+                                Ordering::Less
+                            }
+                    }
+                };
+                if better { value } else { best }
+            }
+            Instruction::Quantified {
+                function,
+                left,
+                array,
+                all,
+                ..
+            } => {
+                let (left, array) = (
+                    self.read(left, evaluator, row),
+                    self.read(array, evaluator, row),
+                );
+                evaluator.weigh(array);
+                quantified(evaluator, function, left, array, all)?
+            }
+            Instruction::Array {
+                element,
+                first,
+                count,
+                ..
+            } => {
+                let range = first as usize..first as usize + count as usize;
+                let items = &evaluator.registers[range];
+                Value::Array(types::Array::of(element, items, evaluator.context.scratch)?)
+            }
+            Instruction::Row {
+                row, first, count, ..
+            } => {
+                let range = first as usize..first as usize + count as usize;
+                let fields = self.rows[row as usize].iter().map(|field| Field {
+                    name: &field.name,
+                    ty: field.ty,
+                });
+                room_for(evaluator, &evaluator.registers[range.clone()])?;
+                let scratch = evaluator.context.scratch;
+                let record = Record {
+                    fields: scratch.alloc_slice_fill_iter(fields),
+                    values: scratch.alloc_slice_copy(&evaluator.registers[range]),
+                };
+                Value::Record(scratch.alloc(record))
+            }
+            Instruction::Field {
+                record, position, ..
+            } => {
+                let record = self.read(record, evaluator, row);
+                let value = match record {
+                    Value::Record(record) => record.values.get(position as usize).copied(),
+                    _ => None,
+                };
+                value.unwrap_or(Value::Null)
+            }
+            Instruction::Element {
+                array,
+                first,
+                count,
+                ..
+            } => {
+                let array = self.read(array, evaluator, row);
+                let range = first as usize..first as usize + count as usize;
+                element(array, &evaluator.registers[range])?
+            }
+            Instruction::Slice {
+                array,
+                first,
+                count,
+                absent,
+                ..
+            } => {
+                let array = self.read(array, evaluator, row);
+                let range = first as usize..first as usize + count as usize;
+                slice(evaluator, array, range, absent)?
+            }
+            Instruction::Jump(_)
+            | Instruction::JumpUnlessTrue { .. }
+            | Instruction::JumpUnlessNull { .. }
+            | Instruction::AndThen { .. }
+            | Instruction::OrElse { .. } => Value::Null,
+        })
     }
 }
 

@@ -26,6 +26,20 @@ fn operators(from: &'static str) -> Vec<Construct> {
         answers("sum of columns", move |n| {
             format!("select {}{from}", joined("x", " + ", n))
         }),
+        // 64 rows are computed together, instruction by instruction.
+        answers("sum of columns of many rows", |n| {
+            let sum = joined("x", " + ", n);
+            format!("select sum({sum}) from generate_series(1, 64) x")
+        }),
+        answers("cases of many rows", |n| {
+            let cases: Vec<String> = (0..n).map(|at| format!("when {at} then x")).collect();
+            let cases = cases.join(" ");
+            format!("select sum(case x {cases} end) from generate_series(1, 64) x")
+        }),
+        answers("alternatives of many rows", |n| {
+            let parts = joined("x + 1 > 64", " or ", n);
+            format!("select count({parts}) from generate_series(1, 64) x")
+        }),
         answers("difference", move |n| {
             format!("select {}{from}", joined("x", " - ", n))
         }),

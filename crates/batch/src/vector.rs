@@ -1,0 +1,412 @@
+//! Columns of a batch: values of one type side by side, for operators that compute many rows at once.
+//!
+//! | values | form |
+//! | --- | --- |
+//! | `smallint`, `integer`, `bigint`, `date`, `time`, `timestamp`, `timestamptz` | 64-bit integers |
+//! | `numeric` of one scale whose mantissas fit | 64-bit mantissas |
+//! | `double precision` | floats |
+//! | `boolean` | bytes |
+//! | `text`, `varchar`, `char(n)`, `name` | borrowed strings |
+//! | all others, and a mixture of the above | [`Value`]s |
+//!
+//! A vector takes the form of its first value that is not NULL, and becomes a list of [`Value`]s when one comes that
+//! does not fit: whatever is put in comes out again. The form is a matter of speed alone.
+//!
+//! NULLs are marked beside the values, whose places then hold something of no meaning.
+
+use types::{Numeric, Value};
+
+/// The type of a vector of integers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IntegerKind {
+    /// `smallint`
+    Int2,
+    /// `integer`
+    Int4,
+    /// `bigint`
+    Int8,
+    /// `date`, in days
+    Date,
+    /// `time`, in microseconds
+    Time,
+    /// `timestamp`, in microseconds
+    Timestamp,
+    /// `timestamptz`, in microseconds
+    TimestampTz,
+}
+
+impl IntegerKind {
+    /// Returns the type and the integer of a value that is stored as one.
+    #[inline(always)]
+    pub fn of(value: Value<'_>) -> Option<(Self, i64)> {
+        Some(match value {
+            Value::Int2(value) => (Self::Int2, value.into()),
+            Value::Int4(value) => (Self::Int4, value.into()),
+            Value::Int8(value) => (Self::Int8, value),
+            Value::Date(value) => (Self::Date, value.into()),
+            Value::Time(value) => (Self::Time, value),
+            Value::Timestamp(value) => (Self::Timestamp, value),
+            Value::TimestampTz(value) => (Self::TimestampTz, value),
+            _ => return None,
+        })
+    }
+
+    /// Returns the value of this type with an integer, which is one of the type's.
+    #[inline(always)]
+    pub fn value(self, integer: i64) -> Value<'static> {
+        match self {
+            Self::Int2 => Value::Int2(integer as i16),
+            Self::Int4 => Value::Int4(integer as i32),
+            Self::Int8 => Value::Int8(integer),
+            Self::Date => Value::Date(integer as i32),
+            Self::Time => Value::Time(integer),
+            Self::Timestamp => Value::Timestamp(integer),
+            Self::TimestampTz => Value::TimestampTz(integer),
+        }
+    }
+
+    /// Returns the least and the greatest integer of the type.
+    pub fn range(self) -> (i64, i64) {
+        match self {
+            Self::Int2 => (i16::MIN.into(), i16::MAX.into()),
+            Self::Int4 | Self::Date => (i32::MIN.into(), i32::MAX.into()),
+            _ => (i64::MIN, i64::MAX),
+        }
+    }
+}
+
+/// The values of a vector: see the module text. All lists are as long as the vector.
+#[derive(Debug, Clone, Default)]
+pub enum Data<'a> {
+    /// No value that is not NULL has come yet.
+    #[default]
+    Nulls,
+    /// Integers, dates and times.
+    Integers(IntegerKind, Vec<i64>),
+    /// `numeric`: the mantissas of numbers with this scale.
+    Decimals(u16, Vec<i64>),
+    /// `double precision`
+    Floats(Vec<f64>),
+    /// `boolean`
+    Bools(Vec<bool>),
+    /// Texts of all types but `json`.
+    Texts(Vec<&'a str>),
+    /// Values of any type.
+    Values(Vec<Value<'a>>),
+}
+
+/// Values of a column.
+#[derive(Debug, Clone, Default)]
+pub struct Vector<'a> {
+    data: Data<'a>,
+    /// For each position, whether the value is NULL; empty if none is.
+    nulls: Vec<bool>,
+    len: usize,
+}
+
+/// Runs a block for the list of a vector, whatever its form.
+macro_rules! each_list {
+    ($data:expr, $list:ident => $run:expr) => {
+        match $data {
+            Data::Nulls => {}
+            Data::Integers(_, $list) => $run,
+            Data::Decimals(_, $list) => $run,
+            Data::Floats($list) => $run,
+            Data::Bools($list) => $run,
+            Data::Texts($list) => $run,
+            Data::Values($list) => $run,
+        }
+    };
+}
+
+/// Returns a list of `len` values, of which the one at `at` is `value`.
+fn list<T: Copy>(len: usize, at: usize, value: T, filler: T) -> Vec<T> {
+    let mut list = Vec::with_capacity(len.max(crate::COLUMN_ROWS));
+    list.resize(len, filler);
+    list[at] = value;
+    list
+}
+
+impl<'a> Vector<'a> {
+    /// Makes a vector of `len` NULLs.
+    pub fn nulls(len: usize) -> Self {
+        Self {
+            data: Data::Nulls,
+            nulls: vec![true; len],
+            len,
+        }
+    }
+
+    /// Makes a vector of these values, none of which is NULL.
+    pub fn of(data: Data<'a>) -> Self {
+        let mut len = 0;
+        each_list!(&data, list => len = list.len());
+        Self {
+            data,
+            nulls: Vec::new(),
+            len,
+        }
+    }
+
+    /// Returns the number of values.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Returns whether there are no values.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Returns the values by their form; those at positions that are NULL have no meaning.
+    pub fn data(&self) -> &Data<'a> {
+        &self.data
+    }
+
+    /// Returns, for each position, whether the value is NULL; `None` if none is.
+    pub fn null_marks(&self) -> Option<&[bool]> {
+        (!self.nulls.is_empty()).then_some(&self.nulls[..])
+    }
+
+    /// Returns whether the value at a position is NULL.
+    #[inline]
+    pub fn is_null(&self, at: usize) -> bool {
+        self.nulls.get(at).is_some_and(|is_null| *is_null)
+    }
+
+    /// Returns the value at a position.
+    ///
+    /// # Panics
+    /// If there is no such position.
+    #[inline]
+    pub fn value(&self, at: usize) -> Value<'a> {
+        if self.is_null(at) {
+            return Value::Null;
+        }
+        match &self.data {
+            Data::Nulls => Value::Null,
+            Data::Integers(kind, values) => kind.value(values[at]),
+            Data::Decimals(scale, values) => Value::Numeric(Numeric::small(values[at], *scale)),
+            Data::Floats(values) => Value::Float8(values[at]),
+            Data::Bools(values) => Value::Bool(values[at]),
+            Data::Texts(values) => Value::Text(values[at]),
+            Data::Values(values) => values[at],
+        }
+    }
+
+    /// Adds a value.
+    #[inline(always)]
+    pub fn push(&mut self, value: Value<'a>) {
+        match (&mut self.data, value) {
+            (Data::Integers(kind, values), value) => match IntegerKind::of(value) {
+                Some((of, value)) if of == *kind => values.push(value),
+                _ => return self.push_other(value),
+            },
+            (Data::Decimals(scale, values), Value::Numeric(number)) => match number.as_small() {
+                Some((mantissa, of)) if of == *scale => values.push(mantissa),
+                _ => return self.push_other(value),
+            },
+            (Data::Floats(values), Value::Float8(value)) => values.push(value),
+            (Data::Bools(values), Value::Bool(value)) => values.push(value),
+            (Data::Texts(values), Value::Text(value)) => values.push(value),
+            _ => return self.push_other(value),
+        }
+        self.len += 1;
+        if !self.nulls.is_empty() {
+            self.nulls.push(false);
+        }
+    }
+
+    /// Adds NULL, or a value that does not have the vector's form.
+    #[cold]
+    fn push_other(&mut self, value: Value<'a>) {
+        self.len += 1;
+        self.marks();
+        match &mut self.data {
+            Data::Nulls => {}
+            Data::Integers(_, values) | Data::Decimals(_, values) => values.push(0),
+            Data::Floats(values) => values.push(0.0),
+            Data::Bools(values) => values.push(false),
+            Data::Texts(values) => values.push(""),
+            Data::Values(values) => values.push(Value::Null),
+        }
+        self.set(self.len - 1, value);
+    }
+
+    /// Replaces the value at a position.
+    ///
+    /// # Panics
+    /// If there is no such position.
+    pub fn set(&mut self, at: usize, value: Value<'a>) {
+        if value.is_null() {
+            self.marks()[at] = true;
+            return;
+        }
+        if !self.put(at, value) {
+            self.take_form_of(at, value);
+        }
+        if let Some(mark) = self.nulls.get_mut(at) {
+            *mark = false;
+        }
+    }
+
+    /// Replaces the value at a position, if the new one has the vector's form; returns whether it has.
+    #[inline]
+    fn put(&mut self, at: usize, value: Value<'a>) -> bool {
+        match (&mut self.data, value) {
+            (Data::Integers(kind, values), value) => match IntegerKind::of(value) {
+                Some((of, value)) if of == *kind => values[at] = value,
+                _ => return false,
+            },
+            (Data::Decimals(scale, values), Value::Numeric(number)) => match number.as_small() {
+                Some((mantissa, of)) if of == *scale => values[at] = mantissa,
+                _ => return false,
+            },
+            (Data::Floats(values), Value::Float8(value)) => values[at] = value,
+            (Data::Bools(values), Value::Bool(value)) => values[at] = value,
+            (Data::Texts(values), Value::Text(value)) => values[at] = value,
+            (Data::Values(values), value) => values[at] = value,
+            _ => return false,
+        }
+        true
+    }
+
+    /// Puts in a value that is not NULL and does not have the vector's form: if the others are NULL, the vector takes
+    /// the value's form, and otherwise that of values of any type.
+    fn take_form_of(&mut self, at: usize, value: Value<'a>) {
+        let len = self.len;
+        let is_only = (0..len).all(|other| other == at || self.is_null(other));
+        if !is_only {
+            let mut values: Vec<_> = (0..len).map(|at| self.value(at)).collect();
+            values[at] = value;
+            self.data = Data::Values(values);
+            return;
+        }
+        self.data = match value {
+            Value::Float8(value) => Data::Floats(list(len, at, value, 0.0)),
+            Value::Bool(value) => Data::Bools(list(len, at, value, false)),
+            Value::Text(value) => Data::Texts(list(len, at, value, "")),
+            Value::Numeric(number) => match number.as_small() {
+                Some((mantissa, scale)) => Data::Decimals(scale, list(len, at, mantissa, 0)),
+                None => Data::Values(list(len, at, value, Value::Null)),
+            },
+            value => match IntegerKind::of(value) {
+                Some((kind, integer)) => Data::Integers(kind, list(len, at, integer, 0)),
+                None => Data::Values(list(len, at, value, Value::Null)),
+            },
+        };
+    }
+
+    /// Returns the marks of NULLs, one for each position.
+    fn marks(&mut self) -> &mut Vec<bool> {
+        self.nulls.resize(self.len, false);
+        &mut self.nulls
+    }
+
+    /// Takes over the values at `positions` of a vector of the same length, which has those alone that were computed.
+    ///
+    /// # Panics
+    /// If the lengths differ, or a position is beyond them.
+    pub fn overwrite(&mut self, positions: &[u32], with: &Vector<'a>) {
+        assert_eq!(self.len, with.len, "vectors of another length");
+        for at in positions {
+            self.set(*at as usize, with.value(*at as usize));
+        }
+    }
+
+    /// Marks positions as NULL.
+    ///
+    /// # Panics
+    /// If there are not as many marks as values.
+    pub fn mark_nulls(&mut self, nulls: Vec<bool>) {
+        assert_eq!(nulls.len(), self.len, "marks of another vector");
+        self.nulls = match nulls.contains(&true) {
+            true => nulls,
+            false => Vec::new(),
+        };
+    }
+
+    /// Forgets all values. Memory is kept for values of the same form.
+    pub fn clear(&mut self) {
+        each_list!(&mut self.data, list => list.clear());
+        self.nulls.clear();
+        self.len = 0;
+    }
+
+    /// Returns the bytes that the vector takes, without those that its values borrow.
+    pub fn bytes(&self) -> usize {
+        let mut bytes = self.nulls.capacity();
+        each_list!(&self.data, list => bytes += room(list));
+        bytes
+    }
+}
+
+fn room<T>(list: &Vec<T>) -> usize {
+    list.capacity() * size_of::<T>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn number(mantissa: i64, scale: u16) -> Value<'static> {
+        Value::Numeric(Numeric::small(mantissa, scale))
+    }
+
+    /// Values of all forms, alone and after one another in every order, with NULLs before, between and behind.
+    #[test]
+    fn values_come_out_as_they_were_put_in() {
+        let forms = [
+            Value::Int2(-3),
+            Value::Int4(i32::MIN),
+            Value::Int8(i64::MAX),
+            Value::Date(i32::MAX),
+            Value::Time(86_400_000_000),
+            Value::Timestamp(i64::MIN),
+            Value::TimestampTz(1),
+            number(150, 2),
+            number(15, 1),
+            Value::Numeric(Numeric::NAN),
+            Value::Float8(-0.0),
+            Value::Float4(1.5),
+            Value::Bool(true),
+            Value::Text("text"),
+            Value::Json("1"),
+            Value::Null,
+        ];
+        for one in forms {
+            for two in forms {
+                let all = [Value::Null, one, Value::Null, two, one, Value::Null];
+                let mut vector = Vector::default();
+                all.iter().for_each(|value| vector.push(*value));
+                let is_same = |vector: &Vector<'_>| {
+                    let mut places = all.iter().enumerate();
+                    places.all(|(at, value)| vector.value(at).is_same(value))
+                };
+                assert!(is_same(&vector), "{one:?} {two:?}: {vector:?}");
+                let mut set = Vector::nulls(all.len());
+                for (at, value) in all.iter().enumerate().rev() {
+                    set.set(at, two);
+                    set.set(at, *value);
+                }
+                assert!(is_same(&set), "{one:?} {two:?}: {set:?}");
+                set.overwrite(&[1, 3], &vector);
+                assert!(is_same(&set), "{one:?} {two:?}: {set:?}");
+            }
+        }
+    }
+
+    /// A vector that was cleared keeps its memory, and takes another form if other values come.
+    #[test]
+    fn a_cleared_vector_is_used_again() {
+        let mut vector = Vector::default();
+        (0..1000).for_each(|number| vector.push(Value::Int8(number)));
+        let bytes = vector.bytes();
+        vector.clear();
+        assert!(vector.is_empty() && vector.bytes() == bytes);
+        vector.push(Value::Null);
+        vector.push(Value::Text("other"));
+        assert!(matches!(vector.data(), Data::Texts(_)));
+        assert!(vector.value(0).is_null() && vector.value(1).is_same(&Value::Text("other")));
+    }
+}

@@ -1,0 +1,203 @@
+//! The groups of a grouping set: from keys to numbers, and the states of the calls.
+
+use std::rc::Rc;
+
+use types::{
+    Charge, Memory, Result, Type, Value,
+    row::{integer_of, is_integer},
+};
+
+use super::{
+    super::{ExecutionContext, tuple_hash_table::TupleHashTable},
+    states::{Call, States},
+};
+use batch::Rows;
+
+/// Number that stands for no group.
+const NONE: u32 = u32::MAX;
+
+/// Number of places for groups that were found lately.
+const RECENT: usize = 256;
+
+/// Groups that wait to be settled, which are compared one by one.
+const WAITING_MAX: usize = 32;
+
+/// The groups of a grouping set, numbered in the order in which they came.
+pub(super) struct Groups {
+    /// Groups by their keys.
+    keys: TupleHashTable,
+    /// Number of keys.
+    width: usize,
+    /// Groups that were found lately, with the hash of their keys, by its last bits: where there
+    /// are few groups, no other lookup is made.
+    recent: Vec<(u64, u32)>,
+    /// Groups that were found lately, by the key itself, if it is one integer; otherwise empty.
+    recent_integers: Vec<(i64, u32)>,
+    /// States of each call.
+    pub(super) states: Vec<States>,
+    /// Bytes that the states hold on the heap.
+    pub(super) states_bytes: usize,
+    /// Charge for all but the keys, which have their own.
+    charge: Charge,
+}
+
+impl Groups {
+    /// Makes a list of no groups with keys of these types.
+    pub(super) fn new(types: &[Type], calls: &[Call<'_>]) -> Self {
+        Self {
+            keys: TupleHashTable::new(0, types),
+            width: types.len(),
+            recent: vec![(0, NONE); RECENT],
+            recent_integers: match types {
+                [ty] if is_integer(*ty) => vec![(0, NONE); RECENT],
+                _ => Vec::new(),
+            },
+            states: calls.iter().map(Call::states).collect(),
+            states_bytes: 0,
+            charge: Charge::default(),
+        }
+    }
+
+    /// Returns the keys of the groups.
+    pub(super) fn rows(&self) -> &Rows {
+        &self.keys.rows
+    }
+
+    /// Makes room for the groups of some rows: see [`TupleHashTable::make_room`].
+    ///
+    /// # Errors
+    /// Errors of [`TupleHashTable::make_room`].
+    pub(super) async fn make_room(
+        &mut self,
+        rows: usize,
+        context: &ExecutionContext<'_>,
+    ) -> Result<()> {
+        self.keys.make_room(rows, context).await
+    }
+
+    /// Finds the numbers of the groups of several rows, whose keys come one after the other; groups
+    /// that are missing are added.
+    ///
+    /// # Errors
+    /// 54000 for more groups than have numbers.
+    pub(super) fn of(
+        &mut self,
+        calls: &[Call<'_>],
+        keys: &[Value<'_>],
+        rows: usize,
+    ) -> Result<Vec<u32>> {
+        let width = self.width;
+        if width == 0 {
+            self.add_only(calls)?;
+            return Ok(vec![0; rows]);
+        }
+        let keys_of = |row: usize| &keys[row * width..(row + 1) * width];
+        let mut found = vec![NONE; rows];
+        let mut others = Vec::new();
+        let mut hashes = Vec::new();
+        for (row, found) in found.iter_mut().enumerate() {
+            if let Some(place) = self.recent_integer(keys_of(row))
+                && place.1 != NONE
+            {
+                *found = place.1;
+                continue;
+            }
+            let hash = self.keys.hash(keys_of(row));
+            let (of, number) = self.recent[hash as usize % RECENT];
+            if of == hash && number != NONE && self.keys.has_keys(number, keys_of(row)) {
+                *found = number;
+            } else {
+                others.push(row);
+                hashes.push(hash);
+            }
+        }
+        let mut candidates = Vec::with_capacity(others.len());
+        self.keys
+            .find(&hashes, |at, number| candidates.push((others[at], number)));
+        for (row, number) in candidates {
+            if self.keys.has_keys(number, keys_of(row)) {
+                found[row] = number;
+            }
+        }
+        for (row, hash) in others.into_iter().zip(hashes) {
+            if found[row] == NONE {
+                found[row] = self.find_or_add(calls, keys_of(row), hash)?;
+            }
+            self.recent[hash as usize % RECENT] = (hash, found[row]);
+            if let Some(place) = self.recent_integer(keys_of(row)) {
+                place.1 = found[row];
+            }
+        }
+        Ok(found)
+    }
+
+    /// Adds the group of all rows, which has no keys or NULL for each, unless there is a group.
+    ///
+    /// # Errors
+    /// None: there is room for one group.
+    pub(super) fn add_only(&mut self, calls: &[Call<'_>]) -> Result<()> {
+        if self.rows().is_empty() {
+            let nulls = vec![Value::Null; self.width];
+            let hash = self.keys.hash(&nulls);
+            self.add(calls, &nulls, hash)?;
+        }
+        Ok(())
+    }
+
+    /// Returns the place where a group is noted by its key, if that is one integer. A group noted
+    /// there before is replaced.
+    #[inline]
+    fn recent_integer(&mut self, keys: &[Value<'_>]) -> Option<&mut (i64, u32)> {
+        let key = integer_of(*keys.first()?)?;
+        // Neighbouring integers, and integers in steps, do not share a place.
+        let place = (key as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56;
+        let noted = self.recent_integers.get_mut(place as usize)?;
+        if noted.0 != key {
+            *noted = (key, NONE);
+        }
+        Some(noted)
+    }
+
+    /// Returns the number of the group with these keys; adds the group if it is missing.
+    fn find_or_add(&mut self, calls: &[Call<'_>], keys: &[Value<'_>], hash: u64) -> Result<u32> {
+        // The group may have been added for another row of the batch.
+        let mut candidates: Vec<u32> = self.keys.unsettled(hash).collect();
+        self.keys.find(&[hash], |_, number| candidates.push(number));
+        for number in candidates {
+            if self.keys.has_keys(number, keys) {
+                return Ok(number);
+            }
+        }
+        self.add(calls, keys, hash)
+    }
+
+    fn add(&mut self, calls: &[Call<'_>], keys: &[Value<'_>], hash: u64) -> Result<u32> {
+        let number = self.keys.push(keys.iter().copied(), hash)?;
+        if self.keys.waiting() >= WAITING_MAX {
+            self.keys.settle()?;
+        }
+        for (call, states) in calls.iter().zip(&mut self.states) {
+            self.states_bytes += call.begin(states);
+        }
+        Ok(number)
+    }
+
+    /// Charges what was added since the last call.
+    ///
+    /// # Errors
+    /// 53200 if the statement may not hold as much.
+    pub(super) fn charge(&mut self, memory: &Rc<Memory>) -> Result<()> {
+        self.keys.charge(memory)?;
+        let lists: usize = self.states.iter().map(States::list_bytes).sum();
+        self.charge.set(memory, lists + self.states_bytes)
+    }
+
+    /// Forgets all groups.
+    pub(super) fn clear(&mut self) {
+        self.keys.clear();
+        self.recent.fill((0, NONE));
+        self.recent_integers.fill((0, NONE));
+        self.states.iter_mut().for_each(States::clear);
+        self.states_bytes = 0;
+    }
+}
