@@ -1,5 +1,6 @@
 //! EXPLAIN: the plan as a tree, and the measurements of its execution.
 
+mod access;
 mod rewritten;
 mod waits;
 

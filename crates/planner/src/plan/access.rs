@@ -306,8 +306,9 @@ impl Lowering {
         })
     }
 }
+
 /// Returns the parts of the key that rows lie under, as columns of the scan.
-fn row_key(scan: &Scan, key: &[u16]) -> Vec<Expression> {
+pub(super) fn row_key(scan: &Scan, key: &[u16]) -> Vec<Expression> {
     let column = |at: &u16| {
         let at = usize::from(*at);
         let mut columns = scan.columns.iter();
@@ -316,6 +317,19 @@ fn row_key(scan: &Scan, key: &[u16]) -> Vec<Expression> {
         Some(Expression::column(*id, column.ty, column.modifier))
     };
     key.iter().map_while(column).collect()
+}
+
+/// Returns the positions of the conditions that give the first parts of a key one value each.
+pub(super) fn fixing(
+    scan: &Scan,
+    conditions: &[Expression],
+    keys: &[Expression],
+    columns: Vec<KeyColumn>,
+) -> Vec<usize> {
+    let bounds = bounds(scan, conditions);
+    let choice = Choice::of_key(By::Nothing, &bounds, keys, columns, false);
+    let fixed = choice.map(|choice| choice.equal).unwrap_or_default();
+    fixed.iter().map(|bound| bound.condition).collect()
 }
 
 /// Returns the conditions that compare an expression over the scan with a value from elsewhere.

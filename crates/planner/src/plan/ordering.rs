@@ -6,6 +6,7 @@ use types::Result;
 
 use super::{
     AccessPath, Plan, Scan,
+    access::{fixing, index_columns, row_key, row_key_columns},
     cost::{FETCHED, SCANNED, SEEK},
     estimate::Estimator,
     implied::{is_all_implied, is_same},
@@ -119,15 +120,18 @@ impl Ordering {
             && matches!(scan.access, AccessPath::Full)
         {
             for index in &self.scan.indexes {
-                let by_index = given(&self.parts(index), 0);
+                if !is_all_implied(&self.conditions, &index.predicate) {
+                    continue;
+                }
+                let range = lowering.range_of_index(&self.scan, index, &self.conditions)?;
+                let by_index = given(&self.parts(index), range.equal.len());
                 if by_index.keys > best.keys
-                    && is_all_implied(&self.conditions, &index.predicate)
                     && (by_index.keys == keys.len()
                         || self.is_cheap(&by_index, wanted_rows, estimator))
                 {
                     scan.access = AccessPath::Index {
                         index: index.at,
-                        range: lowering.range_of_index(&self.scan, index, &self.conditions)?,
+                        range,
                     };
                     best = by_index;
                 }
@@ -151,21 +155,25 @@ impl Ordering {
         SEEK + looked_at * FETCHED < rows * SCANNED
     }
 
-    /// Returns whether an index of the table, or the key that its rows lie under, has a column's
-    /// values in order.
-    pub(super) fn has_in_order(&self, column: ColumnId) -> bool {
-        let is_of =
-            |part: Option<&Part>| part.is_some_and(|part| part.value.kind == Kind::Column(column));
-        let by_key = match &self.scan.table.row_key {
-            RowKey::Columns(key) => is_of(self.row_key(key).first()),
-            RowKey::Hidden => false,
+    /// Returns the positions of the conditions that give the parts of a key before `value` one value each, where an
+    /// index of the table, or the key that its rows lie under, has the value's order from there on; the most of them if
+    /// there are several such keys. `None` if there is none.
+    pub(super) fn fixed_before(&self, value: &Expression) -> Option<Vec<usize>> {
+        let table = &self.scan.table;
+        let before = |keys: &[Expression], columns| {
+            let fixed = fixing(&self.scan, &self.conditions, keys, columns);
+            let next = keys.get(fixed.len())?;
+            is_same(next, value).then_some(fixed)
         };
-        let mut indexes = self.scan.indexes.iter();
-        by_key
-            || indexes.any(|index| {
-                is_all_implied(&self.conditions, &index.predicate)
-                    && is_of(self.parts(index).first())
-            })
+        let by_row_key = match &table.row_key {
+            RowKey::Columns(key) => before(&row_key(&self.scan, key), row_key_columns(table)),
+            RowKey::Hidden => None,
+        };
+        let usable = self.scan.indexes.iter();
+        let usable = usable.filter(|index| is_all_implied(&self.conditions, &index.predicate));
+        let by_index =
+            usable.filter_map(|index| before(&index.keys, index_columns(&table.indexes[index.at])));
+        by_row_key.into_iter().chain(by_index).max_by_key(Vec::len)
     }
 
     fn index(&self, at: usize) -> Option<&relation::ScanIndex> {
@@ -191,18 +199,14 @@ impl Ordering {
     }
 
     fn row_key(&self, key: &[u16]) -> Vec<Part> {
-        let part = |at: &u16| {
-            let at = usize::from(*at);
-            let mut columns = self.scan.columns.iter();
-            let (id, _) = columns.find(|(_, attribute)| *attribute == at)?;
-            let column = &self.scan.table.columns[at];
-            Some(Part {
-                value: Expression::column(*id, column.ty, column.modifier),
+        let parts = row_key(&self.scan, key).into_iter();
+        parts
+            .map(|value| Part {
+                value,
                 descending: false,
                 nulls_first: None,
             })
-        };
-        key.iter().map_while(part).collect()
+            .collect()
     }
 
     fn parts(&self, index: &relation::ScanIndex) -> Vec<Part> {
