@@ -6,7 +6,7 @@
 //! (`predicate_pushdown.rs`), with those that disjunctions imply (`disjunction.rs`), subqueries become joins where they
 //! can (`decorrelate.rs`), and columns that are never used are left out (`column_pruning.rs`). Then each relation is
 //! given its operator (`lower.rs`, `join.rs`, `apply.rs`, `grouped.rs`, `summary.rs`, `write.rs`), and tables their
-//! access path (`access.rs`, `points.rs`, `column_test.rs`). In between, joins are put in order (`join_order.rs`) by
+//! access path (`access.rs`, `row_comparison.rs`, `points.rs`, `column_test.rs`). In between, joins are put in order (`join_order.rs`) by
 //! their costs (`cost.rs`), for which the rows of relations are estimated (`estimate.rs`). A plan that is to be
 //! explained keeps these numbers (`explained.rs`).
 
@@ -34,6 +34,7 @@ mod ordering;
 mod points;
 mod predicate_pushdown;
 mod recheck;
+mod row_comparison;
 #[cfg(feature = "shown")]
 mod shown;
 mod summary;
@@ -287,14 +288,24 @@ pub struct KeyRange {
     pub columns: Vec<KeyColumn>,
     /// Values of the first columns, one for each; a NULL value makes the range empty.
     pub equal: Vec<Program>,
-    /// Lower bound of the next column, and whether it is inclusive. Bounds are of the column's
-    /// values, whichever way the key sorts them.
-    pub lower: Option<(Program, bool)>,
-    /// Upper bound, in the form of [`KeyRange::lower`]; `None` is no bound, a NULL value makes the
-    /// range empty.
-    pub upper: Option<(Program, bool)>,
+    /// Lower bound of the next columns. Bounds are of the columns' values, whichever way the key
+    /// sorts them.
+    pub lower: Option<KeyBound>,
+    /// Upper bound, in the form of [`KeyRange::lower`]; `None` is no bound.
+    pub upper: Option<KeyBound>,
     /// Whether the values are those of a whole unique key: there is one record at most.
     pub is_point: bool,
+}
+
+/// One end of a range of keys.
+#[derive(Debug)]
+pub struct KeyBound {
+    /// Values of the columns, the first of which is that behind the equal ones: with further values the bound is a
+    /// row's, and the key sorts all of these columns in one direction. If the first value is NULL, the range is empty;
+    /// another NULL ends the row.
+    pub values: Vec<Program>,
+    /// Whether keys that begin with the values are within the range; they are if the row ends early.
+    pub is_inclusive: bool,
 }
 
 /// A call of a function that returns rows.

@@ -7,7 +7,10 @@ use types::{
     key::{KeyColumn, Nulls, successor, write},
 };
 
-use planner::{plan::KeyRange, program::Evaluator};
+use planner::{
+    plan::{KeyBound, KeyRange},
+    program::Evaluator,
+};
 
 /// The keys from one bound to another.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -140,31 +143,66 @@ pub(super) fn keys<'a>(
     if !equal_into(range, evaluator, row, &mut prefix)? {
         return Ok(None);
     }
-    let Some(column) = range.columns.get(range.equal.len()) else {
+    let Some(columns @ [column, ..]) = range.columns.get(range.equal.len()..) else {
         return Ok(Some(begun_with(prefix)));
     };
     if range.lower.is_none() && range.upper.is_none() {
         return Ok(Some(begun_with(prefix)));
     }
-    let mut bound = |side: &'a Option<(planner::program::Program, bool)>| {
-        let Some((program, inclusive)) = side else {
-            return Ok(Some(None));
-        };
-        let value = program.run(evaluator, row)?;
-        Ok::<_, types::SqlError>((!value.is_null()).then_some(Some((value, *inclusive))))
+    let mut bound = |side: &'a Option<KeyBound>| match side {
+        Some(bound) => Ok(Some(BoundValues::of(bound, evaluator, row)?)),
+        None => Ok::<_, types::SqlError>(None),
     };
-    let (Some(lower), Some(upper)) = (bound(&range.lower)?, bound(&range.upper)?) else {
+    let (lower, upper) = (bound(&range.lower)?, bound(&range.upper)?);
+    if [&lower, &upper]
+        .into_iter()
+        .flatten()
+        .any(BoundValues::is_null)
+    {
         return Ok(None);
-    };
+    }
     // In a descending column the greater values come first.
     let (first, last) = if column.descending {
         (upper, lower)
     } else {
         (lower, upper)
     };
-    let from = first_key(&prefix, *column, first)?;
-    let to = last_key(&prefix, *column, last)?;
+    let from = first_key(&prefix, columns, first.as_ref())?;
+    let to = last_key(&prefix, columns, last.as_ref())?;
     Ok(from.zip(to).map(|(from, to)| Keys { from, to }))
+}
+
+/// The values of a bound.
+struct BoundValues<'a> {
+    values: Vec<Value<'a>>,
+    is_inclusive: bool,
+}
+
+impl<'a> BoundValues<'a> {
+    fn of(bound: &'a KeyBound, evaluator: &mut Evaluator<'a>, row: &[Value<'a>]) -> Result<Self> {
+        let values = bound.values.iter();
+        let values = values.map(|program| program.run(evaluator, row));
+        Ok(Self {
+            values: values.collect::<Result<_>>()?,
+            is_inclusive: bound.is_inclusive,
+        })
+    }
+
+    fn is_null(&self) -> bool {
+        self.values[0].is_null()
+    }
+
+    /// Appends the values of the columns behind the first to a key, up to one that the column cannot have. Returns
+    /// whether keys that begin with the bound's are within the range.
+    fn write_later(&self, columns: &[KeyColumn], key: &mut Vec<u8>) -> Result<bool> {
+        for (value, column) in self.values.iter().zip(columns).skip(1) {
+            match fit(*value, column.ty) {
+                Fit::Value(value) if !value.is_null() => write(*column, value, key)?,
+                _ => return Ok(true),
+            }
+        }
+        Ok(self.is_inclusive)
+    }
 }
 
 fn begun_with(prefix: Vec<u8>) -> Keys {
@@ -183,11 +221,12 @@ fn begun_with(prefix: Vec<u8>) -> Keys {
 /// Returns the bound where values begin within a prefix; `None` if no value is that far.
 fn first_key(
     prefix: &[u8],
-    column: KeyColumn,
-    bound: Option<(Value<'_>, bool)>,
+    columns: &[KeyColumn],
+    bound: Option<&BoundValues<'_>>,
 ) -> Result<Option<Bound<Vec<u8>>>> {
+    let column = columns[0];
     let mut key = prefix.to_vec();
-    let Some((value, inclusive)) = bound else {
+    let Some(bound) = bound else {
         // NULLs satisfy no comparison, and may come first.
         if column.nulls == Nulls::First {
             write(column, Value::Null, &mut key)?;
@@ -199,14 +238,14 @@ fn first_key(
         }
         return Ok(Some(Bound::Included(key)));
     };
-    let value = match (fit(value, column.ty), column.descending) {
+    let value = match (fit(bound.values[0], column.ty), column.descending) {
         (Fit::Value(value), _) => value,
-        (Fit::Below, false) | (Fit::Above, true) => return first_key(prefix, column, None),
+        (Fit::Below, false) | (Fit::Above, true) => return first_key(prefix, columns, None),
         (Fit::Above, false) | (Fit::Below, true) => return Ok(None),
     };
     write(column, value, &mut key)?;
     // Other columns may follow: a key beyond a value is beyond all keys that begin with it.
-    if inclusive {
+    if bound.write_later(columns, &mut key)? {
         return Ok(Some(Bound::Included(key)));
     }
     Ok(successor(&mut key).then_some(Bound::Included(key)))
@@ -215,11 +254,12 @@ fn first_key(
 /// Returns the bound where values end within a prefix.
 fn last_key(
     prefix: &[u8],
-    column: KeyColumn,
-    bound: Option<(Value<'_>, bool)>,
+    columns: &[KeyColumn],
+    bound: Option<&BoundValues<'_>>,
 ) -> Result<Option<Bound<Vec<u8>>>> {
+    let column = columns[0];
     let mut key = prefix.to_vec();
-    let Some((value, inclusive)) = bound else {
+    let Some(bound) = bound else {
         if column.nulls == Nulls::Last {
             write(column, Value::Null, &mut key)?;
             return Ok(Some(Bound::Excluded(key)));
@@ -230,13 +270,13 @@ fn last_key(
             Bound::Unbounded
         }));
     };
-    let value = match (fit(value, column.ty), column.descending) {
+    let value = match (fit(bound.values[0], column.ty), column.descending) {
         (Fit::Value(value), _) => value,
-        (Fit::Above, false) | (Fit::Below, true) => return last_key(prefix, column, None),
+        (Fit::Above, false) | (Fit::Below, true) => return last_key(prefix, columns, None),
         (Fit::Below, false) | (Fit::Above, true) => return Ok(None),
     };
     write(column, value, &mut key)?;
-    if !inclusive {
+    if !bound.write_later(columns, &mut key)? {
         return Ok(Some(Bound::Excluded(key)));
     }
     Ok(Some(if successor(&mut key) {

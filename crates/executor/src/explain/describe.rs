@@ -375,11 +375,16 @@ impl Describing<'_> {
         let mut parts: Vec<String> = equal
             .map(|(at, value)| format!("({} = {})", column(at), self.program(value)))
             .collect();
-        let next = column(range.equal.len());
         for (bound, symbol) in [(&range.lower, ">"), (&range.upper, "<")] {
-            if let Some((value, is_inclusive)) = bound {
-                let equal = if *is_inclusive { "=" } else { "" };
-                parts.push(format!("({next} {symbol}{equal} {})", self.program(value)));
+            if let Some(bound) = bound {
+                let equal = if bound.is_inclusive { "=" } else { "" };
+                let columns = range.equal.len()..range.equal.len() + bound.values.len();
+                let columns: Vec<String> = columns.map(column).collect();
+                let (columns, values) = (columns.join(", "), self.programs(&bound.values));
+                parts.push(match bound.values.len() {
+                    1 => format!("({columns} {symbol}{equal} {values})"),
+                    _ => format!("(ROW({columns}) {symbol}{equal} ROW({values}))"),
+                });
             }
         }
         parts.join(" AND ")

@@ -10,13 +10,14 @@ use types::{
 };
 
 use super::{
-    AccessPath, KeyRange,
+    AccessPath, KeyBound, KeyRange,
     cost::{FETCHED, POINT, SCANNED, SEEK},
     estimate::Estimator,
     implied::{is_all_implied, is_same},
     lower::Lowering,
+    row_comparison::{Pair, inclusive, row_comparison},
 };
-use crate::program::{Layout, Program, comparison};
+use crate::program::{Layout, comparison};
 use catalog::{RowKey, Table};
 use logical::{
     expression::{ColumnId, Expression, Kind},
@@ -28,20 +29,43 @@ use logical::{
 const ROWS_UNKNOWN_MIN: f64 = 1_000.0;
 
 /// A condition that compares an expression over the table with a value that does not come from the
-/// table's rows.
-#[derive(Clone, Copy)]
+/// table's rows, or several such expressions, as a row, with as many values.
+#[derive(Clone)]
 struct Bound<'e> {
     target: &'e Expression,
     comparison: Comparison,
     value: &'e Expression,
+    /// Expressions and values of a row behind the first ones.
+    later: Vec<Pair<'e>>,
     /// Position of the condition.
     condition: usize,
+    /// Whether the condition is true of no other rows than those within the bound.
+    is_exact: bool,
 }
 
 impl Bound<'_> {
     /// Returns whether the condition bounds the part `key` of a key, which has the type `ty`.
     fn is_on(&self, key: &Expression, ty: Type) -> bool {
         is_same(self.target, key) && is_alike(self.value.ty, ty)
+    }
+
+    /// Returns the bound of the parts `keys` of a key: that of a row ends where the key has another part, or another
+    /// direction.
+    fn along(&self, keys: &[Expression], columns: &[KeyColumn]) -> Self {
+        let parts = keys.iter().zip(columns).skip(1);
+        let fitting = self.later.iter().zip(parts);
+        let fitting = fitting.take_while(|((target, value), (key, column))| {
+            is_same(target, key)
+                && is_alike(value.ty, column.ty)
+                && column.descending == columns[0].descending
+        });
+        let fitting = fitting.count();
+        let mut bound = self.clone();
+        if fitting < bound.later.len() {
+            bound.later.truncate(fitting);
+            bound.comparison = inclusive(bound.comparison);
+        }
+        bound
     }
 }
 
@@ -60,6 +84,8 @@ pub(super) struct Choice<'e> {
     equal: Vec<Bound<'e>>,
     lower: Option<Bound<'e>>,
     upper: Option<Bound<'e>>,
+    /// Positions of further conditions that the bounds imply.
+    implied: Vec<usize>,
     /// Whether there is one record at most.
     pub(super) is_point: bool,
     /// Records that are looked at.
@@ -107,8 +133,13 @@ pub fn index_columns(index: &catalog::Index) -> Vec<KeyColumn> {
 impl<'e> Choice<'e> {
     /// Returns the positions of the conditions that the access path implies.
     pub(super) fn covered(&self) -> impl Iterator<Item = usize> {
-        let bounds = self.equal.iter().chain(&self.lower).chain(&self.upper);
-        bounds.map(|bound| bound.condition)
+        let exact = self.bounds().filter(|bound| bound.is_exact);
+        let exact = exact.map(|bound| bound.condition);
+        exact.chain(self.implied.iter().copied())
+    }
+
+    fn bounds(&self) -> impl Iterator<Item = &Bound<'e>> {
+        self.equal.iter().chain(&self.lower).chain(&self.upper)
     }
 
     /// Returns whether this choice is better than `other`: one with one record at most is the best,
@@ -129,6 +160,7 @@ impl<'e> Choice<'e> {
             equal: Vec::new(),
             lower: None,
             upper: None,
+            implied: Vec::new(),
             is_point: false,
             rows: 0.0,
             cost: 0.0,
@@ -155,16 +187,29 @@ impl<'e> Choice<'e> {
                 .clone()
                 .find(|bound| bound.comparison == Comparison::Equal)
             {
-                found.equal.push(*bound);
+                found.equal.push(bound.clone());
                 continue;
             }
-            let first = |wanted: [Comparison; 2]| {
-                own.clone()
-                    .find(|bound| wanted.contains(&bound.comparison))
-                    .copied()
+            let mut side = |strict: Comparison| {
+                let wanted = [strict, inclusive(strict)];
+                let bounds = own
+                    .clone()
+                    .filter(|bound| wanted.contains(&bound.comparison));
+                let along = bounds.map(|bound| bound.along(&keys[at..], &found.columns[at..]));
+                // Of several that are as good, the first one.
+                let best = along
+                    .rev()
+                    .max_by_key(|bound| (bound.later.len(), bound.is_exact))?;
+                if !best.is_exact {
+                    let implied = own.clone().filter(|other| {
+                        other.is_exact && other.comparison == wanted[1] && other.value == best.value
+                    });
+                    found.implied.extend(implied.map(|other| other.condition));
+                }
+                Some(best)
             };
-            found.lower = first([Comparison::Greater, Comparison::GreaterOrEqual]);
-            found.upper = first([Comparison::Less, Comparison::LessOrEqual]);
+            let (lower, upper) = (side(Comparison::Greater), side(Comparison::Less));
+            (found.lower, found.upper) = (lower, upper);
             break;
         }
         found.is_point = is_unique && found.equal.len() == found.columns.len();
@@ -189,6 +234,7 @@ impl Estimator {
             equal: Vec::new(),
             lower: None,
             upper: None,
+            implied: Vec::new(),
             is_point: false,
             rows,
             cost: rows * SCANNED,
@@ -197,13 +243,13 @@ impl Estimator {
             let Some((mut found, part)) = found else {
                 return;
             };
-            let covered: Vec<Expression> = found
-                .covered()
+            let bounding = found.bounds().map(|bound| bound.condition);
+            let bounding: Vec<Expression> = bounding
                 .map(|condition| conditions[condition].clone())
                 .collect();
             found.rows = match found.is_point {
                 true => 1.0,
-                false => rows * part * self.selectivity(&covered, &own),
+                false => rows * part * self.selectivity(&bounding, &own),
             };
             let of_record = match found.by {
                 By::Index(_) => FETCHED,
@@ -287,15 +333,15 @@ impl Lowering {
     }
 
     fn range(&self, choice: Choice<'_>, values: &Layout) -> Result<KeyRange> {
-        let side = |bound: Option<Bound<'_>>| -> Result<Option<(Program, bool)>> {
+        let side = |bound: Option<Bound<'_>>| -> Result<Option<KeyBound>> {
             let Some(bound) = bound else {
                 return Ok(None);
             };
-            let is_inclusive = matches!(
-                bound.comparison,
-                Comparison::GreaterOrEqual | Comparison::LessOrEqual
-            );
-            Ok(Some((self.program(bound.value, values)?, is_inclusive)))
+            let later = bound.later.iter().map(|(_, value)| *value);
+            Ok(Some(KeyBound {
+                values: self.programs([bound.value].into_iter().chain(later), values)?,
+                is_inclusive: bound.comparison == inclusive(bound.comparison),
+            }))
         };
         Ok(KeyRange {
             equal: self.programs(choice.equal.iter().map(|bound| bound.value), values)?,
@@ -332,27 +378,38 @@ pub(super) fn fixing(
     fixed.iter().map(|bound| bound.condition).collect()
 }
 
-/// Returns the conditions that compare an expression over the scan with a value from elsewhere.
+/// Returns the conditions that compare an expression over the scan, or a row of them, with values from elsewhere.
 fn bounds<'e>(scan: &Scan, conditions: &'e [Expression]) -> Vec<Bound<'e>> {
     let own = |id: ColumnId| scan.columns.iter().any(|(column, _)| *column == id);
     let is_own = |expression: &Expression| expression.columns().into_iter().any(own);
-    let mut bounds = Vec::new();
-    for (condition, expression) in conditions.iter().enumerate() {
-        let Some((comparison, left, right)) = comparison(expression) else {
-            continue;
-        };
-        for (target, value, comparison) in [
+    let sides = |expression: &'e Expression| {
+        let (comparison, left, right) = comparison(expression)?;
+        let sides = [
             (left, right, comparison),
             (right, left, comparison.commuted()),
-        ] {
-            if is_own(target) && !is_own(value) && value.is_stable() {
-                bounds.push(Bound {
-                    target,
-                    comparison,
-                    value,
-                    condition,
-                });
-            }
+        ];
+        let mut sides = sides.into_iter();
+        sides.find(|(target, value, _)| is_own(target) && !is_own(value) && value.is_stable())
+    };
+    let mut bounds = Vec::new();
+    for (condition, expression) in conditions.iter().enumerate() {
+        let is_exact = !matches!(expression.kind, Kind::Or(_));
+        let found = match is_exact {
+            true => sides(expression)
+                .map(|(target, value, comparison)| (comparison, vec![(target, value)])),
+            false => row_comparison(expression, sides),
+        };
+        if let Some((comparison, pairs)) = found
+            && let [(target, value), later @ ..] = pairs.as_slice()
+        {
+            bounds.push(Bound {
+                target,
+                comparison,
+                value,
+                later: later.to_vec(),
+                condition,
+                is_exact,
+            });
         }
     }
     bounds

@@ -70,3 +70,67 @@ fn extremes_are_ends_of_keys() {
         assert_eq!(lines(&mut bed, &text, titles)[0], "Aggregate", "{text}");
     }
 }
+
+/// A page behind a row was read by the row's first column alone, from the beginning of all rows that are equal in it.
+#[test]
+fn comparisons_of_rows_are_ranges() {
+    let mut bed = readings();
+    let page = |condition: &str, order: &str| {
+        format!("select at from reading where {condition} order by {order} limit 5")
+    };
+    let titles = &["Key", "Index", "Scan"];
+    let mut check = |text: String, expected: [&str; 2]| {
+        assert_eq!(lines(&mut bed, &text, titles), expected, "{text}");
+    };
+    let key = "Key Scan on reading";
+    check(
+        page("(place, at) > (2, 3000)", "place, at"),
+        [key, "Key Cond: (ROW(place, at) > ROW(2, 3000))"],
+    );
+    check(
+        page("place > 2 or place = 2 and at >= 3000", "place, at"),
+        [key, "Key Cond: (ROW(place, at) >= ROW(2, 3000))"],
+    );
+    check(
+        page("(place, at, note) <= (2, 3000, 'n')", "place desc, at desc"),
+        [
+            "Key Scan Backward on reading",
+            "Key Cond: (ROW(place, at) <= ROW(2, 3000))",
+        ],
+    );
+    check(
+        page(
+            "(place, at) > (0, 10) and (place, at) < (0, 90)",
+            "place, at",
+        ),
+        [
+            key,
+            "Key Cond: (ROW(place, at) > ROW(0, 10)) AND (ROW(place, at) < ROW(0, 90))",
+        ],
+    );
+    // An index sorts the second column in the other direction, and the key has another column there.
+    check(
+        page("(place, value) > (2, 30)", "place, value desc"),
+        ["Key Scan on reading", "Key Cond: (place >= 2)"],
+    );
+}
+
+/// The parts of a row are compared with the parts of keys one by one, however many there are.
+#[test]
+fn long_rows_are_compared() {
+    let mut bed = readings();
+    let (columns, values) = ("place, ".repeat(1_600), "2, ".repeat(1_600));
+    let text = format!("select count(*) from reading where ({columns} at) > ({values} 3000)");
+    assert_eq!(told(&mut bed, &text), ["1250"]);
+    for times in [10, 100_000] {
+        let nested = "place > 2 or (place = 2 and (".repeat(times);
+        let text = format!(
+            "select count(*) from reading where {nested} at > 3000 {}",
+            "))".repeat(times)
+        );
+        match bed.run(&text) {
+            Ok(answer) => assert_eq!(answer.rows, [["1250"]], "{times}"),
+            Err(error) => assert_eq!((times, error.state().code()), (100_000, "54001")),
+        }
+    }
+}
