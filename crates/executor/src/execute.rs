@@ -179,7 +179,9 @@ impl ExecutionContext<'_> {
 
     /// Returns an evaluator for programs that keeps what they make in `scratch`.
     pub fn evaluator<'a>(&'a self, scratch: &'a Scratch) -> Evaluator<'a> {
-        Evaluator::new(self.function_context(scratch), self.parameters.row(0)).in_turn(self.turn())
+        Evaluator::new(self.function_context(scratch), self.parameters.row(0))
+            .in_turn(self.turn())
+            .with_lists(&self.shared.lists)
     }
 
     /// Returns a context that differs in its `parameters` only.

@@ -53,6 +53,7 @@ use logical::{
     relation::{FrameUnits, IfLocked, SetKind, WaitingFunction},
 };
 
+pub(crate) use self::join::is_hashable;
 #[cfg(feature = "shown")]
 pub use self::shown::{estimated_rows, shown};
 pub use self::{

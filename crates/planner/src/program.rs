@@ -11,17 +11,20 @@
 //! | from expressions to instructions | `compile.rs`, `chained.rs` |
 //! | execution for a row | `run.rs` |
 //! | execution for a batch of columns; loops over these | `columnar.rs`; `kernel.rs` |
+//! | lists that are searched by hash | `lists.rs` |
 
 mod chained;
 mod columnar;
 mod compile;
 mod kernel;
 mod layout;
+mod lists;
 mod run;
 
 use functions::{Comparison, ScalarFunction};
 use types::{Scalar, Type};
 
+use self::lists::ListSource;
 use batch::OwnedValue;
 use logical::expression::Expression;
 
@@ -30,6 +33,7 @@ pub use self::{
     columnar::{Computed, Values},
     compile::{Outer, comparison, compile},
     layout::Layout,
+    lists::Lists,
     run::{Evaluator, agrees},
 };
 
@@ -45,6 +49,8 @@ pub struct Program {
     types: Vec<Vec<Type>>,
     /// Fields of the rows that the program makes.
     rows: Vec<Vec<RowField>>,
+    /// Arrays that are searched by hash.
+    lists: Vec<ListSource>,
     /// Expression that the program was made from, for EXPLAIN.
     source: Option<Box<Expression>>,
     /// Registers that several paths through the code write, each from where on they do: a batch of rows that take
@@ -63,6 +69,7 @@ impl Program {
             constants: Vec::new(),
             types: Vec::new(),
             rows: Vec::new(),
+            lists: Vec::new(),
             source: None,
             merged: Vec::new(),
         }
@@ -225,6 +232,15 @@ pub(super) enum Instruction {
         all: bool,
         to: u32,
     },
+    /// A comparison with any or all elements of an array that is the same for all rows.
+    Listed {
+        function: ScalarFunction,
+        left: Operand,
+        /// Number of the array among the program's lists.
+        list: u32,
+        all: bool,
+        to: u32,
+    },
     Array {
         element: Scalar,
         first: u32,
@@ -279,6 +295,7 @@ impl Instruction {
             | Self::Distinct { to, .. }
             | Self::Extreme { to, .. }
             | Self::Quantified { to, .. }
+            | Self::Listed { to, .. }
             | Self::Array { to, .. }
             | Self::Row { to, .. }
             | Self::Field { to, .. }
@@ -310,6 +327,7 @@ impl Instruction {
             | Self::JumpUnlessNull { operand: one, .. }
             | Self::AndThen { part: one, .. }
             | Self::OrElse { part: one, .. }
+            | Self::Listed { left: one, .. }
             | Self::Field { record: one, .. } => visit(one),
             Self::Call2 { left, right, .. }
             | Self::CompareIntegers { left, right, .. }
@@ -368,6 +386,7 @@ impl std::fmt::Debug for Instruction {
             Self::Distinct { .. } => "distinct",
             Self::Extreme { .. } => "extreme",
             Self::Quantified { .. } => "quantified",
+            Self::Listed { .. } => "listed",
             Self::Array { .. } => "array",
             Self::Row { .. } => "row",
             Self::Field { .. } => "field",

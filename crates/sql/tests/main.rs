@@ -13,6 +13,7 @@ mod foreign_keys;
 mod giving_up;
 mod hostile;
 mod indexes;
+mod lists;
 mod logic;
 mod many_matches;
 mod memory;

@@ -19,6 +19,7 @@ use super::{
     measure::Measurements, node::OperatorNode,
 };
 use batch::Rows;
+use planner::program::Lists;
 
 /// The rows of an execution that belong to no single operator, and the execution's budget.
 pub struct SharedRows {
@@ -26,6 +27,8 @@ pub struct SharedRows {
     pub budget: Budget,
     /// Rows that the client sends, for COPY.
     pub copy_source: CopySource,
+    /// Lists that programs search by hash.
+    pub(super) lists: Lists,
     /// Measurements of operators that are measured.
     pub(super) measurements: Measurements,
 }
@@ -34,6 +37,7 @@ impl SharedRows {
     /// Makes the state of an execution with a budget.
     pub fn new(budget: Budget) -> Self {
         Self {
+            lists: Lists::new(budget.memory()),
             budget,
             copy_source: CopySource::default(),
             measurements: Measurements::default(),

@@ -92,6 +92,11 @@ impl Binder<'_> {
                 let name = operator.name().map_err(|error| place(error, position))?;
                 let left = self.scalar(left, scope, clause)?;
                 let array = self.scalar(array, scope, clause)?;
+                if let Some(found) =
+                    self.any_of_array_subquery(&left, name, &array, *is_all, position, clause)?
+                {
+                    return Ok(found);
+                }
                 self.quantified_array(left, name, array, *is_all, position)
             }
             ExprKind::QuantifiedQuery {

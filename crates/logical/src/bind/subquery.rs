@@ -138,6 +138,42 @@ impl Binder<'_> {
         Ok(if negated { not(found) } else { found })
     }
 
+    /// `left = ANY (ARRAY(SELECT ...))` and `left <> ALL (ARRAY(SELECT ...))` as comparisons with the query's rows, which
+    /// need no array and can be answered by hash; `None` for other comparisons, and for other arrays than that of the
+    /// last subquery.
+    pub(super) fn any_of_array_subquery(
+        &mut self,
+        left: &Expression,
+        operator: &str,
+        array: &Expression,
+        all: bool,
+        position: Option<u32>,
+        clause: &mut Clause<'_>,
+    ) -> Result<Option<Expression>> {
+        let is_equality = match all {
+            true => negator(operator) == Some("="),
+            false => operator == "=",
+        };
+        let Some(Applied::Query(subquery)) = clause.subqueries.last() else {
+            return Ok(None);
+        };
+        let SubqueryKind::Array { column, element } = subquery.kind else {
+            return Ok(None);
+        };
+        // The comparison with rows would compute the left side for each of them.
+        if !is_equality || array.kind != Kind::Column(subquery.column) || !left.is_stable() {
+            return Ok(None);
+        }
+        let right = Expression::column(column, Type::Scalar(element), array.modifier);
+        let test = self.operator("=", Some(left.clone()), right, position)?;
+        let Some(Applied::Query(subquery)) = clause.subqueries.pop() else {
+            return Ok(None);
+        };
+        let kind = SubqueryKind::Any(vec![test]);
+        let found = self.apply(kind, subquery.relation, BOOL, clause);
+        Ok(Some(if all { not(found) } else { found }))
+    }
+
     /// Has a subquery computed for the rows of the clause; its column.
     fn apply(
         &mut self,

@@ -354,7 +354,7 @@ fn key(
 }
 
 /// Returns whether equal values of the two types have equal hashes.
-pub(super) fn is_hashable(one: Type, two: Type) -> bool {
+pub(crate) fn is_hashable(one: Type, two: Type) -> bool {
     use types::Scalar::{Float4, Float8, Int2, Int4, Int8, Name, Text, Varchar};
     let family = |ty| match ty {
         Type::Scalar(Int2 | Int4 | Int8) => 0,

@@ -3,7 +3,10 @@
 use functions::{Body, Comparison};
 use types::{Result, Scalar, SqlError, SqlState, Type, Value};
 
-use super::{Instruction, Kernel, Label, Layout, Operand, Program, RowField, chained::Chained};
+use super::{
+    Instruction, Kernel, Label, Layout, Operand, Program, RowField, chained::Chained,
+    lists::ListSource,
+};
 use batch::OwnedValue;
 use logical::expression::{ColumnId, Expression, Function, Kind};
 use syntax::phase;
@@ -37,6 +40,7 @@ pub fn compile(expression: &Expression, layout: &Layout, outer: &Outer) -> Resul
         types: Vec::new(),
         rows: Vec::new(),
         merged: Vec::new(),
+        lists: Vec::new(),
     };
     let result = compiler.operand(expression)?;
     Ok(Program {
@@ -46,6 +50,7 @@ pub fn compile(expression: &Expression, layout: &Layout, outer: &Outer) -> Resul
         constants: compiler.constants,
         types: compiler.types,
         rows: compiler.rows,
+        lists: compiler.lists,
         source: outer.keeps_sources.then(|| Box::new(expression.clone())),
         merged: compiler.merged,
     })
@@ -65,6 +70,7 @@ struct Compiler<'l> {
     types: Vec<Vec<Type>>,
     rows: Vec<Vec<RowField>>,
     merged: Vec<(Label, u32)>,
+    lists: Vec<ListSource>,
 }
 
 impl Compiler<'_> {
@@ -271,6 +277,19 @@ impl Compiler<'_> {
                 all,
             } => {
                 let function = scalar(*operator)?;
+                if let Some(list) = ListSource::of(left, *operator, array, *all, self.outer)? {
+                    self.lists.push(list);
+                    let list = narrow(self.lists.len() - 1)?;
+                    let left = self.operand(left)?;
+                    self.emit(Instruction::Listed {
+                        function,
+                        left,
+                        list,
+                        all: *all,
+                        to,
+                    });
+                    return Ok(());
+                }
                 let (left, array) = (self.operand(left)?, self.operand(array)?);
                 self.emit(Instruction::Quantified {
                     function,

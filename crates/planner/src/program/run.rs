@@ -9,7 +9,10 @@ use types::{
     array::{DIMENSIONS_MAX, too_many_dimensions},
 };
 
-use super::{Instruction, Operand, Program};
+use super::{
+    Instruction, Operand, Program,
+    lists::{Lists, quantified},
+};
 
 /// The state in which programs run: one evaluator for a batch of rows, whose arena is not reset
 /// meanwhile.
@@ -21,17 +24,20 @@ pub struct Evaluator<'a> {
     pub(super) registers: Vec<Value<'a>>,
     /// Turn in which the programs count their work.
     pub(super) turn: Option<&'a Turn>,
+    /// Lists of the execution.
+    pub(super) lists: Option<&'a Lists>,
 }
 
 impl<'a> Evaluator<'a> {
-    /// Makes an evaluator that runs programs in `context` with the values of `parameters`, and
-    /// counts nothing in a turn.
+    /// Makes an evaluator that runs programs in `context` with the values of `parameters`, counts
+    /// nothing in a turn, and keeps no lists.
     pub fn new(context: Context<'a>, parameters: &'a [Value<'a>]) -> Self {
         Self {
             context,
             parameters,
             registers: Vec::new(),
             turn: None,
+            lists: None,
         }
     }
 
@@ -43,10 +49,19 @@ impl<'a> Evaluator<'a> {
         }
     }
 
+    /// Returns the evaluator with the lists of its execution: the parameters of the client are the same for all
+    /// evaluators that share them.
+    pub fn with_lists(self, lists: &'a Lists) -> Self {
+        Self {
+            lists: Some(lists),
+            ..self
+        }
+    }
+
     /// Counts the work on a value, if it is large, in the turn's units, which are rows of small
     /// values.
     #[inline(always)]
-    fn weigh(&self, value: Value<'_>) {
+    pub(super) fn weigh(&self, value: Value<'_>) {
         if value.borrows()
             && let Some(turn) = self.turn
         {
@@ -400,6 +415,17 @@ impl Program {
                 evaluator.weigh(array);
                 quantified(evaluator, function, left, array, all)?
             }
+            Instruction::Listed {
+                function,
+                left,
+                list,
+                all,
+                ..
+            } => {
+                let left = self.read(left, evaluator, row);
+                let list = &self.lists[list as usize];
+                list.answer(function, left, all, evaluator, row)?
+            }
             Instruction::Array {
                 element,
                 first,
@@ -521,43 +547,6 @@ fn is_null(value: Value<'_>, negated: bool) -> bool {
         Value::Record(record) => record.values.iter().all(|item| item.is_null() != negated),
         value => value.is_null() != negated,
     }
-}
-
-fn quantified<'a>(
-    evaluator: &Evaluator<'a>,
-    function: functions::ScalarFunction,
-    left: Value<'a>,
-    array: Value<'a>,
-    all: bool,
-) -> Result<Value<'a>> {
-    let Value::Array(array) = array else {
-        return Ok(Value::Null);
-    };
-    if array.is_empty() {
-        return Ok(Value::Bool(all));
-    }
-    if left.is_null() {
-        return Ok(Value::Null);
-    }
-    let mut unknown = false;
-    for item in array.iter() {
-        let item = item?;
-        let found = if item.is_null() {
-            Value::Null
-        } else {
-            function(&evaluator.context, &[left, item])?
-        };
-        match found {
-            Value::Bool(found) if found != all => return Ok(Value::Bool(found)),
-            Value::Bool(_) => {}
-            _ => unknown = true,
-        }
-    }
-    Ok(if unknown {
-        Value::Null
-    } else {
-        Value::Bool(all)
-    })
 }
 
 fn element<'a>(array: Value<'a>, indexes: &[Value<'a>]) -> Result<Value<'a>> {
