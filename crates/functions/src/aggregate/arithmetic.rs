@@ -181,11 +181,15 @@ fn add_numeric(context: &Context<'_>, state: &mut State, arguments: &[Value<'_>]
     sum.add(take(arguments, 0)?, context.scratch)
 }
 
-fn remove_numeric(_: &Context<'_>, state: &mut State, arguments: &[Value<'_>]) -> Result<bool> {
+fn remove_numeric(
+    context: &Context<'_>,
+    state: &mut State,
+    arguments: &[Value<'_>],
+) -> Result<bool> {
     let Inner::Numerics(sum) = &mut state.0 else {
         return Err(mismatch());
     };
-    Ok(sum.remove(take(arguments, 0)?))
+    sum.remove(take(arguments, 0)?, context.scratch)
 }
 
 fn numerics(state: &State) -> Result<Option<&NumericSum>> {

@@ -83,7 +83,8 @@ fn remove_exact(context: &Context<'_>, state: &mut State, arguments: &[Value<'_>
         return Err(mismatch());
     };
     let number = to_numeric(context, take(arguments, 0)?)?;
-    Ok(sums.0.remove(number) && sums.1.remove(number.multiply(number, context.scratch)?))
+    let square = number.multiply(number, context.scratch)?;
+    Ok(sums.0.remove(number, context.scratch)? && sums.1.remove(square, context.scratch)?)
 }
 
 fn exact_result<'a>(

@@ -62,26 +62,28 @@ impl NumericSum {
         self.add(Numeric::small(mantissa, scale), &Scratch::new())
     }
 
-    /// Takes a number out of the sum. Returns false if that cannot be done, because the scale of the
-    /// others or their sum is not known.
-    pub(super) fn remove(&mut self, number: Numeric<'_>) -> bool {
+    /// Takes a number that was added out of the sum. Returns false if that cannot be done, because
+    /// the scale of the others is not known.
+    ///
+    /// # Errors
+    /// 53200 if the statement may not hold a sum that has outgrown the recent part.
+    pub(super) fn remove(&mut self, number: Numeric<'_>, scratch: &Scratch) -> Result<bool> {
         self.count -= 1;
         if let Some(special) = self.special(number) {
             *special -= 1;
-            return true;
+            return Ok(true);
         }
-        let Some((mantissa, scale)) = number.as_small() else {
-            return false;
-        };
-        let Some((sum, _)) = self.sum(-i128::from(mantissa), scale) else {
-            return false;
-        };
-        self.recent = sum;
-        if scale == self.scale {
+        let small = number.as_small();
+        let taken = small.and_then(|(mantissa, scale)| self.sum(-i128::from(mantissa), scale));
+        match taken {
+            Some((sum, _)) => self.recent = sum,
+            None => self.spill(number.negate(scratch), scratch)?,
+        }
+        if number.scale().unwrap_or(0) == self.scale {
             self.of_scale -= 1;
         }
         // The others have smaller, unknown scales; 0 is the smallest.
-        self.of_scale > 0 || self.scale == 0 || self.is_without_numbers()
+        Ok(self.of_scale > 0 || self.scale == 0 || self.is_without_numbers())
     }
 
     fn is_without_numbers(&mut self) -> bool {
