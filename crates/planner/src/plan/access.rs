@@ -71,7 +71,7 @@ impl Bound<'_> {
 
 /// The key by which records are found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum By {
+pub(super) enum By {
     Nothing,
     Key,
     Index(usize),
@@ -79,7 +79,7 @@ enum By {
 
 /// One access path, with its cost.
 pub(super) struct Choice<'e> {
-    by: By,
+    pub(super) by: By,
     columns: Vec<KeyColumn>,
     equal: Vec<Bound<'e>>,
     lower: Option<Bound<'e>>,
@@ -140,6 +140,20 @@ impl<'e> Choice<'e> {
 
     fn bounds(&self) -> impl Iterator<Item = &Bound<'e>> {
         self.equal.iter().chain(&self.lower).chain(&self.upper)
+    }
+
+    /// Returns the cost of the first `rows` records.
+    pub(super) fn cost_of(&self, rows: f64) -> f64 {
+        let of_record = match self.by {
+            By::Index(_) => FETCHED,
+            By::Key | By::Nothing => SCANNED,
+        };
+        SEEK + rows * of_record
+    }
+
+    /// Returns the number of the key's first parts that have one value each.
+    pub(super) fn fixed(&self) -> usize {
+        self.equal.len()
     }
 
     /// Returns whether this choice is better than `other`: one with one record at most is the best,
@@ -222,27 +236,38 @@ impl<'e> Choice<'e> {
 impl Estimator {
     /// Returns the cheapest way to find the records that `conditions` select.
     pub(super) fn choice<'e>(&self, scan: &Scan, conditions: &'e [Expression]) -> Choice<'e> {
-        let bounds = bounds(scan, conditions);
-        let own: BTreeSet<ColumnId> = scan.columns.iter().map(|(id, _)| *id).collect();
-        let mut rows = self.table_rows(&scan.table);
-        if scan.table.statistics.newest().is_none() {
-            rows = rows.max(ROWS_UNKNOWN_MIN);
-        }
-        let mut best = Choice {
-            by: By::Nothing,
-            columns: Vec::new(),
-            equal: Vec::new(),
-            lower: None,
-            upper: None,
-            implied: Vec::new(),
-            is_point: false,
+        let whole = self.whole_table(scan);
+        let choices = self.choices(scan, conditions).into_iter();
+        choices.fold(whole, |best, found| match found.is_better(&best) {
+            true => found,
+            false => best,
+        })
+    }
+
+    /// Returns the way by all records of a table.
+    fn whole_table<'e>(&self, scan: &Scan) -> Choice<'e> {
+        let rows = self.rows_of_choices(scan);
+        Choice {
             rows,
             cost: rows * SCANNED,
-        };
-        let mut consider = |found: Option<(Choice<'e>, f64)>| {
-            let Some((mut found, part)) = found else {
-                return;
-            };
+            ..Choice::whole(By::Nothing, Vec::new())
+        }
+    }
+
+    fn rows_of_choices(&self, scan: &Scan) -> f64 {
+        let rows = self.table_rows(&scan.table);
+        match scan.table.statistics.newest() {
+            Some(_) => rows,
+            None => rows.max(ROWS_UNKNOWN_MIN),
+        }
+    }
+
+    /// Returns the ways by keys, with their costs, to find the records that `conditions` select.
+    pub(super) fn choices<'e>(&self, scan: &Scan, conditions: &'e [Expression]) -> Vec<Choice<'e>> {
+        let bounds = bounds(scan, conditions);
+        let own: BTreeSet<ColumnId> = scan.columns.iter().map(|(id, _)| *id).collect();
+        let rows = self.rows_of_choices(scan);
+        let weighed = |mut found: Choice<'e>, part: f64| {
             let bounding = found.bounds().map(|bound| bound.condition);
             let bounding: Vec<Expression> = bounding
                 .map(|condition| conditions[condition].clone())
@@ -251,23 +276,18 @@ impl Estimator {
                 true => 1.0,
                 false => rows * part * self.selectivity(&bounding, &own),
             };
-            let of_record = match found.by {
-                By::Index(_) => FETCHED,
-                By::Key | By::Nothing => SCANNED,
-            };
             found.cost = match found.is_point {
                 true => POINT,
-                false => SEEK + found.rows * of_record,
+                false => found.cost_of(found.rows),
             };
-            if found.is_better(&best) {
-                best = found;
-            }
+            found
         };
+        let mut choices = Vec::new();
         if let RowKey::Columns(key) = &scan.table.row_key {
             let keys = row_key(scan, key);
             let columns = row_key_columns(&scan.table);
             let found = Choice::of_key(By::Key, &bounds, &keys, columns, true);
-            consider(found.map(|found| (found, 1.0)));
+            choices.extend(found.map(|found| weighed(found, 1.0)));
         }
         for candidate in &scan.indexes {
             if !is_all_implied(conditions, &candidate.predicate) {
@@ -285,9 +305,9 @@ impl Estimator {
                 false => 1.0,
             };
             let whole = || is_partial.then(|| Choice::whole(by, index_columns(index)));
-            consider(found.or_else(whole).map(|found| (found, part)));
+            choices.extend(found.or_else(whole).map(|found| weighed(found, part)));
         }
-        best
+        choices
     }
 }
 
@@ -300,7 +320,16 @@ impl Lowering {
         conditions: &[Expression],
         values: &Layout,
     ) -> Result<Found> {
-        let choice = self.estimator.choice(scan, conditions);
+        let mut choice = self.estimator.choice(scan, conditions);
+        if let Some((id, by)) = self.in_order
+            && id == scan.id
+        {
+            let choices = self.estimator.choices(scan, conditions).into_iter();
+            choice = choices.fold(choice, |other, found| match found.by == by {
+                true => found,
+                false => other,
+            });
+        }
         if !choice.is_point && may_depend_on_literals(scan, conditions) {
             self.literals_matter.set(true);
         }

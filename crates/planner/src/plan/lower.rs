@@ -9,8 +9,8 @@ use std::{
 use types::{Result, SqlError, SqlState, Type, row::RowLayout};
 
 use super::{
-    Call, Plan, PlanDependencies, apply::is_called_once, effects::is_command, estimate::Estimator,
-    explained::ColumnTypes,
+    Call, Plan, PlanDependencies, access::By, apply::is_called_once, effects::is_command,
+    estimate::Estimator, explained::ColumnTypes,
 };
 use crate::program::{Layout, Outer, Program, compile};
 use catalog::Table;
@@ -88,6 +88,7 @@ fn planned_statement(
         grouped: 0,
         new_columns: 0,
         names: Vec::new(),
+        in_order: None,
         column_types: to_explain.then(|| ColumnTypes::of(&relation)),
     };
     let is_command = is_command(&relation);
@@ -150,6 +151,8 @@ pub(super) struct Lowering {
     pub(super) new_columns: u32,
     /// Value of [`PlannedStatement::names`].
     pub(super) names: Vec<(ColumnId, Expression)>,
+    /// Scan that is lowered for its first rows in an order, and the key that gives the order.
+    pub(super) in_order: Option<(relation::ScanId, By)>,
     /// Types of computed columns, for a plan that is to be explained.
     pub(super) column_types: Option<ColumnTypes>,
 }
@@ -323,7 +326,9 @@ impl Lowering {
         conditions: Vec<Expression>,
         needed: &BTreeSet<ColumnId>,
     ) -> Result<Node> {
-        if let Some(node) = self.looked_up(&scan, &conditions, needed)? {
+        if self.in_order.is_none()
+            && let Some(node) = self.looked_up(&scan, &conditions, needed)?
+        {
             return Ok(node);
         }
         // No values come from rows of others, and no condition is left over.

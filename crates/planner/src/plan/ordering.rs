@@ -6,7 +6,7 @@ use types::Result;
 
 use super::{
     AccessPath, Plan, Scan,
-    access::{fixing, index_columns, row_key, row_key_columns},
+    access::{By, Choice, fixing, index_columns, row_key, row_key_columns},
     cost::{FETCHED, SCANNED, SEEK},
     estimate::Estimator,
     implied::{is_all_implied, is_same},
@@ -17,6 +17,9 @@ use logical::{
     expression::{ColumnId, Expression, Kind},
     relation::{self, Relation},
 };
+
+/// Ratio up to which two numbers of rows are the same but for the computer's arithmetic.
+const ALIKE: f64 = 1.001;
 
 /// A part of a key: its expression, its direction, and the place of its NULLs, if it can have some.
 struct Part {
@@ -60,6 +63,48 @@ impl Ordering {
             Relation::Compute { input, .. } => Self::of(input),
             _ => None,
         }
+    }
+
+    /// Returns the key that gives the order of `keys`, where it leads to the first `wanted_rows` at less cost than the
+    /// cheapest path does to all rows, and its range has no more rows; `None` if there is none, or none is needed.
+    pub(super) fn path_to_first(
+        &self,
+        keys: &[relation::SortKey],
+        wanted_rows: f64,
+        estimator: &Estimator,
+    ) -> Option<(relation::ScanId, By)> {
+        let best = estimator.choice(&self.scan, &self.conditions);
+        // A scan of the whole table is given an index for its order later.
+        if best.by == By::Nothing || best.is_point {
+            return None;
+        }
+        let wanted: Vec<_> = keys.iter().map(|key| (None, key)).collect();
+        let is_in_order = |choice: &Choice<'_>| {
+            let parts = match (choice.by, &self.scan.table.row_key) {
+                (By::Index(at), _) => self.index(at).map(|index| self.parts(index)),
+                (By::Key, RowKey::Columns(key)) => Some(self.row_key(key)),
+                _ => None,
+            };
+            parts.is_some_and(|parts| given_keys(&parts, choice.fixed(), &wanted).0 == keys.len())
+        };
+        if is_in_order(&best) {
+            return None;
+        }
+        let lists = estimator.points(&self.scan, &self.conditions);
+        let cost_of_all = lists.map_or(best.cost, |lists| lists.cost);
+        let own = self.scan.columns.iter().map(|(id, _)| *id).collect();
+        let rows = estimator.table_rows(&self.scan.table);
+        let found = rows * estimator.selectivity(&self.conditions, &own);
+        let choices = estimator.choices(&self.scan, &self.conditions);
+        let cost = |choice: &Choice<'_>| {
+            let looked_at = (wanted_rows + 1.0) * choice.rows / found.max(1.0);
+            choice.cost_of(looked_at.min(choice.rows))
+        };
+        let choices = choices.iter().filter(|choice| {
+            choice.rows <= best.rows * ALIKE && cost(choice) < cost_of_all && is_in_order(choice)
+        });
+        let cheapest = choices.min_by(|one, two| cost(one).total_cmp(&cost(two)))?;
+        Some((self.scan.id, cheapest.by))
     }
 
     /// Returns the part of the order that a plan gives. The scan is reversed for it if need be. A scan

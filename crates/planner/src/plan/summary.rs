@@ -155,10 +155,15 @@ impl Lowering {
             .transpose()?;
         let ordering = Ordering::of(&input);
         let wanted = with(needed, keys.iter().map(|key| &key.expression));
-        let mut node = match ordering {
-            Some(_) => self.lower(input, &wanted)?,
-            None => self.lower_whole(input, &wanted)?,
+        self.in_order = ordering
+            .as_ref()
+            .and_then(|ordering| ordering.path_to_first(keys, wanted_rows?, &self.estimator));
+        let lowered = match ordering {
+            Some(_) => self.lower(input, &wanted),
+            None => self.lower_whole(input, &wanted),
         };
+        self.in_order = None;
+        let mut node = lowered?;
         let given = match ordering {
             Some(ordering) => ordering.given(&mut node, keys, wanted_rows, self)?,
             None => Given::default(),

@@ -71,6 +71,66 @@ fn extremes_are_ends_of_keys() {
     }
 }
 
+/// The first rows in an order were sorted where two keys lead to as many rows, and the one without the order was found
+/// first.
+#[test]
+fn first_rows_come_by_the_key_with_their_order() {
+    let mut bed = readings();
+    bed.run("create index reading_at on reading (value); create index reading_both on reading (value, at)")
+        .unwrap();
+    let titles = &["Sort", "Key", "Index", "Scan"];
+    for (text, expected) in [
+        (
+            "select note from reading where place = 2 order by value desc limit 3",
+            [
+                "Index Scan using reading_value on reading",
+                "Index Cond: (place = 2)",
+            ]
+            .as_slice(),
+        ),
+        (
+            "select max(value) from reading where place = 2",
+            &[
+                "Index Scan using reading_value on reading",
+                "Index Cond: (place = 2)",
+                "Filter: (value IS NOT NULL)",
+            ][..2],
+        ),
+        (
+            "select note from reading where value = 7 order by at desc limit 3",
+            &[
+                "Index Scan Backward using reading_both on reading",
+                "Index Cond: (value = 7)",
+            ],
+        ),
+        (
+            "select note from reading where place = 2 order by at limit 3",
+            &["Key Scan on reading", "Key Cond: (place = 2)"],
+        ),
+        // All rows are wanted, or another range is smaller.
+        (
+            "select note from reading where place = 2 order by value",
+            &[
+                "Sort",
+                "Sort Key: value",
+                "Key Scan on reading",
+                "Key Cond: (place = 2)",
+            ],
+        ),
+        (
+            "select note from reading where place = 2 and value = 7 and at < 9 order by upper(note) limit 3",
+            &[
+                "Sort",
+                "Sort Key: upper(note)",
+                "Index Scan using reading_both on reading",
+                "Index Cond: (value = 7) AND (at < 9)",
+            ],
+        ),
+    ] {
+        assert_eq!(lines(&mut bed, text, titles), expected, "{text}");
+    }
+}
+
 /// A page behind a row was read by the row's first column alone, from the beginning of all rows that are equal in it.
 #[test]
 fn comparisons_of_rows_are_ranges() {
@@ -111,7 +171,10 @@ fn comparisons_of_rows_are_ranges() {
     // An index sorts the second column in the other direction, and the key has another column there.
     check(
         page("(place, value) > (2, 30)", "place, value desc"),
-        ["Key Scan on reading", "Key Cond: (place >= 2)"],
+        [
+            "Index Scan using reading_value on reading",
+            "Index Cond: (place >= 2)",
+        ],
     );
 }
 
