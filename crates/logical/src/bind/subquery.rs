@@ -138,9 +138,9 @@ impl Binder<'_> {
         Ok(if negated { not(found) } else { found })
     }
 
-    /// `left = ANY (ARRAY(SELECT ...))` and `left <> ALL (ARRAY(SELECT ...))` as comparisons with the query's rows, which
-    /// need no array and can be answered by hash; `None` for other comparisons, and for other arrays than that of the
-    /// last subquery.
+    /// Binds `left = ANY (ARRAY(SELECT ...))` and `left <> ALL (ARRAY(SELECT ...))` as comparisons with the query's
+    /// rows, which need no array and can be answered by hash; `None` for other comparisons, and for other arrays than
+    /// that of the last subquery.
     pub(super) fn any_of_array_subquery(
         &mut self,
         left: &Expression,

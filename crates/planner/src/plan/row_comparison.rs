@@ -13,9 +13,9 @@ use logical::expression::{Expression, Kind};
 /// An expression over a table, and the value that it is compared with.
 pub(super) type Pair<'e> = (&'e Expression, &'e Expression);
 
-/// Returns the comparison of rows that holds wherever a condition of the form `a > x OR (a = x AND (b > y OR ..))` does,
-/// with the rows' parts as pairs; `sides` gives the sides of a comparison with a value from elsewhere. Parts that are
-/// of another form end the rows.
+/// Returns the comparison of rows that holds wherever a condition of the form `a > x OR (a = x AND (b > y OR ..))`
+/// does, with the rows' parts as pairs; `sides` gives the sides of a comparison with a value from elsewhere. Parts that
+/// are of another form end the rows.
 pub(super) fn row_comparison<'e>(
     condition: &'e Expression,
     sides: impl Fn(&'e Expression) -> Option<(&'e Expression, &'e Expression, Comparison)>,
