@@ -48,9 +48,9 @@ pub struct Program {
     /// Argument types of calls, for functions that look at them.
     types: Vec<Vec<Type>>,
     /// Fields of the rows that the program makes.
-    rows: Vec<Vec<RowField>>,
+    rows: Box<[Vec<RowField>]>,
     /// Arrays that are searched by hash.
-    lists: Vec<ListSource>,
+    lists: Box<[ListSource]>,
     /// Expression that the program was made from, for EXPLAIN.
     source: Option<Box<Expression>>,
     /// Registers that several paths through the code write, each from where on they do: a batch of rows that take
@@ -68,8 +68,8 @@ impl Program {
             registers: 0,
             constants: Vec::new(),
             types: Vec::new(),
-            rows: Vec::new(),
-            lists: Vec::new(),
+            rows: Box::default(),
+            lists: Box::default(),
             source: None,
             merged: Vec::new(),
         }

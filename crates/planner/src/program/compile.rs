@@ -49,8 +49,8 @@ pub fn compile(expression: &Expression, layout: &Layout, outer: &Outer) -> Resul
         registers: compiler.registers_max,
         constants: compiler.constants,
         types: compiler.types,
-        rows: compiler.rows,
-        lists: compiler.lists,
+        rows: compiler.rows.into(),
+        lists: compiler.lists.into(),
         source: outer.keeps_sources.then(|| Box::new(expression.clone())),
         merged: compiler.merged,
     })
