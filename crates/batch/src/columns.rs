@@ -16,6 +16,9 @@ use crate::{BATCH_BYTES, Rows, Vector, rows::kept};
 /// and what is done once for a batch is little beside what is done for its rows.
 pub const COLUMN_ROWS: usize = 1024;
 
+/// Values of a batch by columns, beyond which no more rows are added: wide rows are few.
+pub const COLUMN_VALUES: usize = 32 * COLUMN_ROWS;
+
 /// Rows by columns.
 #[derive(Default)]
 pub struct Columns {
@@ -164,7 +167,9 @@ impl Columns {
     /// Returns whether there are as many rows, or bytes, as operators hand over at once.
     #[inline]
     pub fn is_full(&self) -> bool {
-        self.len >= COLUMN_ROWS || self.arena.allocated_bytes() >= BATCH_BYTES
+        self.len >= COLUMN_ROWS
+            || self.len * self.vectors.len() >= COLUMN_VALUES
+            || self.arena.allocated_bytes() >= BATCH_BYTES
     }
 
     /// Adds the rows that count to `rows`.

@@ -11,11 +11,10 @@
 //! rows, whose values then get in as they are ([`Rows::adopt`], argued in `adopt.rs`).
 //!
 //! # Many rows
-//! Operators that hold rows may hold millions. Their values lie in parts of the same number of
-//! rows, which avoids copying them when rows are added, and their arenas are of about
-//! [`ARENA_BYTES`], or those of the batches that they were taken over with. Both are given back in
-//! steps ([`Gradual`]). A batch has one part, and one arena more for each operator below that has handed on computed
-//! values beside those of its input.
+//! Operators that hold rows may hold millions. Their values lie in parts of the same number of rows, which avoids
+//! copying them when rows are added, and their arenas are of about [`ARENA_BYTES`], or those of the batches that they
+//! were taken over with. Both are given back in steps ([`Gradual`]). A batch has one part, or a few if it was one of
+//! columns, and one arena more for each operator below that has handed on computed values beside those of its input.
 
 mod adopt;
 mod new_row;
@@ -72,7 +71,7 @@ pub struct Rows {
     /// Charge for the list of values; the arena has a charge of its own.
     charge: Charge,
     /// A batch by columns, whose rows that count stand here instead of any by themselves, if their reader
-    /// [takes columns](Rows::take_columns).
+    /// [accepts columns](Rows::accept_columns).
     columns: Option<Box<Columns>>,
 }
 
@@ -143,7 +142,7 @@ impl Rows {
     }
 
     /// Says that the reader of these rows takes them by columns, too.
-    pub fn take_columns(&mut self) {
+    pub fn accept_columns(&mut self) {
         self.columns.get_or_insert_default();
     }
 

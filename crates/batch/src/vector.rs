@@ -303,17 +303,6 @@ impl<'a> Vector<'a> {
         &mut self.nulls
     }
 
-    /// Takes over the values at `positions` of a vector of the same length, which has those alone that were computed.
-    ///
-    /// # Panics
-    /// If the lengths differ, or a position is beyond them.
-    pub fn overwrite(&mut self, positions: &[u32], with: &Vector<'a>) {
-        assert_eq!(self.len, with.len, "vectors of another length");
-        for at in positions {
-            self.set(*at as usize, with.value(*at as usize));
-        }
-    }
-
     /// Marks positions as NULL.
     ///
     /// # Panics
@@ -326,8 +315,11 @@ impl<'a> Vector<'a> {
         };
     }
 
-    /// Forgets all values. Memory is kept for values of the same form.
+    /// Forgets all values. Memory is kept for values of the same form, which the first of the next ones decides anew.
     pub fn clear(&mut self) {
+        if let Data::Values(_) = self.data {
+            self.data = Data::Nulls;
+        }
         each_list!(&mut self.data, list => list.clear());
         self.nulls.clear();
         self.len = 0;
@@ -390,8 +382,6 @@ mod tests {
                     set.set(at, *value);
                 }
                 assert!(is_same(&set), "{one:?} {two:?}: {set:?}");
-                set.overwrite(&[1, 3], &vector);
-                assert!(is_same(&set), "{one:?} {two:?}: {set:?}");
             }
         }
     }
@@ -407,6 +397,11 @@ mod tests {
         vector.push(Value::Null);
         vector.push(Value::Text("other"));
         assert!(matches!(vector.data(), Data::Texts(_)));
+        vector.push(Value::Int8(1));
+        assert!(matches!(vector.data(), Data::Values(_)));
         assert!(vector.value(0).is_null() && vector.value(1).is_same(&Value::Text("other")));
+        vector.clear();
+        vector.push(Value::Int8(1));
+        assert!(matches!(vector.data(), Data::Integers(..)));
     }
 }

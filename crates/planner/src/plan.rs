@@ -6,9 +6,9 @@
 //! (`predicate_pushdown.rs`), with those that disjunctions imply (`disjunction.rs`), subqueries become joins where they
 //! can (`decorrelate.rs`), and columns that are never used are left out (`column_pruning.rs`). Then each relation is
 //! given its operator (`lower.rs`, `join.rs`, `apply.rs`, `grouped.rs`, `summary.rs`, `write.rs`), and tables their
-//! access path (`access.rs`, `row_comparison.rs`, `points.rs`, `column_test.rs`). In between, joins are put in order (`join_order.rs`) by
-//! their costs (`cost.rs`), for which the rows of relations are estimated (`estimate.rs`). A plan that is to be
-//! explained keeps these numbers (`explained.rs`).
+//! access path (`access.rs`, `row_comparison.rs`, `points.rs`, `column_test.rs`). In between, joins are put in order
+//! (`join_order.rs`) by their costs (`cost.rs`), for which the rows of relations are estimated (`estimate.rs`). A plan
+//! that is to be explained keeps these numbers (`explained.rs`).
 
 mod access;
 mod apply;

@@ -46,7 +46,7 @@ pub struct Program {
     registers: u32,
     constants: Vec<OwnedValue>,
     /// Argument types of calls, for functions that look at them.
-    types: Vec<Vec<Type>>,
+    types: Box<[Vec<Type>]>,
     /// Fields of the rows that the program makes.
     rows: Box<[Vec<RowField>]>,
     /// Arrays that are searched by hash.
@@ -55,7 +55,7 @@ pub struct Program {
     source: Option<Box<Expression>>,
     /// Registers that several paths through the code write, each from where on they do: a batch of rows that take
     /// different paths has its values there together.
-    merged: Vec<(Label, u32)>,
+    merged: Box<[(Label, u32)]>,
 }
 
 impl Program {
@@ -67,11 +67,11 @@ impl Program {
             result: Operand::Column(at),
             registers: 0,
             constants: Vec::new(),
-            types: Vec::new(),
+            types: Box::default(),
             rows: Box::default(),
             lists: Box::default(),
             source: None,
-            merged: Vec::new(),
+            merged: Box::default(),
         }
     }
 

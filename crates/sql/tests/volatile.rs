@@ -33,3 +33,35 @@ fn functions_beside_their_arguments_are_called_for_each_reading() {
         assert_eq!(distinct(&mut bed, once, on), "1", "{on}");
     }
 }
+
+/// A batch that columns could not do, since its values were large, was begun again row by row, and functions with an
+/// effect were called twice for some of its rows.
+#[test]
+fn functions_with_an_effect_are_called_once_for_a_row() {
+    let mut bed = Bed::new();
+    bed.run(
+        "create table t (i int); insert into t select i from generate_series(1, 5000) i;
+         set x.calls = '0'",
+    )
+    .unwrap();
+    let call = "set_config('x.calls', (current_setting('x.calls')::int + 1)::text, false)";
+    let large = "length(repeat('x' || i, 3000))";
+    for (statement, calls) in [
+        (
+            format!("select max(length({call}) + 0 * {large}) from t"),
+            "5000",
+        ),
+        (
+            format!("select count(*) from t where {call} is not null and {large} > 0"),
+            "10000",
+        ),
+        (
+            format!("select sum({large}) filter (where {call} is not null) from t"),
+            "15000",
+        ),
+    ] {
+        bed.run(&statement).unwrap();
+        let answer = bed.run("select current_setting('x.calls')").unwrap();
+        assert_eq!(answer.rows[0][0], calls, "{statement}");
+    }
+}

@@ -23,17 +23,17 @@ impl Value<'_> {
     /// Returns whether the value borrows memory.
     #[inline]
     pub fn borrows(&self) -> bool {
-        matches!(
-            self,
-            Self::Numeric(_)
-                | Self::Text(_)
-                | Self::Bytea(_)
-                | Self::Uuid(_)
-                | Self::Json(_)
-                | Self::Jsonb(_)
-                | Self::Array(_)
-                | Self::Record(_)
-        )
+        match self {
+            Self::Numeric(number) => number.borrows(),
+            Self::Text(_)
+            | Self::Bytea(_)
+            | Self::Uuid(_)
+            | Self::Json(_)
+            | Self::Jsonb(_)
+            | Self::Array(_)
+            | Self::Record(_) => true,
+            _ => false,
+        }
     }
 
     /// Returns the bytes of a text, document, array, `bytea` or number that the value borrows; 0 for a record or

@@ -171,6 +171,12 @@ impl<'a> Numeric<'a> {
         out.put(&special.to_le_bytes());
     }
 
+    /// Returns whether the number borrows its digits.
+    #[inline]
+    pub fn borrows(self) -> bool {
+        matches!(self.0, Repr::Large(_))
+    }
+
     /// Returns the bytes of the digits that the number borrows.
     pub fn bytes(self) -> usize {
         match self.0 {
@@ -202,9 +208,7 @@ impl<'a> Numeric<'a> {
         }
         let negative = header & NEGATIVE != 0;
         if magnitude.len() <= 8 {
-            let mut bytes = [0; 8];
-            bytes[..magnitude.len()].copy_from_slice(magnitude);
-            let magnitude = u64::from_le_bytes(bytes);
+            let magnitude = word(magnitude);
             let small = if negative {
                 0i64.checked_sub_unsigned(magnitude)
             } else {
@@ -215,6 +219,26 @@ impl<'a> Numeric<'a> {
             }
         }
         Ok(Self(Repr::Large(bytes)))
+    }
+}
+
+/// Returns the number in up to eight bytes, little-endian. Bytes are read by their number, a few at a time: a copy of
+/// a length that is not known would be a call.
+#[inline]
+fn word(bytes: &[u8]) -> u64 {
+    let shift = |byte: usize| 8 * byte as u32;
+    match (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
+        // Both halves agree where they overlap.
+        (Some(low), Some(high)) => {
+            let (low, high) = (u32::from_le_bytes(*low), u32::from_le_bytes(*high));
+            u64::from(low) | u64::from(high) << shift(bytes.len() - 4)
+        }
+        _ => {
+            let places = (0..).zip(bytes);
+            places.fold(0, |word, (place, byte)| {
+                word | u64::from(*byte) << shift(place)
+            })
+        }
     }
 }
 

@@ -22,7 +22,7 @@
 mod writer;
 
 use crate::{
-    Result, Scalar, SqlError, SqlState, Type, Value,
+    Numeric, Result, Scalar, SqlError, SqlState, Type, Value,
     stored::{self, corrupted},
 };
 pub use writer::RowWriter;
@@ -82,6 +82,7 @@ enum Form {
     Date,
     Timestamp,
     TimestampTz,
+    Numeric,
     Text,
     /// Any other form, read by [`stored::read`].
     Other,
@@ -100,6 +101,7 @@ impl Form {
             Scalar::Date => Form::Date,
             Scalar::Timestamp => Form::Timestamp,
             Scalar::TimestampTz => Form::TimestampTz,
+            Scalar::Numeric => Form::Numeric,
             Scalar::Text | Scalar::Varchar | Scalar::Bpchar | Scalar::Name => Form::Text,
             _ => Form::Other,
         }
@@ -303,6 +305,7 @@ impl<'l, 'a> Row<'l, 'a> {
                     self.fixed_at(start)?,
                 )));
             }
+            Form::Numeric => to.take(Value::Numeric(Numeric::from_stored(self.variable(place)?)?)),
             Form::Text => to.take(Value::Text(stored::text(self.variable(place)?)?)),
             Form::Other => {
                 let bytes = match place.width {

@@ -22,7 +22,7 @@ use self::{
     states::{Call, States},
 };
 use super::{ExecutionContext, Input, Operator, Step};
-use batch::Rows;
+use batch::{BATCH_ROWS, Rows};
 use planner::{plan::Aggregate, program::Evaluator};
 
 pub(super) struct AggregateOperator<'p> {
@@ -54,7 +54,7 @@ impl<'p> AggregateOperator<'p> {
         let calls = calls.collect::<Result<Vec<_>>>()?;
         let sets = plan.sets.iter();
         let sets = sets.map(|_| Groups::new(&plan.key_types, &calls));
-        input.batch.take_columns();
+        input.batch.accept_columns();
         let arguments = plan.calls.iter().flat_map(|call| {
             let order = call.order.iter().map(|key| &key.value);
             call.arguments.iter().chain(order).chain(&call.filter)
@@ -82,13 +82,19 @@ impl<'p> AggregateOperator<'p> {
 
     async fn advance(&mut self, context: &ExecutionContext<'_>, out: &mut Rows) -> Result<bool> {
         if !self.is_read {
+            // A batch that was done by rows in part is done by rows to its end.
+            let mut is_by_rows = false;
             while self.input.more(context).await? {
-                if self.accumulate_columns(context).await? {
+                let first = self.input.taken;
+                is_by_rows &= first > 0;
+                if !is_by_rows && self.accumulate_columns(context).await? {
                     continue;
                 }
+                is_by_rows = true;
                 self.input.batch.columns_to_rows();
-                let first = self.input.taken;
-                let rows = context.turn().piece(self.input.batch.len() - first);
+                self.input.batch.settle(context.memory())?;
+                let left = self.input.batch.len() - first;
+                let rows = context.turn().piece(left.min(BATCH_ROWS));
                 for groups in &mut self.sets {
                     groups.make_room(rows, context).await?;
                 }
@@ -142,7 +148,7 @@ impl<'p> AggregateOperator<'p> {
                 states.make_room(&found, context).await?;
                 let mut function_context = evaluator.context;
                 function_context.argument_types = &call.plan.argument_types;
-                let taking = Taking {
+                let of_call = RowsOfCall {
                     call,
                     function_context,
                     batch,
@@ -153,7 +159,7 @@ impl<'p> AggregateOperator<'p> {
                     let groups_of_rows = &found[next..];
                     let turn = context.turn();
                     let (taken, grown) =
-                        taking.take(rows, groups_of_rows, states, &mut evaluator, turn)?;
+                        of_call.take(rows, groups_of_rows, states, &mut evaluator, turn)?;
                     next += taken;
                     groups.states_bytes += grown;
                     context.catch_up().await;
@@ -194,13 +200,20 @@ impl<'p> AggregateOperator<'p> {
     }
 }
 
-/// Returns the keys of rows for a grouping set, in which keys that are not in the set are NULL; `None` if all are in it.
+/// Returns the keys of rows for a grouping set, in which keys that are not in the set are NULL; `None` if all are in
+/// it.
 fn keys_of_set<'a>(set: &[usize], width: usize, keys: &[Value<'a>]) -> Option<Vec<Value<'a>>> {
-    let of_set = |(at, key): (usize, &Value<'a>)| match set.contains(&(at % width)) {
+    if set.len() == width {
+        return None;
+    }
+    let mut is_in_set = vec![false; width];
+    set.iter().for_each(|key| is_in_set[*key] = true);
+    let keys = keys.iter().zip(is_in_set.iter().cycle());
+    let of_set = keys.map(|(key, is_in_set)| match is_in_set {
         true => *key,
         false => Value::Null,
-    };
-    (set.len() < width).then(|| keys.iter().enumerate().map(of_set).collect())
+    });
+    Some(of_set.collect())
 }
 
 /// Appends the keys of rows until the turn's clock is to be read; returns the next row.
@@ -229,13 +242,13 @@ fn append_keys<'a>(
 }
 
 /// One call while it takes rows into account.
-struct Taking<'a> {
+struct RowsOfCall<'a> {
     call: &'a Call<'a>,
     function_context: Context<'a>,
     batch: &'a Rows,
 }
 
-impl<'a> Taking<'a> {
+impl<'a> RowsOfCall<'a> {
     /// Takes rows into account, whose groups are in `found`, until the turn's clock is to be read; returns how many it
     /// took, and the bytes that states have grown by.
     fn take(

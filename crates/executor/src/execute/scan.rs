@@ -105,7 +105,7 @@ impl<'p> Reader<'p> {
     /// # Errors
     /// XX001 for a record that is damaged.
     #[inline]
-    fn take_columns(&self, record: &[u8], out: &mut Columns) -> Result<bool> {
+    fn take_into(&self, record: &[u8], out: &mut Columns) -> Result<bool> {
         let row = Row::new(&self.scan.rows, record)?;
         if !self.passes_tests(&row)? {
             return Ok(false);

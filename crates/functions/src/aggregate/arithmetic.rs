@@ -164,9 +164,18 @@ fn float_average<'a>(_: &Context<'a>, state: &State, _: &[Value<'a>]) -> Result<
     Ok(floats(state)?.map_or(Value::Null, |(count, sum)| Value::Float8(sum / count)))
 }
 
+/// A sum begins with its first number, which may be the negative zero; an average with zero.
+fn start_float_sum() -> State {
+    State(Inner::Floats {
+        count: 0.0,
+        sum: -0.0,
+        squares: 0.0,
+    })
+}
+
 static FLOAT_SUM: Aggregate =
-    Aggregate::new(start_floats, add_float, float_sum).over_columns(columnar::add_floats);
-static SINGLE_SUM: Aggregate = Aggregate::new(start_floats, add_single, single_sum);
+    Aggregate::new(start_float_sum, add_float, float_sum).over_columns(columnar::add_floats);
+static SINGLE_SUM: Aggregate = Aggregate::new(start_float_sum, add_single, single_sum);
 static FLOAT_AVERAGE: Aggregate =
     Aggregate::new(start_floats, add_float, float_average).over_columns(columnar::add_floats);
 

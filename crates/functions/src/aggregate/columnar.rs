@@ -1,7 +1,7 @@
 //! Aggregates over columns: the arguments of many rows at once, which go to the states of their groups.
 //!
-//! A loop does exactly what [`Aggregate::accumulate`](super::Aggregate::accumulate) does for one row after the other, in
-//! their order. It looks at the form of the column first, and at the state of a group without a call in between. A
+//! A loop does exactly what [`Aggregate::accumulate`](super::Aggregate::accumulate) does for one row after the other,
+//! in their order. It looks at the form of the column first, and at the state of a group without a call in between. A
 //! column in another form is left to the caller, who goes through its rows.
 
 use batch::{Data, Vector};
@@ -37,8 +37,8 @@ impl GroupedRows<'_> {
     }
 }
 
-/// Accumulates an argument for many rows; returns false, and has done nothing, if the column's form has no loop. Without
-/// an argument the rows themselves count.
+/// Accumulates an argument for many rows; returns false, and has done nothing, if the column's form has no loop.
+/// Without an argument the rows themselves count.
 pub type AccumulateColumn =
     for<'a> fn(&mut [State], Option<&Vector<'a>>, GroupedRows<'_>) -> Result<bool>;
 

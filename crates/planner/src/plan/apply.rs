@@ -141,7 +141,7 @@ impl Lowering {
         if self.limits == 0
             && self.grouped < GROUPED_MAX
             && let Some(grouped) = GroupedSubquery::of(&input, &subquery)
-            && grouped.is_better(&input, &subquery, &self.estimator)
+            && grouped.is_better(&input, &subquery, self)
         {
             self.grouped += 1;
             let joined = grouped.joined(input, self);

@@ -72,9 +72,9 @@ fn renamed(expression: &mut Expression, columns: &[(ColumnId, Expression)]) -> O
 }
 
 impl Lowering {
-    /// Returns a relation of one row with the columns of these calls, found by indexes; `None` if
+    /// Returns a relation of one row with the columns of these calls, found by indexes, and its cost; `None` if
     /// some are no extremes of ordered values, or if reading all rows costs less.
-    pub(super) fn extremes_by_index(&self, aggregate: &Aggregate) -> Option<Relation> {
+    pub(super) fn extremes_by_index(&self, aggregate: &Aggregate) -> Option<(Relation, f64)> {
         let is_plain = aggregate.keys.is_empty()
             && aggregate.sets.len() <= 1
             && aggregate.set_number.is_none()
@@ -110,12 +110,13 @@ impl Lowering {
             rows: vec![Vec::new()],
         };
         let each = calls.iter().zip(&aggregate.calls).zip(&stored.values);
-        Some(each.fold(one_row, |found, (((extreme, _), call), value)| {
+        let found = each.fold(one_row, |found, (((extreme, _), call), value)| {
             Relation::Apply {
                 input: Box::new(found),
                 subquery: Box::new(first_in_order(call.column, *extreme, value, &stored)),
             }
-        }))
+        });
+        Some((found, cost))
     }
 }
 

@@ -18,7 +18,6 @@ use super::{
     cost::{ASKED, BUILT, GROUPED, PROBED},
     decorrelate::{Counts, pulled},
     errors::{raises_nothing, sums_fit},
-    estimate::Estimator,
     join::is_hashable,
     lower::Lowering,
 };
@@ -107,14 +106,20 @@ impl GroupedSubquery {
         &self,
         input: &Relation,
         subquery: &Subquery,
-        estimator: &Estimator,
+        lowering: &Lowering,
     ) -> bool {
+        let estimator = &lowering.estimator;
         let asking = estimator.rows(input);
         let rows = estimator.rows(&self.rows);
         let groups = estimator.groups(self.equalities.iter().map(|(_, key)| key), rows);
         let once = estimator.cost(&self.rows) + rows * GROUPED + groups * BUILT + asking * PROBED;
-        let each = asking * (ASKED + estimator.cost(&subquery.relation));
-        once < each
+        let by_index = aggregate_of(&subquery.relation)
+            .and_then(|(aggregate, _)| lowering.extremes_by_index(aggregate));
+        let asked = match by_index {
+            Some((_, cost)) => cost,
+            None => estimator.cost(&subquery.relation),
+        };
+        once < asking * (ASKED + asked)
     }
 
     /// Returns the rows of `input` with the answers.

@@ -19,7 +19,7 @@ use logical::{
 
 impl Lowering {
     pub(super) fn aggregate(&mut self, aggregate: relation::Aggregate) -> Result<Node> {
-        if let Some(relation) = self.extremes_by_index(&aggregate) {
+        if let Some((relation, _)) = self.extremes_by_index(&aggregate) {
             let columns = aggregate.calls.iter().map(|call| call.column);
             return self.lower(relation, &columns.collect());
         }

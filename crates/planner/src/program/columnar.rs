@@ -2,22 +2,22 @@
 //!
 //! The code is that of a row (`run.rs`). Each instruction is carried out for all rows that have got to it, before the
 //! next one: the *active* rows. A jump sets rows aside, which wait where it ends and are active again from there on.
-//! All jumps go forward, and each row therefore takes the path that it would take by itself: branches of CASE, and parts
-//! of a conjunction that another part has decided, are computed for the rows that need them alone.
+//! All jumps go forward, and each row therefore takes the path that it would take by itself: branches of CASE, and
+//! parts of a conjunction that another part has decided, are computed for the rows that need them alone.
 //!
 //! Registers hold columns. A register that several paths write ([`Program::merged`]) keeps the values of rows that have
 //! gone another way; all others are written as a whole, and what they say of rows that are not active means nothing.
 //!
 //! # Errors and bounds
-//! No error comes from here. Where one would, or where the work on large values has used up the turn, there is no
-//! result, and the caller runs the program for one row after the other, from which errors come in the rows' order, and
-//! between which other tasks have their turn. Otherwise others have their turn between instructions.
+//! No error comes from here. Where one would, there is no result, and the caller runs the program for one row after
+//! the other, from which errors come in the rows' order. Programs whose functions have effects, or another result
+//! each time, are left to the caller from the beginning: no function is called twice for a row.
 //!
-//! A program with more than [`REGISTERS_MAX`] registers is left to the caller as well: each register may hold a column
-//! of values. A row waits in one place at most.
+//! Others have their turn between instructions, and between the rows of one that has no loop. Values that are made for
+//! the batch take [`BATCH_BYTES`] at most, or are left to the caller; so is a program with more than [`REGISTERS_MAX`]
+//! registers, each of which may hold a column of values. A row waits in one place at most.
 
-use batch::{Data, Vector, View};
-use interleave::Turn;
+use batch::{BATCH_BYTES, Data, Vector, View};
 use types::Value;
 
 use super::{Evaluator, Instruction, Kernel, Label, Operand, Program};
@@ -102,7 +102,8 @@ impl Program {
         evaluator: &mut Evaluator<'a>,
         columns: View<'a>,
     ) -> Option<Computed<'a>> {
-        if self.registers > REGISTERS_MAX {
+        let is_stable = self.code.iter().all(|instruction| instruction.is_stable());
+        if self.registers > REGISTERS_MAX || !is_stable {
             return None;
         }
         let merged = self.merged.iter().map(|(_, register)| 1 << register);
@@ -197,9 +198,9 @@ impl<'a> Run<'_, 'a> {
             let Some(&instruction) = self.program.code.get(at as usize) else {
                 return Some(());
             };
-            let rows = self.carry_out(instruction)?;
+            self.carry_out(instruction).await?;
             if let Some(turn) = self.evaluator.turn {
-                turn.pause(rows).await;
+                turn.pause(self.columns.len() >> LOOP_SHIFT).await;
             }
             at += 1;
         }
@@ -243,9 +244,8 @@ impl<'a> Run<'_, 'a> {
         };
     }
 
-    /// Carries out an instruction for the active rows. Returns for how many rows this counts as work.
-    fn carry_out(&mut self, instruction: Instruction) -> Option<usize> {
-        let mut rows = self.columns.len() >> LOOP_SHIFT;
+    /// Carries out an instruction for the active rows.
+    async fn carry_out(&mut self, instruction: Instruction) -> Option<()> {
         match instruction {
             Instruction::Jump(target) => {
                 let leaving = self.active_where(|_| true);
@@ -274,15 +274,12 @@ impl<'a> Run<'_, 'a> {
             other => {
                 let values = match self.by_kernel(other) {
                     Some(vector) => Computed::Made(vector),
-                    None => {
-                        rows = self.columns.len();
-                        self.row_by_row(other)?
-                    }
+                    None => self.row_by_row(other).await?,
                 };
                 self.write(other.to(), values);
             }
         }
-        Some(rows)
+        Some(())
     }
 
     /// Returns the values of an operand.
@@ -292,7 +289,10 @@ impl<'a> Run<'_, 'a> {
             Operand::Parameter(at) => Values::Constant(self.evaluator.parameters[at as usize]),
             Operand::Constant(at) => Values::Constant(self.program.constants[at as usize].value()),
             Operand::Register(at) => match &self.registers[at as usize] {
-                Register::Empty => Values::Constant(Value::Null),
+                Register::Empty => {
+                    debug_assert!(false, "a register that is read was written");
+                    Values::Constant(Value::Null)
+                }
                 Register::Written(computed) => computed.values(),
             },
         }
@@ -399,51 +399,63 @@ impl<'a> Run<'_, 'a> {
     }
 
     /// Carries out an instruction for one active row after the other, or once if its operands are the same for all.
-    fn row_by_row(&mut self, instruction: Instruction) -> Option<Computed<'a>> {
+    async fn row_by_row(&mut self, instruction: Instruction) -> Option<Computed<'a>> {
         let len = self.columns.len();
         let mut operands = Vec::new();
         instruction.operands(&mut |operand| operands.push(operand));
-        let is_constant = |operand: &Operand| matches!(self.read(*operand), Values::Constant(_));
-        let is_one = instruction.is_stable() && operands.iter().all(is_constant);
-        let (program, evaluator) = (self.program, &mut *self.evaluator);
-        evaluator.make_room(program);
+        self.evaluator.make_room(self.program);
         let mut row = vec![Value::Null; self.columns.width()];
-        let mut compute = |at: usize| {
-            for operand in &operands {
-                match *operand {
-                    Operand::Register(from) => {
-                        evaluator.registers[from as usize] = match &self.registers[from as usize] {
-                            Register::Empty => Value::Null,
-                            Register::Written(computed) => computed.values().at(at),
-                        }
-                    }
-                    Operand::Column(from) => {
-                        row[from as usize] = self.columns.vector(from as usize).value(at);
-                    }
-                    Operand::Parameter(_) | Operand::Constant(_) => {}
-                }
-            }
-            let value = program.step(instruction, evaluator, &row).ok()?;
-            program.store(instruction.to(), value, evaluator).ok()?;
-            (!evaluator.turn.is_some_and(Turn::is_due)).then_some(value)
-        };
-        if is_one {
-            return compute(0).map(Computed::Constant);
+        let is_constant = |operand: &Operand| matches!(self.read(*operand), Values::Constant(_));
+        if operands.iter().all(is_constant) {
+            let value = self.compute(instruction, &operands, 0, &mut row)?;
+            return Some(Computed::Constant(value));
         }
-        let mut vector = match &self.active {
-            Active::All => Vector::default(),
-            Active::These(_) => Vector::nulls(len),
+        let mut vector = Vector::default();
+        let positions = match &self.active {
+            Active::All => (0..len as u32).collect(),
+            Active::These(positions) => {
+                vector = Vector::nulls(len);
+                positions.clone()
+            }
         };
-        match &self.active {
-            Active::All => (0..len).try_for_each(|at| {
-                vector.push(compute(at)?);
-                Some(())
-            })?,
-            Active::These(positions) => positions.iter().try_for_each(|at| {
-                vector.set(*at as usize, compute(*at as usize)?);
-                Some(())
-            })?,
+        let bytes_max = self.evaluator.context.scratch.allocated_bytes() + BATCH_BYTES;
+        for at in positions {
+            let at = at as usize;
+            let value = self.compute(instruction, &operands, at, &mut row)?;
+            match &self.active {
+                Active::All => vector.push(value),
+                Active::These(_) => vector.set(at, value),
+            }
+            if self.evaluator.context.scratch.allocated_bytes() > bytes_max {
+                return None;
+            }
+            if let Some(turn) = self.evaluator.turn {
+                turn.pause(1).await;
+            }
         }
         Some(Computed::Made(vector))
+    }
+
+    /// Returns the result of an instruction for one row; `None` if it fails.
+    #[inline(always)]
+    fn compute(
+        &mut self,
+        instruction: Instruction,
+        operands: &[Operand],
+        at: usize,
+        row: &mut [Value<'a>],
+    ) -> Option<Value<'a>> {
+        for operand in operands {
+            match *operand {
+                Operand::Register(from) => {
+                    self.evaluator.registers[from as usize] = self.read(*operand).at(at);
+                }
+                Operand::Column(from) => row[from as usize] = self.read(*operand).at(at),
+                Operand::Parameter(_) | Operand::Constant(_) => {}
+            }
+        }
+        let value = self.program.step(instruction, self.evaluator, row).ok()?;
+        let stored = self.program.store(instruction.to(), value, self.evaluator);
+        stored.ok().map(|()| value)
     }
 }

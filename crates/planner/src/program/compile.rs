@@ -1,5 +1,7 @@
 //! Compilation of expressions to programs.
 
+mod branches;
+
 use functions::{Body, Comparison};
 use types::{Result, Scalar, SqlError, SqlState, Type, Value};
 
@@ -48,11 +50,11 @@ pub fn compile(expression: &Expression, layout: &Layout, outer: &Outer) -> Resul
         result,
         registers: compiler.registers_max,
         constants: compiler.constants,
-        types: compiler.types,
+        types: compiler.types.into(),
         rows: compiler.rows.into(),
         lists: compiler.lists.into(),
         source: outer.keeps_sources.then(|| Box::new(expression.clone())),
-        merged: compiler.merged,
+        merged: compiler.merged.into(),
     })
 }
 
@@ -131,28 +133,8 @@ impl Compiler<'_> {
         Ok((first, narrow(count)?))
     }
 
-    /// Notes that several paths from here on write a register.
-    fn merge(&mut self, to: u32) {
-        self.merged.push((self.here(), to));
-    }
-
     fn here(&self) -> Label {
         Label::try_from(self.code.len()).unwrap_or(Label::MAX)
-    }
-
-    /// Makes the jumps that were emitted at `jumps` end here.
-    fn land(&mut self, jumps: &[usize]) {
-        let here = self.here();
-        for &at in jumps {
-            match &mut self.code[at] {
-                Instruction::Jump(target)
-                | Instruction::JumpUnlessTrue { target, .. }
-                | Instruction::JumpUnlessNull { target, .. }
-                | Instruction::AndThen { target, .. }
-                | Instruction::OrElse { target, .. } => *target = here,
-                other => unreachable!("{other:?} is no jump"),
-            }
-        }
     }
 
     fn emit(&mut self, instruction: Instruction) -> usize {
@@ -408,27 +390,6 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    fn connected(&mut self, parts: &[Expression], all: bool, to: u32) -> Result<()> {
-        let neutral = self.constant(OwnedValue::new(Value::Bool(all)))?;
-        self.merge(to);
-        // The parts may use the register's neighbours, never itself.
-        self.emit(Instruction::Load { from: neutral, to });
-        let mut jumps = Vec::with_capacity(parts.len());
-        let registers = self.registers;
-        for part in parts {
-            let part = self.operand(part)?;
-            self.registers = registers;
-            let target = Label::MAX;
-            jumps.push(self.emit(if all {
-                Instruction::AndThen { part, to, target }
-            } else {
-                Instruction::OrElse { part, to, target }
-            }));
-        }
-        self.land(&jumps);
-        Ok(())
-    }
-
     /// Compiles a chain to one call with all of its operands.
     fn chain(&mut self, chain: &Chained<'_>, to: u32) -> Result<()> {
         let types = chain.operands.iter().map(|operand| operand.ty);
@@ -481,45 +442,6 @@ impl Compiler<'_> {
             self.previous = Some(Operand::Register(target));
         }
         self.previous = outer;
-        Ok(())
-    }
-
-    fn case(
-        &mut self,
-        branches: &[(Expression, Expression)],
-        otherwise: &Expression,
-        to: u32,
-    ) -> Result<()> {
-        let mut ends = Vec::with_capacity(branches.len());
-        self.merge(to);
-        let registers = self.registers;
-        for (condition, result) in branches {
-            let condition = self.operand(condition)?;
-            self.registers = registers;
-            let skip = self.emit(Instruction::JumpUnlessTrue {
-                condition,
-                target: Label::MAX,
-            });
-            self.compute_into(result, to)?;
-            ends.push(self.emit(Instruction::Jump(Label::MAX)));
-            self.land(&[skip]);
-        }
-        self.compute_into(otherwise, to)?;
-        self.land(&ends);
-        Ok(())
-    }
-
-    fn coalesce(&mut self, items: &[Expression], to: u32) -> Result<()> {
-        let mut ends = Vec::with_capacity(items.len());
-        self.merge(to);
-        for item in items {
-            self.compute_into(item, to)?;
-            ends.push(self.emit(Instruction::JumpUnlessNull {
-                operand: Operand::Register(to),
-                target: Label::MAX,
-            }));
-        }
-        self.land(&ends);
         Ok(())
     }
 

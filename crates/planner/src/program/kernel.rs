@@ -3,8 +3,8 @@
 //! A kernel never fails: where the function would raise an error, or where the columns do not have the form that the
 //! loop is for, it gives no result, and the function is called for each row instead.
 //!
-//! Values at positions that are NULL, or that are not active, are computed as well if that is cheaper than leaving them
-//! out; they are in range for every loop here, and their results have no meaning.
+//! Places of NULLs are computed with what stands there, and their results have no meaning. One that is out of range
+//! costs the loop, and no more: the function is not called for it.
 
 use std::{cell::Cell, cmp::Ordering};
 

@@ -273,7 +273,7 @@ impl Program {
                 if count > 2 {
                     room_for(evaluator, arguments)?;
                 }
-                let value = if strict && arguments.iter().any(Value::is_null) {
+                if strict && arguments.iter().any(Value::is_null) {
                     Value::Null
                 } else {
                     let mut context = evaluator.context;
@@ -282,8 +282,7 @@ impl Program {
                     }
                     arguments.iter().for_each(|value| evaluator.weigh(*value));
                     function(&context, arguments)?
-                };
-                value
+                }
             }
             Instruction::Call2 {
                 function,
@@ -316,11 +315,10 @@ impl Program {
                     integer(self.read(left, evaluator, row)),
                     integer(self.read(right, evaluator, row)),
                 );
-                let value = match sides {
+                match sides {
                     (Some(left), Some(right)) => Value::Bool(agrees(comparison, left.cmp(&right))),
                     _ => Value::Null,
-                };
-                value
+                }
             }
             Instruction::CompareTexts {
                 comparison,
@@ -328,7 +326,7 @@ impl Program {
                 right,
                 ..
             } => {
-                let value = match (
+                match (
                     self.read(left, evaluator, row),
                     self.read(right, evaluator, row),
                 ) {
@@ -336,16 +334,12 @@ impl Program {
                         Value::Bool(agrees(comparison, left.as_bytes().cmp(right.as_bytes())))
                     }
                     _ => Value::Null,
-                };
-                value
+                }
             }
-            Instruction::Not { operand, .. } => {
-                let value = match self.read(operand, evaluator, row) {
-                    Value::Bool(value) => Value::Bool(!value),
-                    _ => Value::Null,
-                };
-                value
-            }
+            Instruction::Not { operand, .. } => match self.read(operand, evaluator, row) {
+                Value::Bool(value) => Value::Bool(!value),
+                _ => Value::Null,
+            },
             Instruction::IsNull {
                 operand, negated, ..
             } => Value::Bool(is_null(self.read(operand, evaluator, row), negated)),

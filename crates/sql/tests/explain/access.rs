@@ -54,15 +54,12 @@ fn extremes_are_ends_of_keys() {
     assert_eq!(found, [by_note, "Scan on reading"]);
     let found = lines(
         &mut bed,
-        "select o.n, (select min(at) from reading i where i.place = o.n) from generate_series(1, 3) o(n)",
+        "select o.n, (select min(at) from reading i where i.place = o.n) from (values (1), (2), (3)) o(n)",
         titles,
     );
     assert_eq!(
         found,
-        [
-            "Key Scan on reading",
-            "Key Cond: (place = generate_series(1, 3))"
-        ]
+        ["Key Scan on reading", "Key Cond: (place = column0)"]
     );
     // An equality with a part behind the value, or none, leaves rows that are not in order.
     for condition in ["value = 3", "at > 3 and place > 1"] {

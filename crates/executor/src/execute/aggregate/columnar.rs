@@ -1,12 +1,18 @@
 //! Groups and aggregates over a batch by columns.
 //!
-//! All that is computed from the batch's rows is computed first, column by column: keys, conditions of FILTER, arguments,
-//! sort keys. Rows that come one by one are turned into columns if anything is computed from them. No group has changed until then, and a batch that has to be gone through row by row (see
+//! All that is computed from the batch's rows is computed first, column by column: keys, conditions of FILTER,
+//! arguments, sort keys. Rows that come one by one are turned into columns if anything is computed from them. No
+//! group has changed until then, and a batch that has to be gone through row by row (see
 //! [`compute_columns`](Program::compute_columns)) begins from where it was.
 
-use batch::{Rows, Vector, View};
+use std::ops::Range;
+
+use batch::{BATCH_ROWS, COLUMN_VALUES, Rows, Vector, View};
 use functions::{Context, GroupedRows};
-use planner::program::{Computed, Evaluator, Program, Values};
+use planner::{
+    plan::Aggregate,
+    program::{Computed, Evaluator, Program, Values},
+};
 use types::{Charge, Result, Value};
 
 use super::{
@@ -17,8 +23,8 @@ use super::{
     states::{Call, States},
 };
 
-/// Rows for which a loop over a column counts as the work on one, as a power of two.
-const LOOP_SHIFT: u32 = 2;
+/// Rows whose arguments are taken by a loop, for each that counts as work, as a power of two.
+const GROUPED_SHIFT: u32 = 2;
 
 /// Fewest rows of a batch that are turned into columns, to be computed together.
 const ROWS_MIN: usize = 32;
@@ -35,11 +41,12 @@ impl AggregateOperator<'_> {
         self.scratch.reset();
         let (batch, first) = (&self.input.batch, self.input.taken);
         let vectors;
-        let columns = match batch.columns() {
-            Some(columns) => columns.view(),
+        let (columns, until) = match batch.columns() {
+            Some(columns) => (columns.view(), batch.len()),
             None if self.computes && batch.len() - first >= ROWS_MIN => {
-                vectors = turned(batch, first, &self.used);
-                View::of(&vectors, batch.len() - first)
+                let rows = (COLUMN_VALUES / self.used.len().max(1)).min(batch.len() - first);
+                vectors = turned(batch, first..first + rows, &self.used);
+                (View::of(&vectors, rows), first + rows)
             }
             None => return Ok(false),
         };
@@ -74,51 +81,87 @@ impl AggregateOperator<'_> {
             }
         }
         let positions: Vec<u32> = columns.positions().map(|at| at as u32).collect();
-        let keys = side_by_side(&keys, &positions);
-        for (set, groups) in self.plan.sets.iter().zip(&mut self.sets) {
-            groups.make_room(positions.len(), context).await?;
-            let own = keys_of_set(set, self.plan.keys.len(), &keys);
-            let found = groups.of(&self.calls, own.as_ref().unwrap_or(&keys), positions.len())?;
-            context.pause(positions.len()).await;
-            for (number, (call, arguments)) in self.calls.iter().zip(&arguments).enumerate() {
-                let of_taken;
-                let rows = match &taken[number] {
-                    None => GroupedRows {
-                        positions: &positions,
-                        groups: &found,
-                    },
-                    Some(taken) => {
-                        of_taken = groups_at(taken, &positions, &found);
-                        GroupedRows {
-                            positions: taken,
-                            groups: &of_taken,
-                        }
-                    }
-                };
-                let mut function_context = computing.evaluator.context;
-                function_context.argument_types = &call.plan.argument_types;
-                let taking = Taking {
-                    call,
-                    number,
-                    arguments,
-                    function_context,
-                };
-                taking.take(groups, rows, context).await?;
-            }
-            groups.charge(context.memory())?;
+        let given = Given {
+            keys,
+            taken: &taken,
+            arguments,
+            function_context: computing.evaluator.context,
+        };
+        let piece = (COLUMN_VALUES / self.plan.keys.len().max(1)).max(1);
+        for positions in positions.chunks(piece) {
+            given
+                .take(positions, (self.plan, &self.calls, &mut self.sets), context)
+                .await?;
         }
-        self.input.taken = batch.len();
+        self.input.taken = until;
         Ok(true)
     }
 }
 
-/// Returns the columns `used` of the rows of a batch from `first` on; others are empty.
-fn turned<'a>(batch: &'a Rows, first: usize, used: &[usize]) -> Vec<Vector<'a>> {
+/// All that was computed of a batch.
+struct Given<'t, 'a> {
+    keys: Vec<Computed<'a>>,
+    /// Positions that each call takes, if it has a FILTER.
+    taken: &'t [Option<Vec<u32>>],
+    /// Arguments of each call, then its sort keys.
+    arguments: Vec<Vec<Computed<'a>>>,
+    function_context: Context<'a>,
+}
+
+impl Given<'_, '_> {
+    /// Takes the rows at some positions into account.
+    async fn take(
+        &self,
+        positions: &[u32],
+        (plan, calls, sets): (&Aggregate, &[Call<'_>], &mut [Groups]),
+        context: &ExecutionContext<'_>,
+    ) -> Result<()> {
+        let keys = side_by_side(&self.keys, positions);
+        for (set, groups) in plan.sets.iter().zip(sets) {
+            groups.make_room(positions.len(), context).await?;
+            let own = keys_of_set(set, plan.keys.len(), &keys);
+            let found = groups.of(calls, own.as_ref().unwrap_or(&keys), positions.len())?;
+            context.pause(positions.len()).await;
+            let all = GroupedRows {
+                positions,
+                groups: &found,
+            };
+            for (number, call) in calls.iter().enumerate() {
+                let of_taken;
+                let rows = match &self.taken[number] {
+                    None => all,
+                    Some(taken) => {
+                        of_taken = groups_at(taken, all);
+                        GroupedRows {
+                            positions: &of_taken.0,
+                            groups: &of_taken.1,
+                        }
+                    }
+                };
+                let mut function_context = self.function_context;
+                function_context.argument_types = &call.plan.argument_types;
+                let of_call = ColumnsOfCall {
+                    call,
+                    number,
+                    arguments: &self.arguments[number],
+                    function_context,
+                };
+                of_call.take(groups, rows, context).await?;
+            }
+            groups.charge(context.memory())?;
+        }
+        Ok(())
+    }
+}
+
+/// Returns the columns `used` of some rows of a batch; others are empty.
+fn turned<'a>(batch: &'a Rows, rows: Range<usize>, used: &[usize]) -> Vec<Vector<'a>> {
     let mut vectors = Vec::new();
     vectors.resize_with(batch.width(), Vector::default);
     for column in used {
         let vector = &mut vectors[*column];
-        (first..batch.len()).for_each(|at| vector.push(batch.row(at)[*column]));
+        rows.clone()
+            .for_each(|at| vector.push(batch.row(at)[*column]));
     }
     vectors
 }
@@ -186,17 +229,18 @@ fn side_by_side<'a>(columns: &[Computed<'a>], positions: &[u32]) -> Vec<Value<'a
     all
 }
 
-/// Returns the groups of the rows at the positions `taken`, which are some of all `positions`, both in ascending order.
-fn groups_at(taken: &[u32], positions: &[u32], groups: &[u32]) -> Vec<u32> {
-    let mut all = positions.iter().zip(groups);
-    let found = taken
+/// Returns those of `rows` whose positions are among `taken`, both in ascending order: positions and groups.
+fn groups_at(taken: &[u32], rows: GroupedRows<'_>) -> (Vec<u32>, Vec<u32>) {
+    let first = rows.positions.first().copied().unwrap_or(0);
+    let mut taken = taken[taken.partition_point(|at| *at < first)..]
         .iter()
-        .map(|at| all.find(|(position, _)| *position == at));
-    found.flatten().map(|(_, group)| *group).collect()
+        .peekable();
+    let all = rows.positions.iter().zip(rows.groups);
+    all.filter(|(at, _)| taken.next_if_eq(at).is_some()).unzip()
 }
 
 /// One call while it takes a batch into account.
-struct Taking<'t, 'a> {
+struct ColumnsOfCall<'t, 'a> {
     call: &'t Call<'t>,
     /// Number of the call among those of the plan.
     number: usize,
@@ -204,29 +248,33 @@ struct Taking<'t, 'a> {
     function_context: Context<'a>,
 }
 
-impl Taking<'_, '_> {
+impl ColumnsOfCall<'_, '_> {
     async fn take(
         &self,
         groups: &mut Groups,
         rows: GroupedRows<'_>,
         context: &ExecutionContext<'_>,
     ) -> Result<()> {
-        let states = &mut groups.states[self.number];
-        states.make_room(rows.groups, context).await?;
-        if self.take_by_loop(states, rows)? {
-            context.pause(rows.positions.len() >> LOOP_SHIFT).await;
+        if self.take_by_loop(&mut groups.states[self.number], rows)? {
+            context.pause(rows.positions.len() >> GROUPED_SHIFT).await;
             return Ok(());
         }
         let mut arguments = Vec::with_capacity(self.arguments.len());
-        for (at, group) in rows.positions.iter().zip(rows.groups) {
-            arguments.clear();
-            let values = self.arguments.iter().map(Computed::values);
-            arguments.extend(values.map(|values| values.at(*at as usize)));
-            let states = &mut groups.states[self.number];
-            groups.states_bytes +=
-                self.call
-                    .take(states, *group, &self.function_context, &arguments)?;
-            context.pause(1).await;
+        let pieces = rows.positions.chunks(BATCH_ROWS);
+        for (positions, of_piece) in pieces.zip(rows.groups.chunks(BATCH_ROWS)) {
+            groups.states[self.number]
+                .make_room(of_piece, context)
+                .await?;
+            for (at, group) in positions.iter().zip(of_piece) {
+                arguments.clear();
+                let values = self.arguments.iter().map(Computed::values);
+                arguments.extend(values.map(|values| values.at(*at as usize)));
+                let states = &mut groups.states[self.number];
+                groups.states_bytes +=
+                    self.call
+                        .take(states, *group, &self.function_context, &arguments)?;
+                context.pause(1).await;
+            }
         }
         Ok(())
     }

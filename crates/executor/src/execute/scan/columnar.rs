@@ -3,13 +3,16 @@
 //! Records are decoded into columns, many for a batch, and the filter is computed for all of them at once. A batch goes
 //! on where the task's turn has cut it.
 
-use batch::{COLUMN_ROWS, Columns, Rows, View};
+use batch::{BATCH_BYTES, COLUMN_ROWS, Columns, Rows, View};
 use planner::program::Program;
 use types::{Result, Scratch};
 
 use super::{
     super::ExecutionContext, End, Output, Progress, Reader, ScanOperator, unordered_piece,
 };
+
+/// Rows that a filter is computed for one after the other before the values that it has made are forgotten.
+const ROWS_AT_ONCE: usize = 64;
 
 /// Fewest records of a table that is read by columns: fewer are done before it pays.
 pub(super) const RECORDS_MIN: u64 = 4 * COLUMN_ROWS as u64;
@@ -24,7 +27,7 @@ impl Output for Columns {
         _: &[u8],
         record: &[u8],
     ) -> Result<bool> {
-        reader.take_columns(record, self)
+        reader.take_into(record, self)
     }
 
     #[inline(always)]
@@ -60,8 +63,7 @@ impl ScanOperator<'_> {
                 }
             }
             if let Some(filter) = &self.scan.filter {
-                self.scratch.reset();
-                let chosen = chosen(filter, context, &self.scratch, columns.view()).await?;
+                let chosen = chosen(filter, context, &mut self.scratch, columns.view()).await?;
                 columns.select(chosen);
             }
             out.end_columns();
@@ -78,20 +80,30 @@ impl ScanOperator<'_> {
 async fn chosen(
     filter: &Program,
     context: &ExecutionContext<'_>,
-    scratch: &Scratch,
+    scratch: &mut Scratch,
     columns: View<'_>,
 ) -> Result<Vec<u32>> {
+    scratch.reset();
     let mut evaluator = context.evaluator(scratch);
     if let Some(chosen) = filter.select_columns(&mut evaluator, columns).await {
         return Ok(chosen);
     }
-    let (mut chosen, mut row) = (Vec::new(), Vec::new());
-    for at in columns.positions() {
-        columns.read(at, &mut row);
-        if filter.holds(&mut evaluator, &row)? {
-            chosen.push(at as u32);
+    let (mut chosen, mut positions) = (Vec::new(), columns.positions().peekable());
+    while positions.peek().is_some() {
+        // Values that were made for some rows are forgotten before they are many.
+        scratch.reset();
+        let mut evaluator = context.evaluator(scratch);
+        let mut row = Vec::new();
+        for at in positions.by_ref().take(ROWS_AT_ONCE) {
+            columns.read(at, &mut row);
+            if filter.holds(&mut evaluator, &row)? {
+                chosen.push(at as u32);
+            }
+            context.pause(1).await;
+            if scratch.allocated_bytes() >= BATCH_BYTES {
+                break;
+            }
         }
-        context.pause(1).await;
     }
     Ok(chosen)
 }
