@@ -70,8 +70,9 @@ pub struct Rows {
     bases: Vec<NonNull<Value<'static>>>,
     /// Charge for the list of values; the arena has a charge of its own.
     charge: Charge,
-    /// A batch by columns, whose rows that count stand here instead of any by themselves, if their reader
-    /// [accepts columns](Rows::accept_columns).
+    /// Whether the reader of these rows [accepts columns](Rows::accept_columns).
+    accepts_columns: bool,
+    /// A batch by columns, whose rows that count stand here instead of any by themselves; made for the first one.
     columns: Option<Box<Columns>>,
 }
 
@@ -137,20 +138,24 @@ impl Rows {
             full: None,
             bases: Vec::new(),
             charge: Charge::default(),
+            accepts_columns: false,
             columns: None,
         }
     }
 
     /// Says that the reader of these rows takes them by columns, too.
     pub fn accept_columns(&mut self) {
-        self.columns.get_or_insert_default();
+        self.accepts_columns = true;
     }
 
     /// Returns an empty batch by columns to be filled instead of the rows, if their reader takes it; it counts once
     /// [`Rows::end_columns`] was called.
     pub fn begin_columns(&mut self) -> Option<&mut Columns> {
         debug_assert!(self.is_empty(), "rows beside columns");
-        let columns = self.columns.as_deref_mut()?;
+        if !self.accepts_columns {
+            return None;
+        }
+        let columns = self.columns.get_or_insert_default();
         columns.restart(self.width);
         Some(columns)
     }
@@ -465,6 +470,7 @@ impl Rows {
         self.clear();
         self.arena.release();
         self.charge = Charge::default();
+        self.accepts_columns = false;
         self.columns = None;
     }
 

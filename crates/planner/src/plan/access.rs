@@ -210,7 +210,7 @@ impl<'e> Choice<'e> {
                     .clone()
                     .filter(|bound| wanted.contains(&bound.comparison));
                 let along = bounds.map(|bound| bound.along(&keys[at..], &found.columns[at..]));
-                // Of several that are as good, the first one.
+                // The first of several bounds that are as good is taken.
                 let best = along
                     .rev()
                     .max_by_key(|bound| (bound.later.len(), bound.is_exact))?;
