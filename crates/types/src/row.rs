@@ -19,12 +19,14 @@
 //!
 //! A damaged row is an error when it is read, and never a panic.
 
+mod fields;
 mod writer;
 
 use crate::{
     Numeric, Result, Scalar, SqlError, SqlState, Type, Value,
     stored::{self, corrupted},
 };
+pub use fields::{Field, value_of_bytes};
 pub use writer::RowWriter;
 
 /// Maximum columns of a table.

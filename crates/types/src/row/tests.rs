@@ -184,3 +184,52 @@ fn cut_rows_are_errors_or_lack_only_their_end() {
         );
     }
 }
+
+/// A column's field has all of its value: integers, decimals and bytes become the value again.
+#[test]
+fn fields_become_values_again() {
+    let scratch = Scratch::new();
+    let mut columns = columns(&scratch);
+    let large = Numeric::parse("123456789012345678901234.5", &scratch).unwrap();
+    columns.push((Scalar::Numeric.into(), Value::Numeric(large)));
+    columns.push((Scalar::Numeric.into(), Value::Numeric(Numeric::NAN)));
+    columns.push((
+        Scalar::Numeric.into(),
+        Value::Numeric(Numeric::small(1, 300)),
+    ));
+    columns.push((Scalar::Text.into(), Value::Null));
+    let types: Vec<_> = columns.iter().map(|(ty, _)| *ty).collect();
+    let values: Vec<_> = columns.iter().map(|(_, value)| *value).collect();
+    let layout = RowLayout::new(&types).unwrap();
+    let mut bytes = Vec::new();
+    RowWriter::write(&layout, &values, &mut bytes).unwrap();
+    let mut wider = layout.clone();
+    wider.push(Scalar::Int4.into()).unwrap();
+    let row = Row::new(&wider, &bytes).unwrap();
+    let mut kinds = [0; 4];
+    for (at, (ty, value)) in columns.iter().enumerate() {
+        let (kind, again) = match row.field(at).unwrap().unwrap() {
+            Field::Null => (0, Value::Null),
+            Field::Integer(integer) => match *value {
+                Value::Bool(_) => (1, Value::Bool(integer == 1)),
+                Value::Float8(_) => (1, Value::Float8(f64::from_bits(integer.cast_unsigned()))),
+                _ => {
+                    assert_eq!(integer_of(*value), Some(integer));
+                    (1, *value)
+                }
+            },
+            Field::Decimal(mantissa, scale) => {
+                let number = Numeric::small(mantissa, scale.into());
+                (2, Value::Numeric(number))
+            }
+            Field::Bytes(bytes) => {
+                assert_eq!(row.stored(at).unwrap(), Some(Some(bytes)));
+                (3, value_of_bytes(bytes, *ty).unwrap())
+            }
+        };
+        kinds[kind] += 1;
+        assert_same(again, *value);
+    }
+    assert!(kinds[0] == 1 && kinds[2] == 1 && kinds[1] == 9, "{kinds:?}");
+    assert_eq!(row.field(columns.len()).unwrap(), None);
+}
