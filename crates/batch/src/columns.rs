@@ -5,8 +5,11 @@
 //! kept as if they borrowed for ever. They get in as copies into the arena ([`Columns::begin`]), and come out
 //! with the lifetime of a borrow of the batch ([`Columns::view`]), during which the arena is neither reset nor dropped.
 //! The arena does not move what it has given out.
+//!
+//! Values may also borrow from something shared that the batch owns in part ([`Columns::adopt`]) until its values
+//! are forgotten. Nobody can change what is shared while the batch owns it, and it does not move.
 
-use std::rc::Rc;
+use std::{any::Any, rc::Rc, sync::Arc};
 
 use types::{Charge, Memory, Result, Scratch, Value, row::Taking};
 
@@ -29,6 +32,8 @@ pub struct Columns {
     /// Positions that count, in ascending order; all if there is none.
     selection: Option<Vec<u32>>,
     arena: Scratch,
+    /// Owner of memory that values borrow, apart from the arena. It outlives the vectors.
+    owner: Option<Arc<dyn Any + Send + Sync>>,
     /// Charge for the vectors; the arena has a charge of its own.
     charge: Charge,
 }
@@ -119,6 +124,41 @@ impl Columns {
         self.len = 0;
         self.selection = None;
         self.arena.reset();
+        self.owner = None;
+    }
+
+    /// Fills the columns of an empty batch with `len` values each, which may borrow from `owner`: the batch owns it with
+    /// others until its rows are forgotten. `fill` is called for each column by its number.
+    ///
+    /// # Errors
+    /// The first error of `fill`; the batch is empty then.
+    ///
+    /// # Panics
+    /// If there are rows already, or a column is filled with other than `len` values.
+    pub fn adopt<T: Any + Send + Sync>(
+        &mut self,
+        owner: &Arc<T>,
+        len: usize,
+        mut fill: impl for<'o> FnMut(&'o T, usize, &mut Vector<'o>) -> Result<()>,
+    ) -> Result<()> {
+        assert!(self.is_empty(), "rows are in a batch to be filled");
+        // SAFETY: the batch owns the memory in part until its values are forgotten, or it is dropped; see the module's
+        // header. `fill` works for any lifetime, and cannot keep what it is lent.
+        let borrowed: &'static T = unsafe { &*Arc::as_ptr(owner) };
+        self.owner = Some(owner.clone());
+        for column in 0..self.vectors.len() {
+            if let Err(error) = fill(borrowed, column, &mut self.vectors[column]) {
+                self.clear();
+                return Err(error);
+            }
+            assert_eq!(
+                self.vectors[column].len(),
+                len,
+                "values of column {column} of a batch of {len}"
+            );
+        }
+        self.len = len;
+        Ok(())
     }
 
     /// Returns the number of positions, selected or not.
@@ -261,6 +301,49 @@ mod tests {
         assert!(row[1].is_same(&Value::Text("text 3")));
         drop(columns);
         assert_eq!(memory.used(), 0);
+    }
+
+    /// Values that borrow from an owner are there as long as they count, and the owner no longer than they; rows come
+    /// behind them.
+    #[test]
+    fn an_owner_lives_as_long_as_its_values() {
+        let owner = Arc::new(vec![String::from("one"), String::from("two")]);
+        let mut columns = texts(3);
+        columns.clear();
+        let fill = |owner: &Arc<Vec<String>>, columns: &mut Columns, is_refused: bool| {
+            columns.adopt(owner, 2, |owner, column, vector| {
+                match column {
+                    0 => vector.fill_integers(crate::IntegerKind::Int4, |list| list.extend([1, 2])),
+                    _ if is_refused => return Err(types::SqlError::unsupported("no more")),
+                    _ => vector.fill_texts(|list| list.extend(owner.iter().map(String::as_str))),
+                }
+                Ok(())
+            })
+        };
+        assert!(fill(&owner, &mut columns, true).is_err());
+        assert!(columns.is_empty() && Arc::strong_count(&owner) == 1);
+        fill(&owner, &mut columns, false).unwrap();
+        let text = String::from("three");
+        let mut row = columns.begin();
+        row.take(Value::Int4(3));
+        row.take(Value::Text(&text));
+        row.end();
+        assert_eq!((Arc::strong_count(&owner), columns.len()), (2, 3));
+        let weak = Arc::downgrade(&owner);
+        drop((owner, text));
+        let mut rows = Rows::new(2);
+        columns.add_to(&mut rows);
+        assert!(
+            columns
+                .view()
+                .vector(1)
+                .value(1)
+                .is_same(&Value::Text("two"))
+        );
+        columns.restart(2);
+        assert!(columns.is_empty() && weak.upgrade().is_none());
+        assert!(rows.row(1)[1].is_same(&Value::Text("two")));
+        assert!(rows.row(2)[1].is_same(&Value::Text("three")));
     }
 
     /// A selection of all rows is none.

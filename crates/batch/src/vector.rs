@@ -14,7 +14,7 @@
 //!
 //! NULLs are marked beside the values, whose places then hold something of no meaning.
 
-use types::{Numeric, Value};
+use types::{Numeric, Scalar, Type, Value};
 
 /// The type of a vector of integers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +47,23 @@ impl IntegerKind {
             Value::Time(value) => (Self::Time, value),
             Value::Timestamp(value) => (Self::Timestamp, value),
             Value::TimestampTz(value) => (Self::TimestampTz, value),
+            _ => return None,
+        })
+    }
+
+    /// Returns the kind of a type whose values are stored as integers.
+    pub fn of_type(ty: Type) -> Option<Self> {
+        let Type::Scalar(scalar) = ty else {
+            return None;
+        };
+        Some(match scalar {
+            Scalar::Int2 => Self::Int2,
+            Scalar::Int4 => Self::Int4,
+            Scalar::Int8 => Self::Int8,
+            Scalar::Date => Self::Date,
+            Scalar::Time => Self::Time,
+            Scalar::Timestamp => Self::Timestamp,
+            Scalar::TimestampTz => Self::TimestampTz,
             _ => return None,
         })
     }
@@ -127,7 +144,34 @@ fn list<T: Copy>(len: usize, at: usize, value: T, filler: T) -> Vec<T> {
     list
 }
 
+/// Makes methods by which a vector takes a form and the values that a function appends to its list, in place of those
+/// that it has. Memory of a list of the same form is kept.
+macro_rules! fill {
+    ($name:ident, $form:literal, $list:ident, $element:ty, [$($tag:ident: $type:ty)?]) => {
+        #[doc = concat!("Replaces all values by those that `fill` appends: ", $form, ". None is NULL.")]
+        pub fn $name(&mut self, $($tag: $type,)? fill: impl FnOnce(&mut Vec<$element>)) {
+            let mut list = match std::mem::take(&mut self.data) {
+                Data::$list($(fill!(ignored $tag),)? list) => list,
+                _ => Vec::new(),
+            };
+            list.clear();
+            fill(&mut list);
+            self.len = list.len();
+            self.nulls.clear();
+            self.data = Data::$list($($tag,)? list);
+        }
+    };
+    (ignored $tag:ident) => { _ };
+}
+
 impl<'a> Vector<'a> {
+    fill!(fill_integers, "integers of a kind", Integers, i64, [kind: IntegerKind]);
+    fill!(fill_decimals, "mantissas of numbers with this scale", Decimals, i64, [scale: u16]);
+    fill!(fill_floats, "floats", Floats, f64, []);
+    fill!(fill_bools, "truth values", Bools, bool, []);
+    fill!(fill_texts, "texts", Texts, &'a str, []);
+    fill!(fill_values, "values of any type", Values, Value<'a>, []);
+
     /// Makes a vector of `len` NULLs.
     pub fn nulls(len: usize) -> Self {
         Self {
@@ -384,6 +428,27 @@ mod tests {
                 assert!(is_same(&set), "{one:?} {two:?}: {set:?}");
             }
         }
+    }
+
+    /// A filled vector has the values it was filled with, whatever it had before, and none of the NULLs.
+    #[test]
+    fn a_vector_is_filled_anew() {
+        let mut vector = Vector::nulls(2);
+        vector.fill_integers(IntegerKind::Date, |list| list.extend([1, 2, 3]));
+        vector.mark_nulls(vec![false, true, false]);
+        assert!(vector.value(1).is_null() && vector.value(2).is_same(&Value::Date(3)));
+        vector.fill_integers(IntegerKind::Int4, |list| list.push(7));
+        assert!(vector.len() == 1 && vector.value(0).is_same(&Value::Int4(7)));
+        vector.fill_decimals(2, |list| list.push(150));
+        assert!(vector.value(0).is_same(&number(150, 2)));
+        vector.fill_floats(|list| list.push(0.5));
+        vector.fill_bools(|list| list.push(true));
+        assert!(vector.value(0).is_same(&Value::Bool(true)));
+        vector.fill_texts(|list| list.push("text"));
+        vector.push(Value::Text("other"));
+        assert!(vector.len() == 2 && vector.value(1).is_same(&Value::Text("other")));
+        vector.fill_values(|list| list.push(Value::Json("1")));
+        assert!(vector.len() == 1 && vector.value(0).is_same(&Value::Json("1")));
     }
 
     /// A vector that was cleared keeps its memory, and takes another form if other values come.
