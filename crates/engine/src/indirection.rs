@@ -155,9 +155,10 @@ impl Slot {
     /// Replaces `from` by `to` if it is still the head, and not marked.
     #[inline]
     pub(crate) fn replace(&self, from: Version, to: Version) -> bool {
+        // SeqCst: before the loads of `Chunks::supersede` (`columns.rs`).
         let exchanged =
             self.0
-                .compare_exchange(from.word(), to.word(), Ordering::AcqRel, Ordering::Relaxed);
+                .compare_exchange(from.word(), to.word(), Ordering::SeqCst, Ordering::Relaxed);
         exchanged.is_ok()
     }
 
@@ -168,10 +169,11 @@ impl Slot {
         let mut word = from.word();
         loop {
             let mark = word & MARK;
+            // SeqCst: as in `replace`.
             let exchanged = self.0.compare_exchange(
                 word,
                 to.word() | mark,
-                Ordering::AcqRel,
+                Ordering::SeqCst,
                 Ordering::Relaxed,
             );
             // The mark may have come or gone meanwhile; no other change is possible.
@@ -256,6 +258,8 @@ const RAMP: usize = (FULL_LOG2 - FIRST_LOG2 + 1) as usize;
 const SEGMENTS_MAX: usize = 1 << 14;
 /// Number of full-sized segments.
 const FULL_MAX: usize = SEGMENTS_MAX - RAMP;
+/// End of all RIDs, or beyond: the small segments count as full ones.
+pub(crate) const RIDS_END: u64 = (SEGMENTS_MAX as u64) << FULL_LOG2;
 /// Number of RIDs that a session takes at once.
 const RUN: u64 = 64;
 const _: () = assert!((1u64 << FIRST_LOG2).is_multiple_of(RUN));

@@ -12,6 +12,7 @@ mod certifier;
 mod changes;
 mod checkpoint;
 mod cold;
+mod columns;
 mod database;
 mod device_room;
 mod error;

@@ -47,7 +47,7 @@
 
 use crate::{
     per_context::{PerContext, SessionContexts},
-    sync::{AtomicBool, AtomicU64, Ordering},
+    sync::{AtomicBool, AtomicU64, Ordering, model_seq_cst},
     timestamp::{SEQUENCE_MASK, Timestamp, TransactionId},
 };
 
@@ -184,13 +184,6 @@ impl Status {
             }
         }
     }
-}
-
-/// Models the SeqCst of the accesses around it: the model checker knows SeqCst of fences only.
-#[inline(always)]
-fn model_seq_cst() {
-    #[cfg(loom)]
-    crate::sync::fence(Ordering::SeqCst);
 }
 
 /// Maximum spins before a waiting thread yields its core: certifying takes microseconds at most,

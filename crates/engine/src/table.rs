@@ -11,6 +11,7 @@ use memory::{Arena, Exhausted, Local};
 
 use crate::{
     catalog::{Life, definition::ObjectKey},
+    columns::{Block, Chunks},
     indirection::IndirectionArray,
     locks::Gate,
     secondary::list::Indexes,
@@ -35,6 +36,8 @@ pub struct Table {
     number: u32,
     pub(crate) index: Tree,
     pub(crate) records: IndirectionArray,
+    /// Blocks of columns beside the records.
+    pub(crate) chunks: Chunks<Block>,
     /// Indexes that writers of the table maintain.
     pub(crate) indexes: Indexes,
     /// Bytes of a recently written version. A hint; relaxed.
@@ -76,6 +79,7 @@ impl Table {
             arena: local.arena(),
             index: Tree::new(local)?,
             records: IndirectionArray::new(),
+            chunks: Chunks::new(),
             indexes: Indexes::default(),
             version_bytes_hint: AtomicUsize::new(HEADER_BYTES + 8),
             ttl_micros: AtomicU64::new(0),

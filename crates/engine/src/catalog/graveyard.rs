@@ -12,8 +12,9 @@
 //! 3. When all pins of that moment are gone, no thread has a pointer into the storage: collectors
 //!    look numbers up under a pin, and transactions while their anchors or snapshots keep the
 //!    storage. (A retry's anchor is newer than a lock that it inherits: `transaction/restart.rs`.)
-//! 4. Slot by slot, the newest versions are freed; then the nodes of the index; then the segments
-//!    of the indirection array. Each housekeeping of the worker frees a bounded amount.
+//! 4. The blocks of columns are given up (`columns.rs`); then, slot by slot, the newest versions are
+//!    freed; then the nodes of the index; then the segments of the indirection array. Each
+//!    housekeeping of the worker frees a bounded amount.
 //!
 //! # Each version is freed once
 //! A version that was superseded is in a queue of garbage, which names it by address and frees it
@@ -34,6 +35,7 @@ use memory::{Local, Stamp};
 
 use crate::{
     catalog::Catalog,
+    columns::ChunkId,
     database::Database,
     horizon::Horizon,
     indirection::{Head, Rid},
@@ -44,6 +46,9 @@ use crate::{
 
 /// Number of slots or nodes freed per call.
 const BUDGET: usize = 1024;
+
+/// Number of chunks whose blocks are given up per call: a block has some hundred kilobytes.
+const CHUNKS_BUDGET: u64 = 16;
 
 /// Dropped storage on its way to be freed.
 #[derive(Debug)]
@@ -60,6 +65,8 @@ enum Step {
     Waits(Timestamp),
     /// The storage was unregistered at this moment.
     Grace(Stamp),
+    /// Blocks of columns are being given up; the next chunk.
+    Blocks(ChunkId),
     /// Versions are being freed; the next slot.
     Slots(u64),
     Index(Demolition),
@@ -77,8 +84,15 @@ impl Grave {
             Step::Fresh | Step::Waits(_) => unreachable!("the grave was not opened"),
             Step::Grace(stamp) => {
                 if local.is_past(*stamp) {
-                    self.step = Step::Slots(0);
+                    self.step = Step::Blocks(ChunkId(0));
                 }
+            }
+            Step::Blocks(next) => {
+                let chunks = &self.table.chunks;
+                self.step = match chunks.drop_blocks(*next, CHUNKS_BUDGET, local) {
+                    Some(next) => Step::Blocks(next),
+                    None => Step::Slots(0),
+                };
             }
             Step::Slots(next) => {
                 let records = &self.table.records;

@@ -98,7 +98,7 @@ impl<'t> Statement<'t> {
                     return Ok(Written::Sought);
                 };
                 let rewritten = content.with(head.payload(), |new, strength| {
-                    self.rewrite((at, slot, head), key, new, strength)
+                    self.rewrite(table, (at, slot, head), key, new, strength)
                 });
                 match rewritten? {
                     None => return Ok(Written::Left),
@@ -160,6 +160,7 @@ impl<'t> Statement<'t> {
                 slot.replace(head, version)
             };
             if replaced {
+                table.chunks.supersede(rid, memory);
                 let old = (head, head.block_bytes() as u32);
                 // Commit needs the key of a deletion, undo that of a tombstone, the log all keys.
                 let logs = transaction.session.lane().is_some() && !is_derived(table.number());
@@ -255,6 +256,7 @@ impl Statement<'_> {
     /// locked more strongly first. Keeps `own` if a savepoint was made since, or for the journal.
     fn rewrite(
         &self,
+        table: &Table,
         (at, slot, own): (usize, &Slot, Version),
         key: &[u8],
         value: Option<&[u8]>,
@@ -281,6 +283,7 @@ impl Statement<'_> {
                 unsafe { version.free(memory, version.block_bytes()) };
                 return Ok(false);
             }
+            table.chunks.supersede(write.rid, memory);
             context.add_version(version);
             let saved = Saved {
                 write: at,
