@@ -8,10 +8,10 @@
 
 use index::csb::{CsbTree, Cursor};
 use interleave::{Interleaver, Lookup, Policy, Sequential, run_inline};
+use segment::{CodeSet, Codes};
 
 use crate::{
     DISTINCT_MAX,
-    codes::{CodeSet, Codes},
     error::ColumnError,
     store::{Bytes, Store},
     value::{Element, Key, Sought, Value},

@@ -19,7 +19,6 @@
 //!
 //! The crate knows no transactions, and rows are not deleted.
 
-mod codes;
 mod column;
 mod decimal;
 mod delta;
@@ -39,7 +38,6 @@ mod loom_tests;
 #[cfg(all(test, not(loom)))]
 mod tests;
 
-pub use codes::{CodeSet, Codes, PackedCodes};
 pub use column::Column;
 pub use decimal::{Decimal, DecimalError};
 pub use delta::Delta;
@@ -47,6 +45,7 @@ pub use error::ColumnError;
 pub use in_predicate::InPredicate;
 pub use main_part::Main;
 pub use merge::{Merge, Progress};
+pub use segment::{CodeSet, Codes, PackedCodes};
 pub use snapshot::Snapshot;
 pub use store::{Bytes, Fixed, Store, Strings};
 pub use value::{Date, Element, Key, Sought, Timestamp, Value};

@@ -6,10 +6,10 @@
 //! Invariant: no row's code is greater than that of NULL, and a row has the code of NULL only if `has_nulls` is set.
 
 use interleave::{Interleaver, Lookup, Policy};
+use segment::{CodeSet, Codes, PackedCodes, codes::bits_for};
 
 use crate::{
     DISTINCT_MAX,
-    codes::{CodeSet, Codes, PackedCodes, bits_for},
     error::ColumnError,
     store::Store,
     value::{Element, Key, Sought, Value},
@@ -160,7 +160,7 @@ impl<V: Value> Main<V> {
 
     /// Returns the codes of all rows.
     pub fn codes(&self) -> Codes<'_> {
-        Codes::Packed(&self.codes)
+        Codes::Packed(self.codes.as_slice())
     }
 
     pub(crate) fn packed(&self) -> &PackedCodes {

@@ -9,10 +9,13 @@
 //! that fails has done nothing that it would do again.
 
 use index::csb::Cursor;
+use segment::{
+    PackedCodes,
+    codes::{BLOCK, bits_for},
+};
 
 use crate::{
     DISTINCT_MAX,
-    codes::{BLOCK, PackedCodes, bits_for},
     column::{Live, Shared},
     delta::Delta,
     error::ColumnError,
@@ -216,7 +219,7 @@ impl<V: Value> Merge<V> {
             let row = codes.len();
             // A Main's rows come in whole blocks, as the new rows do until the Main's are all translated.
             let (mut block, count) = if row < in_main {
-                self.main.packed().block(row / BLOCK)
+                self.main.packed().as_slice().block(row / BLOCK)
             } else {
                 let some = &numbers[row - in_main..];
                 let some = &some[..some.len().min(BLOCK)];

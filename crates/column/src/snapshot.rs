@@ -1,7 +1,8 @@
 //! State of a column at one moment.
 
+use segment::CodeSet;
+
 use crate::{
-    codes::CodeSet,
     column::Live,
     delta::Delta,
     error::ColumnError,

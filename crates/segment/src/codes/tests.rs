@@ -35,18 +35,74 @@ fn packed_codes_are_those_that_were_put_in() {
             for packed in [&bulk, &pushed, &pieces] {
                 assert_eq!((packed.len(), packed.is_empty()), (count, count == 0));
                 let words = count.div_ceil(64) * width as usize + 8;
-                assert_eq!(packed.words().len(), words);
+                assert_eq!(packed.as_slice().words().len(), words);
                 let got: Vec<u32> = (0..count).map(|at| packed.get(at)).collect();
                 assert_eq!(got, codes);
-                assert_eq!(packed.words(), bulk.words());
+                assert_eq!(packed.as_slice().words(), bulk.as_slice().words());
                 for (number, expected) in codes.chunks(64).enumerate() {
-                    let (block, rows) = packed.block(number);
+                    let (block, rows) = packed.as_slice().block(number);
                     assert_eq!(&block[..rows], expected);
                     assert!(block[rows..].iter().all(|&code| code == 0));
                 }
             }
         }
     }
+}
+
+#[test]
+fn all_machines_unpack_what_was_packed() {
+    let mut state = 4;
+    for width in 1..=32 {
+        for count in [0, 1, 64, 100, 1000] {
+            let codes = numbers(count, width, &mut state);
+            let packed = PackedCodes::from_codes(width, codes.iter().copied()).unwrap();
+            for range in [
+                0..count,
+                count / 3..count,
+                count / 2..count / 2,
+                0..count - count / 7,
+            ] {
+                for &machine in Machine::ALL.iter().filter(|machine| machine.is_there()) {
+                    let mut blocks = Vec::new();
+                    packed
+                        .as_slice()
+                        .each_block_on(machine, range.clone(), |some| {
+                            assert!((1..=BLOCK).contains(&some.len()));
+                            blocks.extend_from_slice(some);
+                        });
+                    assert_eq!(
+                        blocks,
+                        codes[range.clone()],
+                        "{machine:?} {width} {range:?}"
+                    );
+                }
+                let mut found = vec![7];
+                packed.as_slice().unpack(range.clone(), &mut found);
+                assert_eq!(found[1..], codes[range]);
+            }
+        }
+    }
+}
+
+#[test]
+fn words_behind_borrowed_codes_may_be_anything() {
+    let mut state = 5;
+    for width in 1..=32 {
+        let mut words: Vec<u64> = (0..2 * width + 8).map(|_| random(&mut state)).collect();
+        assert!(PackedSlice::new(&words[1..], 100, width).is_none());
+        let read = |words: &[u64]| {
+            let mut codes = Vec::new();
+            let slice = PackedSlice::new(words, 100, width).unwrap();
+            slice.unpack(0..100, &mut codes);
+            assert!(codes.iter().copied().eq((0..100).map(|at| slice.get(at))));
+            codes
+        };
+        let codes = read(&words);
+        words[2 * width as usize..].fill(0);
+        assert_eq!(read(&words), codes);
+    }
+    assert!(PackedSlice::new(&[0; 64], 1, 0).is_none());
+    assert!(PackedSlice::new(&[0; 64], 1, 33).is_none());
 }
 
 #[test]
@@ -114,7 +170,7 @@ fn scans_find_the_rows_of_all_kinds_of_sets_at_all_widths() {
                 let set = CodeSet::new(&mut list, 1 << width).unwrap();
                 assert_eq!((set.len(), set.is_empty()), (list.len(), list.is_empty()));
                 forms.insert(set.form_name());
-                check(Codes::Packed(&packed), &plain, &set, &list);
+                check(Codes::Packed(packed.as_slice()), &plain, &set, &list);
                 check(Codes::Plain(&plain), &plain, &set, &list);
             }
             let from = random(&mut state) as u32 & (mask(width) / 2);
@@ -127,7 +183,7 @@ fn scans_find_the_rows_of_all_kinds_of_sets_at_all_widths() {
             let mut list = list;
             list.sort_unstable();
             check(
-                Codes::Packed(&packed),
+                Codes::Packed(packed.as_slice()),
                 &plain,
                 &CodeSet::range(range),
                 &list,

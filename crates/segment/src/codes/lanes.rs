@@ -93,3 +93,28 @@ pub(super) trait Unpack<L: Lanes>: Copy {
     /// instructions are there.
     unsafe fn unpack(&self, block: *const u64, group: usize) -> L::Vector;
 }
+
+/// Work on blocks of codes, in whichever way these are read.
+pub(super) trait OnBlocks<L: Lanes> {
+    /// Does the work.
+    ///
+    /// # Safety
+    /// The instructions are there.
+    unsafe fn run<U: Unpack<L>>(self, unpack: U);
+}
+
+/// Does work on blocks of packed codes of `width` bits by the fastest reader of such codes.
+///
+/// # Safety
+/// See [`Lanes::splat`]; the width is 1 to 32.
+#[inline(always)]
+pub(super) unsafe fn by_width<L: Lanes>(width: u32, work: impl OnBlocks<L>) {
+    // SAFETY: as the caller promises.
+    unsafe {
+        match width {
+            ..=NARROW_MAX => work.run(L::narrow(width)),
+            32 if cfg!(target_endian = "little") => work.run(L::plain()),
+            _ => work.run(L::wide(width)),
+        }
+    }
+}

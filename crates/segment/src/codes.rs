@@ -2,9 +2,10 @@
 //!
 //! | part | item or file |
 //! | --- | --- |
-//! | codes of 1 to 32 bits, packed | [`PackedCodes`] |
+//! | codes of 1 to 32 bits, packed | [`PackedCodes`]; [`PackedSlice`], which borrows them |
 //! | sets of codes, and the forms they take | [`CodeSet`] |
 //! | the scan | [`Codes::scan`], `scan.rs` |
+//! | unpacking of many codes at once | [`PackedSlice::unpack`], `unpack.rs` |
 //! | unpacking and comparing, eight or sixteen codes at a time | `lanes.rs`; by the instructions of `machine.rs` |
 //!
 //! # Layout
@@ -17,6 +18,7 @@ mod machine;
 mod packed;
 mod scan;
 mod set;
+mod unpack;
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -24,21 +26,20 @@ mod avx2;
 mod avx512;
 mod portable;
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod tests;
 
-pub use packed::PackedCodes;
-pub(crate) use packed::bits_for;
+pub use packed::{PackedCodes, PackedSlice, bits_for};
 pub use set::CodeSet;
 
-/// Codes of a block.
-pub(crate) const BLOCK: usize = 64;
+/// Codes of a block of packed codes.
+pub const BLOCK: usize = 64;
 
 /// Codes to be scanned.
 #[derive(Clone, Copy, Debug)]
 pub enum Codes<'c> {
     /// Packed codes.
-    Packed(&'c PackedCodes),
+    Packed(PackedSlice<'c>),
     /// One number for each code.
     Plain(&'c [u32]),
 }

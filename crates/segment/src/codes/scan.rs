@@ -11,13 +11,10 @@ use self::membership::{Few, InBitmap, InFilter, InRange, Test};
 
 use super::{
     BLOCK, CodeSet, Codes,
-    lanes::{Lanes, NARROW_MAX, Unpack},
-    machine::Machine,
-    portable::Portable,
+    lanes::{Lanes, OnBlocks, Unpack, by_width},
+    machine::{Machine, Work},
     set::{FACTOR, FEW_MAX, Filter, Form},
 };
-#[cfg(target_arch = "x86_64")]
-use super::{avx2::Avx2, avx512::Avx512};
 
 impl Codes<'_> {
     /// Finds the rows of a range whose codes are in `set`. Passes a row and a mask to `found`: if bit `i` of the mask
@@ -68,38 +65,13 @@ impl Codes<'_> {
         found: impl FnMut(usize, u64),
     ) {
         assert!(rows.end <= self.len(), "there are {} rows", self.len());
-        assert!(machine.is_there(), "the machine has no {machine:?}");
-        let scan = Scan {
+        machine.run(Scan {
             codes: *self,
             rows,
             set,
             found,
-        };
-        match machine {
-            // SAFETY: the portable scan needs no instructions.
-            Machine::Portable => unsafe { scan.run::<Portable>() },
-            // SAFETY: asserted above.
-            #[cfg(target_arch = "x86_64")]
-            Machine::Avx2 => unsafe { with_avx2(scan) },
-            // SAFETY: asserted above.
-            #[cfg(target_arch = "x86_64")]
-            Machine::Avx512 => unsafe { with_avx512(scan) },
-        }
+        });
     }
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-fn with_avx2<F: FnMut(usize, u64)>(scan: Scan<'_, F>) {
-    // SAFETY: this function has the instructions.
-    unsafe { scan.run::<Avx2>() }
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512bw,avx512vbmi")]
-fn with_avx512<F: FnMut(usize, u64)>(scan: Scan<'_, F>) {
-    // SAFETY: this function has the instructions.
-    unsafe { scan.run::<Avx512>() }
 }
 
 struct Scan<'s, F> {
@@ -134,11 +106,7 @@ impl Span {
     }
 }
 
-impl<F: FnMut(usize, u64)> Scan<'_, F> {
-    /// Runs the scan.
-    ///
-    /// # Safety
-    /// The caller has the instructions.
+impl<F: FnMut(usize, u64)> Work for Scan<'_, F> {
     #[inline(always)]
     unsafe fn run<L: Lanes>(mut self) {
         let rows = self.rows.clone();
@@ -157,13 +125,8 @@ impl<F: FnMut(usize, u64)> Scan<'_, F> {
                 };
                 // SAFETY: the vector has all blocks of its rows and eight words more.
                 unsafe {
-                    match width {
-                        ..=NARROW_MAX => self.over::<L, _>(&span, L::narrow(width)),
-                        32 if cfg!(target_endian = "little") => {
-                            self.over::<L, _>(&span, L::plain())
-                        }
-                        _ => self.over::<L, _>(&span, L::wide(width)),
-                    }
+                    let scan = &mut self;
+                    by_width::<L>(width, Over { scan, span: &span });
                 }
             }
             Codes::Plain(codes) => {
@@ -189,7 +152,25 @@ impl<F: FnMut(usize, u64)> Scan<'_, F> {
             }
         }
     }
+}
 
+/// A scan over the blocks of a span.
+///
+/// Invariant: the span has its blocks.
+struct Over<'o, 's, F> {
+    scan: &'o mut Scan<'s, F>,
+    span: &'o Span,
+}
+
+impl<L: Lanes, F: FnMut(usize, u64)> OnBlocks<L> for Over<'_, '_, F> {
+    #[inline(always)]
+    unsafe fn run<U: Unpack<L>>(self, unpack: U) {
+        // SAFETY: as the caller promises, and the invariant says.
+        unsafe { self.scan.over::<L, U>(self.span, unpack) }
+    }
+}
+
+impl<F: FnMut(usize, u64)> Scan<'_, F> {
     /// Tests the blocks of a span by the form of the set.
     ///
     /// # Safety

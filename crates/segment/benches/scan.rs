@@ -1,12 +1,12 @@
 //! Benchmark of the cost of a row in scans of packed codes, by width and set.
 //!
-//! `cargo bench -p column --bench scan -- [rows]`; as a test, few rows.
+//! `cargo bench -p segment --bench scan -- [rows]`; as a test, few rows.
 
 #![allow(clippy::print_stdout)]
 
 use std::time::Instant;
 
-use column::{CodeSet, Codes, PackedCodes};
+use segment::{CodeSet, Codes, PackedCodes};
 
 /// Returns pseudo-random numbers (splitmix64).
 fn random(state: &mut u64) -> u64 {
@@ -47,7 +47,8 @@ fn main() {
             for _ in 0..5 {
                 let mut count = 0;
                 let start = Instant::now();
-                Codes::Packed(&packed).scan(0..rows, &set, |_, mask| count += mask.count_ones());
+                Codes::Packed(packed.as_slice())
+                    .scan(0..rows, &set, |_, mask| count += mask.count_ones());
                 best = best.min(start.elapsed().as_nanos() as f64 / rows as f64);
                 assert_eq!(count as usize, expected);
             }

@@ -8,7 +8,7 @@ use super::BLOCK;
 const PADDING: usize = 8;
 
 /// Returns the bits that codes below `count` need: 1 to 32.
-pub(crate) fn bits_for(count: u64) -> u32 {
+pub fn bits_for(count: u64) -> u32 {
     (u64::BITS - count.saturating_sub(1).leading_zeros()).clamp(1, 32)
 }
 
@@ -70,6 +70,15 @@ impl PackedCodes {
         }
         packed.extend(&batch[..filled])?;
         Ok(packed)
+    }
+
+    /// Returns the codes.
+    pub fn as_slice(&self) -> PackedSlice<'_> {
+        PackedSlice {
+            words: &self.words,
+            len: self.len,
+            width: self.width,
+        }
     }
 
     /// Returns the number of codes.
@@ -138,16 +147,13 @@ impl PackedCodes {
         Ok(())
     }
 
-    /// Returns the code at `at`.
+    /// Returns the code at `at`: see [`PackedSlice::get`].
     ///
     /// # Panics
     /// Panics if there is no such code.
     #[inline]
     pub fn get(&self, at: usize) -> u32 {
-        assert!(at < self.len, "there are {} codes", self.len);
-        let bit = at * self.width as usize;
-        let pair = u128::from(self.words[bit / 64]) | u128::from(self.words[bit / 64 + 1]) << 64;
-        (pair >> (bit % 64)) as u32 & mask(self.width)
+        self.as_slice().get(at)
     }
 
     /// Returns the address of a code, to be fetched before [`PackedCodes::get`].
@@ -155,27 +161,85 @@ impl PackedCodes {
         let byte = at.wrapping_mul(self.width as usize) / 8;
         self.words.as_ptr().cast::<u8>().wrapping_add(byte)
     }
+}
 
-    /// Returns the codes of a block, and how many it has.
+/// Borrowed codes of 1 to 32 bits each, packed without gaps.
+///
+/// Invariants: there are `len.div_ceil(64) * width + 8` words, the width is 1 to 32. Bits behind the last code and the
+/// last eight words may be anything.
+#[derive(Clone, Copy, Debug)]
+pub struct PackedSlice<'w> {
+    words: &'w [u64],
+    len: usize,
+    width: u32,
+}
+
+impl<'w> PackedSlice<'w> {
+    /// Returns the words that `len` codes of `width` bits take, without the words that are behind them.
+    pub fn words_of(len: usize, width: u32) -> usize {
+        len.div_ceil(BLOCK) * width as usize
+    }
+
+    /// Returns the first `len` codes of `width` bits of `words`, or `None` if the width is not 1 to 32, or there are
+    /// fewer than eight words behind the codes' blocks.
+    pub fn new(words: &'w [u64], len: usize, width: u32) -> Option<Self> {
+        if !(1..=32).contains(&width) {
+            return None;
+        }
+        let words = words.get(..Self::words_of(len, width).checked_add(PADDING)?)?;
+        Some(Self { words, len, width })
+    }
+
+    /// Returns the number of codes.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Returns whether there are no codes.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Returns the bits of each code.
+    #[inline]
+    pub fn width(&self) -> u32 {
+        self.width
+    }
+
+    /// Returns the code at `at`.
+    ///
+    /// # Panics
+    /// Panics if there is no such code.
+    #[inline]
+    pub fn get(&self, at: usize) -> u32 {
+        assert!(at < self.len, "there are {} codes", self.len);
+        self.read(at)
+    }
+
+    /// Returns the code at `at`, which is in a block of the slice.
+    #[inline]
+    fn read(&self, at: usize) -> u32 {
+        let bit = at * self.width as usize;
+        let pair = u128::from(self.words[bit / 64]) | u128::from(self.words[bit / 64 + 1]) << 64;
+        (pair >> (bit % 64)) as u32 & mask(self.width)
+    }
+
+    /// Returns the codes of a block, and how many it has. Codes behind the last of [`PackedCodes`] are 0.
     ///
     /// # Panics
     /// Panics if there is no such block.
-    pub(crate) fn block(&self, number: usize) -> ([u32; BLOCK], usize) {
+    pub fn block(&self, number: usize) -> ([u32; BLOCK], usize) {
         let from = number * BLOCK;
         assert!(from < self.len, "there are {} codes", self.len);
-        let mut codes = [0; BLOCK];
-        let words = &self.words[number * self.width as usize..][..self.width as usize + 1];
-        for (at, code) in codes.iter_mut().enumerate() {
-            let bit = at * self.width as usize;
-            let pair = u128::from(words[bit / 64]) | u128::from(words[bit / 64 + 1]) << 64;
-            *code = (pair >> (bit % 64)) as u32 & mask(self.width);
-        }
+        let codes = std::array::from_fn(|at| self.read(from + at));
         (codes, (self.len - from).min(BLOCK))
     }
 
-    /// Returns all words: blocks, then padding.
-    pub(super) fn words(&self) -> &[u64] {
-        &self.words
+    /// Returns all words: blocks, then eight words more.
+    #[inline]
+    pub(super) fn words(&self) -> &'w [u64] {
+        self.words
     }
 }
 
