@@ -29,6 +29,7 @@ mod portable;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use packed::{PADDING, append, mask};
 pub use packed::{PackedCodes, PackedSlice, bits_for};
 pub use set::CodeSet;
 

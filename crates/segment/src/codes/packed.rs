@@ -5,7 +5,7 @@ use std::collections::TryReserveError;
 use super::BLOCK;
 
 /// Words behind the last block, so that whole vectors can be read at its last code.
-const PADDING: usize = 8;
+pub(crate) const PADDING: usize = 8;
 
 /// Returns the bits that codes below `count` need: 1 to 32.
 pub fn bits_for(count: u64) -> u32 {
@@ -128,21 +128,12 @@ impl PackedCodes {
         self.words
             .try_reserve(words.saturating_sub(self.words.len()))?;
         self.words.resize(words, 0);
-        let mut bit = self.len * self.width as usize;
-        // The word that is being filled is kept in a variable.
-        let mut word = self.words[bit / 64];
-        for &code in codes {
-            let (at, shift) = (bit / 64, bit % 64);
-            word |= u64::from(code) << shift;
-            bit += self.width as usize;
-            if bit / 64 != at {
-                self.words[at] = word;
-                // The word is zero if the code ended with the word before: the shift is less than
-                // 64 twice over.
-                word = u64::from(code) >> 1 >> (63 - shift);
-            }
-        }
-        self.words[bit / 64] |= word;
+        pack(
+            codes,
+            self.width,
+            self.len * self.width as usize,
+            &mut self.words,
+        );
         self.len += codes.len();
         Ok(())
     }
@@ -243,7 +234,44 @@ impl<'w> PackedSlice<'w> {
     }
 }
 
+/// Appends the blocks of `codes`, with `width` bits each, to words that may have others before.
+///
+/// # Errors
+/// [`TryReserveError`] if memory is lacking; nothing was appended.
+///
+/// # Panics
+/// Panics if the width is not 1 to 32. In a build with debug assertions, panics if a code has more bits.
+pub(crate) fn append(codes: &[u32], width: u32, to: &mut Vec<u64>) -> Result<(), TryReserveError> {
+    debug_assert!(codes.iter().all(|&code| code <= mask(width)));
+    let from = to.len();
+    let words = PackedSlice::words_of(codes.len(), width);
+    to.try_reserve(words + 1)?;
+    // The packer looks at the word behind the last code's.
+    to.resize(from + words + 1, 0);
+    pack(codes, width, 0, &mut to[from..]);
+    to.truncate(from + words);
+    Ok(())
+}
+
+/// Writes `codes`, which have at most `width` bits, from bit `bit` of `words` on. The bits were 0, and there is a word
+/// behind the last code's.
+fn pack(codes: &[u32], width: u32, mut bit: usize, words: &mut [u64]) {
+    // The word that is being filled is kept in a variable.
+    let mut word = words[bit / 64];
+    for &code in codes {
+        let (at, shift) = (bit / 64, bit % 64);
+        word |= u64::from(code) << shift;
+        bit += width as usize;
+        if bit / 64 != at {
+            words[at] = word;
+            // The word is zero if the code ended with the word before: the shift is less than 64 twice over.
+            word = u64::from(code) >> 1 >> (63 - shift);
+        }
+    }
+    words[bit / 64] |= word;
+}
+
 /// Returns the mask of a code's bits.
-pub(super) fn mask(width: u32) -> u32 {
+pub(crate) fn mask(width: u32) -> u32 {
     u32::MAX >> (32 - width)
 }

@@ -1,0 +1,193 @@
+//! Blocks of rows by columns, opened from their words.
+
+use std::fmt;
+
+use crate::{
+    ROWS_MAX, SegmentError,
+    bytes::Bytes,
+    entry::{self, Content, ENTRY_WORDS, Entry, HEADER_WORDS},
+    integers::Integers,
+    words::{checksum, is_set},
+};
+
+/// An immutable block: a number of rows by columns, in one list of words.
+///
+/// Invariant: the words are as `entry::check` demands, that is, all that the directory names is there.
+pub struct Block {
+    words: Vec<u64>,
+    rows: usize,
+    columns: usize,
+}
+
+impl Block {
+    /// Opens the words of a block. The segments' checksums are left to [`Block::verify`]: reading a damaged segment
+    /// gives wrong values, and nothing else.
+    ///
+    /// # Errors
+    /// [`SegmentError`] if the words are not those of a block, or its directory is damaged.
+    pub fn open(words: Vec<u64>) -> Result<Block, SegmentError> {
+        let header = entry::check(&words)?;
+        Ok(Block {
+            words,
+            rows: header.rows,
+            columns: header.columns,
+        })
+    }
+
+    /// Checks the checksums of all segments.
+    ///
+    /// # Errors
+    /// [`SegmentError::Checksum`] names the first damaged column.
+    pub fn verify(&self) -> Result<(), SegmentError> {
+        (0..self.columns).try_for_each(|column| self.verify_column(column))
+    }
+
+    /// Checks the checksum of a column's segment.
+    ///
+    /// # Errors
+    /// [`SegmentError::Checksum`] if the segment is damaged.
+    ///
+    /// # Panics
+    /// Panics if there is no such column.
+    pub fn verify_column(&self, column: usize) -> Result<(), SegmentError> {
+        let entry = self.entry(column);
+        let segment = &self.words[entry.first..][..entry.words(self.rows)];
+        let is_sound = checksum(&[segment]) == entry.checksum;
+        is_sound.then_some(()).ok_or(SegmentError::Checksum(column))
+    }
+
+    /// Returns the number of rows: at most [`ROWS_MAX`].
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Returns the number of columns.
+    pub fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// Returns all words, from which the block can be opened again on a machine of the same byte order.
+    pub fn words(&self) -> &[u64] {
+        &self.words
+    }
+
+    /// Returns the bytes of memory that the block takes.
+    pub fn memory_bytes(&self) -> usize {
+        size_of::<Self>() + self.words.capacity() * size_of::<u64>()
+    }
+
+    /// Returns a column.
+    ///
+    /// # Panics
+    /// Panics if there is no such column.
+    pub fn column(&self, column: usize) -> Column<'_> {
+        Column {
+            words: &self.words,
+            rows: self.rows,
+            entry: self.entry(column),
+        }
+    }
+
+    fn entry(&self, column: usize) -> Entry {
+        assert!(column < self.columns, "there are {} columns", self.columns);
+        let at = HEADER_WORDS + column * ENTRY_WORDS;
+        Entry::decode(&self.words[at..], self.rows).expect("the entry was checked by `open`")
+    }
+}
+
+impl fmt::Debug for Block {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Block")
+            .field("rows", &self.rows)
+            .field("columns", &self.columns)
+            .field("words", &self.words.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Marks of a column without any value.
+static ALL_ABSENT: [u64; ROWS_MAX / 64] = [u64::MAX; ROWS_MAX / 64];
+
+/// A column of a block.
+#[derive(Clone, Copy, Debug)]
+pub struct Column<'b> {
+    words: &'b [u64],
+    rows: usize,
+    entry: Entry,
+}
+
+impl<'b> Column<'b> {
+    /// Returns the number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Returns a bit for each row, least significant first, which is set if the row has no value; `None` if all rows
+    /// have one. Bits behind the last row mean nothing.
+    pub fn absent(&self) -> Option<&'b [u64]> {
+        match self.entry.content {
+            Content::Absent => Some(&ALL_ABSENT[..self.rows.div_ceil(64)]),
+            _ if self.entry.has_absent => {
+                Some(&self.words[self.entry.first..][..self.entry.absent_words(self.rows)])
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns whether a row has no value.
+    ///
+    /// # Panics
+    /// Panics if there is no such row.
+    pub fn is_absent(&self, row: usize) -> bool {
+        assert!(row < self.rows, "there are {} rows", self.rows);
+        self.absent().is_some_and(|absent| is_set(absent, row))
+    }
+
+    /// Returns the bytes of the column's segment.
+    pub fn bytes(&self) -> usize {
+        self.entry.words(self.rows) * size_of::<u64>()
+    }
+
+    /// Returns the values.
+    pub fn values(&self) -> Values<'b> {
+        let absent = self.absent();
+        let words = &self.words[self.entry.first + self.entry.absent_words(self.rows)..];
+        match &self.entry.content {
+            Content::Absent => Values::Absent,
+            Content::Integers(stream) => {
+                Values::Integers(Integers::new(stream, words, self.rows, absent))
+            }
+            Content::Decimals(numbers, scales) => Values::Decimals {
+                numbers: Integers::new(numbers, words, self.rows, absent),
+                scales: Integers::new(
+                    scales,
+                    &words[numbers.words(self.rows)..],
+                    self.rows,
+                    absent,
+                ),
+            },
+            Content::Bytes(texts) => {
+                let bounds = &self.words[texts.bounds..];
+                Values::Bytes(Bytes::new(texts, words, bounds, self.rows, absent))
+            }
+        }
+    }
+}
+
+/// The values of a column, by their kind.
+#[derive(Clone, Copy, Debug)]
+pub enum Values<'b> {
+    /// No row has a value.
+    Absent,
+    /// Integers.
+    Integers(Integers<'b>),
+    /// Decimals: `number * 10 ^ -scale`.
+    Decimals {
+        /// The numbers.
+        numbers: Integers<'b>,
+        /// The scales, 0 to 255.
+        scales: Integers<'b>,
+    },
+    /// Lists of bytes.
+    Bytes(Bytes<'b>),
+}

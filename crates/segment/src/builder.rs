@@ -1,0 +1,198 @@
+//! Blocks, made of values.
+
+use crate::{
+    Block, Cells, SegmentError,
+    cells::Kind,
+    codes::PADDING,
+    encode::{self, Scratch},
+    entry::{BOUNDS_WORDS, Content, ENTRY_WORDS, Entry, HEADER_WORDS, Header},
+    words::checksum,
+};
+
+/// Makes blocks: takes the values of each column, then encodes column by column.
+#[derive(Debug)]
+pub struct Builder {
+    columns: Vec<Cells>,
+    /// Words of the block, as far as it is encoded.
+    words: Vec<u64>,
+    stage: Stage,
+    scratch: Scratch,
+}
+
+#[derive(Debug)]
+enum Stage {
+    /// Values come in.
+    Collecting,
+    /// Columns are encoded.
+    Encoding {
+        header: Header,
+        /// Columns that are encoded.
+        done: usize,
+        /// Words that they have, with the directory.
+        end: usize,
+        /// Place of the next bounds.
+        bounds: usize,
+    },
+}
+
+impl Builder {
+    /// Makes a builder of blocks of a number of columns.
+    ///
+    /// # Errors
+    /// [`SegmentError`] if there are more than 65,535 columns, or memory is lacking.
+    pub fn new(columns: usize) -> Result<Builder, SegmentError> {
+        if columns > usize::from(u16::MAX) {
+            return Err(SegmentError::TooManyColumns(columns));
+        }
+        let mut cells = Vec::new();
+        cells.try_reserve_exact(columns)?;
+        cells.resize_with(columns, Cells::default);
+        Ok(Builder {
+            columns: cells,
+            words: Vec::new(),
+            stage: Stage::Collecting,
+            scratch: Scratch::default(),
+        })
+    }
+
+    /// Returns the values of a column, to be added to.
+    ///
+    /// # Panics
+    /// Panics if there is no such column, or columns have been encoded since [`Builder::clear`].
+    #[inline]
+    pub fn cells(&mut self, column: usize) -> &mut Cells {
+        assert!(
+            matches!(self.stage, Stage::Collecting),
+            "a block that is being encoded takes no values"
+        );
+        &mut self.columns[column]
+    }
+
+    /// Forgets all values and encoded columns, and keeps their memory for another block.
+    pub fn clear(&mut self) {
+        self.columns.iter_mut().for_each(Cells::clear);
+        self.words.clear();
+        self.stage = Stage::Collecting;
+    }
+
+    /// Encodes the next column. Returns `false` if all have been encoded.
+    ///
+    /// # Errors
+    /// [`SegmentError`] if the columns have different numbers of rows, memory is lacking, or the block is too large.
+    /// The call may be tried again.
+    pub fn encode_next(&mut self) -> Result<bool, SegmentError> {
+        if let Stage::Collecting = self.stage {
+            self.stage = self.begin()?;
+        }
+        let Stage::Encoding {
+            header,
+            done,
+            end,
+            bounds,
+        } = &mut self.stage
+        else {
+            return Ok(false);
+        };
+        let Some(cells) = self.columns.get_mut(*done) else {
+            return Ok(false);
+        };
+        // A column that failed may have left words.
+        let first = *end;
+        self.words.truncate(first);
+        let entry = encode_column(cells, *bounds, &mut self.scratch, &mut self.words)?;
+        debug_assert_eq!(self.words.len() - first, entry.words(header.rows));
+        let encoded = entry.encode().ok_or(SegmentError::TooLarge)?;
+        self.words[HEADER_WORDS + *done * ENTRY_WORDS..][..ENTRY_WORDS].copy_from_slice(&encoded);
+        if let Content::Bytes(_) = entry.content {
+            *bounds += BOUNDS_WORDS;
+        }
+        *done += 1;
+        *end = self.words.len();
+        Ok(true)
+    }
+
+    /// Encodes the columns that are left, and returns the block. The builder takes values again after
+    /// [`Builder::clear`].
+    ///
+    /// # Errors
+    /// [`SegmentError`] as of [`Builder::encode_next`]. The call may be tried again.
+    pub fn finish(&mut self) -> Result<Block, SegmentError> {
+        while self.encode_next()? {}
+        let Stage::Encoding { header, end, .. } = self.stage else {
+            unreachable!("columns have been encoded");
+        };
+        let mut words = Vec::new();
+        words.try_reserve_exact(end + PADDING)?;
+        words.extend_from_slice(&self.words[..end]);
+        words.resize(end + PADDING, 0);
+        header.seal(&mut words)?;
+        Block::open(words)
+    }
+
+    /// Makes room for the directory.
+    fn begin(&mut self) -> Result<Stage, SegmentError> {
+        let expected = self.columns.first().map_or(0, Cells::rows);
+        for (column, cells) in self.columns.iter().enumerate() {
+            if cells.rows() != expected {
+                return Err(SegmentError::Rows {
+                    column,
+                    rows: cells.rows(),
+                    expected,
+                });
+            }
+        }
+        let columns = self.columns.len();
+        let is_bytes = |cells: &&Cells| cells.kind() == Some(Kind::Bytes);
+        let bounded = self.columns.iter().filter(is_bytes).count();
+        let bounds = HEADER_WORDS + columns * ENTRY_WORDS;
+        let end = bounds + bounded * BOUNDS_WORDS;
+        self.words.clear();
+        self.words.try_reserve(end)?;
+        self.words.resize(end, 0);
+        Ok(Stage::Encoding {
+            header: Header {
+                rows: expected,
+                columns,
+                directory_words: end,
+            },
+            done: 0,
+            end,
+            bounds,
+        })
+    }
+}
+
+/// Appends the segment of a column, and writes its bounds to place `bounds` if it has any.
+fn encode_column(
+    cells: &mut Cells,
+    bounds: usize,
+    scratch: &mut Scratch,
+    words: &mut Vec<u64>,
+) -> Result<Entry, SegmentError> {
+    let first = words.len();
+    let kind = cells.complete()?;
+    let has_absent = kind.is_some() && !cells.marks().is_empty();
+    if has_absent {
+        let marks = cells.rows().div_ceil(64);
+        words.try_reserve(marks)?;
+        words.extend_from_slice(cells.marks());
+        words.resize(first + marks, 0);
+    }
+    let content = match kind {
+        None => Content::Absent,
+        Some(Kind::Integers) => {
+            Content::Integers(encode::integers(cells.numbers(), scratch, words)?)
+        }
+        Some(Kind::Decimals) => Content::Decimals(
+            encode::integers(cells.numbers(), scratch, words)?,
+            encode::integers(cells.scales(), scratch, words)?,
+        ),
+        Some(Kind::Bytes) => Content::Bytes(encode::texts(cells, bounds, scratch, words)?),
+    };
+    Ok(Entry {
+        content,
+        has_absent,
+        first,
+        checksum: checksum(&[&words[first..]]),
+    })
+}
