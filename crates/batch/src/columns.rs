@@ -204,6 +204,17 @@ impl Columns {
         }
     }
 
+    /// Gives all rows this value in a column, in place of those that they have.
+    ///
+    /// # Panics
+    /// If there is no such column.
+    pub fn set_column(&mut self, column: usize, value: Value<'_>) {
+        let value = kept(&value, &self.arena);
+        let vector = &mut self.vectors[column];
+        vector.clear();
+        (0..self.len).for_each(|_| vector.push(value));
+    }
+
     /// Returns whether there are as many rows, or bytes, as operators hand over at once.
     #[inline]
     pub fn is_full(&self) -> bool {
@@ -329,8 +340,18 @@ mod tests {
         row.take(Value::Text(&text));
         row.end();
         assert_eq!((Arc::strong_count(&owner), columns.len()), (2, 3));
+        let text = String::from("all");
+        columns.set_column(0, Value::Text(&text));
+        drop(text);
+        assert!(
+            columns
+                .view()
+                .vector(0)
+                .value(2)
+                .is_same(&Value::Text("all"))
+        );
         let weak = Arc::downgrade(&owner);
-        drop((owner, text));
+        drop(owner);
         let mut rows = Rows::new(2);
         columns.add_to(&mut rows);
         assert!(

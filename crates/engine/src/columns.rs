@@ -11,6 +11,8 @@
 //! | one chunk: its block, the building of the next one | `columns/chunk.rs` |
 //! | marks | `columns/marks.rs` |
 //! | memory that counts towards the limit | `columns/charged.rs` |
+//! | blocks as tables have them, and the fields of their records | `columns/frozen.rs`, `columns/fields.rs` |
+//! | scans by blocks, and building on the way | `transaction/unordered_scan.rs` |
 //!
 //! # Invariants
 //! 1. *Old enough*: a block shows a record, at a position without a mark, as its head was when the block was built: a
@@ -74,6 +76,8 @@
 
 mod charged;
 mod chunk;
+mod fields;
+mod frozen;
 mod marks;
 
 use std::sync::{Arc, OnceLock};
@@ -85,11 +89,15 @@ use crate::{
     sync::{AtomicU64, Ordering, model_seq_cst},
 };
 
-use self::charged::Charged;
-pub(crate) use self::chunk::{Building, Chunk};
-
-/// Words of a block, as a device has them.
-pub(crate) type Block = Box<[u64]>;
+pub use self::{
+    charged::Charged,
+    fields::{RecordFields, Unsplit},
+    frozen::FrozenBlock,
+};
+pub(crate) use self::{
+    chunk::{Building, Chunk},
+    marks::MarkWords,
+};
 
 /// The model checker follows each word of the marks: its chunks have one.
 const CHUNK_LOG2: u32 = if cfg!(loom) { 6 } else { 12 };
@@ -181,10 +189,6 @@ impl<B> Chunks<B> {
     /// Begins to build a block of a chunk: see [`Building`]. `None` if a block is being built, the current one has few
     /// marks, the chunk is to be left alone, or there is no memory. Each building doubles the number of later attempts
     /// that are refused once the chunk has no block, or one with many marks.
-    #[cfg_attr(
-        any(loom, not(test)),
-        expect(dead_code, reason = "scans do not build or read blocks yet")
-    )]
     pub(crate) fn begin<'c>(&'c self, id: ChunkId, local: &'c Local) -> Option<Building<'c, B>> {
         self.prepare(id, &local.arena()).ok()?.begin(local)
     }

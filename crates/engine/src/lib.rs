@@ -51,6 +51,7 @@ pub use changes::{
 };
 pub use checkpoint::{CheckpointConfig, CheckpointError, CheckpointReport};
 pub use cold::{ColdConfig, ColdNodes, ColdUsage, Compacted, Demoted};
+pub use columns::{Charged, FrozenBlock, RecordFields, Unsplit};
 pub use database::{Database, DatabaseConfig};
 pub use error::{Abort, Error};
 pub use index::Direction;
@@ -70,9 +71,9 @@ pub use stats::{LogStats, TransactionStats};
 pub use table::Table;
 pub use timestamp::Timestamp;
 pub use transaction::{
-    Command, Commit, IndexPosition, Isolation, Present, RowFound, RowLocked, RowOutcome, Savepoint,
-    ScanPosition, Seeing, SharedSnapshot, StatementSnapshot, Transaction, TransactionOptions,
-    Unordered,
+    BlockScan, Command, Commit, IndexPosition, Isolation, Met, Present, RowFound, RowLocked,
+    RowOutcome, Savepoint, ScanPosition, Seeing, SharedSnapshot, StatementSnapshot, Transaction,
+    TransactionOptions, Unordered,
 };
 pub use ttl::{TableOptions, WallClock, WallTime};
 

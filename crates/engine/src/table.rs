@@ -11,7 +11,7 @@ use memory::{Arena, Exhausted, Local};
 
 use crate::{
     catalog::{Life, definition::ObjectKey},
-    columns::{Block, Chunks},
+    columns::{Chunks, FrozenBlock},
     indirection::IndirectionArray,
     locks::Gate,
     secondary::list::Indexes,
@@ -37,7 +37,7 @@ pub struct Table {
     pub(crate) index: Tree,
     pub(crate) records: IndirectionArray,
     /// Blocks of columns beside the records.
-    pub(crate) chunks: Chunks<Block>,
+    pub(crate) chunks: Chunks<FrozenBlock>,
     /// Indexes that writers of the table maintain.
     pub(crate) indexes: Indexes,
     /// Bytes of a recently written version. A hint; relaxed.

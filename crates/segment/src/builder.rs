@@ -1,7 +1,7 @@
 //! Blocks, made of values.
 
 use crate::{
-    Block, Cells, SegmentError,
+    Block, CellError, Cells, SegmentError,
     cells::Kind,
     codes::PADDING,
     encode::{self, Scratch},
@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// Makes blocks: takes the values of each column, then encodes column by column.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Builder {
     columns: Vec<Cells>,
     /// Words of the block, as far as it is encoded.
@@ -19,9 +19,10 @@ pub struct Builder {
     scratch: Scratch,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 enum Stage {
     /// Values come in.
+    #[default]
     Collecting,
     /// Columns are encoded.
     Encoding {
@@ -41,18 +42,9 @@ impl Builder {
     /// # Errors
     /// [`SegmentError`] if there are more than 65,535 columns, or memory is lacking.
     pub fn new(columns: usize) -> Result<Builder, SegmentError> {
-        if columns > usize::from(u16::MAX) {
-            return Err(SegmentError::TooManyColumns(columns));
-        }
-        let mut cells = Vec::new();
-        cells.try_reserve_exact(columns)?;
-        cells.resize_with(columns, Cells::default);
-        Ok(Builder {
-            columns: cells,
-            words: Vec::new(),
-            stage: Stage::Collecting,
-            scratch: Scratch::default(),
-        })
+        let mut builder = Builder::default();
+        builder.restart(columns)?;
+        Ok(builder)
     }
 
     /// Returns the values of a column, to be added to.
@@ -73,6 +65,34 @@ impl Builder {
         self.columns.iter_mut().for_each(Cells::clear);
         self.words.clear();
         self.stage = Stage::Collecting;
+    }
+
+    /// Forgets all values and encoded columns, as [`Builder::clear`] does, for a block of another number of columns.
+    ///
+    /// # Errors
+    /// [`SegmentError`] as of [`Builder::new`]; the builder is as it was.
+    pub fn restart(&mut self, columns: usize) -> Result<(), SegmentError> {
+        if columns > usize::from(u16::MAX) {
+            return Err(SegmentError::TooManyColumns(columns));
+        }
+        self.columns
+            .try_reserve_exact(columns.saturating_sub(self.columns.len()))?;
+        self.columns.resize_with(columns, Cells::default);
+        self.clear();
+        Ok(())
+    }
+
+    /// Gives all columns rows without a value, until they have `rows`.
+    ///
+    /// # Errors
+    /// [`CellError`] if a column is full, or memory is lacking; rows may have been added.
+    pub fn fill_to(&mut self, rows: usize) -> Result<(), CellError> {
+        for cells in &mut self.columns {
+            while cells.rows() < rows {
+                cells.absent()?;
+            }
+        }
+        Ok(())
     }
 
     /// Encodes the next column. Returns `false` if all have been encoded.

@@ -81,10 +81,6 @@ impl<B> Chunk<B> {
 
     /// Returns the current block, and copies its marks. A mark is in the copy if its writer has committed at or before
     /// a snapshot that the caller took before the call.
-    #[cfg_attr(
-        any(loom, not(test)),
-        expect(dead_code, reason = "scans do not build or read blocks yet")
-    )]
     #[inline]
     pub(crate) fn current(&self, _pin: &Pin<'_>, marks: &mut MarkWords) -> Option<Arc<Charged<B>>> {
         // SAFETY: the caller is pinned.
@@ -212,10 +208,6 @@ pub(crate) struct Building<'c, B> {
     block: Option<Arc<Charged<B>>>,
 }
 
-#[cfg_attr(
-    any(loom, not(test)),
-    expect(dead_code, reason = "scans do not build or read blocks yet")
-)]
 impl<B> Building<'_, B> {
     /// Marks a position of which the block will show no record.
     #[inline]

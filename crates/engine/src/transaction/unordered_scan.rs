@@ -19,14 +19,23 @@
 //! # What is not noted
 //! The scan does not note nodes of the index, by which a serializable transaction hears of new
 //! records where it has looked. Serializable transactions that may write therefore scan in order.
+//!
+//! # Blocks of columns
+//! A scan by blocks ([`Unordered::scan_blocks`]) hands the block of a chunk to its caller, with a copy of the marks, and
+//! looks at the slots of the marked positions alone. Each record is met once, since the copy is kept until the scan has
+//! gone through the chunk, whatever is marked meanwhile: it holds for the snapshot (`columns.rs`).
 
-use std::ops::ControlFlow;
+mod gather;
+
+use std::ops::{ControlFlow, Range};
 
 use interleave::{Point, Policy, leaf, turn_is_over, yield_now};
+use segment::Builder;
 
 use super::{Isolation, Statement, Transaction, visibility::Look};
 use crate::{
     cold::{ColdAddress, Fetched},
+    columns::{Charged, ChunkId, FrozenBlock, MarkWords, POSITIONS, RecordFields},
     error::Error,
     indirection::{Head, Rid},
     table::Table,
@@ -34,7 +43,8 @@ use crate::{
 };
 
 /// Number of slots that are looked at together. Divides the size of each segment of the array.
-const CHUNK: u64 = 64;
+const CHUNK: u64 = u64::BITS as u64;
+const _: () = assert!(POSITIONS as u64 % CHUNK == 0);
 
 /// Number of chunks visited under one pin.
 const CHUNKS_PER_PIN: usize = 16;
@@ -42,6 +52,28 @@ const CHUNKS_PER_PIN: usize = 16;
 /// Position of a scan without order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ScanPosition(u64);
+
+/// State of a scan by blocks; the default is the beginning.
+#[derive(Debug, Default)]
+pub struct BlockScan {
+    next: u64,
+    /// Marks of the chunk that the scan is in, if its caller has got the block.
+    marks: Option<Box<MarkWords>>,
+    /// Memory of blocks that are built on the way.
+    builder: Builder,
+}
+
+/// What a scan by blocks has come to.
+#[derive(Debug)]
+pub enum Met {
+    /// A block of which the caller reads the positions without a mark: position `p` has the bit `p % 64` of the word
+    /// `p / 64`. The scan goes on with the records at the marked positions.
+    Block(std::sync::Arc<Charged<FrozenBlock>>, Box<MarkWords>),
+    /// The visitor has broken the scan off.
+    Break,
+    /// There are no more records.
+    End,
+}
 
 /// Transaction that may scan in no order.
 #[derive(Clone, Copy, Debug)]
@@ -75,23 +107,84 @@ impl Unordered<'_> {
         from: ScanPosition,
         mut visit: impl FnMut(&[u8]) -> ControlFlow<()>,
     ) -> Result<Option<ScanPosition>, Error> {
+        let end = table.records.taken();
+        let next = self.scan_rids::<P>(table, from.0..end, None, &mut visit);
+        Ok(next.await?.map(ScanPosition))
+    }
+
+    /// Visits the records of `table` in no order, as [`Unordered::scan`] does, and by blocks where there are blocks of
+    /// columns. `fields` describes the table's records: a chunk that was scanned before gets a block on the way if
+    /// nobody has changed most of its records lately. A scan at another snapshot begins anew.
+    ///
+    /// # Errors
+    /// Fails as [`Transaction::scan`] does.
+    ///
+    /// # Suspension
+    /// Memory waits, and the ends of turns. Dropping the future is harmless; the scan may go on.
+    pub async fn scan_blocks<P: Policy>(
+        self,
+        table: &Table,
+        scan: &mut BlockScan,
+        fields: &dyn RecordFields,
+        mut visit: impl FnMut(&[u8]) -> ControlFlow<()>,
+    ) -> Result<Met, Error> {
+        let transaction = self.0;
+        let end = table.records.taken();
+        // Reads of records in blocks are not noted one by one, and values of tables with a TTL may have expired.
+        let may_use_blocks =
+            !transaction.context.dependencies.is_active() && table.time_to_live().is_none();
+        while scan.next < end {
+            let (id, position) = ChunkId::locate(Rid(scan.next));
+            let rids = id.rids();
+            if may_use_blocks && position == 0 && rids.end <= end && scan.marks.is_none() {
+                // The marks are copied after the snapshot was taken.
+                let _statement = transaction.statement(table)?;
+                let found = self.block_of::<P>(table, id, fields, &mut scan.builder);
+                if let Some((block, marks)) = found.await? {
+                    transaction.saw(block.newest());
+                    scan.marks = Some(marks.clone());
+                    return Ok(Met::Block(block, marks));
+                }
+            }
+            let rids = scan.next..rids.end.min(end);
+            let part = self.scan_rids::<P>(table, rids.clone(), scan.marks.as_deref(), &mut visit);
+            let told = part.await?;
+            scan.next = told.unwrap_or(rids.end);
+            if scan.next == rids.end {
+                scan.marks = None;
+            }
+            if told.is_some() {
+                return Ok(Met::Break);
+            }
+        }
+        Ok(Met::End)
+    }
+
+    /// Visits the records at some RIDs, or of those at the marked ones, which are in one chunk then. Returns where the
+    /// visitor has broken the scan off.
+    async fn scan_rids<P: Policy>(
+        self,
+        table: &Table,
+        mut rids: Range<u64>,
+        marks: Option<&MarkWords>,
+        visit: &mut impl FnMut(&[u8]) -> ControlFlow<()>,
+    ) -> Result<Option<u64>, Error> {
         let transaction = self.0;
         let statement = transaction.statement(table)?;
-        let end = table.records.taken();
-        let (mut from, mut thawed) = (from.0, Vec::new());
+        let mut thawed = Vec::new();
         loop {
-            let (thawed_now, visit) = (&thawed[..], &mut visit);
+            let (thawed_now, visit) = (&thawed[..], &mut *visit);
             let part = leaf!(
                 P,
-                statement.unordered_body(table, from..end, thawed_now, visit)
+                statement.unordered_body(table, rids.clone(), marks, thawed_now, visit)
             );
             let total = &transaction.context.scanned;
             total.set(total.get() + part.scanned);
             // A sibling under the same `join` may have aborted the transaction.
             transaction.check_open()?;
-            from = match part.stop {
+            rids.start = match part.stop {
                 Stop::End => return Ok(None),
-                Stop::Told(next) => return Ok(Some(ScanPosition(next))),
+                Stop::Told(next) => return Ok(Some(next)),
                 Stop::Cold { at, wanted } => {
                     let session = &transaction.session;
                     let fetched = session.fetch_all(&wanted, transaction.priority()).await;
@@ -130,7 +223,8 @@ impl Statement<'_> {
     async fn unordered_body<P: Policy>(
         &self,
         table: &Table,
-        rids: std::ops::Range<u64>,
+        rids: Range<u64>,
+        marks: Option<&MarkWords>,
         thawed: &[Fetched],
         visit: &mut impl FnMut(&[u8]) -> ControlFlow<()>,
     ) -> Part {
@@ -145,10 +239,18 @@ impl Statement<'_> {
             let _pin = session.memory.pin();
             for _ in 0..CHUNKS_PER_PIN {
                 let end = rids.end.min(next / CHUNK * CHUNK + CHUNK);
-                if P::MAY_SUSPEND || P::PREFETCHES {
-                    fetch_chunk::<P>(table, next..end, bytes).await;
+                let wanted = wanted(marks, next);
+                if wanted == 0 {
+                    next = end;
+                }
+                if next < end && (P::MAY_SUSPEND || P::PREFETCHES) {
+                    fetch_chunk::<P>(table, next..end, wanted, bytes).await;
                 }
                 while next < end {
+                    if !is_wanted(wanted, next) {
+                        next += 1;
+                        continue;
+                    }
                     let slot = table.records.slot(Rid(next));
                     let visible = match slot.head() {
                         Head::Version(head) => match transaction.look(slot, head, snapshot) {
@@ -169,7 +271,7 @@ impl Statement<'_> {
                         Err(address) => {
                             let Some(thawed) = thawed.iter().find(|one| one.address == *address)
                             else {
-                                let wanted = cold_in(table, next..end);
+                                let wanted = cold_in(table, next..end, wanted);
                                 let stop = Stop::Cold { at: next, wanted };
                                 return Part { scanned, stop };
                             };
@@ -201,12 +303,28 @@ impl Statement<'_> {
     }
 }
 
+/// Returns a bit for each of the slots that are looked at together with one: whether it is to be looked at. With marks,
+/// these are the marked ones.
+#[inline(always)]
+fn wanted(marks: Option<&MarkWords>, rid: u64) -> u64 {
+    marks.map_or(u64::MAX, |marks| {
+        marks[(rid / CHUNK) as usize % marks.len()]
+    })
+}
+
+#[inline(always)]
+fn is_wanted(wanted: u64, rid: u64) -> bool {
+    wanted >> (rid % CHUNK) & 1 == 1
+}
+
 /// Fetches the newest versions of some neighbours into the cache.
 #[inline(always)]
-async fn fetch_chunk<P: Policy>(table: &Table, rids: std::ops::Range<u64>, bytes: usize) {
+async fn fetch_chunk<P: Policy>(table: &Table, rids: Range<u64>, wanted: u64, bytes: usize) {
     let mut last: Option<Version> = None;
     for rid in rids {
-        if let Some(version) = table.records.slot(Rid(rid)).version() {
+        if is_wanted(wanted, rid)
+            && let Some(version) = table.records.slot(Rid(rid)).version()
+        {
             P::prefetch(version.address(), bytes);
             last = Some(version);
         }
@@ -218,7 +336,8 @@ async fn fetch_chunk<P: Policy>(table: &Table, rids: std::ops::Range<u64>, bytes
 }
 
 #[cold]
-fn cold_in(table: &Table, rids: std::ops::Range<u64>) -> Vec<ColdAddress> {
+fn cold_in(table: &Table, rids: Range<u64>, wanted: u64) -> Vec<ColdAddress> {
+    let rids = rids.filter(|rid| is_wanted(wanted, *rid));
     let heads = rids.map(|rid| table.records.slot(Rid(rid)).head());
     let cold = heads.filter_map(|head| match head {
         Head::Cold(address) => Some(address),

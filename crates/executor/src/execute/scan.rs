@@ -4,19 +4,24 @@
 //! nothing of the engine is held while the rows are used. A piece ends with a batch, or with the
 //! task's turn, wherever that is: also among records with one key of an index. Rows are decoded as
 //! far as the statement needs them, and copied only if the filter holds. Large tables are read by
-//! columns if the reader of the rows takes them (`scan/columnar.rs`).
+//! blocks of columns, and by columns if the reader of the rows takes them (`scan/columnar.rs`).
 
+mod blocks;
 mod columnar;
 
 use std::ops::{Bound, ControlFlow};
 
-use engine::{Direction, IndexPosition, ScanPosition};
+use engine::{Direction, IndexPosition, Met, ScanPosition};
 use interleave::{Interleaved, Turn};
 use types::{
     Result, Scratch, SqlError, SqlState, Value,
     row::{Row, Taking, integer_of},
 };
 
+use self::{
+    blocks::{BlockRows, StoredRows},
+    columnar::Blocks,
+};
 use super::{
     BATCH_ROWS, ExecutionContext,
     errors::of_engine,
@@ -185,6 +190,8 @@ enum Progress {
     At(Keys, Option<Vec<u8>>),
     /// Records of the whole table, in no order, have not been looked at from this position on.
     Unordered(ScanPosition),
+    /// As before, by blocks.
+    Blocks(Box<Blocks>),
     End,
 }
 
@@ -223,11 +230,8 @@ impl<'p> ScanOperator<'p> {
         if first {
             self.begin(context)?;
         }
-        if let Progress::Unordered(_) = self.progress
-            && self.scan.table.storage().records_estimate() >= columnar::RECORDS_MIN
-            && out.begin_columns().is_some()
-        {
-            return self.columns(context, out).await;
+        if let Progress::Blocks(_) = self.progress {
+            return self.by_blocks(context, out, first).await;
         }
         let mut wanted = if first { FIRST_ROWS } else { BATCH_ROWS };
         loop {
@@ -238,7 +242,7 @@ impl<'p> ScanOperator<'p> {
                 Progress::Unordered(position) => {
                     unordered_piece(self.scan, position, context, wanted, out).await?
                 }
-                Progress::Begin | Progress::End => return Ok(false),
+                Progress::Begin | Progress::Blocks(_) | Progress::End => return Ok(false),
             };
             match end {
                 End::Range => self.progress = Progress::End,
@@ -266,7 +270,11 @@ impl<'p> ScanOperator<'p> {
         let scan = self.scan;
         let is_whole = matches!(scan.access, AccessPath::Full) && !scan.ordered && !scan.with_key;
         if is_whole && context.reads.unordered().is_some() {
-            self.progress = Progress::Unordered(ScanPosition::default());
+            let records = scan.table.storage().records_estimate();
+            self.progress = match records >= columnar::RECORDS_MIN {
+                true => Progress::Blocks(Box::default()),
+                false => Progress::Unordered(ScanPosition::default()),
+            };
             return Ok(());
         }
         let everything = Keys {
@@ -582,4 +590,33 @@ async fn unordered_piece(
     };
     *position = next;
     Ok(end)
+}
+
+/// Scans by blocks, up to the next block, and otherwise as [`unordered_piece`].
+async fn piece_by_blocks(
+    scan: &Scan,
+    blocks: &mut Blocks,
+    context: &ExecutionContext<'_>,
+    wanted: usize,
+    out: &mut impl Output,
+) -> Result<End> {
+    let Some(unordered) = context.reads.unordered() else {
+        return Ok(End::Range);
+    };
+    let mut looking = Looking::new(scan, context, wanted, out)?;
+    let fields = StoredRows(&scan.rows);
+    let visit = |record: &[u8]| looking.visit(&[], record);
+    let storage = scan.table.storage();
+    let met = unordered.scan_blocks::<Interleaved>(storage, &mut blocks.scan, &fields, visit);
+    match met.await.map_err(|error| of_engine(error, &scan.table))? {
+        Met::Break => looking.end(),
+        Met::Block(block, marks) => {
+            blocks.rows = BlockRows::new(block, &marks[..], scan, &looking.reader.limits)?;
+            looking.end()
+        }
+        Met::End => {
+            looking.end()?;
+            Ok(End::Range)
+        }
+    }
 }

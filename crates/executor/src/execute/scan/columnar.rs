@@ -1,21 +1,37 @@
-//! Scans of whole tables by columns.
+//! Scans of whole tables by blocks of columns, and by columns.
 //!
-//! Records are decoded into columns, many for a batch, and the filter is computed for all of them at once. A batch goes
-//! on where the task's turn has cut it.
+//! The engine gives blocks where it has them, and records elsewhere. Rows of blocks are taken out column by column;
+//! records are decoded into columns, too, if the reader of the rows takes them. The filter is computed for all rows of
+//! a batch at once. A batch goes on where the task's turn has cut it.
 
-use batch::{BATCH_BYTES, COLUMN_ROWS, Columns, Rows, View};
-use planner::program::Program;
+use batch::{BATCH_BYTES, BATCH_ROWS, COLUMN_ROWS, Columns, Rows, View};
+use engine::BlockScan;
+use planner::{plan::Scan, program::Program};
 use types::{Result, Scratch};
 
 use super::{
-    super::ExecutionContext, End, Output, Progress, Reader, ScanOperator, unordered_piece,
+    super::ExecutionContext, End, FIRST_ROWS, Output, Progress, Reader, ScanOperator,
+    blocks::BlockRows, piece_by_blocks,
 };
 
 /// Rows that a filter is computed for one after the other before the values that it has made are forgotten.
 const ROWS_AT_ONCE: usize = 64;
 
-/// Fewest records of a table that is read by columns: fewer are done before it pays.
+/// Fewest records of a table that is read by blocks and by columns: fewer are done before it pays.
 pub(super) const RECORDS_MIN: u64 = 4 * COLUMN_ROWS as u64;
+
+/// State of a scan by blocks.
+#[derive(Default)]
+pub(super) struct Blocks {
+    pub(super) scan: BlockScan,
+    /// Rows of the block that the scan has come to.
+    pub(super) rows: Option<BlockRows>,
+    /// Whether there are no more records behind these rows.
+    is_over: bool,
+    /// A batch that rows of blocks are taken into if the reader takes no columns.
+    columns: Columns,
+    positions: Vec<u32>,
+}
 
 impl Output for Columns {
     #[inline(always)]
@@ -37,36 +53,31 @@ impl Output for Columns {
 }
 
 impl ScanOperator<'_> {
-    /// Reads records into the columns of `out` until there are many for which the filter holds, or no more.
-    pub(super) async fn columns(
+    /// Reads until there are rows for which the filter holds, or no more.
+    pub(super) async fn by_blocks(
         &mut self,
         context: &ExecutionContext<'_>,
         out: &mut Rows,
+        first: bool,
     ) -> Result<bool> {
-        while let Progress::Unordered(position) = &mut self.progress {
-            let Some(columns) = out.begin_columns() else {
+        let wanted = if first { FIRST_ROWS } else { BATCH_ROWS };
+        while let Progress::Blocks(blocks) = &mut self.progress {
+            if blocks.is_over {
+                self.progress = Progress::End;
                 return Ok(false);
-            };
-            loop {
-                let piece = unordered_piece(self.scan, position, context, COLUMN_ROWS, columns);
-                match piece.await? {
-                    End::Range => {
-                        self.progress = Progress::End;
-                        break;
-                    }
-                    End::Turn => context.end_turn().await,
-                    End::Batch => {}
+            }
+            let scratch = &mut self.scratch;
+            match out.begin_columns() {
+                Some(columns) => {
+                    blocks.columns(self.scan, context, scratch, columns).await?;
+                    out.end_columns();
                 }
-                columns.settle(context.memory())?;
-                if columns.is_full() {
-                    break;
+                None => {
+                    blocks
+                        .rows(self.scan, context, scratch, out, wanted)
+                        .await?;
                 }
             }
-            if let Some(filter) = &self.scan.filter {
-                let chosen = chosen(filter, context, &mut self.scratch, columns.view()).await?;
-                columns.select(chosen);
-            }
-            out.end_columns();
             if !out.is_empty() {
                 return Ok(true);
             }
@@ -74,6 +85,98 @@ impl ScanOperator<'_> {
         }
         Ok(false)
     }
+}
+
+impl Blocks {
+    /// Fills an empty batch by columns: with rows of the block, then with records up to the next block.
+    async fn columns(
+        &mut self,
+        scan: &Scan,
+        context: &ExecutionContext<'_>,
+        scratch: &mut Scratch,
+        columns: &mut Columns,
+    ) -> Result<()> {
+        self.take_rows(scan, context, columns, COLUMN_ROWS).await?;
+        while self.rows.is_none() && !self.is_over && !columns.is_full() {
+            self.piece(scan, context, COLUMN_ROWS, columns).await?;
+            columns.settle(context.memory())?;
+        }
+        filter(scan, context, scratch, columns).await
+    }
+
+    /// Adds about `wanted` rows: those of the block, or records.
+    async fn rows(
+        &mut self,
+        scan: &Scan,
+        context: &ExecutionContext<'_>,
+        scratch: &mut Scratch,
+        out: &mut Rows,
+        wanted: usize,
+    ) -> Result<()> {
+        if self.rows.is_none() {
+            return self.piece(scan, context, wanted, out).await;
+        }
+        let mut columns = std::mem::take(&mut self.columns);
+        columns.restart(scan.columns.len());
+        self.take_rows(scan, context, &mut columns, wanted).await?;
+        filter(scan, context, scratch, &mut columns).await?;
+        columns.add_to(out);
+        columns.clear();
+        self.columns = columns;
+        Ok(())
+    }
+
+    /// Takes about `wanted` rows of the block into an empty batch, if there is a block.
+    async fn take_rows(
+        &mut self,
+        scan: &Scan,
+        context: &ExecutionContext<'_>,
+        columns: &mut Columns,
+        wanted: usize,
+    ) -> Result<()> {
+        let Some(rows) = &mut self.rows else {
+            return Ok(());
+        };
+        let are_left = rows.take(scan, columns, &mut self.positions, wanted)?;
+        if !are_left {
+            self.rows = None;
+        }
+        columns.settle(context.memory())?;
+        context.pause(columns.len()).await;
+        Ok(())
+    }
+
+    /// Reads records into `out` up to the next block, until there are many, or the task's turn is over.
+    async fn piece(
+        &mut self,
+        scan: &Scan,
+        context: &ExecutionContext<'_>,
+        wanted: usize,
+        out: &mut impl Output,
+    ) -> Result<()> {
+        match piece_by_blocks(scan, self, context, wanted, out).await? {
+            End::Range => self.is_over = true,
+            End::Turn => context.end_turn().await,
+            End::Batch => {}
+        }
+        Ok(())
+    }
+}
+
+/// Lets those rows of a batch count alone for which the scan's filter holds.
+async fn filter(
+    scan: &Scan,
+    context: &ExecutionContext<'_>,
+    scratch: &mut Scratch,
+    columns: &mut Columns,
+) -> Result<()> {
+    if let Some(filter) = &scan.filter
+        && !columns.is_empty()
+    {
+        let chosen = chosen(filter, context, scratch, columns.view()).await?;
+        columns.select(chosen);
+    }
+    Ok(())
 }
 
 /// Returns the positions for which a filter holds.

@@ -1,0 +1,222 @@
+//! Building blocks of chunks that a scan comes by: the records' fields, gathered and encoded.
+//!
+//! A building looks at each slot once, by the protocol of `columns/chunk.rs`. It shows records alone whose newest
+//! version is in memory, was committed at or before the horizon, and is no tombstone; all other positions are left out.
+//! A chunk of which too few are left, or with records that the description does not split, keeps its records as they
+//! are.
+//!
+//! Bounds: a block has the records of one chunk; its columns are encoded one by one; a turn that is over ends a step
+//! after [`CHUNK`] records, or after a column.
+
+use std::{ops::Range, sync::Arc};
+
+use interleave::{Policy, leaf, turn_is_over, yield_now};
+use segment::Builder;
+
+use super::{CHUNK, Unordered, fetch_chunk};
+use crate::{
+    columns::{
+        Building, Charged, ChunkId, FrozenBlock, MarkWords, POSITIONS, RecordFields, Unsplit,
+    },
+    error::Error,
+    indirection::{Head, Rid},
+    table::Table,
+    timestamp::{Begin, Timestamp},
+    transaction::Statement,
+};
+
+/// Fewest records of a block: three quarters of its positions.
+const SHOWN_MIN: usize = POSITIONS / 4 * 3;
+
+/// Bytes of a chunk's records beyond which it gets no block: its columns would not fit into caches.
+const BYTES_MAX: usize = 64 << 20;
+
+/// Block that is being gathered.
+struct Gathering<'g> {
+    fields: &'g dyn RecordFields,
+    builder: &'g mut Builder,
+    /// Number of fields, once there was a record, and which of them are appended as bytes.
+    plain: Option<Vec<bool>>,
+    horizon: Timestamp,
+    newest: Timestamp,
+    /// Records, and their bytes.
+    shown: usize,
+    bytes: usize,
+}
+
+/// The reason why some records were not gathered.
+enum Refusal {
+    /// A field is to be appended as bytes: the block begins anew.
+    Mixed(usize),
+    /// There is to be no block.
+    Final,
+}
+
+impl Unordered<'_> {
+    /// Returns the block of a chunk, and its marks as they hold for the snapshot. A block is built if there is none, or
+    /// one with many marks, and the chunk's turn has come.
+    pub(super) async fn block_of<P: Policy>(
+        self,
+        table: &Table,
+        id: ChunkId,
+        fields: &dyn RecordFields,
+        builder: &mut Builder,
+    ) -> Result<Option<(Arc<Charged<FrozenBlock>>, Box<MarkWords>)>, Error> {
+        let transaction = self.0;
+        let memory = &transaction.session.memory;
+        if let Some(building) = table.chunks.begin(id, memory) {
+            self.build::<P>(table, id, fields, builder, building)
+                .await?;
+        }
+        let mut marks = Box::new([0; POSITIONS / CHUNK as usize]);
+        let pin = memory.pin();
+        let chunk = table.chunks.chunk(id);
+        let block = chunk.and_then(|chunk| chunk.current(&pin, &mut marks));
+        Ok(block.map(|block| (block, marks)))
+    }
+
+    async fn build<P: Policy>(
+        self,
+        table: &Table,
+        id: ChunkId,
+        fields: &dyn RecordFields,
+        builder: &mut Builder,
+        building: Building<'_, FrozenBlock>,
+    ) -> Result<(), Error> {
+        let transaction = self.0;
+        let statement = transaction.statement(table)?;
+        let mut gathering = Gathering {
+            fields,
+            builder,
+            plain: None,
+            horizon: transaction.session.database.horizon.horizon(),
+            newest: Timestamp(0),
+            shown: 0,
+            bytes: 0,
+        };
+        let mut rids = id.rids();
+        while !rids.is_empty() {
+            let (of_step, gathering_now, building) = (rids.clone(), &mut gathering, &building);
+            let gathered = leaf!(
+                P,
+                statement.gather_body(table, of_step, gathering_now, building)
+            );
+            transaction.check_open()?;
+            rids.start = match gathered {
+                Ok(next) => next,
+                Err(Refusal::Mixed(field)) => {
+                    // Each field is found to be mixed once at most. Positions that were left out stay so.
+                    gathering.begin_anew(field);
+                    id.rids().start
+                }
+                Err(Refusal::Final) => return Ok(()),
+            };
+            if turn_is_over() {
+                yield_now().await;
+            }
+        }
+        if gathering.shown < SHOWN_MIN {
+            return Ok(());
+        }
+        let newest = gathering.newest;
+        if builder.fill_to(POSITIONS).is_err() {
+            return Ok(());
+        }
+        loop {
+            match builder.encode_next() {
+                Ok(true) => {}
+                Ok(false) => break,
+                // Memory is lacking: records stay as they are.
+                Err(_) => return Ok(()),
+            }
+            if turn_is_over() {
+                yield_now().await;
+            }
+        }
+        if let Ok(block) = builder.finish() {
+            let bytes = block.memory_bytes();
+            // Without room for the block, records stay as they are.
+            let _ = building.publish(FrozenBlock::new(block, newest), bytes);
+        }
+        Ok(())
+    }
+}
+
+impl Gathering<'_> {
+    fn begin_anew(&mut self, mixed: usize) {
+        if let Some(plain) = &mut self.plain {
+            plain[mixed] = true;
+        }
+        self.builder.clear();
+        (self.newest, self.shown, self.bytes) = (Timestamp(0), 0, 0);
+    }
+
+    /// Appends a record at a position, before which there are `before` others without one.
+    fn append(&mut self, position: usize, record: &[u8], at: Timestamp) -> Result<(), Refusal> {
+        let count = self.fields.count(record).ok_or(Refusal::Final)?;
+        if self.plain.is_none() {
+            self.builder.restart(count).map_err(|_| Refusal::Final)?;
+        }
+        let plain = self.plain.get_or_insert_with(|| vec![false; count]);
+        self.bytes += record.len();
+        if plain.len() != count || self.bytes > BYTES_MAX {
+            return Err(Refusal::Final);
+        }
+        let filled = self.builder.fill_to(position);
+        filled.map_err(|_| Refusal::Final)?;
+        match self.fields.split(record, plain, self.builder) {
+            Ok(()) => {}
+            Err(Unsplit::Mixed(field)) if !plain[field] => return Err(Refusal::Mixed(field)),
+            Err(_) => return Err(Refusal::Final),
+        }
+        self.newest = self.newest.max(at);
+        self.shown += 1;
+        Ok(())
+    }
+
+    /// Appends the record of a head, if the block is to show it; returns whether it is.
+    fn take(&mut self, head: Head, position: usize) -> Result<bool, Refusal> {
+        let Head::Version(version) = head else {
+            return Ok(false);
+        };
+        match (version.begin(), version.payload()) {
+            (Begin::Committed(at), Some(record)) if at <= self.horizon => {
+                self.append(position, record, at)?;
+                Ok(true)
+            }
+            _ => Ok(false),
+        }
+    }
+}
+
+impl Statement<'_> {
+    /// Gathers records until the turn is over; returns the RID at which to go on.
+    async fn gather_body<P: Policy>(
+        &self,
+        table: &Table,
+        rids: Range<u64>,
+        gathering: &mut Gathering<'_>,
+        building: &Building<'_, FrozenBlock>,
+    ) -> Result<u64, Refusal> {
+        let transaction = self.transaction;
+        let bytes = table.prefetch_bytes();
+        let mut next = rids.start;
+        while next < rids.end {
+            let _pin = transaction.session.memory.pin();
+            let end = next + CHUNK;
+            fetch_chunk::<P>(table, next..end, u64::MAX, bytes).await;
+            for rid in next..end {
+                let position = ChunkId::locate(Rid(rid)).1;
+                let head = table.records.slot(Rid(rid)).head();
+                if !gathering.take(head, position)? {
+                    building.leave_out(position);
+                }
+            }
+            next = end;
+            if turn_is_over() {
+                break;
+            }
+        }
+        Ok(next)
+    }
+}
