@@ -19,6 +19,7 @@ mod steps;
 mod admission;
 mod anomalies;
 mod backup;
+mod blocks;
 mod changes;
 mod changes_of_tables;
 mod check;

@@ -1,0 +1,286 @@
+//! Scans by blocks of columns beside writers: they find what a scan by the index finds, at every snapshot.
+
+use std::{
+    cell::Cell,
+    ops::{Bound, ControlFlow},
+    rc::Rc,
+};
+
+use engine::{
+    BlockScan, DatabaseConfig, Direction, Error, Isolation, Met, RecordFields, Session, Table,
+    TableOptions, Transaction, Unsplit,
+};
+use interleave::{Sequential, run_inline};
+use segment::{Builder, CellError, Column, Values};
+
+use crate::{in_memory::in_memory, rng::Rng};
+
+/// Positions of a chunk.
+const CHUNK: u64 = 4096;
+
+/// Records of a number and a text: eight bytes, then all others.
+#[derive(Default)]
+struct Numbered {
+    /// Records that were split into fields.
+    split: Cell<usize>,
+}
+
+impl RecordFields for Numbered {
+    fn count(&self, record: &[u8]) -> Option<usize> {
+        (record.len() >= 8).then_some(2)
+    }
+
+    fn split(&self, record: &[u8], plain: &[bool], block: &mut Builder) -> Result<(), Unsplit> {
+        self.split.set(self.split.get() + 1);
+        let (number, text) = record.split_first_chunk::<8>().ok_or(Unsplit::Refused)?;
+        let integer = i64::from_le_bytes(*number);
+        let cells = block.cells(0);
+        // Numbers of no block's column of integers.
+        let added = match plain[0] || integer < 0 {
+            true => cells.bytes(number),
+            false => cells.integer(integer),
+        };
+        match added.and_then(|()| block.cells(1).bytes(text)) {
+            Ok(()) => Ok(()),
+            Err(CellError::Mixed) => Err(Unsplit::Mixed(0)),
+            Err(_) => Err(Unsplit::Refused),
+        }
+    }
+}
+
+fn record(number: i64, text: &str) -> Vec<u8> {
+    [&number.to_le_bytes()[..], text.as_bytes()].concat()
+}
+
+/// Returns the record at a row of a block.
+fn joined(number: Column<'_>, text: Column<'_>, row: usize) -> Vec<u8> {
+    let Values::Bytes(texts) = text.values() else {
+        panic!("texts are bytes");
+    };
+    let number = match number.values() {
+        Values::Integers(numbers) => numbers.get(row).to_le_bytes().to_vec(),
+        Values::Bytes(numbers) => numbers.get(row).to_vec(),
+        _ => panic!("numbers are integers or bytes"),
+    };
+    [&number, texts.get(row)].concat()
+}
+
+/// What a scan by blocks has found: records, how many of them in blocks, and the number of blocks.
+struct Found {
+    records: Vec<Vec<u8>>,
+    in_blocks: usize,
+    blocks: usize,
+}
+
+/// Scans by blocks, in pieces of at most `limit` records.
+fn by_blocks(transaction: &Transaction, table: &Table, fields: &Numbered, limit: usize) -> Found {
+    let mut found = Found {
+        records: Vec::new(),
+        in_blocks: 0,
+        blocks: 0,
+    };
+    let mut scan = BlockScan::default();
+    let unordered = transaction.unordered().unwrap();
+    loop {
+        let mut left = limit;
+        let piece = unordered.scan_blocks::<Sequential>(table, &mut scan, fields, |record| {
+            found.records.push(record.to_vec());
+            left -= 1;
+            match left {
+                0 => ControlFlow::Break(()),
+                _ => ControlFlow::Continue(()),
+            }
+        });
+        match run_inline(piece).unwrap() {
+            Met::End => break,
+            Met::Break => {}
+            Met::Block(block, marks) => {
+                let columns = block.columns();
+                columns.verify().unwrap();
+                assert_eq!(columns.rows() as u64, CHUNK);
+                let is_shown = |row: &usize| marks[row / 64] >> (row % 64) & 1 == 0;
+                let (number, text) = (columns.column(0), columns.column(1));
+                let rows = (0..columns.rows()).filter(is_shown);
+                let before = found.records.len();
+                found
+                    .records
+                    .extend(rows.map(|row| joined(number, text, row)));
+                found.in_blocks += found.records.len() - before;
+                found.blocks += 1;
+            }
+        }
+    }
+    found.records.sort_unstable();
+    found
+}
+
+/// Scans by the index.
+fn in_order(transaction: &Transaction, table: &Table) -> Vec<Vec<u8>> {
+    let all = (Bound::Unbounded::<&[u8]>, Bound::Unbounded);
+    let mut records = Vec::new();
+    let scan = transaction.scan::<Sequential>(table, all, Direction::Forward, |_, record| {
+        records.push(record.to_vec());
+        ControlFlow::Continue(())
+    });
+    run_inline(scan).unwrap();
+    records.sort_unstable();
+    records
+}
+
+fn load(session: &Rc<Session>, table: &Table, keys: std::ops::Range<u64>) {
+    let transaction = session.begin(Isolation::Snapshot).unwrap();
+    for key in keys {
+        let record = record(key as i64 * 3, "loaded");
+        run_inline(transaction.insert::<Sequential>(table, &key.to_be_bytes(), &record)).unwrap();
+    }
+    run_inline(transaction.commit()).unwrap();
+    // The horizon comes up to the commit.
+    session.tend();
+}
+
+/// Writers that insert, update, delete, go back and give up, readers with old snapshots, records that are taken up and
+/// places that are used again: every scan by blocks finds what a scan by the index does.
+#[test]
+fn scans_by_blocks_find_what_scans_by_the_index_find() {
+    for seed in 1..=6 {
+        let mut rng = Rng(seed * 0x9e37_79b9);
+        let (session, table) = in_memory(DatabaseConfig::with_memory(256 << 20));
+        load(&session, &table, 0..3 * CHUNK + 100);
+        let fields = Numbered::default();
+        let (mut open, mut in_blocks): (Vec<Transaction>, usize) = (Vec::new(), 0);
+        for step in 0..400 {
+            if open.len() < 4 {
+                open.push(session.begin(Isolation::Snapshot).unwrap());
+            }
+            let at = rng.below(open.len() as u64) as usize;
+            match rng.below(12) {
+                0 => drop(run_inline(open.swap_remove(at).commit())),
+                1 => open.swap_remove(at).rollback(),
+                2..=4 => {
+                    let transaction = &open[at];
+                    let limit = 1 + rng.below(300) as usize;
+                    let found = by_blocks(transaction, &table, &fields, limit);
+                    assert!(
+                        found.records == in_order(transaction, &table),
+                        "seed {seed}, step {step}"
+                    );
+                    in_blocks += found.in_blocks;
+                }
+                kind => {
+                    let savepoint = open[at].savepoint().unwrap();
+                    if !write_some(&mut rng, &open[at], &table, kind) {
+                        drop(open.swap_remove(at));
+                    } else if rng.below(4) == 0 {
+                        open[at].rollback_to(&savepoint).unwrap();
+                    }
+                }
+            }
+            session.tend();
+        }
+        assert!(in_blocks > 100_000, "seed {seed}: {in_blocks} in blocks");
+    }
+}
+
+/// Writes a few records, or many of one chunk. Returns false if a conflict has ended the transaction.
+fn write_some(rng: &mut Rng, transaction: &Transaction, table: &Table, kind: u64) -> bool {
+    let many = rng.below(40) == 0;
+    let first = rng.below(3 * CHUNK + 200);
+    for offset in 0..if many { 1500 } else { 1 + rng.below(8) } {
+        let key = (first + offset * if many { 1 } else { 977 }) % (3 * CHUNK + 200);
+        let number = match rng.below(2000) {
+            0 => -1,
+            other => other as i64,
+        };
+        let (key, record) = (key.to_be_bytes(), record(number, "written"));
+        let done = match kind {
+            5 | 6 => run_inline(transaction.insert::<Sequential>(table, &key, &record)),
+            7 | 8 => run_inline(transaction.delete::<Sequential>(table, &key)).map(drop),
+            9 => run_inline(transaction.upsert::<Sequential>(table, &key, &record)),
+            _ => run_inline(transaction.update::<Sequential>(table, &key, &record)).map(drop),
+        };
+        if let Err(Error::Abort(_)) = done {
+            return false;
+        }
+    }
+    true
+}
+
+/// A block is built of records that all transactions see, and serves those that were open before: they have no other.
+/// A chunk that is mostly unused, and a table whose records expire, keep their records as they are.
+#[test]
+fn blocks_are_built_of_whole_chunks() {
+    let (session, table) = in_memory(DatabaseConfig::with_memory(64 << 20));
+    load(&session, &table, 0..2 * CHUNK + 5);
+    let fields = Numbered::default();
+    let early = session.begin(Isolation::Snapshot).unwrap();
+    let found = by_blocks(&early, &table, &fields, usize::MAX);
+    assert_eq!((found.blocks, found.in_blocks), (2, 2 * CHUNK as usize));
+    assert_eq!(found.records.len(), found.in_blocks + 5);
+    assert_eq!(fields.split.get(), 2 * CHUNK as usize);
+
+    let writer = session.begin(Isolation::Snapshot).unwrap();
+    for key in 0..10_u64 {
+        let key = (key * 400).to_be_bytes();
+        assert!(run_inline(writer.delete::<Sequential>(&table, &key)).unwrap());
+    }
+    let own = by_blocks(&writer, &table, &fields, 3);
+    assert_eq!(own.records.len(), 2 * CHUNK as usize + 5 - 10);
+    assert_eq!(by_blocks(&early, &table, &fields, 3).records, found.records);
+    run_inline(writer.commit()).unwrap();
+    let late = session.begin(Isolation::Snapshot).unwrap();
+    assert_eq!(by_blocks(&late, &table, &fields, 7).records, own.records);
+    assert_eq!(by_blocks(&early, &table, &fields, 7).records, found.records);
+    assert_eq!(fields.split.get(), 2 * CHUNK as usize, "few are superseded");
+
+    let options = TableOptions {
+        ttl: Some(std::time::Duration::from_secs(1000)),
+    };
+    let expiring = session
+        .database()
+        .create_table_with("expiring", &[], options)
+        .unwrap();
+    load(&session, &expiring, 0..CHUNK);
+    let reader = session.begin(Isolation::Snapshot).unwrap();
+    let found = by_blocks(&reader, &expiring, &fields, usize::MAX);
+    assert_eq!((found.blocks, found.records.len()), (0, CHUNK as usize));
+}
+
+/// Numbers of two kinds become bytes; records that are not split are read as they are.
+#[test]
+fn records_that_do_not_fit_are_kept_as_bytes_or_as_they_are() {
+    let (session, table) = in_memory(DatabaseConfig::with_memory(64 << 20));
+    load(&session, &table, 0..2 * CHUNK);
+    let writer = session.begin(Isolation::Snapshot).unwrap();
+    let mixed = record(-7, "another kind");
+    let keys = [(CHUNK - 1).to_be_bytes(), (CHUNK + 9).to_be_bytes()];
+    run_inline(writer.upsert::<Sequential>(&table, &keys[0], &mixed)).unwrap();
+    run_inline(writer.upsert::<Sequential>(&table, &keys[1], b"short")).unwrap();
+    run_inline(writer.commit()).unwrap();
+    session.tend();
+    let reader = session.begin(Isolation::Snapshot).unwrap();
+    let found = by_blocks(&reader, &table, &Numbered::default(), usize::MAX);
+    assert_eq!((found.blocks, found.in_blocks), (1, CHUNK as usize));
+    assert!(found.records == in_order(&reader, &table));
+    assert!(found.records.contains(&mixed));
+}
+
+/// Memory that is lacking for blocks is no error: the records are read as they are.
+#[test]
+fn scans_go_on_without_memory_for_blocks() {
+    let (session, table) = in_memory(DatabaseConfig::with_memory(8 << 20));
+    let mut loaded = 0;
+    let transaction = session.begin(Isolation::Snapshot).unwrap();
+    let text = "x".repeat(300);
+    while let Ok(()) = {
+        let record = record(loaded, &format!("{loaded}{text}"));
+        run_inline(transaction.insert::<Sequential>(&table, &loaded.to_be_bytes(), &record))
+    } {
+        loaded += 1;
+    }
+    run_inline(transaction.commit()).unwrap();
+    assert!(loaded > 2 * CHUNK as i64, "{loaded}");
+    session.tend();
+    let reader = session.begin(Isolation::Snapshot).unwrap();
+    let found = by_blocks(&reader, &table, &Numbered::default(), usize::MAX);
+    assert_eq!((found.records.len(), found.blocks), (loaded as usize, 0));
+}
