@@ -12,7 +12,7 @@ pub(crate) enum Kind {
 
 /// Values of one column, in the order of their rows.
 ///
-/// An absent row gets the number of the row that comes behind it or, at the end, before it: so it widens no range.
+/// An absent row gets the number of the next row that has one or, at the end, of the last one, and widens no range.
 /// Invariant: the lists of the column's kind have at most `rows` items; items for absent rows at the end are lacking.
 #[derive(Debug, Default)]
 pub struct Cells {

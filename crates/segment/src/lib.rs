@@ -48,12 +48,12 @@
 //! ```
 //!
 //! Forms are 0 constant, 1 packed, 2 dictionary, 3 plain. Vectors of codes are read up to eight words behind their last
-//! block, which is what the words of 0 are for. All that decides which data can be skipped is before the segments, each
-//! of which has its own checksum: a reader may leave out segments that it does not need.
+//! block, which is what the words of 0 are for. Bounds are all before the segments, each of
+//! which has its own checksum: a reader may leave out segments that it does not need.
 //!
 //! # Damage
-//! [`Block::open`] checks the directory, and that each part lies within the block. Reads of damaged segments are bounded
-//! by that: they give wrong values, and never fail. [`Block::verify`] and [`Block::verify_column`] tell damage.
+//! [`Block::open`] checks the directory, and that each part lies within the block. Reads of damaged segments are
+//! bounded by that: they give wrong values, and never fail. [`Block::verify`] and [`Block::verify_column`] tell damage.
 //!
 //! # Sources
 //! Lang et al., "Data Blocks: hybrid OLTP and OLAP on compressed storage using both vectorization and compilation",
@@ -72,6 +72,8 @@ mod distinct;
 mod encode;
 mod entry;
 mod error;
+#[doc(hidden)]
+pub mod fuzz;
 mod integers;
 mod words;
 
