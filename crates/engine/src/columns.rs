@@ -252,5 +252,7 @@ fn get_or_make<'p, T>(
     Ok(place.get_or_init(|| Box::new(made)))
 }
 
+#[cfg(all(test, loom))]
+mod loom_tests;
 #[cfg(all(test, not(loom)))]
 mod tests;
