@@ -1,3 +1,5 @@
+mod records;
+
 use memory::{Epochs, Local};
 
 use super::{
