@@ -38,12 +38,12 @@
 //!   W6 commits: moves the clock (SeqCst)      B6 clears `building`       (Release)  with the block
 //! ```
 //! *Between writer and builder* (store buffering): if the builder reads a head that is older than that of W1, then B3
-//! comes before W1 in the one order of all SeqCst operations, so B1 and B2 come before W2 and W3: the writer reads these
-//! stores, or later ones. If it reads the pointer of B2, it sets its bit in the marks of the block. If it reads a later
-//! value, it has read from a store made under the lock by B6 or after it (a later building, or the end of one); that
-//! store comes after B5, so W4 reads the marks of the block, or later ones. Otherwise the builder has read the new head
-//! (or one newer still) and leaves it out, as long as it is not committed at or before the horizon; if it is, the
-//! block shows what this writer wrote.
+//! comes before W1 in the one order of all SeqCst operations, so B1 and B2 come before W2 and W3: the writer reads
+//! these stores, or later ones. If it reads the pointer of B2, it sets its bit in the marks of the block. If it reads
+//! a later value, it has read from a store made under the lock by B6 or after it (a later building, or the end of
+//! one); that store comes after B5, so W4 reads the marks of the block, or later ones. Otherwise the builder has read
+//! the new head (or one newer still) and leaves it out, as long as it is not committed at or before the horizon; if it
+//! is, the block shows what this writer wrote.
 //!
 //! *Between writer and reader*: the writer has read the pointer to the marks of a block that was replaced or released
 //! later, and of no older one (above), or it has read a newer pointer. A reader that gets the old block has given the

@@ -38,7 +38,7 @@ use crate::{
 pub enum Purpose {
     /// Inner nodes and key suffixes of indexes.
     Index,
-    /// Indirection arrays.
+    /// Indirection arrays, and marks of their records.
     Indirection,
     /// Record versions.
     Version,
@@ -56,7 +56,7 @@ impl Purpose {
 pub struct Usage {
     /// Bytes in live index blocks.
     pub index_bytes: u64,
-    /// Bytes in live indirection arrays.
+    /// Bytes in live indirection arrays and marks.
     pub indirection_bytes: u64,
     /// Bytes in live version blocks.
     pub version_bytes: u64,

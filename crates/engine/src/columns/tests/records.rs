@@ -156,7 +156,8 @@ fn run(seed: u64) -> (usize, usize) {
         let at = rng.below(open.len() as u64) as usize;
         match action {
             1..=6 => {
-                if write(&mut rng, &open[at], &table).is_err() {
+                let written = write(&mut rng, &open[at], &table);
+                if written.is_err() {
                     open.swap_remove(at);
                 }
             }
