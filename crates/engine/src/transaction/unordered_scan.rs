@@ -131,8 +131,12 @@ impl Unordered<'_> {
         let transaction = self.0;
         let end = table.records.taken();
         // Reads of records in blocks are not noted one by one, and values of tables with a TTL may have expired.
-        let may_use_blocks =
-            !transaction.context.dependencies.is_active() && table.time_to_live().is_none();
+        let is_certified = transaction.context.dependencies.is_for_certification();
+        let may_use_blocks = !is_certified && table.time_to_live().is_none();
+        if may_use_blocks {
+            // The snapshot has to stay from now on.
+            transaction.note_scan();
+        }
         while scan.next < end {
             let (id, position) = ChunkId::locate(Rid(scan.next));
             let rids = id.rids();
