@@ -11,6 +11,7 @@
 //! | one chunk: its block, the building of the next one | `columns/chunk.rs` |
 //! | marks | `columns/marks.rs` |
 //! | memory that counts towards the limit | `columns/charged.rs` |
+//! | memory that blocks may take, and blocks taken away when it is short | `columns/room.rs` |
 //! | blocks as tables have them, and the fields of their records | `columns/frozen.rs`, `columns/fields.rs` |
 //! | scans by blocks, and building on the way | `transaction/unordered_scan.rs` |
 //!
@@ -79,6 +80,7 @@ mod chunk;
 mod fields;
 mod frozen;
 mod marks;
+mod room;
 
 use std::sync::{Arc, OnceLock};
 
@@ -97,6 +99,7 @@ pub use self::{
 pub(crate) use self::{
     chunk::{Building, Chunk},
     marks::MarkWords,
+    room::BlockRoom,
 };
 
 /// The model checker follows each word of the marks: its chunks have one.
@@ -111,7 +114,7 @@ const PLACES: usize = 1 << PLACES_LOG2;
 const _: () = assert!(RIDS_END <= 1 << (2 * PLACES_LOG2 + CHUNK_LOG2) || cfg!(loom));
 
 /// Number of a chunk in its table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ChunkId(pub(crate) u64);
 
 impl ChunkId {

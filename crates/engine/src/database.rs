@@ -16,6 +16,7 @@ use crate::{
     certifier::{Board, Certifier},
     checkpoint::CheckpointConfig,
     cold::{ColdConfig, ColdTier, ColdUsage},
+    columns::BlockRoom,
     error::Error,
     horizon::Horizon,
     locks::Locks,
@@ -98,6 +99,7 @@ pub struct Database {
     pub(crate) build_helpers: OnceLock<BuildHelpers>,
     /// Whether a session is deleting expired records.
     pub(crate) has_walker: AtomicBool,
+    pub(crate) block_room: BlockRoom,
 }
 
 #[derive(Default)]
@@ -150,6 +152,7 @@ impl Database {
             commit_observer: OnceLock::new(),
             build_helpers: OnceLock::new(),
             has_walker: AtomicBool::new(false),
+            block_room: BlockRoom::default(),
         }))
     }
 

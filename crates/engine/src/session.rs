@@ -394,6 +394,7 @@ impl Session {
         }
         self.collect();
         self.look_after_room();
+        self.look_after_blocks();
         self.settle();
         self.count_device_reads();
         self.published.publish(&self.counters.stats.borrow());

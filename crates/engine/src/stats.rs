@@ -67,6 +67,10 @@ counters! {
     descents_spared,
     /// Records handed out by scans.
     scanned,
+    /// Records among these that were handed out in blocks of columns.
+    scanned_in_blocks,
+    /// Blocks of columns that scans have built.
+    blocks_built,
     /// Versions that became unreachable and were freed.
     versions_collected,
     /// Deleted records whose index entry was removed.

@@ -264,23 +264,31 @@ fn records_that_do_not_fit_are_kept_as_bytes_or_as_they_are() {
     assert!(found.records.contains(&mixed));
 }
 
-/// Memory that is lacking for blocks is no error: the records are read as they are.
+/// Blocks are built as long as a quarter of memory is free, and go before records find no room.
 #[test]
-fn scans_go_on_without_memory_for_blocks() {
-    let (session, table) = in_memory(DatabaseConfig::with_memory(8 << 20));
-    let mut loaded = 0;
-    let transaction = session.begin(Isolation::Snapshot).unwrap();
-    let text = "x".repeat(300);
+fn blocks_leave_memory_to_records() {
+    let (session, table) = in_memory(DatabaseConfig::with_memory(16 << 20));
+    load(&session, &table, 0..4 * CHUNK);
+    let fields = Numbered::default();
+    let reader = session.begin(Isolation::Snapshot).unwrap();
+    let found = by_blocks(&reader, &table, &fields, usize::MAX);
+    assert_eq!(found.blocks, 4);
+    drop(reader);
+    let built = session.database().stats().blocks_built;
+    let mut loaded = 4 * CHUNK;
+    let writer = session.begin(Isolation::Snapshot).unwrap();
     while let Ok(()) = {
-        let record = record(loaded, &format!("{loaded}{text}"));
-        run_inline(transaction.insert::<Sequential>(&table, &loaded.to_be_bytes(), &record))
+        let record = record(loaded as i64, "more");
+        run_inline(writer.insert::<Sequential>(&table, &loaded.to_be_bytes(), &record))
     } {
         loaded += 1;
+        session.tend();
     }
-    run_inline(transaction.commit()).unwrap();
-    assert!(loaded > 2 * CHUNK as i64, "{loaded}");
+    run_inline(writer.commit()).unwrap();
     session.tend();
     let reader = session.begin(Isolation::Snapshot).unwrap();
-    let found = by_blocks(&reader, &table, &Numbered::default(), usize::MAX);
-    assert_eq!((found.records.len(), found.blocks), (loaded as usize, 0));
+    let found = by_blocks(&reader, &table, &fields, usize::MAX);
+    assert_eq!((found.records.len() as u64, found.blocks), (loaded, 0));
+    assert!(found.records == in_order(&reader, &table));
+    assert_eq!(session.database().stats().blocks_built, built);
 }

@@ -5,6 +5,7 @@
 mod bed;
 
 mod alter_table;
+mod blocks;
 mod copies;
 mod copy;
 mod dependencies;

@@ -146,6 +146,12 @@ impl Unordered<'_> {
                 let found = self.block_of::<P>(table, id, fields, &mut scan.builder);
                 if let Some((block, marks)) = found.await? {
                     transaction.saw(block.newest());
+                    let marked: u32 = marks.iter().map(|word| word.count_ones()).sum();
+                    let shown = POSITIONS as u64 - u64::from(marked);
+                    let total = &transaction.context.scanned;
+                    total.set(total.get() + shown);
+                    let counters = &transaction.session.counters;
+                    counters.update(|stats| stats.scanned_in_blocks += shown);
                     scan.marks = Some(marks.clone());
                     return Ok(Met::Block(block, marks));
                 }

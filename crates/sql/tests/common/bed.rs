@@ -12,7 +12,7 @@ use std::{
 };
 
 use async_channel::{Receiver, Sender};
-use engine::{ColdConfig, Database, DatabaseConfig, LogConfig, RecoveryConfig};
+use engine::{ColdConfig, Database, DatabaseConfig, LogConfig, RecoveryConfig, TransactionStats};
 use interleave::{Clock, FromFn, InFlight, JoinHandle, Wait, Worker, WorkerConfig, note_wait};
 use io::{Faults, SimulatedDisk};
 use sql::{CommandTag, CopyForm, CopyTarget, Field, Notice, ResultRow, Session, Sink};
@@ -167,13 +167,18 @@ impl Bed {
 
     /// Returns how often transactions have begun to wait for the end of others.
     pub(crate) fn lock_waits(&mut self) -> u64 {
+        self.stats().lock_waits
+    }
+
+    /// Returns the counters of all transactions.
+    pub(crate) fn stats(&mut self) -> TransactionStats {
         let task = self
             .worker
             .handle()
             .submit(|session: &Rc<engine::Session>| {
                 session.tend();
                 let stats = session.database().stats();
-                async move { stats.lock_waits }
+                async move { stats }
             });
         self.worker.run_until(task).unwrap()
     }

@@ -5,12 +5,14 @@
 //! A chunk of which too few are left, or with records that the description does not split, keeps its records as they
 //! are.
 //!
-//! Bounds: a block has the records of one chunk; its columns are encoded one by one; a turn that is over ends a step
-//! after [`CHUNK`] records, or after a column.
+//! Bounds: a block has the records of one chunk, of [`BYTES_MAX`] bytes at most, whose fields are charged while they are
+//! gathered; its columns are encoded one by one; a turn that is over ends a step after [`CHUNK`] records, or after a
+//! column.
 
 use std::{ops::Range, sync::Arc};
 
 use interleave::{Policy, leaf, turn_is_over, yield_now};
+use memory::Reservation;
 use segment::Builder;
 
 use super::{CHUNK, Unordered, fetch_chunk};
@@ -28,8 +30,16 @@ use crate::{
 /// Fewest records of a block: three quarters of its positions.
 const SHOWN_MIN: usize = POSITIONS / 4 * 3;
 
-/// Bytes of a chunk's records beyond which it gets no block: its columns would not fit into caches.
-const BYTES_MAX: usize = 64 << 20;
+/// Bytes of a chunk's records beyond which it gets no block: the fields of wide rows are not near each other anyway, and
+/// a column's encoding takes time.
+const BYTES_MAX: usize = 16 << 20;
+
+/// Bytes that are charged for gathered records, for each of theirs: as fields, as words of the block that is encoded,
+/// and once more while these are copied.
+const BYTES_PER_BYTE: usize = 3;
+
+/// Bytes of gathered records that are charged in one go.
+const CHARGED_BYTES: usize = 1 << 20;
 
 /// Block that is being gathered.
 struct Gathering<'g> {
@@ -42,6 +52,9 @@ struct Gathering<'g> {
     /// Records, and their bytes.
     shown: usize,
     bytes: usize,
+    /// Charge for the fields while they are gathered, and its bytes.
+    charge: Reservation,
+    charged: usize,
 }
 
 /// The reason why some records were not gathered.
@@ -64,7 +77,10 @@ impl Unordered<'_> {
     ) -> Result<Option<(Arc<Charged<FrozenBlock>>, Box<MarkWords>)>, Error> {
         let transaction = self.0;
         let memory = &transaction.session.memory;
-        if let Some(building) = table.chunks.begin(id, memory) {
+        let database = &transaction.session.database;
+        // A chunk whose block would not be kept is not tried: that would count.
+        let has_room = database.block_room.check(&database.arena, 0).is_ok();
+        if has_room && let Some(building) = table.chunks.begin(id, memory) {
             self.build::<P>(table, id, fields, builder, building)
                 .await?;
         }
@@ -85,6 +101,10 @@ impl Unordered<'_> {
     ) -> Result<(), Error> {
         let transaction = self.0;
         let statement = transaction.statement(table)?;
+        let arena = &transaction.session.database.arena;
+        let Ok(charge) = arena.reserve(0) else {
+            return Ok(());
+        };
         let mut gathering = Gathering {
             fields,
             builder,
@@ -93,6 +113,8 @@ impl Unordered<'_> {
             newest: Timestamp(0),
             shown: 0,
             bytes: 0,
+            charge,
+            charged: 0,
         };
         let mut rids = id.rids();
         while !rids.is_empty() {
@@ -134,9 +156,21 @@ impl Unordered<'_> {
             }
         }
         if let Ok(block) = builder.finish() {
-            let bytes = block.memory_bytes();
+            let (bytes, room) = (
+                block.memory_bytes(),
+                &transaction.session.database.block_room,
+            );
+            let has_room = room.check(arena, bytes).is_ok();
             // Without room for the block, records stay as they are.
-            let _ = building.publish(FrozenBlock::new(block, newest), bytes);
+            if has_room
+                && building
+                    .publish(FrozenBlock::new(block, newest), bytes)
+                    .is_ok()
+            {
+                room.built();
+                let counters = &transaction.session.counters;
+                counters.update(|stats| stats.blocks_built += 1);
+            }
         }
         Ok(())
     }
@@ -161,6 +195,11 @@ impl Gathering<'_> {
         self.bytes += record.len();
         if plain.len() != count || self.bytes > BYTES_MAX {
             return Err(Refusal::Final);
+        }
+        if self.bytes > self.charged {
+            let grown = self.charge.grow(CHARGED_BYTES * BYTES_PER_BYTE);
+            grown.map_err(|_| Refusal::Final)?;
+            self.charged += CHARGED_BYTES;
         }
         let filled = self.builder.fill_to(position);
         filled.map_err(|_| Refusal::Final)?;

@@ -1,0 +1,132 @@
+//! Tables that are scanned by blocks of columns: values of all types, rows that were written since, conditions, and
+//! columns that are younger than the rows, are as in scans of records.
+
+use crate::bed::Bed;
+
+const ROWS: usize = 10_000;
+
+/// A column of each kind: with few distinct values, many, NULLs between, and of several scales.
+const TABLE: &str = "create type mood as enum ('sad', 'ok', 'happy');
+create table t (a int primary key, i2 smallint, i8 bigint, few int, n numeric(12, 2), scales numeric, big numeric,
+    mixed numeric, f8 double precision, f4 real, b bool, d date, tm time, ts timestamp, tz timestamptz, v interval,
+    x text, word varchar(10), c char(3), bytes bytea, u uuid, j jsonb, m mood, list int[], nothing text);
+insert into t select i, i % 300, i * 12345678901, i / 1000, i * 1.25, i * 0.001 + (i % 7) * 0.1, i * 1e30,
+    case when i = 4000 then 'NaN' when i = 5000 then 1e30 else i / 4.0 end, sqrt(i), i * 0.5, i % 3 = 0,
+    date '1992-01-01' + i % 2500, time '00:00' + i * interval '1 second', timestamp '2020-01-01' + i * interval '1 hour',
+    timestamptz '2020-01-01 00:00+00' + i * interval '1 minute', i * interval '1 day', 'text ' || i,
+    case i % 4 when 0 then 'air' when 1 then 'rail' when 2 then '' end, 'c' || i % 10, decode(lpad(to_hex(i), 8, '0'), 'hex'),
+    ('00000000-0000-0000-0000-' || lpad(i::text, 12, '0'))::uuid, jsonb_build_object('i', i),
+    case i % 3 when 0 then 'sad' when 1 then 'ok' else 'happy' end::mood, array[i, i % 5], null
+    from generate_series(1, 10000) i";
+
+/// Returns the rows of a query whose scan reads the whole table, and of the same with the records of the key's range,
+/// both in the same order; and how many rows came from blocks.
+fn both(bed: &mut Bed, list: &str, condition: &str) -> (Vec<Vec<String>>, Vec<Vec<String>>, u64) {
+    let before = bed.stats().scanned_in_blocks;
+    let rows = bed.run(&format!("select {list} from t where {condition}"));
+    let in_blocks = bed.stats().scanned_in_blocks - before;
+    let expected = bed.run(&format!(
+        "select {list} from t where a > -1 and {condition} order by a"
+    ));
+    let mut rows = rows.unwrap().rows;
+    rows.sort_by_key(|row| row[0].parse::<i64>().unwrap());
+    (rows, expected.unwrap().rows, in_blocks)
+}
+
+fn assert_alike(bed: &mut Bed, list: &str, condition: &str) -> usize {
+    let (rows, expected, in_blocks) = both(bed, list, condition);
+    assert!(
+        rows == expected,
+        "{list} where {condition}: {} rows, {} expected",
+        rows.len(),
+        expected.len()
+    );
+    assert!(in_blocks >= 6000, "{condition}: {in_blocks} rows in blocks");
+    rows.len()
+}
+
+#[test]
+fn values_of_all_types_come_out_of_blocks() {
+    let mut bed = Bed::new();
+    bed.run(TABLE).unwrap();
+    // The horizon comes up to the load, and a first scan that has come before it is made good.
+    while bed.stats().blocks_built < 2 {
+        assert_eq!(
+            bed.run("select count(*) from t").unwrap().rows[0][0],
+            "10000"
+        );
+    }
+    assert_eq!(assert_alike(&mut bed, "*", "true"), ROWS);
+    assert_eq!(
+        assert_alike(&mut bed, "a, x, n", "few = 3 and i2 < 200"),
+        700
+    );
+    assert_eq!(
+        assert_alike(&mut bed, "a, c", "d < date '1992-01-11' and word = 'air'"),
+        12
+    );
+    assert_eq!(assert_alike(&mut bed, "a", "nothing is not null"), 0);
+    assert_alike(&mut bed, "*", "ts >= '2020-06-01' and not b and m <> 'ok'");
+    assert_alike(&mut bed, "*", "mixed > 2000 or f8 < 10 or x like '%77%'");
+    assert_alike(
+        &mut bed,
+        "a, scales, big",
+        "scales = 4.5 or big > 9e33 or list[2] = 3 and word is null",
+    );
+    for (condition, rows) in [
+        ("a = 5000", 1),
+        ("few > 100", 0),
+        ("few >= 0", ROWS),
+        ("i8 <> 12345678901", ROWS - 1),
+    ] {
+        let sum = "count(*), sum(n), min(x), max(ts), avg(f8), count(word), count(distinct c)";
+        let by_columns = bed
+            .run(&format!("select {sum} from t where {condition}"))
+            .unwrap()
+            .rows;
+        let by_rows = format!("select {sum} from (select * from t where {condition} offset 0) t");
+        assert_eq!(by_columns, bed.run(&by_rows).unwrap().rows);
+        assert_eq!(by_columns[0][0], rows.to_string());
+    }
+}
+
+#[test]
+fn rows_that_were_written_since_are_seen_by_those_who_may() {
+    let mut bed = Bed::new();
+    bed.run(TABLE).unwrap();
+    while bed.stats().blocks_built < 2 {
+        bed.run("select count(*) from t").unwrap();
+    }
+    let old = bed.client();
+    let count = "select count(*), sum(a), count(x) from t";
+    bed.run_in(&old, "begin isolation level repeatable read")
+        .unwrap();
+    let before = bed.run_in(&old, count).unwrap().rows;
+    bed.run(
+        "begin; update t set x = null where a % 500 = 0; delete from t where a % 700 = 1; savepoint s;
+         delete from t; rollback to s",
+    )
+    .unwrap();
+    // Rows 500, 1000 and so on lost their text; rows 1, 701 and so on are gone.
+    let own = bed.run(count).unwrap().rows;
+    assert_eq!((&own[0][0][..], &own[0][2][..]), ("9985", "9965"));
+    assert_eq!(bed.run_in(&old, count).unwrap().rows, before);
+    bed.run("insert into t (a, x) values (-5, 'new'); commit")
+        .unwrap();
+    assert_eq!(bed.run_in(&old, count).unwrap().rows, before);
+    bed.run_in(&old, "commit").unwrap();
+    let now = bed.run_in(&old, count).unwrap().rows;
+    assert_eq!(now[0][0], "9986");
+    // A column that is younger than all rows, then one row that has it.
+    bed.run("alter table t add column young text default 'young'")
+        .unwrap();
+    bed.run("update t set young = 'own' where a = 4711")
+        .unwrap();
+    let before = bed.stats().scanned_in_blocks;
+    let rows = bed
+        .run("select young, count(*) from t group by young order by 1")
+        .unwrap()
+        .rows;
+    assert_eq!(rows, [["own", "1"], ["young", "9985"]]);
+    assert!(bed.stats().scanned_in_blocks > before + 6000);
+}
