@@ -13,6 +13,9 @@
 //! does not fit: whatever is put in comes out again. The form is a matter of speed alone.
 //!
 //! NULLs are marked beside the values, whose places then hold something of no meaning.
+//!
+//! A vector whose values are few besides may have *classes*: numbers such that positions of one class have the same
+//! value, or NULL. What is computed for one of them need not be computed for the others.
 
 use types::{Numeric, Scalar, Type, Value};
 
@@ -119,6 +122,9 @@ pub struct Vector<'a> {
     /// For each position, whether the value is NULL; empty if none is.
     nulls: Vec<bool>,
     len: usize,
+    /// Class of each position, below `class_count`. They count if there are as many as values.
+    classes: Vec<u16>,
+    class_count: usize,
 }
 
 /// Runs a block for the list of a vector, whatever its form.
@@ -158,6 +164,7 @@ macro_rules! fill {
             fill(&mut list);
             self.len = list.len();
             self.nulls.clear();
+            self.classes.clear();
             self.data = Data::$list($($tag,)? list);
         }
     };
@@ -175,9 +182,9 @@ impl<'a> Vector<'a> {
     /// Makes a vector of `len` NULLs.
     pub fn nulls(len: usize) -> Self {
         Self {
-            data: Data::Nulls,
             nulls: vec![true; len],
             len,
+            ..Self::default()
         }
     }
 
@@ -187,8 +194,8 @@ impl<'a> Vector<'a> {
         each_list!(&data, list => len = list.len());
         Self {
             data,
-            nulls: Vec::new(),
             len,
+            ..Self::default()
         }
     }
 
@@ -282,6 +289,7 @@ impl<'a> Vector<'a> {
     /// # Panics
     /// If there is no such position.
     pub fn set(&mut self, at: usize, value: Value<'a>) {
+        self.classes.clear();
         if value.is_null() {
             self.marks()[at] = true;
             return;
@@ -353,6 +361,7 @@ impl<'a> Vector<'a> {
     /// If there are not as many marks as values.
     pub fn mark_nulls(&mut self, nulls: Vec<bool>) {
         assert_eq!(nulls.len(), self.len, "marks of another vector");
+        self.classes.clear();
         self.nulls = match nulls.contains(&true) {
             true => nulls,
             false => Vec::new(),
@@ -366,12 +375,32 @@ impl<'a> Vector<'a> {
         }
         each_list!(&mut self.data, list => list.clear());
         self.nulls.clear();
+        self.classes.clear();
         self.len = 0;
+    }
+
+    /// Gives the positions classes, which are below `count`: positions of one class must have the same value, or NULL.
+    /// A value that is added or replaced ends them.
+    ///
+    /// # Panics
+    /// If there are not as many classes as values.
+    pub fn classify(&mut self, classes: impl Iterator<Item = u16>, count: usize) {
+        self.classes.clear();
+        self.classes.extend(classes);
+        assert_eq!(self.classes.len(), self.len, "classes of another vector");
+        debug_assert!(self.classes.iter().all(|class| usize::from(*class) < count));
+        self.class_count = count;
+    }
+
+    /// Returns the class of each position, and the number that they are below, if the vector has classes.
+    pub fn classes(&self) -> Option<(&[u16], usize)> {
+        let has_classes = self.len > 0 && self.classes.len() == self.len;
+        has_classes.then_some((&self.classes[..], self.class_count))
     }
 
     /// Returns the bytes that the vector takes, without those that its values borrow.
     pub fn bytes(&self) -> usize {
-        let mut bytes = self.nulls.capacity();
+        let mut bytes = self.nulls.capacity() + room(&self.classes);
         each_list!(&self.data, list => bytes += room(list));
         bytes
     }
@@ -449,6 +478,33 @@ mod tests {
         assert!(vector.len() == 2 && vector.value(1).is_same(&Value::Text("other")));
         vector.fill_values(|list| list.push(Value::Json("1")));
         assert!(vector.len() == 1 && vector.value(0).is_same(&Value::Json("1")));
+    }
+
+    /// Classes hold for the values that they were given for.
+    #[test]
+    fn classes_end_with_a_change() {
+        let mut vector = Vector::default();
+        let classified = |vector: &mut Vector<'_>| {
+            vector.fill_texts(|list| list.extend(["a", "b", "a"]));
+            vector.classify([0, 1, 0].into_iter(), 2);
+            assert_eq!(vector.classes(), Some((&[0, 1, 0][..], 2)));
+        };
+        let changes: [fn(&mut Vector<'_>); 6] = [
+            |vector| vector.push(Value::Text("a")),
+            |vector| vector.push(Value::Null),
+            |vector| vector.set(0, Value::Text("b")),
+            |vector| vector.set(0, Value::Null),
+            |vector| vector.fill_texts(|list| list.extend(["a", "b", "c"])),
+            |vector| vector.clear(),
+        ];
+        for change in changes {
+            classified(&mut vector);
+            change(&mut vector);
+            assert_eq!(vector.classes(), None);
+        }
+        classified(&mut vector);
+        vector.mark_nulls(vec![false; 3]);
+        assert_eq!(vector.classes(), None);
     }
 
     /// A vector that was cleared keeps its memory, and takes another form if other values come.

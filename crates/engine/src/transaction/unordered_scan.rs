@@ -44,7 +44,7 @@ use crate::{
 
 /// Number of slots that are looked at together. Divides the size of each segment of the array.
 const CHUNK: u64 = u64::BITS as u64;
-const _: () = assert!(POSITIONS as u64 % CHUNK == 0);
+const _: () = assert!((POSITIONS as u64).is_multiple_of(CHUNK));
 
 /// Number of chunks visited under one pin.
 const CHUNKS_PER_PIN: usize = 16;

@@ -42,13 +42,30 @@ fn get(transaction: &Transaction, table: &Table, key: u64) -> Option<[u64; 2]> {
     run_inline(transaction.get::<Sequential, _>(table, &key, words)).unwrap()
 }
 
+/// Returns a block of these words, two for each position.
+fn frozen(words: &[u64]) -> FrozenBlock {
+    let mut builder = segment::Builder::new(2).unwrap();
+    for (at, word) in words.iter().enumerate() {
+        builder.cells(at % 2).integer(*word as i64).unwrap();
+    }
+    FrozenBlock::new(builder.finish().unwrap(), Timestamp(1))
+}
+
+/// Returns the words at a position.
+fn record(block: &FrozenBlock, position: usize) -> [u64; 2] {
+    [0, 1].map(|column| match block.columns().column(column).values() {
+        segment::Values::Integers(words) => words.get(position) as u64,
+        _ => panic!("words are integers"),
+    })
+}
+
 /// A building, by a transaction of its own.
 struct Builder<'t> {
-    building: Building<'t, Block>,
+    building: Building<'t, FrozenBlock>,
     horizon: Timestamp,
     rids: Range<u64>,
     /// Key and number of the record at each position.
-    block: Block,
+    block: Vec<u64>,
     transaction: Transaction,
 }
 
@@ -60,7 +77,7 @@ impl<'t> Builder<'t> {
             building,
             horizon: session.database().horizon(),
             rids: ChunkId(0).rids(),
-            block: vec![0; 2 * POSITIONS].into(),
+            block: vec![0; 2 * POSITIONS],
             transaction,
         })
     }
@@ -88,8 +105,9 @@ impl<'t> Builder<'t> {
     }
 
     fn end(self) {
-        let bytes = size_of_val(&*self.block);
-        self.building.publish(self.block, bytes).unwrap();
+        let block = frozen(&self.block);
+        let bytes = block.columns().memory_bytes();
+        self.building.publish(block, bytes).unwrap();
         self.transaction.rollback();
     }
 }
@@ -104,17 +122,13 @@ fn check(session: &Session, table: &Table, transaction: &Transaction) -> usize {
         .iter()
         .for_each(|&position| is_marked[position] = true);
     let mut shown = 0;
-    for (position, record) in block.chunks_exact(2).enumerate() {
-        if !is_marked[position] {
-            shown += 1;
-            assert_eq!(
-                get(transaction, table, record[0]),
-                Some([record[0], record[1]])
-            );
-        }
+    for position in (0..POSITIONS).filter(|position| !is_marked[*position]) {
+        shown += 1;
+        let record = record(&block, position);
+        assert_eq!(get(transaction, table, record[0]), Some(record));
     }
     for key in 0..KEYS {
-        let Some(record) = get(transaction, table, key) else {
+        let Some(seen) = get(transaction, table, key) else {
             continue;
         };
         let (pin, key) = (session.memory.pin(), key.to_be_bytes());
@@ -122,7 +136,7 @@ fn check(session: &Session, table: &Table, transaction: &Transaction) -> usize {
         let rid = run_inline(async { look_up!(Sequential, INDEX_POINT, lookup) });
         let (id, position) = ChunkId::locate(Rid(rid.unwrap()));
         assert_eq!(id, ChunkId(0));
-        assert!(is_marked[position] || block[2 * position..][..2] == record);
+        assert!(is_marked[position] || record(&block, position) == seen);
     }
     shown
 }
@@ -218,7 +232,7 @@ fn a_dropped_table_gives_its_blocks_back() {
         let table = database.create_table("t", &[]).unwrap();
         for id in 0..chunks {
             let building = table.chunks.begin(ChunkId(id), &session.memory).unwrap();
-            building.publish(vec![0; 100].into(), 800).unwrap();
+            building.publish(frozen(&[0; 100]), 800).unwrap();
         }
         database.drop_table("t").unwrap();
         drop(table);

@@ -26,6 +26,12 @@ use super::{
 /// Rows whose arguments are taken by a loop, for each that counts as work, as a power of two.
 const GROUPED_SHIFT: u32 = 2;
 
+/// Fewest rows whose keys are looked up by their classes.
+const CLASSIFIED_MIN: usize = 32;
+
+/// Most classes of all keys together.
+const CLASSES_MAX: usize = 1024;
+
 /// Fewest rows of a batch that are turned into columns, to be computed together.
 const ROWS_MIN: usize = 32;
 
@@ -116,12 +122,20 @@ impl Given<'_, '_> {
         (plan, calls, sets): (&Aggregate, &[Call<'_>], &mut [Groups]),
         context: &ExecutionContext<'_>,
     ) -> Result<()> {
-        let keys = side_by_side(&self.keys, positions);
+        let classes = merged_classes(&self.keys, positions);
+        let looked_up = match &classes {
+            Some((firsts, _)) => firsts,
+            None => positions,
+        };
+        let keys = side_by_side(&self.keys, looked_up);
         for (set, groups) in plan.sets.iter().zip(sets) {
-            groups.make_room(positions.len(), context).await?;
+            groups.make_room(looked_up.len(), context).await?;
             let own = keys_of_set(set, plan.keys.len(), &keys);
-            let found = groups.of(calls, own.as_ref().unwrap_or(&keys), positions.len())?;
-            context.pause(positions.len()).await;
+            let mut found = groups.of(calls, own.as_ref().unwrap_or(&keys), looked_up.len())?;
+            if let Some((_, classes)) = &classes {
+                found = classes.iter().map(|class| found[*class as usize]).collect();
+            }
+            context.pause(looked_up.len()).await;
             let all = GroupedRows {
                 positions,
                 groups: &found,
@@ -227,6 +241,42 @@ fn side_by_side<'a>(columns: &[Computed<'a>], positions: &[u32]) -> Vec<Value<'a
         all.extend(row);
     }
     all
+}
+
+/// Returns classes of positions at which all keys have the same values: the first position of each class, and the class
+/// of each position. `None` if a key has no classes, or there would be too many.
+fn merged_classes(keys: &[Computed<'_>], positions: &[u32]) -> Option<(Vec<u32>, Vec<u32>)> {
+    if keys.is_empty() || positions.len() < CLASSIFIED_MIN {
+        return None;
+    }
+    let mut merged = vec![0; positions.len()];
+    let mut count = 1;
+    for key in keys {
+        let Values::Vector(vector) = key.values() else {
+            continue;
+        };
+        let (classes, of_key) = vector.classes()?;
+        count *= of_key;
+        if count > CLASSES_MAX {
+            return None;
+        }
+        let with_key = merged.iter_mut().zip(positions);
+        with_key.for_each(|(merged, at)| {
+            *merged = *merged * of_key as u32 + u32::from(classes[*at as usize]);
+        });
+    }
+    // Numbers in the order in which the classes come.
+    let mut numbers = vec![u32::MAX; count];
+    let mut firsts = Vec::new();
+    for (class, at) in merged.iter_mut().zip(positions) {
+        let number = &mut numbers[*class as usize];
+        if *number == u32::MAX {
+            *number = firsts.len() as u32;
+            firsts.push(*at);
+        }
+        *class = *number;
+    }
+    Some((firsts, merged))
 }
 
 /// Returns those of `rows` whose positions are among `taken`, both in ascending order: positions and groups.

@@ -7,14 +7,14 @@
 //! | a batch of them, column by column | [`BlockRows::take`] |
 //!
 //! A column is in a block as its fields are (`types::row::Field`). Texts of a batch lie in the block, which the batch
-//! owns with the engine; all other values are decoded.
+//! owns with the engine; all other values are decoded. Columns of few values get classes by the block's codes.
 
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 use batch::{Columns, IntegerKind, Vector};
 use engine::{Charged, FrozenBlock, RecordFields, Unsplit};
 use planner::{plan::Scan, program::agrees};
-use segment::{Builder, Bytes, CellError, Column, Integers, Values};
+use segment::{Builder, Bytes, CellError, Column, Integers, PackedSlice, Values};
 use types::{
     Numeric, Result, Scalar, SqlError, SqlState, Type, Value,
     row::{Field, Row, RowLayout, integer_of, value_of_bytes},
@@ -22,6 +22,9 @@ use types::{
 
 /// Positions whose marks are in a word.
 const WORD: usize = u64::BITS as usize;
+
+/// Number of classes that a column may have, and one more for NULLs.
+const CLASSES_MAX: usize = 1 << 8;
 
 /// Records of a table as rows of fields.
 pub(super) struct StoredRows<'p>(pub(super) &'p RowLayout);
@@ -141,12 +144,12 @@ impl BlockRows {
             }
             self.word += 1;
         }
-        let positions = &positions[..];
+        let places = Places::new(positions);
         columns.adopt(&self.block, positions.len(), |block, at, vector| {
             let (attribute, block) = (scan.columns[at], block.columns());
             let ty = scan.rows.column_type(attribute).ok_or_else(damaged)?;
             match attribute < block.columns() {
-                true => fill(block.column(attribute), positions, ty, vector),
+                true => fill(block.column(attribute), &places, ty, vector),
                 false => {
                     *vector = Vector::nulls(positions.len());
                     Ok(())
@@ -185,108 +188,225 @@ fn narrow(left: &mut [u64], integers: Integers<'_>, passes: impl Fn(i64) -> bool
     }
 }
 
-/// Fills a vector with the values of a column of this type at some positions.
+/// Positions of rows that are taken out together, in ascending order.
+struct Places<'p> {
+    positions: &'p [u32],
+    /// The same as a range, if they are neighbours.
+    range: Option<Range<usize>>,
+}
+
+impl<'p> Places<'p> {
+    fn new(positions: &'p [u32]) -> Self {
+        let range = match positions {
+            [first, .., last] if (last - first) as usize + 1 == positions.len() => {
+                Some(*first as usize..*last as usize + 1)
+            }
+            _ => None,
+        };
+        Self { positions, range }
+    }
+
+    /// Appends the integers at the positions.
+    fn integers(&self, values: Integers<'_>, to: &mut Vec<i64>) {
+        to.reserve(self.positions.len());
+        match &self.range {
+            Some(range) => values.read(range.clone(), to),
+            None => values.gather(self.positions, to),
+        }
+    }
+
+    /// Returns the codes at the positions.
+    fn codes(&self, codes: PackedSlice<'_>) -> Vec<u32> {
+        match &self.range {
+            Some(range) => {
+                let mut unpacked = Vec::new();
+                codes.unpack(range.clone(), &mut unpacked);
+                unpacked
+            }
+            None => {
+                let positions = self.positions.iter();
+                positions.map(|at| codes.get(*at as usize)).collect()
+            }
+        }
+    }
+
+    /// Returns, for each position, whether the column has no value there; `None` if it has one everywhere.
+    fn nulls(&self, column: Column<'_>) -> Option<Vec<bool>> {
+        column.absent()?;
+        let nulls = self.positions.iter();
+        Some(nulls.map(|at| column.is_absent(*at as usize)).collect())
+    }
+}
+
+/// Marks the values that a vector was filled with as NULL where the column has none, and gives them classes by their
+/// codes, if they have codes below `count` that are few.
+fn finish(
+    column: Column<'_>,
+    places: &Places<'_>,
+    codes: Option<(Vec<u32>, usize)>,
+    vector: &mut Vector<'_>,
+) {
+    let nulls = places.nulls(column);
+    // NULLs are a class of their own. A damaged block may have codes that stand for nothing.
+    let is_sound = |(codes, count): &(Vec<u32>, usize)| {
+        *count < CLASSES_MAX && codes.iter().all(|code| (*code as usize) < *count)
+    };
+    let classes = codes.filter(is_sound).map(|(codes, count)| {
+        let class = |(at, code): (usize, u32)| match &nulls {
+            Some(nulls) if nulls[at] => count as u16,
+            _ => code as u16,
+        };
+        let classes: Vec<_> = codes.into_iter().enumerate().map(class).collect();
+        (classes, count + 1)
+    });
+    if let Some(nulls) = nulls {
+        vector.mark_nulls(nulls);
+    }
+    if let Some((classes, count)) = classes {
+        vector.classify(classes.into_iter(), count);
+    }
+}
+
+/// Fills a vector with the values of a column of this type at some places.
 fn fill<'b>(
     column: Column<'b>,
-    positions: &[u32],
+    places: &Places<'_>,
     ty: Type,
     vector: &mut Vector<'b>,
 ) -> Result<()> {
-    let mut integers = Vec::new();
+    let mut codes = None;
     match column.values() {
-        Values::Absent => *vector = Vector::nulls(positions.len()),
-        Values::Integers(values) => match (IntegerKind::of_type(ty), ty) {
-            (Some(kind), _) => vector.fill_integers(kind, |list| values.gather(positions, list)),
-            (None, Type::Scalar(Scalar::Bool)) => {
-                values.gather(positions, &mut integers);
-                vector.fill_bools(|list| list.extend(integers.iter().map(|value| *value != 0)));
-            }
-            (None, Type::Scalar(Scalar::Float8)) => {
-                values.gather(positions, &mut integers);
-                let floats = integers
-                    .iter()
-                    .map(|bits| f64::from_bits(bits.cast_unsigned()));
-                vector.fill_floats(|list| list.extend(floats));
-            }
-            _ => return Err(damaged()),
-        },
-        Values::Decimals { numbers, scales } => match scales.constant() {
-            Some(scale) => {
-                let scale = scale_of(scale)?;
-                vector.fill_decimals(scale, |list| numbers.gather(positions, list));
-            }
-            None => {
-                let mut of_each = Vec::new();
-                numbers.gather(positions, &mut integers);
-                scales.gather(positions, &mut of_each);
-                let mut failure = Ok(());
-                vector.fill_values(|list| {
-                    let numbers = integers.iter().zip(&of_each).map(|(mantissa, scale)| {
-                        let scale = scale_of(*scale).unwrap_or_else(|error| {
-                            failure = Err(error);
-                            0
-                        });
-                        Value::Numeric(Numeric::small(*mantissa, scale))
-                    });
-                    list.extend(numbers);
-                });
-                failure?;
-            }
-        },
-        Values::Bytes(bytes) => fill_from_bytes(bytes, column, positions, ty, vector)?,
+        Values::Absent => *vector = Vector::nulls(places.positions.len()),
+        Values::Integers(values) => {
+            fill_from_integers(values, places, ty, vector)?;
+            codes = codes_of(values, places);
+        }
+        Values::Decimals { numbers, scales } => {
+            fill_from_decimals(numbers, scales, places, vector)?;
+        }
+        Values::Bytes(bytes) => {
+            codes = bytes
+                .dictionary()
+                .map(|dictionary| (places.codes(dictionary.codes()), dictionary.len()));
+            fill_from_bytes(bytes, codes.as_ref(), column, places, ty, vector)?;
+        }
     }
-    if column.absent().is_some() {
-        let nulls = positions.iter().map(|at| column.is_absent(*at as usize));
-        vector.mark_nulls(nulls.collect());
+    finish(column, places, codes, vector);
+    Ok(())
+}
+
+/// Returns codes of integers that lie near each other, and the number that they are below.
+fn codes_of(values: Integers<'_>, places: &Places<'_>) -> Option<(Vec<u32>, usize)> {
+    if values.constant().is_some() {
+        return Some((vec![0; places.positions.len()], 1));
+    }
+    let (_, codes) = values.packed()?;
+    let count = 1_usize << codes.width();
+    (count < CLASSES_MAX).then(|| (places.codes(codes), count))
+}
+
+fn fill_from_integers(
+    values: Integers<'_>,
+    places: &Places<'_>,
+    ty: Type,
+    vector: &mut Vector<'_>,
+) -> Result<()> {
+    if let Some(kind) = IntegerKind::of_type(ty) {
+        vector.fill_integers(kind, |list| places.integers(values, list));
+        return Ok(());
+    }
+    let mut integers = Vec::new();
+    places.integers(values, &mut integers);
+    match ty {
+        Type::Scalar(Scalar::Bool) => {
+            vector.fill_bools(|list| list.extend(integers.iter().map(|value| *value != 0)));
+        }
+        Type::Scalar(Scalar::Float8) => {
+            let floats = integers
+                .iter()
+                .map(|bits| f64::from_bits(bits.cast_unsigned()));
+            vector.fill_floats(|list| list.extend(floats));
+        }
+        _ => return Err(damaged()),
     }
     Ok(())
 }
 
-/// Fills a vector with values that are kept as bytes.
+fn fill_from_decimals(
+    numbers: Integers<'_>,
+    scales: Integers<'_>,
+    places: &Places<'_>,
+    vector: &mut Vector<'_>,
+) -> Result<()> {
+    if let Some(scale) = scales.constant() {
+        vector.fill_decimals(scale_of(scale)?, |list| places.integers(numbers, list));
+        return Ok(());
+    }
+    let (mut mantissas, mut of_each) = (Vec::new(), Vec::new());
+    places.integers(numbers, &mut mantissas);
+    places.integers(scales, &mut of_each);
+    let number = |(mantissa, scale): (&i64, &i64)| {
+        Ok(Value::Numeric(Numeric::small(*mantissa, scale_of(*scale)?)))
+    };
+    let values = mantissas.iter().zip(&of_each).map(number);
+    let values = values.collect::<Result<Vec<_>>>()?;
+    vector.fill_values(|list| list.extend(values));
+    Ok(())
+}
+
+/// Fills a vector with values that are kept as bytes; `codes` are those of the dictionary, if there is one.
 fn fill_from_bytes<'b>(
     bytes: Bytes<'b>,
+    codes: Option<&(Vec<u32>, usize)>,
     column: Column<'b>,
-    positions: &[u32],
+    places: &Places<'_>,
     ty: Type,
     vector: &mut Vector<'b>,
 ) -> Result<()> {
-    let value = |at: usize| match column.is_absent(at) {
-        true => Ok(Value::Null),
-        false => value_of_bytes(bytes.get(at), ty),
-    };
     let is_text = matches!(
         ty,
         Type::Scalar(Scalar::Text | Scalar::Varchar | Scalar::Bpchar | Scalar::Name)
     );
-    let mut failure = Ok(());
-    let mut note = |error| failure = Err(error);
-    match is_text {
-        true => vector.fill_texts(|list| {
-            list.extend(positions.iter().map(|at| {
-                let text = std::str::from_utf8(bytes.get(*at as usize));
-                text.unwrap_or_else(|_| {
-                    note(damaged());
-                    ""
-                })
-            }));
-        }),
-        false => vector.fill_values(|list| {
-            list.extend(positions.iter().map(|at| {
-                value(*at as usize).unwrap_or_else(|error| {
-                    note(error);
-                    Value::Null
-                })
-            }));
-        }),
+    if !is_text {
+        let values = places.positions.iter().map(|at| {
+            let at = *at as usize;
+            match column.is_absent(at) {
+                true => Ok(Value::Null),
+                false => value_of_bytes(bytes.get(at), ty),
+            }
+        });
+        let values = values.collect::<Result<Vec<_>>>()?;
+        vector.fill_values(|list| list.extend(values));
+        return Ok(());
     }
-    failure
+    let texts: Vec<&str> = match (bytes.dictionary(), codes) {
+        // An absent value has the code of any other.
+        (Some(dictionary), Some((codes, count))) if *count <= codes.len() => {
+            let entries = (0..*count as u32).map(|code| text(dictionary.entry(code)));
+            let entries = entries.collect::<Result<Vec<_>>>()?;
+            let texts = codes.iter().map(|code| entries.get(*code as usize));
+            texts
+                .map(|text| text.copied().ok_or_else(damaged))
+                .collect::<Result<_>>()?
+        }
+        _ => {
+            let texts = places.positions.iter();
+            texts
+                .map(|at| text(bytes.get(*at as usize)))
+                .collect::<Result<_>>()?
+        }
+    };
+    vector.fill_texts(|list| list.extend(texts));
+    Ok(())
+}
+
+fn text(bytes: &[u8]) -> Result<&str> {
+    std::str::from_utf8(bytes).map_err(|_| damaged())
 }
 
 fn scale_of(scale: i64) -> Result<u16> {
-    let scale = u16::try_from(scale).ok();
-    scale
-        .filter(|scale| *scale <= u8::MAX.into())
-        .ok_or_else(damaged)
+    let scale = u8::try_from(scale).map_err(|_| damaged())?;
+    Ok(scale.into())
 }
 
 #[cold]
