@@ -225,9 +225,24 @@ impl Columns {
 
     /// Adds the rows that count to `rows`.
     pub fn add_to(&self, rows: &mut Rows) {
-        for at in self.view().positions() {
-            rows.push(self.vectors.iter().map(|vector| vector.value(at)));
+        let mut from = 0;
+        while from < self.selected() {
+            from = self.add_some_to(rows, from);
         }
+    }
+
+    /// Adds the rows that count to `rows`, from the one at `from` among them on, until [`Rows::is_large`] is true, but one
+    /// at least; returns where to go on.
+    pub fn add_some_to(&self, rows: &mut Rows, from: usize) -> usize {
+        let mut added = from;
+        for at in self.view().positions().skip(from) {
+            if added > from && rows.is_large() {
+                break;
+            }
+            rows.push(self.vectors.iter().map(|vector| vector.value(at)));
+            added += 1;
+        }
+        added
     }
 
     /// Charges to a statement the memory that the columns have taken, or given back, since the last call.
@@ -365,6 +380,30 @@ mod tests {
         assert!(columns.is_empty() && weak.upgrade().is_none());
         assert!(rows.row(1)[1].is_same(&Value::Text("two")));
         assert!(rows.row(2)[1].is_same(&Value::Text("three")));
+    }
+
+    /// Wide rows are handed on some at a time.
+    #[test]
+    fn large_rows_are_added_in_pieces() {
+        let mut columns = Columns::default();
+        columns.restart(1);
+        let text = "x".repeat(BATCH_BYTES / 2);
+        for _ in 0..5 {
+            let mut row = columns.begin();
+            row.take(Value::Text(&text));
+            row.end();
+        }
+        columns.select(vec![0, 1, 3, 4]);
+        let (mut from, mut pieces) = (0, Vec::new());
+        while from < columns.selected() {
+            let mut rows = Rows::new(1);
+            from = columns.add_some_to(&mut rows, from);
+            pieces.push(rows.len());
+        }
+        assert!(
+            pieces.len() > 1 && pieces.iter().sum::<usize>() == 4,
+            "{pieces:?}"
+        );
     }
 
     /// A selection of all rows is none.

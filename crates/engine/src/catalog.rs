@@ -185,6 +185,13 @@ impl Catalog {
             .cloned()
     }
 
+    /// Returns at most `most` storages with numbers from `from` on, in order, in whatever stage.
+    pub(crate) fn storages_from(&self, from: u32, most: usize) -> Vec<Arc<Table>> {
+        let registry = self.registry();
+        let storages = registry.by_number.range(from..).map(|(_, table)| table);
+        storages.take(most).cloned().collect()
+    }
+
     /// Returns the storages with records that were committed up to now and count, by number, the
     /// catalog's own last.
     pub(crate) fn live_tables(&self) -> Vec<Arc<Table>> {

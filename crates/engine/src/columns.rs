@@ -68,7 +68,7 @@
 //! | commit | set by the write, before the commit took its timestamp; stamps come later, and a version without one is left out |
 //! | rollback, return to a savepoint | stays. The version that the slot gets back was there before; a block that was built in between has left the record out |
 //! | removal of a deleted record | set by the deletion, or since the block was built: tombstones are left out |
-//! | expiry (TTL) | the passing of time changes no version. A table with a TTL has blocks only if its readers compare the expiry, which is a part of the stored value; the deletion of an expired record is a deletion |
+//! | expiry (TTL) | a table with a TTL has no blocks |
 //! | demotion, promotion, compaction, evacuation, a head that is frozen or locked | none: the content is the same |
 //! | maintenance of indexes | none for the table; entries are records of tables of their own, written as all records |
 //! | truncation, ALTER TABLE that rewrites, DROP | none: another storage has other chunks. Transactions with older snapshots go on to read this one, which no transaction writes; its blocks go with it (`catalog/graveyard.rs`) |
@@ -88,7 +88,7 @@ use memory::{Arena, Exhausted, Local};
 
 use crate::{
     indirection::{RIDS_END, Rid},
-    sync::{AtomicU64, Ordering, model_seq_cst},
+    sync::{AtomicU64, Ordering, fence, model_seq_cst},
 };
 
 pub use self::{
@@ -173,6 +173,9 @@ impl<B> Chunks<B> {
     /// The caller is pinned.
     #[inline(never)]
     unsafe fn mark(&self, rid: Rid) {
+        // Pairs with the fence of a builder: a writer that has read an `end` which another chunk's builder had raised
+        // finds the chunk, if the builder has read the old head (fence to fence).
+        fence(Ordering::SeqCst);
         let (id, position) = ChunkId::locate(rid);
         if let Some(chunk) = self.chunk(id) {
             // SAFETY: the caller's promise.
@@ -180,7 +183,7 @@ impl<B> Chunks<B> {
         }
     }
 
-    /// Returns a chunk, if a block of it was begun once.
+    /// Returns a chunk, if it was visited once, or a block of it begun.
     #[inline]
     pub(crate) fn chunk(&self, id: ChunkId) -> Option<&Chunk<B>> {
         let at = id.0 as usize;
@@ -196,20 +199,41 @@ impl<B> Chunks<B> {
         self.prepare(id, &local.arena()).ok()?.begin(local)
     }
 
+    /// Returns whether a chunk was visited before, or a block of it begun; notes the visit.
+    pub(crate) fn visit(&self, id: ChunkId, local: &Local) -> bool {
+        let is_known = self.chunk(id).is_some();
+        if !is_known {
+            // Without memory, the next visit is the first one again.
+            let _ = self.make(id, &local.arena());
+        }
+        is_known
+    }
+
     /// Returns a chunk, made if need be, whose writers will look for marks.
     fn prepare(&self, id: ChunkId, arena: &Arc<Arena>) -> Result<&Chunk<B>, Exhausted> {
-        let at = id.0 as usize;
-        let levels = get_or_make_level(&self.chunks, arena)?;
-        let place = levels.get(at >> PLACES_LOG2).ok_or(Exhausted)?;
-        let level = get_or_make_level(place, arena)?;
-        let place = &level[at & (PLACES - 1)];
-        let chunk = get_or_make(place, arena, size_of::<Charged<Chunk<B>>>(), Chunk::new)?;
+        let chunk = self.make(id, arena)?;
         let end = id.rids().end;
         // SeqCst: B1 of the module text. Without a need the line of `end` stays shared.
         if self.end.load(Ordering::SeqCst) < end {
             self.end.fetch_max(end, Ordering::SeqCst);
         }
         Ok(chunk)
+    }
+
+    /// Returns a chunk, made if need be.
+    fn make(&self, id: ChunkId, arena: &Arc<Arena>) -> Result<&Chunk<B>, Exhausted> {
+        let at = id.0 as usize;
+        let levels = get_or_make_level(&self.chunks, arena)?;
+        let place = levels.get(at >> PLACES_LOG2).ok_or(Exhausted)?;
+        let level = get_or_make_level(place, arena)?;
+        let place = &level[at & (PLACES - 1)];
+        get_or_make(place, arena, size_of::<Charged<Chunk<B>>>(), Chunk::new)
+    }
+
+    /// Returns whether a block was begun once.
+    pub(crate) fn may_have_blocks(&self) -> bool {
+        // Relaxed: a hint.
+        self.end.load(Ordering::Relaxed) > 0
     }
 
     /// Takes the blocks of at most `chunks_max` chunks away, from the chunk `from` on. Returns the chunk at which to go

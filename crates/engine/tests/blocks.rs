@@ -30,7 +30,7 @@ impl RecordFields for Numbered {
         (record.len() >= 8).then_some(2)
     }
 
-    fn split(&self, record: &[u8], plain: &[bool], block: &mut Builder) -> Result<(), Unsplit> {
+    fn split(&self, record: &[u8], plain: &mut [bool], block: &mut Builder) -> Result<(), Unsplit> {
         self.split.set(self.split.get() + 1);
         let (number, text) = record.split_first_chunk::<8>().ok_or(Unsplit::Refused)?;
         let integer = i64::from_le_bytes(*number);
@@ -42,7 +42,10 @@ impl RecordFields for Numbered {
         };
         match added.and_then(|()| block.cells(1).bytes(text)) {
             Ok(()) => Ok(()),
-            Err(CellError::Mixed) => Err(Unsplit::Mixed(0)),
+            Err(CellError::Mixed) => {
+                plain[0] = true;
+                Err(Unsplit::Mixed)
+            }
             Err(_) => Err(Unsplit::Refused),
         }
     }

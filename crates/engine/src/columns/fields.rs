@@ -15,15 +15,16 @@ pub trait RecordFields {
     /// are appended as bytes, whatever they are.
     ///
     /// # Errors
-    /// [`Unsplit`]; some of the fields may have been appended.
-    fn split(&self, record: &[u8], plain: &[bool], block: &mut Builder) -> Result<(), Unsplit>;
+    /// [`Unsplit`]; some of the fields may have been appended. [`Unsplit::Mixed`]: `plain` says true now of all fields that
+    /// are of another kind than those before them.
+    fn split(&self, record: &[u8], plain: &mut [bool], block: &mut Builder) -> Result<(), Unsplit>;
 }
 
 /// The reason why a record is not kept by columns as it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unsplit {
-    /// The field is of another kind than those before it: all of its column have to be appended as bytes.
-    Mixed(usize),
+    /// Some fields are of another kind than those before them: all of their columns have to be appended as bytes.
+    Mixed,
     /// The record is damaged, or memory is lacking.
     Refused,
 }

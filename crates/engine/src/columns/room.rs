@@ -2,9 +2,10 @@
 //!
 //! A block only makes scans faster. It is built if [`BUILD_PART`] of the memory limit is free besides, and blocks are
 //! taken away, some at a time, as soon as less than [`SHORT_PART`] is: the housekeeping of each session looks after
-//! that, so writers find room again long before there is none.
+//! that, so writers find room again long before there is none. Statements may have what is free but for an eighth: half
+//! of the limit is more than their shares.
 //!
-//! Bounds: a look takes [`CHUNKS_PER_LOOK`] chunks at most, and lists the tables.
+//! Bounds: a look takes [`CHUNKS_PER_LOOK`] chunks of one table at most, and passes by [`TABLES_PER_LOOK`] tables.
 
 use std::sync::{
     Mutex,
@@ -17,13 +18,16 @@ use super::ChunkId;
 use crate::session::Session;
 
 /// Part of the memory limit that is left free when a block is built.
-const BUILD_PART: usize = 4;
+const BUILD_PART: usize = 2;
 
 /// Part of the memory limit that is free if it is not short.
-const SHORT_PART: usize = 8;
+const SHORT_PART: usize = 3;
 
-/// Number of chunks whose blocks are taken away in one look.
-const CHUNKS_PER_LOOK: u64 = 64;
+/// Number of chunks whose blocks are taken away in one look: the memory of each is given back to the system.
+const CHUNKS_PER_LOOK: u64 = 8;
+
+/// Number of tables that are passed by in one look.
+const TABLES_PER_LOOK: usize = 64;
 
 /// Blocks of a database, as far as memory is concerned.
 #[derive(Default)]
@@ -79,20 +83,25 @@ impl Session {
             *hand = (0, ChunkId(0));
         }
         let (number, chunk) = *hand;
-        let tables = database.catalog.live_tables();
-        let left = tables.iter().filter(|table| table.number() >= number);
-        let Some(table) = left.min_by_key(|table| table.number()) else {
+        // Whatever their stage: old readers of a storage in its grave find all records in their slots.
+        let tables = database.catalog.storages_from(number, TABLES_PER_LOOK);
+        let Some(last) = tables.last().map(|table| table.number()) else {
             room.is_round.store(false, Ordering::Relaxed);
             return;
         };
-        let from = match table.number() == number {
-            true => chunk,
-            false => ChunkId(0),
-        };
-        let chunks = &table.chunks;
-        *hand = match chunks.drop_blocks(from, CHUNKS_PER_LOOK, &self.memory) {
-            Some(next) => (table.number(), next),
-            None => (table.number() + 1, ChunkId(0)),
-        };
+        *hand = (last + 1, ChunkId(0));
+        if let Some(table) = tables.iter().find(|table| table.chunks.may_have_blocks()) {
+            let from = match table.number() == number {
+                true => chunk,
+                false => ChunkId(0),
+            };
+            let next = table
+                .chunks
+                .drop_blocks(from, CHUNKS_PER_LOOK, &self.memory);
+            *hand = match next {
+                Some(next) => (table.number(), next),
+                None => (table.number() + 1, ChunkId(0)),
+            };
+        }
     }
 }

@@ -78,6 +78,8 @@ pub(crate) struct Context {
     pub(crate) id: Cell<Option<TransactionId>>,
     pub(crate) reads: Cell<u64>,
     pub(crate) scanned: Cell<u64>,
+    /// Records among these that were in blocks of columns.
+    pub(crate) scanned_in_blocks: Cell<u64>,
     pub(crate) written: Cell<u64>,
     /// Number of operations under way.
     statements: Cell<u32>,
@@ -241,6 +243,7 @@ impl Context {
             id: Cell::default(),
             reads: Cell::default(),
             scanned: Cell::default(),
+            scanned_in_blocks: Cell::default(),
             written: Cell::default(),
             statements: Cell::default(),
             writes: RefCell::default(),
@@ -297,6 +300,7 @@ impl Context {
         self.used.take();
         self.reads.set(0);
         self.scanned.set(0);
+        self.scanned_in_blocks.set(0);
         self.written.set(0);
         self.conduct.set(Conduct::default());
         self.found.forget();

@@ -249,6 +249,7 @@ impl Transaction {
             stats.reads += reads;
             stats.writes += writes;
             stats.scanned += scanned;
+            stats.scanned_in_blocks += context.scanned_in_blocks.get();
         });
         counters
             .useful

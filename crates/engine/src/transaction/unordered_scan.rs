@@ -59,8 +59,9 @@ pub struct BlockScan {
     next: u64,
     /// Marks of the chunk that the scan is in, if its caller has got the block.
     marks: Option<Box<MarkWords>>,
-    /// Memory of blocks that are built on the way.
+    /// Memory of blocks that are built on the way, and the fields that were kept as bytes in the last one.
     builder: Builder,
+    plain: Vec<bool>,
 }
 
 /// What a scan by blocks has come to.
@@ -113,14 +114,15 @@ impl Unordered<'_> {
     }
 
     /// Visits the records of `table` in no order, as [`Unordered::scan`] does, and by blocks where there are blocks of
-    /// columns. `fields` describes the table's records: a chunk that was scanned before gets a block on the way if
-    /// nobody has changed most of its records lately. A scan at another snapshot begins anew.
+    /// columns. `fields` describes the table's records: a chunk that a scan came by before gets a block on the way if
+    /// nobody has changed most of its records lately. A scan at another snapshot begins anew, as does one whose future
+    /// was dropped.
     ///
     /// # Errors
     /// Fails as [`Transaction::scan`] does.
     ///
     /// # Suspension
-    /// Memory waits, and the ends of turns. Dropping the future is harmless; the scan may go on.
+    /// Memory waits, and the ends of turns. Dropping the future is harmless.
     pub async fn scan_blocks<P: Policy>(
         self,
         table: &Table,
@@ -129,6 +131,7 @@ impl Unordered<'_> {
         mut visit: impl FnMut(&[u8]) -> ControlFlow<()>,
     ) -> Result<Met, Error> {
         let transaction = self.0;
+        let _snapshot = transaction.statement_snapshot()?;
         let end = table.records.taken();
         // Reads of records in blocks are not noted one by one, and values of tables with a TTL may have expired.
         let is_certified = transaction.context.dependencies.is_for_certification();
@@ -143,15 +146,15 @@ impl Unordered<'_> {
             if may_use_blocks && position == 0 && rids.end <= end && scan.marks.is_none() {
                 // The marks are copied after the snapshot was taken.
                 let _statement = transaction.statement(table)?;
-                let found = self.block_of::<P>(table, id, fields, &mut scan.builder);
+                let found = self.block_of::<P>(table, id, fields, scan);
                 if let Some((block, marks)) = found.await? {
                     transaction.saw(block.newest());
                     let marked: u32 = marks.iter().map(|word| word.count_ones()).sum();
                     let shown = POSITIONS as u64 - u64::from(marked);
-                    let total = &transaction.context.scanned;
-                    total.set(total.get() + shown);
-                    let counters = &transaction.session.counters;
-                    counters.update(|stats| stats.scanned_in_blocks += shown);
+                    let context = &transaction.context;
+                    for count in [&context.scanned, &context.scanned_in_blocks] {
+                        count.set(count.get() + shown);
+                    }
                     scan.marks = Some(marks.clone());
                     return Ok(Met::Block(block, marks));
                 }

@@ -6,8 +6,8 @@
 //! are.
 //!
 //! Bounds: a block has the records of one chunk, of [`BYTES_MAX`] bytes at most, whose fields are charged while they are
-//! gathered; its columns are encoded one by one; a turn that is over ends a step after [`CHUNK`] records, or after a
-//! column.
+//! gathered, [`RESTARTS_MAX`] times anew at most; its columns are encoded one by one; a turn that is over ends a step
+//! after [`CHUNK`] records, or after a column.
 
 use std::{ops::Range, sync::Arc};
 
@@ -15,7 +15,7 @@ use interleave::{Policy, leaf, turn_is_over, yield_now};
 use memory::Reservation;
 use segment::Builder;
 
-use super::{CHUNK, Unordered, fetch_chunk};
+use super::{BlockScan, CHUNK, Unordered, fetch_chunk};
 use crate::{
     columns::{
         Building, Charged, ChunkId, FrozenBlock, MarkWords, POSITIONS, RecordFields, Unsplit,
@@ -32,7 +32,16 @@ const SHOWN_MIN: usize = POSITIONS / 4 * 3;
 
 /// Bytes of a chunk's records beyond which it gets no block: the fields of wide rows are not near each other anyway, and
 /// a column's encoding takes time.
-const BYTES_MAX: usize = 16 << 20;
+const BYTES_MAX: usize = 4 << 20;
+
+/// Number of times that a block is begun anew because fields are of several kinds.
+const RESTARTS_MAX: u32 = 3;
+
+/// Bytes from which on the memory of a builder is not kept for the next chunk.
+const KEPT_BYTES: usize = 1 << 20;
+
+/// Bytes that are charged for each field, whatever its size.
+const BYTES_PER_FIELD: usize = 8;
 
 /// Bytes that are charged for gathered records, for each of theirs: as fields, as words of the block that is encoded,
 /// and once more while these are copied.
@@ -45,8 +54,9 @@ const CHARGED_BYTES: usize = 1 << 20;
 struct Gathering<'g> {
     fields: &'g dyn RecordFields,
     builder: &'g mut Builder,
-    /// Number of fields, once there was a record, and which of them are appended as bytes.
-    plain: Option<Vec<bool>>,
+    /// Fields that are appended as bytes. There are as many as fields once there was a record.
+    plain: &'g mut Vec<bool>,
+    restarts: u32,
     horizon: Timestamp,
     newest: Timestamp,
     /// Records, and their bytes.
@@ -59,8 +69,8 @@ struct Gathering<'g> {
 
 /// The reason why some records were not gathered.
 enum Refusal {
-    /// A field is to be appended as bytes: the block begins anew.
-    Mixed(usize),
+    /// More fields are to be appended as bytes: the block begins anew.
+    Mixed,
     /// There is to be no block.
     Final,
 }
@@ -73,16 +83,23 @@ impl Unordered<'_> {
         table: &Table,
         id: ChunkId,
         fields: &dyn RecordFields,
-        builder: &mut Builder,
+        scan: &mut BlockScan,
     ) -> Result<Option<(Arc<Charged<FrozenBlock>>, Box<MarkWords>)>, Error> {
         let transaction = self.0;
         let memory = &transaction.session.memory;
         let database = &transaction.session.database;
         // A chunk whose block would not be kept is not tried: that would count.
         let has_room = database.block_room.check(&database.arena, 0).is_ok();
-        if has_room && let Some(building) = table.chunks.begin(id, memory) {
-            self.build::<P>(table, id, fields, builder, building)
-                .await?;
+        // Scans that end early come by the first chunk alone, and should not pay for a block.
+        if has_room
+            && table.chunks.visit(id, memory)
+            && let Some(building) = table.chunks.begin(id, memory)
+        {
+            let is_kept = self.build::<P>(table, id, fields, scan, building).await?;
+            if let (false, Some(chunk)) = (is_kept, table.chunks.chunk(id)) {
+                // The block that there was has many marks.
+                chunk.release(memory);
+            }
         }
         let mut marks = Box::new([0; POSITIONS / CHUNK as usize]);
         let pin = memory.pin();
@@ -91,24 +108,26 @@ impl Unordered<'_> {
         Ok(block.map(|block| (block, marks)))
     }
 
+    /// Builds a block of a chunk. Returns false if the chunk has too few records for one.
     async fn build<P: Policy>(
         self,
         table: &Table,
         id: ChunkId,
         fields: &dyn RecordFields,
-        builder: &mut Builder,
+        scan: &mut BlockScan,
         building: Building<'_, FrozenBlock>,
-    ) -> Result<(), Error> {
+    ) -> Result<bool, Error> {
         let transaction = self.0;
         let statement = transaction.statement(table)?;
         let arena = &transaction.session.database.arena;
         let Ok(charge) = arena.reserve(0) else {
-            return Ok(());
+            return Ok(true);
         };
         let mut gathering = Gathering {
             fields,
-            builder,
-            plain: None,
+            builder: &mut scan.builder,
+            plain: &mut scan.plain,
+            restarts: 0,
             horizon: transaction.session.database.horizon.horizon(),
             newest: Timestamp(0),
             shown: 0,
@@ -126,30 +145,32 @@ impl Unordered<'_> {
             transaction.check_open()?;
             rids.start = match gathered {
                 Ok(next) => next,
-                Err(Refusal::Mixed(field)) => {
-                    // Each field is found to be mixed once at most. Positions that were left out stay so.
-                    gathering.begin_anew(field);
+                Err(Refusal::Mixed) if gathering.restarts < RESTARTS_MAX => {
+                    // Positions that were left out stay so.
+                    gathering.begin_anew();
                     id.rids().start
                 }
-                Err(Refusal::Final) => return Ok(()),
+                Err(_) => return Ok(true),
             };
             if turn_is_over() {
                 yield_now().await;
             }
         }
+        let (newest, gathered) = (gathering.newest, gathering.bytes);
         if gathering.shown < SHOWN_MIN {
-            return Ok(());
+            return Ok(false);
         }
-        let newest = gathering.newest;
+        let _charge = gathering.charge;
+        let builder = &mut scan.builder;
         if builder.fill_to(POSITIONS).is_err() {
-            return Ok(());
+            return Ok(true);
         }
         loop {
             match builder.encode_next() {
                 Ok(true) => {}
                 Ok(false) => break,
                 // Memory is lacking: records stay as they are.
-                Err(_) => return Ok(()),
+                Err(_) => return Ok(true),
             }
             if turn_is_over() {
                 yield_now().await;
@@ -172,28 +193,28 @@ impl Unordered<'_> {
                 counters.update(|stats| stats.blocks_built += 1);
             }
         }
-        Ok(())
+        if gathered > KEPT_BYTES {
+            *builder = Builder::default();
+        }
+        Ok(true)
     }
 }
 
 impl Gathering<'_> {
-    fn begin_anew(&mut self, mixed: usize) {
-        if let Some(plain) = &mut self.plain {
-            plain[mixed] = true;
-        }
-        self.builder.clear();
+    fn begin_anew(&mut self) {
+        self.restarts += 1;
         (self.newest, self.shown, self.bytes) = (Timestamp(0), 0, 0);
     }
 
     /// Appends a record at a position, before which there are `before` others without one.
     fn append(&mut self, position: usize, record: &[u8], at: Timestamp) -> Result<(), Refusal> {
         let count = self.fields.count(record).ok_or(Refusal::Final)?;
-        if self.plain.is_none() {
+        if self.shown == 0 {
             self.builder.restart(count).map_err(|_| Refusal::Final)?;
+            self.plain.resize(count, false);
         }
-        let plain = self.plain.get_or_insert_with(|| vec![false; count]);
-        self.bytes += record.len();
-        if plain.len() != count || self.bytes > BYTES_MAX {
+        self.bytes += record.len() + count * BYTES_PER_FIELD;
+        if self.plain.len() != count || self.bytes > BYTES_MAX {
             return Err(Refusal::Final);
         }
         if self.bytes > self.charged {
@@ -203,10 +224,10 @@ impl Gathering<'_> {
         }
         let filled = self.builder.fill_to(position);
         filled.map_err(|_| Refusal::Final)?;
-        match self.fields.split(record, plain, self.builder) {
+        match self.fields.split(record, self.plain, self.builder) {
             Ok(()) => {}
-            Err(Unsplit::Mixed(field)) if !plain[field] => return Err(Refusal::Mixed(field)),
-            Err(_) => return Err(Refusal::Final),
+            Err(Unsplit::Mixed) => return Err(Refusal::Mixed),
+            Err(Unsplit::Refused) => return Err(Refusal::Final),
         }
         self.newest = self.newest.max(at);
         self.shown += 1;

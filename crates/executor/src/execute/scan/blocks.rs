@@ -11,7 +11,7 @@
 
 use std::{ops::Range, sync::Arc};
 
-use batch::{Columns, IntegerKind, Vector};
+use batch::{COLUMN_VALUES, Columns, IntegerKind, Vector};
 use engine::{Charged, FrozenBlock, RecordFields, Unsplit};
 use planner::{plan::Scan, program::agrees};
 use segment::{Builder, Bytes, CellError, Column, Integers, PackedSlice, Values};
@@ -38,12 +38,13 @@ impl RecordFields for StoredRows<'_> {
     fn split(
         &self,
         record: &[u8],
-        plain: &[bool],
+        plain: &mut [bool],
         block: &mut Builder,
     ) -> std::result::Result<(), Unsplit> {
         let refused = |_| Unsplit::Refused;
         let row = Row::new(self.0, record).map_err(refused)?;
-        for (at, is_plain) in plain.iter().enumerate() {
+        let mut is_mixed = false;
+        for (at, is_plain) in plain.iter_mut().enumerate() {
             let cells = block.cells(at);
             let field = match is_plain {
                 true => match row.stored(at).map_err(refused)? {
@@ -63,11 +64,14 @@ impl RecordFields for StoredRows<'_> {
             };
             match taken {
                 Ok(()) => {}
-                Err(CellError::Mixed) => return Err(Unsplit::Mixed(at)),
+                Err(CellError::Mixed) => (*is_plain, is_mixed) = (true, true),
                 Err(_) => return Err(Unsplit::Refused),
             }
         }
-        Ok(())
+        match is_mixed {
+            true => Err(Unsplit::Mixed),
+            false => Ok(()),
+        }
     }
 }
 
@@ -123,8 +127,8 @@ impl BlockRows {
         Ok(word.map(|word| Self { block, left, word }))
     }
 
-    /// Takes the next rows into the columns of an empty batch: `wanted`, or a few more; `positions` is memory. Returns
-    /// whether rows are left.
+    /// Takes the next rows into the columns of an empty batch, `wanted` at most; `positions` is memory. Returns whether
+    /// rows are left.
     ///
     /// # Errors
     /// XX001 for a block that is damaged.
@@ -136,13 +140,14 @@ impl BlockRows {
         wanted: usize,
     ) -> Result<bool> {
         positions.clear();
+        let wanted = wanted.min(COLUMN_VALUES / scan.columns.len().max(1)).max(1);
         while self.word < self.left.len() && positions.len() < wanted {
-            let (first, mut word) = ((self.word * WORD) as u32, self.left[self.word]);
-            while word != 0 {
+            let (first, word) = ((self.word * WORD) as u32, &mut self.left[self.word]);
+            while *word != 0 && positions.len() < wanted {
                 positions.push(first + word.trailing_zeros());
-                word &= word - 1;
+                *word &= *word - 1;
             }
-            self.word += 1;
+            self.word += usize::from(*word == 0);
         }
         let places = Places::new(positions);
         columns.adopt(&self.block, positions.len(), |block, at, vector| {

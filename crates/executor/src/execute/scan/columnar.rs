@@ -28,8 +28,9 @@ pub(super) struct Blocks {
     pub(super) rows: Option<BlockRows>,
     /// Whether there are no more records behind these rows.
     is_over: bool,
-    /// A batch that rows of blocks are taken into if the reader takes no columns.
+    /// A batch that rows of blocks are taken into if the reader takes no columns, and how many of its rows were handed on.
     columns: Columns,
+    handed_on: usize,
     positions: Vec<u32>,
 }
 
@@ -60,9 +61,9 @@ impl ScanOperator<'_> {
         out: &mut Rows,
         first: bool,
     ) -> Result<bool> {
-        let wanted = if first { FIRST_ROWS } else { BATCH_ROWS };
+        let mut wanted = if first { FIRST_ROWS } else { BATCH_ROWS };
         while let Progress::Blocks(blocks) = &mut self.progress {
-            if blocks.is_over {
+            if blocks.is_over && blocks.columns.is_empty() {
                 self.progress = Progress::End;
                 return Ok(false);
             }
@@ -82,6 +83,7 @@ impl ScanOperator<'_> {
                 return Ok(true);
             }
             out.clear();
+            wanted = BATCH_ROWS;
         }
         Ok(false)
     }
@@ -113,15 +115,20 @@ impl Blocks {
         out: &mut Rows,
         wanted: usize,
     ) -> Result<()> {
-        if self.rows.is_none() {
-            return self.piece(scan, context, wanted, out).await;
-        }
         let mut columns = std::mem::take(&mut self.columns);
-        columns.restart(scan.columns.len());
-        self.take_rows(scan, context, &mut columns, wanted).await?;
-        filter(scan, context, scratch, &mut columns).await?;
-        columns.add_to(out);
-        columns.clear();
+        if columns.is_empty() {
+            if self.rows.is_none() {
+                return self.piece(scan, context, wanted, out).await;
+            }
+            columns.restart(scan.columns.len());
+            self.take_rows(scan, context, &mut columns, wanted).await?;
+            filter(scan, context, scratch, &mut columns).await?;
+            self.handed_on = 0;
+        }
+        self.handed_on = columns.add_some_to(out, self.handed_on);
+        if self.handed_on == columns.selected() {
+            columns.clear();
+        }
         self.columns = columns;
         Ok(())
     }
