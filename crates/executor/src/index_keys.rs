@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use engine::{Extractor, IndexKeys as Keys, IndexOptions};
-use functions::{Context, Environment, Patterns};
+use functions::{Context, Patterns};
 use types::{
     Result, Scratch, Settings, Value,
     key::{KeyColumn, write},
@@ -19,7 +19,7 @@ use catalog::{Catalog, Index, IndexKeys, Table};
 use logical::bind::{BindContext, Binder, IndexEntries, Inputs, Parameters};
 use planner::{
     plan::{index_columns, row_layout},
-    program::{Evaluator, Layout, Outer, Program, compile},
+    program::{Evaluator, Layout, Outer, Program, Sessionless, compile},
 };
 use syntax::phase;
 
@@ -124,7 +124,7 @@ impl Extract {
         let context = Context {
             scratch: &scratch,
             settings: &self.settings,
-            environment: &Nobody,
+            environment: &Sessionless,
             patterns: &patterns,
             argument_types: &[],
         };
@@ -145,48 +145,5 @@ impl Extract {
             entry.extend_from_slice(key);
         }
         Ok(Some(entry))
-    }
-}
-
-/// An environment for functions that need none.
-struct Nobody;
-
-impl Environment for Nobody {
-    fn transaction_time(&self) -> i64 {
-        0
-    }
-
-    fn statement_time(&self) -> i64 {
-        0
-    }
-
-    fn clock_time(&self) -> i64 {
-        0
-    }
-
-    fn random(&self) -> u64 {
-        0
-    }
-
-    fn seed(&self, _seed: f64) {}
-
-    fn current_user(&self) -> &str {
-        ""
-    }
-
-    fn database(&self) -> &str {
-        ""
-    }
-
-    fn schema(&self) -> Option<&str> {
-        None
-    }
-
-    fn version(&self) -> &str {
-        ""
-    }
-
-    fn process_id(&self) -> i32 {
-        0
     }
 }

@@ -9,6 +9,7 @@
 //! | --- | --- |
 //! | positions of columns in rows | `layout.rs` |
 //! | from expressions to instructions | `compile.rs`, `chained.rs` |
+//! | parts that are constant | `folding.rs`, `sessionless.rs` |
 //! | execution for a row | `run.rs` |
 //! | execution for a batch of columns; loops over these | `columnar.rs`; `kernel.rs` |
 //! | lists that are searched by hash | `lists.rs` |
@@ -16,10 +17,12 @@
 mod chained;
 mod columnar;
 mod compile;
+mod folding;
 mod kernel;
 mod layout;
 mod lists;
 mod run;
+mod sessionless;
 
 use functions::{Comparison, ScalarFunction};
 use types::{Scalar, Type};
@@ -28,6 +31,7 @@ use self::lists::ListSource;
 use batch::OwnedValue;
 use logical::expression::Expression;
 
+pub(crate) use self::folding::folded;
 use self::kernel::Kernel;
 pub use self::{
     columnar::{Computed, Values},
@@ -35,6 +39,7 @@ pub use self::{
     layout::Layout,
     lists::Lists,
     run::{Evaluator, agrees},
+    sessionless::Sessionless,
 };
 
 /// A compiled expression.

@@ -7,7 +7,7 @@
 //!
 //! The first is exact for all three truth values: a conjunction is distributive over a disjunction. A condition of the
 //! second kind is tested twice, once alone and once within the whole; it is made only for columns that come from one
-//! side of a join.
+//! side of a join. Estimates count it once ([`implied_by`]).
 //!
 //! # Errors
 //! Conditions that can raise an error stay where they are, for the others of their alternative may guard them
@@ -15,7 +15,10 @@
 
 use std::collections::BTreeSet;
 
-use logical::expression::{ColumnId, Expression, Kind};
+use logical::{
+    expression::{ColumnId, Expression, Kind},
+    relation::JoinKind,
+};
 use syntax::phase;
 
 use super::errors::raises_nothing;
@@ -69,9 +72,35 @@ fn common_factors(alternatives: &[Expression]) -> Vec<Expression> {
     factors
 }
 
+/// Number of conditions of a join up to which it is looked for what they imply: those that come again are found by
+/// comparing all pairs.
+pub(super) const CONDITIONS_MAX: usize = 64;
+
+/// Returns the disjunctions among the conditions of a join with what each implies for the left and for the right side,
+/// where the rows of that side may be left out before the join.
+pub(super) fn implied_by<'e>(
+    kind: JoinKind,
+    on: &'e [Expression],
+    left: &BTreeSet<ColumnId>,
+    right: &BTreeSet<ColumnId>,
+) -> Vec<(&'e Expression, [Option<Expression>; 2])> {
+    if on.len() > CONDITIONS_MAX {
+        return Vec::new();
+    }
+    let loses_left = matches!(kind, JoinKind::Inner | JoinKind::Semi | JoinKind::Right);
+    let loses_right = !matches!(kind, JoinKind::Right | JoinKind::Full);
+    let disjunctions = on.iter().filter(|part| matches!(part.kind, Kind::Or(_)));
+    let implied = disjunctions.map(|part| {
+        let of_left = loses_left.then(|| implied_for(part, left)).flatten();
+        let of_right = loses_right.then(|| implied_for(part, right)).flatten();
+        (part, [of_left, of_right])
+    });
+    implied.collect()
+}
+
 /// Returns a condition on one side of a join that holds wherever a disjunction does; `None` if an alternative says
 /// nothing about that side alone, or if the whole is about that side alone.
-pub(super) fn implied_for(condition: &Expression, side: &BTreeSet<ColumnId>) -> Option<Expression> {
+fn implied_for(condition: &Expression, side: &BTreeSet<ColumnId>) -> Option<Expression> {
     let Kind::Or(alternatives) = &condition.kind else {
         return None;
     };

@@ -3,18 +3,21 @@
 //! An [`Estimator`] is made for a statement: it knows the origin of each column, whatever operators
 //! the column has passed through, and the present statistics of the origin's table. Conditions are
 //! thought to be independent of each other, as in System R (Selinger et al. 1979) and PostgreSQL;
-//! an equality with each column of a unique key leaves one row. Values of parameters are not known.
+//! an equality with each column of a unique key leaves one row. Values of parameters are not known,
+//! those of expressions over constants are.
 //!
 //! | part | file |
 //! | --- | --- |
 //! | origins of columns, and their statistics | `knowledge.rs` |
 //! | part of the rows that conditions leave | `selectivity.rs` |
 //! | places of values in histograms | `histogram.rs` |
+//! | values that are known when the plan is made | `known.rs` |
 //! | rows of joins | `join.rs` |
 
 mod histogram;
 mod join;
 mod knowledge;
+mod known;
 mod selectivity;
 
 use std::{

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{
     decorrelate::{Counts, pulled},
-    disjunction::{factored, implied_for},
+    disjunction::{CONDITIONS_MAX, factored, implied_by},
 };
 use logical::{
     expression::{ColumnId, Expression, Kind},
@@ -296,16 +296,9 @@ fn push_join(join: Join, conditions: Vec<Expression>) -> Relation {
     }
     let on = std::mem::take(&mut join.on).into_iter().flat_map(factored);
     let on = distinct(on.collect());
-    if on.len() <= DISTINCT_MAX {
-        if matches!(
-            join.kind,
-            JoinKind::Inner | JoinKind::Semi | JoinKind::Right
-        ) {
-            to_left.extend(on.iter().filter_map(|part| implied_for(part, &left)));
-        }
-        if !matches!(join.kind, JoinKind::Right | JoinKind::Full) {
-            to_right.extend(on.iter().filter_map(|part| implied_for(part, &right)));
-        }
+    for (_, [of_left, of_right]) in implied_by(join.kind, &on, &left, &right) {
+        to_left.extend(of_left);
+        to_right.extend(of_right);
     }
     for condition in on {
         match join.kind {
@@ -430,14 +423,10 @@ fn split(
         .partition(|condition| goes_down(condition))
 }
 
-/// Number of conditions up to which those that come twice are left out, for the number of comparisons grows with its
-/// square.
-const DISTINCT_MAX: usize = 64;
-
 /// Returns conditions without those that come twice: what a disjunction implies is found again when a relation is
-/// looked at again. More than [`DISTINCT_MAX`] conditions are left as they are.
+/// looked at again. More than [`CONDITIONS_MAX`] conditions are left as they are.
 fn distinct(conditions: Vec<Expression>) -> Vec<Expression> {
-    if conditions.len() > DISTINCT_MAX {
+    if conditions.len() > CONDITIONS_MAX {
         return conditions;
     }
     let mut distinct: Vec<Expression> = Vec::with_capacity(conditions.len());

@@ -7,7 +7,7 @@ use types::{Result, Scalar, SqlError, SqlState, Type, Value};
 
 use super::{
     Instruction, Kernel, Label, Layout, Operand, Program, RowField, chained::Chained,
-    lists::ListSource,
+    folding::folded, lists::ListSource,
 };
 use batch::OwnedValue;
 use logical::expression::{ColumnId, Expression, Function, Kind};
@@ -31,9 +31,28 @@ pub struct Outer {
 /// XX000 if a column is missing, which is a fault of the planner; 54001 if the program is too
 /// large.
 pub fn compile(expression: &Expression, layout: &Layout, outer: &Outer) -> Result<Program> {
+    compiled(expression, layout, outer, true)
+}
+
+/// Compiles an expression as it is: parts of it that are constant are computed whenever the program runs.
+pub(super) fn compile_unfolded(
+    expression: &Expression,
+    layout: &Layout,
+    outer: &Outer,
+) -> Result<Program> {
+    compiled(expression, layout, outer, false)
+}
+
+fn compiled(
+    expression: &Expression,
+    layout: &Layout,
+    outer: &Outer,
+    folds: bool,
+) -> Result<Program> {
     let mut compiler = Compiler {
         layout,
         outer,
+        folds,
         code: Vec::new(),
         registers: 0,
         registers_max: 0,
@@ -61,6 +80,8 @@ pub fn compile(expression: &Expression, layout: &Layout, outer: &Outer) -> Resul
 struct Compiler<'l> {
     layout: &'l Layout,
     outer: &'l Outer,
+    /// Whether parts that are constant are computed now.
+    folds: bool,
     code: Vec<Instruction>,
     /// Number of registers that are in use at this place of the code.
     registers: u32,
@@ -88,11 +109,20 @@ impl Compiler<'_> {
                 SqlError::new(SqlState::INTERNAL_ERROR, message)
             }),
             _ => {
+                if let Some(constant) = self.folded(expression)? {
+                    return Ok(constant);
+                }
                 let to = self.register(1)?;
                 self.compute_into(expression, to)?;
                 Ok(Operand::Register(to))
             }
         }
+    }
+
+    /// Returns the constant that an expression with operands is; `None` if it is none.
+    fn folded(&mut self, expression: &Expression) -> Result<Option<Operand>> {
+        let value = self.folds.then(|| folded(expression)).flatten();
+        value.map(|value| self.constant(value)).transpose()
     }
 
     fn column(&self, id: ColumnId) -> Result<Operand> {
@@ -153,6 +183,10 @@ impl Compiler<'_> {
     }
 
     fn emit_into(&mut self, expression: &Expression, to: u32) -> Result<()> {
+        if let Some(from) = self.folded(expression)? {
+            self.emit(Instruction::Load { from, to });
+            return Ok(());
+        }
         match &expression.kind {
             Kind::Steps(steps) => self.steps(steps, to)?,
             Kind::Constant(_) | Kind::Parameter(_) | Kind::Column(_) | Kind::Previous => {

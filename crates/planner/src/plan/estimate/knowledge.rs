@@ -9,11 +9,11 @@ use std::{
 use types::Type;
 
 use super::{Answers, CommonTableRows};
-use crate::program::comparison;
+use crate::{plan::disjunction::implied_by, program::comparison};
 use catalog::{ColumnStatistics, IndexKey, RowKey, Table, TableKind, TableStatistics};
 use logical::{
     expression::{ColumnId, Expression, Kind},
-    relation::{Relation, Scan},
+    relation::{Join, Relation, Scan},
 };
 
 /// Different values of a column without statistics: PostgreSQL's number.
@@ -26,8 +26,13 @@ const SYSTEM_ROWS: f64 = 500.0;
 pub(in crate::plan) struct Estimator {
     tables: Vec<Known>,
     columns: HashMap<ColumnId, Origin>,
+    /// Disjunctions of joins, each with what it implies for the sides.
+    implied: Vec<(Expression, Vec<Expression>)>,
     pub(super) shared: CommonTableRows,
     pub(super) answers: Answers,
+    /// Whether the part of some rows, by a range or a pattern, was guessed for want of the value of a parameter.
+    pub(super) guesses: Cell<bool>,
+    order_is_guessed: Cell<bool>,
     /// Number of questions that are being answered, each for the one before.
     pub(super) asked: Cell<usize>,
 }
@@ -61,6 +66,7 @@ impl Estimator {
         let mut same = Vec::new();
         relation.clone().walk(&mut |relation| match relation {
             Relation::Scan(scan) => found.add(scan),
+            Relation::Join(join) => found.note_implied(join),
             Relation::Compute { columns, .. } => {
                 for (id, value) in columns.iter() {
                     note_same(*id, value, &mut same);
@@ -91,6 +97,18 @@ impl Estimator {
         }
     }
 
+    /// Notes that the relations of several joins were put in order by these estimates.
+    pub(in crate::plan) fn note_order(&self) {
+        let is_guessed = self.order_is_guessed.get() || self.guesses.get();
+        self.order_is_guessed.set(is_guessed);
+    }
+
+    /// Returns whether an order of several joins follows from a guess that the value of a parameter would replace: each
+    /// join multiplies its error.
+    pub(in crate::plan) fn order_is_guessed(&self) -> bool {
+        self.order_is_guessed.get()
+    }
+
     /// Notes what a column is that the planner has made.
     pub(in crate::plan) fn note(&mut self, id: ColumnId, value: &Expression) {
         if let Kind::Column(source) = value.kind
@@ -116,6 +134,28 @@ impl Estimator {
             };
             self.columns.insert(*id, origin);
         }
+    }
+
+    /// Notes what the disjunctions of a join imply, which the sides of the join have among their conditions.
+    fn note_implied(&mut self, join: &Join) {
+        if !join.on.iter().any(|part| matches!(part.kind, Kind::Or(_))) {
+            return;
+        }
+        let [left, right] =
+            [&join.left, &join.right].map(|side| side.columns().into_iter().collect());
+        for (disjunction, implied) in implied_by(join.kind, &join.on, &left, &right) {
+            let implied: Vec<Expression> = implied.into_iter().flatten().collect();
+            if !implied.is_empty() {
+                self.implied.push((disjunction.clone(), implied));
+            }
+        }
+    }
+
+    /// Returns what a condition of a join implies for the sides of the join, whose rows are those for which it holds.
+    pub(super) fn implied(&self, condition: &Expression) -> &[Expression] {
+        let mut known = self.implied.iter();
+        let found = known.find(|(disjunction, _)| disjunction == condition);
+        found.map_or(&[], |(_, implied)| implied)
     }
 
     /// Returns the rows of a table.

@@ -2,7 +2,7 @@
 //!
 //! Without statistics, the numbers are PostgreSQL's.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
 use functions::Comparison;
 use types::{Value, compare::compare_as, row::RowLayout};
@@ -11,8 +11,10 @@ use super::{
     ELEMENTS,
     histogram::{below, prefix_range},
     knowledge::{Column, Estimator},
+    known::{as_of_column, known, value_of},
 };
 use crate::program::comparison;
+use batch::OwnedValue;
 use catalog::ColumnStatistics;
 use logical::expression::{ColumnId, Expression, Kind};
 
@@ -62,7 +64,7 @@ impl Estimator {
                     }
                     None => bounds.push(bound),
                 },
-                None => part *= self.single(condition, own),
+                None => part *= self.among_implied(condition, own),
             }
         }
         for bound in bounds {
@@ -77,6 +79,14 @@ impl Estimator {
             };
         }
         part.clamp(LEAST, 1.0)
+    }
+
+    /// Returns the part of the rows for which a condition is true, among those for which all that it implies for the
+    /// sides of its join is true: conditions on the sides have left the others out.
+    fn among_implied(&self, condition: &Expression, own: &BTreeSet<ColumnId>) -> f64 {
+        let implied = self.implied(condition).iter();
+        let implied: f64 = implied.map(|implied| self.single(implied, own)).product();
+        (self.single(condition, own) / implied.max(LEAST)).min(1.0)
     }
 
     fn single(&self, condition: &Expression, own: &BTreeSet<ColumnId>) -> f64 {
@@ -167,8 +177,8 @@ impl Estimator {
                 let present = (1.0 - nulls_of(one)) * (1.0 - nulls_of(two));
                 present / one.distinct.max(two.distinct)
             }
-            (Some(column), None) => self.equal_to(column, known(right)),
-            (None, Some(column)) => self.equal_to(column, known(left)),
+            (Some(column), None) => self.equal_to(column, value_of(&known(right))),
+            (None, Some(column)) => self.equal_to(column, value_of(&known(left))),
             (None, None) => EQUAL,
         }
     }
@@ -179,6 +189,7 @@ impl Estimator {
         let (Some(statistics), Some(value)) = (column.statistics, value) else {
             return present / column.distinct;
         };
+        let value = as_of_column(column.ty, value);
         if value.is_null() {
             return 0.0;
         }
@@ -198,6 +209,9 @@ impl Estimator {
     /// row.
     fn bound(&self, condition: &Expression, own: &BTreeSet<ColumnId>) -> Option<Bounds> {
         let (comparison, left, right) = comparison(condition)?;
+        if matches!(comparison, Comparison::Equal | Comparison::NotEqual) {
+            return None;
+        }
         let sides = [
             (left, right, comparison),
             (right, left, comparison.commuted()),
@@ -210,11 +224,10 @@ impl Estimator {
             if !own.contains(&id) || !is_other {
                 return None;
             }
-            let part = self.bounded(id, comparison, known(value));
+            let part = self.bounded(id, comparison, value_of(&self.known_or_guessed(value)));
             let (lower, upper) = match comparison {
                 Comparison::Greater | Comparison::GreaterOrEqual => (Some(part), None),
-                Comparison::Less | Comparison::LessOrEqual => (None, Some(part)),
-                Comparison::Equal | Comparison::NotEqual => return None,
+                _ => (None, Some(part)),
             };
             Some(Bounds {
                 column: id,
@@ -223,6 +236,16 @@ impl Estimator {
                 nulls: self.nulls(id).unwrap_or(0.0),
             })
         })
+    }
+
+    /// Returns the value of an expression, if it is known; notes that it is not if a parameter is all that it lacks.
+    fn known_or_guessed(&self, value: &Expression) -> Option<Arc<OwnedValue>> {
+        let found = known(value);
+        let is_parameter = |part: &Expression| matches!(part.kind, Kind::Parameter(_));
+        if found.is_none() && value.any(&mut { is_parameter }) {
+            self.guesses.set(true);
+        }
+        found
     }
 
     /// Returns the part of the rows on one side of a value, and whether that is more than a guess.
@@ -241,6 +264,7 @@ impl Estimator {
         if statistics.common.is_empty() && statistics.histogram.is_empty() {
             return (RANGE, false);
         }
+        let value = as_of_column(column.ty, value);
         let mut common = 0.0;
         let mut satisfying = 0.0;
         for_each_common(statistics, |other, fraction| {
@@ -311,7 +335,9 @@ impl Estimator {
     /// Returns the selectivity of LIKE. The literal beginning of a pattern that is known bounds the
     /// texts.
     fn like(&self, text: &Expression, pattern: &Expression) -> f64 {
-        let (Kind::Column(id), Some(Value::Text(pattern))) = (&text.kind, known(pattern)) else {
+        let pattern = self.known_or_guessed(pattern);
+        let (Kind::Column(id), Some(Value::Text(pattern))) = (&text.kind, value_of(&pattern))
+        else {
             return MATCH;
         };
         let beginning = pattern.find(['%', '_', '\\']).unwrap_or(pattern.len());
@@ -338,21 +364,6 @@ impl Estimator {
         }
         let nulls = self.nulls(*id).unwrap_or(0.0);
         (lower + upper + nulls - 1.0).max(LEAST) * of_rest
-    }
-}
-
-/// Returns the value of an expression, if it is known when the plan is made.
-fn known(expression: &Expression) -> Option<Value<'_>> {
-    match &expression.kind {
-        Kind::Constant(value) => Some(value.value()),
-        // Numbers of all types are compared with each other as they are.
-        Kind::Convert { operand, .. } => known(operand).filter(|value| {
-            matches!(
-                value,
-                Value::Int2(_) | Value::Int4(_) | Value::Int8(_) | Value::Numeric(_)
-            )
-        }),
-        _ => None,
     }
 }
 
