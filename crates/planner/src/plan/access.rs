@@ -333,6 +333,7 @@ impl Lowering {
         if !choice.is_point && may_depend_on_literals(scan, conditions) {
             self.literals_matter.set(true);
         }
+        self.weigh_literals(choice.cost);
         let covered = choice.covered().collect();
         let by = choice.by;
         let range = self.range(choice, values)?;

@@ -8,11 +8,12 @@
 use std::collections::BTreeSet;
 
 use super::{
-    estimate::{Asked, Estimator, Side},
+    errors::raises_nothing,
+    estimate::{Asked, ELEMENTS, Estimator, Side},
     join::is_key,
 };
 use logical::{
-    expression::{ColumnId, Expression},
+    expression::{ColumnId, Expression, Kind},
     relation::{Join, JoinKind, Relation, SharedBody},
 };
 
@@ -42,6 +43,35 @@ pub(super) const HANDED: f64 = 0.2;
 /// Cost of beginning a query for a row of another.
 pub(super) const ASKED: f64 = 5.0;
 
+/// Cost, some milliseconds, from which on a statement is worth a plan for its literals, which knows what they leave and
+/// which of them are equal: finding that plan takes a small part of its time.
+pub(super) const WORTH_LITERALS: f64 = 500_000.0;
+
+/// Returns the cost of a condition for a row, in halves of a comparison or call; each element of a list is a half.
+fn tested(condition: &Expression) -> usize {
+    let mut cost = 0;
+    condition.walk(&mut |part| {
+        cost += match &part.kind {
+            Kind::Quantified { array, .. } => match &array.kind {
+                Kind::Array(items) => 2 + items.len(),
+                _ => 2 + ELEMENTS as usize,
+            },
+            Kind::Call { .. } | Kind::Case { .. } => 2,
+            _ => 0,
+        }
+    });
+    cost
+}
+
+/// Returns conditions with those first that cost least, in their order among others that cost as much; as they are if
+/// one of them may raise an error, from which the ones before it may guard it.
+pub(super) fn cheapest_first(mut conditions: Vec<Expression>) -> Vec<Expression> {
+    if conditions.len() > 1 && conditions.iter().all(raises_nothing) {
+        conditions.sort_by_cached_key(tested);
+    }
+    conditions
+}
+
 /// The methods for joining two relations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Method {
@@ -61,6 +91,8 @@ pub(super) struct JoinPath {
     pub(super) is_swapped: bool,
     /// Cost of the join and of all below it.
     pub(super) cost: f64,
+    /// Rows of the join.
+    pub(super) rows: f64,
 }
 
 impl Estimator {
@@ -135,6 +167,7 @@ impl Estimator {
                 method: Method::Loop,
                 is_swapped: false,
                 cost: costs.0 + left.rows * (ASKED + costs.1),
+                rows: self.join_rows(join.kind, &left, &right, &join.on),
             };
         }
         self.join_path_of(join.kind, (&left, costs.0), (&right, costs.1), &join.on)
@@ -176,6 +209,7 @@ impl Estimator {
             method,
             is_swapped: false,
             cost,
+            rows,
         };
         let mut best = path(
             Method::Loop,

@@ -6,7 +6,7 @@ use types::{Result, Type};
 
 use super::{
     AccessPath, HashJoin, IndexJoin, JoinProjection, NestedLoopJoin, Plan, Scan,
-    cost::Method,
+    cost::{Method, cheapest_first},
     lower::{Lowering, Node, row_layout, with},
 };
 use crate::program::{Layout, comparison};
@@ -30,6 +30,7 @@ impl Lowering {
             _ => join,
         };
         let path = self.estimator.join_path(&join);
+        self.weigh_literals(path.cost);
         if path.is_swapped {
             std::mem::swap(&mut join.left, &mut join.right);
         }
@@ -238,7 +239,7 @@ impl Lowering {
                 .map(|(id, _)| *id)
                 .chain(with_key.then_some(scan.key)),
         );
-        let filter = self.conjunction(mine, &layout)?;
+        let filter = self.conjunction(cheapest_first(mine), &layout)?;
         let scan = Scan {
             rows: row_layout(&scan.table)?,
             table: scan.table,

@@ -12,10 +12,13 @@
 //! bushy trees); of more, the cheapest pair is joined again and again. A product is used only if no
 //! other join is possible.
 
+mod equality;
+
 use std::collections::{BTreeSet, HashMap, hash_map::Entry};
 
 use functions::Comparison;
 
+use self::equality::{Equal, implied_equalities};
 use super::{
     cost::JoinPath,
     estimate::{Estimator, Side},
@@ -32,6 +35,12 @@ use syntax::phase;
 const LEAVES_MAX: usize = 9;
 /// Number of leaves up to which joins are taken apart: a set of leaves is a word.
 const BLOCK_MAX: usize = 60;
+
+/// Number of leaves from which on an order of joins is worth a plan for the literals of a statement.
+const SEVERAL: usize = 3;
+
+/// Number of equated columns up to which implied equalities are added: their number grows with its square.
+const EQUATED_MAX: usize = 32;
 
 /// A set of leaves, by their positions.
 type Set = u64;
@@ -82,8 +91,8 @@ struct Block {
     leaves: Vec<Leaf>,
     /// Conditions of the inner joins.
     conditions: Vec<Condition>,
-    /// Columns that are equal to others by the conditions.
-    equated: Vec<ColumnId>,
+    /// Columns that are equal to others by the conditions, as expressions.
+    equated: Vec<Expression>,
 }
 
 /// A condition of an inner join.
@@ -103,42 +112,6 @@ struct Joined<'b> {
     /// Sets that were joined; `None` for a leaf.
     parts: Option<(Set, Set)>,
     equal: Equal,
-}
-
-/// The equalities of equated columns in the rows of some leaves: each column has a link to one that
-/// it is equal to, or to itself.
-#[derive(Clone)]
-struct Equal(Vec<usize>);
-
-impl Equal {
-    fn none(columns: usize) -> Self {
-        Self((0..columns).collect())
-    }
-
-    fn first(&self, mut column: usize) -> usize {
-        while self.0[column] != column {
-            column = self.0[column];
-        }
-        column
-    }
-
-    /// Notes that two columns are equal; returns whether that is new.
-    fn insert(&mut self, (one, two): (usize, usize)) -> bool {
-        let (one, two) = (self.first(one), self.first(two));
-        self.0[two] = one;
-        one != two
-    }
-
-    /// Returns the equalities in the rows of two sets of leaves together; the sets have different
-    /// columns.
-    fn with(&self, other: &Equal) -> Self {
-        let both = self.0.iter().zip(&other.0).enumerate();
-        let of_other = |(at, (one, two)): (usize, (&usize, &usize))| match *one == at {
-            true => *two,
-            false => *one,
-        };
-        Self(both.map(of_other).collect())
-    }
 }
 
 /// Returns the relation with its joins in the cheapest order.
@@ -263,16 +236,17 @@ impl Block {
         let (Comparison::Equal, one, two) = comparison(condition)? else {
             return None;
         };
-        let (Kind::Column(first), Kind::Column(second)) = (&one.kind, &two.kind) else {
-            return None;
-        };
-        (one.ty == two.ty).then(|| (self.place(*first), self.place(*second)))
+        let are_columns = matches!((&one.kind, &two.kind), (Kind::Column(_), Kind::Column(_)));
+        (are_columns && one.ty == two.ty).then(|| (self.place(one), self.place(two)))
     }
 
-    fn place(&mut self, column: ColumnId) -> usize {
-        let known = self.equated.iter().position(|id| *id == column);
+    fn place(&mut self, column: &Expression) -> usize {
+        let known = self
+            .equated
+            .iter()
+            .position(|known| known.kind == column.kind);
         known.unwrap_or_else(|| {
-            self.equated.push(column);
+            self.equated.push(column.clone());
             self.equated.len() - 1
         })
     }
@@ -284,7 +258,33 @@ impl Block {
         leaves.fold(0, |set, (at, _)| set | 1 << at)
     }
 
-    fn put_together(self, estimator: &Estimator) -> Relation {
+    /// Adds the equalities that others imply.
+    fn close(&mut self) {
+        if self.equated.len() > EQUATED_MAX {
+            return;
+        }
+        let given = self.conditions.iter();
+        let given = given.filter_map(|given| Some((given.equates?, &given.expression)));
+        for (equates, expression) in implied_equalities(&self.equated, given.collect()) {
+            let set = self.referred(&expression.columns());
+            if set.count_ones() == 2 && self.are_inner(set) {
+                self.conditions.push(Condition {
+                    expression,
+                    set,
+                    equates: Some(equates),
+                });
+            }
+        }
+    }
+
+    /// Returns whether all leaves of a set may come first.
+    fn are_inner(&self, set: Set) -> bool {
+        let mut leaves = self.leaves.iter().enumerate();
+        leaves.all(|(at, leaf)| set & (1 << at) == 0 || leaf.after == 0)
+    }
+
+    fn put_together(mut self, estimator: &Estimator) -> Relation {
+        self.close();
         let leaves = self.leaves.len();
         let mut order = Order {
             block: &self,
@@ -304,6 +304,9 @@ impl Block {
             order.compare_all(leaves);
         } else {
             order.join_the_cheapest(leaves);
+        }
+        if leaves >= SEVERAL {
+            estimator.note_order();
         }
         let (built, _) = order.build(all(leaves));
         // Conditions that link no leaves, such as those on a query around this one.
@@ -366,7 +369,8 @@ impl<'b> Order<'b> {
         own.all(|(_, leaf)| leaf.after & !set == 0)
     }
 
-    /// Returns two sets joined: `None` if they cannot be; a product only if `products` allows it.
+    /// Returns two sets joined: `None` if they cannot be, or if that is no cheaper than the way that is
+    /// known; a product only if `products` allows it.
     fn join(&self, left: Set, right: Set, products: bool) -> Option<Joined<'b>> {
         phase::pause();
         if self.dependent(left).is_some() {
@@ -375,6 +379,12 @@ impl<'b> Order<'b> {
         let (one, two) = (self.joined.get(&left)?, self.joined.get(&right)?);
         let dependent = self.dependent(right);
         if dependent.is_none() && !products && !self.is_linked(left, right) {
+            return None;
+        }
+        if dependent.is_none()
+            && let Some(known) = self.joined.get(&(left | right))
+            && known.cost <= least_cost(one, two)
+        {
             return None;
         }
         let (linking, equal) = self.linking((left, &one.equal), (right, &two.equal));
@@ -386,11 +396,8 @@ impl<'b> Order<'b> {
                 (&two.side, two.cost),
                 &linking,
             );
-            let rows = self
-                .estimator
-                .join_rows(JoinKind::Inner, &one.side, &two.side, &linking);
             return Some(Joined {
-                side: joined_side(one, two, rows, JoinKind::Inner),
+                side: joined_side(one, two, path.rows, JoinKind::Inner),
                 cost: path.cost,
                 parts,
                 equal,
@@ -528,6 +535,17 @@ impl<'b> Order<'b> {
             lateral,
         };
         (filtered(Relation::Join(join), above), equal)
+    }
+}
+
+/// Returns a bound of the cost of an inner join of two sets, from below: at least one of them is
+/// computed, and the other is too unless it is a table whose rows may be looked up.
+fn least_cost(one: &Joined<'_>, two: &Joined<'_>) -> f64 {
+    match (&one.side.scan, &two.side.scan) {
+        (None, None) => one.cost + two.cost,
+        (None, Some(_)) => one.cost,
+        (Some(_), None) => two.cost,
+        (Some(_), Some(_)) => one.cost.min(two.cost),
     }
 }
 

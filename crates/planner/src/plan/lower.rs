@@ -9,8 +9,8 @@ use std::{
 use types::{Result, SqlError, SqlState, Type, row::RowLayout};
 
 use super::{
-    Call, Plan, PlanDependencies, access::By, apply::is_called_once, effects::is_command,
-    estimate::Estimator, explained::ColumnTypes,
+    Call, Plan, PlanDependencies, access::By, apply::is_called_once, cost::WORTH_LITERALS,
+    effects::is_command, estimate::Estimator, explained::ColumnTypes,
 };
 use crate::program::{Layout, Outer, Program, compile};
 use catalog::Table;
@@ -27,8 +27,9 @@ pub struct PlannedStatement {
     pub plan: Arc<Plan>,
     /// Position in the plan's rows of each output column, in order.
     pub outputs: Vec<usize>,
-    /// Whether another plan may be better if parameters that stand for literals are known: an index
-    /// is partial, or over an expression, with constants in it.
+    /// Whether another plan may be better if parameters that stand for literals are known: an index is partial, or
+    /// over an expression, with constants in it; several joins were put in order by guesses; or the statement takes
+    /// long.
     pub literals_matter: bool,
     /// Table sizes and statistics by which the plan was chosen.
     pub dependencies: PlanDependencies,
@@ -72,6 +73,7 @@ fn planned_statement(
     let relation = super::predicate_pushdown::pushed(relation, outputs);
     let estimator = Estimator::new(&relation);
     let relation = super::join_order::ordered(relation, &estimator);
+    let order_is_guessed = estimator.order_is_guessed();
     let mut lowering = Lowering {
         estimator,
         outer: Outer {
@@ -82,7 +84,7 @@ fn planned_statement(
         shared: HashMap::new(),
         rereads: 0,
         limits: 0,
-        literals_matter: Cell::new(false),
+        literals_matter: Cell::new(order_is_guessed),
         dependencies: PlanDependencies::default(),
         lists: 0,
         grouped: 0,
@@ -422,6 +424,13 @@ impl Lowering {
         self.rereads -= rereads;
         self.outer.columns.truncate(depth);
         node
+    }
+
+    /// Notes the cost of an operator of which all rows are read: a limit may want few of the rows that are estimated.
+    pub(super) fn weigh_literals(&self, cost: f64) {
+        if self.limits == 0 && cost >= WORTH_LITERALS {
+            self.literals_matter.set(true);
+        }
     }
 
     /// Lowers a relation whose rows are all read, whatever limits are above.

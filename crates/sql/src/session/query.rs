@@ -256,10 +256,13 @@ impl Session {
         declared: Option<&[Option<Type>]>,
     ) -> Result<Option<(Arc<CachedPlan>, Vec<Literal<'t>>)>> {
         let may_normalise = declared.is_none_or(<[_]>::is_empty) && source.can_be_normalised();
-        let normalised = may_normalise
+        let mut normalised = may_normalise
             .then(|| PlanKey::Fingerprint(Fingerprint::of(source, FingerprintKind::Normalised)));
         if let Some(cached_plan) = normalised.and_then(|key| self.known(key)) {
-            return Ok(Some((cached_plan, source.literals())));
+            if !cached_plan.statement.literals_matter {
+                return Ok(Some((cached_plan, source.literals())));
+            }
+            normalised = None;
         }
         let exact = match declared {
             Some(declared) if source.has_parameters() || !declared.is_empty() => PlanKey::Text {

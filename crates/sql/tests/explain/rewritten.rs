@@ -71,6 +71,31 @@ fn common_conditions_of_alternatives_choose_an_index() {
 }
 
 #[test]
+fn conditions_that_cost_least_are_asked_first() {
+    let mut bed = tables();
+    let filter = |bed: &mut Bed, condition: &str| {
+        let text = format!("select 1 from o where {condition}");
+        let lines = plan(bed, &text);
+        let mut filters = lines
+            .iter()
+            .filter_map(|line| line.trim().strip_prefix("Filter: "));
+        filters.next().unwrap().to_owned()
+    };
+    assert_eq!(
+        filter(
+            &mut bed,
+            "(n = 2 or n = 3 or t = 'x') and t in ('a', 'b') and t > 'c'"
+        ),
+        "((t > 'c'::text) AND (t = ANY (ARRAY['a'::text, 'b'::text])) AND ((n = (2)::numeric) OR (n = (3)::numeric) OR (t = 'x'::text)))"
+    );
+    // A condition that may raise an error stays behind those that guard it.
+    assert_eq!(
+        filter(&mut bed, "(n <> 0 or t = 'x') and 1 / n > 1"),
+        "(((n <> (0)::numeric) OR (t = 'x'::text)) AND (((1)::numeric / n) > (1)::numeric))"
+    );
+}
+
+#[test]
 fn what_alternatives_say_of_one_table_is_asked_of_it_first() {
     let mut bed = tables();
     let lines = plan(

@@ -44,10 +44,11 @@ impl Session {
         if let Some(normalised) = normalised
             && let Ok(cached_plan) = self.normalised_plan(source, &catalog)
         {
-            return Ok(Some((
-                self.remember(normalised, cached_plan),
-                source.literals(),
-            )));
+            // A plan that may not be the best for these literals is kept as well: it tells that of others.
+            let cached_plan = self.remember(normalised, cached_plan);
+            if !cached_plan.statement.literals_matter {
+                return Ok(Some((cached_plan, source.literals())));
+            }
         }
         let statement = source.statement()?;
         let Statement::Rows(statement) = &*statement else {
@@ -70,11 +71,9 @@ impl Session {
         let literals = source.literals();
         let types = literals.iter().map(|literal| type_of(literal.kind));
         let mut parameters = Parameters::literals(types.collect());
-        let cached_plan = self.bound(source, statement, &mut parameters, catalog)?;
-        if cached_plan.statement.literals_matter {
-            let message = "a better plan may depend on the literals";
-            return Err(SqlError::new(SqlState::INTERNAL_ERROR, message));
-        }
+        let mut cached_plan = self.bound(source, statement, &mut parameters, catalog)?;
+        // A statement without literals is the same with them.
+        cached_plan.statement.literals_matter &= !literals.is_empty();
         Ok(cached_plan)
     }
 
