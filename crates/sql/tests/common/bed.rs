@@ -20,7 +20,7 @@ use types::{Result, SqlError};
 
 /// Time for which a statement is given turns before it counts as waiting: a machine that does much
 /// else plans slowly, and a session that has taken long has only a share of the turns.
-const SETTLING: Duration = Duration::from_millis(25);
+const SETTLING: Duration = Duration::from_millis(60);
 
 /// The answer to a text.
 #[derive(Debug, Default, Clone)]
