@@ -1,6 +1,6 @@
 //! Values of one column, collected for a block.
 
-use crate::{CellError, ROWS_MAX};
+use crate::{CellError, ROWS_MAX, words::is_set};
 
 /// Kind of a column's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +56,8 @@ impl Cells {
     #[inline]
     pub fn integer(&mut self, value: i64) -> Result<(), CellError> {
         self.check(Kind::Integers)?;
-        push(&mut self.numbers, self.rows, value, value)?;
+        reserve(&mut self.numbers, self.rows)?;
+        push(&mut self.numbers, self.rows, value, value);
         self.done(Kind::Integers);
         Ok(())
     }
@@ -69,8 +70,10 @@ impl Cells {
     pub fn decimal(&mut self, number: i64, scale: u8) -> Result<(), CellError> {
         self.check(Kind::Decimals)?;
         let scale = i64::from(scale);
-        push(&mut self.scales, self.rows, scale, scale)?;
-        push(&mut self.numbers, self.rows, number, number)?;
+        reserve(&mut self.scales, self.rows)?;
+        reserve(&mut self.numbers, self.rows)?;
+        push(&mut self.scales, self.rows, scale, scale);
+        push(&mut self.numbers, self.rows, number, number);
         self.done(Kind::Decimals);
         Ok(())
     }
@@ -87,7 +90,8 @@ impl Cells {
         self.heap
             .try_reserve(value.len())
             .map_err(|_| CellError::Memory)?;
-        push(&mut self.ends, self.rows, start as u32, end)?;
+        reserve(&mut self.ends, self.rows)?;
+        push(&mut self.ends, self.rows, start as u32, end);
         self.heap.extend_from_slice(value);
         self.done(Kind::Bytes);
         Ok(())
@@ -159,8 +163,7 @@ impl Cells {
 
     /// Returns whether a row has no value.
     pub(crate) fn is_absent(&self, row: usize) -> bool {
-        let word = self.absent.get(row / 64).copied().unwrap_or(0);
-        word >> (row % 64) & 1 == 1
+        row / 64 < self.absent.len() && is_set(&self.absent, row)
     }
 
     pub(crate) fn numbers(&self) -> &[i64] {
@@ -186,18 +189,23 @@ impl Cells {
     }
 }
 
-/// Makes a list `rows` long by fillers, and adds an item.
+/// Makes room in a list for an item behind those of `rows` rows.
 #[inline]
-fn push<T: Copy>(list: &mut Vec<T>, rows: usize, filler: T, item: T) -> Result<(), CellError> {
+fn reserve<T>(list: &mut Vec<T>, rows: usize) -> Result<(), CellError> {
     if list.capacity() <= rows {
         list.try_reserve(rows + 1 - list.len())
             .map_err(|_| CellError::Memory)?;
     }
+    Ok(())
+}
+
+/// Makes a list `rows` long by fillers, and adds an item. There is room for both.
+#[inline]
+fn push<T: Copy>(list: &mut Vec<T>, rows: usize, filler: T, item: T) {
     if list.len() != rows {
         list.resize(rows, filler);
     }
     list.push(item);
-    Ok(())
 }
 
 /// Makes a list `rows` long by its last item, if it has one.
