@@ -1,7 +1,7 @@
 //! Vector operations that scans need.
 //!
-//! Methods are `unsafe` where they need instructions: they are called only by functions for which these
-//! are enabled, into which they are inlined (`scan.rs`).
+//! A method that needs instructions of the machine is `unsafe`. Its callers are functions for which the instructions
+//! are enabled, and the compiler inlines the method into them (`machine.rs`).
 
 /// A vector of codes, and its operations.
 pub(super) trait Lanes: Copy {

@@ -221,8 +221,9 @@ impl<'w> PackedSlice<'w> {
     /// # Panics
     /// Panics if there is no such block.
     pub fn block(&self, number: usize) -> ([u32; BLOCK], usize) {
+        let is_there = number < self.len.div_ceil(BLOCK);
+        assert!(is_there, "there are {} codes", self.len);
         let from = number * BLOCK;
-        assert!(from < self.len, "there are {} codes", self.len);
         let codes = std::array::from_fn(|at| self.read(from + at));
         (codes, (self.len - from).min(BLOCK))
     }
@@ -240,8 +241,9 @@ impl<'w> PackedSlice<'w> {
 /// [`TryReserveError`] if memory is lacking; nothing was appended.
 ///
 /// # Panics
-/// Panics if the width is not 1 to 32. In a build with debug assertions, panics if a code has more bits.
+/// In a build with debug assertions, panics if the width is not 1 to 32, or a code has more bits.
 pub(crate) fn append(codes: &[u32], width: u32, to: &mut Vec<u64>) -> Result<(), TryReserveError> {
+    debug_assert!((1..=32).contains(&width), "a code has 1 to 32 bits");
     debug_assert!(codes.iter().all(|&code| code <= mask(width)));
     let from = to.len();
     let words = PackedSlice::words_of(codes.len(), width);

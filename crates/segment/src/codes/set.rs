@@ -1,6 +1,6 @@
 //! Sets of codes, in the form in which a scan tests them.
 
-use std::collections::TryReserveError;
+use std::{collections::TryReserveError, ops::RangeInclusive};
 
 use interleave::{Policy as _, Prefetching};
 
@@ -10,12 +10,13 @@ use super::packed::bits_for;
 pub(super) const FEW_MAX: usize = 8;
 /// Maximum bytes of a bitmap that is in the cache whatever else is.
 const BITMAP_BYTES_SMALL: usize = 256 << 10;
-/// Minimum bits of a filter for each code: one of as many other codes passes.
+/// Bits of a filter for each code that are aimed at: a filter has fewer only if it would not fit into the cache of a
+/// core otherwise. Of 24 other codes, one passes.
 const FILTER_BITS_PER_CODE: usize = 24;
-/// Bits of a filter that fits into the cache of a core, as a power of two: a filter has no more if that leaves each
-/// code enough.
+/// Bits of the largest filter that fits into the cache of a core, as a power of two. A filter has more only if a code
+/// would otherwise have less than [`FILTER_BITS_PER_CODE_MIN`].
 const FILTER_WIDTH_MAX: u32 = 24;
-/// Minimum bits for each code that are enough.
+/// Minimum bits of a filter for each code, whatever the size of the filter: of four other codes, one passes.
 const FILTER_BITS_PER_CODE_MIN: usize = 4;
 /// A factor whose products have their entropy at the top (the golden ratio).
 pub(super) const FACTOR: u32 = 0x9e37_79b1;
@@ -23,8 +24,8 @@ pub(super) const FACTOR: u32 = 0x9e37_79b1;
 /// A set of codes to scan for.
 ///
 /// A set has the form that is tested fastest: nothing, one code, a range, few codes that are compared one by one, a
-/// bitmap over all codes if the cache holds it, else a *filter*: a bitmap over hashes, and a hash table in which codes
-/// that pass are looked up.
+/// bitmap over all codes, or a *filter*: a bitmap over hashes, and a hash table in which codes that pass are looked up.
+/// A set of many codes has a bitmap if the cache holds it, or if a filter would have at least a quarter of its bits.
 #[derive(Clone, Debug)]
 pub struct CodeSet {
     form: Form,
@@ -90,14 +91,17 @@ impl CodeSet {
     }
 
     /// Returns the set of the codes of a range, which may be empty.
-    pub fn range(codes: std::ops::Range<u32>) -> Self {
-        let form = match codes.end.checked_sub(1) {
-            Some(last) if last >= codes.start => Form::Range(codes.start, last),
-            _ => Form::Nothing,
-        };
+    pub fn range(codes: RangeInclusive<u32>) -> Self {
+        if codes.is_empty() {
+            return Self {
+                form: Form::Nothing,
+                len: 0,
+            };
+        }
+        let (first, last) = codes.into_inner();
         Self {
-            form,
-            len: codes.len(),
+            form: Form::Range(first, last),
+            len: (last - first) as usize + 1,
         }
     }
 

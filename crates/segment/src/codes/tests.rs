@@ -1,12 +1,5 @@
 use super::{machine::Machine, packed::mask, *};
-
-/// Returns pseudo-random numbers (splitmix64).
-fn random(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut mixed = (*state ^ *state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ mixed >> 31
-}
+use crate::tests::random;
 
 fn numbers(count: usize, width: u32, state: &mut u64) -> Vec<u32> {
     let number = |at| match at % 7 {
@@ -120,6 +113,20 @@ fn a_code_behind_the_last_is_refused() {
         .get(2);
 }
 
+#[test]
+#[should_panic(expected = "there are 2 codes")]
+fn a_block_behind_the_last_is_refused() {
+    let packed = PackedCodes::from_codes(3, [1, 2].into_iter()).unwrap();
+    packed.as_slice().block(1 << 58);
+}
+
+#[test]
+#[should_panic(expected = "there are 2 codes")]
+fn codes_behind_the_last_are_not_unpacked() {
+    let packed = PackedCodes::from_codes(3, [1, 2].into_iter()).unwrap();
+    packed.as_slice().unpack(0..usize::MAX, &mut Vec::new());
+}
+
 /// Compares scans on all machines with a look at each code.
 fn check(codes: Codes<'_>, plain: &[u32], set: &CodeSet, members: &[u32]) {
     let count = plain.len();
@@ -174,7 +181,7 @@ fn scans_find_the_rows_of_all_kinds_of_sets_at_all_widths() {
                 check(Codes::Plain(&plain), &plain, &set, &list);
             }
             let from = random(&mut state) as u32 & (mask(width) / 2);
-            let range = from..from.saturating_add(mask(width) / 4);
+            let range = from..=from + mask(width) / 4;
             let list: Vec<u32> = plain
                 .iter()
                 .copied()
@@ -193,6 +200,27 @@ fn scans_find_the_rows_of_all_kinds_of_sets_at_all_widths() {
     }
     let all = ["bitmap", "few", "filter", "nothing", "one", "range"];
     assert!(forms.iter().eq(&all), "{forms:?}");
+}
+
+#[test]
+fn ranges_of_codes_have_both_their_ends() {
+    let plain = [0, 1, 5, 6, u32::MAX - 1, u32::MAX];
+    let empty = std::ops::RangeInclusive::new(6, 5);
+    for (range, len) in [
+        (0..=0, 1),
+        (1..=5, 5),
+        (6..=u32::MAX, (1 << 32) - 6),
+        (0..=u32::MAX, 1 << 32),
+        (empty, 0),
+    ] {
+        let members: Vec<u32> = plain
+            .into_iter()
+            .filter(|code| range.contains(code))
+            .collect();
+        let set = CodeSet::range(range);
+        assert_eq!((set.len(), set.is_empty()), (len, len == 0));
+        check(Codes::Plain(&plain), &plain, &set, &members);
+    }
 }
 
 #[test]

@@ -14,6 +14,7 @@ impl PackedSlice<'_> {
     /// # Panics
     /// Panics if there are fewer codes.
     pub fn unpack(&self, range: Range<usize>, to: &mut Vec<u32>) {
+        self.assert_codes(&range);
         to.reserve(range.len());
         self.each_block(range, |codes| to.extend_from_slice(codes));
     }
@@ -32,7 +33,7 @@ impl PackedSlice<'_> {
         range: Range<usize>,
         take: impl FnMut(&[u32]),
     ) {
-        assert!(range.end <= self.len(), "there are {} codes", self.len());
+        self.assert_codes(&range);
         if !range.is_empty() {
             machine.run(Unpacking {
                 codes: *self,
@@ -40,6 +41,11 @@ impl PackedSlice<'_> {
                 take,
             });
         }
+    }
+
+    /// Panics if there are fewer codes than a range says.
+    fn assert_codes(&self, range: &Range<usize>) {
+        assert!(range.end <= self.len(), "there are {} codes", self.len());
     }
 }
 

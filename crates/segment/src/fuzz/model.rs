@@ -52,7 +52,7 @@ pub(crate) fn check_block(block: &Block, model: &[Vec<Cell>]) {
 }
 
 /// Ranges and positions at which a column is read.
-fn places(rows: usize) -> (Vec<Range<usize>>, Vec<u32>) {
+pub(super) fn places(rows: usize) -> (Vec<Range<usize>>, Vec<u32>) {
     let ranges = [
         0..rows,
         rows / 3..rows - rows / 4,
@@ -187,7 +187,7 @@ fn check_bytes(bytes: &Bytes<'_>, model: &[Option<Vec<u8>>]) {
         // Comparisons of codes are those of values.
         let middle = dictionary.len() as u32 / 2;
         let mut found = Vec::new();
-        let set = CodeSet::range(0..middle);
+        let set = CodeSet::range(0..=middle - 1);
         Codes::Packed(dictionary.codes())
             .rows(0..model.len(), &set, 0, &mut found)
             .unwrap();
