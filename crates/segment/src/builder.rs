@@ -53,11 +53,17 @@ impl Builder {
     /// Panics if there is no such column, or columns have been encoded since [`Builder::clear`].
     #[inline]
     pub fn cells(&mut self, column: usize) -> &mut Cells {
+        self.assert_collecting();
+        &mut self.columns[column]
+    }
+
+    /// Panics if columns have been encoded since [`Builder::clear`].
+    #[inline]
+    fn assert_collecting(&self) {
         assert!(
             matches!(self.stage, Stage::Collecting),
             "a block that is being encoded takes no values"
         );
-        &mut self.columns[column]
     }
 
     /// Forgets all values and encoded columns, and keeps their memory for another block.
@@ -86,7 +92,11 @@ impl Builder {
     ///
     /// # Errors
     /// [`CellError`] if a column is full, or memory is lacking; rows may have been added.
+    ///
+    /// # Panics
+    /// Panics if columns have been encoded since [`Builder::clear`].
     pub fn fill_to(&mut self, rows: usize) -> Result<(), CellError> {
+        self.assert_collecting();
         for cells in &mut self.columns {
             while cells.rows() < rows {
                 cells.absent()?;
@@ -99,7 +109,8 @@ impl Builder {
     ///
     /// # Errors
     /// [`SegmentError`] if the columns have different numbers of rows, memory is lacking, or the block is too large.
-    /// The call may be tried again.
+    /// The call may be tried again when rows were added or memory was freed; a block that is too large stays so until
+    /// [`Builder::clear`].
     pub fn encode_next(&mut self) -> Result<bool, SegmentError> {
         if let Stage::Collecting = self.stage {
             self.stage = self.begin()?;
@@ -135,17 +146,19 @@ impl Builder {
     /// [`Builder::clear`].
     ///
     /// # Errors
-    /// [`SegmentError`] as of [`Builder::encode_next`]. The call may be tried again.
+    /// [`SegmentError`] as of [`Builder::encode_next`], after which the call may be tried again on the same terms.
     pub fn finish(&mut self) -> Result<Block, SegmentError> {
         while self.encode_next()? {}
         let Stage::Encoding { header, end, .. } = self.stage else {
             unreachable!("columns have been encoded");
         };
+        let first = header.encode(end + PADDING)?;
         let mut words = Vec::new();
         words.try_reserve_exact(end + PADDING)?;
         words.extend_from_slice(&self.words[..end]);
         words.resize(end + PADDING, 0);
-        header.seal(&mut words)?;
+        words[..first.len()].copy_from_slice(&first);
+        header.seal(&mut words);
         Block::open(words)
     }
 

@@ -28,14 +28,22 @@ pub(crate) struct Header {
 }
 
 impl Header {
-    /// Writes the header of a block whose other words are there.
-    pub(crate) fn seal(&self, words: &mut [u64]) -> Result<(), SegmentError> {
-        let all = u32::try_from(words.len()).map_err(|_| SegmentError::TooLarge)?;
-        words[0] = MAGIC;
-        words[1] = u64::from(VERSION) | (self.columns as u64) << 16 | (self.rows as u64) << 32;
-        words[2] = self.directory_words as u64 | u64::from(all) << 32;
-        words[3] = self.checksum(words).into();
-        Ok(())
+    /// Returns the first words of a block of `block_words` words: those of the header before its checksum.
+    pub(crate) fn encode(
+        &self,
+        block_words: usize,
+    ) -> Result<[u64; HEADER_WORDS - 1], SegmentError> {
+        let all = u32::try_from(block_words).map_err(|_| SegmentError::TooLarge)?;
+        Ok([
+            MAGIC,
+            u64::from(VERSION) | (self.columns as u64) << 16 | (self.rows as u64) << 32,
+            self.directory_words as u64 | u64::from(all) << 32,
+        ])
+    }
+
+    /// Writes the checksum of a block's directory, whose other words are there.
+    pub(crate) fn seal(&self, words: &mut [u64]) {
+        words[HEADER_WORDS - 1] = directory_checksum(words, self.directory_words).into();
     }
 
     /// Returns the header of a block, if it is one, and its directory has its checksum.
@@ -64,16 +72,17 @@ impl Header {
         let is_sound = header.rows <= crate::ROWS_MAX
             && header.directory_words >= HEADER_WORDS + header.columns * ENTRY_WORDS
             && header.directory_words <= words.len()
-            && checksum == u64::from(header.checksum(words));
+            && checksum == u64::from(directory_checksum(words, header.directory_words));
         is_sound.then_some(header).ok_or(SegmentError::Directory)
     }
+}
 
-    fn checksum(&self, words: &[u64]) -> u32 {
-        checksum(&[
-            &words[..HEADER_WORDS - 1],
-            &words[HEADER_WORDS..self.directory_words],
-        ])
-    }
+/// Returns the checksum of a directory of `directory_words` words: all of them but the checksum's own.
+pub(crate) fn directory_checksum(words: &[u64], directory_words: usize) -> u32 {
+    checksum(&[
+        &words[..HEADER_WORDS - 1],
+        &words[HEADER_WORDS..directory_words],
+    ])
 }
 
 /// The form in which values are kept.
