@@ -21,7 +21,7 @@ pub struct Block {
 
 impl Block {
     /// Opens the words of a block. The segments' checksums are left to [`Block::verify`]: reading a damaged segment
-    /// gives wrong values, and nothing else.
+    /// gives wrong values and wrong codes, but does not panic.
     ///
     /// # Errors
     /// [`SegmentError`] if the words are not those of a block, or its directory is damaged.
@@ -123,7 +123,7 @@ impl<'b> Column<'b> {
     }
 
     /// Returns a bit for each row, least significant first, which is set if the row has no value; `None` if all rows
-    /// have one. Bits behind the last row mean nothing.
+    /// have one. Bits behind the last row mean nothing. A column that was built without rows has an empty list.
     pub fn absent(&self) -> Option<&'b [u64]> {
         match self.entry.content {
             Content::Absent => Some(&ALL_ABSENT[..self.rows.div_ceil(64)]),
@@ -185,7 +185,7 @@ pub enum Values<'b> {
     Decimals {
         /// The numbers.
         numbers: Integers<'b>,
-        /// The scales, 0 to 255.
+        /// The scales, 0 to 255; rows of a damaged segment may have others, whatever the bounds say.
         scales: Integers<'b>,
     },
     /// Lists of bytes.

@@ -2,7 +2,7 @@
 
 use crate::{
     codes::PackedSlice,
-    entry::{BOUND_BYTES, Encoding, Texts},
+    entry::{Encoding, Texts},
     words::{bytes_of, is_set},
 };
 
@@ -48,21 +48,18 @@ impl<'b> List<'b> {
         }
     }
 
-    /// Returns a value; an empty one if a damaged block says that it is not among the bytes.
-    ///
-    /// # Panics
-    /// Panics if there is no such value.
+    /// Returns a value; an empty one if there is none, or a damaged block says that it is not among the bytes.
     #[inline]
     fn get(&self, at: usize) -> &'b [u8] {
+        if at >= self.len() {
+            return &[];
+        }
         let range = match &self.ends {
             Ends::Packed(ends) => {
                 let start = at.checked_sub(1).map_or(0, |before| ends.get(before));
                 start as usize..ends.get(at) as usize
             }
-            &Ends::Equal(count, bytes) => {
-                assert!(at < count, "there are {count} values");
-                at * bytes..(at + 1) * bytes
-            }
+            &Ends::Equal(_, bytes) => at * bytes..(at + 1) * bytes,
         };
         self.heap.get(range).unwrap_or_default()
     }
@@ -82,10 +79,7 @@ impl<'b> Dictionary<'b> {
         self.list.len()
     }
 
-    /// Returns the value of a code. A row of a damaged block may have a code that is none.
-    ///
-    /// # Panics
-    /// Panics if `code` is not less than [`Dictionary::len`].
+    /// Returns the value of a code; an empty list for a code that no value has, as rows of a damaged segment may have.
     #[inline]
     pub fn entry(&self, code: u32) -> &'b [u8] {
         self.list.get(code as usize)
@@ -125,15 +119,11 @@ impl<'b> Bytes<'b> {
             }),
             Encoding::Packed | Encoding::Plain => Form::Plain(list()),
         };
-        let (least, greatest) = bytes_of(bounds).split_at(BOUND_BYTES);
         Self {
             form,
             rows,
             absent,
-            bounds: [
-                &least[..texts.bound_bytes[0]],
-                &greatest[..texts.bound_bytes[1]],
-            ],
+            bounds: texts.bounds(bounds),
             byte_len: texts.byte_len,
         }
     }
@@ -150,14 +140,7 @@ impl<'b> Bytes<'b> {
         }
         match &self.form {
             Form::Constant(value) => value,
-            Form::Dictionary(Dictionary { list, codes }) => {
-                let code = codes.get(row) as usize;
-                if code < list.len() {
-                    list.get(code)
-                } else {
-                    &[]
-                }
-            }
+            Form::Dictionary(dictionary) => dictionary.entry(dictionary.codes.get(row)),
             Form::Plain(list) => list.get(row),
         }
     }

@@ -3,7 +3,7 @@
 use crate::{
     SegmentError,
     codes::{PADDING, PackedSlice, mask},
-    words::checksum,
+    words::{bytes_of, checksum},
 };
 
 /// First word of each block.
@@ -111,14 +111,17 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
+    /// Returns the words of the codes.
+    pub(crate) fn code_words(&self, rows: usize) -> usize {
+        PackedSlice::words_of(rows, self.width)
+    }
+
     /// Returns the words of a block's integers.
     pub(crate) fn words(&self, rows: usize) -> usize {
         match self.encoding {
             Encoding::Constant => 0,
             Encoding::Plain => rows,
-            Encoding::Packed | Encoding::Dictionary => {
-                PackedSlice::words_of(rows, self.width) + self.entries
-            }
+            Encoding::Packed | Encoding::Dictionary => self.code_words(rows) + self.entries,
         }
     }
 
@@ -134,6 +137,11 @@ impl Stream {
                 Encoding::Dictionary => is_coded && (1..=rows).contains(&self.entries),
                 Encoding::Plain => self.width == 0 && self.entries == 0,
             }
+    }
+
+    /// Returns whether the bounds are those of scales: 0 to 255.
+    fn is_of_scales(&self) -> bool {
+        self.least >= 0 && self.greatest <= u8::MAX.into()
     }
 }
 
@@ -192,12 +200,27 @@ impl Texts {
             Encoding::Dictionary => is_coded && (1..=rows).contains(&self.entries),
             Encoding::Packed => false,
         };
+        // A value that is kept may be that of all rows; a plain one is that of one row.
+        let is_len_sound = match self.encoding {
+            Encoding::Plain => self.byte_len == self.heap_bytes as u64,
+            _ => self.byte_len <= rows as u64 * self.heap_bytes as u64,
+        };
         is_shape_sound
+            && is_len_sound
             && rows > 0
             && self.width <= 32
             && self.ends_width <= 32
             && (self.ends_width > 0 || self.heap_bytes.is_multiple_of(kept))
             && self.bound_bytes.iter().all(|&bytes| bytes <= BOUND_BYTES)
+    }
+
+    /// Returns the bounds, which are the first of `words`: those of the least and of the greatest value.
+    pub(crate) fn bounds<'w>(&self, words: &'w [u64]) -> [&'w [u8]; 2] {
+        let (least, greatest) = bytes_of(words).split_at(BOUND_BYTES);
+        [
+            &least[..self.bound_bytes[0]],
+            &greatest[..self.bound_bytes[1]],
+        ]
     }
 }
 
@@ -301,7 +324,7 @@ impl Entry {
         let content = match small[0] {
             0 => Content::Absent,
             1 => Content::Integers(stream(0)?),
-            2 => Content::Decimals(stream(0)?, stream(1)?),
+            2 => Content::Decimals(stream(0)?, stream(1).filter(Stream::is_of_scales)?),
             3 => {
                 let texts = Texts {
                     encoding: encoding(small[1])?,
@@ -356,7 +379,12 @@ pub(crate) fn check(words: &[u64]) -> Result<Header, SegmentError> {
         }
         end += entry.words(header.rows);
         if let Content::Bytes(texts) = entry.content {
-            if texts.bounds != bounds {
+            let place = bounds..bounds + BOUNDS_WORDS;
+            if texts.bounds != bounds || place.end > header.directory_words {
+                return Err(damaged);
+            }
+            let [least, greatest] = texts.bounds(&words[place]);
+            if least > greatest {
                 return Err(damaged);
             }
             bounds += BOUNDS_WORDS;

@@ -63,7 +63,8 @@ pub enum SegmentError {
         /// Words that the block says.
         expected: usize,
     },
-    /// The directory does not have its checksum, or something is behind the last segment.
+    /// The directory does not have its checksum, its lengths contradict each other, or the words behind the last
+    /// segment are not eight words of 0.
     Directory,
     /// What the directory says of a column contradicts itself.
     Column(usize),

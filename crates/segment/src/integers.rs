@@ -47,9 +47,9 @@ impl<'b> IntegerDictionary<'b> {
         self.codes
     }
 
-    /// Returns the value of a code; 0 for a code of a damaged block that no value has.
+    /// Returns the value of a code; 0 for a code that no value has, as rows of a damaged segment may have.
     #[inline]
-    fn entry(&self, code: u32) -> i64 {
+    pub fn entry(&self, code: u32) -> i64 {
         self.entries.get(code as usize).copied().unwrap_or(0)
     }
 }
@@ -69,7 +69,7 @@ impl<'b> Integers<'b> {
             Encoding::Constant => Form::Constant,
             Encoding::Packed => Form::Packed(codes()),
             Encoding::Dictionary => {
-                let entries = &words[PackedSlice::words_of(rows, stream.width)..];
+                let entries = &words[stream.code_words(rows)..];
                 Form::Dictionary(IntegerDictionary {
                     entries: integers_of(&entries[..stream.entries]),
                     codes: codes(),
@@ -142,6 +142,9 @@ impl<'b> Integers<'b> {
     /// Panics if there are fewer rows.
     pub fn read(&self, rows: Range<usize>, to: &mut Vec<i64>) {
         assert!(rows.end <= self.rows, "there are {} rows", self.rows);
+        if rows.is_empty() {
+            return;
+        }
         let first = to.len();
         to.reserve(rows.len());
         match &self.form {

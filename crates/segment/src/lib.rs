@@ -47,21 +47,24 @@
 //!   bytes       blocks of codes, then blocks of ends (none if all values are equally long), then bytes
 //! ```
 //!
-//! Forms are 0 constant, 1 packed, 2 dictionary, 3 plain. Vectors of codes are read up to eight words behind their last
-//! block, which is what the words of 0 are for. Bounds are all before the segments, each of
-//! which has its own checksum: a reader may leave out segments that it does not need.
+//! Forms are 0 constant, 1 packed, 2 dictionary, 3 plain. The words of 0 are there because a reader of codes loads
+//! whole vectors, up to eight words behind the last block of codes. All bounds are before the segments, and each
+//! segment has its own checksum: a reader may leave out segments that it does not need.
 //!
 //! # Damage
-//! [`Block::open`] checks the directory, and that each part lies within the block. Reads of damaged segments are
-//! bounded by that: they give wrong values, and never fail. [`Block::verify`] and [`Block::verify_column`] tell damage.
+//! [`Block::open`] checks the directory, and that each part lies within the block. A read of a damaged segment
+//! therefore stays within the block and does not panic, but gives wrong values and wrong codes: values may be outside
+//! the column's bounds, and a dictionary gives 0 or an empty list for a code that no value has. A reader that takes
+//! codes for places in a list of its own checks them. [`Block::verify`] and [`Block::verify_column`] tell damage.
 //!
 //! # Sources
 //! Lang et al., "Data Blocks: hybrid OLTP and OLAP on compressed storage using both vectorization and compilation",
 //! SIGMOD 2016: blocks of at most 2^16 rows that never change, a form for each column of each block, chosen by its size
 //! among single values, sorted dictionaries and truncated differences, access to single rows, and minimum and maximum
-//! for leaving blocks out. Their codes have one, two, four or eight bytes, for access to single rows; these here have
-//! as many bits as they need, and their finds are masks of bits instead of lists of positions. The small index of
-//! places within a block (PSMA) is not there. Paper 002 reads such blocks from a device, one coroutine for each.
+//! for leaving blocks out. Codes of the paper have one, two, four or eight bytes, for access to single rows; codes of
+//! this crate have as many bits as they need, and its scans find masks of bits instead of lists of positions. The
+//! paper's small index of places within a block (PSMA) is not there. Paper 002 reads such blocks from a device, one
+//! coroutine for each.
 
 mod block;
 mod builder;

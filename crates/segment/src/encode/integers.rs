@@ -6,7 +6,7 @@ use foldhash::fast::FixedState;
 
 use super::{Scratch, with_room};
 use crate::{
-    codes::{PackedSlice, append, bits_for},
+    codes::{append, bits_for},
     distinct::Number,
     entry::{Encoding, Stream},
 };
@@ -14,7 +14,8 @@ use crate::{
 /// Minimum bits of differences for which a dictionary is tried: codes have at least some bits, too.
 const DICTIONARY_WIDTH_MIN: u32 = 16;
 
-/// Returns the maximum number of distinct values of a dictionary. Many are worth it only if the values are wide.
+/// Returns the maximum number of distinct values of a dictionary: fewer if values can be packed, which a dictionary of
+/// many values seldom betters.
 fn distinct_max(rows: usize, is_packable: bool) -> usize {
     if is_packable { rows / 16 } else { rows / 4 }
 }
@@ -44,37 +45,40 @@ pub(crate) fn integers(
     }
     let range = greatest.abs_diff(least);
     let packed_width = (range <= u32::MAX.into()).then(|| bits_for(range + 1));
-    let words = packed_width.map_or(rows, |width| PackedSlice::words_of(rows, width));
+    let without_dictionary = match packed_width {
+        Some(width) => stream(Encoding::Packed, width, 0),
+        None => stream(Encoding::Plain, 0, 0),
+    };
     if packed_width.is_none_or(|width| width >= DICTIONARY_WIDTH_MIN)
         && number_all(values, distinct_max(rows, packed_width.is_some()), scratch)?
     {
         let entries = scratch.integers.len();
-        let width = bits_for(entries as u64);
-        if PackedSlice::words_of(rows, width) + entries < words {
+        let coded = stream(Encoding::Dictionary, bits_for(entries as u64), entries);
+        if coded.words(rows) < without_dictionary.words(rows) {
             let numbers = &scratch.integers;
             let compare =
                 |one: u32, other: u32| numbers[one as usize].cmp(&numbers[other as usize]);
             let order = scratch.distinct.sort(&mut scratch.codes, compare)?;
-            append(&scratch.codes, width, to)?;
+            append(&scratch.codes, coded.width, to)?;
             to.try_reserve(entries)?;
             to.extend(
                 order
                     .iter()
                     .map(|&number| numbers[number as usize].cast_unsigned()),
             );
-            return Ok(stream(Encoding::Dictionary, width, entries));
+            return Ok(coded);
         }
     }
     let Some(width) = packed_width else {
         to.try_reserve(rows)?;
         to.extend(values.iter().map(|value| value.cast_unsigned()));
-        return Ok(stream(Encoding::Plain, 0, 0));
+        return Ok(without_dictionary);
     };
     with_room(&mut scratch.codes, rows)?;
     let codes = values.iter().map(|value| value.wrapping_sub(least) as u32);
     scratch.codes.extend(codes);
     append(&scratch.codes, width, to)?;
-    Ok(stream(Encoding::Packed, width, 0))
+    Ok(without_dictionary)
 }
 
 /// Numbers the distinct values, and notes the number of each row's. Returns whether there are at most `count_max`.

@@ -13,7 +13,8 @@ use crate::{
     words::bytes_of_mut,
 };
 
-/// Returns the maximum number of distinct values of a dictionary: each serves four rows. One is a constant.
+/// Returns the maximum number of distinct values that are looked for: one for each four rows, as a dictionary of more
+/// saves little, and at least one, as a column of one value is a constant.
 fn distinct_max(rows: usize) -> usize {
     (rows / 4).max(1)
 }

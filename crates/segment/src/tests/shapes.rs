@@ -121,6 +121,21 @@ fn the_greatest_block_is_read_as_it_was_written() {
 }
 
 #[test]
+fn no_rows_are_read_of_a_range_that_ends_before_its_start() {
+    let (_, columns): (Vec<_>, Vec<_>) = columns(100, &mut 5).into_iter().unzip();
+    let block = block_of(&columns);
+    let range = |start, end| start..end;
+    for number in 0..columns.len() {
+        if let Values::Integers(integers) = block.column(number).values() {
+            let mut read = vec![7];
+            integers.read(range(50, 30), &mut read);
+            integers.read(range(usize::MAX, 100), &mut read);
+            assert_eq!(read, [7]);
+        }
+    }
+}
+
+#[test]
 fn blocks_without_columns_are_opened() {
     let block = block_of(&[]);
     assert_eq!((block.rows(), block.columns()), (0, 0));
