@@ -127,8 +127,8 @@ impl Columns {
         self.owner = None;
     }
 
-    /// Fills the columns of an empty batch with `len` values each, which may borrow from `owner`: the batch owns it with
-    /// others until its rows are forgotten. `fill` is called for each column by its number.
+    /// Fills the columns of an empty batch with `len` values each, which may borrow from `owner`: the batch owns it
+    /// with others until its rows are forgotten. `fill` is called for each column by its number.
     ///
     /// # Errors
     /// The first error of `fill`; the batch is empty then.
@@ -231,8 +231,8 @@ impl Columns {
         }
     }
 
-    /// Adds the rows that count to `rows`, from the one at `from` among them on, until [`Rows::is_large`] is true, but one
-    /// at least; returns where to go on.
+    /// Adds the rows that count to `rows`, from the one at `from` among them on, until [`Rows::is_large`] is true, but
+    /// one at least; returns where to go on.
     pub fn add_some_to(&self, rows: &mut Rows, from: usize) -> usize {
         let mut added = from;
         for at in self.view().positions().skip(from) {

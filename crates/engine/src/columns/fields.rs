@@ -11,12 +11,12 @@ pub trait RecordFields {
     /// The records of a block have the same number.
     fn count(&self, record: &[u8]) -> Option<usize>;
 
-    /// Appends the fields of a record to the columns of a block, a field to each. The fields for which `plain` says true
-    /// are appended as bytes, whatever they are.
+    /// Appends the fields of a record to the columns of a block, a field to each. The fields for which `plain` says
+    /// true are appended as bytes, whatever they are.
     ///
     /// # Errors
-    /// [`Unsplit`]; some of the fields may have been appended. [`Unsplit::Mixed`]: `plain` says true now of all fields that
-    /// are of another kind than those before them.
+    /// [`Unsplit`]; some of the fields may have been appended. [`Unsplit::Mixed`]: `plain` says true now of all fields
+    /// that are of another kind than those before them.
     fn split(&self, record: &[u8], plain: &mut [bool], block: &mut Builder) -> Result<(), Unsplit>;
 }
 

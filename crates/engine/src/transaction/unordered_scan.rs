@@ -21,9 +21,9 @@
 //! records where it has looked. Serializable transactions that may write therefore scan in order.
 //!
 //! # Blocks of columns
-//! A scan by blocks ([`Unordered::scan_blocks`]) hands the block of a chunk to its caller, with a copy of the marks, and
-//! looks at the slots of the marked positions alone. Each record is met once, since the copy is kept until the scan has
-//! gone through the chunk, whatever is marked meanwhile: it holds for the snapshot (`columns.rs`).
+//! A scan by blocks ([`Unordered::scan_blocks`]) hands the block of a chunk to its caller, with a copy of the marks,
+//! and looks at the slots of the marked positions alone. Each record is met once, since the copy is kept until the scan
+//! has gone through the chunk, whatever is marked meanwhile: it holds for the snapshot (`columns.rs`).
 
 mod gather;
 

@@ -5,9 +5,9 @@
 //! A chunk of which too few are left, or with records that the description does not split, keeps its records as they
 //! are.
 //!
-//! Bounds: a block has the records of one chunk, of [`BYTES_MAX`] bytes at most, whose fields are charged while they are
-//! gathered, [`RESTARTS_MAX`] times anew at most; its columns are encoded one by one; a turn that is over ends a step
-//! after [`CHUNK`] records, or after a column.
+//! Bounds: a block has the records of one chunk, of [`BYTES_MAX`] bytes at most, whose fields are charged while they
+//! are gathered, [`RESTARTS_MAX`] times anew at most; its columns are encoded one by one; a turn that is over ends a
+//! step after [`CHUNK`] records, or after a column.
 
 use std::{ops::Range, sync::Arc};
 
@@ -30,8 +30,8 @@ use crate::{
 /// Fewest records of a block: three quarters of its positions.
 const SHOWN_MIN: usize = POSITIONS / 4 * 3;
 
-/// Bytes of a chunk's records beyond which it gets no block: the fields of wide rows are not near each other anyway, and
-/// a column's encoding takes time.
+/// Bytes of a chunk's records beyond which it gets no block: the fields of wide rows are not near each other anyway,
+/// and a column's encoding takes time.
 const BYTES_MAX: usize = 4 << 20;
 
 /// Number of times that a block is begun anew because fields are of several kinds.

@@ -85,8 +85,8 @@ pub(super) struct BlockRows {
 }
 
 impl BlockRows {
-    /// Finds the rows for which the tests hold, with these limits, among the positions of a block without a mark. `None`
-    /// if there are none.
+    /// Finds the rows for which the tests hold, with these limits, among the positions of a block without a mark.
+    /// `None` if there are none.
     ///
     /// # Errors
     /// XX001 for a block that is damaged.

@@ -10,8 +10,10 @@ use planner::{plan::Scan, program::Program};
 use types::{Result, Scratch};
 
 use super::{
-    super::ExecutionContext, End, FIRST_ROWS, Output, Progress, Reader, ScanOperator,
-    blocks::BlockRows, piece_by_blocks,
+    super::ExecutionContext,
+    FIRST_ROWS, Progress, Reader, ScanOperator,
+    blocks::BlockRows,
+    pieces::{End, Output, piece_by_blocks},
 };
 
 /// Rows that a filter is computed for one after the other before the values that it has made are forgotten.
@@ -28,7 +30,8 @@ pub(super) struct Blocks {
     pub(super) rows: Option<BlockRows>,
     /// Whether there are no more records behind these rows.
     is_over: bool,
-    /// A batch that rows of blocks are taken into if the reader takes no columns, and how many of its rows were handed on.
+    /// A batch that rows of blocks are taken into if the reader takes no columns, and how many of its rows were handed
+    /// on.
     columns: Columns,
     handed_on: usize,
     positions: Vec<u32>,
